@@ -35,7 +35,8 @@ std::vector<std::string> OnnxHeader(const Model& model);
 // All applications of one operator in a graph.
 struct OperatorTotals {
   int64_t count = 0;
-  double flops = 0, bytes = 0;  // read and written; definitions that cannot be counted are left out
+  // `bytes` are read and written. Applications whose work cannot be counted add nothing.
+  double flops = 0, bytes = 0;
 };
 // By the operator's name.
 std::map<std::string, OperatorTotals> OperatorsOf(const Graph& graph);

@@ -23,8 +23,8 @@
 
 namespace lemma {
 
-class GradientForm;  // graph/gradient_form.h
-class OnnxImport;    // graph/onnx_form.h
+class GradientBuilder;  // graph/gradient_builder.h
+class OnnxImport;    // graph/onnx_conversion.h
 class OnnxExport;
 class Value;
 
@@ -32,7 +32,7 @@ struct AttrSpec {
   std::string name;
   AttrKind kind = AttrKind::kInt;
   std::optional<AttrValue> default_value;  // absent: the attribute must be given
-  // Whether a rule may leave the attribute symbolic. An attribute that decides the form of the
+  // Whether a rule may leave the attribute symbolic. An attribute that decides the structure of the
   // definition (an axis, a permutation, a flag) must be known.
   bool symbolic = false;
   std::string doc;
@@ -68,7 +68,7 @@ struct OpDef {
   std::function<absl::Status(OnnxExport&)> onnx_export;
   // Builds the gradients with respect to the inputs from ordinary operators: one value per input,
   // empty if the gradient is zero everywhere. Absent: not differentiable.
-  std::function<absl::StatusOr<std::vector<Value>>(GradientForm&)> gradient;
+  std::function<absl::StatusOr<std::vector<Value>>(GradientBuilder&)> gradient;
 
   const AttrSpec* FindAttr(absl::string_view attr) const;
 };

@@ -15,7 +15,7 @@
 #include "base/sha256.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
-#include "graph/proto_form.h"
+#include "graph/proto_conversion.h"
 #include "graph/sizes/specialize.h"
 #include "graph/text/text.h"
 

@@ -37,33 +37,33 @@ absl::Status PairCollector::Collect(const ValueClass& one, int size) {
                           std::any_of(one.members.begin(), one.members.begin() + count,
                                       [&](const CompactGraph& graph) { return HasSplit(graph); });
   const Means means = has_splits ? kSplitsStay : kProved;
-  struct Form {
+  struct Candidate {  // a member that no other one has the normal forms of
     std::vector<int> values;
     size_t member;
     uint64_t key = 0;
   };
-  std::vector<Form> forms;
+  std::vector<Candidate> candidates;
   for (size_t i = 0; i < count; ++i) {
     std::vector<int> values = known_.Intern(Expanded(one.members[i]), input_types_);
     for (int& v : values) v = known_.NormalForm(v, means);
-    if (std::none_of(forms.begin(), forms.end(),
-                     [&](const Form& form) { return form.values == values; })) {
-      forms.push_back({std::move(values), i});
+    if (std::none_of(candidates.begin(), candidates.end(),
+                     [&](const Candidate& candidate) { return candidate.values == values; })) {
+      candidates.push_back({std::move(values), i});
     }
   }
-  if (forms.size() < 2) return absl::OkStatus();
+  if (candidates.size() < 2) return absl::OkStatus();
   // The class's key covers only some elements, in one run.
-  for (Form& form : forms) {
-    LEMMA_ASSIGN_OR_RETURN(form.key, evaluator_.ExactKey(Expanded(one.members[form.member])));
+  for (Candidate& candidate : candidates) {
+    LEMMA_ASSIGN_OR_RETURN(candidate.key, evaluator_.ExactKey(Expanded(one.members[candidate.member])));
   }
-  for (size_t i = 1; i < forms.size(); ++i) {
+  for (size_t i = 1; i < candidates.size(); ++i) {
     // Pairs of smaller members were compared before.
-    if (one.members[forms[i].member].num_ops < size) continue;
+    if (one.members[candidates[i].member].num_ops < size) continue;
     size_t first = 0;
-    while (forms[first].key != forms[i].key) ++first;
+    while (candidates[first].key != candidates[i].key) ++first;
     if (first == i) continue;
-    AddParts({Expanded(one.members[forms[i].member]), Expanded(one.members[forms[first].member])},
-             forms[i].values, forms[first].values);
+    AddParts({Expanded(one.members[candidates[i].member]), Expanded(one.members[candidates[first].member])},
+             candidates[i].values, candidates[first].values);
   }
   return absl::OkStatus();
 }

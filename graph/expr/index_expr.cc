@@ -1,6 +1,7 @@
 #include "graph/expr/index_expr.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "graph/expr/scalar_expr.h"
@@ -148,6 +149,25 @@ IndexExpr Min(const IndexExpr& a, const IndexExpr& b) {
 IndexExpr Max(const IndexExpr& a, const IndexExpr& b) {
   if (Identical(a, b)) return a;
   return MakeBinary(Kind::kMax, a, b);
+}
+
+IndexExpr Binary(Kind kind, const IndexExpr& a, const IndexExpr& b) {
+  switch (kind) {
+    case Kind::kAdd:
+      return a + b;
+    case Kind::kMul:
+      return a * b;
+    case Kind::kFloorDiv:
+      return FloorDiv(a, b);
+    case Kind::kMod:
+      return Mod(a, b);
+    case Kind::kMin:
+      return Min(a, b);
+    case Kind::kMax:
+      return Max(a, b);
+    default:
+      std::abort();
+  }
 }
 
 IndexExpr Product(const Idx& dims, size_t begin, size_t end) {

@@ -83,6 +83,8 @@ IndexExpr operator+(const IndexExpr& a, const IndexExpr& b);
 IndexExpr operator-(const IndexExpr& a, const IndexExpr& b);
 IndexExpr operator-(const IndexExpr& a);
 IndexExpr operator*(const IndexExpr& a, const IndexExpr& b);
+// An expression of one of the kinds that have two operands: kAdd to kMax.
+IndexExpr Binary(IndexExpr::Kind kind, const IndexExpr& a, const IndexExpr& b);
 IndexExpr FloorDiv(const IndexExpr& a, const IndexExpr& b);
 IndexExpr CeilDiv(const IndexExpr& a, const IndexExpr& b);
 IndexExpr Mod(const IndexExpr& a, const IndexExpr& b);

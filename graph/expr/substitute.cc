@@ -51,20 +51,9 @@ IndexExpr Substituter::Apply(const IndexExpr& e) {
       if (loaded.kind() == ScalarExpr::Kind::kIndex) return loaded.index();
       return loaded.node() == e.load() ? e : IndexExpr::Load(loaded.node());
     }
-    case IndexExpr::Kind::kAdd:
-      return Apply(e.lhs()) + Apply(e.rhs());
-    case IndexExpr::Kind::kMul:
-      return Apply(e.lhs()) * Apply(e.rhs());
-    case IndexExpr::Kind::kFloorDiv:
-      return FloorDiv(Apply(e.lhs()), Apply(e.rhs()));
-    case IndexExpr::Kind::kMod:
-      return Mod(Apply(e.lhs()), Apply(e.rhs()));
-    case IndexExpr::Kind::kMin:
-      return Min(Apply(e.lhs()), Apply(e.rhs()));
-    case IndexExpr::Kind::kMax:
-      return Max(Apply(e.lhs()), Apply(e.rhs()));
+    default:
+      return Binary(e.kind(), Apply(e.lhs()), Apply(e.rhs()));
   }
-  return e;
 }
 
 Guard Substituter::Apply(const Guard& g) {

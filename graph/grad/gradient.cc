@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 
 namespace lemma {
 namespace {
@@ -82,7 +82,7 @@ class Differentiator {
           absl::StrCat("operator ", op.name, " of ", node->inputs()[0].type().ToString(),
                        " is not differentiable, and a parameter reaches the result through it"));
     }
-    GradientForm form(node, std::move(results), ApplyOp);
+    GradientBuilder form(node, std::move(results), ApplyOp);
     LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> gradients, op.gradient(form));
     LEMMA_RETURN_IF_ERROR(form.status());
     for (size_t i = 0; i < gradients.size(); ++i) {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/composites/dtype.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/sizes/symbolic_size.h"
 
 namespace lemma {

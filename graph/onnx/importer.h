@@ -22,7 +22,7 @@
 #include "graph/onnx/node_order.h"
 #include "graph/onnx/origin/origin.h"
 #include "graph/onnx/sizes/size_values.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 
 namespace lemma {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graph/onnx/importer.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 
 namespace lemma {
 

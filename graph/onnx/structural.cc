@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/onnx/run_time/repeat_form.h"
+#include "graph/onnx/run_time/loop_signature.h"
 
 namespace lemma {
 namespace structural {
@@ -224,7 +224,7 @@ absl::Status Collect(std::vector<Result> results, size_t count, std::vector<Resu
 // Unrolls the loop; the number of iterations must be known.
 Results ImportLoop(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
   LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, BodyOf(node));
-  LEMMA_ASSIGN_OR_RETURN(const RepeatForm form, RepeatFormOf(node));
+  LEMMA_ASSIGN_OR_RETURN(const LoopSignature signature, LoopSignatureOf(node));
   int64_t trips = INT64_MAX;
   bool go = true;
   if (HasInput(node, 0)) {
@@ -243,7 +243,7 @@ Results ImportLoop(ModelImporter& importer, const onnx::NodeProto& node, const S
     if (!value.ok()) return value.status();
     carried.push_back(*std::move(value));
   }
-  std::vector<std::vector<Value>> collected(form.outputs.size());
+  std::vector<std::vector<Value>> collected(signature.outputs.size());
   for (int64_t trip = 0; go && trip < trips; ++trip) {
     if (trip == kMaxIterations) return Unsupported(node, "more than 1024 iterations");
     Scope inner = Inside(scope);
@@ -273,8 +273,8 @@ Results ImportLoop(ModelImporter& importer, const onnx::NodeProto& node, const S
 // Unrolls over the elements of the scanned inputs.
 Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
   LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, BodyOf(node));
-  LEMMA_ASSIGN_OR_RETURN(const RepeatForm form, RepeatFormOf(node));
-  const int states = form.states;
+  LEMMA_ASSIGN_OR_RETURN(const LoopSignature signature, LoopSignatureOf(node));
+  const int states = signature.states;
   std::vector<Result> carried;
   std::vector<std::vector<Value>> elements;
   for (int i = 0; i < node.input_size(); ++i) {
@@ -284,7 +284,7 @@ Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const S
       carried.emplace_back(*value);
       continue;
     }
-    const RepeatForm::Elements& scanned = form.scanned[static_cast<size_t>(i - states)];
+    const LoopSignature::Elements& scanned = signature.scanned[static_cast<size_t>(i - states)];
     auto items = Unstack(importer, *value, scanned.axis);
     if (!items.ok()) return items.status();
     if (scanned.backwards) std::reverse(items->begin(), items->end());
@@ -294,7 +294,7 @@ Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const S
     }
   }
   if (elements[0].size() > kMaxIterations) return Unsupported(node, "more than 1024 iterations");
-  std::vector<std::vector<Value>> collected(form.outputs.size());
+  std::vector<std::vector<Value>> collected(signature.outputs.size());
   for (size_t step = 0; step < elements[0].size(); ++step) {
     Scope inner = Inside(scope);
     for (int i = 0; i < node.input_size(); ++i) {
@@ -308,8 +308,8 @@ Results ImportScan(ModelImporter& importer, const onnx::NodeProto& node, const S
   }
   for (size_t i = 0; i < collected.size(); ++i) {
     if (collected[i].empty()) return Unsupported(node, "a scan of nothing");
-    if (form.outputs[i].backwards) std::reverse(collected[i].begin(), collected[i].end());
-    auto stacked = Stack(importer, collected[i], form.outputs[i].axis);
+    if (signature.outputs[i].backwards) std::reverse(collected[i].begin(), collected[i].end());
+    auto stacked = Stack(importer, collected[i], signature.outputs[i].axis);
     if (!stacked.ok()) return stacked.status();
     carried.emplace_back(*std::move(stacked));
   }

@@ -618,21 +618,7 @@ static IndexExpr Replaced(const IndexExpr& e, const DimValues& values) {
   if (e.is_const() || e.kind() == IndexExpr::Kind::kVar || e.kind() == IndexExpr::Kind::kLoad) {
     return e;
   }
-  const IndexExpr a = Replaced(e.lhs(), values), b = Replaced(e.rhs(), values);
-  switch (e.kind()) {
-    case IndexExpr::Kind::kAdd:
-      return a + b;
-    case IndexExpr::Kind::kMul:
-      return a * b;
-    case IndexExpr::Kind::kFloorDiv:
-      return FloorDiv(a, b);
-    case IndexExpr::Kind::kMod:
-      return Mod(a, b);
-    case IndexExpr::Kind::kMin:
-      return Min(a, b);
-    default:
-      return Max(a, b);
-  }
+  return Binary(e.kind(), Replaced(e.lhs(), values), Replaced(e.rhs(), values));
 }
 
 absl::StatusOr<int64_t> Evaluate(int64_t size, const DimValues& values) {

@@ -60,20 +60,9 @@ IndexExpr Separator::Rebuild(const IndexExpr& e) {
     }
     case IndexExpr::Kind::kLoad:
       return IndexExpr::Load(Rebuild(ScalarExpr(e.load())).node());
-    case IndexExpr::Kind::kAdd:
-      return Rebuild(e.lhs()) + Rebuild(e.rhs());
-    case IndexExpr::Kind::kMul:
-      return Rebuild(e.lhs()) * Rebuild(e.rhs());
-    case IndexExpr::Kind::kFloorDiv:
-      return FloorDiv(Rebuild(e.lhs()), Rebuild(e.rhs()));
-    case IndexExpr::Kind::kMod:
-      return Mod(Rebuild(e.lhs()), Rebuild(e.rhs()));
-    case IndexExpr::Kind::kMin:
-      return Min(Rebuild(e.lhs()), Rebuild(e.rhs()));
-    case IndexExpr::Kind::kMax:
-      return Max(Rebuild(e.lhs()), Rebuild(e.rhs()));
+    default:
+      return Binary(e.kind(), Rebuild(e.lhs()), Rebuild(e.rhs()));
   }
-  return e;
 }
 
 Guard Separator::Rebuild(const Guard& g) {

@@ -1,7 +1,7 @@
 // Graphs in the protobuf form.
 #include "graph/checker.h"
 #include "graph/graph.pb.h"
-#include "graph/proto_form.h"
+#include "graph/proto_conversion.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/mutate_message.h"
 

@@ -20,11 +20,11 @@ namespace lemma::prover {
 
 enum class Effort {
   kSyntax,  // no solver
-  kLinear,  // each monomial is an unknown; adds lemmas on products
-  kFull,    // then nonlinear integer arithmetic too, up to the resource limit
+  kLinear,  // linear arithmetic: each product of variables is one unknown, with lemmas about it
+  kFull,    // as kLinear; if undecided, nonlinear integer arithmetic, up to the resource limit
 };
 
-// A question that the solver answered with "yes": `script` is unsatisfiable.
+// A fact that was proved: the solver found `script`, which states its negation, unsatisfiable.
 struct Obligation {
   std::string what;
   std::string script;

@@ -33,23 +33,6 @@ bool IsComparison(ScalarFn fn) {
          fn == ScalarFn::kLess || fn == ScalarFn::kEqual;
 }
 
-IndexExpr Combined(IndexExpr::Kind kind, const IndexExpr& a, const IndexExpr& b) {
-  switch (kind) {
-    case IndexExpr::Kind::kAdd:
-      return a + b;
-    case IndexExpr::Kind::kMul:
-      return a * b;
-    case IndexExpr::Kind::kFloorDiv:
-      return FloorDiv(a, b);
-    case IndexExpr::Kind::kMod:
-      return Mod(a, b);
-    case IndexExpr::Kind::kMin:
-      return Min(a, b);
-    default:
-      return Max(a, b);
-  }
-}
-
 // Evaluates an expression with unknown integers. At a comparison, the result is a Select of the
 // results for both answers. `then` receives the path condition and the value.
 class Resolver {
@@ -308,7 +291,7 @@ ScalarExpr Resolver::Index(const IndexExpr& e, const PathCondition& path, const 
   }
   return Index(e.lhs(), path, [&](const PathCondition& p, const IndexExpr& a) {
     return Index(e.rhs(), p, [&](const PathCondition& q, const IndexExpr& b) {
-      return then(q, Combined(e.kind(), a, b));
+      return then(q, Binary(e.kind(), a, b));
     });
   });
 }

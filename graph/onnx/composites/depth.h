@@ -3,7 +3,7 @@
 #define LEMMA_GRAPH_ONNX_COMPOSITES_DEPTH_H_
 
 #include "absl/status/statusor.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/ops/convolution/window.h"
 
 namespace lemma::ops {

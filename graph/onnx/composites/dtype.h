@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/dtype.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 
 namespace lemma::ops {
 

@@ -6,7 +6,7 @@
 #include "base/status_macros.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/composites.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 
 namespace lemma::ops {
 namespace {

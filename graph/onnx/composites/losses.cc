@@ -5,7 +5,7 @@
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/build.h"
 #include "graph/onnx/composites/composites.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 
 namespace lemma::ops {
 namespace {

@@ -25,7 +25,7 @@ const std::string* FindActivation(const std::string& name) {
 }
 
 // Attributes and sizes that all three have.
-struct Form {
+struct RecurrentLayer {
   int64_t steps = 0, batch = 0, hidden = 0, directions = 1;
   int64_t gates = 1;
   bool reverse = false;      // the only direction runs backwards
@@ -51,7 +51,7 @@ struct State {
 
 class Recurrence {
  public:
-  Recurrence(OnnxImport& node, Form form) : node_(node), b_(node), form_(std::move(form)) {}
+  Recurrence(OnnxImport& node, RecurrentLayer layer) : node_(node), b_(node), layer_(std::move(layer)) {}
   virtual ~Recurrence() = default;
   Values Run(bool has_cell);
 
@@ -61,25 +61,25 @@ class Recurrence {
 
   // Gate number `gate` of a [.., gates * hidden] value.
   Value Gate(const Value& x, int64_t gate, int64_t count = 1) {
-    if (!x || form_.gates == count) return x;
+    if (!x || layer_.gates == count) return x;
     Shape sizes = x.shape();
     std::vector<int64_t> starts(sizes.size(), 0);
-    starts.back() = gate * form_.hidden;
-    sizes.back() = count * form_.hidden;
+    starts.back() = gate * layer_.hidden;
+    sizes.back() = count * layer_.hidden;
     return b_.Op("slice", {x}, {{"starts", starts}, {"sizes", sizes}});
   }
   Value Activate(int64_t direction, int64_t i, Value x) {
-    if (form_.clip) x = b_.Op("clip", {x}, {{"min", -*form_.clip}, {"max", *form_.clip}});
-    return b_.Op(form_.Activation(direction, i), {x});
+    if (layer_.clip) x = b_.Op("clip", {x}, {{"min", -*layer_.clip}, {"max", *layer_.clip}});
+    return b_.Op(layer_.Activation(direction, i), {x});
   }
   // The last activation is not preceded by clipping.
   Value Apply(int64_t direction, int64_t i, const Value& x) {
-    return b_.Op(form_.Activation(direction, i), {x});
+    return b_.Op(layer_.Activation(direction, i), {x});
   }
 
   OnnxImport& node_;
   OnnxBuild b_;
-  Form form_;
+  RecurrentLayer layer_;
 
  private:
   // Slice `direction` of a [directions, ...] input, that dimension dropped; empty if it is absent.
@@ -93,16 +93,16 @@ Value Recurrence::OfDirection(int input, int64_t direction, int axis) {
   Value x = b_.Input(input);
   if (!x) return x;
   Shape sizes = x.shape();
-  if (axis >= static_cast<int>(sizes.size()) || sizes[axis] != form_.directions) {
+  if (axis >= static_cast<int>(sizes.size()) || sizes[axis] != layer_.directions) {
     b_.Take<Value>(absl::InvalidArgumentError(absl::StrCat("input ", input, " ", ToString(sizes),
-                                                           " needs ", form_.directions,
+                                                           " needs ", layer_.directions,
                                                            " directions in dimension ", axis)));
     return Value();
   }
   std::vector<int64_t> starts(sizes.size(), 0);
   starts[axis] = direction;
   sizes[axis] = 1;
-  if (form_.directions > 1) x = b_.Op("slice", {x}, {{"starts", starts}, {"sizes", sizes}});
+  if (layer_.directions > 1) x = b_.Op("slice", {x}, {{"starts", starts}, {"sizes", sizes}});
   sizes.erase(sizes.begin() + axis);
   return b_.Reshape(x, sizes);
 }
@@ -112,7 +112,7 @@ Weights Recurrence::WeightsOf(int64_t direction) {
   result.w = b_.Transpose(OfDirection(1, direction), {1, 0});
   result.r = b_.Transpose(OfDirection(2, direction), {1, 0});
   if (Value bias = OfDirection(3, direction)) {
-    const int64_t half = form_.gates * form_.hidden;
+    const int64_t half = layer_.gates * layer_.hidden;
     std::vector<Value> parts =
         b_.Ops("split", {bias}, {{"axis", int64_t{0}}, {"sizes", Shape{half, half}}});
     if (parts.size() == 2) {
@@ -125,10 +125,10 @@ Weights Recurrence::WeightsOf(int64_t direction) {
 }
 
 State Recurrence::InitialState(int64_t direction, DType dtype, bool has_cell) {
-  const int axis = form_.batch_first ? 1 : 0;
+  const int axis = layer_.batch_first ? 1 : 0;
   State state{OfDirection(5, direction, axis), OfDirection(6, direction, axis)};
   auto zeros = [&] {
-    auto tensor = Tensor::Filled({dtype, {form_.batch, form_.hidden}}, 0);
+    auto tensor = Tensor::Filled({dtype, {layer_.batch, layer_.hidden}}, 0);
     return tensor.ok() ? node_.Constant(*std::move(tensor)) : Value();
   };
   if (!state.h) state.h = zeros();
@@ -137,13 +137,13 @@ State Recurrence::InitialState(int64_t direction, DType dtype, bool has_cell) {
 }
 
 Values Recurrence::Run(bool has_cell) {
-  const int64_t steps = form_.steps, batch = form_.batch, hidden = form_.hidden;
+  const int64_t steps = layer_.steps, batch = layer_.batch, hidden = layer_.hidden;
   Value x = b_.Input(0);
-  if (form_.batch_first) x = b_.Transpose(x, {1, 0, 2});
+  if (layer_.batch_first) x = b_.Transpose(x, {1, 0, 2});
   if (!x) return b_.status();
   Value rows = b_.Reshape(x, {steps * batch, x.shape()[2]});
   std::vector<Value> all, last_h, last_c;
-  for (int64_t d = 0; d < form_.directions; ++d) {
+  for (int64_t d = 0; d < layer_.directions; ++d) {
     Weights w = WeightsOf(d);
     State state = InitialState(d, x.dtype(), has_cell);
     // The inputs' contribution for all steps at once.
@@ -154,7 +154,7 @@ Values Recurrence::Run(bool has_cell) {
       parts = b_.Ops("split", {inputs}, {{"axis", int64_t{0}}, {"sizes", Shape(steps, batch)}});
     }
     if (!b_.status().ok()) return b_.status();
-    const bool backwards = d == 1 || form_.reverse;
+    const bool backwards = d == 1 || layer_.reverse;
     std::vector<Value> outputs(steps);
     for (int64_t i = 0; i < steps; ++i) {
       const int64_t t = backwards ? steps - 1 - i : i;
@@ -167,7 +167,7 @@ Values Recurrence::Run(bool has_cell) {
   }
   std::vector<Value> results = {b_.Concat(all, 1), b_.Concat(last_h, 0)};
   if (has_cell) results.push_back(b_.Concat(last_c, 0));
-  if (form_.batch_first) {
+  if (layer_.batch_first) {
     results[0] = b_.Transpose(results[0], {2, 0, 1, 3});
     for (size_t i = 1; i < results.size(); ++i) results[i] = b_.Transpose(results[i], {1, 0, 2});
   }
@@ -191,8 +191,8 @@ class PlainCell : public Recurrence {
 // Gates z, r, h: z = f(.), r = f(.), h~ = g(.), h' = (1 - z) h~ + z h.
 class GruCell : public Recurrence {
  public:
-  GruCell(OnnxImport& node, Form form, bool linear_before_reset)
-      : Recurrence(node, std::move(form)), linear_before_reset_(linear_before_reset) {}
+  GruCell(OnnxImport& node, RecurrentLayer layer, bool linear_before_reset)
+      : Recurrence(node, std::move(layer)), linear_before_reset_(linear_before_reset) {}
 
  private:
   State Step(int64_t d, const Value& x, const State& state, const Weights& w) override {
@@ -216,7 +216,7 @@ class GruCell : public Recurrence {
   Value Half(const Value& zr, int64_t i) {
     return b_.Op(
         "slice", {zr},
-        {{"starts", Shape{0, i * form_.hidden}}, {"sizes", Shape{form_.batch, form_.hidden}}});
+        {{"starts", Shape{0, i * layer_.hidden}}, {"sizes", Shape{layer_.batch, layer_.hidden}}});
   }
 
   bool linear_before_reset_;
@@ -225,8 +225,8 @@ class GruCell : public Recurrence {
 // Gates i, o, f, c: c' = f c + i c~, h' = o h(c'), with peepholes from c to i and f, from c' to o.
 class LstmCell : public Recurrence {
  public:
-  LstmCell(OnnxImport& node, Form form, bool input_forget)
-      : Recurrence(node, std::move(form)), input_forget_(input_forget) {}
+  LstmCell(OnnxImport& node, RecurrentLayer layer, bool input_forget)
+      : Recurrence(node, std::move(layer)), input_forget_(input_forget) {}
 
  private:
   State Step(int64_t d, const Value& x, const State& state, const Weights& w) override {
@@ -235,7 +235,7 @@ class LstmCell : public Recurrence {
     auto peep = [&](Value gate, int64_t i, const Value& c) {
       if (!w.peephole) return gate;
       Value p = b_.Op("slice", {w.peephole},
-                      {{"starts", Shape{i * form_.hidden}}, {"sizes", Shape{form_.hidden}}});
+                      {{"starts", Shape{i * layer_.hidden}}, {"sizes", Shape{layer_.hidden}}});
       return b_.Add(gate, b_.Mul(p, c));
     };
     Value i = Activate(d, 0, peep(Gate(sum, 0), 0, state.c));
@@ -249,10 +249,10 @@ class LstmCell : public Recurrence {
   bool input_forget_;
 };
 
-absl::Status ReadActivations(OnnxImport& node, std::vector<std::string> names, Form* form) {
-  form->per_direction = static_cast<int64_t>(names.size());
+absl::Status ReadActivations(OnnxImport& node, std::vector<std::string> names, RecurrentLayer* layer) {
+  layer->per_direction = static_cast<int64_t>(names.size());
   std::vector<std::string> given;
-  for (int64_t d = 0; d < form->directions; ++d)
+  for (int64_t d = 0; d < layer->directions; ++d)
     given.insert(given.end(), names.begin(), names.end());
   if (const OnnxAttr* attr = node.FindAttr("activations")) {
     if (const auto* list = std::get_if<std::vector<std::string>>(attr)) given = *list;
@@ -261,65 +261,65 @@ absl::Status ReadActivations(OnnxImport& node, std::vector<std::string> names, F
     LEMMA_ASSIGN_OR_RETURN(auto values, node.Floats(parameter, std::vector<double>{}));
     if (!values.empty()) return node.Unsupported("activations with parameters");
   }
-  if (given.size() != names.size() * form->directions) {
+  if (given.size() != names.size() * layer->directions) {
     return absl::InvalidArgumentError("attribute activations has the wrong length");
   }
   for (const std::string& name : given) {
     const std::string* ours = FindActivation(name);
     if (ours == nullptr) return node.Unsupported(absl::StrCat("activation ", name));
-    form->activations.push_back(*ours);
+    layer->activations.push_back(*ours);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<Form> ReadForm(OnnxImport& node, int64_t gates,
+absl::StatusOr<RecurrentLayer> ReadLayer(OnnxImport& node, int64_t gates,
                               std::vector<std::string> activations) {
-  Form form;
-  form.gates = gates;
+  RecurrentLayer layer;
+  layer.gates = gates;
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(Value r, node.Input(2));
   if (x.type().rank() != 3 || r.type().rank() != 3) {
     return absl::InvalidArgumentError("X and R must have rank 3");
   }
   LEMMA_ASSIGN_OR_RETURN(int64_t layout, node.Int("layout", 0));
-  form.batch_first = layout == 1;
-  form.steps = x.shape()[form.batch_first ? 1 : 0];
-  form.batch = x.shape()[form.batch_first ? 0 : 1];
-  form.hidden = r.shape()[2];
-  LEMMA_ASSIGN_OR_RETURN(int64_t hidden, node.Int("hidden_size", form.hidden));
-  if (hidden != form.hidden) return absl::InvalidArgumentError("hidden_size is not that of R");
+  layer.batch_first = layout == 1;
+  layer.steps = x.shape()[layer.batch_first ? 1 : 0];
+  layer.batch = x.shape()[layer.batch_first ? 0 : 1];
+  layer.hidden = r.shape()[2];
+  LEMMA_ASSIGN_OR_RETURN(int64_t hidden, node.Int("hidden_size", layer.hidden));
+  if (hidden != layer.hidden) return absl::InvalidArgumentError("hidden_size is not that of R");
   LEMMA_ASSIGN_OR_RETURN(std::string direction, node.String("direction", "forward"));
-  form.directions = direction == "bidirectional" ? 2 : 1;
-  form.reverse = direction == "reverse";
+  layer.directions = direction == "bidirectional" ? 2 : 1;
+  layer.reverse = direction == "reverse";
   if (node.FindAttr("clip") != nullptr) {
-    LEMMA_ASSIGN_OR_RETURN(form.clip, node.Float("clip"));
+    LEMMA_ASSIGN_OR_RETURN(layer.clip, node.Float("clip"));
   }
-  LEMMA_RETURN_IF_ERROR(ReadActivations(node, std::move(activations), &form));
+  LEMMA_RETURN_IF_ERROR(ReadActivations(node, std::move(activations), &layer));
   if (node.HasInput(4)) {
     LEMMA_ASSIGN_OR_RETURN(Tensor lengths, node.ConstantInput(4));
     for (int64_t length : lengths.ToInts()) {
-      if (length != form.steps) return node.Unsupported("sequences of several lengths");
+      if (length != layer.steps) return node.Unsupported("sequences of several lengths");
     }
   }
-  if (form.steps < 1 || form.steps > 4096) return node.Unsupported("more than 4096 time steps");
-  return form;
+  if (layer.steps < 1 || layer.steps > 4096) return node.Unsupported("more than 4096 time steps");
+  return layer;
 }
 
 Values ImportRnn(OnnxImport& node) {
-  LEMMA_ASSIGN_OR_RETURN(Form form, ReadForm(node, 1, {"Tanh"}));
-  return PlainCell(node, form).Run(false);
+  LEMMA_ASSIGN_OR_RETURN(RecurrentLayer layer, ReadLayer(node, 1, {"Tanh"}));
+  return PlainCell(node, layer).Run(false);
 }
 
 Values ImportGru(OnnxImport& node) {
-  LEMMA_ASSIGN_OR_RETURN(Form form, ReadForm(node, 3, {"Sigmoid", "Tanh"}));
+  LEMMA_ASSIGN_OR_RETURN(RecurrentLayer layer, ReadLayer(node, 3, {"Sigmoid", "Tanh"}));
   LEMMA_ASSIGN_OR_RETURN(int64_t linear, node.Int("linear_before_reset", 0));
-  return GruCell(node, form, linear != 0).Run(false);
+  return GruCell(node, layer, linear != 0).Run(false);
 }
 
 Values ImportLstm(OnnxImport& node) {
-  LEMMA_ASSIGN_OR_RETURN(Form form, ReadForm(node, 4, {"Sigmoid", "Tanh", "Tanh"}));
+  LEMMA_ASSIGN_OR_RETURN(RecurrentLayer layer, ReadLayer(node, 4, {"Sigmoid", "Tanh", "Tanh"}));
   LEMMA_ASSIGN_OR_RETURN(int64_t coupled, node.Int("input_forget", 0));
-  return LstmCell(node, form, coupled != 0).Run(true);
+  return LstmCell(node, layer, coupled != 0).Run(true);
 }
 
 }  // namespace

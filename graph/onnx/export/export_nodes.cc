@@ -177,8 +177,8 @@ void Exporter::Need(int opset, std::string reason) {
   reason_ = std::move(reason);
 }
 
-FormContext Exporter::MakeContext() {
-  FormContext context;
+ConversionContext Exporter::MakeContext() {
+  ConversionContext context;
   context.constant = [this](const std::string& name) -> const Tensor* {
     auto it = constant_values_.find(name);
     return it == constant_values_.end() ? nullptr : &it->second;
@@ -193,21 +193,21 @@ FormContext Exporter::MakeContext() {
 }
 
 absl::Status Exporter::AddForm(onnx::NodeProto node) {
-  const FormContext context = MakeContext();
-  if (opset_ == kFormOpset) {
+  const ConversionContext context = MakeContext();
+  if (opset_ == kExportOpset) {
     *model_.mutable_graph()->add_node() = std::move(node);
     return absl::OkStatus();
   }
-  Form form = FormIn(opset_, node, context, &element_types_);
-  if (form.nodes.empty()) {
+  ConvertedNode converted = ConvertNode(opset_, node, context, &element_types_);
+  if (converted.nodes.empty()) {
     const int opset = OpsetFor(opset_ + 1, node, context, element_types_);
     const std::string reason =
-        absl::StrCat(Describe(node), ": operator set ", opset_, " does not have ", form.problem);
+        absl::StrCat(Describe(node), ": operator set ", opset_, " does not have ", converted.problem);
     if (opset == 0) return absl::UnimplementedError(absl::StrCat("unsupported: ", reason));
     Need(opset, reason);
-    form.nodes.push_back(std::move(node));  // the next attempt writes it
+    converted.nodes.push_back(std::move(node));  // the next attempt writes it
   }
-  for (onnx::NodeProto& made : form.nodes) {
+  for (onnx::NodeProto& made : converted.nodes) {
     *model_.mutable_graph()->add_node() = std::move(made);
   }
   return absl::OkStatus();
@@ -279,9 +279,9 @@ absl::Status Exporter::AddNode(const NodePtr& node) {
     return absl::UnimplementedError(
         absl::StrCat("unsupported: ", op.name, " with symbolic sizes; --dim gives numbers"));
   }
-  NodeExport form(this, node);
-  auto status = op.onnx_export(form);
-  if (status.ok()) status = form.status();
+  NodeExport written(this, node);
+  auto status = op.onnx_export(written);
+  if (status.ok()) status = written.status();
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat("'", NameOf(Value(node, 0)), "' (", op.name,
                                                   "): ", status.message()));

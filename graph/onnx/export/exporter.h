@@ -17,9 +17,9 @@
 #include "graph/onnx/export/branches.h"
 #include "graph/onnx/export/size_export.h"
 #include "graph/onnx/opaque.h"
-#include "graph/onnx/opsets/forms.h"
+#include "graph/onnx/opsets/version_converter.h"
 #include "graph/onnx/origin/plan.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 
 namespace lemma {
 
@@ -96,9 +96,9 @@ class Exporter {
   absl::Status AddFunction(const onnx::FunctionProto& function);
   absl::Status CheckOpset(const onnx::NodeProto& node, const std::map<std::string, int>& opsets);
   void Need(int opset, std::string reason);
-  // Adds a node in the form of kFormOpset.
+  // Adds a node of kExportOpset.
   absl::Status AddForm(onnx::NodeProto node);
-  FormContext MakeContext();
+  ConversionContext MakeContext();
 
   const Graph& graph_;
   const ExportOptions& options_;

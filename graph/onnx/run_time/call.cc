@@ -14,7 +14,7 @@
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/opaque.h"
-#include "graph/onnx/run_time/repeat_form.h"
+#include "graph/onnx/run_time/loop_signature.h"
 
 namespace lemma {
 namespace {
@@ -148,7 +148,7 @@ class Stacker {
 
   // The items along a new dimension `axis`; `none`: the type of an item if there are none.
   absl::StatusOr<Tensor> Stacked(const std::optional<TensorType>& none,
-                                 const structural::RepeatForm::Elements& elements) const {
+                                 const structural::LoopSignature::Elements& elements) const {
     TensorType type = items_.empty() ? *none : items_[0].type();
     const int64_t rank = type.rank() + 1, count = static_cast<int64_t>(items_.size());
     LEMMA_ASSIGN_OR_RETURN(const int64_t axis, structural::AxisIn(elements.axis, rank));
@@ -189,8 +189,8 @@ absl::StatusOr<Tensor> ElementAt(const Tensor& tensor, int64_t axis, int64_t at)
 // Repeats a body. The operands are those of the node, then captured values.
 class RepeatedCall : public OpaqueCall {
  public:
-  RepeatedCall(const onnx::NodeProto& node, ImportedGraph body, structural::RepeatForm form)
-      : node_(node), body_(std::move(body)), form_(std::move(form)) {}
+  RepeatedCall(const onnx::NodeProto& node, ImportedGraph body, structural::LoopSignature signature)
+      : node_(node), body_(std::move(body)), signature_(std::move(signature)) {}
 
   absl::StatusOr<Tensors> Run(absl::Span<const Tensor> inputs) override {
     LEMMA_RETURN_IF_ERROR(Begin(inputs));
@@ -208,7 +208,7 @@ class RepeatedCall : public OpaqueCall {
     for (size_t i = 0; i < stackers_.size(); ++i) {
       std::optional<TensorType> none;
       if (done == 0) none = types[types.size() - stackers_.size() + i];
-      LEMMA_ASSIGN_OR_RETURN(Tensor stacked, stackers_[i].Stacked(none, form_.outputs[i]));
+      LEMMA_ASSIGN_OR_RETURN(Tensor stacked, stackers_[i].Stacked(none, signature_.outputs[i]));
       results.push_back(std::move(stacked));
     }
     return Present(std::move(results));
@@ -226,18 +226,18 @@ class RepeatedCall : public OpaqueCall {
     for (int i = 0; i < node_.input_size(); ++i) {
       if (node_.input(i).empty()) continue;
       const Tensor& tensor = *next++;
-      if (i < form_.parameters()) {
+      if (i < signature_.parameters()) {
         if (tensor.size() != 1) return absl::InvalidArgumentError("M and cond must be scalars");
         if (i == 0) most_ = tensor.AtInt(0);
         if (i == 1) go_ = tensor.AtInt(0) != 0;
-      } else if (i < form_.parameters() + form_.states) {
+      } else if (i < signature_.parameters() + signature_.states) {
         carried_.push_back(tensor);
       } else {
         scanned_.push_back(tensor);
       }
     }
     captured_.assign(next, inputs.end());
-    stackers_.assign(form_.outputs.size(), Stacker());
+    stackers_.assign(signature_.outputs.size(), Stacker());
     for (size_t i = 0; i < scanned_.size(); ++i) {
       LEMMA_ASSIGN_OR_RETURN(const int64_t axis, ScannedAxis(i));
       const int64_t length = scanned_[i].shape()[static_cast<size_t>(axis)];
@@ -250,13 +250,13 @@ class RepeatedCall : public OpaqueCall {
   }
 
   absl::StatusOr<int64_t> ScannedAxis(size_t i) const {
-    return structural::AxisIn(form_.scanned[i].axis, scanned_[i].type().rank());
+    return structural::AxisIn(signature_.scanned[i].axis, scanned_[i].type().rank());
   }
 
   // The body's operands in iteration `at`.
   absl::StatusOr<Tensors> Given(int64_t at) const {
     Tensors given;
-    if (form_.parameters() > 0) {
+    if (signature_.parameters() > 0) {
       LEMMA_ASSIGN_OR_RETURN(Tensor number, Tensor::FromInts({DType::kI64, {}}, {at}));
       LEMMA_ASSIGN_OR_RETURN(Tensor holds, Tensor::FromInts({DType::kBool, {}}, {1}));
       given = {std::move(number), std::move(holds)};
@@ -264,7 +264,7 @@ class RepeatedCall : public OpaqueCall {
     given.insert(given.end(), carried_.begin(), carried_.end());
     for (size_t i = 0; i < scanned_.size(); ++i) {
       LEMMA_ASSIGN_OR_RETURN(const int64_t axis, ScannedAxis(i));
-      const int64_t place = form_.scanned[i].backwards ? most_ - 1 - at : at;
+      const int64_t place = signature_.scanned[i].backwards ? most_ - 1 - at : at;
       LEMMA_ASSIGN_OR_RETURN(Tensor element, ElementAt(scanned_[i], axis, place));
       given.push_back(std::move(element));
     }
@@ -275,7 +275,7 @@ class RepeatedCall : public OpaqueCall {
   // Takes the body's results.
   absl::Status End(Tensors results) {
     auto next = results.begin();
-    if (form_.parameters() > 0) {
+    if (signature_.parameters() > 0) {
       if (next->size() != 1) return absl::InvalidArgumentError("the condition is no scalar");
       go_ = (next++)->AtInt(0) != 0;
     }
@@ -315,7 +315,7 @@ class RepeatedCall : public OpaqueCall {
 
   const onnx::NodeProto node_;
   ImportedGraph body_;
-  const structural::RepeatForm form_;
+  const structural::LoopSignature signature_;
   Tensors carried_, scanned_, captured_;
   std::vector<Stacker> stackers_;
   int64_t most_ = 0;
@@ -407,12 +407,12 @@ absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& opaque, GraphCo
   const std::vector<std::string> names = OperandNames(node, opaque.inputs().size(), &of_node);
   std::unique_ptr<OpaqueCall> call;
   if (structural::Repeats(node, opset)) {
-    LEMMA_ASSIGN_OR_RETURN(structural::RepeatForm form, structural::RepeatFormOf(node));
+    LEMMA_ASSIGN_OR_RETURN(structural::LoopSignature signature, structural::LoopSignatureOf(node));
     LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* subgraph, structural::BodyOf(node));
     onnx::ModelProto body = WithSubgraph(
         payload, *subgraph, {names.begin() + static_cast<std::ptrdiff_t>(of_node), names.end()});
     call = std::make_unique<RepeatedCall>(node, ImportedGraph(std::move(body), std::move(compile)),
-                                          std::move(form));
+                                          std::move(signature));
   } else {
     for (const std::string& input : names) payload.mutable_graph()->add_input()->set_name(input);
     for (const std::string& output : node.output()) {

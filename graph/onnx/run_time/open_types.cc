@@ -9,7 +9,7 @@
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/opaque.h"
-#include "graph/onnx/run_time/repeat_form.h"
+#include "graph/onnx/run_time/loop_signature.h"
 #include "graph/onnx/structural.h"
 #include "graph/sizes/specialize.h"
 
@@ -167,18 +167,18 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
 absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfRepeat(const onnx::NodeProto& node,
                                                                      const Scope& scope) {
   LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, structural::BodyOf(node));
-  LEMMA_ASSIGN_OR_RETURN(const structural::RepeatForm form, structural::RepeatFormOf(node));
+  LEMMA_ASSIGN_OR_RETURN(const structural::LoopSignature signature, structural::LoopSignatureOf(node));
   std::vector<TensorType> given;
-  if (form.is_loop) given = {{DType::kI64, {}}, {DType::kBool, {}}};
+  if (signature.is_loop) given = {{DType::kI64, {}}, {DType::kBool, {}}};
   int64_t length = 0;
-  for (int i = form.parameters(); i < node.input_size(); ++i) {
+  for (int i = signature.parameters(); i < node.input_size(); ++i) {
     LEMMA_ASSIGN_OR_RETURN(const Value value, structural::TensorInput(node, scope, i));
     TensorType type = value.type();
-    const int scanned = i - form.parameters() - form.states;
+    const int scanned = i - signature.parameters() - signature.states;
     if (scanned >= 0) {
       LEMMA_ASSIGN_OR_RETURN(
           const int64_t axis,
-          structural::AxisIn(form.scanned[static_cast<size_t>(scanned)].axis, type.rank()));
+          structural::AxisIn(signature.scanned[static_cast<size_t>(scanned)].axis, type.rank()));
       length = type.shape[static_cast<size_t>(axis)];
       type.shape.erase(type.shape.begin() + axis);
     }
@@ -202,12 +202,12 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfRepeat(const onnx:
 
   std::vector<OpenType> found;
   bool same_sizes = true;
-  for (size_t i = form.is_loop ? 1 : 0; i < results->size(); ++i) {
+  for (size_t i = signature.is_loop ? 1 : 0; i < results->size(); ++i) {
     const Value& value = (*results)[i].value;
     if (!value) return absl::UnimplementedError("the body gives a list");
-    const size_t number = i - (form.is_loop ? 1 : 0);
-    if (number < static_cast<size_t>(form.states)) {
-      const TensorType& before = given[static_cast<size_t>(form.parameters()) + number];
+    const size_t number = i - (signature.is_loop ? 1 : 0);
+    if (number < static_cast<size_t>(signature.states)) {
+      const TensorType& before = given[static_cast<size_t>(signature.parameters()) + number];
       if (before.dtype != value.dtype() || before.rank() != value.type().rank()) {
         return absl::UnimplementedError("a state's type changes");
       }
@@ -219,10 +219,10 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfRepeat(const onnx:
     if (!same_sizes) std::fill(type.dims.begin(), type.dims.end(), std::nullopt);
     LEMMA_ASSIGN_OR_RETURN(
         const int64_t axis,
-        structural::AxisIn(form.outputs[number - static_cast<size_t>(form.states)].axis,
+        structural::AxisIn(signature.outputs[number - static_cast<size_t>(signature.states)].axis,
                            value.type().rank() + 1));
     type.dims.insert(type.dims.begin() + axis,
-                     form.is_loop ? std::nullopt : std::optional<int64_t>(length));
+                     signature.is_loop ? std::nullopt : std::optional<int64_t>(length));
     found.push_back(std::move(type));
   }
   std::vector<TensorType> types;

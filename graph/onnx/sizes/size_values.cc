@@ -57,20 +57,7 @@ class ElementEvaluator {
     }
     auto a = Index(e.lhs()), b = Index(e.rhs());
     if (!a || !b) return std::nullopt;
-    switch (e.kind()) {
-      case IndexExpr::Kind::kAdd:
-        return *a + *b;
-      case IndexExpr::Kind::kMul:
-        return *a * *b;
-      case IndexExpr::Kind::kFloorDiv:
-        return FloorDiv(*a, *b);
-      case IndexExpr::Kind::kMod:
-        return Mod(*a, *b);
-      case IndexExpr::Kind::kMin:
-        return Min(*a, *b);
-      default:
-        return Max(*a, *b);
-    }
+    return Binary(e.kind(), *a, *b);
   }
 
   std::optional<bool> Truth(const Guard& g) {

@@ -1,12 +1,12 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/depth.h"
 #include "graph/onnx/composites/dtype.h"
 #include "graph/onnx/composites/types.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/convolution/conv_gradient.h"
@@ -53,7 +53,7 @@ absl::Status DefineConv2d(OpContext& c) {
 
 // dx spreads dy over the windows with w, dw has the products of dy and the windows of x, and dbias
 // the sums of dy over all axes except k (graph/ops/convolution/conv_gradient.h).
-std::vector<Value> Conv2dGradient(GradientForm& f) {
+std::vector<Value> Conv2dGradient(GradientBuilder& f) {
   const Value &x = f.Input(0), &w = f.Input(1), &dy = f.ResultGradient();
   const int64_t groups = f.node().Int("groups");
   std::vector<Value> gradients = {

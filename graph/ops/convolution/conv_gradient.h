@@ -2,7 +2,7 @@
 #ifndef LEMMA_GRAPH_OPS_CONVOLUTION_CONV_GRADIENT_H_
 #define LEMMA_GRAPH_OPS_CONVOLUTION_CONV_GRADIENT_H_
 
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 
 namespace lemma::ops {
 

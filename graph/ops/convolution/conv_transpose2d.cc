@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/depth.h"
 #include "graph/onnx/composites/types.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/convolution/conv_gradient.h"
@@ -86,7 +86,7 @@ absl::Status DefineConvTranspose2d(OpContext& c) {
 // dx[n,c,i,j] = sum(k, r, s) dy[n,k, i*sh + r*dh - top, …] * w[c,k,r,s]: a conv2d of dy, without
 // windows that lie only in the output padding. dw has the products of x and the windows of dy
 // (graph/ops/convolution/conv_gradient.h).
-std::vector<Value> ConvTranspose2dGradient(GradientForm& f) {
+std::vector<Value> ConvTranspose2dGradient(GradientBuilder& f) {
   const Value &x = f.Input(0), &w = f.Input(1), &dy = f.ResultGradient();
   Attrs attrs = f.node().attrs();
   attrs.erase("output_padding");

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/broadcast.h"
 #include "graph/ops/checks.h"
@@ -159,7 +159,7 @@ OpDef Make_sigmoid() {
   OpDef op = Activation("sigmoid", "y = 1 / (1 + exp(-x))", "Sigmoid", {},
                         [](const OpContext&, const ScalarExpr& x) { return Sigmoid(x); });
   // dx = dy * y * (1 - y)
-  op.gradient = StatedGradient([](GradientForm& f, auto&, auto& y, auto& dy) {
+  op.gradient = StatedGradient([](GradientBuilder& f, auto&, auto& y, auto& dy) {
     return f.Mul(f.Mul(dy, y), f.Sub(f.Scalar(y.dtype(), 1), y));
   });
   return op;
@@ -170,7 +170,7 @@ OpDef Make_silu() {
                         [](const OpContext&, const ScalarExpr& x) { return x * Sigmoid(x); });
   op.doc = "Also called swish.";
   // dx = dy * (s + y * (1 - s)), s = sigmoid(x)
-  op.gradient = StatedGradient([](GradientForm& f, auto& x, auto& y, auto& dy) {
+  op.gradient = StatedGradient([](GradientBuilder& f, auto& x, auto& y, auto& dy) {
     const Value s = f.Op("sigmoid", {x});
     return f.Mul(dy, f.Add(s, f.Mul(y, f.Sub(f.Scalar(x.dtype(), 1), s))));
   });
@@ -189,7 +189,7 @@ OpDef Make_mish() {
                           return x * Apply(ScalarFn::kTanh, Softplus(x));
                         });
   // dx = dy * (t + x * s * (1 - t²)), t = tanh(softplus(x)), s = sigmoid(x)
-  op.gradient = StatedGradient([](GradientForm& f, auto& x, auto&, auto& dy) {
+  op.gradient = StatedGradient([](GradientBuilder& f, auto& x, auto&, auto& dy) {
     const Value t = f.Op("tanh", {f.Op("softplus", {x})}), s = f.Op("sigmoid", {x});
     const Value slope = f.Sub(f.Scalar(x.dtype(), 1), f.Square(t));
     return f.Mul(dy, f.Add(t, f.Mul(f.Mul(x, s), slope)));
@@ -252,7 +252,7 @@ OpDef Make_softplus() {
   op.doc = "Computed as max(x, 0) + ln(1 + exp(-|x|)), which does not overflow.";
   // dx = dy * sigmoid(x)
   op.gradient = StatedGradient(
-      [](GradientForm& f, auto& x, auto&, auto& dy) { return f.Mul(dy, f.Op("sigmoid", {x})); });
+      [](GradientBuilder& f, auto& x, auto&, auto& dy) { return f.Mul(dy, f.Op("sigmoid", {x})); });
   return op;
 }
 
@@ -262,7 +262,7 @@ OpDef Make_softsign() {
                           return x / (ScalarExpr(1) + Apply(ScalarFn::kAbs, x));
                         });
   // dx = dy / (1 + |x|)²
-  op.gradient = StatedGradient([](GradientForm& f, auto& x, auto&, auto& dy) {
+  op.gradient = StatedGradient([](GradientBuilder& f, auto& x, auto&, auto& dy) {
     return f.Div(dy, f.Square(f.Add(f.Op("abs", {x}), 1)));
   });
   return op;
@@ -293,7 +293,7 @@ OpDef Make_celu() {
                           return Max(0, x) + Min(0, alpha * (Exp(x / alpha) - 1));
                         });
   // dx = dy if x >= 0, dy * exp(x/alpha) if x < 0; at 0 the two maxima would both give 0
-  op.gradient = StatedGradient([](GradientForm& f, auto& x, auto&, auto& dy) {
+  op.gradient = StatedGradient([](GradientBuilder& f, auto& x, auto&, auto& dy) {
     const Value negative = f.Op("less", {x, f.Scalar(x.dtype(), 0)});
     const Value scaled = f.Div(x, f.Scalar(x.dtype(), f.node().Float("alpha")));
     return f.Where(negative, f.Mul(dy, f.Op("exp", {scaled})), dy);

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/composites/dtype.h"
 #include "graph/onnx/composites/types.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/broadcast.h"
 #include "graph/ops/checks.h"

@@ -80,7 +80,7 @@ OpDef Make_cast() {
       "(u64[3]) {dtype = \"i16\"}",   "(i16[3]) {dtype = \"u32\"}", "(u32[3]) {dtype = \"u16\"}"};
   // dx = dy, as x's element type
   op.gradient = StatedGradient(
-      [](GradientForm& f, auto& x, auto&, auto& dy) { return f.Cast(dy, x.dtype()); });
+      [](GradientBuilder& f, auto& x, auto&, auto& dy) { return f.Cast(dy, x.dtype()); });
   op.onnx_import = {{"Cast", ImportCast}, {"CastLike", ImportCastLike}};
   op.onnx_export = [](OnnxExport& out) {
     out.Emit("Cast", {out.Input(0)}, {out.Output(0)},

@@ -14,7 +14,7 @@ namespace {
 // applications are one node.
 class Differentiation {
  public:
-  Differentiation(GradientForm& f, TensorId input) : f_(f), input_(input) {}
+  Differentiation(GradientBuilder& f, TensorId input) : f_(f), input_(input) {}
 
   // dy * d(body)/dx for the input x; empty if the body does not depend on it.
   Value OfBody(const ScalarExpr& body) {
@@ -82,7 +82,7 @@ class Differentiation {
   // da, db, dc: dy times the derivatives of the arguments, without the function's own derivatives.
   Value OfRow(const ScalarExpr& e, const Value& da, [[maybe_unused]] const Value& db,
               [[maybe_unused]] const Value& dc) {
-    GradientForm& f = f_;
+    GradientBuilder& f = f_;
     auto a = [&] { return ValueOf(e.args()[0]); };
     auto b = [&] { return ValueOf(e.args()[1]); };
     auto y = [&] { return ValueOf(e); };
@@ -143,14 +143,14 @@ class Differentiation {
     return sum;
   }
 
-  GradientForm& f_;
+  GradientBuilder& f_;
   const TensorId input_;
   const ScalarExpr* body_ = nullptr;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<Value>> ElementwiseGradient(GradientForm& f) {
+absl::StatusOr<std::vector<Value>> ElementwiseGradient(GradientBuilder& f) {
   LEMMA_ASSIGN_OR_RETURN(const Definition definition, DefinitionOf(f.node()));
   const TensorExpr& result = definition.tensors[definition.outputs[0] - definition.num_inputs()];
   std::vector<Value> gradients;
@@ -162,13 +162,13 @@ absl::StatusOr<std::vector<Value>> ElementwiseGradient(GradientForm& f) {
 }
 
 Gradient StatedGradient(
-    std::function<Value(GradientForm& f, const Value& x, const Value& y, const Value& dy)> dx) {
-  return [dx = std::move(dx)](GradientForm& f) {
+    std::function<Value(GradientBuilder& f, const Value& x, const Value& y, const Value& dy)> dx) {
+  return [dx = std::move(dx)](GradientBuilder& f) {
     return std::vector<Value>{dx(f, f.Input(0), f.Output(), f.ResultGradient())};
   };
 }
 
-absl::StatusOr<std::vector<Value>> ZeroGradient(GradientForm& f) {
+absl::StatusOr<std::vector<Value>> ZeroGradient(GradientBuilder& f) {
   return std::vector<Value>(f.num_inputs());
 }
 

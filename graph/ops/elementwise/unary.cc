@@ -1,6 +1,6 @@
 // Functions of one element, without attributes.
 #include "graph/onnx/composites/dtype.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/elementwise/elementwise.h"
 #include "graph/ops/elementwise/elementwise_gradient.h"
@@ -48,7 +48,7 @@ OpDef Make_rsqrt() {
     return absl::OkStatus();
   };
   // dx = -dy / 2 * y / x
-  op.gradient = StatedGradient([](GradientForm& f, auto& x, auto& y, auto& dy) {
+  op.gradient = StatedGradient([](GradientBuilder& f, auto& x, auto& y, auto& dy) {
     return f.Mul(f.Mul(dy, -0.5), f.Div(y, x));
   });
   return op;
@@ -59,7 +59,7 @@ OpDef Make_reciprocal() {
                    [](const OpContext&, const ScalarExpr& x) { return ScalarExpr(1) / x; });
   // dx = -dy * y²
   op.gradient = StatedGradient(
-      [](GradientForm& f, auto&, auto& y, auto& dy) { return f.Neg(f.Mul(dy, f.Square(y))); });
+      [](GradientBuilder& f, auto&, auto& y, auto& dy) { return f.Neg(f.Mul(dy, f.Square(y))); });
   return op;
 }
 

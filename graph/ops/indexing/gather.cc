@@ -1,10 +1,10 @@
 // Reads at positions given by other tensors.
 #include <algorithm>
 
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/types.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/elementwise/elementwise.h"
@@ -126,7 +126,7 @@ absl::Status DefineReverseSequence(OpContext& c) {
 
 // dx[b…,k,a…] = sum(j… with indices[j…] = k) dy[b…,j…,a…]: adds into zeros, with k as the first
 // axis.
-std::vector<Value> GatherGradient(GradientForm& f) {
+std::vector<Value> GatherGradient(GradientBuilder& f) {
   const Value &x = f.Input(0), &indices = f.Input(1), &dy = f.ResultGradient();
   const int64_t rank = x.type().rank(), chosen = indices.type().rank();
   const int64_t axis = (f.node().Int("axis") + rank) % rank, count = indices.type().num_elements();
@@ -149,7 +149,7 @@ std::vector<Value> GatherGradient(GradientForm& f) {
 }
 
 // dx[…,k,…] = sum(i with indices[…,i,…] = k) dy[…,i,…].
-std::vector<Value> GatherElementsGradient(GradientForm& f) {
+std::vector<Value> GatherElementsGradient(GradientBuilder& f) {
   const Value& x = f.Input(0);
   return {f.Op("scatter_elements", {f.Filled(x.type(), 0), f.Input(1), f.ResultGradient()},
                {{"axis", f.node().Int("axis")}, {"reduction", std::string("add")}}),
@@ -158,7 +158,7 @@ std::vector<Value> GatherElementsGradient(GradientForm& f) {
 
 // The same for whole positions. With batch dimensions, the batch numbers are put in front of the
 // positions.
-std::vector<Value> GatherNdGradient(GradientForm& f) {
+std::vector<Value> GatherNdGradient(GradientBuilder& f) {
   const Value &x = f.Input(0), &indices = f.Input(1);
   const int64_t last = indices.type().rank() - 1;
   std::vector<Value> columns;
@@ -265,7 +265,7 @@ OpDef Make_reverse_sequence() {
               {"batch_axis", AttrKind::kInt, int64_t{1}, false, "the other of 0 and 1"}};
   op.define = DefineReverseSequence;
   // dx = reverse_sequence(dy): the permutation is its own inverse.
-  op.gradient = [](GradientForm& f) {
+  op.gradient = [](GradientBuilder& f) {
     return std::vector<Value>{f.Again({f.ResultGradient(), f.Input(1)}), Value()};
   };
   op.examples = {"(f32[4,2], i64[2])", "(f32[2,3,2], i64[2]) {time_axis = 1, batch_axis = 0}"};

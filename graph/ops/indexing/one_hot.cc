@@ -1,6 +1,6 @@
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/elementwise/elementwise.h"
@@ -55,7 +55,7 @@ absl::Status ExportOneHot(OnnxExport& out) {
 }
 
 // dvalues[1] = sum(b…,k,a… with indices[b…,a…] = k) dy[b…,k,a…], dvalues[0] = sum of the others.
-std::vector<Value> OneHotGradient(GradientForm& f) {
+std::vector<Value> OneHotGradient(GradientBuilder& f) {
   const Value &dy = f.ResultGradient(), &values = f.Input(1);
   const std::vector<int64_t> all = AxesBut(dy.type().rank());
   auto sum_where = [&](double off, double on) {

@@ -1,7 +1,7 @@
 // Weighted sums of elements at positions given by a tensor, along one axis.
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/types.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/axis_map.h"
 #include "graph/ops/checks.h"
@@ -39,7 +39,7 @@ int64_t AxisOf(const Node& node) {
 
 // dx[b…,j,a…] = sum(i, k with indices[i,k] = j) weights[i,k] * dy[b…,i,a…];
 // dweights[i,k] = sum(b…, a…) x[b…, indices[i,k], a…] * dy[b…,i,a…].
-std::vector<Value> ResampleGradient(GradientForm& f) {
+std::vector<Value> ResampleGradient(GradientBuilder& f) {
   const Value &x = f.Input(0), &indices = f.Input(1), &weights = f.Input(2);
   const Value& dy = f.ResultGradient();
   const int64_t axis = AxisOf(f.node());

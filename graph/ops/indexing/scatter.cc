@@ -1,8 +1,8 @@
 // Writes at positions given by other tensors, defined as sums over the updates of each element.
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/types.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/indexing/positions.h"
@@ -132,7 +132,7 @@ absl::Status DefineScatterNd(OpContext& c) {
 //   add:  dx = dy, du = gather(dy)
 //   mul:  dx = dy * prod(u), du = gather(dy * y) / u, which is undefined where u is 0
 //   max, min: dy is shared by those of x and u that equal y.
-std::vector<Value> ScatterGradient(GradientForm& f, const std::string& gather, const Attrs& where) {
+std::vector<Value> ScatterGradient(GradientBuilder& f, const std::string& gather, const Attrs& where) {
   const Value &indices = f.Input(1), &updates = f.Input(2), &dy = f.ResultGradient();
   const std::string& reduction = f.node().String("reduction");
   auto read = [&](const Value& v) { return f.Op(gather, {v, indices}, where); };
@@ -336,7 +336,7 @@ OpDef Make_scatter_elements() {
   op.min_inputs = op.max_inputs = 3;
   op.attrs = {{"axis", AttrKind::kInt, int64_t{0}, false, "of x that is indexed"}, ReductionAttr()};
   op.define = DefineScatterElements;
-  op.gradient = [](GradientForm& f) {
+  op.gradient = [](GradientBuilder& f) {
     return ScatterGradient(f, "gather_elements", {{"axis", f.node().Int("axis")}});
   };
   op.examples = {"(f32[3,3], i64[2,3], f32[2,3])",
@@ -363,7 +363,7 @@ OpDef Make_scatter_nd() {
   op.min_inputs = op.max_inputs = 3;
   op.attrs = {ReductionAttr()};
   op.define = DefineScatterNd;
-  op.gradient = [](GradientForm& f) { return ScatterGradient(f, "gather_nd", {}); };
+  op.gradient = [](GradientBuilder& f) { return ScatterGradient(f, "gather_nd", {}); };
   op.examples = {"(f32[4], i64[3,1], f32[3])",
                  "(f32[2,3,2], i64[2,2], f32[2,2])",
                  "(f32[2,2], i32[3,2], f32[3]) {reduction = \"add\"}",

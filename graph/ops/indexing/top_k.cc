@@ -2,10 +2,10 @@
 // is the number of elements that come before it.
 #include <functional>
 
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/types.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 
@@ -66,7 +66,7 @@ absl::Status DefineTopK(OpContext& c) {
 }
 
 // dx[…,i,…] = sum(j with indices[…,j,…] = i) dvalues[…,j,…].
-std::vector<Value> TopKGradient(GradientForm& f) {
+std::vector<Value> TopKGradient(GradientBuilder& f) {
   const Value& x = f.Input(0);
   return {f.Op("scatter_elements", {f.Filled(x.type(), 0), f.Output(1), f.ResultGradient(0)},
                {{"axis", f.node().Int("axis")}, {"reduction", std::string("add")}})};

@@ -1,7 +1,7 @@
 // Concatenates tensors along an axis, and splits them.
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/sizes/symbolic_size.h"
@@ -74,7 +74,7 @@ absl::Status DefineSplit(OpContext& c) {
 }
 
 // dx_k[…,i,…] = dy[…, start_k + i, …]: a split.
-std::vector<Value> ConcatGradient(GradientForm& f) {
+std::vector<Value> ConcatGradient(GradientBuilder& f) {
   if (f.num_inputs() == 1) return {f.ResultGradient()};
   std::vector<int64_t> sizes;
   const int64_t rank = f.Output().type().rank(), axis = (f.node().Int("axis") + rank) % rank;
@@ -83,7 +83,7 @@ std::vector<Value> ConcatGradient(GradientForm& f) {
 }
 
 // dx[…, start_k + i, …] = dy_k[…,i,…]: a concatenation, with zeros for unused parts.
-std::vector<Value> SplitGradient(GradientForm& f) {
+std::vector<Value> SplitGradient(GradientBuilder& f) {
   std::vector<Value> parts;
   for (int i = 0; i < f.node().num_outputs(); ++i) {
     parts.push_back(f.OrZeros(f.ResultGradient(i), f.node().type(i)));

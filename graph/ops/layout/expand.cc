@@ -1,6 +1,6 @@
 #include "graph/ops/layout/expand.h"
 
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/ops/broadcast.h"
 #include "graph/ops/checks.h"
 
@@ -47,7 +47,7 @@ absl::Status DefineTile(OpContext& c) {
 }
 
 // dx[j…] = sum(repeats r…) dy[r*size + j …].
-std::vector<Value> TileGradient(GradientForm& f) {
+std::vector<Value> TileGradient(GradientBuilder& f) {
   const Shape& shape = f.Input(0).shape();
   Shape dims;
   std::vector<int64_t> axes;
@@ -100,7 +100,7 @@ OpDef Make_expand() {
   op.attrs = {{"shape", AttrKind::kInts, std::nullopt, true, "of the result"}};
   op.define = DefineExpand;
   // dx[j…] = sum(i… that come from j…) dy[i…]
-  op.gradient = [](GradientForm& f) {
+  op.gradient = [](GradientBuilder& f) {
     return std::vector<Value>{f.SumTo(f.ResultGradient(), f.Input(0).shape())};
   };
   op.examples = {"(f32[3]) {shape = [2,3]}", "(f32[2,1,3]) {shape = [2,4,3]}",

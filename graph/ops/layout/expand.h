@@ -3,7 +3,7 @@
 #define LEMMA_GRAPH_OPS_LAYOUT_EXPAND_H_
 
 #include "absl/status/statusor.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 
 namespace lemma::ops {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/axis_map.h"
 #include "graph/ops/checks.h"
@@ -92,7 +92,7 @@ absl::Status DefinePad(OpContext& c) {
 // For constant padding: dx[i…] = dy[before + i …], and 0 where x was cropped. Otherwise (mirrored
 // or extended) y is linear in x along each dimension: dx = dy * Mᵀ, where M is the operator's
 // result for the identity matrix.
-std::vector<Value> PadGradient(GradientForm& f) {
+std::vector<Value> PadGradient(GradientBuilder& f) {
   const std::vector<int64_t>& pads = f.node().Ints("pads");
   const size_t rank = pads.size() / 2;
   Value dx = f.ResultGradient();

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/sizes/symbolic_size.h"
@@ -241,7 +241,7 @@ OpDef Make_reshape() {
   op.attrs = {{"shape", AttrKind::kInts, std::nullopt, true, "of the result"}};
   op.define = DefineReshape;
   // dx[j…] = dy[i…]
-  op.gradient = [](GradientForm& f) {
+  op.gradient = [](GradientBuilder& f) {
     return std::vector<Value>{f.Reshape(f.ResultGradient(), f.Input(0).shape())};
   };
   op.examples = {"(f32[2,3,4]) {shape = [6,4]}",

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "absl/strings/str_join.h"
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/axis_map.h"
 #include "graph/ops/checks.h"
@@ -56,7 +56,7 @@ absl::Status DefineResizeNearest(OpContext& c) {
 
 // dx[j…] = sum(i… that come from j…) dy[i…]. Along a dimension enlarged by a whole factor, this is
 // a sum over blocks; otherwise dy * Mᵀ, where M is the operator's result for the identity matrix.
-std::vector<Value> ResizeNearestGradient(GradientForm& f) {
+std::vector<Value> ResizeNearestGradient(GradientBuilder& f) {
   const Shape& shape = f.Input(0).shape();
   Value dx = f.ResultGradient();
   for (size_t d = 0; d < shape.size(); ++d) {

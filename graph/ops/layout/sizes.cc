@@ -1,6 +1,6 @@
 // Numbers made of sizes. They are what a model's shape arithmetic begins with where sizes are
 // symbolic (graph/sizes/symbolic_size.h).
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 
 namespace lemma::ops {

@@ -2,9 +2,9 @@
 #include <tuple>
 #include <utility>
 
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/sizes/symbolic_size.h"
@@ -57,7 +57,7 @@ Value Interleaved(Formula& f, const Value& x, const std::vector<int64_t>& steps)
 
 // dx[starts + i*steps …] = dy[i…], 0 elsewhere. Along each dimension, dy is summed if the step is
 // 0, reversed if it is negative, spaced with zeros if it is not 1 or -1, and padded to x's size.
-std::vector<Value> SliceGradient(GradientForm& f) {
+std::vector<Value> SliceGradient(GradientBuilder& f) {
   const Shape& shape = f.Input(0).shape();
   const size_t rank = shape.size();
   Shape sizes = f.node().Ints("sizes");

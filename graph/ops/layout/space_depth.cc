@@ -1,6 +1,6 @@
 // Moves elements between channels and space.
-#include "graph/gradient_form.h"
-#include "graph/onnx_form.h"
+#include "graph/gradient_builder.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 
@@ -49,7 +49,7 @@ absl::Status DefineSpaceToDepth(OpContext& c) {
 }
 
 // The inverse: a transpose of the axes whose products are y's sizes.
-std::vector<Value> DepthToSpaceGradient(GradientForm& f) {
+std::vector<Value> DepthToSpaceGradient(GradientBuilder& f) {
   const Value& dy = f.ResultGradient();
   const int64_t block = f.node().Int("block");
   if (f.node().String("mode") == "DCR") {
@@ -98,7 +98,7 @@ OpDef Make_space_to_depth() {
   op.attrs = {Block()};
   op.define = DefineSpaceToDepth;
   // dx = depth_to_space(dy), the inverse.
-  op.gradient = [](GradientForm& f) {
+  op.gradient = [](GradientBuilder& f) {
     return std::vector<Value>{
         f.Op("depth_to_space", {f.ResultGradient()}, {{"block", f.node().Int("block")}})};
   };

@@ -1,6 +1,6 @@
 #include "absl/strings/str_join.h"
-#include "graph/gradient_form.h"
-#include "graph/onnx_form.h"
+#include "graph/gradient_builder.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 
@@ -53,7 +53,7 @@ OpDef Make_transpose() {
       {"perm", AttrKind::kInts, std::nullopt, false, "dimension d of y is dimension perm[d] of x"}};
   op.define = DefineTranspose;
   // dx[j…] = dy[i…]: the inverse permutation.
-  op.gradient = [](GradientForm& f) {
+  op.gradient = [](GradientBuilder& f) {
     const std::vector<int64_t>& perm = f.node().Ints("perm");
     std::vector<int64_t> inverse(perm.size());
     for (size_t d = 0; d < perm.size(); ++d) inverse[perm[d]] = static_cast<int64_t>(d);

@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/composites.h"
 #include "graph/onnx/composites/types.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/axis_map.h"
 #include "graph/ops/broadcast.h"
@@ -155,7 +155,7 @@ char Letter(int i) { return static_cast<char>(i < 26 ? 'a' + i : 'A' + i - 26); 
 // repeated. If x_n was repeated along a label, that label is summed over.
 class EinsumGradient {
  public:
-  EinsumGradient(GradientForm& f, const Equation& equation) : f_(f), equation_(equation) {
+  EinsumGradient(GradientBuilder& f, const Equation& equation) : f_(f), equation_(equation) {
     for (const Labels& labels : equation.inputs) {
       for (char label : labels) {
         if (letters_.emplace(label, Letter(used_)).second) ++used_;
@@ -209,13 +209,13 @@ class EinsumGradient {
     return result;
   }
 
-  GradientForm& f_;
+  GradientBuilder& f_;
   const Equation& equation_;
   std::map<char, char> letters_;
   int used_ = 0;
 };
 
-absl::StatusOr<std::vector<Value>> GradientOfEinsum(GradientForm& f) {
+absl::StatusOr<std::vector<Value>> GradientOfEinsum(GradientBuilder& f) {
   std::vector<ExprType> types;
   for (int i = 0; i < f.num_inputs(); ++i) types.push_back(ToExprType(f.Input(i).type()));
   const ExprAttrs attrs = ToExprAttrs(f.node().attrs());

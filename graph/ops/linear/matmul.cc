@@ -1,9 +1,9 @@
 #include "base/status_macros.h"
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/dtype.h"
 #include "graph/onnx/composites/types.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/broadcast.h"
 #include "graph/ops/checks.h"
@@ -45,7 +45,7 @@ absl::Status DefineMatmul(OpContext& c) {
 
 // dx = dy * wᵀ and dw = xᵀ * dy, each summed over the batches that repeat it. If all of x's batches
 // share one matrix w, dw is one product over the rows of all batches.
-std::vector<Value> MatmulGradient(GradientForm& f) {
+std::vector<Value> MatmulGradient(GradientBuilder& f) {
   const Value &x = f.Input(0), &w = f.Input(1), &dy = f.ResultGradient();
   const Value dx = f.Op("matmul", {dy, f.MatrixTranspose(w)});
   Value dw;

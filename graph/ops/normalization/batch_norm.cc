@@ -2,8 +2,8 @@
 #include "graph/ops/normalization/batch_norm.h"
 
 #include "base/status_macros.h"
-#include "graph/gradient_form.h"
-#include "graph/onnx_form.h"
+#include "graph/gradient_builder.h"
+#include "graph/onnx_conversion.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/normalization/norm_gradient.h"
 
@@ -26,7 +26,7 @@ absl::Status DefineBatchNorm(OpContext& c) {
 // dx = dy * f, dscale = s * inverse, dbias = t, dmean = -t * f, dvariance = -s/2 * f * inverse²,
 // inverse = 1 / sqrt(variance + epsilon), f = scale * inverse, and sums over all axes but c
 // s = sum(dy * (x - mean)), t = sum(dy).
-std::vector<Value> BatchNormGradient(GradientForm& f) {
+std::vector<Value> BatchNormGradient(GradientBuilder& f) {
   const Value &x = f.Input(0), &scale = f.Input(1), &dy = f.ResultGradient();
   const int rank = x.type().rank();
   const Value inverse = InverseDeviation(f, f.Input(4), f.node().Float("epsilon"));

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "graph/gradient_form.h"
-#include "graph/onnx_form.h"
+#include "graph/gradient_builder.h"
+#include "graph/onnx_conversion.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/normalization/batch_norm.h"
 #include "graph/ops/normalization/moments.h"
@@ -83,7 +83,7 @@ absl::Status DefineGradient(OpContext& c) {
 
 // dx, dscale and dbias as in batch_norm_training_gradient, with M elements per channel; dx also
 // receives dmean/M + 2/M * (x - mean) * dvariance.
-std::vector<Value> BatchNormTrainingGradient(GradientForm& f) {
+std::vector<Value> BatchNormTrainingGradient(GradientBuilder& f) {
   const Value &x = f.Input(0), &scale = f.Input(1), &dy = f.ResultGradient();
   const double count = static_cast<double>(x.type().num_elements()) / x.shape()[1];
   auto channels = [&](const Value& v) { return PerChannel(f, v, x.type().rank()); };

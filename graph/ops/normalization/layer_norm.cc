@@ -1,10 +1,10 @@
 // Normalizations of each example: layer, instance and group.
 #include "base/status_macros.h"
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/dtype.h"
 #include "graph/onnx/composites/types.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/broadcast.h"
 #include "graph/ops/checks.h"
@@ -113,7 +113,7 @@ absl::Status DefineGroupNorm(OpContext& c) {
 
 // With z = (x - mean) / sqrt(variance + epsilon): dscale = sum(o…) dy * z, dbias = sum(o…) dy, and
 // dx is NormalizeGradient() of dz = dy * scale.
-std::vector<Value> LayerNormGradient(GradientForm& f) {
+std::vector<Value> LayerNormGradient(GradientBuilder& f) {
   const Value &x = f.Input(0), &scale = f.Input(1), &dy = f.ResultGradient();
   std::vector<int64_t> axes;
   for (int64_t i = x.type().rank() - scale.type().rank(); i < x.type().rank(); ++i) {
@@ -128,7 +128,7 @@ std::vector<Value> LayerNormGradient(GradientForm& f) {
 
 // The same for x as [N,groups,…], whose last axis is normalized; dscale and dbias are sums over all
 // axes except c.
-std::vector<Value> GroupedGradient(GradientForm& f, int64_t groups) {
+std::vector<Value> GroupedGradient(GradientBuilder& f, int64_t groups) {
   const Value &x = f.Input(0), &dy = f.ResultGradient();
   if (x.type().num_elements() == 0) return std::vector<Value>(3);
   const int rank = x.type().rank();
@@ -260,7 +260,7 @@ OpDef Make_instance_norm() {
   op.min_inputs = op.max_inputs = 3;
   op.attrs = {Epsilon()};
   op.define = DefineInstanceNorm;
-  op.gradient = [](GradientForm& f) { return GroupedGradient(f, f.Input(0).shape()[1]); };
+  op.gradient = [](GradientBuilder& f) { return GroupedGradient(f, f.Input(0).shape()[1]); };
   op.examples = {"(f32[2,3,4,5], f32[3], f32[3])", "(f32[1,2,7], f32[2], f32[2]) {epsilon = 0.01}"};
   op.onnx_import = {ImportAs("InstanceNormalization", "instance_norm", {{"epsilon", "epsilon"}})};
   op.onnx_export =
@@ -283,7 +283,7 @@ OpDef Make_group_norm() {
   op.attrs = {{"groups", AttrKind::kInt, std::nullopt, true, "the channels are cut into as many"},
               Epsilon()};
   op.define = DefineGroupNorm;
-  op.gradient = [](GradientForm& f) { return GroupedGradient(f, f.node().Int("groups")); };
+  op.gradient = [](GradientBuilder& f) { return GroupedGradient(f, f.node().Int("groups")); };
   op.examples = {"(f32[2,4,3,5], f32[4], f32[4]) {groups = 2}",
                  "(f32[1,6,4], f32[6], f32[6]) {groups = 1, epsilon = 0.01}",
                  "(f32[2,3,2,2], f32[3], f32[3]) {groups = 3}"};

@@ -1,6 +1,6 @@
 #include "base/status_macros.h"
-#include "graph/gradient_form.h"
-#include "graph/onnx_form.h"
+#include "graph/gradient_builder.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 
@@ -36,7 +36,7 @@ absl::Status DefineLrn(OpContext& c) {
 
 // dx = dy / base^beta - 2 alpha beta / size * x * sum(channels whose sums x is in) dy * y / base,
 // base = bias + alpha / size * square. The sums are convolutions along the channels with ones.
-std::vector<Value> LrnGradient(GradientForm& f) {
+std::vector<Value> LrnGradient(GradientBuilder& f) {
   const Value &x = f.Input(0), y = f.Output(), &dy = f.ResultGradient();
   const int64_t size = f.node().Int("size"), before = (size - 1) / 2, after = size - 1 - before;
   const double alpha = f.node().Float("alpha") / static_cast<double>(size);

@@ -1,9 +1,9 @@
 // Functions along one axis: softmax, its logarithm, hardmax, and positions of extremes.
 #include "base/status_macros.h"
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/composites.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/elementwise/elementwise_gradient.h"
@@ -106,14 +106,14 @@ absl::Status DefineHardmax(OpContext& c) {
 }
 
 // dx[i,k] = y[i,k] * (dy[i,k] - sum(l < K) dy[i,l] * y[i,l]).
-std::vector<Value> SoftmaxGradient(GradientForm& f) {
+std::vector<Value> SoftmaxGradient(GradientBuilder& f) {
   const Value y = f.Output(), &dy = f.ResultGradient();
   const Value along_y = f.Sum(f.Mul(dy, y), {f.node().Int("axis")}, /*keepdims=*/true);
   return {f.Mul(y, f.Sub(dy, along_y))};
 }
 
 // dx[i,k] = dy[i,k] - exp(y[i,k]) * sum(l < K) dy[i,l].
-std::vector<Value> LogSoftmaxGradient(GradientForm& f) {
+std::vector<Value> LogSoftmaxGradient(GradientBuilder& f) {
   const Value& dy = f.ResultGradient();
   const Value sum = f.Sum(dy, {f.node().Int("axis")}, /*keepdims=*/true);
   return {f.Sub(dy, f.Mul(f.Op("exp", {f.Output()}), sum))};

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/types.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/convolution/conv_gradient.h"
@@ -210,7 +210,7 @@ std::vector<double> Counts(const Node& node, size_t axis, bool include_pad) {
 }
 
 // dx[n,c,h,w] = sum over the windows that cover it of dy / count: the transpose of the window sums.
-std::vector<Value> AvgPoolGradient(GradientForm& f) {
+std::vector<Value> AvgPoolGradient(GradientBuilder& f) {
   const Node& node = f.node();
   const Value& x = f.Input(0);
   const bool include_pad = node.Int("count_include_pad") != 0;
@@ -257,7 +257,7 @@ OpDef Make_max_pool2d() {
   op.attrs = PoolAttrs();
   op.define = DefineMaxPool;
   // dx = max_pool2d_gradient(x, dy)
-  op.gradient = [](GradientForm& f) {
+  op.gradient = [](GradientBuilder& f) {
     return std::vector<Value>{
         f.Op("max_pool2d_gradient", {f.Input(0), f.ResultGradient()}, f.node().attrs())};
   };

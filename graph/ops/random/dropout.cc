@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "graph/gradient_form.h"
-#include "graph/onnx_form.h"
+#include "graph/gradient_builder.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 #include "graph/ops/layout/expand.h"
@@ -129,7 +129,7 @@ OpDef Make_dropout() {
   op.attrs = {{"ratio", AttrKind::kFloat, 0.5, true, "share of the elements that training drops"}};
   op.define = DefineDropout;
   // dx = dy
-  op.gradient = [](GradientForm& f) { return std::vector<Value>{f.ResultGradient()}; };
+  op.gradient = [](GradientBuilder& f) { return std::vector<Value>{f.ResultGradient()}; };
   op.examples = {"(f32[2,3])", "(f32[]) {ratio = 0.25}"};
   op.onnx_import = {{"Dropout", ImportDropout}, {"training.Dropout", ImportForTraining}};
   op.onnx_export = [](OnnxExport& out) -> absl::Status {

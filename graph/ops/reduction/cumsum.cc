@@ -1,9 +1,9 @@
 // Running sums and products along an axis.
 #include "base/status_macros.h"
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/types.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 
@@ -94,7 +94,7 @@ struct Doubled {
 
 // dx[…,k,…] = sum(i with k in y's product) dy[…,i,…] * prod(j in it other than k) x[…,j,…]. Not a
 // quotient, since x may be 0: each k gets a row of all elements with itself replaced by 1.
-std::vector<Value> CumprodGradient(GradientForm& f) {
+std::vector<Value> CumprodGradient(GradientBuilder& f) {
   const Value& x = f.Input(0);
   if (x.type().num_elements() == 0) return {Value()};
   const Doubled d(f.node());
@@ -150,7 +150,7 @@ OpDef Make_cumsum() {
   OpDef op = Running("cumsum", ReduceKind::kSum);
   op.equation = "y[…,i,…] = sum(k <= i) x[…,k,…]";
   // dx[…,k,…] = sum(i with k <= i) dy[…,i,…]: the cumulative sum in the other direction.
-  op.gradient = [](GradientForm& f) {
+  op.gradient = [](GradientBuilder& f) {
     Attrs attrs = f.node().attrs();
     attrs["reverse"] = int64_t{f.node().Int("reverse") == 0};
     return std::vector<Value>{f.Op("cumsum", {f.ResultGradient()}, attrs)};

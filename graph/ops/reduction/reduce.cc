@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
-#include "graph/gradient_form.h"
+#include "graph/gradient_builder.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/composites.h"
 #include "graph/onnx/composites/types.h"
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 #include "graph/ops/checks.h"
 
@@ -114,7 +114,7 @@ std::function<void(OpContext&, const Axes&)> Plain(ReduceKind kind) {
 
 // A reduction in a gradient: its result with the reduced axes restored, with size 1.
 struct Reduced {
-  explicit Reduced(GradientForm& f) : f(f), x(f.Input(0)), shape(x.shape()) {
+  explicit Reduced(GradientBuilder& f) : f(f), x(f.Input(0)), shape(x.shape()) {
     for (int64_t axis : f.node().Ints("axes")) {
       axes.push_back(axis < 0 ? axis + x.type().rank() : axis);
       count *= static_cast<double>(shape[axes.back()]);
@@ -124,7 +124,7 @@ struct Reduced {
   }
   Value Kept(const Value& y) { return f.Reshape(y, shape); }
 
-  GradientForm& f;
+  GradientBuilder& f;
   const Value& x;
   Shape shape;
   std::vector<int64_t> axes;
@@ -133,19 +133,19 @@ struct Reduced {
 };
 
 // dx[i…,r…] = dy[i…].
-std::vector<Value> SumGradient(GradientForm& f) {
+std::vector<Value> SumGradient(GradientBuilder& f) {
   Reduced r(f);
   return {f.Expand(r.dy, r.x.shape())};
 }
 
 // dx[i…,r…] = dy[i…] / R….
-std::vector<Value> MeanGradient(GradientForm& f) {
+std::vector<Value> MeanGradient(GradientBuilder& f) {
   Reduced r(f);
   return {f.Expand(f.Div(r.dy, r.count), r.x.shape())};
 }
 
 // dx[i…,r…] = dy[i…] / n[i…] where x[i…,r…] is the extreme, which n[i…] elements attain; else 0.
-std::vector<Value> ExtremeGradient(GradientForm& f) {
+std::vector<Value> ExtremeGradient(GradientBuilder& f) {
   Reduced r(f);
   const Value attains = f.Op("equal", {r.x, r.Kept(f.Output())});
   const Value count = f.Sum(f.Cast(attains, r.x.dtype()), r.axes, /*keepdims=*/true);
@@ -154,7 +154,7 @@ std::vector<Value> ExtremeGradient(GradientForm& f) {
 
 // dx[i…,r…] = dy[i…] * prod(q… other than r…) x[i…,q…]. Not a quotient, since x may be 0: the
 // reduced axes are merged, and each element gets a row of all elements with itself replaced by 1.
-std::vector<Value> ProductGradient(GradientForm& f) {
+std::vector<Value> ProductGradient(GradientBuilder& f) {
   Reduced r(f);
   if (r.x.type().num_elements() == 0) return {Value()};
   const int64_t rank = r.x.type().rank(), count = static_cast<int64_t>(r.count);
@@ -176,7 +176,7 @@ std::vector<Value> ProductGradient(GradientForm& f) {
 }
 
 // dx[i…,r…] = x[i…,r…] * dy[i…] / y[i…], 0 where y[i…] is.
-std::vector<Value> L2Gradient(GradientForm& f) {
+std::vector<Value> L2Gradient(GradientBuilder& f) {
   Reduced r(f);
   const Value y = r.Kept(f.Output());
   const Value zero = f.Op("equal", {y, f.Scalar(y.dtype(), 0)});
@@ -184,7 +184,7 @@ std::vector<Value> L2Gradient(GradientForm& f) {
 }
 
 // dx[i…,r…] = exp(x[i…,r…] - y[i…]) * dy[i…].
-std::vector<Value> LogSumExpGradient(GradientForm& f) {
+std::vector<Value> LogSumExpGradient(GradientBuilder& f) {
   Reduced r(f);
   return {f.Mul(f.Op("exp", {f.Sub(r.x, r.Kept(f.Output()))}), r.dy)};
 }

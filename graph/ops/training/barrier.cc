@@ -1,5 +1,5 @@
-#include "graph/gradient_form.h"
-#include "graph/onnx_form.h"
+#include "graph/gradient_builder.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 
 namespace lemma::ops {
@@ -33,7 +33,7 @@ OpDef Make_barrier() {
   op.max_inputs = 2;
   op.define = DefineBarrier;
   op.examples = {"(f32[2,3], f32[4])", "(i64[2], f32[])"};
-  op.gradient = [](GradientForm& f) {
+  op.gradient = [](GradientBuilder& f) {
     return std::vector<Value>{f.ResultGradient(), Value()};  // dx = dy
   };
   op.onnx_export = ExportBarrier;

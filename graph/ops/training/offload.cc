@@ -1,5 +1,5 @@
-#include "graph/gradient_form.h"
-#include "graph/onnx_form.h"
+#include "graph/gradient_builder.h"
+#include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 
 namespace lemma::ops {
@@ -32,7 +32,7 @@ OpDef Make_offload() {
   op.max_inputs = 1;
   op.define = DefineOffload;
   op.examples = {"(f32[2,3])", "(i64[4])"};
-  op.gradient = [](GradientForm& f) {
+  op.gradient = [](GradientBuilder& f) {
     return std::vector<Value>{f.ResultGradient()};  // dx = dy
   };
   op.onnx_export = ExportOffload;

@@ -1,4 +1,4 @@
-#include "graph/proto_form.h"
+#include "graph/proto_conversion.h"
 
 #include <cstring>
 #include <limits>

@@ -4,8 +4,8 @@
 // For each input, an operator's gradient returns the sum over all outputs y of J(y, input)^T * dy.
 // It is built from ordinary operators, so it is proved, optimized and executed like any other
 // graph.
-#ifndef LEMMA_GRAPH_GRADIENT_FORM_H_
-#define LEMMA_GRAPH_GRADIENT_FORM_H_
+#ifndef LEMMA_GRAPH_GRADIENT_BUILDER_H_
+#define LEMMA_GRAPH_GRADIENT_BUILDER_H_
 
 #include <utility>
 #include <vector>
@@ -17,10 +17,10 @@ namespace lemma {
 
 // Keeps the first error in status(), which the caller of the gradient reads. A gradient itself just
 // returns the values it has built.
-class GradientForm : public Formula {
+class GradientBuilder : public Formula {
  public:
   // `result_gradients` has one value per output of `node`, of the output's type; empty means zero.
-  GradientForm(NodePtr node, std::vector<Value> result_gradients, Apply apply)
+  GradientBuilder(NodePtr node, std::vector<Value> result_gradients, Apply apply)
       : Formula(apply), node_(std::move(node)), result_gradients_(std::move(result_gradients)) {}
 
   const Node& node() const { return *node_; }
@@ -43,4 +43,4 @@ class GradientForm : public Formula {
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_GRADIENT_FORM_H_
+#endif  // LEMMA_GRAPH_GRADIENT_BUILDER_H_

@@ -1,7 +1,7 @@
 // Serializes graphs as protobuf messages (graph/graph.proto) and reads them back. Names, labels and
 // every bit of the payloads survive.
-#ifndef LEMMA_GRAPH_PROTO_FORM_H_
-#define LEMMA_GRAPH_PROTO_FORM_H_
+#ifndef LEMMA_GRAPH_PROTO_CONVERSION_H_
+#define LEMMA_GRAPH_PROTO_CONVERSION_H_
 
 #include <string>
 
@@ -23,4 +23,4 @@ absl::StatusOr<Graph> DeserializeGraph(absl::string_view bytes, absl::string_vie
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_PROTO_FORM_H_
+#endif  // LEMMA_GRAPH_PROTO_CONVERSION_H_

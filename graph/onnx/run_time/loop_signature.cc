@@ -1,4 +1,4 @@
-#include "graph/onnx/run_time/repeat_form.h"
+#include "graph/onnx/run_time/loop_signature.h"
 
 #include <string>
 
@@ -11,13 +11,13 @@ namespace {
 constexpr int kScanWithoutBatchSince = 9;
 
 // The elements that attributes of Scan describe.
-std::vector<RepeatForm::Elements> ElementsOf(const onnx::NodeProto& node, const std::string& kind,
+std::vector<LoopSignature::Elements> ElementsOf(const onnx::NodeProto& node, const std::string& kind,
                                              int count) {
   const auto* axes = FindAttribute(node, kind + "_axes");
   const auto* directions = FindAttribute(node, kind + "_directions");
-  std::vector<RepeatForm::Elements> result(static_cast<size_t>(count));
+  std::vector<LoopSignature::Elements> result(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) {
-    RepeatForm::Elements& elements = result[static_cast<size_t>(i)];
+    LoopSignature::Elements& elements = result[static_cast<size_t>(i)];
     if (axes != nullptr && i < axes->ints_size()) elements.axis = axes->ints(i);
     elements.backwards =
         directions != nullptr && i < directions->ints_size() && directions->ints(i) != 0;
@@ -38,21 +38,21 @@ absl::StatusOr<const onnx::GraphProto*> BodyOf(const onnx::NodeProto& node) {
   return absl::InvalidArgumentError("the body's inputs or outputs do not fit");
 }
 
-absl::StatusOr<RepeatForm> RepeatFormOf(const onnx::NodeProto& node) {
+absl::StatusOr<LoopSignature> LoopSignatureOf(const onnx::NodeProto& node) {
   LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, BodyOf(node));
-  RepeatForm form;
-  form.is_loop = node.op_type() == "Loop";
-  const int64_t scanned = form.is_loop ? 0 : IntAttribute(node, "num_scan_inputs", 0);
-  const int64_t states = node.input_size() - form.parameters() - scanned;
-  const int64_t outputs = body->output_size() - (form.is_loop ? 1 : 0) - states;
-  if (states < 0 || outputs < 0 || scanned < (form.is_loop ? 0 : 1)) {
+  LoopSignature signature;
+  signature.is_loop = node.op_type() == "Loop";
+  const int64_t scanned = signature.is_loop ? 0 : IntAttribute(node, "num_scan_inputs", 0);
+  const int64_t states = node.input_size() - signature.parameters() - scanned;
+  const int64_t outputs = body->output_size() - (signature.is_loop ? 1 : 0) - states;
+  if (states < 0 || outputs < 0 || scanned < (signature.is_loop ? 0 : 1)) {
     return absl::InvalidArgumentError("the body's inputs or outputs do not fit");
   }
-  form.states = static_cast<int>(states);
-  form.scanned = ElementsOf(node, "scan_input", static_cast<int>(scanned));
-  form.outputs = form.is_loop ? std::vector<RepeatForm::Elements>(static_cast<size_t>(outputs))
+  signature.states = static_cast<int>(states);
+  signature.scanned = ElementsOf(node, "scan_input", static_cast<int>(scanned));
+  signature.outputs = signature.is_loop ? std::vector<LoopSignature::Elements>(static_cast<size_t>(outputs))
                               : ElementsOf(node, "scan_output", static_cast<int>(outputs));
-  return form;
+  return signature;
 }
 
 absl::StatusOr<int64_t> AxisIn(int64_t axis, int64_t rank) {

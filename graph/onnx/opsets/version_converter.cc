@@ -1,4 +1,4 @@
-#include "graph/onnx/opsets/forms.h"
+#include "graph/onnx/opsets/version_converter.h"
 
 #include <algorithm>
 #include <map>
@@ -99,7 +99,7 @@ void SetConstant(NodeProto* node, const std::string& name, const Tensor& value) 
 
 class Rewriter {
  public:
-  Rewriter(int opset, const FormContext& context) : opset_(opset), context_(context) {}
+  Rewriter(int opset, const ConversionContext& context) : opset_(opset), context_(context) {}
 
   // "" or what the set lacks. Changes the node; nodes to put around it go to before and after.
   std::string Rewrite(NodeProto* node) {
@@ -121,7 +121,7 @@ class Rewriter {
   std::string NormalizeLast(NodeProto* node);
 
   const int opset_;
-  const FormContext& context_;
+  const ConversionContext& context_;
 };
 
 std::string Rewriter::MoveInputs(NodeProto* node) {
@@ -259,33 +259,33 @@ std::string Rewriter::NormalizeLast(NodeProto* node) {
 
 }  // namespace
 
-Form FormIn(int opset, NodeProto node, const FormContext& context, ElementTypes* types) {
+ConvertedNode ConvertNode(int opset, NodeProto node, const ConversionContext& context, ElementTypes* types) {
   Rewriter rewriter(opset, context);
-  Form form;
-  form.problem = rewriter.Rewrite(&node);
-  if (!form.problem.empty()) return form;
-  form.nodes = std::move(rewriter.before);
-  form.nodes.push_back(std::move(node));
-  for (NodeProto& after : rewriter.after) form.nodes.push_back(std::move(after));
-  for (NodeProto& made : form.nodes) {
-    form.problem = SchemaProblem(opset, &made, types);
-    if (!form.problem.empty()) {
-      form.nodes.clear();
-      return form;
+  ConvertedNode converted;
+  converted.problem = rewriter.Rewrite(&node);
+  if (!converted.problem.empty()) return converted;
+  converted.nodes = std::move(rewriter.before);
+  converted.nodes.push_back(std::move(node));
+  for (NodeProto& after : rewriter.after) converted.nodes.push_back(std::move(after));
+  for (NodeProto& made : converted.nodes) {
+    converted.problem = SchemaProblem(opset, &made, types);
+    if (!converted.problem.empty()) {
+      converted.nodes.clear();
+      return converted;
     }
   }
-  return form;
+  return converted;
 }
 
-int OpsetFor(int opset, const NodeProto& node, const FormContext& context,
+int OpsetFor(int opset, const NodeProto& node, const ConversionContext& context,
              const ElementTypes& types) {
-  for (int set = opset; set <= kFormOpset; ++set) {
+  for (int set = opset; set <= kExportOpset; ++set) {
     ElementTypes copy;
     for (const std::string& input : node.input()) {
       auto type = types.find(input);
       if (type != types.end()) copy.insert(*type);
     }
-    if (!FormIn(set, node, context, &copy).nodes.empty()) return set;
+    if (!ConvertNode(set, node, context, &copy).nodes.empty()) return set;
   }
   return 0;
 }

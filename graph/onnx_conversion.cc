@@ -1,4 +1,4 @@
-#include "graph/onnx_form.h"
+#include "graph/onnx_conversion.h"
 
 #include "absl/strings/str_cat.h"
 

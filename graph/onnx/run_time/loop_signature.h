@@ -1,6 +1,6 @@
-// The form of operators that repeat a subgraph. Internal to graph/onnx.
-#ifndef LEMMA_GRAPH_ONNX_RUN_TIME_REPEAT_FORM_H_
-#define LEMMA_GRAPH_ONNX_RUN_TIME_REPEAT_FORM_H_
+// The operands and results of operators that repeat a subgraph: Loop and Scan. Internal to graph/onnx.
+#ifndef LEMMA_GRAPH_ONNX_RUN_TIME_LOOP_SIGNATURE_H_
+#define LEMMA_GRAPH_ONNX_RUN_TIME_LOOP_SIGNATURE_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -14,7 +14,7 @@ namespace lemma::structural {
 // What is passed to the body, and what it gives: the operands of Loop are the number of iterations,
 // a condition and states; those of Scan are states and tensors of which each iteration gets an
 // element. The body gives a condition (Loop), new states, and elements of the outputs.
-struct RepeatForm {
+struct LoopSignature {
   // A tensor of which iterations read or write elements along an axis.
   struct Elements {
     int64_t axis = 0;  // negative: from the end
@@ -29,13 +29,13 @@ struct RepeatForm {
 
 // Whether `node` is Loop, or Scan without a batch.
 bool Repeats(const onnx::NodeProto& node, int opset);
-// The body of a node that repeats, and its form. InvalidArgument if they do not fit.
+// The body of a node that repeats, and its signature. InvalidArgument if they do not fit.
 absl::StatusOr<const onnx::GraphProto*> BodyOf(const onnx::NodeProto& node);
-absl::StatusOr<RepeatForm> RepeatFormOf(const onnx::NodeProto& node);
+absl::StatusOr<LoopSignature> LoopSignatureOf(const onnx::NodeProto& node);
 
 // The axis in [0, rank).
 absl::StatusOr<int64_t> AxisIn(int64_t axis, int64_t rank);
 
 }  // namespace lemma::structural
 
-#endif  // LEMMA_GRAPH_ONNX_RUN_TIME_REPEAT_FORM_H_
+#endif  // LEMMA_GRAPH_ONNX_RUN_TIME_LOOP_SIGNATURE_H_

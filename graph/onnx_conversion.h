@@ -1,7 +1,7 @@
 // The interface that an operator's ONNX import and export are written against. It hides ONNX's own
 // message classes.
-#ifndef LEMMA_GRAPH_ONNX_FORM_H_
-#define LEMMA_GRAPH_ONNX_FORM_H_
+#ifndef LEMMA_GRAPH_ONNX_CONVERSION_H_
+#define LEMMA_GRAPH_ONNX_CONVERSION_H_
 
 #include <optional>
 #include <string>
@@ -89,4 +89,4 @@ std::function<absl::Status(OnnxExport&)> ExportAs(std::string op_type, AttrNames
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_FORM_H_
+#endif  // LEMMA_GRAPH_ONNX_CONVERSION_H_

@@ -1,7 +1,7 @@
-// Rewrites nodes from the form of operator set 17, in which operators are exported, for other sets.
+// Converts nodes of operator set 17, in which operators are exported, to other operator sets.
 // Internal to graph/onnx.
-#ifndef LEMMA_GRAPH_ONNX_OPSETS_FORMS_H_
-#define LEMMA_GRAPH_ONNX_OPSETS_FORMS_H_
+#ifndef LEMMA_GRAPH_ONNX_OPSETS_VERSION_CONVERTER_H_
+#define LEMMA_GRAPH_ONNX_OPSETS_VERSION_CONVERTER_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -16,33 +16,33 @@
 namespace lemma {
 
 // The operator set in which operators say how they are exported.
-constexpr int kFormOpset = 17;
+constexpr int kExportOpset = 17;
 
 // What the rewriting asks of the model that the node is part of.
-struct FormContext {
+struct ConversionContext {
   std::function<const Tensor*(const std::string&)> constant;  // by name; nullptr: no constant
   std::function<const TensorType*(const std::string&)> type;  // by name; nullptr: not known
   std::function<std::string(Tensor)> new_constant;            // its name
   std::function<std::string()> new_name;                      // of an intermediate value
 };
 
-struct Form {
+struct ConvertedNode {
   std::vector<onnx::NodeProto> nodes;  // empty if the set does not have the node
   std::string problem;                 // why it does not
 };
 
-// The nodes that mean in operator set `opset` what `node` means in kFormOpset. `types` gets the
-// types of their outputs, which stay unknown after kFormOpset.
-Form FormIn(int opset, onnx::NodeProto node, const FormContext& context, ElementTypes* types);
+// The nodes that mean in operator set `opset` what `node` means in kExportOpset. `types` gets the
+// types of their outputs, which stay unknown after kExportOpset.
+ConvertedNode ConvertNode(int opset, onnx::NodeProto node, const ConversionContext& context, ElementTypes* types);
 
-// The smallest operator set from `opset` on that has the node; 0 if there is none up to kFormOpset.
-int OpsetFor(int opset, const onnx::NodeProto& node, const FormContext& context,
+// The smallest operator set from `opset` on that has the node; 0 if there is none up to kExportOpset.
+int OpsetFor(int opset, const onnx::NodeProto& node, const ConversionContext& context,
              const ElementTypes& types);
 
-// The first operator set in (from, to] in which the meaning of `op_type` of the default domain
-// changes, or its form; 0 if there is none. Widened types are no change.
+// The first operator set in (from, to] in which the meaning or the signature of `op_type` of
+// the default domain changes; 0 if there is none. Widened types are no change.
 int OpsetOfChange(absl::string_view op_type, int from, int to);
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_OPSETS_FORMS_H_
+#endif  // LEMMA_GRAPH_ONNX_OPSETS_VERSION_CONVERTER_H_
