@@ -24,7 +24,7 @@
 namespace lemma {
 
 class GradientBuilder;  // graph/gradient_builder.h
-class OnnxImport;    // graph/onnx_conversion.h
+class OnnxImport;       // graph/onnx_conversion.h
 class OnnxExport;
 class Value;
 

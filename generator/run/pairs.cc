@@ -54,7 +54,8 @@ absl::Status PairCollector::Collect(const ValueClass& one, int size) {
   if (candidates.size() < 2) return absl::OkStatus();
   // The class's key covers only some elements, in one run.
   for (Candidate& candidate : candidates) {
-    LEMMA_ASSIGN_OR_RETURN(candidate.key, evaluator_.ExactKey(Expanded(one.members[candidate.member])));
+    LEMMA_ASSIGN_OR_RETURN(candidate.key,
+                           evaluator_.ExactKey(Expanded(one.members[candidate.member])));
   }
   for (size_t i = 1; i < candidates.size(); ++i) {
     // Pairs of smaller members were compared before.
@@ -62,7 +63,8 @@ absl::Status PairCollector::Collect(const ValueClass& one, int size) {
     size_t first = 0;
     while (candidates[first].key != candidates[i].key) ++first;
     if (first == i) continue;
-    AddParts({Expanded(one.members[candidates[i].member]), Expanded(one.members[candidates[first].member])},
+    AddParts({Expanded(one.members[candidates[i].member]),
+              Expanded(one.members[candidates[first].member])},
              candidates[i].values, candidates[first].values);
   }
   return absl::OkStatus();

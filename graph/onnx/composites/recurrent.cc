@@ -51,7 +51,8 @@ struct State {
 
 class Recurrence {
  public:
-  Recurrence(OnnxImport& node, RecurrentLayer layer) : node_(node), b_(node), layer_(std::move(layer)) {}
+  Recurrence(OnnxImport& node, RecurrentLayer layer)
+      : node_(node), b_(node), layer_(std::move(layer)) {}
   virtual ~Recurrence() = default;
   Values Run(bool has_cell);
 
@@ -249,7 +250,8 @@ class LstmCell : public Recurrence {
   bool input_forget_;
 };
 
-absl::Status ReadActivations(OnnxImport& node, std::vector<std::string> names, RecurrentLayer* layer) {
+absl::Status ReadActivations(OnnxImport& node, std::vector<std::string> names,
+                             RecurrentLayer* layer) {
   layer->per_direction = static_cast<int64_t>(names.size());
   std::vector<std::string> given;
   for (int64_t d = 0; d < layer->directions; ++d)
@@ -273,7 +275,7 @@ absl::Status ReadActivations(OnnxImport& node, std::vector<std::string> names, R
 }
 
 absl::StatusOr<RecurrentLayer> ReadLayer(OnnxImport& node, int64_t gates,
-                              std::vector<std::string> activations) {
+                                         std::vector<std::string> activations) {
   RecurrentLayer layer;
   layer.gates = gates;
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));

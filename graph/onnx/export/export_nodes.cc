@@ -201,8 +201,8 @@ absl::Status Exporter::AddForm(onnx::NodeProto node) {
   ConvertedNode converted = ConvertNode(opset_, node, context, &element_types_);
   if (converted.nodes.empty()) {
     const int opset = OpsetFor(opset_ + 1, node, context, element_types_);
-    const std::string reason =
-        absl::StrCat(Describe(node), ": operator set ", opset_, " does not have ", converted.problem);
+    const std::string reason = absl::StrCat(Describe(node), ": operator set ", opset_,
+                                            " does not have ", converted.problem);
     if (opset == 0) return absl::UnimplementedError(absl::StrCat("unsupported: ", reason));
     Need(opset, reason);
     converted.nodes.push_back(std::move(node));  // the next attempt writes it

@@ -17,7 +17,8 @@ int LastKnownOpset();
 // had other forms before.
 constexpr int kBroadcastOpset = 7;
 
-// The operator set that introduced the version of the operator that `opset` has; 0 if it is not known.
+// The operator set that introduced the version of the operator that `opset` has; 0 if it is not
+// known.
 int SinceOpset(const std::string& op_type, int opset);
 
 // By value, ONNX's number of the element type; 0 or absent: unknown.

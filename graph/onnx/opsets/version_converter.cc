@@ -259,7 +259,8 @@ std::string Rewriter::NormalizeLast(NodeProto* node) {
 
 }  // namespace
 
-ConvertedNode ConvertNode(int opset, NodeProto node, const ConversionContext& context, ElementTypes* types) {
+ConvertedNode ConvertNode(int opset, NodeProto node, const ConversionContext& context,
+                          ElementTypes* types) {
   Rewriter rewriter(opset, context);
   ConvertedNode converted;
   converted.problem = rewriter.Rewrite(&node);

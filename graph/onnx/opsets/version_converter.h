@@ -33,9 +33,11 @@ struct ConvertedNode {
 
 // The nodes that mean in operator set `opset` what `node` means in kExportOpset. `types` gets the
 // types of their outputs, which stay unknown after kExportOpset.
-ConvertedNode ConvertNode(int opset, onnx::NodeProto node, const ConversionContext& context, ElementTypes* types);
+ConvertedNode ConvertNode(int opset, onnx::NodeProto node, const ConversionContext& context,
+                          ElementTypes* types);
 
-// The smallest operator set from `opset` on that has the node; 0 if there is none up to kExportOpset.
+// The smallest operator set from `opset` on that has the node; 0 if there is none up to
+// kExportOpset.
 int OpsetFor(int opset, const onnx::NodeProto& node, const ConversionContext& context,
              const ElementTypes& types);
 

@@ -11,8 +11,8 @@ namespace {
 constexpr int kScanWithoutBatchSince = 9;
 
 // The elements that attributes of Scan describe.
-std::vector<LoopSignature::Elements> ElementsOf(const onnx::NodeProto& node, const std::string& kind,
-                                             int count) {
+std::vector<LoopSignature::Elements> ElementsOf(const onnx::NodeProto& node,
+                                                const std::string& kind, int count) {
   const auto* axes = FindAttribute(node, kind + "_axes");
   const auto* directions = FindAttribute(node, kind + "_directions");
   std::vector<LoopSignature::Elements> result(static_cast<size_t>(count));
@@ -50,8 +50,9 @@ absl::StatusOr<LoopSignature> LoopSignatureOf(const onnx::NodeProto& node) {
   }
   signature.states = static_cast<int>(states);
   signature.scanned = ElementsOf(node, "scan_input", static_cast<int>(scanned));
-  signature.outputs = signature.is_loop ? std::vector<LoopSignature::Elements>(static_cast<size_t>(outputs))
-                              : ElementsOf(node, "scan_output", static_cast<int>(outputs));
+  signature.outputs = signature.is_loop
+                          ? std::vector<LoopSignature::Elements>(static_cast<size_t>(outputs))
+                          : ElementsOf(node, "scan_output", static_cast<int>(outputs));
   return signature;
 }
 

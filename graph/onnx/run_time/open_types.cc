@@ -167,7 +167,8 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
 absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfRepeat(const onnx::NodeProto& node,
                                                                      const Scope& scope) {
   LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* body, structural::BodyOf(node));
-  LEMMA_ASSIGN_OR_RETURN(const structural::LoopSignature signature, structural::LoopSignatureOf(node));
+  LEMMA_ASSIGN_OR_RETURN(const structural::LoopSignature signature,
+                         structural::LoopSignatureOf(node));
   std::vector<TensorType> given;
   if (signature.is_loop) given = {{DType::kI64, {}}, {DType::kBool, {}}};
   int64_t length = 0;

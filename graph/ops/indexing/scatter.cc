@@ -132,7 +132,8 @@ absl::Status DefineScatterNd(OpContext& c) {
 //   add:  dx = dy, du = gather(dy)
 //   mul:  dx = dy * prod(u), du = gather(dy * y) / u, which is undefined where u is 0
 //   max, min: dy is shared by those of x and u that equal y.
-std::vector<Value> ScatterGradient(GradientBuilder& f, const std::string& gather, const Attrs& where) {
+std::vector<Value> ScatterGradient(GradientBuilder& f, const std::string& gather,
+                                   const Attrs& where) {
   const Value &indices = f.Input(1), &updates = f.Input(2), &dy = f.ResultGradient();
   const std::string& reduction = f.node().String("reduction");
   auto read = [&](const Value& v) { return f.Op(gather, {v, indices}, where); };

@@ -45,7 +45,9 @@ OpDef Make_trilu() {
               {"upper", AttrKind::kInt, int64_t{1}, false, "0: the lower triangle is kept"}};
   op.define = DefineTrilu;
   // dx = trilu(dy): 0 where y is.
-  op.gradient = [](GradientBuilder& f) { return std::vector<Value>{f.Again({f.ResultGradient()})}; };
+  op.gradient = [](GradientBuilder& f) {
+    return std::vector<Value>{f.Again({f.ResultGradient()})};
+  };
   op.examples = {"(f32[3,4])", "(f32[2,4,3]) {k = -1, upper = 0}", "(i64[3,3]) {k = 2}",
                  "(f32[2,2]) {k = 5, upper = 0}"};
   op.onnx_import = {{"Trilu", ImportTrilu}};
