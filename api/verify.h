@@ -40,7 +40,8 @@ struct VerifiedRule {
 // Numbers of rules.
 struct VerifyCounts {
   int proved = 0, refuted = 0, unknown = 0;
-  // failed: not proved as they promise. outdated: with a record that is missing or out of date.
+  // failed: rules that are not proved as promised, or whose proof another program does not confirm.
+  // outdated: rules with a record that is missing or out of date.
   int64_t failed = 0, outdated = 0;
   int64_t queries = 0;  // to Z3, of all proofs
 };
@@ -51,7 +52,8 @@ struct VerifyResult {
   std::string solver;  // the second solver's name and version; "" if none was used
   double seconds = 0;
 
-  bool ok() const;  // each rule is proved as it promises, and nobody disagrees
+  // Whether each rule is proved as promised, and no program that repeats its proof disagrees.
+  bool ok() const;
   VerifyCounts counts() const;
 };
 
@@ -68,9 +70,9 @@ struct ReplayOptions {
 
 struct ReplayedRule {
   Substitution rule;
-  checker::Checked checked;
-  checker::Replayed replayed;
-  std::string problem;  // why the proof is not accepted; "" if it is
+  checker::Checked checked;    // the test at small sizes
+  checker::Replayed replayed;  // the repetition of the proof file
+  std::string problem;         // why the proof is not accepted; "" if it is
 };
 
 struct ReplayResult {

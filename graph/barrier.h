@@ -7,8 +7,8 @@
 
 namespace lemma {
 
-// `x`, available once `after` has been computed. The result is another value than `x`, so nodes
-// that read it are not merged with nodes that read `x`.
+// `x`, available once `after` has been computed. A graph does not identify the result with `x`, so
+// nodes that read it are not merged with nodes that read `x`.
 Value Barrier(const Value& x, const Value& after);
 
 // `x`, stored in host memory if the device has its own memory.

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
+#include "graph/sizes/symbolic_size.h"
 #include "graph/tensor.h"
 #include "kernels/loops/cost.h"
 
@@ -83,6 +84,10 @@ class Executable {
   virtual StateKeeper* state_keeper() { return nullptr; }
 
   virtual MemoryUse memory() const = 0;
+
+  // The sizes that results known only at run time had in the last run, by dimension
+  // (graph/sizes/symbolic_size.h); empty if there are none.
+  virtual const DimValues& result_sizes() const;
 
   // The plan as text for people: kernels, layouts, buffers.
   virtual std::string Describe() const = 0;

@@ -22,43 +22,44 @@ struct Found {
   bool computes = false;  // a scalar function or a reduction occurs
 };
 
-// The number of elements; of a size that is known only at run time, its bound, if that is not too
-// far from what sizes are.
-int64_t LengthOf(const IndexExpr& extent) {
-  constexpr int64_t kMost = 1 << 16;
-  if (auto known = extent.AsConst()) return std::max<int64_t>(*known, 1);
-  const std::optional<int64_t> size = ToSize(extent);
-  if (!size) return 1;
-  std::map<std::string, SizeRange> dims;
-  CollectDims(*size, &dims);
-  DimValues most;
-  for (const auto& [name, range] : dims) {
-    most[name] = std::max(range.least, std::min(range.most, kMost));
-  }
-  const auto length = Evaluate(*size, most);
-  return length.ok() ? std::clamp<int64_t>(*length, 1, kMost) : 1;
-}
+// Finds the longest reduction in definitions whose open sizes have given values.
+class ReductionSearch {
+ public:
+  explicit ReductionSearch(const DimValues& sizes) : sizes_(sizes) {}
 
-void Search(const ScalarExpr& e, int64_t around, absl::flat_hash_set<const ScalarNode*>* seen,
-            Found* found) {
-  if (!seen->insert(e.node().get()).second && around == 1) return;
-  if (e.kind() == ScalarExpr::Kind::kApply) found->computes = true;
-  if (e.kind() == ScalarExpr::Kind::kReduce) {
-    found->computes = true;
-    for (const Axis& axis : e.axes()) {
-      around *= LengthOf(axis.extent);
+  Found Run(const Definition& definition) {
+    for (const TensorExpr& t : definition.tensors) Search(t.body, 1);
+    return found_;
+  }
+
+ private:
+  int64_t LengthOf(const IndexExpr& extent) const {
+    if (auto known = extent.AsConst()) return std::max<int64_t>(*known, 1);
+    const std::optional<int64_t> size = ToSize(extent);
+    if (!size) return 1;
+    std::map<std::string, SizeRange> dims;
+    CollectDims(*size, &dims);
+    DimValues values = sizes_;
+    for (const auto& [name, range] : dims) values.emplace(name, range.least);
+    const auto length = Evaluate(*size, values);
+    return length.ok() ? std::max<int64_t>(*length, 1) : 1;
+  }
+
+  void Search(const ScalarExpr& e, int64_t around) {
+    if (!seen_.insert(e.node().get()).second && around == 1) return;
+    if (e.kind() == ScalarExpr::Kind::kApply) found_.computes = true;
+    if (e.kind() == ScalarExpr::Kind::kReduce) {
+      found_.computes = true;
+      for (const Axis& axis : e.axes()) around *= LengthOf(axis.extent);
+      found_.length = std::max(found_.length, around);
     }
-    found->length = std::max(found->length, around);
+    for (const ScalarExpr& arg : e.args()) Search(arg, around);
   }
-  for (const ScalarExpr& arg : e.args()) Search(arg, around, seen, found);
-}
 
-Found Inspect(const Definition& definition) {
-  Found found;
-  absl::flat_hash_set<const ScalarNode*> seen;
-  for (const TensorExpr& t : definition.tensors) Search(t.body, 1, &seen, &found);
-  return found;
-}
+  const DimValues& sizes_;
+  absl::flat_hash_set<const ScalarNode*> seen_;
+  Found found_;
+};
 
 double UnitOf(DType dtype) {
   if (dtype == DType::kF16) return 1.0 / (1 << 11);
@@ -68,12 +69,14 @@ double UnitOf(DType dtype) {
 
 }  // namespace
 
-int64_t ReductionLength(const Definition& definition) { return Inspect(definition).length; }
+int64_t ReductionLength(const Definition& definition, const DimValues& sizes) {
+  return ReductionSearch(sizes).Run(definition).length;
+}
 
-double AddedError(const Node& node) {
+double AddedError(const Node& node, const DimValues& sizes) {
   absl::StatusOr<Definition> definition = DefinitionOf(node);
   if (!definition.ok()) return 0;
-  const Found found = Inspect(*definition);
+  const Found found = ReductionSearch(sizes).Run(*definition);
   // After rounding to 16 bits, values that barely differ can be two units apart.
   double stored = 0;
   for (const TensorType& type : node.types()) {
@@ -85,12 +88,12 @@ double AddedError(const Node& node) {
   return stored + kUnitRoundoff * (16 + 4 * std::sqrt(static_cast<double>(found.length)));
 }
 
-std::vector<double> RelativeTolerances(const Graph& graph) {
+std::vector<double> RelativeTolerances(const Graph& graph, const DimValues& sizes) {
   absl::flat_hash_map<const Node*, double> error;
   for (const NodePtr& node : graph.nodes()) {
     double sum = 0;
     for (const Value& v : node->inputs()) sum = std::max(sum, error[&v.node()]);
-    error[node.get()] = node->is_op() ? sum + AddedError(*node) : 0;
+    error[node.get()] = node->is_op() ? sum + AddedError(*node, sizes) : 0;
   }
   std::vector<double> result;
   for (const Value& v : graph.outputs()) {

@@ -6,8 +6,8 @@
 // functions are accurate to a few units in the last place. Operators that only move elements add
 // none. Errors add up along paths, so a graph's tolerance is the largest sum over a path to an
 // output. It is relative to the largest element of the output (at least 1), since the elements of
-// an output share their operands' errors. A result in f16 or bf16 is rounded once more, by a unit u
-// of its own.
+// an output share their operands' errors. A result in f16 or bf16 is rounded once more, with
+// the u of that type.
 #ifndef LEMMA_RUNTIME_TOLERANCE_H_
 #define LEMMA_RUNTIME_TOLERANCE_H_
 
@@ -17,19 +17,23 @@
 
 #include "absl/types/span.h"
 #include "graph/graph.h"
+#include "graph/sizes/symbolic_size.h"
 #include "graph/tensor.h"
 
 namespace lemma {
 
+// Below, `sizes` are those of results that only the execution knows (Executable::result_sizes). A
+// size that is not given counts as its least one, so that no tolerance is wider than it has to be.
+
 // The number of terms in the longest sum or product in an element of `definition`; 0 if there is
 // none.
-int64_t ReductionLength(const Definition& definition);
+int64_t ReductionLength(const Definition& definition, const DimValues& sizes = {});
 
 // The error that `node` itself adds to its results, relative to their largest element.
-double AddedError(const Node& node);
+double AddedError(const Node& node, const DimValues& sizes = {});
 
 // The relative tolerance of each output; 0 for integers and bools.
-std::vector<double> RelativeTolerances(const Graph& graph);
+std::vector<double> RelativeTolerances(const Graph& graph, const DimValues& sizes = {});
 
 struct Difference {
   double largest = 0;  // absolute; infinite if one is NaN and the other is not

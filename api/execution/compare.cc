@@ -9,8 +9,8 @@
 namespace lemma::api {
 
 OutputDifference CompareOutputs(const Graph& graph, absl::Span<const Tensor> actual,
-                                absl::Span<const Tensor> expected) {
-  const std::vector<double> tolerances = RelativeTolerances(graph);
+                                absl::Span<const Tensor> expected, const DimValues& sizes) {
+  const std::vector<double> tolerances = RelativeTolerances(graph, sizes);
   OutputDifference worst;
   double worst_share = -1;
   int64_t elements = 0, finite = 0;

@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "graph/graph.h"
+#include "graph/sizes/symbolic_size.h"
 #include "graph/tensor.h"
 
 namespace lemma::api {
@@ -29,9 +30,10 @@ struct OutputDifference {
   std::string ToString() const;
 };
 
-// `actual` and `expected` are the outputs of `graph`, in its order.
+// `actual` and `expected` are the outputs of `graph`, in its order; `sizes` those that the run of
+// `expected` found (Executable::result_sizes).
 OutputDifference CompareOutputs(const Graph& graph, absl::Span<const Tensor> actual,
-                                absl::Span<const Tensor> expected);
+                                absl::Span<const Tensor> expected, const DimValues& sizes = {});
 
 }  // namespace lemma::api
 

@@ -9,9 +9,6 @@
 
 namespace lemma::api {
 
-// The largest difference of an output, in units of its tolerance (runtime/tolerance.h).
-double Distance(const Graph& graph, absl::Span<const Tensor> actual,
-                absl::Span<const Tensor> expected);
 // Beyond a discontinuity, one execution may be this many times as far from the real numbers as the
 // other.
 constexpr double kAsFar = 4;

@@ -101,7 +101,8 @@ void AddSearch(const OptimizeResult& result, const OptimizeContext& context, Jso
   json->Set("graphs_per_second", GraphsPerSecond(search));
   json->Set("stopped", Name(search.stop));
   if (!search.bound) return;
-  json->Set("bound_ms", search.bound->cost.ms()).Set("bound_of_all", search.bound->is_of_all);
+  json->Set("bound_ms", search.bound->cost.ms())
+      .Set("bound_of_all", search.bound->covers_all_graphs);
   json->Set("bound_proved", search.bound->is_proved);
   json->Set("bound_share", ShareOfBound(search));
 }

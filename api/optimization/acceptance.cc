@@ -159,7 +159,8 @@ absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& bef
     return absl::StrCat("it was found with rules that are not proved, and ",
                         difference->ToString());
   }
-  const OutputDifference executed = CompareOutputs(input, after.outputs, before.outputs);
+  const OutputDifference executed =
+      CompareOutputs(input, after.outputs, before.outputs, before.executable->result_sizes());
   if (executed.ok) return std::string();
   auto jump = DifferByADiscontinuity(input, before.executable.get(), contender.graph,
                                      after.executable.get(), inputs, options.threads);

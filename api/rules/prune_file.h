@@ -24,7 +24,7 @@ struct PruneFileOptions {
 };
 
 struct PrunedFile {
-  int64_t rules = 0, kept = 0, left_out = 0;
+  int64_t rules = 0, kept = 0, left_out = 0;  // in this run
   std::string pruned_path;  // the file of rules removed now or earlier; "" if there are none
 };
 

@@ -66,7 +66,8 @@ void PrintFront(const std::vector<optimizer::FrontPoint>& front) {
 
 void PrintBound(const optimizer::SearchResult& search) {
   if (!search.bound) return;
-  const char* of = search.bound->is_of_all ? "that the rules lead to" : "that was looked at";
+  const char* of =
+      search.bound->covers_all_graphs ? "that the rules lead to" : "that was looked at";
   std::printf(
       search.bound->is_proved
           ? "no graph %s costs less than %s, predicted: the result has %.1f %% of the gain\n"

@@ -40,7 +40,7 @@ bool ReadsFiles(const onnx::NodeProto& node, const FunctionMap& functions);
 // Prefix of the doc_string of a node that may draw random numbers; a number follows.
 constexpr char kDrawMark[] = "lemma: draw ";
 // Whether the node, its subgraphs or functions contain an operator that draws random numbers, or an
-// operator of another domain, which may.
+// operator of another domain that the model does not define as a function.
 bool MayDraw(const onnx::NodeProto& node, const FunctionMap& functions);
 
 // Calls `visit` for the node and the nodes in its subgraphs.

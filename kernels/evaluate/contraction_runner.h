@@ -11,9 +11,9 @@ namespace lemma {
 namespace loops {
 
 // Copies both factors into panels of the tile's shape and multiplies them. Every element is one
-// plain sum in the order of k. Returns false, with the output in an unknown state, if the factors
-// have values for which this method is wrong; the caller must then evaluate the definition
-// literally.
+// plain sum in the order of k. Over floats it returns false if a guard excludes terms and a factor
+// contains an infinity or NaN; over a field, if a factor contains a special value. The output is
+// then undefined, and the caller must evaluate the definition literally.
 template <class T>
 absl::StatusOr<bool> RunContraction(const Contraction& contraction,
                                     absl::Span<const BoundSlot> slots, int num_inputs, int threads);

@@ -98,7 +98,7 @@ class BacktrackingRun {
     absl::Status certainly = explorer.DescendCertainly(&best_);
     certain_ = descended_ = best_;
     if (!certainly.ok()) return certainly;
-    if (absl::Status s = explorer.Descend(&best_, /*free=*/true); !s.ok()) return s;
+    if (absl::Status s = explorer.Descend(&best_, /*ignore_steps=*/true); !s.ok()) return s;
     descended_ = best_;
     if (!options_.descend_only) {
       auto in_parts = SearchParts(until, &explorer);
@@ -223,7 +223,7 @@ class BacktrackingRun {
     }
     if (absl::Status s = ChangeAllParts(); !s.ok()) return s;
     // Descends on rewrites across borders, and on those that the parts' rewrites enabled.
-    if (absl::Status s = explorer->Descend(&best_, /*free=*/true); !s.ok()) return s;
+    if (absl::Status s = explorer->Descend(&best_, /*ignore_steps=*/true); !s.ok()) return s;
     return true;
   }
 

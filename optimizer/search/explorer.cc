@@ -31,21 +31,21 @@ void SearchBudget::Report(int64_t queued) {
   if (!report_(queued)) stop_ = StopReason::kCancelled;
 }
 
-bool SearchBudget::Stopped(bool free) {
-  if (stop_ && !(free && stop_ == StopReason::kSteps)) return true;
-  if (!free && steps_ >= limits_.max_steps) {
+bool SearchBudget::Stopped(bool ignore_steps) {
+  if (stop_ && !(ignore_steps && stop_ == StopReason::kSteps)) return true;
+  if (!ignore_steps && steps_ >= limits_.max_steps) {
     stop_ = StopReason::kSteps;
   } else if (limits_.max_seconds > 0 &&
              std::chrono::duration<double>(Clock::now() - start_).count() >= limits_.max_seconds) {
     stop_ = StopReason::kSeconds;
   }
-  return stop_ && !(free && stop_ == StopReason::kSteps);
+  return stop_ && !(ignore_steps && stop_ == StopReason::kSteps);
 }
 
 // ---- The exploration ----
 
-bool Explorer::IsOver(bool free) {
-  return budget_.Stopped(free) || (!free && budget_.ShareIsUsedUp());
+bool Explorer::IsOver(bool ignore_steps) {
+  return budget_.Stopped(ignore_steps) || (!ignore_steps && budget_.ShareIsUsedUp());
 }
 
 bool Explorer::Promising(const SearchState& state) const {
@@ -96,12 +96,12 @@ bool IsCertainlyBetter(const SearchState& next, const SearchState& first, CostMo
 // Each pass tries each match once, including matches that arise during the pass. Passes repeat
 // until one finds nothing, because a rewrite may pay off only after a later one. No graph occurs
 // twice on the way: what is better within the error of the times is no order.
-absl::Status Explorer::Take(SearchState* state, Workspace::Ask ask, bool free) {
+absl::Status Explorer::Take(SearchState* state, Workspace::Ask ask, bool ignore_steps) {
   work_.GoTo(state->path);
   absl::flat_hash_set<uint64_t> passed = {state->hash};
-  for (bool improved = true; improved && !IsOver(free);) {
+  for (bool improved = true; improved && !IsOver(ignore_steps);) {
     improved = false;
-    for (int m = 0; m < work_.matches().size() && !IsOver(free); ++m) {
+    for (int m = 0; m < work_.matches().size() && !IsOver(ignore_steps); ++m) {
       if (!work_.matches().IsAlive(m)) continue;
       const MatchedEditPtr matched = work_.matches().matched(m);
       auto next = work_.Try(*matched, state->rank, ask);
@@ -125,7 +125,8 @@ absl::Status Explorer::Take(SearchState* state, Workspace::Ask ask, bool free) {
 absl::Status Explorer::DescendCertainly(SearchState* state) {
   if (state->kernels == nullptr) return absl::OkStatus();
   SearchState next = *state;
-  if (absl::Status s = Take(&next, Workspace::Ask::kIsCertain, /*free=*/true); !s.ok()) return s;
+  if (absl::Status s = Take(&next, Workspace::Ask::kIsCertain, /*ignore_steps=*/true); !s.ok())
+    return s;
   if (next.path == state->path) return absl::OkStatus();
   work_.GoTo(next.path);
   auto kernels = work_.Kernels();
@@ -140,9 +141,9 @@ absl::Status Explorer::DescendCertainly(SearchState* state) {
   return absl::OkStatus();
 }
 
-absl::Status Explorer::Descend(SearchState* state, bool free) {
+absl::Status Explorer::Descend(SearchState* state, bool ignore_steps) {
   SearchState start = *state;
-  if (absl::Status s = Take(state, Workspace::Ask::kIsBetter, free); !s.ok()) return s;
+  if (absl::Status s = Take(state, Workspace::Ask::kIsBetter, ignore_steps); !s.ok()) return s;
   if (!work_.IsEstimating()) return absl::OkStatus();
   // What was estimated is now computed exactly.
   if (start.kernels == nullptr) {

@@ -29,8 +29,7 @@ class SearchBudget {
   void Count(int64_t queued);
   // To be called regularly while no graph is generated.
   void Tick(int64_t queued);
-  // `free`: ignore the limit on steps.
-  bool Stopped(bool free = false);
+  bool Stopped(bool ignore_steps = false);
   // Also stops explorations at this number of steps if it is below the limit; stop() is not set
   // then. nullopt: only the limit counts.
   void ShareUntil(std::optional<int64_t> steps) { share_ = steps; }
@@ -76,10 +75,11 @@ class Explorer {
       : work_(*work), budget_(*budget), alpha_(alpha), front_(front) {}
 
   // Starting from `state`, applies every rewrite that makes the graph better (Workspace::Try) until
-  // there is none. `free`: ignore the limit on steps. If ranks are estimated, *state is exact
-  // afterwards, and is `state` again if that is not worse.
-  absl::Status Descend(SearchState* state, bool free);
-  // The same with rewrites that need no times. Nothing is measured. *state stays as it is if the
+  // there is none. `ignore_steps`: only time and interruption end it. If ranks are estimated, the
+  // result is priced exactly at the end; if it is not better than the start, *state is the start
+  // again.
+  absl::Status Descend(SearchState* state, bool ignore_steps);
+  // The same with certain rewrites only. Nothing is measured. *state stays as it is if the
   // result as a whole is not certainly better.
   absl::Status DescendCertainly(SearchState* state);
   // Applies each rule at all its matches of *best and descends, as long as that gives a better
@@ -90,12 +90,12 @@ class Explorer {
   absl::Status Explore(const std::vector<SearchState>& states, SearchState* best);
 
  private:
-  bool IsOver(bool free = false);
+  bool IsOver(bool ignore_steps = false);
   bool Promising(const SearchState& state) const;
   void Offer(const Rank& rank, const MatchedEditPtr& matched, const RewritePathPtr& before);
   void Push(SearchState state);
   absl::Status Consider(SearchState state, bool descend);
-  absl::Status Take(SearchState* state, Workspace::Ask ask, bool free);
+  absl::Status Take(SearchState* state, Workspace::Ask ask, bool ignore_steps);
   absl::Status Expand(const SearchState& state);
   absl::Status ApplyAll(const SearchState& from, const std::vector<int>& matches);
   absl::StatusOr<bool> ImprovesBest(SearchState* state);

@@ -17,8 +17,8 @@
 namespace lemma::optimizer {
 
 struct SearchLimits {
-  // Generated graphs: applied rewrites that give a graph with known hash and cost. The first
-  // descent may exceed this limit.
+  // The limit on generated graphs: each rewrite whose result gets a hash and a cost counts as one.
+  // The first descent may exceed this limit.
   int64_t max_steps = 100000;
   // Wall-clock time; 0: no limit. A search that this limit stops need not be repeatable.
   double max_seconds = 0;
@@ -68,8 +68,9 @@ struct SearchBound {
   // cost model is then not a sum over operators, and the least cost that each operator adds
   // (optimizer/cost/node_price.h) was sought in some graphs only.
   bool is_proved = false;
-  // Whether the bound covers all graphs that the rules reach; if not, only those within the limits.
-  bool is_of_all = false;
+  // True: the bound holds for all graphs that the rules reach. False: it holds only for the graphs
+  // that were considered.
+  bool covers_all_graphs = false;
 };
 
 struct SearchResult {
@@ -79,7 +80,7 @@ struct SearchResult {
   // The result of the first descent: fewer rewrites, each surely profitable.
   Graph descended;
   std::vector<RewriteStep> descended_rewrites;
-  // The result of the rewrites that need no times, which come first (CannotLose in
+  // The result of the certain rewrites, which need no times and are applied first (CannotLose in
   // optimizer/cost/plan_comparison.h); the input if there are none.
   Graph certain;
   std::vector<RewriteStep> certain_rewrites;
@@ -101,8 +102,9 @@ struct SearchResult {
 class Search {
  public:
   virtual ~Search() = default;
-  // Called from time to time; returning false stops the search, which then returns what it has. A
-  // cost that is Cancelled stops it too, except for the first graph, where it is an error.
+  // Called from time to time; returning false stops the search, which then returns what it has. If
+  // the cost model returns Cancelled, the search stops too; for the first graph, Run returns
+  // this status.
   using OnProgress = std::function<bool(const SearchProgress&)>;
   virtual absl::StatusOr<SearchResult> Run(const Graph& graph, const OnProgress& progress) = 0;
 };

@@ -60,7 +60,7 @@ void ForEachPosition(const Box& box, Visit visit) {
 // "[0:4, 2, 0:14:2, 5]": the first position, one past the last and, unless 1, the step.
 std::string ToString(const Box& box);
 
-// Merges disjoint `boxes` into few disjoint boxes with the same positions, in order.
+// Merges disjoint `boxes` into few disjoint boxes with the same positions. The result is sorted.
 std::vector<Box> MergeBoxes(std::vector<Box> boxes);
 
 }  // namespace lemma::pet

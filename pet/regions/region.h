@@ -8,8 +8,8 @@
 // of the inputs.
 //
 // A randomized check must agree: both graphs run on random inputs in the field of 2^61 - 1
-// elements. With n inputs multiplied, a position that differs looks equal with probability at most
-// n / 2^61 (PET, OSDI'21, theorem 2). A disagreement is a bug: Internal.
+// elements. If the polynomials have degree n, a position that differs looks equal with probability
+// at most n / 2^61 (PET, OSDI'21, theorem 2). A disagreement is a bug: Internal.
 #ifndef LEMMA_PET_REGIONS_REGION_H_
 #define LEMMA_PET_REGIONS_REGION_H_
 
@@ -36,19 +36,20 @@ struct RegionOptions {
 struct Region {
   Shape shape;               // of the output
   std::vector<Box> differs;  // disjoint; exactly the positions that differ
-  std::vector<Box> parts;    // the same, not merged: each has one family of either graph
-  int64_t positions = 0;     // number of positions in `differs`
-  int64_t cells = 0;         // number of cells decided
-  int64_t tested = 0;        // positions at which the randomized check agreed
+  std::vector<Box> parts;  // the same positions as single cells, not merged; on each, the elements
+                           // of each graph are one family
+  int64_t positions = 0;   // number of positions in `differs`
+  int64_t cells = 0;       // number of cells decided
+  int64_t tested = 0;      // positions at which the randomized check agreed
 
   bool empty() const { return differs.empty(); }
   bool Contains(absl::Span<const int64_t> index) const;
 };
 
 // Finds where the outputs of `original` and `mutant` differ. Both have one output, of the same
-// type. Inputs correspond by position, weights by name; both may have any values. InvalidArgument
-// if the types differ; Unimplemented, naming the operator, if an element is not a polynomial in the
-// inputs; ResourceExhausted beyond the limits.
+// type. Inputs correspond by position, weights by name; inputs and weights may have any values.
+// InvalidArgument if the types differ; Unimplemented, naming the operator, if an element is not a
+// polynomial in the inputs; ResourceExhausted beyond the limits.
 absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,
                                   const RegionOptions& options = {});
 
@@ -56,9 +57,9 @@ absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,
 // randomized check.
 absl::StatusOr<bool> AgreeEverywhere(const Value& a, const Value& b);
 
-// Whether two values of one type agree at position `index`, as polynomials. ResourceExhausted if
-// that takes more than `max_products` expanded products.
 class PolynomialReader;
+// Whether two values of one type agree at position `index`, as polynomials, which `reader` makes.
+// ResourceExhausted if that takes more than `max_products` expanded products.
 absl::StatusOr<bool> AgreeAt(const Value& original, const Value& mutant,
                              absl::Span<const int64_t> index, int64_t max_products,
                              PolynomialReader* reader);

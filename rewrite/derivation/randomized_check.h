@@ -52,7 +52,7 @@ struct RandomizedCheckOptions {
 };
 
 struct RandomizedCheckResult {
-  int instances = 0;  // with elements to compare, on which both sides agreed
+  int instances = 0;  // that have elements to compare and on which both sides agree
   int empty = 0;      // without elements
   // Instances with a well-formed source whose target is not well-formed or has other types: the
   // rule is not applied there.

@@ -12,19 +12,20 @@ namespace lemma {
 
 // The kind of condition that fails, in the order in which conditions are tried.
 enum class Missing {
-  kOperator,   // the rule's last operator has other numbers of operands or outputs
+  kOperator,   // the node has other numbers of operands or outputs than the operator of the rule's
+               // first output
   kOperand,    // an operand comes from another operator, or is another value
-  kReader,     // an operator that the rule needs does not read a value
+  kReader,     // no operator reads the value as the rule's source requires
   kAttribute,  // an attribute has another value
-  kRole,       // a variable is not a weight, or not a known one
-  kType,       // a variable has another element type
-  kShape,      // a variable has other dimensions
-  kConstant,   // a constant has other elements or another shape
-  kGuard,      // the precondition does not hold
-  kTangled,    // an operand is computed from an output
-  kCoverage,   // no form of the proof covers it (rewrite/rules/coverage.h)
-  kTarget,     // the target cannot be built for the match
-  kNothing,    // the rule applies
+  kRole,   // the value of a variable depends on an input, or is a weight whose values are not known
+  kType,   // a variable has another element type
+  kShape,  // a variable has other dimensions
+  kConstant,  // a constant has other elements or another shape
+  kGuard,     // the precondition does not hold
+  kTangled,   // an operand of the match is computed from an output of the match
+  kCoverage,  // no form of the proof covers it (rewrite/rules/coverage.h)
+  kTarget,    // the target cannot be built for the match
+  kNothing,   // the rule applies
 };
 // "operator", …, "coverage", "target", "nothing".
 const char* Name(Missing missing);
@@ -41,9 +42,9 @@ struct RuleCondition {
 };
 constexpr int kElements = 0, kDims = 1;  // RuleCondition::index of a constant
 
-// Why `condition` does not hold in addition to the conditions that `match` satisfies. Nodes and
-// variables that none of these conditions reaches are -1 in `match`. The text uses the rule's names
-// and the graph's sizes and attributes.
+// `match` satisfies some conditions of the rule; says why it does not satisfy `condition` as
+// well. In `match`, nodes and variables that the satisfied conditions do not reach are -1. The text
+// uses the rule's names and the graph's sizes and attributes.
 std::string ReasonText(const Substitution& rule, const MatchIndex& index, const Binding& match,
                        const RuleCondition& condition);
 // The position of the node that the reason is about.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/onnx/run_time/call.h"
@@ -107,7 +108,22 @@ struct ReadyStage {
   Stage stage;
   std::unique_ptr<Part> part;
   std::unique_ptr<OpaqueCall> call;
+  std::vector<Value> read_last;  // values that no later stage reads
 };
+
+// Fills `read_last`.
+void FindLastReads(std::vector<ReadyStage>* stages) {
+  absl::flat_hash_set<Value> read;
+  for (auto ready = stages->rbegin(); ready != stages->rend(); ++ready) {
+    const Stage& stage = ready->stage;
+    const auto note = [&](const Value& v) {
+      if (!v.node().has_payload() && read.insert(v).second) ready->read_last.push_back(v);
+    };
+    for (const Value& v : stage.inputs) note(v);
+    for (const RunCondition& condition : stage.conditions) note(condition.condition);
+    for (const Value& v : stage.outputs) note(v);
+  }
+}
 
 class StagedExecutable : public Executable {
  public:
@@ -131,6 +147,8 @@ class StagedExecutable : public Executable {
     return memory;
   }
 
+  const DimValues& result_sizes() const override { return sizes_; }
+
   std::string Describe() const override {
     std::string text;
     for (const ReadyStage& ready : stages_) {
@@ -150,7 +168,8 @@ class StagedExecutable : public Executable {
     LEMMA_RETURN_IF_ERROR(CheckInputs(graph_, inputs));
     const auto begin = std::chrono::steady_clock::now();
     Values values;
-    DimValues sizes;
+    DimValues& sizes = sizes_;
+    sizes.clear();
     for (size_t i = 0; i < inputs.size(); ++i) values[graph_.inputs()[i]] = inputs[i];
     for (const ReadyStage& ready : stages_) {
       const Milliseconds start = std::chrono::steady_clock::now() - begin;
@@ -162,6 +181,7 @@ class StagedExecutable : public Executable {
       for (size_t i = 0; i < results->size(); ++i) {
         values[ready.stage.outputs[i]] = std::move((*results)[i]);
       }
+      for (const Value& v : ready.read_last) values.erase(v);
     }
     return absl::InternalError("a graph without stages");
   }
@@ -240,6 +260,7 @@ class StagedExecutable : public Executable {
 
   const Graph graph_;
   std::vector<ReadyStage> stages_;
+  DimValues sizes_;  // of the last run
 };
 
 }  // namespace
@@ -273,6 +294,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileStages(const Graph& graph,
     next.stage = std::move(stage);
     ready.push_back(std::move(next));
   }
+  FindLastReads(&ready);
   return std::make_unique<StagedExecutable>(graph, std::move(ready));
 }
 

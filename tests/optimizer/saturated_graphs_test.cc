@@ -119,7 +119,7 @@ TEST_P(LightTest, IsCertified) {
   printf("%s: %ld of %ld, descent %ld, at least %ld%s, %zu steps\n", GetParam(),
          static_cast<long>(found.best_cost.ns()), static_cast<long>(found.initial_cost.ns()),
          static_cast<long>(costs->CostOf(found.descended)->ns()),
-         static_cast<long>(found.bound->cost.ns()), found.bound->is_of_all ? " of all" : "",
+         static_cast<long>(found.bound->cost.ns()), found.bound->covers_all_graphs ? " of all" : "",
          found.rewrites.size());
 }
 

@@ -119,7 +119,7 @@ TEST(SaturationTest, CrossesAnyHill) {
     EXPECT_EQ(result.rewrites.size(), 2u * n);
     ASSERT_TRUE(result.bound);
     EXPECT_TRUE(result.bound->is_proved);
-    EXPECT_TRUE(result.bound->is_of_all);
+    EXPECT_TRUE(result.bound->covers_all_graphs);
     EXPECT_GE(result.bound->cost.ns(), 50 * n - 1);
     EXPECT_EQ(result.stop, StopReason::kExhausted);
   }
@@ -197,7 +197,7 @@ TEST(SaturationTest, CirclesCloseAndAreCut) {
   const SearchResult result = Saturate(graph, *rules, &costs);
   EXPECT_EQ(result.best_cost.ns(), 200);
   ASSERT_TRUE(result.bound);
-  EXPECT_FALSE(result.bound->is_of_all) << "what closes a cycle was left out";
+  EXPECT_FALSE(result.bound->covers_all_graphs) << "what closes a cycle was left out";
 }
 
 TEST(SaturationTest, GrowthEndsAtTheLimit) {
@@ -210,7 +210,7 @@ TEST(SaturationTest, GrowthEndsAtTheLimit) {
   for (int max_nodes : {1, 2, 3, 10, 300}) {
     const SearchResult result = Saturate(ChainOf("exp", 1), *rules, &costs, Options(max_nodes));
     ASSERT_TRUE(result.bound);
-    EXPECT_FALSE(result.bound->is_of_all);
+    EXPECT_FALSE(result.bound->covers_all_graphs);
     EXPECT_EQ(result.best_cost.ns(), max_nodes < 10 ? result.best_cost.ns() : 50) << max_nodes;
   }
 }
@@ -232,15 +232,15 @@ TEST(SaturationTest, SaysAllOnlyOfAll) {
       "graph g(x: f32[4]) { a = exp(x) b = log(x) p = tanh(a) q = tanh(b) r = sub(p, q)\n"
       "s = sqrt(r) t = sqrt(s) u = sqrt(t) return u }");
   const SearchResult all = Saturate(graph, *rules, &costs);
-  ASSERT_TRUE(all.bound && all.bound->is_of_all);
+  ASSERT_TRUE(all.bound && all.bound->covers_all_graphs);
   EXPECT_EQ(all.best_cost.ns(), 303);
   EXPECT_GE(all.bound->cost.ns(), 302);
   int of_all = 0;
   for (int max_nodes = 1; max_nodes < 40; ++max_nodes) {
     const SearchResult result = Saturate(graph, *rules, &costs, Options(max_nodes));
     ASSERT_TRUE(result.bound);
-    of_all += result.bound->is_of_all;
-    if (!result.bound->is_of_all) continue;
+    of_all += result.bound->covers_all_graphs;
+    if (!result.bound->covers_all_graphs) continue;
     EXPECT_LE(result.bound->cost.ns(), 303) << max_nodes;
     EXPECT_EQ(result.best_cost.ns(), 303) << max_nodes;
   }

@@ -34,10 +34,7 @@ std::vector<Tensor> Nearby(const std::vector<Tensor>& inputs, uint64_t seed, dou
 }  // namespace
 
 DefinitionsReferee::DefinitionsReferee(Graph graph, std::vector<Tensor> inputs)
-    : graph_(std::move(graph)),
-      inputs_(std::move(inputs)),
-      tolerances_(RelativeTolerances(graph_)),
-      expected_(absl::UnknownError("")) {
+    : graph_(std::move(graph)), inputs_(std::move(inputs)), expected_(absl::UnknownError("")) {
   auto compiled = MakeReferenceBackend()->Compile(graph_, {});
   if (!compiled.ok()) {
     expected_ = compiled.status();
@@ -45,6 +42,7 @@ DefinitionsReferee::DefinitionsReferee(Graph graph, std::vector<Tensor> inputs)
   }
   definitions_ = *std::move(compiled);
   expected_ = definitions_->Run(inputs_);
+  tolerances_ = RelativeTolerances(graph_, definitions_->result_sizes());
 }
 
 bool DefinitionsReferee::ExpectsNaN() const {
@@ -112,7 +110,7 @@ std::vector<Tensor> DefinitionsReferee::Disturbed(uint64_t seed) const {
     if (!node->is_op()) continue;
     std::vector<Tensor> operands;
     for (const Value& v : node->inputs()) operands.push_back(values.at(v));
-    const double error = AddedError(*node);
+    const double error = AddedError(*node, definitions_->result_sizes());
     for (Tensor& operand : operands) {
       if (error > 0) operand = Nearby({operand}, random(), error)[0];
     }

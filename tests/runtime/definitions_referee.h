@@ -46,7 +46,7 @@ class DefinitionsReferee {
 
   const Graph graph_;
   const std::vector<Tensor> inputs_;
-  const std::vector<double> tolerances_;
+  std::vector<double> tolerances_;
   std::unique_ptr<Executable> definitions_;
   Outputs expected_;
 };

@@ -10,8 +10,8 @@
 namespace lemma::prover {
 
 // "" if every read of `definition` is inside its tensor and every divisor is positive wherever
-// `facts` hold. Otherwise describes the first that was not proved. Positions that a tensor holds
-// are checked when they are read, so this assumes them valid.
+// `facts` hold. Otherwise describes the first that was not proved. An index that is itself loaded
+// from a tensor (as in gather) is not checked here; it is assumed to be in bounds.
 std::string UnprovedRead(NormalForms* forms, Arith* arith, const Definition& definition,
                          const LeafMap& symbols, const Facts& facts);
 

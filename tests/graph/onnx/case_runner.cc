@@ -81,7 +81,8 @@ std::string RunAndCompare(const Graph& graph, const DataSet& data, double slack)
   if (!executable.ok()) return FromStatus(executable.status());
   auto outputs = (*executable)->Run(data.inputs);
   if (!outputs.ok()) return FromStatus(outputs.status());
-  std::string mismatch = Mismatch(graph, *outputs, data.outputs, slack);
+  std::string mismatch =
+      Mismatch(graph, *outputs, data.outputs, slack, (*executable)->result_sizes());
   return mismatch.empty() ? "" : "FAIL: " + mismatch;
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "graph/graph.h"
+#include "graph/sizes/symbolic_size.h"
 #include "graph/tensor.h"
 
 namespace lemma {
@@ -14,12 +15,13 @@ namespace lemma {
 // Empty if the outputs of `graph`, executed in double, equal `expected`; otherwise the first
 // difference. There may be more outputs than expected ones.
 //
-// Floats may differ by the tolerance of runtime/tolerance.h plus `slack`, relative to the largest
-// element of the expected output, however small that is. Integers must be equal. If the graph
-// rounds reals to integers, they may differ by 1: a number halfway between two integers in f32 need
-// not be so in double.
+// `sizes` are those that the execution found (Executable::result_sizes). Floats may differ by the
+// tolerance of runtime/tolerance.h plus `slack`, relative to the largest element of the expected
+// output, however small that is. Integers must be equal. If the graph rounds reals to integers,
+// they may differ by 1: a number halfway between two integers in f32 need not be so in double.
 std::string Mismatch(const Graph& graph, absl::Span<const Tensor> actual,
-                     absl::Span<const Tensor> expected, double slack = 0);
+                     absl::Span<const Tensor> expected, double slack = 0,
+                     const DimValues& sizes = {});
 
 }  // namespace lemma
 

@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/reference/reference.h"
+#include "runtime/tolerance.h"
 #include "tests/graph/onnx/onnx_checker.h"
 #include "tests/graph/onnx/onnx_text.h"
 
@@ -74,6 +75,29 @@ absl::StatusOr<Tensor> RunOn(const Graph& graph, const std::vector<Tensor>& inpu
 std::vector<double> Values(const absl::StatusOr<Tensor>& tensor) {
   EXPECT_TRUE(tensor.ok()) << tensor.status();
   return tensor.ok() ? tensor->ToDoubles() : std::vector<double>{-1};
+}
+
+TEST(ResultSizeTest, ToleranceIsThatOfTheSizesOfTheRun) {
+  const ImportedModel model = Import(OnnxModel(R"(g (float[n] x) => (float y) {
+    nz = NonZero(x)
+    axes = Constant <value = int64[1] {0}> ()
+    t = Squeeze(nz, axes)
+    v = Gather(x, t)
+    y = ReduceSum <keepdims = 0> (v)
+  })"),
+                                     {{{"n", 4096}}});
+  const auto tolerance_for = [&](int64_t nonzero) {
+    std::vector<double> x(4096);
+    std::fill(x.begin(), x.begin() + nonzero, 1);
+    auto executable = MakeReferenceBackend()->Compile(model.graph, {});
+    EXPECT_TRUE(executable.ok()) << executable.status();
+    EXPECT_TRUE((*executable)->Run({Floats(x)}).ok());
+    const DimValues& sizes = (*executable)->result_sizes();
+    EXPECT_THAT(sizes, testing::Contains(testing::Pair(testing::_, nonzero)));
+    return RelativeTolerances(model.graph, sizes)[0];
+  };
+  EXPECT_LT(tolerance_for(4), 2 * tolerance_for(1));
+  EXPECT_GT(tolerance_for(4096), 10 * tolerance_for(4));
 }
 
 // --- A branch that cannot run at the given sizes. ---
