@@ -85,7 +85,7 @@ absl::StatusOr<api::Model> CommonFlags::Load(const std::string& path) const {
   api::LoadOptions options;
   options.dims = dims;
   options.training = training;
-  options.symbolic = symbolic;
+  options.symbolic = options.fixes_sizes = symbolic;
   for (const auto& [name, range] : ranges) options.ranges[name] = {range.first, range.second};
   options.input_files = inputs;
   if (reseed >= 0) options.reseed = static_cast<uint64_t>(reseed);

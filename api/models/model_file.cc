@@ -114,6 +114,7 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& how) {
   options.dims = how.dims;
   options.training = how.training;
   options.symbolic = how.symbolic;
+  options.fixes_sizes = how.fixes_sizes;
   options.ranges = how.ranges;
   options.input_values = how.input_values;
   if (!how.input_files.empty()) {
@@ -127,7 +128,7 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& how) {
   model.graph = std::move(imported->graph);
   model.info = std::move(imported->info);
   model.notes = std::move(imported->notes);
-  model.dims_of_values = std::move(imported->dims_of_values);
+  model.bound_dims = std::move(imported->bound_dims);
   model.fixed_inputs = std::move(imported->fixed_inputs);
   for (std::string& line : imported->opaque) model.notes.push_back(std::move(line));
   return model;

@@ -28,8 +28,9 @@ struct Model {
   ModelFormat format = ModelFormat::kText;
   OnnxInfo info;                   // of an ONNX model
   std::vector<std::string> notes;  // decisions made while reading, one line each
-  // Sizes of symbolic dimensions that the values in LoadOptions::input_files bound.
-  std::map<std::string, int64_t> dims_of_values;
+  // Sizes of symbolic dimensions that the values in LoadOptions::input_files bound, or that were
+  // fixed (LoadOptions::fixes_sizes).
+  std::map<std::string, int64_t> bound_dims;
   // Inputs whose values, from these files or LoadOptions::input_values, are part of the graph,
   // which holds for no others.
   std::map<std::string, Tensor> fixed_inputs;
@@ -49,6 +50,9 @@ struct LoadOptions {
   // (graph/sizes/symbolic_size.h), in these ranges; otherwise each is taken to be 1, and a note
   // says so.
   bool symbolic = false;
+  // With `symbolic`: dimensions that an operator needs numbers for get usual sizes instead of an
+  // error, unless `ranges` has them; a note says so.
+  bool fixes_sizes = false;
   std::map<std::string, SizeRange> ranges;
   // Values of the inputs, as InputOptions::files. They bind symbolic dimensions; those that
   // operators need as constants, such as shapes and axes, become part of the graph.

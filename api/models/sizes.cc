@@ -11,14 +11,14 @@
 namespace lemma::api {
 
 DimValues DefaultSizes(const Graph& graph) {
-  constexpr int64_t kImage = 224, kLength = 128, kResult = 16;
+  constexpr int64_t kResult = 16;
   DimValues sizes;
   for (const Value& input : graph.inputs()) {
     const Shape& shape = input.shape();
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       std::map<std::string, SizeRange> dims;
       CollectDims(shape[axis], &dims);
-      const int64_t usual = axis == 0 ? 1 : shape.size() == 4 && axis >= 2 ? kImage : kLength;
+      const int64_t usual = UsualSize(axis, shape.size());
       for (const auto& [name, range] : dims) {
         sizes.emplace(name, std::clamp(usual, range.least, range.most));
       }

@@ -12,9 +12,9 @@
 
 namespace lemma::api {
 
-// Sizes at which a model is priced and executed if no others are given. The first dimension of an
-// input is 1, the last two of four are 224, others are 128; a size outside its range becomes the
-// nearest one inside. The size of a result is 16, or its bound.
+// Sizes at which a model is priced and executed if no others are given: the usual ones
+// (UsualSize); a size outside its range becomes the nearest one inside. The size of a result is 16,
+// or its bound.
 DimValues DefaultSizes(const Graph& graph);
 
 // Completes the sizes that a user gave: other dimensions get those of DefaultSizes. InvalidArgument

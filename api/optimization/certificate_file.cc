@@ -54,7 +54,7 @@ absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& mo
   auto sha256 = FileSha256(path);
   if (!sha256.ok()) return sha256.status();
   std::map<std::string, int64_t> all = dims;
-  all.insert(model.dims_of_values.begin(), model.dims_of_values.end());
+  all.insert(model.bound_dims.begin(), model.bound_dims.end());
   return InputRecord{*std::move(sha256), UsedDims(model, all), InputDimsOf(model.graph),
                      model.fixed_inputs, std::nullopt};
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/mapped_file.h"
+#include "base/status_macros.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 
@@ -42,19 +43,77 @@ absl::StatusOr<ImportedModel> ImportOnnxBytes(absl::string_view bytes,
   return ModelImporter(&model, options, "").Run();
 }
 
-absl::StatusOr<ImportedModel> ImportOnnx(const std::string& path, const ImportOptions& options) {
-  auto file = MappedFile::Open(path);
-  if (!file.ok()) return file.status();
-  onnx::ModelProto model;
-  absl::Status status = ParseModel((*file)->bytes(), &model);
-  *file = nullptr;  // its bytes have been copied
-  if (status.ok()) {
-    std::string directory = std::filesystem::path(path).parent_path().string();
-    auto imported = ModelImporter(&model, options, directory.empty() ? "." : directory).Run();
-    if (imported.ok()) return imported;
-    status = imported.status();
+namespace {
+
+// A model's file, whose import may be tried several times: with dimensions fixed to numbers.
+class Import {
+ public:
+  Import(const std::string& path, const ImportOptions& options) : path_(path), options_(options) {}
+
+  absl::StatusOr<ImportedModel> Run() {
+    absl::StatusOr<ImportedModel> imported = Attempt();
+    if (!options_.fixes_sizes || !options_.symbolic) return imported;
+    const absl::Status why = imported.status();
+    while (!imported.ok() && Fix(importer_needs_)) imported = Attempt();
+    const bool has_values = !options_.inputs.empty() || !options_.input_values.empty();
+    for (int64_t length : {256, 512, 1024, 2048, 1}) {
+      if (imported.ok() || fixed_.empty() || has_values) break;
+      for (auto& [name, size] : fixed_) {
+        if (size != 1 || length == 1) options_.dims[name] = size = length;
+      }
+      do {
+        imported = Attempt();
+      } while (!imported.ok() && Fix(importer_needs_, length));
+    }
+    if (!imported.ok()) return why;
+    for (const auto& [name, size] : fixed_) {
+      imported->bound_dims.emplace(name, size);
+      imported->notes.push_back(absl::StrCat("dimension ", name, " is fixed to ", size, ", since ",
+                                             why.message(), "; --dim ", name,
+                                             "=SIZE gives another size"));
+    }
+    return imported;
   }
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+
+ private:
+  absl::StatusOr<ImportedModel> Attempt() {
+    importer_needs_.clear();
+    auto file = MappedFile::Open(path_);
+    if (!file.ok()) return file.status();
+    onnx::ModelProto model;
+    LEMMA_RETURN_IF_ERROR(ParseModel((*file)->bytes(), &model));
+    *file = nullptr;  // its bytes have been copied
+    const std::string folder = std::filesystem::path(path_).parent_path().string();
+    ModelImporter importer(&model, options_, folder.empty() ? "." : folder);
+    auto imported = importer.Run();
+    if (!imported.ok()) importer_needs_ = importer.needed_sizes();
+    return imported;
+  }
+
+  // Fixes these dimensions, to `length` instead of a usual size other than 1 if it is given; false
+  // if that changes nothing or is not allowed.
+  bool Fix(const DimValues& sizes, int64_t length = 0) {
+    for (const auto& [name, size] : sizes) {
+      if (options_.ranges.count(name) > 0) return false;
+    }
+    for (const auto& [name, size] : sizes) {
+      fixed_[name] = options_.dims[name] = length > 0 && size != 1 ? length : size;
+    }
+    return !sizes.empty();
+  }
+
+  const std::string path_;
+  ImportOptions options_;
+  DimValues fixed_, importer_needs_;
+};
+
+}  // namespace
+
+absl::StatusOr<ImportedModel> ImportOnnx(const std::string& path, const ImportOptions& options) {
+  auto imported = Import(path, options).Run();
+  if (imported.ok()) return imported;
+  return absl::Status(imported.status().code(),
+                      absl::StrCat(path, ": ", imported.status().message()));
 }
 
 }  // namespace lemma

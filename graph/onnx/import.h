@@ -32,6 +32,11 @@ struct ImportOptions {
   bool symbolic = false;
   std::map<std::string, SizeRange> ranges;
   int64_t default_dim = 1;
+  // With `symbolic`: if an operator cannot be imported because sizes that it reads are symbolic,
+  // their dimensions are fixed to those of the given values or to usual sizes (UsualSize, or the
+  // first of 256, 512, 1024, 2048 and 1 that the model accepts), unless `ranges` has them; a note
+  // reports each.
+  bool fixes_sizes = false;
   // Values of inputs by name. They bind symbolic dimensions that `dims` does not bind. If an
   // operator needs an input's value to determine shapes, the value is taken from here, and a note
   // says that the graph holds only for this value.
@@ -52,8 +57,8 @@ struct ImportedModel {
   OnnxInfo info;
   // Decisions of the import, one line each: bound dimensions, fixed inputs.
   std::vector<std::string> notes;
-  // Sizes of symbolic dimensions that given values bound.
-  std::map<std::string, int64_t> dims_of_values;
+  // Sizes of symbolic dimensions that given values bound, or that were fixed (fixes_sizes).
+  std::map<std::string, int64_t> bound_dims;
   // Inputs whose given values are part of the graph, with these values.
   std::map<std::string, Tensor> fixed_inputs;
   // Reasons for opaque operators, one line each: "node 'a' (TopK): unsupported: TopK (…)".

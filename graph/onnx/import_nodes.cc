@@ -233,6 +233,7 @@ absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope
   }
   use_ = use;
   if (!results.ok()) {
+    NoteNeededSizes(node, *scope);
     return absl::Status(results.status().code(),
                         absl::StrCat(what, ": ", results.status().message()));
   }
@@ -255,6 +256,18 @@ absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope
     scope->values[name] = std::move(value);
   }
   return absl::OkStatus();
+}
+
+void ModelImporter::NoteNeededSizes(const onnx::NodeProto& node, const Scope& scope) {
+  if (!options_.symbolic || !needed_sizes_.empty()) return;
+  DimValues batches;
+  for (const auto& [name, range] : DimsReadBy(node, scope)) {
+    auto usual = usual_sizes_.find(name);
+    if (usual == usual_sizes_.end()) continue;
+    (usual->second == 1 ? batches : needed_sizes_).insert(*usual);
+  }
+  // The first dimension is rarely the reason; it is fixed only if no other is left.
+  if (needed_sizes_.empty()) needed_sizes_ = std::move(batches);
 }
 
 Value ModelImporter::PromoteToWeight(const onnx::NodeProto& node, const Value& value) {

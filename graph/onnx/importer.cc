@@ -310,6 +310,8 @@ absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input)
     auto option = options_.dims.find(name);
     if (options_.symbolic && option == options_.dims.end()) {
       shape.push_back(SymbolicSize(name));
+      usual_sizes_.emplace(name,
+                           value != nullptr ? value->shape()[axis] : UsualSize(axis, dims.size()));
       continue;
     }
     int64_t size = option != options_.dims.end() ? option->second
@@ -324,7 +326,7 @@ absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input)
       return absl::InvalidArgumentError(absl::StrCat("dimension ", name, " is negative"));
     }
     if (is_new && option == options_.dims.end() && given_.count(input.name()) > 0) {
-      result_.dims_of_values[name] = size;
+      result_.bound_dims[name] = size;
     }
     shape.push_back(bound->second);
   }

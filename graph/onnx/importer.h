@@ -72,6 +72,9 @@ class ModelImporter {
   ModelImporter(onnx::ModelProto* model, const ImportOptions& options, std::string folder,
                 std::vector<RawBytes> values = {});
   absl::StatusOr<ImportedModel> Run();
+  // Of a run that failed: usual sizes of the dimensions that the operator read whose import failed.
+  // Empty if symbolic sizes are not the reason.
+  const DimValues& needed_sizes() const { return needed_sizes_; }
 
   // The value's elements, if they are known: a payload, or a small computation from payloads and
   // from the input values given in the options.
@@ -116,6 +119,7 @@ class ModelImporter {
   int64_t SymbolicSize(const std::string& name);
   // An error if a node with symbolic sizes needs numbers.
   absl::Status CheckSizes(const onnx::NodeProto& node, const Scope& scope);
+  void NoteNeededSizes(const onnx::NodeProto& node, const Scope& scope);
   absl::StatusOr<std::vector<int64_t>> BindDims(const onnx::ValueInfoProto& input);
   absl::StatusOr<TensorType> InputType(const onnx::ValueInfoProto& input);
   absl::Status CheckDimsUsed() const;
@@ -184,6 +188,8 @@ class ModelImporter {
   std::vector<std::string> input_names_;
   std::map<std::string, Tensor> given_;  // by input
   std::map<std::string, int64_t> bound_dims_;
+  DimValues usual_sizes_;  // of dimensions that stay symbolic
+  DimValues needed_sizes_;
   std::set<std::string> dim_names_;  // that inputs declare, alone
   int64_t nodes_imported_ = 0;
   absl::flat_hash_set<std::string> used_;  // names that some node reads

@@ -621,6 +621,11 @@ static IndexExpr Replaced(const IndexExpr& e, const DimValues& values) {
   return Binary(e.kind(), Replaced(e.lhs(), values), Replaced(e.rhs(), values));
 }
 
+int64_t UsualSize(size_t axis, size_t rank) {
+  if (axis == 0) return 1;
+  return rank == 4 && axis >= 2 ? 224 : 128;
+}
+
 absl::StatusOr<int64_t> Evaluate(int64_t size, const DimValues& values) {
   if (!IsSymbolic(size)) return size;
   std::map<std::string, SizeRange> dims;

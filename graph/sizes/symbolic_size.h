@@ -69,6 +69,10 @@ std::string SizeName(int64_t size);
 void CollectDims(int64_t size, std::map<std::string, SizeRange>* dims);
 
 inline bool IsResultSize(const SizeRange& range) { return range.least == 0; }
+
+// The size of an input's dimension that nobody gives: the first is 1, the last two of four are 224,
+// others are 128.
+int64_t UsualSize(size_t axis, size_t rank);
 // Whether a size depends on a result size.
 bool HasResultSize(absl::Span<const int64_t> sizes);
 

@@ -318,7 +318,7 @@ TEST(GivenValues, ParametersAmongTheInputsAreConstants) {
   auto imported = Import(model, options);
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_THAT(imported->fixed_inputs, ElementsAre(Key("axes"), Key("shape")));
-  EXPECT_THAT(imported->dims_of_values, ElementsAre(testing::Pair("N", 3)));
+  EXPECT_THAT(imported->bound_dims, ElementsAre(testing::Pair("N", 3)));
 }
 
 }  // namespace
