@@ -1,5 +1,7 @@
 #include "graph/onnx/import.h"
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
@@ -52,32 +54,36 @@ class Import {
 
   absl::StatusOr<ImportedModel> Run() {
     absl::StatusOr<ImportedModel> imported = Attempt();
-    if (!options_.fixes_sizes || !options_.symbolic) return imported;
+    if (imported.ok() || !options_.fixes_sizes || !options_.symbolic) return imported;
     const absl::Status why = imported.status();
-    while (!imported.ok() && Fix(importer_needs_)) imported = Attempt();
+    if (!Fix()) return why;
+    imported = Attempt();
+    // Which sizes a model accepts, and which of them have to be equal, only trying can tell.
     const bool has_values = !options_.inputs.empty() || !options_.input_values.empty();
-    for (int64_t length : {256, 512, 1024, 2048, 1}) {
-      if (imported.ok() || fixed_.empty() || has_values) break;
-      for (auto& [name, size] : fixed_) {
-        if (size != 1 || length == 1) options_.dims[name] = size = length;
-      }
-      do {
+    const auto begin = std::chrono::steady_clock::now();
+    for (const int64_t length : {0, 256, 512, 1024, 2048}) {
+      for (uint32_t ones = 0; !imported.ok() && ones < kMaxChoices; ++ones) {
+        while (!imported.ok() && Fix()) imported = Attempt();
+        const bool is_late = std::chrono::steady_clock::now() - begin > kMostTime;
+        if (imported.ok() || has_values || is_late || ones >> Lengths() != 0) break;
+        Choose(length, ones);
         imported = Attempt();
-      } while (!imported.ok() && Fix(importer_needs_, length));
+      }
     }
     if (!imported.ok()) return why;
-    for (const auto& [name, size] : fixed_) {
+    for (const auto& [name, size] : options_.dims) {
+      if (usual_.count(name) == 0) continue;
       imported->bound_dims.emplace(name, size);
-      imported->notes.push_back(absl::StrCat("dimension ", name, " is fixed to ", size, ", since ",
-                                             why.message(), "; --dim ", name,
-                                             "=SIZE gives another size"));
+      imported->notes.push_back(absl::StrCat("dimension ", name, " is fixed to ", size, "; --dim ",
+                                             name, "=SIZE gives another size"));
     }
+    imported->notes.push_back(absl::StrCat("they are fixed, since ", why.message()));
     return imported;
   }
 
  private:
   absl::StatusOr<ImportedModel> Attempt() {
-    importer_needs_.clear();
+    needed_.clear();
     auto file = MappedFile::Open(path_);
     if (!file.ok()) return file.status();
     onnx::ModelProto model;
@@ -86,25 +92,45 @@ class Import {
     const std::string folder = std::filesystem::path(path_).parent_path().string();
     ModelImporter importer(&model, options_, folder.empty() ? "." : folder);
     auto imported = importer.Run();
-    if (!imported.ok()) importer_needs_ = importer.needed_sizes();
+    if (!imported.ok()) needed_ = importer.needed_sizes();
     return imported;
   }
 
-  // Fixes these dimensions, to `length` instead of a usual size other than 1 if it is given; false
-  // if that changes nothing or is not allowed.
-  bool Fix(const DimValues& sizes, int64_t length = 0) {
-    for (const auto& [name, size] : sizes) {
+  // Fixes the dimensions that the last attempt needs numbers for to usual sizes; false if it needs
+  // none, or if a range is given for one.
+  bool Fix() {
+    for (const auto& [name, size] : needed_) {
       if (options_.ranges.count(name) > 0) return false;
     }
-    for (const auto& [name, size] : sizes) {
-      fixed_[name] = options_.dims[name] = length > 0 && size != 1 ? length : size;
-    }
-    return !sizes.empty();
+    for (const auto& [name, size] : needed_) usual_[name] = options_.dims[name] = size;
+    return !needed_.empty();
   }
+
+  // The number of fixed dimensions that are not usually 1.
+  int Lengths() const {
+    const auto count = std::count_if(usual_.begin(), usual_.end(),
+                                     [](const auto& dim) { return dim.second != 1; });
+    return static_cast<int>(std::min<int64_t>(count, 31));
+  }
+
+  // Gives the fixed dimensions that are not usually 1 this length, or their usual sizes if it is 0;
+  // those whose bit in `ones` is set become 1.
+  void Choose(int64_t length, uint32_t ones) {
+    int bit = 0;
+    for (const auto& [name, size] : usual_) {
+      if (size == 1) continue;
+      options_.dims[name] = (ones >> bit & 1) != 0 ? 1 : length == 0 ? size : length;
+      bit = std::min(bit + 1, 31);
+    }
+  }
+
+  static constexpr uint32_t kMaxChoices = 1 << 4;
+  static constexpr std::chrono::seconds kMostTime{10};
 
   const std::string path_;
   ImportOptions options_;
-  DimValues fixed_, importer_needs_;
+  DimValues needed_;  // by the last attempt, with usual sizes
+  DimValues usual_;   // of the dimensions that are fixed
 };
 
 }  // namespace

@@ -33,9 +33,9 @@ struct ImportOptions {
   std::map<std::string, SizeRange> ranges;
   int64_t default_dim = 1;
   // With `symbolic`: if an operator cannot be imported because sizes that it reads are symbolic,
-  // their dimensions are fixed to those of the given values or to usual sizes (UsualSize, or the
-  // first of 256, 512, 1024, 2048 and 1 that the model accepts), unless `ranges` has them; a note
-  // reports each.
+  // their dimensions are fixed, unless `ranges` has them: to the sizes of given values, or to the
+  // first that the model accepts of UsualSize, 256, 512, 1024 and 2048, where some may be 1. Notes
+  // say so.
   bool fixes_sizes = false;
   // Values of inputs by name. They bind symbolic dimensions that `dims` does not bind. If an
   // operator needs an input's value to determine shapes, the value is taken from here, and a note

@@ -1,10 +1,13 @@
 // Models with symbolic dimensions: the import for all sizes must be, at each size, the import for
 // that size, before and after an export.
+#include <fstream>
 #include <random>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
 #include "graph/sizes/specialize.h"
@@ -15,6 +18,10 @@
 
 namespace lemma {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
 
 ImportOptions Symbolic(std::map<std::string, SizeRange> ranges = {}) {
   ImportOptions options;
@@ -312,6 +319,51 @@ TEST(SymbolicTest, RefusesNumbersThatLookLikeSizes) {
                            " y = Expand(x, a) }"}) {
     EXPECT_TRUE(absl::StrContains(ErrorOf(OnnxModel(text)), "2^62 or more")) << text;
   }
+}
+
+// The sizes of the dimensions that an import fixes.
+DimValues FixedSizes(const onnx::ModelProto& model, ImportOptions options = {}) {
+  const std::string path = testing::TempDir() + "/fixed_sizes.onnx";
+  std::ofstream(path, std::ios::binary) << model.SerializeAsString();
+  options.symbolic = options.fixes_sizes = true;
+  auto imported = ImportOnnx(path, options);
+  EXPECT_TRUE(imported.ok()) << imported.status();
+  if (!imported.ok()) return {};
+  const bool is_noted = absl::StrContains(absl::StrJoin(imported->notes, "\n"), "they are fixed");
+  EXPECT_EQ(is_noted, !imported->bound_dims.empty());
+  return imported->bound_dims;
+}
+
+TEST(SymbolicTest, FixesOnlyWhatNeedsNumbers) {
+  EXPECT_THAT(FixedSizes(OnnxModel("g (float[n,l] x) => (float[n,l] y) { y = Relu(x) }")),
+              IsEmpty());
+  EXPECT_THAT(
+      FixedSizes(OnnxModel("g (float[n,l] x, float[l,4] z) => (float[l,4] y, float[n,l] r) {"
+                           " y = EyeLike(z) r = Relu(x) }")),
+      ElementsAre(Pair("l", 128)));
+}
+
+TEST(SymbolicTest, FixesSizesThatTheModelAccepts) {
+  // A mirrored border needs a size, and a window of 400 more than the usual one.
+  EXPECT_THAT(FixedSizes(OnnxModel("g (float[n,1,l] x) => (float[n,1,k] y) {"
+                                   " a = Constant<value_ints = [0, 0, 0, 0, 0, 150]>()"
+                                   " b = Pad<mode = \"reflect\">(x, a)"
+                                   " y = AveragePool<kernel_shape = [400]>(b) }")),
+              ElementsAre(Pair("l", 256)));
+  // Two dimensions that have to be 1.
+  EXPECT_THAT(
+      FixedSizes(OnnxModel("g (float[4,a] x, float[4,b] z) => (float[8,c] q, float[4,1] r) {"
+                           " p = Concat<axis = 0>(x, z) q = EyeLike(p)"
+                           " s = Constant<value_ints = [4, 1]>() r = Reshape(z, s) }")),
+      ElementsAre(Pair("a", 1), Pair("b", 1)));
+}
+
+TEST(SymbolicTest, FixesSizesOfGivenValues) {
+  ImportOptions options;
+  options.inputs = {*Tensor::Filled({DType::kF32, {7, 4}}, 1)};
+  EXPECT_THAT(
+      FixedSizes(OnnxModel("g (float[a,4] x) => (float[a,4] y) { y = EyeLike(x) }"), options),
+      ElementsAre(Pair("a", 7)));
 }
 
 TEST(SymbolicTest, NamesWhoNeedsNumbers) {
