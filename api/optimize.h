@@ -25,6 +25,7 @@
 #include "api/optimization/acceptance.h"
 #include "api/optimization/certificate_file.h"
 #include "api/optimization/costs.h"
+#include "api/optimization/explanation.h"
 #include "api/optimization/why_not.h"
 #include "base/deadline.h"
 #include "base/file.h"
@@ -116,6 +117,7 @@ struct OptimizeOptions {
   // Reports on the result.
   bool certify = true;
   std::string why_not;  // a rule: report where it was not applied, and why; "": none
+  bool explain = false;  // price each step, and the rules that match in the result; a few seconds
 
   // Ends the search; the work after it is then kept to a minimum. An interruption during the search
   // also ends it, and the result is judged as usual. An interruption later ends the whole call.
@@ -148,6 +150,7 @@ struct OptimizeResult {
   // What new nodes and weights of accepted.graph were made of. With a certificate only.
   optimizer::Provenance provenance;
   std::optional<WhyNotReport> why_not;
+  std::optional<Alternatives> alternatives;  // to accepted.graph; with `explain`
 
   // False if every graph, the input too, exceeds the memory limit. Then there is no result.
   bool fits() const { return !accepted.least_bytes.has_value(); }

@@ -42,6 +42,22 @@ Json RulesJson(const std::vector<optimizer::RewriteStep>& steps) {
   return rules;
 }
 
+Json ToJson(const std::vector<Alternative>& rules) {
+  Json list = Json::Array();
+  for (const Alternative& rule : rules) {
+    Json json = Json::Object();
+    json.Set("rule", rule.rule).Set("places", rule.places);
+    if (!rule.where.empty()) json.Set("where", rule.where);
+    if (rule.change) {
+      json.Set("change_ms", rule.change->ns * 1e-6);
+      json.Set("change_error_ms", rule.change->error_ns * 1e-6);
+      json.Set("cannot_lose", rule.change->is_certain);
+    }
+    list.Add(std::move(json));
+  }
+  return list;
+}
+
 Json FrontJson(const std::vector<optimizer::FrontPoint>& front) {
   Json list = Json::Array();
   for (const optimizer::FrontPoint& point : front) {
@@ -131,6 +147,11 @@ Json ToJson(const Graph& input, const OptimizeOptions& options, const OptimizeRe
   }
   AddSearch(result, context, &json);
   if (result.why_not) json.Set("why_not", ToJson(*result.why_not, context.excluded));
+  if (result.alternatives) {
+    json.Set("applied", ToJson(ChangesByRule(accepted.rewrites)));
+    json.Set("alternatives", ToJson(result.alternatives->rules));
+    json.Set("alternatives_complete", result.alternatives->is_complete);
+  }
   return json;
 }
 

@@ -323,8 +323,9 @@ absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Ten
   if (options.certify) {
     if (absl::Status s = CertifyResult(input, &run); !s.ok()) return s;
   }
-  absl::Status s = ExplainWhyNot(input, run.result.accepted.graph, &run);
-  if (!s.ok()) return s;
+  const Graph& accepted = run.result.accepted.graph;
+  if (absl::Status s = FindAlternatives(accepted, &run); !s.ok()) return s;
+  if (absl::Status s = ExplainWhyNot(input, accepted, &run); !s.ok()) return s;
   return std::move(run.result);
 }
 

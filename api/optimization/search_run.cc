@@ -20,7 +20,7 @@ namespace lemma::api {
 namespace {
 
 // The time for explaining why a rule was not applied, however little the search has left.
-constexpr double kWhyNotSeconds = 2;
+constexpr double kWhyNotSeconds = 2, kExplainSeconds = 3;
 
 optimizer::RewriteFilter FilterOf(const OptimizeOptions& options) {
   optimizer::RewriteFilter filter;
@@ -104,7 +104,7 @@ absl::Status RunSearch(const Graph& graph, SearchRun* run) {
     if (absl::Status set = SetLimits(graph, run); !set.ok()) return set;
     options.objective.memory_limit = run->peak_limit;
   }
-  options.price_steps = run->options.price_steps;
+  options.price_steps = run->options.price_steps || run->options.explain;
   const auto start = std::chrono::steady_clock::now();
   auto seconds = [&start, before = result.search_seconds] {
     const std::chrono::duration<double> now = std::chrono::steady_clock::now() - start;
@@ -255,6 +255,16 @@ absl::StatusOr<bool> Calibrate(SearchRun* run) {
   return *calibrated > 0 && result.accepted.kept_input() &&
          run->options.deadline.seconds_left() == 0 &&
          result.search.stop != optimizer::StopReason::kCancelled;
+}
+
+absl::Status FindAlternatives(const Graph& graph, SearchRun* run) {
+  if (!run->options.explain) return absl::OkStatus();
+  const Deadline deadline =
+      Deadline::After(kExplainSeconds, run->DeadlineAfterSearch().interruption());
+  auto found = AlternativesOf(graph, *run->usable, run->costs.model.get(), deadline);
+  if (!found.ok()) return found.status();
+  run->result.alternatives = *std::move(found);
+  return absl::OkStatus();
 }
 
 absl::Status ExplainWhyNot(const Graph& input, const Graph& graph, SearchRun* run) {

@@ -66,6 +66,9 @@ absl::Status SearchAgain(const Graph& input, SearchRun* run);
 // search was not cancelled.
 absl::StatusOr<bool> Calibrate(SearchRun* run);
 
+// With options.explain: prices the rules that match in the result `graph`.
+absl::Status FindAlternatives(const Graph& graph, SearchRun* run);
+
 // Explains where the rule options.why_not was not applied, in the input and in the result `graph`.
 absl::Status ExplainWhyNot(const Graph& input, const Graph& graph, SearchRun* run);
 

@@ -55,6 +55,9 @@ void OptimizeFlags::AddTo(Flags* flags) {
                 "a page (HTML) with both graphs, each step, times and memory");
   flags->String("why-not", &why_not, "RULE",
                 "say where this rule was not applied, and why; without -o do nothing else");
+  flags->Bool("explain", &explain,
+              "say what each rule saved and how sure that is, and what the rules that were not "
+              "applied would cost");
   flags->String("replay", &replay, "CERT",
                 "apply the steps of a certificate instead of searching; time nothing");
   flags->Int("runs", &runs,
@@ -119,6 +122,7 @@ api::OptimizeOptions OptimizeFlags::Options() const {
   options.nodes = nodes;
   options.objective = ObjectiveOf();
   options.price_steps = !report.empty();
+  options.explain = explain;
   options.replay = replay;
   options.costs = Costs();
   options.execution = common.Execution();

@@ -32,7 +32,8 @@ struct OptimizeFlags {
   std::string certificate, replay;  // files; "none": no certificate
   std::string report;
   std::vector<DimValues> hints;  // sizes to optimize a model with symbolic dimensions for
-  std::string why_not;           // a rule to explain; without an output nothing else is done
+  bool explain = false;
+  std::string why_not;  // a rule to explain; without an output nothing else is done
 
   void AddTo(Flags* flags);
   // Sets the search and its limits by `effort`, but for those that were given.

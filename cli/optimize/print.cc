@@ -11,6 +11,7 @@
 #include "api/optimization/search_figures.h"
 #include "base/text_table.h"
 #include "cli/common_flags.h"
+#include "cli/optimize/explain_text.h"
 #include "cli/optimize/why_not_text.h"
 
 namespace lemma::cli {
@@ -40,8 +41,8 @@ std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
                           100 - 100 * search.best_cost.ms() / search.initial_cost.ms());
   }
   if (result.found) {
-    absl::StrAppendFormat(&text, " took %.3f times as long (%.3f to %.3f, %d runs)",
-                          result.found->median, result.found->low, result.found->high, result.runs);
+    absl::StrAppendFormat(&text, " was %s in %d runs", PairedText(*result.found), result.runs);
+    if (result.found->high < 1) text += ", less than the 1 % that counts";
   }
   if (flags.ObjectiveOf().IsTime()) return text;
   return absl::StrFormat("%s%s in %s instead of %s", text, result.found ? "," : " runs",
@@ -170,6 +171,7 @@ void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcom
     PrintJson(JsonOf(flags, input, outcome));
   } else {
     if (!flags.output.empty()) PrintTable(flags, input, outcome);
+    if (outcome.result.alternatives) std::fputs(ExplainText(outcome.result).c_str(), stdout);
     if (outcome.result.why_not) std::fputs(WhyNotOf(flags, outcome).c_str(), stdout);
   }
 }

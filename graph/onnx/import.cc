@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/mapped_file.h"
@@ -53,32 +54,36 @@ class Import {
   Import(const std::string& path, const ImportOptions& options) : path_(path), options_(options) {}
 
   absl::StatusOr<ImportedModel> Run() {
-    absl::StatusOr<ImportedModel> imported = Attempt();
-    if (imported.ok() || !options_.fixes_sizes || !options_.symbolic) return imported;
-    const absl::Status why = imported.status();
-    if (!Fix()) return why;
-    imported = Attempt();
-    // Which sizes a model accepts, and which of them have to be equal, only trying can tell.
+    absl::StatusOr<ImportedModel> first = Attempt();
+    if (first.ok() || !options_.fixes_sizes || !options_.symbolic || !Fix()) return first;
+    // Which sizes a model accepts, and which of them have to be equal, only trying can tell. Sizes
+    // at which fewer operators are kept as they are count as better.
+    std::optional<ImportedModel> best;
+    const auto take = [&](absl::StatusOr<ImportedModel> imported) {
+      const bool is_better =
+          imported.ok() && (!best || imported->opaque.size() < best->opaque.size());
+      if (!is_better) return;
+      best = *std::move(imported);
+      for (const auto& [name, size] : usual_) best->bound_dims[name] = options_.dims.at(name);
+    };
     const bool has_values = !options_.inputs.empty() || !options_.input_values.empty();
     const auto begin = std::chrono::steady_clock::now();
     for (const int64_t length : {0, 256, 512, 1024, 2048}) {
-      for (uint32_t ones = 0; !imported.ok() && ones < kMaxChoices; ++ones) {
-        while (!imported.ok() && Fix()) imported = Attempt();
-        const bool is_late = std::chrono::steady_clock::now() - begin > kMostTime;
-        if (imported.ok() || has_values || is_late || ones >> Lengths() != 0) break;
+      for (uint32_t ones = 0; ones < kMaxChoices && ones >> Lengths() == 0; ++ones) {
         Choose(length, ones);
-        imported = Attempt();
+        absl::StatusOr<ImportedModel> imported = Attempt();
+        while (!imported.ok() && Fix()) imported = Attempt();
+        take(std::move(imported));
+        if (best && best->opaque.empty()) return Noted(*std::move(best), first.status());
+        const auto limit = best ? kMostTimeForBetter : kMostTime;
+        const bool is_late = std::chrono::steady_clock::now() - begin > limit;
+        if (!has_values && !is_late) continue;
+        if (best) return Noted(*std::move(best), first.status());
+        return first;
       }
     }
-    if (!imported.ok()) return why;
-    for (const auto& [name, size] : options_.dims) {
-      if (usual_.count(name) == 0) continue;
-      imported->bound_dims.emplace(name, size);
-      imported->notes.push_back(absl::StrCat("dimension ", name, " is fixed to ", size, "; --dim ",
-                                             name, "=SIZE gives another size"));
-    }
-    imported->notes.push_back(absl::StrCat("they are fixed, since ", why.message()));
-    return imported;
+    if (best) return Noted(*std::move(best), first.status());
+    return first;
   }
 
  private:
@@ -93,6 +98,16 @@ class Import {
     ModelImporter importer(&model, options_, folder.empty() ? "." : folder);
     auto imported = importer.Run();
     if (!imported.ok()) needed_ = importer.needed_sizes();
+    return imported;
+  }
+
+  ImportedModel Noted(ImportedModel imported, const absl::Status& why) const {
+    for (const auto& [name, usual] : usual_) {
+      imported.notes.push_back(absl::StrCat("dimension ", name, " is fixed to ",
+                                            imported.bound_dims.at(name), "; --dim ", name,
+                                            "=SIZE gives another size"));
+    }
+    imported.notes.push_back(absl::StrCat("they are fixed, since ", why.message()));
     return imported;
   }
 
@@ -125,7 +140,7 @@ class Import {
   }
 
   static constexpr uint32_t kMaxChoices = 1 << 4;
-  static constexpr std::chrono::seconds kMostTime{10};
+  static constexpr std::chrono::seconds kMostTime{10}, kMostTimeForBetter{2};
 
   const std::string path_;
   ImportOptions options_;

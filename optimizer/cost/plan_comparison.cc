@@ -66,31 +66,9 @@ double RemoveCertain(KernelList* before, KernelList* after, CostModel* costs) {
   return removed;
 }
 
-absl::StatusOr<PlanComparison> ByTime(const PlanDifference& difference, CostModel* costs) {
-  PlanComparison result;
-  double variance = 0;
-  for (const auto& [kernels, sign] : {std::pair(&difference.after, 1), {&difference.before, -1}}) {
-    auto prices = costs->PricesOf(*kernels);
-    if (!prices.ok()) return prices.status();
-    for (size_t i = 0; i < kernels->size(); ++i) {
-      const double times = (*kernels)[i].times;
-      result.ns += sign * times * (*prices)[i].ns;
-      variance += std::pow(times * (*prices)[i].error_ns, 2);
-    }
-  }
-  using Verdict = PlanComparison::Verdict;
-  result.error_ns = std::sqrt(variance);
-  // NaN: both plans have kernels that cannot run.
-  if (std::isnan(result.ns)) return result;
-  if (result.ns < -kErrorsOfGain * result.error_ns) result.verdict = Verdict::kBetter;
-  if (result.ns > result.error_ns || std::isinf(result.ns)) result.verdict = Verdict::kWorse;
-  if (result.ns == -INFINITY) result.verdict = Verdict::kBetter;
-  return result;
-}
-
-// The same; uncertain kernels are measured once more if the difference is within its error.
+// As CompareTimes; uncertain kernels are measured once more if the difference is within its error.
 absl::StatusOr<PlanComparison> ByRefinedTime(const PlanDifference& difference, CostModel* costs) {
-  auto timed = ByTime(difference, costs);
+  auto timed = CompareTimes(difference, costs);
   if (!timed.ok() || timed->verdict != PlanComparison::Verdict::kEven || timed->error_ns == 0) {
     return timed;
   }
@@ -98,7 +76,7 @@ absl::StatusOr<PlanComparison> ByRefinedTime(const PlanDifference& difference, C
   all.insert(all.end(), difference.after.begin(), difference.after.end());
   auto refined = costs->Refine(all);
   if (!refined.ok()) return refined.status();
-  return *refined ? ByTime(difference, costs) : timed;
+  return *refined ? CompareTimes(difference, costs) : timed;
 }
 
 }  // namespace
@@ -120,6 +98,28 @@ PlanDifference DifferenceOf(const KernelList& before, const KernelList& after) {
     }
   }
   return difference;
+}
+
+absl::StatusOr<PlanComparison> CompareTimes(const PlanDifference& difference, CostModel* costs) {
+  PlanComparison result;
+  double variance = 0;
+  for (const auto& [kernels, sign] : {std::pair(&difference.after, 1), {&difference.before, -1}}) {
+    auto prices = costs->PricesOf(*kernels);
+    if (!prices.ok()) return prices.status();
+    for (size_t i = 0; i < kernels->size(); ++i) {
+      const double times = (*kernels)[i].times;
+      result.ns += sign * times * (*prices)[i].ns;
+      variance += std::pow(times * (*prices)[i].error_ns, 2);
+    }
+  }
+  using Verdict = PlanComparison::Verdict;
+  result.error_ns = std::sqrt(variance);
+  // NaN: both plans have kernels that cannot run.
+  if (std::isnan(result.ns)) return result;
+  if (result.ns < -kErrorsOfGain * result.error_ns) result.verdict = Verdict::kBetter;
+  if (result.ns > result.error_ns || std::isinf(result.ns)) result.verdict = Verdict::kWorse;
+  if (result.ns == -INFINITY) result.verdict = Verdict::kBetter;
+  return result;
 }
 
 bool CannotLose(const PlanDifference& difference, CostModel* costs) {

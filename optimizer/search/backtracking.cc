@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "optimizer/cost/plan_comparison.h"
 #include "optimizer/search/explorer.h"
 #include "optimizer/search/pareto_front.h"
 #include "optimizer/search/partition.h"
@@ -155,6 +156,7 @@ class BacktrackingRun {
                                       first = MatchedEditsOf(descended_.path);
     result->rewrites = StepsOf(graph_, way);
     if (absl::Status s = PriceSteps(best_.path, &result->rewrites); !s.ok()) return s;
+    if (absl::Status s = PriceSteps(certain_.path, &result->certain_rewrites); !s.ok()) return s;
     const bool is_on_the_way =
         first.size() <= way.size() && std::equal(first.begin(), first.end(), way.begin());
     if (is_on_the_way) {
@@ -183,6 +185,9 @@ class BacktrackingRun {
   // Sets the prices of `steps`, the steps of `path`.
   absl::Status PriceSteps(const RewritePathPtr& path, std::vector<RewriteStep>* steps) {
     if (!options_.price_steps) return absl::OkStatus();
+    work_.GoTo(path);
+    auto after = work_.Kernels();
+    if (!after.ok()) return after.status();
     RewritePathPtr at = path;
     for (auto step = steps->rbegin(); step != steps->rend(); ++step, at = at->before) {
       work_.GoTo(at);
@@ -190,6 +195,16 @@ class BacktrackingRun {
       if (absl::IsCancelled(rank.status())) return absl::OkStatus();
       if (!rank.ok()) return rank.status();
       step->cost = CostOf(*rank);
+      work_.GoTo(at->before);
+      auto before = work_.Kernels();
+      if (!before.ok()) return before.status();
+      if (*before != nullptr && *after != nullptr) {
+        const PlanDifference difference = DifferenceOf(**before, **after);
+        auto times = CompareTimes(difference, &costs_);
+        if (!times.ok()) return times.status();
+        step->change = {times->ns, times->error_ns, CannotLose(difference, &costs_)};
+      }
+      after = std::move(before);
     }
     return absl::OkStatus();
   }

@@ -50,8 +50,14 @@ struct RewriteStep {
   // variables, and the nodes that its source pattern matched.
   std::vector<ValueRef> vars;
   std::vector<int> nodes;
-  // The predicted cost of the graph after the step; set only on request.
+  // Set only on request: the predicted cost of the graph after the step, and what the step changes
+  // if the cost model lists kernels.
   std::optional<Cost> cost;
+  struct Change {
+    double ns = 0, error_ns = 0;  // time after less time before, and its standard error
+    bool is_certain = false;      // cannot be slower (optimizer/cost/plan_comparison.h)
+  };
+  std::optional<Change> change;
 };
 
 // A graph on the front of time and memory.

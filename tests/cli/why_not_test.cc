@@ -1,4 +1,4 @@
-// lemma optimize --why-not.
+// lemma optimize --why-not and --explain.
 #include <string>
 #include <vector>
 
@@ -9,6 +9,7 @@
 namespace lemma {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -106,6 +107,35 @@ TEST(WhyNotTest, WrongUse) {
   ExpectOneLine(WhyNot("identity_slice", {"--report", "r.html"}), {"-o OUT"});
   ExpectOneLine(WhyNot("identity_slice", {"--replay", "c.cert", "-o", "o.lemma"}), {"--replay"});
   ExpectOneLine(RunLemma({"optimize", Model()}), {"-o OUT"});
+}
+
+TEST(ExplainTest, SaysWhatRulesSavedAndWhatOthersWouldCost) {
+  const std::string out = testing::TempDir() + "/explained.lemma";
+  const LemmaResult result = RunLemma({"optimize", Model(), "-o", out, "--cost-db",
+                                       testing::TempDir() + "/explain.sqlite", "--explain",
+                                       "--disable=relu_before_transpose"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("transpose_of_transpose +2 +-.* cannot be slower"));
+  // What was disabled is no alternative; its inverse is none that is used.
+  EXPECT_THAT(result.out, Not(HasSubstr("relu_before_transpose")));
+}
+
+TEST(ExplainTest, PricesRulesThatWereNotApplied) {
+  const std::string model = WriteTemp("g.lemma", R"(graph g(x: f32[64,48]) {
+    h = relu(x) i = transpose(h) {perm = [1, 0]} return i })");
+  const LemmaResult result =
+      RunLemma({"optimize", model, "-o", testing::TempDir() + "/priced.lemma", "--cost=analytic",
+                "--explain", "--json"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\"applied\":[]"));
+  EXPECT_THAT(result.out, ContainsRegex("\"rule\":\"[a-z_]+\",\"places\":1,\"where\":"));
+  EXPECT_THAT(result.out, HasSubstr("\"alternatives_complete\":true"));
+}
+
+TEST(ExplainTest, NeedsAnOutput) {
+  const LemmaResult result = RunLemma({"optimize", Model(), "--explain"});
+  EXPECT_EQ(result.exit_status, 2);
+  EXPECT_THAT(result.err, HasSubstr("give -o OUT"));
 }
 
 }  // namespace

@@ -150,6 +150,7 @@ TEST(BacktrackingTest, PricesStepsIfAsked) {
   ASSERT_EQ(result.rewrites.size(), 2u);
   EXPECT_EQ(result.rewrites[0].cost->ns(), 200);
   EXPECT_EQ(result.rewrites[1].cost->ns(), 100);
+  EXPECT_FALSE(result.rewrites[0].change.has_value()) << "the model lists no kernels";
 }
 
 TEST(BacktrackingTest, ReturnsTheInputWhenNothingPays) {

@@ -1,0 +1,19 @@
+// Formats the report of `lemma optimize --explain` (api/optimization/explanation.h).
+#ifndef LEMMA_CLI_OPTIMIZE_EXPLAIN_TEXT_H_
+#define LEMMA_CLI_OPTIMIZE_EXPLAIN_TEXT_H_
+
+#include <string>
+
+#include "api/optimize.h"
+
+namespace lemma::cli {
+
+// A table of the rules that were applied and one of those that were not. `result` has alternatives.
+std::string ExplainText(const api::OptimizeResult& result);
+
+// "0.3 % faster, within noise (±0.8 %)": what executing a graph in turn with the input showed.
+std::string PairedText(const api::RatioInterval& ratio);
+
+}  // namespace lemma::cli
+
+#endif  // LEMMA_CLI_OPTIMIZE_EXPLAIN_TEXT_H_
