@@ -10,7 +10,7 @@
 
 namespace lemma::api {
 
-DimValues DefaultSizes(const Graph& graph) {
+DimValues DefaultSizes(const Graph& graph, int64_t length) {
   constexpr int64_t kResult = 16;
   DimValues sizes;
   for (const Value& input : graph.inputs()) {
@@ -18,7 +18,8 @@ DimValues DefaultSizes(const Graph& graph) {
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       std::map<std::string, SizeRange> dims;
       CollectDims(shape[axis], &dims);
-      const int64_t usual = UsualSize(axis, shape.size());
+      int64_t usual = UsualSize(axis, shape.size());
+      if (length > 0 && usual != 1) usual = length;
       for (const auto& [name, range] : dims) {
         sizes.emplace(name, std::clamp(usual, range.least, range.most));
       }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "api/execution/running_sizes.h"
 #include "api/models/sizes.h"
 #include "api/models/tensor_files.h"
 #include "api/report.h"
@@ -40,7 +41,8 @@ absl::Status InFlags(const OptimizeFlags& flags, const OptimizeListener& listene
 
 // The sizes to optimize for: those of --inputs, then those of --hint, or usual ones.
 absl::StatusOr<std::vector<optimizer::SizeHint>> HintsFor(const OptimizeFlags& flags,
-                                                          const Graph& graph) {
+                                                          const api::Model& model) {
+  const Graph& graph = model.graph;
   std::vector<optimizer::SizeHint> hints;
   if (!IsSymbolic(graph)) {
     if (!flags.hints.empty()) return absl::InvalidArgumentError("--hint: every size is a number");
@@ -69,7 +71,10 @@ absl::StatusOr<std::vector<optimizer::SizeHint>> HintsFor(const OptimizeFlags& f
     hints.push_back({*std::move(sizes), 1});
   }
   if (!hints.empty()) return hints;
-  hints.push_back({api::DefaultSizes(graph), 1});
+  hints.push_back({flags.execution == "off" ? api::DefaultSizes(graph)
+                                            : api::RunningSizes(model, flags.common.InputValues(),
+                                                                flags.common.Execution()),
+                   1});
   if (!flags.common.json) {
     std::fprintf(stderr, "lemma: note: optimized for %s; --hint says other sizes\n",
                  absl::StrJoin(hints[0].sizes, ",", absl::PairFormatter("=")).c_str());
@@ -106,7 +111,7 @@ Deadline DeadlineOf(const OptimizeFlags& flags) {
 absl::StatusOr<int> OnlyExplain(const OptimizeFlags& flags, const std::string& path) {
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
-  auto hints = HintsFor(flags, model->graph);
+  auto hints = HintsFor(flags, *model);
   if (!hints.ok()) return hints.status();
   auto outcome = Find(flags, *model, *hints, {}, DeadlineOf(flags));
   if (!outcome.ok()) return outcome.status();
@@ -184,7 +189,7 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
 
   // Inputs that cannot be had should be reported before the search. Values of opaque types
   // are no reason to refuse: like opaque operators, they leave only the prediction.
-  auto hints = HintsFor(flags, model->graph);
+  auto hints = HintsFor(flags, *model);
   if (!hints.ok()) return hints.status();
   absl::StatusOr<std::vector<Tensor>> inputs = std::vector<Tensor>();
   if (flags.execution == "on") {

@@ -60,9 +60,7 @@ class Import {
     // at which fewer operators are kept as they are count as better.
     std::optional<ImportedModel> best;
     const auto take = [&](absl::StatusOr<ImportedModel> imported) {
-      const bool is_better =
-          imported.ok() && (!best || imported->opaque.size() < best->opaque.size());
-      if (!is_better) return;
+      if (!imported.ok() || (best && CountKept(*imported) >= CountKept(*best))) return;
       best = *std::move(imported);
       for (const auto& [name, size] : usual_) best->bound_dims[name] = options_.dims.at(name);
     };
@@ -74,7 +72,7 @@ class Import {
         absl::StatusOr<ImportedModel> imported = Attempt();
         while (!imported.ok() && Fix()) imported = Attempt();
         take(std::move(imported));
-        if (best && best->opaque.empty()) return Noted(*std::move(best), first.status());
+        if (best && CountKept(*best) == 0) return Noted(*std::move(best), first.status());
         const auto limit = best ? kMostTimeForBetter : kMostTime;
         const bool is_late = std::chrono::steady_clock::now() - begin > limit;
         if (!has_values && !is_late) continue;
@@ -97,8 +95,16 @@ class Import {
     const std::string folder = std::filesystem::path(path_).parent_path().string();
     ModelImporter importer(&model, options_, folder.empty() ? "." : folder);
     auto imported = importer.Run();
-    if (!imported.ok()) needed_ = importer.needed_sizes();
+    // With numbers, an invalid size is what it says, and no other dimension is the reason.
+    const bool is_invalid = !usual_.empty() && absl::IsInvalidArgument(imported.status());
+    if (!imported.ok() && !is_invalid) needed_ = importer.needed_sizes();
     return imported;
+  }
+
+  static int CountKept(const ImportedModel& model) {
+    int count = 0;
+    for (const auto& [name, times] : UnknownOperators(model.graph)) count += times;
+    return count;
   }
 
   ImportedModel Noted(ImportedModel imported, const absl::Status& why) const {
