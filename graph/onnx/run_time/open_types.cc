@@ -46,12 +46,21 @@ Bounds BoundsOf(const onnx::NodeProto& node, const std::vector<Value>& inputs, i
   return {};
 }
 
-// Of what ONNX's inference leaves out: Compress without an axis gives a vector.
-std::optional<OpenType> FlatType(const onnx::NodeProto& node, const std::vector<Value>& inputs) {
-  const bool is_flat = node.op_type() == "Compress" && NormalDomain(node.domain()).empty() &&
-                       structural::FindAttribute(node, "axis") == nullptr && !inputs.empty();
-  if (!is_flat) return std::nullopt;
-  return OpenType{inputs[0].dtype(), {std::nullopt}};
+// Of what ONNX's inference leaves out: Compress without an axis gives a vector, with one its
+// operand's other sizes.
+std::optional<OpenType> TypeOfCompress(const onnx::NodeProto& node,
+                                       const std::vector<Value>& inputs) {
+  if (node.op_type() != "Compress" || !NormalDomain(node.domain()).empty() || inputs.empty()) {
+    return std::nullopt;
+  }
+  const auto* axis = structural::FindAttribute(node, "axis");
+  if (axis == nullptr) return OpenType{inputs[0].dtype(), {std::nullopt}};
+  const Shape& shape = inputs[0].shape();
+  const auto at = structural::AxisIn(axis->i(), static_cast<int64_t>(shape.size()));
+  if (!at.ok()) return std::nullopt;
+  OpenType type{inputs[0].dtype(), {shape.begin(), shape.end()}};
+  type.dims[static_cast<size_t>(*at)] = std::nullopt;
+  return type;
 }
 
 // Where they are equal.
@@ -147,7 +156,7 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
       const auto found = inferred->find(absl::StrCat("o", i));
       if (found != inferred->end()) open = found->second;
       if (!open) open = DeclaredOpenType(scope, output);
-      if (!open) open = FlatType(node, inputs);
+      if (!open) open = TypeOfCompress(node, inputs);
       if (open) type = open->Complete();
     }
     if (!type && open) {

@@ -19,6 +19,7 @@
 namespace lemma {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
@@ -349,7 +350,7 @@ TEST(SymbolicTest, FixesSizesThatTheModelAccepts) {
                                    " a = Constant<value_ints = [0, 0, 0, 0, 0, 150]>()"
                                    " b = Pad<mode = \"reflect\">(x, a)"
                                    " y = AveragePool<kernel_shape = [400]>(b) }")),
-              ElementsAre(Pair("l", 256)));
+              Contains(Pair("l", 256)));
   // Two dimensions that have to be 1.
   EXPECT_THAT(
       FixedSizes(OnnxModel("g (float[4,a] x, float[4,b] z) => (float[8,c] q, float[4,1] r) {"
