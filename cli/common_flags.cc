@@ -47,7 +47,7 @@ void CommonFlags::AddReuse(Flags* flags) {
 }
 
 void CommonFlags::AddExecution(Flags* flags) {
-  flags->List("inputs", &inputs, "FILE.pb,...", "tensors, or a folder with input_0.pb, …");
+  flags->List("inputs", &inputs, "FILE,...", "tensors (.pb, .npy), or a folder with input_0.pb, …");
   flags->Int("int-range", &int_range, "random integer inputs are below this");
   flags->Real("max-memory-gb", &max_memory_gb, "refuse models that need more");
   flags->Int("seed", &seed, "of random inputs");

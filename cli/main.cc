@@ -57,6 +57,7 @@ int Main(std::vector<std::string> arguments) {
     std::fputs(Help().c_str(), stderr);
     return kExitBadInput;
   }
+  if (arguments[0] == "help" && arguments.size() > 1) arguments = {arguments[1], "--help"};
   const std::string& name = arguments[0];
   if (name == "--help" || name == "-h" || name == "help") {
     std::fputs(Help().c_str(), stdout);

@@ -33,6 +33,7 @@ struct RunFlags {
   std::vector<DimValues> sizes;
   int64_t max_plans = api::SessionOptions().max_plans;
   std::string outputs, trace;
+  bool npy = false;
   std::vector<std::string> expect;
   StepFlags steps;
 };
@@ -140,7 +141,8 @@ absl::StatusOr<int> Execute(const RunFlags& flags, const std::string& path) {
   options.expect = flags.expect;
   options.on_outputs = [&](const std::vector<Tensor>& outputs) {
     if (flags.outputs.empty()) return absl::OkStatus();
-    return api::SaveOutputs(model->graph, outputs, flags.outputs);
+    return api::SaveOutputs(model->graph, outputs, flags.outputs,
+                            flags.npy ? api::TensorFormat::kNpy : api::TensorFormat::kProto);
   };
   auto result = api::Run(*model, options);
   if (!result.ok()) return result.status();
@@ -166,8 +168,9 @@ absl::StatusOr<int> RunRun(Arguments arguments) {
       "time, operations and bytes of every kernel, beside what this machine reaches at most");
   flags.String("trace", &run.trace, "FILE.json", "write when each kernel ran, for Perfetto");
   flags.String("outputs", &run.outputs, "DIR", "write the outputs to DIR/output_0.pb, …");
+  flags.Bool("npy", &run.npy, "write the outputs as NumPy files, output_0.npy, …");
   flags.List(
-      "expect", &run.expect, "FILE.pb,...",
+      "expect", &run.expect, "FILE,...",
       "compare the outputs with these, or with output_0.pb, … of a folder; 1 if they differ");
   flags.SizeSets("sizes", &run.sizes,
                  "runs at these sizes of symbolic dimensions, each time it is given, in one "

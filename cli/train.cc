@@ -50,7 +50,7 @@ struct TrainFlags {
   }
 
   absl::Status Resolve() {
-    if (output.empty()) return absl::InvalidArgumentError("where to? give -o STEP");
+    if (output.empty()) return absl::InvalidArgumentError("missing -o STEP: the file to write");
     int64_t ignored = 0;
     if (!ignore_index.empty()) {
       if (!absl::SimpleAtoi(ignore_index, &ignored)) {

@@ -1,4 +1,4 @@
-// Reads and writes a model's inputs and outputs as files of ONNX's TensorProto.
+// Reads and writes a model's inputs and outputs as files: ONNX's TensorProto or NumPy's .npy.
 #ifndef LEMMA_API_MODELS_TENSOR_FILES_H_
 #define LEMMA_API_MODELS_TENSOR_FILES_H_
 
@@ -13,14 +13,17 @@
 
 namespace lemma::api {
 
-// The tensors of .pb files. A folder stands for the files PREFIX0.pb, PREFIX1.pb, … in it; NotFound
-// if there are none. Messages name the file.
+// The tensors of files, told apart by content. A folder stands for the files PREFIX0.pb (or
+// PREFIX0.npy), PREFIX1.pb, … in it; NotFound if there are none. Messages name the file.
 absl::StatusOr<std::vector<Tensor>> ReadTensors(const std::vector<std::string>& paths,
                                                 const std::string& prefix);
 
-// Writes the outputs of `graph` to output_0.pb, … in a folder, which is created if it is missing.
+enum class TensorFormat { kProto, kNpy };
+
+// Writes the outputs of `graph` to output_0.pb, …, or output_0.npy, … in a folder, which is created
+// if it is missing.
 absl::Status SaveOutputs(const Graph& graph, absl::Span<const Tensor> outputs,
-                         const std::string& folder);
+                         const std::string& folder, TensorFormat format = TensorFormat::kProto);
 
 }  // namespace lemma::api
 

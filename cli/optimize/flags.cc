@@ -82,7 +82,7 @@ void OptimizeFlags::SetEffort(const Flags& flags) {
 
 absl::Status OptimizeFlags::Check() const {
   if (output.empty() && why_not.empty()) {
-    return absl::InvalidArgumentError("where to? give -o OUT");
+    return absl::InvalidArgumentError("missing -o OUT: the file to write");
   }
   if (!why_not.empty() && !replay.empty()) {
     return absl::InvalidArgumentError("--why-not: nothing is searched with --replay");

@@ -137,7 +137,7 @@ TEST(ExplainTest, PricesRulesThatWereNotApplied) {
 TEST(ExplainTest, NeedsAnOutput) {
   const LemmaResult result = RunLemma({"optimize", Model(), "--explain"});
   EXPECT_EQ(result.exit_status, 2);
-  EXPECT_THAT(result.err, HasSubstr("give -o OUT"));
+  EXPECT_THAT(result.err, HasSubstr("missing -o OUT"));
 }
 
 }  // namespace
