@@ -66,7 +66,7 @@ TEST_P(GeneratedRulesTest, HoldInTheField) {
 void PrintTo(const Shipped& shipped, std::ostream* out) { *out << shipped.name; }
 
 INSTANTIATE_TEST_SUITE_P(All, GeneratedRulesTest,
-                         testing::Values(Shipped{"generated_inference", 100}, Shipped{"taso", 200},
+                         testing::Values(Shipped{"generated_inference", 100}, Shipped{"taso", 150},
                                          Shipped{"taso_2d", 50}, Shipped{"taso_4", 500},
                                          Shipped{"taso_plus", 10}, Shipped{"training", 50},
                                          Shipped{"training_2d", 100}, Shipped{"transformer", 200}),
