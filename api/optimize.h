@@ -116,7 +116,7 @@ struct OptimizeOptions {
 
   // Reports on the result.
   bool certify = true;
-  std::string why_not;  // a rule: report where it was not applied, and why; "": none
+  std::string why_not;   // a rule: report where it was not applied, and why; "": none
   bool explain = false;  // price each step, and the rules that match in the result; a few seconds
 
   // Ends the search; the work after it is then kept to a minimum. An interruption during the search

@@ -28,8 +28,8 @@ struct PlanComparison {
   double ns = 0, error_ns = 0;
 };
 
-// The time after less the time before, with its standard error, whatever else is known of the plans.
-// Measures only kernels whose prices are not known.
+// The time after less the time before, with its standard error, whatever else is known of the
+// plans. Measures only kernels whose prices are not known.
 absl::StatusOr<PlanComparison> CompareTimes(const PlanDifference& difference, CostModel* costs);
 
 // Compares the times of the kernels that differ, but for pairs of an old and a new one that need no
