@@ -1,4 +1,4 @@
-// The page that a report of an optimization is.
+// Makes the HTML page that reports an optimization.
 #ifndef LEMMA_API_REPORT_PAGE_H_
 #define LEMMA_API_REPORT_PAGE_H_
 

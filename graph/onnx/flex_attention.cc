@@ -5,7 +5,7 @@
 #include "base/status_macros.h"
 #include "graph/onnx/composites/dtype.h"
 #include "graph/onnx/composites/transformer/core.h"
-#include "graph/onnx/node_form.h"
+#include "graph/onnx/imported_node.h"
 #include "graph/onnx/structural.h"
 
 namespace lemma {
@@ -50,7 +50,7 @@ absl::Status CheckKnown(const onnx::NodeProto& node) {
 Results ImportFlexAttention(ModelImporter& importer, const onnx::NodeProto& node,
                             const Scope& scope) {
   LEMMA_RETURN_IF_ERROR(CheckKnown(node));
-  LEMMA_ASSIGN_OR_RETURN(auto form, NodeForm::Make(&importer, node, scope, 1));
+  LEMMA_ASSIGN_OR_RETURN(auto form, ImportedNode::Make(&importer, node, scope, 1));
   ops::OnnxBuild b(*form);
   ops::AttentionCore core;
   const Value q = b.Input(0);

@@ -9,9 +9,9 @@
 #include "graph/onnx/composites/composites.h"
 #include "graph/onnx/composites/transformer/transformer.h"
 #include "graph/onnx/constant_ops.h"
+#include "graph/onnx/imported_node.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/infer_types.h"
-#include "graph/onnx/node_form.h"
 #include "graph/onnx/opaque.h"
 #include "graph/onnx/structural.h"
 #include "graph/op_table.h"
@@ -370,7 +370,7 @@ absl::StatusOr<std::vector<Value>> ModelImporter::CallImporter(const onnx::NodeP
     return absl::UnimplementedError(absl::StrCat("unsupported: ", name, " (no definition)"));
   }
   LEMMA_RETURN_IF_ERROR(CheckSizes(node, scope));
-  auto form = NodeForm::Make(this, node, scope, UsedOutputs(node));
+  auto form = ImportedNode::Make(this, node, scope, UsedOutputs(node));
   if (!form.ok()) return form.status();
   auto values = importer->import(**form);
   if (!values.ok()) return values;

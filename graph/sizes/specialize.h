@@ -22,19 +22,19 @@ bool IsSymbolic(const Graph& graph);
 std::map<std::string, SizeRange> DimsOf(const Graph& graph);
 // Those that are no result sizes.
 std::map<std::string, SizeRange> InputDimsOf(const Graph& graph);
-// The sizes of these dimensions only.
+// The entries of `sizes` for the dimensions of InputDimsOf(graph).
 DimValues InputSizes(const Graph& graph, const DimValues& sizes);
 
-// The same graph for given sizes of its symbolic dimensions; result sizes that none is given for
-// stay. InvalidArgument if a dimension has no
-// value or one outside its range, or if an operator does not take these sizes.
+// The same graph for given sizes of its symbolic dimensions. A result size without a value stays
+// symbolic. InvalidArgument if another dimension has no value, if a value is outside the range of
+// its dimension, or if an operator does not take these sizes.
 absl::StatusOr<Graph> Specialize(const Graph& graph, const DimValues& values);
 
 // The sizes for which `types` are those of the graph's inputs. InvalidArgument if there are none;
 // the message names the input and its type.
 absl::StatusOr<DimValues> BindDims(const Graph& graph, absl::Span<const TensorType> types);
 
-// Replaces sizes node by node, and remembers each, for many graphs that share nodes.
+// Specializes many graphs that share nodes: each node is specialized once and the result is kept.
 class Specializer {
  public:
   explicit Specializer(DimValues values) : values_(std::move(values)) {}
@@ -42,7 +42,7 @@ class Specializer {
   const DimValues& values() const { return values_; }
   absl::StatusOr<NodePtr> Of(const NodePtr& node);
   absl::StatusOr<Graph> Of(const Graph& graph);
-  // The operator applied to inputs of the same types that are computed by nothing.
+  // The specialized operator. Its operands are graph inputs of the specialized types.
   absl::StatusOr<NodePtr> Alone(const Node& node);
   absl::StatusOr<TensorType> Of(const TensorType& type) const;
 

@@ -4,8 +4,8 @@
 // The enumeration follows no list of known mutants. In this order it tries:
 //   * A new layout of the data: digits of one dimension move to another, or a dimension is cut into
 //     overlapping blocks. Padding is added where sizes do not divide, or as a gap that separates
-//     elements. The operators keep their attributes or have them divided by the digit, weights move
-//     along or not, and the result is moved back.
+//     elements. Attributes are kept, divided by the size of the digit or set to 0. The layout of
+//     weights changes in the same way or not at all. The result is moved back.
 //   * The operators over a part of a sum, if the rest can be added (pet/mutants/split_mutant.h).
 //   * Other operators that sum products (pet/mutants/operator_mutant.h).
 // A graph is a mutant if it has the right type and agrees at half of some sampled positions, as

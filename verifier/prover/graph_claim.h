@@ -26,7 +26,8 @@ struct GraphClaim {
 // `cut`: floating-point values that both graphs compute become inputs, which may have any values.
 absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut);
 
-// Does not try to refute. Proved::coverage is only what the caller appends to the graphs' coverage.
+// Does not try to refute. Sets Proved::coverage to a suffix, possibly empty; the caller puts
+// the shapes of the graph's inputs before it.
 Verdict ProveClaim(const GraphClaim& claim, const ProverOptions& options);
 
 // Searches for inputs at which the sides differ. They must differ in double by more than rounding

@@ -63,7 +63,7 @@ class Kernel {
   // Whether it reads static input i at run time.
   virtual bool NeedsStatic(int) const { return true; }
   virtual std::string note() const { return ""; }
-  // The kernel that does the work, if this one only guards it.
+  // The library kernel inside a kernel made by WithDefinition; otherwise this kernel.
   virtual const Kernel* library() const { return this; }
 };
 
@@ -81,20 +81,20 @@ struct KernelDef {
   bool fuses_casts = false;
   // Completes a spec whose inputs have the strides of their values: replaces strides that the
   // kernel cannot take, and sets the outputs' strides and in_place. `wanted`: strides that the
-  // users of output 0 prefer; empty if they have no preference. Only a kernel that can write any
-  // strides follows `wanted` if it is not dense.
+  // users of output 0 prefer; empty if they have no preference. If `wanted` is
+  // not dense, only a kernel that can write any strides follows it.
   void (*layouts)(CpuKernelSpec& spec, const Strides& wanted) = nullptr;
-  // strided_output: whether output 0 may be written with `strides`, which have gaps but its own
-  // order. strided_input: whether operand `operand` of nodes[node] may be read with gaps. Absent:
-  // never.
+  // strided_output: whether output 0 may be written with `strides`, which have gaps and order the
+  // dimensions as the output's own strides do. strided_input: whether operand `operand` of
+  // nodes[node] may be read with gaps. Absent: never.
   bool (*strided_output)(const CpuKernelSpec& spec, const Strides& strides) = nullptr;
   bool (*strided_input)(const std::vector<NodePtr>& nodes, int node, int operand) = nullptr;
   absl::StatusOr<std::unique_ptr<Kernel>> (*build)(const CpuKernelSpec& spec,
                                                    const StaticValues& statics) = nullptr;
 };
 
-// Builds the spec's kernel, or runs its nodes' definition if a library has no such kernel. Errors
-// name the kernel.
+// Builds the spec's kernel. If that is Unimplemented, builds a kernel that runs the definitions of
+// the spec's nodes. Errors name the kernel.
 absl::StatusOr<std::unique_ptr<Kernel>> BuildKernel(const CpuKernelSpec& spec,
                                                     const StaticValues& statics);
 
@@ -108,14 +108,15 @@ const KernelDef* FindKernel(const Node& node);
 // Traits of an application, kept for the calling thread.
 const NodeTraits& NodeTraitsOf(const Node& node);
 
-// Whether `second` computes one activation from `v` and `first`, and `first` from `v`, as in v *
-// sigmoid(v). A kernel that fuses activations takes both behind v.
+// Whether `first` reads v, `second` reads v and `first`, and together they are one activation of v,
+// as in v * sigmoid(v). A kernel that fuses activations fuses both behind v.
 bool IsActivationPair(const Value& v, const Node& first, const Node& second);
 
 // How many of `threads` threads pay off for a kernel that passes once over `floats` floats.
 int ThreadsFor(int64_t floats, int threads);
 
-// Runs fused element-wise applications, or any single other one, by their definitions.
+// PointwiseKernel runs fused element-wise applications by their definitions, DefinitionKernel any
+// other application.
 const KernelDef& PointwiseKernel();
 const KernelDef& DefinitionKernel();
 // Copies input 0 to output 0 in another layout; has no nodes.

@@ -1,4 +1,4 @@
-#include "graph/onnx/node_form.h"
+#include "graph/onnx/imported_node.h"
 
 #include <memory>
 #include <set>
@@ -67,10 +67,11 @@ bool IsHint(absl::string_view attr) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<NodeForm>> NodeForm::Make(ModelImporter* importer,
-                                                         const onnx::NodeProto& node,
-                                                         const Scope& scope, int used_outputs) {
-  std::unique_ptr<NodeForm> form(new NodeForm(importer, node, scope.opset(), used_outputs));
+absl::StatusOr<std::unique_ptr<ImportedNode>> ImportedNode::Make(ModelImporter* importer,
+                                                                 const onnx::NodeProto& node,
+                                                                 const Scope& scope,
+                                                                 int used_outputs) {
+  std::unique_ptr<ImportedNode> form(new ImportedNode(importer, node, scope.opset(), used_outputs));
   for (const std::string& name : node.input()) {
     const Value* value = name.empty() ? nullptr : scope.Find(name);
     if (value == nullptr && !name.empty() && scope.FindSequence(name) != nullptr) {
@@ -104,7 +105,7 @@ absl::StatusOr<std::unique_ptr<NodeForm>> NodeForm::Make(ModelImporter* importer
 
 // Before operator set 7, an element-wise operator broadcast its second operand only on request,
 // from dimension `axis` of the first operand on; a vector of slopes belonged to the channels.
-absl::Status NodeForm::AlignLegacyBroadcast() {
+absl::Status ImportedNode::AlignLegacyBroadcast() {
   if (opset_ >= 7 || inputs_.size() < 2 || !inputs_[0] || !inputs_[1]) return absl::OkStatus();
   const bool slopes = op_type() == "PRelu" && inputs_[1].type().num_elements() > 1;
   if (slopes) attrs_["axis"] = int64_t{1};
@@ -131,15 +132,15 @@ absl::Status NodeForm::AlignLegacyBroadcast() {
   return absl::OkStatus();
 }
 
-bool NodeForm::HasInput(int i) const { return i >= 0 && i < num_inputs() && inputs_[i]; }
+bool ImportedNode::HasInput(int i) const { return i >= 0 && i < num_inputs() && inputs_[i]; }
 
-absl::StatusOr<Value> NodeForm::Input(int i) {
+absl::StatusOr<Value> ImportedNode::Input(int i) {
   if (!HasInput(i)) return absl::InvalidArgumentError(absl::StrCat("input ", i, " is missing"));
   inputs_read_.insert(i);
   return inputs_[i];
 }
 
-absl::StatusOr<Tensor> NodeForm::ConstantInput(int i) {
+absl::StatusOr<Tensor> ImportedNode::ConstantInput(int i) {
   auto value = Input(i);
   if (!value.ok()) return value.status();
   std::optional<Tensor> tensor =
@@ -148,13 +149,13 @@ absl::StatusOr<Tensor> NodeForm::ConstantInput(int i) {
   return Unsupported(absl::StrCat("input ", i, " '", node_.input(i), "' must be a constant"));
 }
 
-const OnnxAttr* NodeForm::FindAttr(absl::string_view name) const {
+const OnnxAttr* ImportedNode::FindAttr(absl::string_view name) const {
   attrs_read_.insert(std::string(name));
   auto it = attrs_.find(name);
   return it == attrs_.end() ? nullptr : &it->second;
 }
 
-absl::Status NodeForm::CheckUnderstood() const {
+absl::Status ImportedNode::CheckUnderstood() const {
   for (int i = 0; i < num_inputs(); ++i) {
     if (HasInput(i) && inputs_read_.count(i) == 0) {
       return Unsupported(absl::StrCat("input ", i, " is not known in operator set ", opset_));
@@ -172,8 +173,8 @@ absl::Status NodeForm::CheckUnderstood() const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Value>> NodeForm::Build(absl::string_view op, std::vector<Value> inputs,
-                                                   Attrs attrs) {
+absl::StatusOr<std::vector<Value>> ImportedNode::Build(absl::string_view op,
+                                                       std::vector<Value> inputs, Attrs attrs) {
   return importer_->Apply(op, std::move(inputs), std::move(attrs));
 }
 

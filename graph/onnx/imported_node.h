@@ -1,6 +1,6 @@
 // One ONNX node as operators' importers see it. Internal to graph/onnx.
-#ifndef LEMMA_GRAPH_ONNX_NODE_FORM_H_
-#define LEMMA_GRAPH_ONNX_NODE_FORM_H_
+#ifndef LEMMA_GRAPH_ONNX_IMPORTED_NODE_H_
+#define LEMMA_GRAPH_ONNX_IMPORTED_NODE_H_
 
 #include <map>
 #include <set>
@@ -12,12 +12,12 @@
 
 namespace lemma {
 
-class NodeForm : public OnnxImport {
+class ImportedNode : public OnnxImport {
  public:
   // `used_outputs`: the number of positions up to the last output that is read.
-  static absl::StatusOr<std::unique_ptr<NodeForm>> Make(ModelImporter* importer,
-                                                        const onnx::NodeProto& node,
-                                                        const Scope& scope, int used_outputs);
+  static absl::StatusOr<std::unique_ptr<ImportedNode>> Make(ModelImporter* importer,
+                                                            const onnx::NodeProto& node,
+                                                            const Scope& scope, int used_outputs);
 
   absl::string_view op_type() const override { return node_.op_type(); }
   int opset() const override { return opset_; }
@@ -38,7 +38,7 @@ class NodeForm : public OnnxImport {
                                            Attrs attrs) override;
 
  private:
-  NodeForm(ModelImporter* importer, const onnx::NodeProto& node, int opset, int used_outputs)
+  ImportedNode(ModelImporter* importer, const onnx::NodeProto& node, int opset, int used_outputs)
       : importer_(importer), node_(node), opset_(opset), used_outputs_(used_outputs) {}
   absl::Status AlignLegacyBroadcast();
 
@@ -55,4 +55,4 @@ class NodeForm : public OnnxImport {
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_NODE_FORM_H_
+#endif  // LEMMA_GRAPH_ONNX_IMPORTED_NODE_H_
