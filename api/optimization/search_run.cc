@@ -83,9 +83,11 @@ absl::StatusOr<optimizer::SearchResult> ReplaySteps(const Graph& graph, SearchRu
 }
 
 absl::Status MakeReady(const Graph& input, SearchRun* run) {
-  std::shared_ptr<const FixedNodes> fixed;
-  if (run->options.fixed) fixed = std::make_shared<FixedNodes>(run->options.fixed(input));
-  auto rules = RuleSet::Create(run->file.rules, std::move(fixed));
+  RuleSetOptions options;
+  if (run->options.fixed) {
+    options.fixed = std::make_shared<FixedNodes>(run->options.fixed(input));
+  }
+  auto rules = RuleSet::Create(run->file.rules, options);
   if (!rules.ok()) return Prefixed(run->file.name, rules.status());
   run->rules = *std::move(rules);
   run->usable = optimizer::Filtered(run->rules.get(), run->filter);
