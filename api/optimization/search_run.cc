@@ -31,6 +31,14 @@ optimizer::RewriteFilter FilterOf(const OptimizeOptions& options) {
   return filter;
 }
 
+// The rules of a file may have outdated records, and the user has to know before the search. Those
+// of the program do not; if one does, the search does not use it. Steps that are repeated do not
+// look for matches, so they need to know before, too.
+RecordCheck RecordsOf(const SearchRun& run) {
+  const bool searches = run.options.replay.empty() && !run.options.allow_unproved;
+  return run.file.is_builtin && searches ? RecordCheck::kWhenUsed : RecordCheck::kBefore;
+}
+
 // Reads the rules; those that are not proved go into the result, and are an error unless they are
 // allowed or nothing is executed.
 absl::Status LoadRules(SearchRun* run) {
@@ -45,7 +53,7 @@ absl::Status LoadRules(SearchRun* run) {
   run->file = *std::move(file);
   run->filter = FilterOf(options);
   std::vector<optimizer::UnprovedRule>& unproved = run->result.unproved;
-  unproved = optimizer::UnprovedRules(run->file.rules, run->filter);
+  unproved = optimizer::UnprovedRules(run->file.rules, run->filter, RecordsOf(*run));
   run->Begin(SearchRun::Stage::kRules);
   if (options.allow_unproved || unproved.empty()) return absl::OkStatus();
   if (options.execute) {
@@ -83,9 +91,13 @@ absl::StatusOr<optimizer::SearchResult> ReplaySteps(const Graph& graph, SearchRu
 }
 
 absl::Status MakeReady(const Graph& input, SearchRun* run) {
-  std::shared_ptr<const FixedNodes> fixed;
-  if (run->options.fixed) fixed = std::make_shared<FixedNodes>(run->options.fixed(input));
-  auto rules = RuleSet::Create(run->file.rules, std::move(fixed));
+  RuleSetOptions options;
+  if (run->options.fixed) {
+    options.fixed = std::make_shared<FixedNodes>(run->options.fixed(input));
+  }
+  options.records = RecordsOf(*run);
+  options.late = run->file.late;
+  auto rules = RuleSet::Create(run->file.rules, options);
   if (!rules.ok()) return Prefixed(run->file.name, rules.status());
   run->rules = *std::move(rules);
   run->usable = optimizer::Filtered(run->rules.get(), run->filter);

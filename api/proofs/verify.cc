@@ -28,7 +28,7 @@ absl::Status WriteRecords(const VerifyOptions& options, const RulesFile& file,
     const bool relaxed = proved != nullptr && !rule.outcome.contract_holds();
     if (options.relax && relaxed) contracts[rule.rule.name] = proved->contract;
   }
-  auto relaxed = WithContracts(file.text, file.name, contracts);
+  auto relaxed = WithContracts(TextOf(file), file.name, contracts);
   if (!relaxed.ok()) return relaxed.status();
   auto text = WithRecords(*relaxed, file.name, records);
   if (!text.ok()) return text.status();

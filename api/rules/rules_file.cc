@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -13,31 +14,70 @@
 #include "api/rules/builtin_rules.h"
 #include "base/file.h"
 #include "base/flags.h"
+#include "rewrite/rules/canonical_text.h"
 #include "rewrite/rules/rule_text.h"
 
 namespace lemma::api {
 
-absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path) {
+namespace {
+
+absl::StatusOr<RulesFile> StarterRules() {
   RulesFile file;
-  if (path.empty()) {
-    file.name = "built-in rules";
-    file.text = kBuiltinRules;
-  } else {
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error)) {
-      return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder, not a file of rules"));
+  file.name = "built-in starter rules";
+  file.text = kBuiltinRules[0].text;
+  file.is_builtin = true;
+  auto rules = ParseRules(file.text, file.name);
+  if (!rules.ok()) return rules.status();
+  file.rules = *std::move(rules);
+  return file;
+}
+
+absl::StatusOr<RulesFile> AllRules() {
+  RulesFile file;
+  file.name = "built-in rules";
+  file.is_builtin = true;
+  absl::flat_hash_set<std::string> known;
+  for (const BuiltinRules* builtin = kBuiltinRules; builtin->name != nullptr; ++builtin) {
+    auto rules = ParseRules(builtin->text, builtin->name);
+    if (!rules.ok()) return rules.status();
+    for (Substitution& rule : *rules) {
+      if (!known.insert(CanonicalText(rule)).second) continue;
+      if (builtin != kBuiltinRules) rule.name = absl::StrCat(builtin->name, "_", rule.name);
+      file.rules.push_back(std::move(rule));
     }
-    auto text = ReadFile(path, int64_t{1} << 28);
-    if (!text.ok()) return Prefixed(path, text.status());
-    if (text->empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty"));
-    file.name = path;
-    file.text = *std::move(text);
+    if (builtin == kBuiltinRules) file.late.first = file.rules.size();
   }
+  file.late.second = file.rules.size();
+  return file;
+}
+
+}  // namespace
+
+absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path) {
+  if (path.empty() || path == kAllRules) return AllRules();
+  if (path == kStarterRules) return StarterRules();
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder, not a file of rules"));
+  }
+  auto text = ReadFile(path, int64_t{1} << 28);
+  if (!text.ok()) return Prefixed(path, text.status());
+  if (text->empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty"));
+  RulesFile file;
+  file.name = path;
+  file.text = *std::move(text);
   auto rules = ParseRules(file.text, file.name);
   if (!rules.ok()) return rules.status();
   if (rules->empty()) return absl::InvalidArgumentError(absl::StrCat(file.name, ": has no rules"));
   file.rules = *std::move(rules);
   return file;
+}
+
+std::string TextOf(const RulesFile& file) {
+  if (!file.text.empty()) return file.text;
+  std::string text;
+  for (const Substitution& rule : file.rules) absl::StrAppend(&text, PrintRule(rule), "\n");
+  return text;
 }
 
 std::string PrunedRulesPath(const std::string& path) {

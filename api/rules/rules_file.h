@@ -3,6 +3,7 @@
 #define LEMMA_API_RULES_RULES_FILE_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,13 +13,29 @@
 namespace lemma::api {
 
 struct RulesFile {
-  std::string name;  // its path, or "built-in rules"
-  std::string text;
+  std::string name;  // its path, or "built-in rules", or "built-in starter rules"
+  std::string text;  // empty for all built-in rules: see TextOf
   std::vector<Substitution> rules;  // at least one
+  // The rules are part of the program. Its tests compare the ids of their proof records with the
+  // current ones.
+  bool is_builtin = false;
+  // Numbers of the rules that a search uses when the others lead no further, the generated ones:
+  // from the first to before the second.
+  std::pair<size_t, size_t> late = {0, 0};
 };
 
-// Reads a file; "" stands for the built-in rules. Messages begin with the file's name.
+// The names of the built-in sets of rules. A file of such a name is "./all".
+constexpr char kAllRules[] = "all";          // written by hand and generated
+constexpr char kStarterRules[] = "starter";  // written by hand
+
+// Reads a file, or a built-in set; "" stands for all built-in rules. Messages begin with the file's
+// name. If built-in rules are equal up to names (rewrite/rules/canonical_text.h), only the first is
+// kept; rules written by hand come before generated ones. A generated rule is named FILE_NAME after
+// its file and its name there.
 absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path);
+
+// A text that ParseRules reads as the file's rules: the file's own, or that of all built-in rules.
+std::string TextOf(const RulesFile& file);
 
 // The path of the rules that were removed from the file because they follow from its other rules:
 // "rules.pruned.txt" for "rules.txt".

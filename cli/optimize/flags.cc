@@ -9,7 +9,9 @@
 namespace lemma::cli {
 void OptimizeFlags::AddTo(Flags* flags) {
   flags->String("output|o", &output, "OUT", "where to: .onnx, .lemma or .txt, .pb");
-  flags->String("rules", &rules, "FILE", "rules to use instead of the built-in ones");
+  flags->String("rules", &rules, "FILE|starter|all",
+                "rules to use: a file, the built-in ones that are written by hand, or all built-in "
+                "ones, the default");
   flags->Bool("allow-unproved", &allow_unproved,
               "use rules whose proof is missing or out of date too");
   flags->List("disable", &disable, "RULE,...", "rules not to use");

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/hash.h"
 #include "optimizer/cost/node_price.h"
@@ -82,12 +81,16 @@ class SaturationRun {
     egraph_.Rebuild();
   }
 
-  // Returns whether every match was applied.
+  // Returns whether every match was applied. Late rules get the room that the others leave.
   bool Saturate() {
     while (!IsFull() && !WasCancelled()) {
       bool is_complete = true;
       std::vector<MatchedEditPtr> matched_edits = NewMatches(&is_complete);
-      if (matched_edits.empty() && is_complete) return true;
+      if (matched_edits.empty() && is_complete) {
+        if (takes_late_rules_) return true;
+        takes_late_rules_ = true;
+        continue;
+      }
       size_t i = 0;
       for (; i < matched_edits.size() && !IsFull() && !WasCancelled(); ++i) {
         egraph_.Apply(std::move(matched_edits[i]));
@@ -102,17 +105,20 @@ class SaturationRun {
   }
 
   std::vector<MatchedEditPtr> NewMatches(bool* is_complete) {
-    absl::flat_hash_map<const OpDef*, std::vector<int>> nodes_of;
+    const std::vector<const PreparedRule*>& rules = rules_.rules();
+    std::vector<std::vector<int>> anchors(rules.size());
+    std::vector<RuleIndex::Start> starts;
     for (int n = 0; n < egraph_.num_nodes(); ++n) {
-      if (egraph_.IsLive(n) && egraph_.Head(n).is_op())
-        nodes_of[&egraph_.Head(n).op()].push_back(n);
+      if (!egraph_.IsLive(n) || !egraph_.Head(n).is_op()) continue;
+      rules_.AnchorsAt(egraph_, n, &starts);
+      for (const RuleIndex::Start& start : starts) {
+        if (takes_late_rules_ || !rules[start.rule]->is_late) anchors[start.rule].push_back(n);
+      }
     }
     std::vector<MatchedEditPtr> matched_edits;
-    for (size_t r = 0; r < rules_.size(); ++r) {
-      const PreparedRule& rule = *rules_[r];
-      const int anchor = rule.rule().source.outputs[0].node;
-      auto nodes = nodes_of.find(rule.rule().source.nodes[anchor].op);
-      if (nodes == nodes_of.end()) continue;
+    for (size_t r = 0; r < rules.size(); ++r) {
+      const PreparedRule& rule = *rules[r];
+      const int number = rule.rule().source.outputs[0].node;
       int left = kMatchesPerRule;
       auto found = [&](const Binding& match) {
         if (!seen_.insert(KeyOf(r, match)).second) return true;
@@ -121,8 +127,8 @@ class SaturationRun {
         matched_edits.push_back(std::move(matched));
         return --left > 0;
       };
-      for (int node : nodes->second) {
-        if (left > 0) rule.matcher.ForEachAt(egraph_, anchor, node, found);
+      for (int node : anchors[r]) {
+        if (left > 0) rule.matcher.ForEachAt(egraph_, number, node, found);
       }
       if (left == 0) *is_complete = false;
     }
@@ -186,7 +192,8 @@ class SaturationRun {
     return state;
   }
 
-  const std::vector<const PreparedRule*> rules_;
+  const RuleIndex rules_;
+  bool takes_late_rules_;
   CostModel& costs_;
   const int max_nodes_;
   Workspace& work_;

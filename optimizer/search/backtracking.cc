@@ -26,16 +26,17 @@ Cost CostOf(const Rank& rank) {
 // One run of the search.
 class BacktrackingRun {
  public:
-  BacktrackingRun(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs,
-                  const BacktrackingOptions& options, const Cost& initial_cost,
+  BacktrackingRun(const Graph& graph, const std::vector<const PreparedRule*>& rules,
+                  CostModel* costs, const BacktrackingOptions& options, const Cost& initial_cost,
                   const Search::OnProgress& progress)
       : graph_(graph),
-        rules_(rules),
+        stages_(StagesOf(rules)),
+        rules_(stages_[0]),
         costs_(*costs),
         options_(options),
         initial_cost_(initial_cost),
         progress_(progress),
-        work_(graph, std::move(rules), costs, &plans_, options.objective),
+        work_(graph, rules_, costs, &plans_, options.objective),
         budget_(options.limits, [this](int64_t queued) { return Report(queued); }) {}
 
   absl::StatusOr<SearchResult> Do() {
@@ -90,6 +91,7 @@ class BacktrackingRun {
 
   // Searches for the current objective, up to step number `until`. Sets best_ and descended_.
   absl::Status Phase(int64_t until) {
+    UseRules(stages_[0]);
     Explorer explorer(&work_, &budget_, options_.alpha, HasFront() ? &front_ : nullptr);
     auto exact = ExactState(&work_);
     if (!exact.ok()) return exact.status();
@@ -99,23 +101,52 @@ class BacktrackingRun {
     absl::Status certainly = explorer.DescendCertainly(&best_);
     certain_ = descended_ = best_;
     if (!certainly.ok()) return certainly;
-    if (absl::Status s = explorer.Descend(&best_, /*ignore_steps=*/true); !s.ok()) return s;
-    descended_ = best_;
-    if (!options_.descend_only) {
-      auto in_parts = SearchParts(until, &explorer);
-      if (!in_parts.ok()) return in_parts.status();
-      if (HasFront()) budget_.ShareUntil(until);
-      // A large graph is not explored as a whole when estimating: it has too many graphs around it,
-      // and errors of estimates would accumulate in the queue.
-      absl::Status status = work_.IsEstimating() && *in_parts
-                                ? explorer.ApplyEachRule(&best_)
-                                : explorer.Explore({initial, descended_, best_}, &best_);
-      budget_.ShareUntil(std::nullopt);
-      if (!status.ok()) return status;
+    for (const RuleIndexPtr& rules : stages_) {
+      UseRules(rules);
+      if (absl::Status s = Stage(until); !s.ok()) return s;
     }
     const bool is_used_up = budget_.stop().value_or(StopReason::kSteps) == StopReason::kSteps;
     if (!options_.finish || !is_used_up) return absl::OkStatus();
     return options_.finish(&work_, &budget_, &best_);
+  }
+
+  // The rules in stages: those that are not late, then all. Late rules cannot take steps of the
+  // budget from the others, so they do not make a result worse.
+  static std::vector<RuleIndexPtr> StagesOf(const std::vector<const PreparedRule*>& rules) {
+    std::vector<const PreparedRule*> early;
+    for (const PreparedRule* rule : rules) {
+      if (!rule->is_late) early.push_back(rule);
+    }
+    std::vector<RuleIndexPtr> stages;
+    if (!early.empty() && early.size() < rules.size()) {
+      stages.push_back(std::make_shared<const RuleIndex>(std::move(early)));
+    }
+    stages.push_back(std::make_shared<const RuleIndex>(rules));
+    return stages;
+  }
+
+  void UseRules(const RuleIndexPtr& rules) {
+    if (rules == rules_) return;
+    rules_ = rules;
+    work_.SetRules(rules);
+  }
+
+  // Searches with the rules of the current stage, from best_ and the initial graph.
+  absl::Status Stage(int64_t until) {
+    Explorer explorer(&work_, &budget_, options_.alpha, HasFront() ? &front_ : nullptr);
+    if (absl::Status s = explorer.Descend(&best_, /*ignore_steps=*/true); !s.ok()) return s;
+    if (rules_ == stages_[0]) descended_ = best_;
+    if (options_.descend_only) return absl::OkStatus();
+    auto in_parts = SearchParts(until, &explorer);
+    if (!in_parts.ok()) return in_parts.status();
+    if (HasFront()) budget_.ShareUntil(until);
+    // A large graph is not explored as a whole when estimating: it has too many graphs around it,
+    // and errors of estimates would accumulate in the queue.
+    absl::Status status = work_.IsEstimating() && *in_parts
+                              ? explorer.ApplyEachRule(&best_)
+                              : explorer.Explore({initial_, descended_, best_}, &best_);
+    budget_.ShareUntil(std::nullopt);
+    return status;
   }
 
   // Takes as best the graph of the front that the last objective prefers.
@@ -325,7 +356,8 @@ class BacktrackingRun {
   }
 
   const Graph& graph_;
-  const std::vector<const PreparedRule*> rules_;
+  const std::vector<RuleIndexPtr> stages_;  // the last one has all rules
+  RuleIndexPtr rules_;                      // those of the current stage
   CostModel& costs_;
   const BacktrackingOptions options_;
   const Cost initial_cost_;

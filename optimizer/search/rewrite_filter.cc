@@ -48,11 +48,12 @@ bool RewriteFilter::Accepts(const Substitution& rule) const {
 }
 
 std::vector<UnprovedRule> UnprovedRules(absl::Span<const Substitution> rules,
-                                        const RewriteFilter& filter) {
+                                        const RewriteFilter& filter, RecordCheck records) {
   std::vector<UnprovedRule> unproved;
   for (const Substitution& rule : rules) {
     if (!filter.Asks(rule.name, rule.contract)) continue;
-    std::string problem = ProofProblem(rule);
+    std::string problem =
+        records == RecordCheck::kBefore ? ProofProblem(rule) : RecordProblem(rule);
     if (!problem.empty()) unproved.push_back({rule.name, std::move(problem)});
   }
   return unproved;

@@ -32,9 +32,11 @@ struct UnprovedRule {
 };
 // The rules that the filter asks for but whose record does not prove them, in order. If there are
 // any, no search should start unless the filter allows them: Accepts looks at a record's verdict
-// only, not at whether the record is up to date.
+// only, not at whether the record is up to date. With RecordCheck::kWhenUsed the ids of records are
+// not compared here.
 std::vector<UnprovedRule> UnprovedRules(absl::Span<const Substitution> rules,
-                                        const RewriteFilter& filter);
+                                        const RewriteFilter& filter,
+                                        RecordCheck records = RecordCheck::kBefore);
 
 // The rewrites of `source` that the filter accepts. `source` must outlive the result.
 std::unique_ptr<RewriteSource> Filtered(const RewriteSource* source, RewriteFilter filter);

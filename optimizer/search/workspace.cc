@@ -84,18 +84,18 @@ absl::StatusOr<KnownPlans::Plan*> KnownPlans::Of(const EditGraph& graph,
   return known.get();
 }
 
-Workspace::Workspace(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs,
-                     KnownPlans* plans, const Objective& objective)
+Workspace::Workspace(const Graph& graph, RuleIndexPtr rules, CostModel* costs, KnownPlans* plans,
+                     const Objective& objective)
     : costs_(costs),
       plans_(plans),
       objective_(objective),
       is_sum_(objective.IsTime() && IsSum(costs, graph)),
       graph_(graph, OptionsFor(costs, is_sum_)),
       is_estimating_(Estimates(objective, is_sum_, graph_, costs)),
-      matches_(std::move(rules), &graph_) {}
+      matches_(std::make_unique<MatchSet>(std::move(rules), &graph_)) {}
 
 Workspace::Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
-                     std::vector<const PreparedRule*> rules, CostModel* costs, KnownPlans* plans,
+                     RuleIndexPtr rules, CostModel* costs, KnownPlans* plans,
                      const Objective& objective)
     : costs_(costs),
       plans_(plans),
@@ -103,7 +103,12 @@ Workspace::Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef
       is_sum_(objective.IsTime() && IsSum(costs, nodes)),
       graph_(nodes, outputs, OptionsFor(costs, is_sum_)),
       is_estimating_(Estimates(objective, is_sum_, graph_, costs)),
-      matches_(std::move(rules), &graph_) {}
+      matches_(std::make_unique<MatchSet>(std::move(rules), &graph_)) {}
+
+void Workspace::SetRules(RuleIndexPtr rules) {
+  GoTo(nullptr);
+  matches_ = std::make_unique<MatchSet>(std::move(rules), &graph_);
+}
 
 absl::StatusOr<Rank> Workspace::Price() {
   if (is_sum_) return Rank::OfTime(graph_.price(), graph_.num_ops());
@@ -207,7 +212,7 @@ absl::StatusOr<Workspace::Outcome> Workspace::After(const MatchedEdit& matched, 
 
 absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const MatchedEdit& matched,
                                                                  Rank now, Ask ask) {
-  if (!matches_.IsApplicable(matched)) return std::optional<Outcome>();
+  if (!matches_->IsApplicable(matched)) return std::optional<Outcome>();
   const uint64_t before = graph_.hash();
   const size_t mark = graph_.mark();
   auto outcome = After(matched, now, ask);
@@ -221,13 +226,13 @@ absl::StatusOr<std::optional<Workspace::Outcome>> Workspace::Try(const MatchedEd
 
 void Workspace::Apply(const MatchedEdit& matched, std::vector<int>* made) {
   const size_t graph_mark = graph_.mark();
-  places_.push_back({path_, graph_mark, matches_.mark()});
+  places_.push_back({path_, graph_mark, matches_->mark()});
   graph_.Apply(matched.edit, made);
-  matches_.Update(graph_mark);
+  matches_->Update(graph_mark);
 }
 
 bool Workspace::Commit(const MatchedEditPtr& matched, std::vector<int>* made) {
-  if (!matches_.IsApplicable(*matched)) return false;
+  if (!matches_->IsApplicable(*matched)) return false;
   const MatchedEditPtr kept = matched;  // `matched` belongs to the match set, which changes
   Apply(*kept, made);
   path_ = std::make_shared<RewritePath>(RewritePath{kept, path_, LengthOf(path_) + 1});
@@ -248,7 +253,7 @@ void Workspace::GoTo(const RewritePathPtr& path) {
   }
   if (common < places_.size()) {
     graph_.UndoTo(places_[common].graph_mark);
-    matches_.UndoTo(places_[common].matches_mark);
+    matches_->UndoTo(places_[common].matches_mark);
     path_ = places_[common].path;
     places_.resize(common);
   }

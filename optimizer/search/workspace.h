@@ -48,20 +48,24 @@ class KnownPlans {
 class Workspace {
  public:
   // `costs` and `plans` must outlive it.
-  Workspace(const Graph& graph, std::vector<const PreparedRule*> rules, CostModel* costs,
-            KnownPlans* plans, const Objective& objective = {});
+  Workspace(const Graph& graph, RuleIndexPtr rules, CostModel* costs, KnownPlans* plans,
+            const Objective& objective = {});
   Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
-            std::vector<const PreparedRule*> rules, CostModel* costs, KnownPlans* plans,
+            RuleIndexPtr rules, CostModel* costs, KnownPlans* plans,
             const Objective& objective = {});
 
   const EditGraph& graph() const { return graph_; }
-  const MatchSet& matches() const { return matches_; }
+  const MatchSet& matches() const { return *matches_; }
   const RewritePathPtr& path() const { return path_; }
   const Objective& objective() const { return objective_; }
   CostModel* costs() const { return costs_; }
   // Ranks computed before are invalid afterwards. Only an objective that asked for memory from the
   // beginning may be followed by one that asks for memory.
   void SetObjective(const Objective& objective) { objective_ = objective; }
+
+  // Goes to the first state and takes these rules in place of those given so far. States that those
+  // led to can still be reached.
+  void SetRules(RuleIndexPtr rules);
 
   // The exact rank of the current graph.
   absl::StatusOr<Rank> Price();
@@ -93,7 +97,7 @@ class Workspace {
   void GoTo(const RewritePathPtr& path);
 
   // Number of nodes changed and tried: a measure of the time spent that is the same in every run.
-  int64_t work() const { return graph_.work() + matches_.work(); }
+  int64_t work() const { return graph_.work() + matches_->work(); }
 
  private:
   struct Place {  // before a step
@@ -113,7 +117,7 @@ class Workspace {
   const bool is_sum_;
   EditGraph graph_;
   const bool is_estimating_;
-  MatchSet matches_;
+  std::unique_ptr<MatchSet> matches_;
   RewritePathPtr path_;
   std::vector<Place> places_;
 };

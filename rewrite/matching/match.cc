@@ -8,13 +8,10 @@
 #include "rewrite/matching/unify.h"
 
 namespace lemma {
-namespace {
 
 bool IsCommuting(const PatternNode& node) {
   return node.op->commutative && node.inputs.size() >= 2 && !(node.inputs[0] == node.inputs[1]);
 }
-
-}  // namespace
 
 bool IsUniform(const Tensor& tensor) {
   size_t size = static_cast<size_t>(SizeOf(tensor.dtype()));

@@ -37,6 +37,9 @@ struct Binding {
   DType dtype = DType::kF32;
 };
 
+// Whether the matcher tries both orders of the node's first two operands.
+bool IsCommuting(const PatternNode& node);
+
 // A binding in the graph of `index`.
 Match ToMatch(const MatchIndex& index, const Binding& binding);
 
@@ -74,7 +77,7 @@ class Matcher {
   // Whether a variable depends on an output of the match.
   bool Tangled(const MatchView& view, const Binding& match) const;
 
- private:
+  // A step of the search for a match: binds the operands of a node.
   struct Step {
     int node = 0;  // of the source
     // The node is searched among the users of this value, at operand `slot`. Without a value it is
@@ -82,6 +85,14 @@ class Matcher {
     std::optional<PatternValue> via;
     int slot = 0;
   };
+  // The steps of ForEachAt from node `number` of the source, which must be an operator.
+  const std::vector<Step>& PlanFrom(int number) const { return plans_[number]; }
+  // The value that attribute number `attr` of the node must have; nullopt if it depends on symbols.
+  const std::optional<AttrValue>& LiteralOf(int node, size_t attr) const {
+    return literals_[node][attr];
+  }
+
+ private:
   using Plan = std::vector<Step>;
   struct State;
   class Run;

@@ -67,25 +67,17 @@ MatchedEditPtr MatchedEditOf(const PreparedRule& rule, const MatchView& view,
   return std::make_shared<MatchedEdit>(MatchedEdit{&rule, match, *std::move(edit)});
 }
 
-MatchSet::MatchSet(std::vector<const PreparedRule*> rules, const EditGraph* graph)
+MatchSet::MatchSet(RuleIndexPtr rules, const EditGraph* graph)
     : graph_(graph), rules_(std::move(rules)) {
-  for (const PreparedRule* rule : rules_) {
-    const Pattern& source = rule->rule().source;
-    const int anchor = source.outputs[0].node;
-    anchors_[source.nodes[anchor].op].push_back({rule, anchor});
-    for (size_t n = 0; n < source.nodes.size(); ++n) {
-      const OpDef* op = source.nodes[n].op;
-      if (op != nullptr) starts_[op].push_back({rule, static_cast<int>(n)});
-    }
-  }
+  std::vector<RuleIndex::Start> starts;
   for (int node = 0; node < graph->num_nodes(); ++node) {
     if (!graph->IsLive(node) || !graph->Head(node).is_op()) continue;
-    auto starts = anchors_.find(&graph->Head(node).op());
-    if (starts == anchors_.end()) continue;
-    for (const Start& start : starts->second) {
-      ++work_;
-      start.rule->matcher.ForEachAt(*graph_, start.number, node, [&](const Binding& match) {
-        Found(*start.rule, match);
+    rules_->AnchorsAt(*graph_, node, &starts);
+    work_ += 1 + static_cast<int64_t>(starts.size());
+    for (const RuleIndex::Start& start : starts) {
+      const PreparedRule& rule = *rules_->rules()[start.rule];
+      rule.matcher.ForEachAt(*graph_, start.number, node, [&](const Binding& match) {
+        Found(rule, match);
         return true;
       });
     }
@@ -116,19 +108,20 @@ void MatchSet::Update(size_t graph_mark) {
   // A match that binds several touched nodes is found once from each.
   using Key = std::pair<const PreparedRule*, std::vector<int>>;
   absl::flat_hash_set<Key> seen;
+  std::vector<RuleIndex::Start> starts;
   for (int node : touched) {
     if (!graph_->IsLive(node) || !graph_->Head(node).is_op()) continue;
-    auto starts = starts_.find(&graph_->Head(node).op());
-    if (starts == starts_.end()) continue;
-    for (const Start& start : starts->second) {
-      ++work_;
-      start.rule->matcher.ForEachAt(*graph_, start.number, node, [&](const Binding& match) {
-        Key key{start.rule, match.nodes};
+    rules_->StartsAt(*graph_, node, &starts);
+    work_ += 1 + static_cast<int64_t>(starts.size());
+    for (const RuleIndex::Start& start : starts) {
+      const PreparedRule& rule = *rules_->rules()[start.rule];
+      rule.matcher.ForEachAt(*graph_, start.number, node, [&](const Binding& match) {
+        Key key{&rule, match.nodes};
         for (const ValueRef& v : match.vars) {
           key.second.push_back(v.node);
           key.second.push_back(v.output);
         }
-        if (seen.insert(std::move(key)).second) Found(*start.rule, match);
+        if (seen.insert(std::move(key)).second) Found(rule, match);
         return true;
       });
     }

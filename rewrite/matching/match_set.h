@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "rewrite/matching/edit_graph.h"
 #include "rewrite/matching/rewrite_source.h"
+#include "rewrite/matching/rule_index.h"
 
 namespace lemma {
 
@@ -33,8 +33,8 @@ MatchedEditPtr MatchedEditOf(const PreparedRule& rule, const MatchView& view, co
 // before using one.
 class MatchSet {
  public:
-  // Finds all matches. `rules` and `graph` must outlive it.
-  MatchSet(std::vector<const PreparedRule*> rules, const EditGraph* graph);
+  // Finds all matches of the index's rules. These and `graph` must outlive it.
+  MatchSet(RuleIndexPtr rules, const EditGraph* graph);
 
   // Matches by number, dead ones included: first the initial ones by anchor, then by rule; after
   // them later ones in the order in which they were found.
@@ -51,7 +51,8 @@ class MatchSet {
   size_t mark() const { return log_.size(); }
   void UndoTo(size_t mark);
 
-  // Nodes at which rules were tried so far: a measure of work.
+  // Nodes at which rules were looked for, and starts at which they were tried, so far: a measure of
+  // work.
   int64_t work() const { return work_; }
 
  private:
@@ -59,18 +60,12 @@ class MatchSet {
     MatchedEditPtr matched;
     bool alive = true;
   };
-  struct Start {
-    const PreparedRule* rule = nullptr;
-    int number = 0;  // of the source's node
-  };
   static constexpr int kAdded = -1;
 
   void Found(const PreparedRule& rule, const Binding& match);
 
   const EditGraph* const graph_;
-  const std::vector<const PreparedRule*> rules_;
-  // By operator.
-  absl::flat_hash_map<const OpDef*, std::vector<Start>> anchors_, starts_;
+  const RuleIndexPtr rules_;
   std::vector<Entry> entries_;
   std::vector<std::vector<int>> by_node_;  // by node: numbers of the matches that bind it
   std::vector<int> log_;                   // kAdded, or the number of a match that was dropped

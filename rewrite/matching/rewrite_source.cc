@@ -60,13 +60,15 @@ std::string NameInSteps(absl::string_view label, int position, int output) {
 }
 
 absl::StatusOr<std::unique_ptr<RuleSet>> RuleSet::Create(std::vector<Substitution> rules,
-                                                         std::shared_ptr<const FixedNodes> fixed) {
+                                                         const RuleSetOptions& options) {
   std::unique_ptr<RuleSet> set(new RuleSet);
   set->rules_ = std::move(rules);
-  for (const Substitution& rule : set->rules_) {
-    LEMMA_ASSIGN_OR_RETURN(Matcher matcher, Matcher::Create(rule));
+  for (size_t r = 0; r < set->rules_.size(); ++r) {
+    LEMMA_ASSIGN_OR_RETURN(Matcher matcher, Matcher::Create(set->rules_[r]));
     auto prepared = std::make_unique<PreparedRule>(std::move(matcher));
-    prepared->fixed = fixed;
+    prepared->fixed = options.fixed;
+    prepared->is_late = options.late.first <= r && r < options.late.second;
+    if (options.records == RecordCheck::kWhenUsed) prepared->coverage.RequireCurrentRecord();
     set->by_op_[&prepared->matcher.anchor_op()].push_back(prepared.get());
     set->prepared_.push_back(std::move(prepared));
   }

@@ -49,6 +49,8 @@ struct PreparedRule {
   mutable Coverage coverage;
   // Nodes that no step replaces or looks through (MatchedEditOf). May be null.
   std::shared_ptr<const FixedNodes> fixed;
+  // A search uses it when the other rules lead no further.
+  bool is_late = false;
 };
 
 class RewriteSource {
@@ -63,13 +65,26 @@ class RewriteSource {
                        absl::FunctionRef<bool(const Rewrite&)> visit) const = 0;
 };
 
+// When the id of a rule's proof record is compared with the current one.
+enum class RecordCheck {
+  kBefore,    // the caller has compared it, or does not ask for a proof
+  kWhenUsed,  // at the rule's first match; a rule with another id then has no matches
+};
+
+struct RuleSetOptions {
+  std::shared_ptr<const FixedNodes> fixed = nullptr;  // PreparedRule::fixed of all rules
+  RecordCheck records = RecordCheck::kBefore;
+  // Numbers of the rules with PreparedRule::is_late: from the first to before the second.
+  std::pair<size_t, size_t> late = {0, 0};
+};
+
 // Rules in a given order. Steps are ordered by position of the anchor, then by rule. Matches that
 // no form of the rule covers (rewrite/rules/coverage.h) are skipped.
 class RuleSet : public RewriteSource {
  public:
   // Fails if a rule cannot be matched (see Matcher::Create).
-  static absl::StatusOr<std::unique_ptr<RuleSet>> Create(
-      std::vector<Substitution> rules, std::shared_ptr<const FixedNodes> fixed = nullptr);
+  static absl::StatusOr<std::unique_ptr<RuleSet>> Create(std::vector<Substitution> rules,
+                                                         const RuleSetOptions& options = {});
   // Reads the text form from a file; errors name the file.
   static absl::StatusOr<std::unique_ptr<RuleSet>> Load(const std::string& path);
 

@@ -130,7 +130,12 @@ void Coverage::AddForm(const Statement& statement, const StatementText& text) {
 
 void Coverage::ListForms() {
   listed_ = true;
-  for (const RuleForm& form : FormsOf(rule_, limits_).forms) {
+  const RuleForms forms = FormsOf(rule_, limits_);
+  if (requires_record_) {
+    const std::string id = ProofId(forms);
+    if (id.empty() || id != rule_.proof.id) return;
+  }
+  for (const RuleForm& form : forms.forms) {
     // Among forms with equal texts, keeps the first, which is the smallest, and those that require
     // less than it.
     auto add = [&](const StatementText& text) {

@@ -25,6 +25,11 @@ class Coverage {
  public:
   explicit Coverage(const Substitution& rule, const FormLimits& limits = {});
 
+  // From now on nothing is covered unless the rule's record is of the rule and of the operators'
+  // definitions as they are now. This is found out once, by the forms that the first match needs
+  // anyway, so checking the records of many rules costs nothing for those that match nowhere.
+  void RequireCurrentRecord() { requires_record_ = true; }
+
   // `symbols`: the match's constants. `common`: the type of variables without one.
   //
   // States the rule at the match's lists and known attributes, with sizes left open (or fixed to 1,
@@ -65,6 +70,7 @@ class Coverage {
   const FormLimits limits_;
   std::vector<bool> known_;  // by symbol: whether it is not open
   std::mutex mutex_;
+  bool requires_record_ = false;
   bool listed_ = false;
   std::map<std::string, std::vector<Form>> forms_;  // by text
   std::map<std::string, OpenMatch> instances_;

@@ -7,7 +7,7 @@ namespace lemma {
 
 std::string CurrentProofId(const Substitution& rule) { return ProofId(FormsOf(rule)); }
 
-std::string ProofProblem(const Substitution& rule) {
+std::string RecordProblem(const Substitution& rule) {
   const ProofRecord& record = rule.proof;
   switch (record.verdict) {
     case ProofRecord::Verdict::kNone:
@@ -23,8 +23,14 @@ std::string ProofProblem(const Substitution& rule) {
     return absl::StrCat("it promises ", Name(rule.contract), ", but only ", Name(record.contract),
                         " is proved");
   }
+  return "";
+}
+
+std::string ProofProblem(const Substitution& rule) {
+  std::string problem = RecordProblem(rule);
+  if (!problem.empty()) return problem;
   const std::string id = CurrentProofId(rule);
-  if (id.empty() || id != record.id) {
+  if (id.empty() || id != rule.proof.id) {
     return "its proof is stale: the rule or an operator's definition has changed since";
   }
   return "";

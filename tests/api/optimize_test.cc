@@ -247,6 +247,27 @@ TEST(OptimizeTest, RefusesRulesWithoutAProof) {
   EXPECT_THAT(allowed->accepted.rewrites, IsEmpty());
 }
 
+// No rule written by hand removes an operator here.
+TEST(OptimizeTest, UsesGeneratedRulesUnlessToldOtherwise) {
+  const std::string text = R"(graph g(x: f32[64,64]) {
+    a = reduce_max(x) {axes = [-1], keepdims = 1}
+    b = concat(x, a) {axis = -1}
+    c = reduce_max(b) {axes = [-1], keepdims = 1}
+    return c
+  })";
+  api::OptimizeOptions options = Quick();
+  options.execute = false;
+  const auto all = Optimize(text, options);
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->search.best.num_ops(), 1);
+  ASSERT_EQ(all->search.rewrites.size(), 1);
+  EXPECT_EQ(all->search.rewrites[0].name, "transformer_gen_311");
+  options.rules = "starter";
+  const auto starter = Optimize(text, options);
+  ASSERT_TRUE(starter.ok()) << starter.status();
+  EXPECT_EQ(starter->search.best.num_ops(), 3);
+}
+
 // Every place is explained before the deadline, or counted as not looked at.
 TEST(WhyNotTest, ADeadlineCutsItShort) {
   std::string text = "graph g(x: f32[4]) { v0 = tanh(x)";

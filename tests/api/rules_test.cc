@@ -1,6 +1,8 @@
 // Files of rules: selecting, pruning, explaining, exporting, counting, importing.
 #include <atomic>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,6 +16,9 @@
 #include "api/verify.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "rewrite/rules/canonical_text.h"
+#include "rewrite/rules/proof_check.h"
+#include "rewrite/rules/rule_text.h"
 #include "tests/base/temp_files.h"
 
 namespace lemma {
@@ -50,6 +55,35 @@ TEST(RulesFileTest, RulesByName) {
   ASSERT_EQ(named->size(), 1u);
   EXPECT_EQ(named->front()->name, "neg");
   EXPECT_THAT(api::NamedRules(*file, {"nex"}).status().message(), HasSubstr("did you mean neg?"));
+}
+
+TEST(RulesFileTest, BuiltInRules) {
+  const auto all = api::LoadRulesFile(""), starter = api::LoadRulesFile("starter");
+  ASSERT_TRUE(all.ok()) << all.status();
+  ASSERT_TRUE(starter.ok()) << starter.status();
+  EXPECT_EQ(api::LoadRulesFile("all")->rules.size(), all->rules.size());
+  // The rules written by hand come first, under their names.
+  const size_t by_hand = starter->rules.size();
+  EXPECT_GT(by_hand, 100u);
+  EXPECT_GT(all->rules.size(), 1300u);
+  EXPECT_EQ(starter->late, std::pair(size_t{0}, size_t{0}));
+  EXPECT_EQ(all->late, std::pair(by_hand, all->rules.size()));
+  for (size_t i = 0; i < by_hand; ++i) EXPECT_EQ(all->rules[i].name, starter->rules[i].name);
+  EXPECT_THAT(all->rules[by_hand].name, StartsWith("generated_inference_"));
+  const auto again = ParseRules(api::TextOf(*all));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->size(), all->rules.size());
+  std::set<std::string> names, texts;
+  for (const Substitution& rule : all->rules) {
+    EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
+    EXPECT_TRUE(texts.insert(CanonicalText(rule)).second) << rule.name;
+    EXPECT_EQ(ProofProblem(rule), "") << rule.name;
+  }
+}
+
+// A file of the name of a built-in set is written with its folder.
+TEST(RulesFileTest, FilesThatAreNamedLikeBuiltInRules) {
+  EXPECT_EQ(api::LoadRulesFile(WriteTemp("all", kNeg))->rules.size(), 1u);
 }
 
 TEST(PruneFileTest, LeavesOutWhatFollows) {

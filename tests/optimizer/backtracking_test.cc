@@ -92,6 +92,50 @@ TEST(BacktrackingTest, CrossesTheSameHillEverywhereAtOnce) {
   EXPECT_EQ(result.best_cost.ns(), 30 * 50);
 }
 
+// The rules of `text`; those from number `late` on are late.
+std::unique_ptr<RuleSet> RulesWithLate(const std::string& text, size_t late) {
+  auto rules = ParseRules(text);
+  EXPECT_TRUE(rules.ok()) << rules.status();
+  RuleSetOptions options;
+  options.late = {late, rules->size()};
+  return *RuleSet::Create(*rules, options);
+}
+
+// Late rules are used when the others lead no further, however small the budget is for the descent.
+TEST(BacktrackingTest, LateRulesImproveTheResultOfTheOthers) {
+  const std::string late =
+      "rule to_abs(x: [n]) real_only { a = relu(x)\n return a } => { b = abs(x)\n return b }\n";
+  PriceList costs({{"abs", 10}});
+  const Graph graph = ChainOf("relu", 5);
+  auto rules = RulesWithLate(absl::StrCat(kRelu, late), 1);
+  BacktrackingOptions descend_only;
+  descend_only.descend_only = true;
+  const SearchResult result = Optimize(graph, *rules, &costs, descend_only);
+  EXPECT_EQ(result.best_cost.ns(), 10);
+  ASSERT_EQ(result.rewrites.size(), 5u);
+  EXPECT_EQ(result.rewrites.back().name, "to_abs");
+  EXPECT_EQ(result.descended_rewrites.size(), 4u) << "of the others alone";
+}
+
+// Late rules that lead to many graphs do not use up the budget that the others need.
+TEST(BacktrackingTest, LateRulesDoNotTakeTheBudget) {
+  const std::string many =
+      "rule more(x: [n]) real_only { a = exp(x)\n return a } => "
+      "{ b = tanh(x)\n c = exp(b)\n return c }\n"
+      "rule most(x: [n]) real_only { a = exp(x)\n return a } => "
+      "{ b = sigmoid(x)\n c = exp(b)\n return c }\n";
+  PriceList costs({{"abs", 3}, {"neg", 50}, {"tanh", 0}, {"sigmoid", 0}});
+  const Graph graph = ChainOf("exp", 6);
+  auto best = [&](const RuleSet& rules, int64_t budget) {
+    return Optimize(graph, rules, &costs, {{budget, 0}, 1.05}).best_cost.ns();
+  };
+  int64_t budget = 1;
+  while (budget < 200 && best(*Rules(kDetour), budget) > 6 * 50) ++budget;
+  ASSERT_LT(budget, 200);
+  EXPECT_GT(best(*Rules(absl::StrCat(many, kDetour)), budget), 6 * 50) << "if they are not late";
+  EXPECT_EQ(best(*RulesWithLate(absl::StrCat(kDetour, many), 2), budget), 6 * 50);
+}
+
 // The node that the first rewrite makes has the last number in the search, but comes first in the
 // graph.
 TEST(BacktrackingTest, StepsWithSiblingsInAnotherOrderCanBeRepeated) {
@@ -243,7 +287,7 @@ TEST(BacktrackingTest, LeavesFixedNodesAsTheyAre) {
   }
   PriceList costs({});
   auto all = RuleSet::Create(*ParseRules(kRelu)),
-       around = RuleSet::Create(*ParseRules(kRelu), fixed);
+       around = RuleSet::Create(*ParseRules(kRelu), {fixed});
   ASSERT_TRUE(all.ok() && around.ok());
   EXPECT_EQ(Optimize(g, **all, &costs).best.num_ops(), 3);
   EXPECT_EQ(Optimize(g, **around, &costs).best.num_ops(), 5);

@@ -36,8 +36,9 @@ struct Work {
 Work WorkOfDescent(int layers) {
   auto costs = MakeAnalyticCostModel();
   KnownPlans plans;
-  Workspace work(Transformer(layers), Filtered(&Starter(), RewriteFilter())->Rules(), costs.get(),
-                 &plans);
+  Workspace work(Transformer(layers),
+                 std::make_shared<const RuleIndex>(Filtered(&Starter(), RewriteFilter())->Rules()),
+                 costs.get(), &plans);
   SearchBudget budget(SearchLimits(), [](int64_t) { return true; });
   Explorer explorer(&work, &budget, 1.05);
   SearchState state{nullptr, work.graph().hash(), *work.Price()};
@@ -62,7 +63,8 @@ TEST(SearchScaleTest, TryingIsConstant) {
   double per_try[2];
   for (int layers : {4, 40}) {
     KnownPlans plans;
-    Workspace work(Transformer(layers), Starter().Rules(), costs.get(), &plans);
+    Workspace work(Transformer(layers), std::make_shared<const RuleIndex>(Starter().Rules()),
+                   costs.get(), &plans);
     const int64_t before = work.work();
     for (int m = 0; m < work.matches().size(); ++m) {
       ASSERT_TRUE(work.Try(*work.matches().matched(m), Rank(), Workspace::Ask::kRank).ok());

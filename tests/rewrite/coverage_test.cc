@@ -6,6 +6,7 @@
 #include "rewrite/derivation/randomized_check.h"
 #include "rewrite/matching/rewrite_source.h"
 #include "rewrite/rules/batch_text.h"
+#include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
 
 namespace lemma {
@@ -243,6 +244,30 @@ TEST(Coverage, OfRandomInstancesOfTheStarterRules) {
   }
   printf("%d of %d covered\n", covered, total);
   EXPECT_GE(covered, total * 9 / 10);
+}
+
+// A record of another statement proves nothing: the rule has no matches.
+TEST(Coverage, RequiresTheCurrentRecordIfAsked) {
+  std::vector<Substitution> rules = Rules(
+      "rule r(x: [s..]) bit_exact { y = relu(x) z = relu(y) return z } => "
+      "{ y = relu(x) return y }");
+  auto graph = ParseGraph("graph g(x: f32[3]) { y = relu(x) z = relu(y) return z }");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const MatchIndex index(*graph);
+  auto applies = [&](const std::string& id, RecordCheck check) {
+    rules[0].proof = {ProofRecord::Verdict::kProved, FloatContract::kBitExact, id, "all"};
+    RuleSetOptions options;
+    options.records = check;
+    auto set = RuleSet::Create(rules, options);
+    bool found = false;
+    (*set)->ForEach(index, [&](const Rewrite&) { return !(found = true); });
+    return found;
+  };
+  const std::string current = CurrentProofId(rules[0]);
+  EXPECT_TRUE(applies(current, RecordCheck::kWhenUsed));
+  EXPECT_FALSE(applies("0123456789abcdef0123456789abcdef", RecordCheck::kWhenUsed));
+  EXPECT_FALSE(applies("", RecordCheck::kWhenUsed));
+  EXPECT_TRUE(applies("", RecordCheck::kBefore));
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ std::map<std::string, int> Described(const EditGraph& graph, const MatchSet& mat
 }
 
 // Rules whose matches do not depend on which of two siblings comes first.
-std::vector<const PreparedRule*> OneAnchorRules() {
+RuleIndexPtr OneAnchorRules() {
   std::vector<const PreparedRule*> rules;
   for (const PreparedRule* rule : Starter().Rules()) {
     const auto& outputs = rule->rule().source.outputs;
@@ -96,14 +96,14 @@ std::vector<const PreparedRule*> OneAnchorRules() {
       rules.push_back(rule);
     }
   }
-  return rules;
+  return std::make_shared<const RuleIndex>(std::move(rules));
 }
 
 void Walk(const Graph& start, int seed, int steps) {
   SCOPED_TRACE(absl::StrCat("seed ", seed));
   std::mt19937 random(seed);
   EditGraph graph(start, {});
-  MatchSet matches(Starter().Rules(), &graph);
+  MatchSet matches(std::make_shared<const RuleIndex>(Starter().Rules()), &graph);
   MatchSet simple(OneAnchorRules(), &graph);
   const uint64_t hash = graph.hash();
   const auto at_first = Described(graph, matches);
@@ -155,7 +155,7 @@ TEST(EditGraphTest, DoesWhatApplyDoes) {
 // One graph reached in different ways has one hash; different graphs have different hashes.
 TEST(EditGraphTest, HashForgetsTheOrderOfEdits) {
   EditGraph graph(Parse(optimizer::TransformerText({2})), {});
-  MatchSet matches(Starter().Rules(), &graph);
+  MatchSet matches(std::make_shared<const RuleIndex>(Starter().Rules()), &graph);
   std::map<uint64_t, uint64_t> structural;  // by hash
   int pairs = 0;
   auto note = [&] {

@@ -26,8 +26,7 @@ def optimize(flags, path, rules, costs, out):
     """Returns the report of one optimization; of a model, the rules alone differ between calls."""
     command = [flags.lemma, "optimize", path, "-o", out, "--json", "--numerics", flags.numerics]
     command += ["--runs", "3", "--budget", str(flags.budget), "--cost-db", costs]
-    if rules:
-        command += ["--rules", rules]
+    command += ["--rules", rules]
     if path.parent == LIGHT:
         command += ["--reseed-weights", "1"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
@@ -37,7 +36,7 @@ def optimize(flags, path, rules, costs, out):
 
 
 def measure(flags):
-    rule_files = {"starter": None}
+    rule_files = {"starter": "starter"}
     for one in flags.rules:
         name, _, path = one.partition("=")
         rule_files[name if path else pathlib.Path(one).stem] = path or one
