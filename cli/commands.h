@@ -14,8 +14,8 @@ namespace lemma::cli {
 constexpr int kExitOk = 0;
 constexpr int kExitNo =
     1;  // the answer is no: outputs differ, a check failed, a proof was not found
-constexpr int kExitBadInput = 2;
-constexpr int kExitInternal = 3;
+using lemma::kExitBadInput;
+using lemma::kExitInternal;
 constexpr int kExitInterrupted = 130;  // Ctrl-C, as shells count signals
 
 int ExitOf(const absl::Status& status);

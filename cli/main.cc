@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "api/version.h"
+#include "base/failures.h"
 #include "base/flags.h"
 #include "cli/commands.h"
-#include "cli/failures.h"
 #include "cli/progress_line.h"
 
 namespace lemma::cli {

@@ -8,9 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "api/execution/running_sizes.h"
 #include "api/models/sizes.h"
-#include "api/models/tensor_files.h"
+#include "api/optimization/hints.h"
 #include "api/report.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -39,47 +38,22 @@ absl::Status InFlags(const OptimizeFlags& flags, const OptimizeListener& listene
   return WithFlags(status);
 }
 
-// The sizes to optimize for: those of --inputs, then those of --hint, or usual ones.
+// The sizes to optimize for; a note says which ones nobody gave.
 absl::StatusOr<std::vector<optimizer::SizeHint>> HintsFor(const OptimizeFlags& flags,
                                                           const api::Model& model) {
-  const Graph& graph = model.graph;
-  std::vector<optimizer::SizeHint> hints;
-  if (!IsSymbolic(graph)) {
-    if (!flags.hints.empty()) return absl::InvalidArgumentError("--hint: every size is a number");
-    return hints;
-  }
-  if (flags.memory_limit > 0 || flags.pet == "on") {
+  if (IsSymbolic(model.graph) && (flags.memory_limit > 0 || flags.pet == "on")) {
     return absl::InvalidArgumentError(
         absl::StrCat(flags.pet == "on" ? "--pet" : "--memory-limit",
                      ": not for all sizes of symbolic dimensions; --dim gives them numbers"));
   }
-  if (!flags.common.inputs.empty()) {
-    auto tensors = api::ReadTensors(flags.common.inputs, "input_");
-    if (!tensors.ok()) return tensors.status();
-    std::vector<TensorType> types;
-    for (const Tensor& tensor : *tensors) types.push_back(tensor.type());
-    auto sizes = BindDims(graph, types);
-    if (sizes.ok()) sizes = api::CompleteSizes(graph, *sizes);
-    if (!sizes.ok()) return sizes.status();
-    hints.push_back({*std::move(sizes), 1});
-  }
-  for (const DimValues& given : flags.hints) {
-    auto sizes = api::CompleteSizes(graph, given);
-    if (!sizes.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("--hint: ", sizes.status().message()));
-    }
-    hints.push_back({*std::move(sizes), 1});
-  }
-  if (!hints.empty()) return hints;
-  hints.push_back({flags.execution == "off" ? api::DefaultSizes(graph)
-                                            : api::RunningSizes(model, flags.common.InputValues(),
-                                                                flags.common.Execution()),
-                   1});
-  if (!flags.common.json) {
+  auto hints = api::HintsFor(model, {flags.hints, flags.common.InputValues(),
+                                     flags.common.Execution(), flags.execution != "off"});
+  if (!hints.ok()) return WithFlags(hints.status());
+  if (hints->are_usual && !flags.common.json) {
     std::fprintf(stderr, "lemma: note: optimized for %s; --hint says other sizes\n",
-                 absl::StrJoin(hints[0].sizes, ",", absl::PairFormatter("=")).c_str());
+                 absl::StrJoin(hints->sizes[0].sizes, ",", absl::PairFormatter("=")).c_str());
   }
-  return hints;
+  return std::move(hints->sizes);
 }
 
 absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const api::Model& model,

@@ -1,4 +1,4 @@
-#include "cli/failures.h"
+#include "base/failures.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -15,9 +15,8 @@
 
 #include "base/file.h"
 #include "base/mapped_file.h"
-#include "cli/commands.h"
 
-namespace lemma::cli {
+namespace lemma {
 namespace {
 
 // Writes without allocating memory, as standard error's buffer might.
@@ -168,4 +167,4 @@ int WithoutExceptions(absl::FunctionRef<int()> work) {
   }
 }
 
-}  // namespace lemma::cli
+}  // namespace lemma

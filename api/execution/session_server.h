@@ -1,0 +1,19 @@
+// Executes a model for another program, over pipes. docs/python.md describes the protocol.
+#ifndef LEMMA_API_EXECUTION_SESSION_SERVER_H_
+#define LEMMA_API_EXECUTION_SESSION_SERVER_H_
+
+#include <cstdio>
+
+#include "absl/status/status.h"
+#include "api/session.h"
+
+namespace lemma::api {
+
+// Obeys "run OUTPUT..." and "quit", read from `in`, and writes answers and outputs to `out`, until
+// the end of the input. An execution that fails is answered, and the next one may be right.
+// InvalidArgument if a request cannot be read or an answer cannot be written.
+absl::Status ServeSession(Session* session, std::FILE* in, std::FILE* out);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_EXECUTION_SESSION_SERVER_H_

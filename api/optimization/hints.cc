@@ -1,0 +1,44 @@
+#include "api/optimization/hints.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "api/execution/running_sizes.h"
+#include "api/models/option_error.h"
+#include "api/models/sizes.h"
+#include "api/models/tensor_files.h"
+#include "graph/sizes/specialize.h"
+
+namespace lemma::api {
+
+absl::StatusOr<Hints> HintsFor(const Model& model, const HintOptions& options) {
+  const Graph& graph = model.graph;
+  Hints hints;
+  if (!IsSymbolic(graph)) {
+    if (!options.given.empty()) return OptionError("option hint: every size is a number");
+    return hints;
+  }
+  if (!options.inputs.files.empty()) {
+    auto tensors = ReadTensors(options.inputs.files, "input_");
+    if (!tensors.ok()) return tensors.status();
+    std::vector<TensorType> types;
+    for (const Tensor& tensor : *tensors) types.push_back(tensor.type());
+    auto sizes = BindDims(graph, types);
+    if (sizes.ok()) sizes = CompleteSizes(graph, *sizes);
+    if (!sizes.ok()) return sizes.status();
+    hints.sizes.push_back({*std::move(sizes), 1});
+  }
+  for (const DimValues& given : options.given) {
+    auto sizes = CompleteSizes(graph, given);
+    if (!sizes.ok()) return OptionError(absl::StrCat("option hint: ", sizes.status().message()));
+    hints.sizes.push_back({*std::move(sizes), 1});
+  }
+  if (!hints.sizes.empty()) return hints;
+  hints.are_usual = true;
+  hints.sizes.push_back({options.execute ? RunningSizes(model, options.inputs, options.execution)
+                                         : DefaultSizes(graph),
+                         1});
+  return hints;
+}
+
+}  // namespace lemma::api

@@ -1,0 +1,33 @@
+// Chooses the sizes at which a model with symbolic dimensions is priced and executed.
+#ifndef LEMMA_API_OPTIMIZATION_HINTS_H_
+#define LEMMA_API_OPTIMIZATION_HINTS_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "api/execution/backends.h"
+#include "api/models/model_file.h"
+#include "api/models/model_inputs.h"
+#include "graph/sizes/symbolic_size.h"
+#include "optimizer/cost/sized_cost.h"
+
+namespace lemma::api {
+
+struct HintOptions {
+  std::vector<DimValues> given;  // sizes to optimize for; dimensions may be left out
+  InputOptions inputs;           // whose files bind sizes too, the first ones
+  ExecutionOptions execution;
+  bool execute = true;  // whether the model may be executed to find sizes at which it runs
+};
+
+struct Hints {
+  std::vector<optimizer::SizeHint> sizes;  // empty if every size is a number
+  bool are_usual = false;                  // nobody gave them (RunningSizes)
+};
+
+// InvalidArgument if sizes are given for a model without symbolic dimensions, or do not fit them.
+absl::StatusOr<Hints> HintsFor(const Model& model, const HintOptions& options);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_OPTIMIZATION_HINTS_H_
