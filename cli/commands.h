@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "base/failures.h"
 
 namespace lemma::cli {
 

@@ -113,8 +113,8 @@ std::vector<Command> AllCommands() {
 }  // namespace lemma::cli
 
 int main(int argc, char** argv) {
-  lemma::cli::InstallFailureHandlers();
-  const int status = lemma::cli::WithoutExceptions(
+  lemma::InstallFailureHandlers();
+  const int status = lemma::WithoutExceptions(
       [=] { return lemma::cli::Main(std::vector<std::string>(argv + 1, argv + argc)); });
   // Skips the libraries' work at exit, which is not needed. OpenBLAS, which another library brings
   // along, would wait forever for a thread of its own that lacks memory.
