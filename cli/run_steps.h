@@ -21,8 +21,8 @@ struct StepFlags {
   absl::Status Check() const;
 };
 
-// Runs the remaining steps. Prints the scalar outputs of each step, and its time. Ctrl-C ends it
-// after the current step and saves the state.
+// Runs the steps that are not done yet (--resume). Prints the scalar outputs of each step, and its
+// time. Ctrl-C ends it after the current step; with --checkpoint, the state is saved.
 absl::StatusOr<int> RunSteps(const StepFlags& flags, const CommonFlags& common,
                              const std::string& path);
 

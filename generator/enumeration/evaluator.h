@@ -27,7 +27,7 @@ class Evaluator {
   struct TypeHash {
     uint64_t seed = 0;  // from its dimensions
     int num_sampled = 0;
-    // Even and nonzero.
+    // Nonzero, and even: the lowest bit is free for a mark of the enumerator.
     uint64_t KeyOf(const Field* sampled) const;
   };
   // A variant applied to operands of certain types.
@@ -39,11 +39,12 @@ class Evaluator {
     const Kernel* sampled = nullptr;    // computes only the elements SampleOf(types[…])
     // Computes all elements; compiled on first use.
     mutable const Kernel* whole = nullptr;
-    bool commutative = false, distinct = false;
+    bool commutative = false, distinct = false;  // as in Variant
   };
   // All applications to operands of these types.
   absl::StatusOr<const std::vector<Application>*> Applications(int type0, int type1);
-  // The same if Applications was called with these types, else nullptr. Threads may share it.
+  // The same if Applications was called with these types before, else nullptr. Several threads may
+  // call it at once.
   const std::vector<Application>* Known(int type0, int type1) const {
     const size_t row = static_cast<size_t>(type0 + 1), column = static_cast<size_t>(type1 + 1);
     return row < applications_.size() && column < applications_[row].size()

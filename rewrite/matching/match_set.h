@@ -23,8 +23,8 @@ using MatchedEditPtr = std::shared_ptr<const MatchedEdit>;
 // (rewrite/matching/apply.h).
 absl::StatusOr<Edit> EditOf(const Substitution& rule, const MatchView& view, const Binding& match);
 
-// The match with its edit. nullptr if the source contains one of the rule's fixed nodes, if no form
-// of the rule's proof covers it, or if the target is not well-formed.
+// The match with its edit. nullptr if the match binds a node of PreparedRule::fixed, if no form of
+// the rule's proof covers it, or if the target is not well-formed.
 MatchedEditPtr MatchedEditOf(const PreparedRule& rule, const MatchView& view, const Binding& match);
 
 // Updates itself after an edit: drops the matches that bind a touched node, and searches again only
@@ -51,8 +51,8 @@ class MatchSet {
   size_t mark() const { return log_.size(); }
   void UndoTo(size_t mark);
 
-  // Nodes at which rules were looked for, and starts at which they were tried, so far: a measure of
-  // work.
+  // How many nodes were given to the index of rules, plus how many starts (RuleIndex::Start) were
+  // tried, so far: a measure of work.
   int64_t work() const { return work_; }
 
  private:

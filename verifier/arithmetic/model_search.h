@@ -1,4 +1,4 @@
-// Searches small integers at which facts hold. Internal to the prover.
+// Searches for small integers at which facts hold. Internal to the prover.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_MODEL_SEARCH_H_
 #define LEMMA_VERIFIER_ARITHMETIC_MODEL_SEARCH_H_
 
@@ -13,10 +13,10 @@ class ModelSearch {
  public:
   explicit ModelSearch(const Leaves& leaves) : leaves_(leaves) {}
 
-  // True if integers were found at which all of `facts` hold, so that the facts do not contradict
-  // each other. False says nothing. The last fact should be the new one: earlier calls in the same
-  // context asked about the others. Integers that tensors hold count as independent. Cheap next to
-  // a solver. The result depends only on the sequence of calls so far.
+  // True if integers were found at which all of `facts` hold; then the facts do not contradict each
+  // other. False says nothing. Pass the new fact last: the search starts from the last model found
+  // and first changes the unknowns of the last fact. Each integer read from a tensor is an unknown
+  // of its own. Cheap next to a solver. The result depends only on the sequence of calls so far.
   bool Find(const Facts& facts);
 
  private:

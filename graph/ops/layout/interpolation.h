@@ -20,7 +20,7 @@ struct ResizeAxis {
   // The part of x that the result shows, for tf_crop_and_resize: from 0 to 1 is all of it.
   double begin = 0, end = 1;
 
-  // Whether the result's elements are x's, in every mode.
+  // Whether the axis stays unchanged, in every coordinate mode.
   bool Keeps() const {
     return input == output && scale.first == scale.second && begin == 0 && end == 1;
   }
@@ -30,8 +30,8 @@ struct ResizeAxis {
 absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& axis, int64_t i,
                                       const std::string& mode);
 
-// One per dimension of `shape`. Reads scales or sizes, attributes or inputs, of any operator set of
-// Resize and Upsample.
+// One per dimension of `shape`. Reads the scales or sizes of a Resize or Upsample of any opset
+// version, from its attributes or inputs.
 absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const Shape& shape);
 
 struct Interpolation {
@@ -39,7 +39,7 @@ struct Interpolation {
   bool cubic = false;       // otherwise linear
   double cubic_coefficient = -0.75;
   bool exclude_outside = false;
-  bool antialias = false;  // a reduced image averages as many elements as it leaves out
+  bool antialias = false;  // where an axis shrinks, the filter is wider by the factor 1 / scale
 };
 
 // Each element of the result along an axis is a weighted sum of some of x's.
@@ -56,8 +56,8 @@ absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis&
 absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
                                   const std::vector<ResizeAxis>& axes, const Interpolation& how);
 
-// The same, linear, of symbolic sizes that grow by whole factors: positions and weights are
-// computed from the sizes.
+// Linear interpolation of axes with symbolic sizes, each enlarged by a whole factor. The resulting
+// graph computes positions and weights from the sizes.
 absl::StatusOr<Value> InterpolateAnySize(OnnxImport& node, const Value& x,
                                          const std::vector<int64_t>& factors,
                                          const std::string& coordinates);
