@@ -157,6 +157,9 @@ class Import {
 }  // namespace
 
 absl::StatusOr<ImportedModel> ImportOnnx(const std::string& path, const ImportOptions& options) {
+  auto file = MappedFile::Open(path);
+  if (!file.ok()) return file.status();
+  *file = nullptr;
   auto imported = Import(path, options).Run();
   if (imported.ok()) return imported;
   return absl::Status(imported.status().code(),
