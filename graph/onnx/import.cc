@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/mapped_file.h"
 #include "base/status_macros.h"
@@ -157,11 +158,9 @@ class Import {
 }  // namespace
 
 absl::StatusOr<ImportedModel> ImportOnnx(const std::string& path, const ImportOptions& options) {
-  auto file = MappedFile::Open(path);
-  if (!file.ok()) return file.status();
-  *file = nullptr;
   auto imported = Import(path, options).Run();
-  if (imported.ok()) return imported;
+  // A file that cannot be read names itself.
+  if (imported.ok() || absl::StartsWith(imported.status().message(), path)) return imported;
   return absl::Status(imported.status().code(),
                       absl::StrCat(path, ": ", imported.status().message()));
 }
