@@ -1,4 +1,5 @@
 // PET for a whole graph: finds its subprograms, corrects their mutants, and returns them as rules.
+// A candidate is a corrected mutant (pet/correctors/candidates.h).
 #ifndef LEMMA_PET_FINDER_H_
 #define LEMMA_PET_FINDER_H_
 

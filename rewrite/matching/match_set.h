@@ -27,10 +27,10 @@ absl::StatusOr<Edit> EditOf(const Substitution& rule, const MatchView& view, con
 // the rule's proof covers it, or if the target is not well-formed.
 MatchedEditPtr MatchedEditOf(const PreparedRule& rule, const MatchView& view, const Binding& match);
 
-// Updates itself after an edit: drops the matches that bind a touched node, and searches again only
-// around touched nodes. Skips matches that no form of the rule covers or whose target is not
-// well-formed. Keeps Tangled ones, since an edit far away can untangle them: check IsApplicable
-// before using one.
+// After an edit, the caller calls Update: it drops the matches that bind a touched node, and
+// searches again only around touched nodes. Skips matches that no form of the rule covers or whose
+// target is not well-formed. Keeps Tangled ones (a variable depends on an output of the match),
+// since an edit far away can untangle them: check IsApplicable before using one.
 class MatchSet {
  public:
   // Finds all matches of the index's rules. These and `graph` must outlive it.

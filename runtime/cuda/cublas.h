@@ -35,7 +35,7 @@ class Cublas {
       const codegen::GemmCall& call, absl::Span<const CUdeviceptr> arguments) const = 0;
 };
 
-// Opens the newest library of at most CUDA version `newest`; 0: of any version.
+// Opens the newest library whose major CUDA version (such as 12) is at most `newest`; 0: any.
 // FailedPrecondition if there is none; Internal if it does not start.
 absl::StatusOr<std::unique_ptr<Cublas>> OpenCublas(int newest);
 
