@@ -19,6 +19,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using ::testing::IsEmpty;
 using Stage = api::OptimizeProgress::Stage;
 
@@ -261,7 +262,7 @@ TEST(OptimizeTest, UsesGeneratedRulesUnlessToldOtherwise) {
   ASSERT_TRUE(all.ok()) << all.status();
   EXPECT_EQ(all->search.best.num_ops(), 1);
   ASSERT_EQ(all->search.rewrites.size(), 1);
-  EXPECT_EQ(all->search.rewrites[0].name, "transformer_gen_311");
+  EXPECT_THAT(all->search.rewrites[0].name, StartsWith("transformer_gen_"));
   options.rules = "starter";
   const auto starter = Optimize(text, options);
   ASSERT_TRUE(starter.ok()) << starter.status();

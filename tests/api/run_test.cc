@@ -139,7 +139,8 @@ TEST(InputsTest, FilesAndDefaultsMakeTheInputs) {
   EXPECT_EQ((*read)[1].AtDouble(0), 5);
 
   options.files = {folder};
-  EXPECT_EQ(api::InputsOf(model, options).status().message(), folder + ": has no file input_0.pb");
+  EXPECT_EQ(api::InputsOf(model, options).status().message(),
+            folder + ": has no file input_0.pb or input_0.npy");
   options = {};
   options.int_range = 0;
   EXPECT_EQ(api::InputsOf(model, options).status().message(),

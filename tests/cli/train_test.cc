@@ -91,7 +91,7 @@ TEST(TrainTest, SaysWhatIsWrong) {
     ExpectOneLine(RunLemma(flags), parts);
     EXPECT_TRUE(FilesIn(folder).empty());
   };
-  ExpectOneLine(RunLemma({"train", model}), {"give -o STEP"});
+  ExpectOneLine(RunLemma({"train", model}), {"missing -o STEP"});
   ExpectOneLine(RunLemma({"train", model, "-o", folder + "/step"}), {"what format?"});
   refused({"--loss=hinge"}, {"--loss", "cross-entropy"});
   refused({"--lr=fast"}, {"--lr: must be a number"});
