@@ -19,8 +19,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 using Stage = api::OptimizeProgress::Stage;
 
 // Two products, which can become one with the sum of the weights.
