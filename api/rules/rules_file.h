@@ -13,8 +13,8 @@
 namespace lemma::api {
 
 struct RulesFile {
-  std::string name;  // its path, or "built-in rules", or "built-in starter rules"
-  std::string text;  // empty for all built-in rules: see TextOf
+  std::string name;                 // its path, or "built-in rules", or "built-in starter rules"
+  std::string text;                 // empty for all built-in rules: see TextOf
   std::vector<Substitution> rules;  // at least one
   // The rules are part of the program. Its tests compare the ids of their proof records with the
   // current ones.

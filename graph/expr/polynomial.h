@@ -88,7 +88,8 @@ struct LeafInfo {
 
 using LeafMap = std::map<Leaf, Poly>;
 
-// Owns the leaves of one computation, such as a proof or a comparison of sizes. Their numbers depend only on the order in which they are asked for.
+// Owns the leaves of one computation, such as a proof or a comparison of sizes. Their numbers
+// depend only on the order in which they are asked for.
 class Leaves {
  public:
   Leaf Symbol(const std::string& name);
