@@ -50,18 +50,18 @@ absl::Status CheckKnown(const onnx::NodeProto& node) {
 Results ImportFlexAttention(ModelImporter& importer, const onnx::NodeProto& node,
                             const Scope& scope) {
   LEMMA_RETURN_IF_ERROR(CheckKnown(node));
-  LEMMA_ASSIGN_OR_RETURN(auto form, ImportedNode::Make(&importer, node, scope, 1));
-  ops::OnnxBuild b(*form);
+  LEMMA_ASSIGN_OR_RETURN(auto imported, ImportedNode::Make(&importer, node, scope, 1));
+  ops::OnnxBuild b(*imported);
   ops::AttentionCore core;
   const Value q = b.Input(0);
   if (!q) return b.status();
   const DType wide = q.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
   core.softmax = wide;
-  if (form->FindAttr("softmax_precision") != nullptr) {
-    LEMMA_ASSIGN_OR_RETURN(int64_t number, form->Int("softmax_precision"));
-    LEMMA_ASSIGN_OR_RETURN(core.softmax, ops::FromOnnxNumber(*form, number));
+  if (imported->FindAttr("softmax_precision") != nullptr) {
+    LEMMA_ASSIGN_OR_RETURN(int64_t number, imported->Int("softmax_precision"));
+    LEMMA_ASSIGN_OR_RETURN(core.softmax, ops::FromOnnxNumber(*imported, number));
   }
-  LEMMA_ASSIGN_OR_RETURN(core.scale, form->Float("scale", ops::DefaultScale(q)));
+  LEMMA_ASSIGN_OR_RETURN(core.scale, imported->Float("scale", ops::DefaultScale(q)));
   core.q = b.Cast(q, wide);
   core.k = b.Cast(b.Input(1), wide);
   core.v = b.Cast(b.Input(2), core.softmax);
@@ -74,7 +74,7 @@ Results ImportFlexAttention(ModelImporter& importer, const onnx::NodeProto& node
   };
   core.score_mod = by("score_mod");
   core.prob_mod = by("prob_mod");
-  const Value y = b.Cast(Attend(*form, b, core).y, q.dtype());
+  const Value y = b.Cast(Attend(*imported, b, core).y, q.dtype());
   if (!b.status().ok()) return b.status();
   return std::vector<Result>{y};
 }

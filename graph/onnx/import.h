@@ -35,8 +35,7 @@ struct ImportOptions {
   // With `symbolic`: if an operator cannot be imported because sizes that it reads are symbolic,
   // their dimensions are fixed, unless `ranges` has them: to the sizes of given values, or to those
   // of UsualSize, 256, 512, 1024 and 2048, some of them 1, at which the fewest operators are
-  // opaque.
-  // Notes say so.
+  // opaque. Notes say so.
   bool fixes_sizes = false;
   // Values of inputs by name. They bind symbolic dimensions that `dims` does not bind. If an
   // operator needs an input's value to determine shapes, the value is taken from here, and a note

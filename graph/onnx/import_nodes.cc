@@ -370,11 +370,11 @@ absl::StatusOr<std::vector<Value>> ModelImporter::CallImporter(const onnx::NodeP
     return absl::UnimplementedError(absl::StrCat("unsupported: ", name, " (no definition)"));
   }
   LEMMA_RETURN_IF_ERROR(CheckSizes(node, scope));
-  auto form = ImportedNode::Make(this, node, scope, UsedOutputs(node));
-  if (!form.ok()) return form.status();
-  auto values = importer->import(**form);
+  auto imported = ImportedNode::Make(this, node, scope, UsedOutputs(node));
+  if (!imported.ok()) return imported.status();
+  auto values = importer->import(**imported);
   if (!values.ok()) return values;
-  if (auto status = (*form)->CheckUnderstood(); !status.ok()) return status;
+  if (auto status = (*imported)->CheckUnderstood(); !status.ok()) return status;
   return values;
 }
 

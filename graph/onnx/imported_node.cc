@@ -71,36 +71,36 @@ absl::StatusOr<std::unique_ptr<ImportedNode>> ImportedNode::Make(ModelImporter* 
                                                                  const onnx::NodeProto& node,
                                                                  const Scope& scope,
                                                                  int used_outputs) {
-  std::unique_ptr<ImportedNode> form(new ImportedNode(importer, node, scope.opset(), used_outputs));
+  std::unique_ptr<ImportedNode> made(new ImportedNode(importer, node, scope.opset(), used_outputs));
   for (const std::string& name : node.input()) {
     const Value* value = name.empty() ? nullptr : scope.Find(name);
     if (value == nullptr && !name.empty() && scope.FindSequence(name) != nullptr) {
-      return form->Unsupported(absl::StrCat("input '", name, "' is a sequence"));
+      return made->Unsupported(absl::StrCat("input '", name, "' is a sequence"));
     }
-    form->inputs_.push_back(value == nullptr ? Value() : *value);
+    made->inputs_.push_back(value == nullptr ? Value() : *value);
   }
-  while (!form->inputs_.empty() && !form->inputs_.back()) form->inputs_.pop_back();
+  while (!made->inputs_.empty() && !made->inputs_.back()) made->inputs_.pop_back();
   for (const AttributeProto& proto : node.attribute()) {
     if (!proto.ref_attr_name().empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("attribute ", proto.name(), " is one of a function's, but in none"));
     }
     auto attr = ToAttr(proto);
-    if (absl::IsUnimplemented(attr.status())) return form->Unsupported(attr.status().message());
+    if (absl::IsUnimplemented(attr.status())) return made->Unsupported(attr.status().message());
     if (!attr.ok()) return attr.status();
     if (*attr && importer->MistakesForSize(**attr)) {
       return absl::InvalidArgumentError(
           absl::StrCat("attribute ", proto.name(), " has a number of 2^62 or more"));
     }
     if (*attr) {
-      form->attrs_.emplace(proto.name(), **std::move(attr));
+      made->attrs_.emplace(proto.name(), **std::move(attr));
     } else {
-      form->opaque_attrs_.insert(proto.name());
+      made->opaque_attrs_.insert(proto.name());
     }
   }
-  auto status = form->AlignLegacyBroadcast();
+  auto status = made->AlignLegacyBroadcast();
   if (!status.ok()) return status;
-  return form;
+  return made;
 }
 
 // Before operator set 7, an element-wise operator broadcast its second operand only on request,

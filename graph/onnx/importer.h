@@ -72,8 +72,8 @@ class ModelImporter {
   ModelImporter(onnx::ModelProto* model, const ImportOptions& options, std::string folder,
                 std::vector<RawBytes> values = {});
   absl::StatusOr<ImportedModel> Run();
-  // Of a run that failed: usual sizes of the dimensions that the operator read whose import failed.
-  // Empty if symbolic sizes are not the reason.
+  // After a run that failed at an operator: the usual sizes of the symbolic dimensions that this
+  // operator reads. Empty if it reads none.
   const DimValues& needed_sizes() const { return needed_sizes_; }
 
   // The value's elements, if they are known: a payload, or a small computation from payloads and
