@@ -26,8 +26,8 @@ absl::StatusOr<std::vector<double>> Executable::TimeRuns(absl::Span<const Tensor
   return absl::UnimplementedError("runs on the host: there is no device with a clock of its own");
 }
 
-const DimValues& Executable::result_sizes() const {
-  static const DimValues* const none = new DimValues();
+const RunFindings& Executable::findings() const {
+  static const RunFindings* const none = new RunFindings();
   return *none;
 }
 

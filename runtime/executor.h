@@ -12,9 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "graph/sizes/symbolic_size.h"
 #include "graph/tensor.h"
 #include "kernels/loops/cost.h"
+#include "runtime/run_findings.h"
 
 namespace lemma {
 
@@ -85,9 +85,8 @@ class Executable {
 
   virtual MemoryUse memory() const = 0;
 
-  // The sizes that results known only at run time had in the last run, by dimension
-  // (graph/sizes/symbolic_size.h); empty if there are none.
-  virtual const DimValues& result_sizes() const;
+  // About the last run.
+  virtual const RunFindings& findings() const;
 
   // The plan as text for people: kernels, layouts, buffers.
   virtual std::string Describe() const = 0;

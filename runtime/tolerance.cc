@@ -69,14 +69,17 @@ double UnitOf(DType dtype) {
 
 }  // namespace
 
-int64_t ReductionLength(const Definition& definition, const DimValues& sizes) {
-  return ReductionSearch(sizes).Run(definition).length;
+int64_t ReductionLength(const Definition& definition, const RunFindings& findings) {
+  return ReductionSearch(findings.sizes).Run(definition).length;
 }
 
-double AddedError(const Node& node, const DimValues& sizes) {
+double AddedError(const Node& node, const RunFindings& findings) {
   absl::StatusOr<Definition> definition = DefinitionOf(node);
-  if (!definition.ok()) return 0;
-  const Found found = ReductionSearch(sizes).Run(*definition);
+  if (!definition.ok()) {
+    auto executed = findings.errors.find(&node);
+    return executed == findings.errors.end() ? 0 : executed->second;
+  }
+  const Found found = ReductionSearch(findings.sizes).Run(*definition);
   // After rounding to 16 bits, values that barely differ can be two units apart.
   double stored = 0;
   for (const TensorType& type : node.types()) {
@@ -88,12 +91,12 @@ double AddedError(const Node& node, const DimValues& sizes) {
   return stored + kUnitRoundoff * (16 + 4 * std::sqrt(static_cast<double>(found.length)));
 }
 
-std::vector<double> RelativeTolerances(const Graph& graph, const DimValues& sizes) {
+std::vector<double> RelativeTolerances(const Graph& graph, const RunFindings& findings) {
   absl::flat_hash_map<const Node*, double> error;
   for (const NodePtr& node : graph.nodes()) {
     double sum = 0;
     for (const Value& v : node->inputs()) sum = std::max(sum, error[&v.node()]);
-    error[node.get()] = node->is_op() ? sum + AddedError(*node, sizes) : 0;
+    error[node.get()] = node->is_op() ? sum + AddedError(*node, findings) : 0;
   }
   std::vector<double> result;
   for (const Value& v : graph.outputs()) {

@@ -17,23 +17,24 @@
 
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "graph/sizes/symbolic_size.h"
 #include "graph/tensor.h"
+#include "runtime/run_findings.h"
 
 namespace lemma {
 
-// Below, `sizes` are those of results that only the execution knows (Executable::result_sizes). A
-// size that is not given counts as its least one, so that no tolerance is wider than it has to be.
+// Below, `findings` are those of the run whose results are expected (Executable::findings). A size
+// that they lack counts as its least one, and an opaque operator that they lack adds no error, so
+// that no tolerance is wider than it has to be.
 
 // The number of terms in the longest sum or product in an element of `definition`; 0 if there is
 // none.
-int64_t ReductionLength(const Definition& definition, const DimValues& sizes = {});
+int64_t ReductionLength(const Definition& definition, const RunFindings& findings = {});
 
 // The error that `node` itself adds to its results, relative to their largest element.
-double AddedError(const Node& node, const DimValues& sizes = {});
+double AddedError(const Node& node, const RunFindings& findings = {});
 
 // The relative tolerance of each output; 0 for integers and bools.
-std::vector<double> RelativeTolerances(const Graph& graph, const DimValues& sizes = {});
+std::vector<double> RelativeTolerances(const Graph& graph, const RunFindings& findings = {});
 
 struct Difference {
   double largest = 0;  // absolute; infinite if one is NaN and the other is not

@@ -9,8 +9,8 @@
 namespace lemma::api {
 
 OutputDifference CompareOutputs(const Graph& graph, absl::Span<const Tensor> actual,
-                                absl::Span<const Tensor> expected, const DimValues& sizes) {
-  const std::vector<double> tolerances = RelativeTolerances(graph, sizes);
+                                absl::Span<const Tensor> expected, const RunFindings& findings) {
+  const std::vector<double> tolerances = RelativeTolerances(graph, findings);
   OutputDifference worst;
   double worst_share = -1;
   int64_t elements = 0, finite = 0;
@@ -24,7 +24,10 @@ OutputDifference CompareOutputs(const Graph& graph, absl::Span<const Tensor> act
     if (!d.within) share += 1e300;
     if (share <= worst_share) continue;
     worst_share = share;
-    worst = {d.within, d.largest, allowed, graph.output_names()[i]};
+    worst.ok = d.within;
+    worst.largest = d.largest;
+    worst.allowed = allowed;
+    worst.output = graph.output_names()[i];
   }
   worst.elements = elements;
   worst.finite = finite;

@@ -7,8 +7,8 @@
 
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "graph/sizes/symbolic_size.h"
 #include "graph/tensor.h"
+#include "runtime/run_findings.h"
 
 namespace lemma::api {
 
@@ -30,10 +30,11 @@ struct OutputDifference {
   std::string ToString() const;
 };
 
-// `actual` and `expected` are the outputs of `graph`, in its order; `sizes` those that the run of
-// `expected` found (Executable::result_sizes).
+// `actual` and `expected` are the outputs of `graph`, in its order; `findings` are those of
+// the run of `expected` (Executable::findings).
 OutputDifference CompareOutputs(const Graph& graph, absl::Span<const Tensor> actual,
-                                absl::Span<const Tensor> expected, const DimValues& sizes = {});
+                                absl::Span<const Tensor> expected,
+                                const RunFindings& findings = {});
 
 }  // namespace lemma::api
 

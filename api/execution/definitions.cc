@@ -27,7 +27,7 @@ absl::StatusOr<Definitions::Verdict> Definitions::Judge(Executable* run,
                                                         absl::Span<const Tensor> outputs,
                                                         bool is_graph) {
   Verdict verdict;
-  verdict.difference = CompareOutputs(graph_, outputs, outputs_, executable_->result_sizes());
+  verdict.difference = CompareOutputs(graph_, outputs, outputs_, executable_->findings());
   if (verdict.difference.ok) return verdict;
   absl::StatusOr<std::string> excuse = Excuse(run, outputs, is_graph);
   if (!excuse.ok()) return excuse.status();
@@ -45,7 +45,7 @@ absl::StatusOr<std::string> Definitions::Excuse(Executable* run, absl::Span<cons
   auto reals = (*exact)->Run(inputs_);
   if (!reals.ok()) return reals.status();
   // Each output is judged separately: a large change of one says nothing about another.
-  const std::vector<double> tolerances = RelativeTolerances(graph_, executable_->result_sizes());
+  const std::vector<double> tolerances = RelativeTolerances(graph_, executable_->findings());
   bool rounding_moves = true, overflows = is_graph;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (Compare(outputs[i], outputs_[i], tolerances[i]).within) continue;

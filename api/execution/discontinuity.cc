@@ -19,7 +19,7 @@ absl::StatusOr<bool> Agree(const Graph& graph, Executable* a, Executable* b,
   auto x = a->Run(inputs), y = b->Run(inputs);
   if (!x.ok()) return x.status();
   if (!y.ok()) return y.status();
-  return CompareOutputs(graph, *y, *x, a->result_sizes()).ok;
+  return CompareOutputs(graph, *y, *x, a->findings()).ok;
 }
 
 // Each number of the float inputs changed by up to a thousandth of itself.
@@ -43,8 +43,8 @@ absl::StatusOr<std::vector<Tensor>> Near(absl::Span<const Tensor> inputs, int se
 
 // The largest difference of an output, in units of its tolerance.
 double Distance(const Graph& graph, absl::Span<const Tensor> actual,
-                absl::Span<const Tensor> expected, const DimValues& sizes) {
-  const OutputDifference difference = CompareOutputs(graph, actual, expected, sizes);
+                absl::Span<const Tensor> expected, const RunFindings& findings) {
+  const OutputDifference difference = CompareOutputs(graph, actual, expected, findings);
   return difference.largest == 0 ? 0 : difference.largest / difference.allowed;
 }
 
@@ -75,11 +75,11 @@ absl::StatusOr<bool> DifferByADiscontinuity(const Graph& before, Executable* run
   for (const auto* outputs : {&exact, &same, &x, &y}) {
     if (!outputs->ok()) return outputs->status();
   }
-  const DimValues& sizes = (*a)->result_sizes();
-  if (!CompareOutputs(before, *same, *exact, sizes).ok) return false;
-  const double distance = Distance(before, *x, *exact, sizes);
+  const RunFindings& findings = (*a)->findings();
+  if (!CompareOutputs(before, *same, *exact, findings).ok) return false;
+  const double distance = Distance(before, *x, *exact, findings);
   const bool crossed = distance > 1 && std::isfinite(distance);
-  if (crossed && Distance(before, *y, *exact, sizes) <= kAsFar * distance) return true;
+  if (crossed && Distance(before, *y, *exact, findings) <= kAsFar * distance) return true;
   return AgreesNearby(before, run_before, run_after, inputs);
 }
 

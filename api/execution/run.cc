@@ -8,7 +8,7 @@
 namespace lemma::api {
 namespace {
 
-absl::StatusOr<OutputDifference> CompareWithFiles(const Graph& graph, const DimValues& sizes,
+absl::StatusOr<OutputDifference> CompareWithFiles(const Graph& graph, const RunFindings& findings,
                                                   const std::vector<Tensor>& outputs,
                                                   const std::vector<std::string>& files) {
   auto expected = ReadTensors(files, "output_");
@@ -17,7 +17,7 @@ absl::StatusOr<OutputDifference> CompareWithFiles(const Graph& graph, const DimV
     return OptionError(absl::StrCat("option expect: ", expected->size(),
                                     " tensors given, the model has ", outputs.size(), " outputs"));
   }
-  return CompareOutputs(graph, outputs, *expected, sizes);
+  return CompareOutputs(graph, outputs, *expected, findings);
 }
 
 absl::Status Profile(const RunOptions& options, PreparedModel* model, RunResult* result) {
@@ -71,7 +71,7 @@ absl::StatusOr<RunResult> Run(const Model& model, const RunOptions& options) {
     if (absl::Status s = options.on_outputs(result.outputs); !s.ok()) return s;
   }
   if (!options.expect.empty()) {
-    auto difference = CompareWithFiles(model.graph, prepared->executable().result_sizes(),
+    auto difference = CompareWithFiles(model.graph, prepared->executable().findings(),
                                        result.outputs, options.expect);
     if (!difference.ok()) return difference.status();
     result.difference = *std::move(difference);

@@ -71,7 +71,8 @@ absl::StatusOr<std::vector<SizesTiming>> TimeAtSizes(Session* session,
     auto tensors = InputsOf(*sized, inputs);
     if (!tensors.ok()) return Prefixed(session->model().path, tensors.status());
     values.push_back(*std::move(tensors));
-    SizesTiming timing{*std::move(completed)};
+    SizesTiming timing;
+    timing.sizes = *std::move(completed);
     if (absl::Status s = run(timings.size(), &timing.first_ms); !s.ok()) return s;
     timing.ms.resize(static_cast<size_t>(runs));
     for (double& ms : timing.ms) {

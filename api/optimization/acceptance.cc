@@ -160,7 +160,7 @@ absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& bef
                         difference->ToString());
   }
   const OutputDifference executed =
-      CompareOutputs(input, after.outputs, before.outputs, before.executable->result_sizes());
+      CompareOutputs(input, after.outputs, before.outputs, before.executable->findings());
   if (executed.ok) return std::string();
   auto jump = DifferByADiscontinuity(input, before.executable.get(), contender.graph,
                                      after.executable.get(), inputs, options.threads);

@@ -263,6 +263,14 @@ std::vector<bool> InputsReadAsIndex(const Definition& definition) {
   return is_index;
 }
 
+bool HasExactOutputs(const Definition& definition) {
+  return std::all_of(definition.outputs.begin(), definition.outputs.end(), [&](TensorId id) {
+    if (id < definition.num_inputs()) return true;
+    const TensorExpr& tensor = definition.tensors[id - definition.num_inputs()];
+    return Has(tensor.dtype, tensor.body, definition);
+  });
+}
+
 Definition WithStoredOutputs(Definition definition, Arithmetic arithmetic) {
   const DType own = arithmetic == Arithmetic::kFloat    ? DType::kF32
                     : arithmetic == Arithmetic::kDouble ? DType::kF64

@@ -42,6 +42,9 @@ std::optional<Domain> Common(Domain a, Domain b);
 // of the definition.
 std::vector<bool> InputsReadAsIndex(const Definition& definition);
 
+// Whether every output has exact values of its element type, as that of a transposition has.
+bool HasExactOutputs(const Definition& definition);
+
 // The definition with each output rounded to its element type, as if it had been stored and loaded
 // again for use in `arithmetic`. Outputs that already have exact values of their type, or the type
 // of the computation, are unchanged.

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "graph/expr/arithmetic.h"
 #include "graph/sizes/specialize.h"
 #include "kernels/evaluate/evaluate.h"
 #include "optimizer/folding/rebuild.h"
@@ -40,8 +41,8 @@ std::vector<Value> Frontier(const Graph& graph, const absl::flat_hash_set<const 
   return result;
 }
 
-// Computes nodes on demand. Keeps values in double, or in their own type if it is integral, until
-// the last of `wanted` that depends on them has been asked for.
+// Computes nodes on demand. Keeps values in double, or in their own type if that holds them
+// exactly, until the last of `wanted` that depends on them has been asked for.
 class Folder {
  public:
   Folder(absl::Span<const Value> wanted, int threads) {
@@ -107,10 +108,12 @@ class Folder {
     auto program = CompileLoops(*definition);
     if (!program.ok()) return program.status();
     bool integral = true;
+    bool exact = HasExactOutputs(*definition);
     std::vector<TensorView> in;
     for (const Value& v : node->inputs()) {
       const Tensor& tensor = v.node().is_op() ? values_.at(v) : v.node().payload();
       integral &= !IsFloat(tensor.dtype());
+      exact &= tensor.dtype() == v.dtype();
       in.push_back({tensor.raw(), tensor.dtype(), DenseStrides(tensor.shape())});
     }
     std::vector<Tensor> results;
@@ -118,9 +121,11 @@ class Folder {
     for (TensorType type : node->types()) {
       integral &= !IsFloat(type.dtype);
       // A result that no other one depends on is rounded where it is stored, which is the same for
-      // f32 and needs a third of the memory.
+      // f32 and needs a third of the memory. An exact one, such as a transposed weight, needs no
+      // more than its own type.
       const bool is_last = node->num_outputs() == 1 && !inner_.contains(node.get());
-      if (IsFloat(type.dtype) && !(is_last && type.dtype == DType::kF32)) type.dtype = DType::kF64;
+      const bool stays = exact || (is_last && type.dtype == DType::kF32);
+      if (IsFloat(type.dtype) && !stays) type.dtype = DType::kF64;
       auto tensor = Tensor::Allocate(type);
       if (!tensor.ok()) return tensor.status();
       out.push_back({tensor->mutable_raw(), type.dtype, DenseStrides(type.shape)});

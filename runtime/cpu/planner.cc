@@ -19,7 +19,7 @@ namespace {
 class Planner {
  public:
   Planner(WideGraph wide, NodeTraitsCache& traits, const PlanOptions& options)
-      : plan_{std::move(wide)},
+      : plan_{std::move(wide), {}, {}, {}, {}},
         graph_(plan_.wide.graph),
         traits_(traits),
         options_(options),

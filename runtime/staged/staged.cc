@@ -15,6 +15,7 @@
 #include "graph/onnx/run_time/call.h"
 #include "graph/sizes/specialize.h"
 #include "runtime/staged/cut.h"
+#include "runtime/tolerance.h"
 
 namespace lemma {
 namespace {
@@ -108,7 +109,8 @@ struct ReadyStage {
   Stage stage;
   std::unique_ptr<Part> part;
   std::unique_ptr<OpaqueCall> call;
-  std::vector<Value> read_last;  // values that no later stage reads
+  std::shared_ptr<double> call_error;  // the errors of all graphs that `call` executed, summed
+  std::vector<Value> read_last;        // values that no later stage reads
 };
 
 // Fills `read_last`.
@@ -147,7 +149,7 @@ class StagedExecutable : public Executable {
     return memory;
   }
 
-  const DimValues& result_sizes() const override { return sizes_; }
+  const RunFindings& findings() const override { return findings_; }
 
   std::string Describe() const override {
     std::string text;
@@ -168,14 +170,14 @@ class StagedExecutable : public Executable {
     LEMMA_RETURN_IF_ERROR(CheckInputs(graph_, inputs));
     const auto begin = std::chrono::steady_clock::now();
     Values values;
-    DimValues& sizes = sizes_;
-    sizes.clear();
+    findings_ = {};
+    DimValues& sizes = findings_.sizes;
     for (size_t i = 0; i < inputs.size(); ++i) values[graph_.inputs()[i]] = inputs[i];
     for (const ReadyStage& ready : stages_) {
       const Milliseconds start = std::chrono::steady_clock::now() - begin;
-      absl::StatusOr<Tensors> results =
-          IsNeeded(ready.stage, values) ? RunStage(ready, values, &sizes, timings, start.count())
-                                        : Unread(ready.stage, &sizes);
+      absl::StatusOr<Tensors> results = IsNeeded(ready.stage, values)
+                                            ? RunStage(ready, values, timings, start.count())
+                                            : Unread(ready.stage, &sizes);
       if (!results.ok()) return results.status();
       if (&ready == &stages_.back()) return results;
       for (size_t i = 0; i < results->size(); ++i) {
@@ -216,13 +218,13 @@ class StagedExecutable : public Executable {
     return results;
   }
 
-  absl::StatusOr<Tensors> RunStage(const ReadyStage& ready, const Values& values, DimValues* sizes,
-                                   std::vector<KernelTiming>* timings, double start_ms) const {
+  absl::StatusOr<Tensors> RunStage(const ReadyStage& ready, const Values& values,
+                                   std::vector<KernelTiming>* timings, double start_ms) {
     Tensors inputs;
     for (const Value& v : ready.stage.inputs) inputs.push_back(ValueOf(v, values));
-    if (ready.call != nullptr) return RunCall(ready, inputs, sizes, timings, start_ms);
+    if (ready.call != nullptr) return RunCall(ready, inputs, timings, start_ms);
     if (ready.part == nullptr) return Tensors();
-    LEMMA_ASSIGN_OR_RETURN(Executable * executable, ready.part->For(*sizes));
+    LEMMA_ASSIGN_OR_RETURN(Executable * executable, ready.part->For(findings_.sizes));
     if (timings == nullptr) return executable->Run(inputs);
     std::vector<KernelTiming> own;
     absl::StatusOr<Tensors> results = executable->RunTimed(inputs, &own);
@@ -233,14 +235,16 @@ class StagedExecutable : public Executable {
     return results;
   }
 
-  absl::StatusOr<Tensors> RunCall(const ReadyStage& ready, const Tensors& inputs, DimValues* sizes,
-                                  std::vector<KernelTiming>* timings, double start_ms) const {
+  absl::StatusOr<Tensors> RunCall(const ReadyStage& ready, const Tensors& inputs,
+                                  std::vector<KernelTiming>* timings, double start_ms) {
     const auto begin = std::chrono::steady_clock::now();
     const Node& node = *ready.stage.call;
     const std::string& op_type = node.String("op_type");
+    *ready.call_error = 0;
     LEMMA_ASSIGN_OR_RETURN(Tensors results, ready.call->Run(inputs));
+    findings_.errors[&node] = *ready.call_error;
     for (size_t i = 0; i < results.size(); ++i) {
-      absl::Status s = BindSizes(node.types()[i], results[i].type(), sizes);
+      absl::Status s = BindSizes(node.types()[i], results[i].type(), &findings_.sizes);
       if (!s.ok()) return absl::Status(s.code(), absl::StrCat(op_type, ": ", s.message()));
     }
     if (timings == nullptr) return results;
@@ -260,8 +264,33 @@ class StagedExecutable : public Executable {
 
   const Graph graph_;
   std::vector<ReadyStage> stages_;
-  DimValues sizes_;  // of the last run
+  RunFindings findings_;
 };
+
+double LargestTolerance(const Graph& graph, const RunFindings& findings) {
+  double largest = 0;
+  for (double tolerance : RelativeTolerances(graph, findings)) {
+    largest = std::max(largest, tolerance);
+  }
+  return largest;
+}
+
+// Compiles what a call imports as the parts are compiled. Each run of such a graph adds its
+// tolerance to `error`.
+GraphCompiler CallCompiler(const CompileOptions& options, const std::shared_ptr<Backend>& backend,
+                           const std::shared_ptr<double>& error) {
+  return [=](const Graph& body) -> absl::StatusOr<GraphFunction> {
+    LEMMA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, backend->Compile(body, options));
+    const double usual = LargestTolerance(body, {});
+    return GraphFunction([=](absl::Span<const Tensor> inputs) {
+      absl::StatusOr<Tensors> results = executable->Run(inputs);
+      const RunFindings& findings = executable->findings();
+      const bool found = !findings.sizes.empty() || !findings.errors.empty();
+      *error += found ? LargestTolerance(body, findings) : usual;
+      return results;
+    });
+  };
+}
 
 }  // namespace
 
@@ -275,18 +304,14 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileStages(const Graph& graph,
                                                           std::shared_ptr<Backend> backend) {
   CompileOptions own = options;
   own.update_state_in_place = false;
-  // What a call imports is compiled as the parts are.
-  const GraphCompiler compile = [own, backend](const Graph& body) -> absl::StatusOr<GraphFunction> {
-    LEMMA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, backend->Compile(body, own));
-    return GraphFunction(
-        [executable](absl::Span<const Tensor> inputs) { return executable->Run(inputs); });
-  };
   LEMMA_ASSIGN_OR_RETURN(std::vector<Stage> stages, Cut(graph));
   std::vector<ReadyStage> ready;
   for (Stage& stage : stages) {
     ReadyStage next;
     if (stage.call != nullptr) {
-      LEMMA_ASSIGN_OR_RETURN(next.call, MakeCall(*stage.call, compile));
+      next.call_error = std::make_shared<double>(0);
+      LEMMA_ASSIGN_OR_RETURN(next.call,
+                             MakeCall(*stage.call, CallCompiler(own, backend, next.call_error)));
     } else if (!stage.outputs.empty()) {
       next.part = std::make_unique<Part>(stage.part, own, backend);
       if (!next.part->is_symbolic()) LEMMA_RETURN_IF_ERROR(next.part->For({}).status());

@@ -51,7 +51,9 @@ LemmaResult Run(const std::vector<std::string>& arguments, const std::string& in
   result.out = ReadAll(folder + "/out");
   result.err = ReadAll(folder + "/err");
   // With a wrapper, status 127 may be the result to be tested.
-  if (wrapper.empty()) EXPECT_NE(result.exit_status, 127) << "cli/lemma cannot be started";
+  if (wrapper.empty()) {
+    EXPECT_NE(result.exit_status, 127) << "cli/lemma cannot be started";
+  }
   return result;
 }
 

@@ -38,6 +38,17 @@ TEST(ConstantFoldingTest, RoundsOnce) {
   EXPECT_NEAR(t.AtDouble(0), 1e-8, 1e-14);
 }
 
+TEST(ConstantFoldingTest, MovedValuesAreNotRoundedEither) {
+  Graph g = Parse(
+      "graph g(x: f32[1, 2], a: weight f32[2, 1] = fill 1e-8, b: weight f32[1, 2] = fill 1.0) {\n"
+      "  c = transpose(b, perm=[1, 0])\n s = add(a, c)\n m = transpose(s, perm=[1, 0])\n"
+      "  t = sub(m, b)\n y = mul(x, t)\n return y }");
+  auto folded = FoldConstants(g);
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  const Tensor& t = folded->outputs()[0].node().inputs()[1].node().payload();
+  EXPECT_NEAR(t.AtDouble(0), 1e-8, 1e-14);
+}
+
 TEST(ConstantFoldingTest, LeavesUnknownWeightsAndInputs) {
   Graph g =
       Parse("graph g(x: f32[2], w: weight f32[2]) { v = add(w, w)\n y = mul(x, v)\n return y }");

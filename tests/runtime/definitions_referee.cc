@@ -42,7 +42,7 @@ DefinitionsReferee::DefinitionsReferee(Graph graph, std::vector<Tensor> inputs)
   }
   definitions_ = *std::move(compiled);
   expected_ = definitions_->Run(inputs_);
-  tolerances_ = RelativeTolerances(graph_, definitions_->result_sizes());
+  tolerances_ = RelativeTolerances(graph_, definitions_->findings());
 }
 
 bool DefinitionsReferee::ExpectsNaN() const {
@@ -110,7 +110,7 @@ std::vector<Tensor> DefinitionsReferee::Disturbed(uint64_t seed) const {
     if (!node->is_op()) continue;
     std::vector<Tensor> operands;
     for (const Value& v : node->inputs()) operands.push_back(values.at(v));
-    const double error = AddedError(*node, definitions_->result_sizes());
+    const double error = AddedError(*node, definitions_->findings());
     for (Tensor& operand : operands) {
       if (error > 0) operand = Nearby({operand}, random(), error)[0];
     }

@@ -136,7 +136,10 @@ absl::StatusOr<SampledDifference> CompareSamples(const Graph& graph,
     const double share = difference == 0 ? 0 : difference / std::max(allowed, 1e-300);
     if (share <= worst_share) return;
     worst_share = share;
-    result.worst = {difference <= allowed, difference, allowed, graph.output_names()[k]};
+    result.worst.ok = difference <= allowed;
+    result.worst.largest = difference;
+    result.worst.allowed = allowed;
+    result.worst.output = graph.output_names()[k];
   };
   for (size_t k = 0; k < outputs.size(); ++k) {
     const Tensor& actual = outputs[k];

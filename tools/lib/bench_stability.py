@@ -5,6 +5,7 @@ import collections
 import contextlib
 import datetime
 import json
+import math
 import os
 import pathlib
 import re
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+from bench_inference import Server, alternate
 from bench_search import EXPORTED, ROOT, machine
 
 MODELS = (
@@ -52,6 +54,34 @@ def predicted(flags, model, costs, work):
     return report["predicted_ms_before"]
 
 
+def interval(a, b):
+    """The 95 % interval of the median of paired ratios (by the sign test)."""
+    ratios = sorted(x / y for x, y in zip(a, b))
+    n = len(ratios)
+    # The k-th smallest and largest, where at most 2.5 % of n fair coins fall below k.
+    total, k = 0.0, 0
+    while total + math.comb(n, k) / 2**n <= 0.025:
+        total += math.comb(n, k) / 2**n
+        k += 1
+    k = max(k, 1)
+    return [ratios[k - 1], ratios[n // 2], ratios[n - k]]
+
+
+def paired(flags, results, base):
+    """By hash: how many times as long a result takes as `base`, executed in turn."""
+    if len(results) == 1:
+        return {}
+    servers = {}
+    try:
+        for graph, path in results.items():
+            servers[graph] = Server([flags.lemma, "run", str(path), "--serve"])
+        medians = alternate(servers, flags.rounds)
+    finally:
+        for server in servers.values():
+            server.close()
+    return {graph: interval(medians[graph], medians[base]) for graph in results if graph != base}
+
+
 def measure(flags, name, work):
     model = EXPORTED / f"{name}.onnx"
     quiet = work / f"{name}.sqlite"
@@ -76,6 +106,7 @@ def measure(flags, name, work):
         )
     prices = {graph: predicted(flags, out, quiet, work) for graph, out in results.items()}
     least = min(prices.values())
+    most = collections.Counter(run["graph"] for run in runs).most_common(1)[0][0]
     return {
         "model": name,
         "date": datetime.date.today().isoformat(),
@@ -84,11 +115,12 @@ def measure(flags, name, work):
         "distinct": len(results),
         "prices_ms": prices,
         "spread": max(prices.values()) / least - 1,
+        "paired": paired(flags, results, most),
     }
 
 
 COLUMNS = ["model", "runs", "results", "of the most frequent", "operators", "spread of prices",
-           "search s, quiet", "search s, busy"]  # fmt: skip
+           "others / most frequent", "search s, quiet", "search s, busy"]  # fmt: skip
 
 
 def median(values):
@@ -106,6 +138,8 @@ def cells(row):
         str(counts[0][1]),
         ", ".join(map(str, operators)),
         f"{100 * row['spread']:.1f} %",
+        ", ".join(f"{mid:.3f} ({low:.3f} to {high:.3f})" for low, mid, high in row["paired"].values())
+        or "-",
         *[
             f"{median([r['search_seconds'] for r in row['runs'] if r['busy'] == busy]):.1f}"
             for busy in (False, True)
@@ -118,6 +152,7 @@ def parse():
     parser.add_argument("--lemma", required=True)
     parser.add_argument("--models", type=lambda s: s.split(","), default=MODELS)
     parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument(
         "--out", type=pathlib.Path, default=ROOT / "data/measurements/stability.json"
     )

@@ -81,8 +81,7 @@ std::string RunAndCompare(const Graph& graph, const DataSet& data, double slack)
   if (!executable.ok()) return FromStatus(executable.status());
   auto outputs = (*executable)->Run(data.inputs);
   if (!outputs.ok()) return FromStatus(outputs.status());
-  std::string mismatch =
-      Mismatch(graph, *outputs, data.outputs, slack, (*executable)->result_sizes());
+  std::string mismatch = Mismatch(graph, *outputs, data.outputs, slack, (*executable)->findings());
   return mismatch.empty() ? "" : "FAIL: " + mismatch;
 }
 

@@ -42,9 +42,9 @@ std::string MismatchOf(const Tensor& actual, const Tensor& expected, double rela
 }  // namespace
 
 std::string Mismatch(const Graph& graph, absl::Span<const Tensor> actual,
-                     absl::Span<const Tensor> expected, double slack, const DimValues& sizes) {
+                     absl::Span<const Tensor> expected, double slack, const RunFindings& findings) {
   if (actual.size() < expected.size()) return "too few outputs";
-  const std::vector<double> tolerances = RelativeTolerances(graph, sizes);
+  const std::vector<double> tolerances = RelativeTolerances(graph, findings);
   const double integer_slack = RoundsReals(graph) ? 1 : 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     std::string mismatch = MismatchOf(actual[i], expected[i], tolerances[i] + slack, integer_slack);

@@ -7,21 +7,21 @@
 
 #include "absl/types/span.h"
 #include "graph/graph.h"
-#include "graph/sizes/symbolic_size.h"
 #include "graph/tensor.h"
+#include "runtime/run_findings.h"
 
 namespace lemma {
 
 // Empty if the outputs of `graph`, executed in double, equal `expected`; otherwise the first
 // difference. There may be more outputs than expected ones.
 //
-// `sizes` are those that the execution found (Executable::result_sizes). Floats may differ by the
+// `findings` are those of the execution (Executable::findings). Floats may differ by the
 // tolerance of runtime/tolerance.h plus `slack`, relative to the largest element of the expected
 // output, however small that is. Integers must be equal. If the graph rounds reals to integers,
 // they may differ by 1: a number halfway between two integers in f32 need not be so in double.
 std::string Mismatch(const Graph& graph, absl::Span<const Tensor> actual,
                      absl::Span<const Tensor> expected, double slack = 0,
-                     const DimValues& sizes = {});
+                     const RunFindings& findings = {});
 
 }  // namespace lemma
 

@@ -79,7 +79,7 @@ TEST(ComputedTest, TopKOfEachOperatorSet) {
               HasSubstr("unsupported: TopK (input 1 'k' must be a constant)"));
 }
 
-std::string GridSample(const std::string& attributes, int opset = 20) {
+std::string GridSample(const std::string& attributes) {
   return absl::StrCat(
       "g (float[1,1,2,3] x, float[1,1,4,2] grid) => (float[1,1,1,4] y) { y = "
       "GridSample<",

@@ -88,8 +88,7 @@ TEST(RunTimeOrtTest, AgreesWithOnnxRuntime) {
         auto actual = (*executable)->Run(inputs);
         ASSERT_EQ(actual.ok(), expected.ok()) << actual.status() << expected.status();
         if (!actual.ok()) continue;
-        EXPECT_EQ(Mismatch(imported->graph, *actual, *expected, 0, (*executable)->result_sizes()),
-                  "")
+        EXPECT_EQ(Mismatch(imported->graph, *actual, *expected, 0, (*executable)->findings()), "")
             << backend->name();
         ++compared;
       }

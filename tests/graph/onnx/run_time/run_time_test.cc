@@ -92,12 +92,31 @@ TEST(ResultSizeTest, ToleranceIsThatOfTheSizesOfTheRun) {
     auto executable = MakeReferenceBackend()->Compile(model.graph, {});
     EXPECT_TRUE(executable.ok()) << executable.status();
     EXPECT_TRUE((*executable)->Run({Floats(x)}).ok());
-    const DimValues& sizes = (*executable)->result_sizes();
-    EXPECT_THAT(sizes, testing::Contains(testing::Pair(testing::_, nonzero)));
-    return RelativeTolerances(model.graph, sizes)[0];
+    const RunFindings& findings = (*executable)->findings();
+    EXPECT_THAT(findings.sizes, testing::Contains(testing::Pair(testing::_, nonzero)));
+    return RelativeTolerances(model.graph, findings)[0];
   };
   EXPECT_LT(tolerance_for(4), 2 * tolerance_for(1));
   EXPECT_GT(tolerance_for(4096), 10 * tolerance_for(4));
+}
+
+TEST(OpaqueErrorTest, ToleranceIsThatOfTheIterationsOfTheRun) {
+  const ImportedModel model = Import(OnnxModel(R"(g (int64 n, float[4] x) => (float[4] y) {
+    y = Loop (n, , x) <body = b (int64 i, bool go, float[4] v) => (bool again, float[4] w) {
+      again = Identity(go)
+      s = Sin(v)
+      w = Exp(s) }>
+  })"));
+  const auto tolerance_for = [&](int64_t iterations) {
+    auto executable = MakeReferenceBackend()->Compile(model.graph, {});
+    EXPECT_TRUE(executable.ok()) << executable.status();
+    auto outputs = (*executable)->Run({Scalar(DType::kI64, iterations), Floats({1, 2, 3, 4})});
+    EXPECT_TRUE(outputs.ok()) << outputs.status();
+    return RelativeTolerances(model.graph, (*executable)->findings())[0];
+  };
+  EXPECT_EQ(tolerance_for(0), 0);
+  EXPECT_EQ(tolerance_for(1), 2 * 16 * 0x1p-24);  // two scalar functions
+  EXPECT_DOUBLE_EQ(tolerance_for(10), 10 * tolerance_for(1));
 }
 
 // --- A branch that cannot run at the given sizes. ---
