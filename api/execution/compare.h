@@ -30,8 +30,8 @@ struct OutputDifference {
   std::string ToString() const;
 };
 
-// `actual` and `expected` are the outputs of `graph`, in its order; `sizes` those that the run of
-// `expected` found (Executable::result_sizes).
+// `actual` and `expected` are the outputs of `graph`, in its order. `sizes` are those that the run
+// which gave `expected` found (Executable::result_sizes).
 OutputDifference CompareOutputs(const Graph& graph, absl::Span<const Tensor> actual,
                                 absl::Span<const Tensor> expected, const DimValues& sizes = {});
 

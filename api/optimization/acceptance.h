@@ -61,7 +61,7 @@ struct Acceptance {
   // The time of the last contender, accepted or not, divided by the input's; absent if nothing was
   // timed.
   std::optional<RatioInterval> found;
-  int runs = 0;                        // from which `found` is computed
+  int runs = 0;                        // timed runs of each graph, from which `found` is computed
   std::optional<int64_t> found_bytes;  // planned memory of that contender; absent if there was none
   // Median times; both are the input's if it is kept. With one thread this is processor time, so
   // that other work on the machine counts less.
