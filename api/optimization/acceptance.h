@@ -35,7 +35,7 @@ struct AcceptanceOptions {
   FloatContract numerics = FloatContract::kReassociates;
   int threads = 1;
   // Timed runs of each of two graphs, in turn; up to four times as many if the answer is still
-  // open. 0: nothing is timed, and the first contender with equal outputs is the result.
+  // open. 0: nothing is timed, and a contender with equal outputs counts as faster.
   int runs = 15;
   // Whether unproved rules were used. Then a contender whose outputs cannot be compared is
   // rejected.

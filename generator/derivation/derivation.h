@@ -28,9 +28,9 @@ namespace lemma::generator {
 // Which pairs a derivation may use.
 struct Means {
   enum Trust {
-    kProved,     // proved pairs, and pairs that follow from them
-    kGuarded,    // also pairs that hold under a guard
-    kSuspected   // also pairs that are refuted or unknown
+    kProved,    // proved pairs, and pairs that follow from them
+    kGuarded,   // also pairs that hold under a guard
+    kSuspected  // also pairs that are refuted or unknown
   };
   Trust trust = kProved;
   // Whether a split that undoes a concat is dropped. If not, it stays where rewriting brought the

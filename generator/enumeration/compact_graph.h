@@ -1,4 +1,4 @@
-// Stores a graph in 28 bytes, so that memory can hold millions of graphs.
+// Stores a graph in 27 bytes, so that memory can hold millions of graphs.
 #ifndef LEMMA_GENERATOR_ENUMERATION_COMPACT_GRAPH_H_
 #define LEMMA_GENERATOR_ENUMERATION_COMPACT_GRAPH_H_
 

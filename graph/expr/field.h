@@ -52,8 +52,8 @@ class Field {
   // The inverse of a non-zero, non-special element.
   Field Inverse() const;
 
-  // inf + x = inf, inf - inf = NaN. A product with a special element is an oracle, except by 1 and
-  // -1. a / 0 is an oracle.
+  // NaN propagates. inf + x = inf, inf - inf = NaN; inf * x is an oracle unless x is 1 or -1. x /
+  // inf = 0; a / 0 is an oracle.
   friend Field operator+(Field a, Field b) {
     if ((a.raw_ | b.raw_) & kSpecial) return AddSpecial(a, b);
     return FromRaw(Once(a.raw_ + b.raw_));
