@@ -29,8 +29,8 @@ struct CheckOptions {
   // How often input and output are compared on random values in the field (graph/expr/field.h); 0:
   // never.
   int samples = 1;
-  // Chooses the random values, and the second prime modulo which mutants are compared. Absent:
-  // drawn from the system, so that the author of the certificate could not know it.
+  // The seed of the random values, and of the second prime modulo which mutants are compared.
+  // Absent: drawn from the system, so that the author of the certificate could not know it.
   std::optional<uint64_t> seed;
   // The seed of random weights that replace the input's weights; absent: the input keeps its own.
   std::optional<int64_t> reseed;

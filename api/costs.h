@@ -16,14 +16,15 @@
 
 namespace lemma::api {
 
-// A device in a database, and the peak rates of its kernels.
+// A device in a database, the number of its kernels with costs, and their peak rates.
 struct DeviceCosts {
   std::string device;
   int64_t kernels = 0;
   double flops_per_second = 0, bytes_per_second = 0;
   double overhead_ns = 0;  // of starting a kernel
 };
-// Sorted by name. A database is a file; a missing one is created.
+// The devices of a database, sorted by name. `database` is a file, which is created if it is
+// missing.
 absl::StatusOr<std::vector<DeviceCosts>> ListCosts(const std::string& database);
 
 // The costs of a device as text (optimizer/cost/cost_text.h); "" stands for all devices.

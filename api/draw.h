@@ -11,8 +11,8 @@
 namespace lemma::api {
 
 struct DotOptions {
-  // Whether a node differs from the other graph; it gets the class "changed" in SVG. Absent: none
-  // does.
+  // For a comparison of two graphs: whether the other graph lacks the node. Such nodes get the
+  // class "changed" in SVG. Absent: no node does.
   std::function<bool(const Node&)> changed;
   // Whether to draw an operator or input. Absent: all are drawn.
   std::function<bool(const Node&)> shown;
@@ -23,7 +23,8 @@ struct DotOptions {
 // operands.
 std::string GraphToDot(const Graph& graph, const DotOptions& options = {});
 
-// One <svg> element without an XML header. InvalidArgument if it is not DOT.
+// One <svg> element without an XML header. InvalidArgument if `dot` is not DOT; Internal if
+// Graphviz cannot draw it.
 absl::StatusOr<std::string> DotToSvg(const std::string& dot);
 
 }  // namespace lemma::api

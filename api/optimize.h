@@ -1,5 +1,5 @@
-// Optimizes a model: searches for an equal graph that costs less, and executes it to confirm that.
-// Code: api/optimization (optimize.cc drives it).
+// Optimizes a model: searches for an equal graph that costs less, and executes it to confirm the
+// gain. Code: api/optimization (optimize.cc drives it).
 //
 //   auto model = api::LoadModel("model.onnx");
 //   auto inputs = api::RandomInputs(model->graph, /*seed=*/1, /*integer_range=*/2);
@@ -53,12 +53,12 @@ struct OptimizeProgress {
     kResult,      // makes the certificate and the report on `why_not`
   };
   Stage stage = Stage::kRules;
-  bool begins = false;                     // of the stage: then only so_far is set
+  bool begins = false;                     // the stage begins; then only so_far is set
   const OptimizeResult* so_far = nullptr;  // valid during the call only
   std::string measured;                    // signature of the kernel measured next; "": none
   std::optional<optimizer::SearchProgress> search;  // kSearch
   double seconds = 0;                               // kSearch: time spent in searches
-  int64_t peak_bytes = 0;                           // kMemory
+  int64_t peak_bytes = 0;                           // kMemory: the peak so far
 };
 
 // The search strategies (optimizer/strategies/strategies.inc), the default first, and what each
@@ -85,8 +85,8 @@ struct OptimizeOptions {
   bool allow_unproved = false;                            // also use rules without a current proof
   bool pet = false;  // also use corrected mutants of parts as rules (docs/pet.md)
 
-  // Nodes of a graph that rewrites leave as they are (LoopsOf), and whose values are not folded
-  // (NodesOf). Empty: none.
+  // Nodes of a graph that rewrites leave as they are (see LoopsOf), and nodes whose values are not
+  // folded (see NodesOf). Empty functions: none.
   std::function<FixedNodes(const Graph&)> fixed, unfolded;
 
   // The search (docs/search.md).
@@ -100,16 +100,16 @@ struct OptimizeOptions {
   std::string replay;  // a certificate; its steps are applied instead of a search. "": none
 
   // For a graph with symbolic sizes, and only for it: the sizes at which it is priced and executed,
-  // the inputs' sizes first. A result must pay at the first ones, and must not be slower at the
-  // others. Not with pet or a memory limit.
+  // the inputs' sizes first. A result must be better at the first ones, and must not be slower at
+  // the others. Not allowed with `pet` or a memory limit.
   std::vector<optimizer::SizeHint> hints;
 
   // Execution of the graphs found.
   bool execute = true;         // false: nothing is executed, and unproved rules are not used
   ExecutionOptions execution;  // an objective with memory sets reuse_late to false
   // Nothing is executed or measured: the graph of the lowest price is accepted, unseen. Prices are
-  // known costs or estimates (CostOptions::measure_new). Not with unproved rules or a memory limit,
-  // which execution has to confirm.
+  // known costs or estimates (CostOptions::measure_new). Not allowed with unproved rules or a
+  // memory limit, whose results execution has to confirm.
   bool by_price = false;
   int64_t runs = 15;  // timed runs of input and contender each, at least 3; a replay has none
   bool keeps_barriers = true;  // false for ONNX output, which cannot express recomputed values
@@ -144,7 +144,7 @@ struct OptimizeResult {
   double best_seconds = 0;  // from the start of the search until the best graph was found
   // The graph to use, with times and differences; empty without `execute`.
   Acceptance accepted;
-  int64_t calibrated = 0;  // kernels whose costs were corrected because a result did not pay
+  int64_t calibrated = 0;  // kernels whose costs were corrected because a result was not better
   // How the input became accepted.graph. StageOptimized adds the hashes of the files.
   std::optional<Certificate> certificate;
   // What new nodes and weights of accepted.graph were made of. With a certificate only.
@@ -164,9 +164,10 @@ struct OptimizeResult {
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options);
 
-// For OptimizeOptions::fixed and ::unfolded: the operators that loops and recurrent networks, and
-// all nodes, of an ONNX model became. StageOptimized writes a node as it was if they did not
-// change. `model` need not outlive the result.
+// Find the operators that nodes of an ONNX model became: LoopsOf, for OptimizeOptions::fixed, those
+// of loops and recurrent networks; NodesOf, for OptimizeOptions::unfolded, those of all nodes.
+// StageOptimized writes a node as it was if its operators did not change. `model` need not outlive
+// the result.
 std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model);
 std::function<FixedNodes(const Graph&)> NodesOf(const Model& model);
 

@@ -26,8 +26,8 @@ struct PetSearchOptions {
   int64_t look_at = 48;  // how many mutants of a part to correct and price
   int64_t max_ops = 2;   // the most operators in a part
   Deadline deadline;     // no further mutant is tried after it
-  // on_part is called before each part, which is number 1 to `parts`; on_measure before each
-  // measurement.
+  // on_part is called before each part, with its number from 1 to `parts`; on_measure before each
+  // measurement of a kernel.
   std::function<void(int part, int parts)> on_part;
   std::function<void(absl::string_view signature)> on_measure;
 };

@@ -65,9 +65,9 @@ struct ProveResult {
   std::string solver;     // the second solver's name and version; "" if none was used
 };
 
-// Are two graphs equal? Inputs correspond by position, weights by name. Files are read as
-// LoadModel reads them; in the text form a size may be a symbol, and then the answer is for all
-// sizes. Errors begin with the file's path, or name an option, as in "option work":
+// Decides whether two graphs are equal. Inputs correspond by position, weights by name. Files are
+// read as LoadModel reads them; in the text form a size may be a symbol, and then the answer is for
+// all sizes. Errors begin with the file's path, or name an option, as in "option work":
 // InvalidArgument, NotFound, FailedPrecondition if the second solver cannot be started, Cancelled.
 absl::StatusOr<ProveResult> Prove(const std::string& a, const std::string& b,
                                   const ProveOptions& options = {});

@@ -20,9 +20,9 @@ struct ReportFiles {
 
 // The result of Optimize as one HTML page that needs nothing else: both graphs, each step, times
 // and memory. `inputs` are values for the input graph, on which the kernels of both graphs are
-// timed if Optimize timed these. With options.price_steps the page has the price of each step. Once
-// options.deadline has passed, the kernels of each graph are timed for two seconds at most, and no
-// drawing begins two seconds after the first; the page says so.
+// timed if Optimize timed the graphs. With options.price_steps the page has the price of each step.
+// Once options.deadline has passed, the kernels of each graph are timed for two seconds at most,
+// and no drawing begins more than two seconds after the first; the page says so.
 absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor> inputs,
                                      const OptimizeOptions& options, const OptimizeResult& result,
                                      const ReportFiles& files);

@@ -37,7 +37,8 @@ class Deadline {
     return half;
   }
 
-  // The same time again from now on, for work that may begin when this deadline has passed.
+  // A new deadline with the full time of this one, counted from now: for work that may begin when
+  // this one has passed.
   Deadline Again() const { return After(seconds_, interrupted_); }
   // The same deadline, but it does not pass within `seconds` from now unless it is interrupted: for
   // work that begins when other work may have used up the time.

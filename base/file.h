@@ -16,6 +16,7 @@ namespace lemma {
 // read or is longer than `max_bytes`. Reads regular files only: a FIFO might never end.
 absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t max_bytes);
 
+// Reads `size` bytes from `offset` on into `buffer`. An error if the file is shorter.
 absl::Status ReadFileRange(const std::string& path, int64_t offset, int64_t size, void* buffer);
 absl::StatusOr<int64_t> FileSize(const std::string& path);
 

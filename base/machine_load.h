@@ -1,4 +1,4 @@
-// How busy other processes keep this machine.
+// Measures how busy other processes keep this machine.
 #ifndef LEMMA_BASE_MACHINE_LOAD_H_
 #define LEMMA_BASE_MACHINE_LOAD_H_
 

@@ -17,7 +17,7 @@ namespace lemma {
 class MappedFile {
  public:
   // Maps a whole regular file. Errors as ReadFile (base/file.h); ResourceExhausted if there are no
-  // addresses left for it, as below ulimit -v, or if its file system cannot map files.
+  // addresses left for it, as under `ulimit -v`, or if its file system cannot map files.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -25,8 +25,8 @@ class MappedFile {
   absl::string_view bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
 
-  // Aborted if the file was written to since it was mapped: then nothing that was read
-  // from it can be relied on. A file that another one has replaced was not written to.
+  // Aborted if the file was written to since it was mapped: then nothing that was read from it can
+  // be relied on. Replacing the file by another one is no write to it.
   absl::Status CheckUnchanged() const;
 
  private:
@@ -40,8 +40,8 @@ class MappedFile {
   int slot_ = -1;  // in the list that MappedFileAt reads
 };
 
-// The path of the mapped file that has this address; nullptr if none is known to. A read of it
-// raises SIGBUS if the file has become shorter. Async-signal-safe.
+// The path of the mapped file that has this address; nullptr if no such file is known. Reading the
+// address raises SIGBUS if the file has become shorter. Async-signal-safe.
 const char* MappedFileAt(const void* address);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// The processor time and the memory that this process has used.
+// Reads how much processor time and memory this process has used.
 #ifndef LEMMA_BASE_PROCESS_USE_H_
 #define LEMMA_BASE_PROCESS_USE_H_
 
@@ -8,7 +8,7 @@ namespace lemma {
 
 struct ProcessUse {
   double seconds = 0;    // of processor time, on all threads
-  double megabytes = 0;  // of memory, at most
+  double megabytes = 0;  // the most memory at one time
 
   static ProcessUse SoFar() {
     rusage usage = {};

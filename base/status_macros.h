@@ -7,7 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-// LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
+// LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0)); returns the status of a StatusOr that is not OK,
+// otherwise assigns its value.
 #define LEMMA_ASSIGN_OR_RETURN(declaration, expression) \
   LEMMA_ASSIGN_OR_RETURN_IMPL(LEMMA_CONCAT(status_or_, __LINE__), declaration, expression)
 #define LEMMA_ASSIGN_OR_RETURN_IMPL(temporary, declaration, expression) \
@@ -17,6 +18,7 @@
 #define LEMMA_CONCAT(a, b) LEMMA_CONCAT_IMPL(a, b)
 #define LEMMA_CONCAT_IMPL(a, b) a##b
 
+// LEMMA_RETURN_IF_ERROR(Check()); returns a status that is not OK.
 #define LEMMA_RETURN_IF_ERROR(expression)                     \
   do {                                                        \
     if (absl::Status status_ = (expression); !status_.ok()) { \

@@ -20,7 +20,7 @@ class TextTable {
   std::vector<bool> left_;
 };
 
-// "12.3 ms", "85 us", "15.0 s"; "4.2 MB"; "3.4e-06".
+// FormatMs gives "12.30 ms", "85.0 us" or "15.0 s"; FormatBytes "4.2 MB"; FormatError "3.40e-06".
 std::string FormatMs(double ms);
 std::string FormatBytes(double bytes);
 std::string FormatError(double value);

@@ -41,9 +41,10 @@ class WorkScope {
   int64_t spent_ = 0;
 };
 
-// The counters of this thread.
+// The counters of this thread: the steps that the last look at the scopes granted, and those of
+// them that are left until the next look.
 struct WorkMeter {
-  int64_t granted = kUnlimitedWork, left = kUnlimitedWork;  // until the scopes are checked
+  int64_t granted = kUnlimitedWork, left = kUnlimitedWork;
   WorkScope* innermost = nullptr;
 };
 inline thread_local WorkMeter work_meter;

@@ -37,7 +37,7 @@ std::vector<Command> AllCommands();
 #define LEMMA_COMMAND(name, run, synopsis, summary) absl::StatusOr<int> run(Arguments arguments);
 #include "cli/commands.inc"
 #undef LEMMA_COMMAND
-absl::StatusOr<int> RunCostsCheck(Arguments arguments);  // of RunCosts
+absl::StatusOr<int> RunCostsCheck(Arguments arguments);  // `lemma costs check`, for RunCosts
 
 }  // namespace lemma::cli
 

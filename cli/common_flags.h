@@ -27,7 +27,7 @@ namespace lemma::cli {
 // How to read a model, and how to execute it.
 struct CommonFlags {
   std::map<std::string, int64_t> dims;
-  // Dimensions without a size stay symbolic, unless an operator needs numbers, which is then said.
+  // Dimensions without a size stay symbolic, unless an operator needs numbers; a note then says so.
   bool symbolic = false;
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;  // of symbolic dimensions
   int64_t reseed = -1;  // the seed of new weights; negative: the model keeps its own
@@ -84,7 +84,7 @@ absl::StatusOr<std::string> OptionalArgument(const std::string& what, const Posi
 void PrintJson(const Json& json);
 
 // The error with flags in the place of the library's names of options: "option max_ops" becomes
-// "--max-ops", "option output" -o, unless `flags` says another one.
+// "--max-ops", "option output" becomes "-o", unless `flags` has another name.
 absl::Status WithFlags(const absl::Status& error,
                        const std::map<std::string, std::string>& flags = {});
 

@@ -9,9 +9,9 @@
 
 namespace lemma::cli {
 
-// During the lifetime of such an object, the first Ctrl-C sets a flag that the work polls; the
-// second ends the program at once. A process that ignored Ctrl-C before, such as a
-// background job, still ignores it. Only one such object may exist at a time.
+// While such an object lives, the first Ctrl-C sets a flag that the work polls; the second ends the
+// program at once. A process that ignored Ctrl-C before, such as a background job, still ignores
+// it. Only one such object may exist at a time.
 class InterruptScope {
  public:
   InterruptScope();

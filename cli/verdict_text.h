@@ -1,4 +1,4 @@
-// Prints verdicts and proofs as text and JSON; the flags of commands that prove.
+// The flags of commands that prove, and the texts that show their answers.
 #ifndef LEMMA_CLI_VERDICT_TEXT_H_
 #define LEMMA_CLI_VERDICT_TEXT_H_
 

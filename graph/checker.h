@@ -11,7 +11,7 @@ namespace lemma {
 // Returns Internal, with the node and the violation, unless
 //   * operands come before their users, and every node occurs once;
 //   * attributes are complete, and the output types are those inferred from operands and
-//     attributes;
+//     attributes, except for opaque operators;
 //   * inputs() holds exactly the input nodes, in order;
 //   * payloads have their node's type;
 //   * outputs belong to nodes of the graph, and names of inputs and of outputs are unique.

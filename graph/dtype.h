@@ -9,9 +9,9 @@
 
 namespace lemma {
 
-// f16 and bf16 are storage types: values are widened to f32 before a computation. The types from
-// kF8E4M3 on are opaque: Lemma knows that a value has the type, but neither stores nor computes
-// such values. Only operators without a definition take and give them.
+// f16 and bf16 are storage types: values are widened before a computation, and results are rounded.
+// The types from kF8E4M3 on are opaque: Lemma knows that a value has the type, but neither stores
+// nor computes such values. Only operators without a definition take and give them.
 enum class DType : uint8_t {
   kF32,
   kF64,
@@ -40,7 +40,7 @@ enum class DType : uint8_t {
   kC64,
   kC128,
 };
-// The types before the opaque ones, which tables of kernels have.
+// The number of types that are not opaque; tables of kernels have an entry for each.
 constexpr int kNumDTypes = static_cast<int>(DType::kU64) + 1;
 constexpr int kNumAllDTypes = static_cast<int>(DType::kC128) + 1;
 

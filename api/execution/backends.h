@@ -26,16 +26,16 @@ struct ExecutionOptions {
   int threads = 1;  // inside a kernel
   BackendOptions kernels;
 };
-// InvalidArgument, listing the known names, if `name` is none of them.
+// The back end with this name. InvalidArgument, listing the known names, if there is none.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
                                                      const BackendOptions& options = {});
 // nullptr if the back end's kernels cannot be measured one by one.
 std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads,
                                              const BackendOptions& options = {});
 
-// InvalidArgument if the back end does not know a kernel option or the number of threads is out of
-// range; ResourceExhausted if the system cannot start so many threads. Messages name options
-// (api/models/option_error.h).
+// InvalidArgument if fuse_layout is false for another back end than "cpu", or if the number of
+// threads is out of range; ResourceExhausted if the system cannot start so many threads. Messages
+// name options (api/models/option_error.h).
 absl::Status CheckExecutionOptions(const ExecutionOptions& execution);
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const ExecutionOptions& execution);

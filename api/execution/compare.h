@@ -30,8 +30,8 @@ struct OutputDifference {
   std::string ToString() const;
 };
 
-// `actual` and `expected` are the outputs of `graph`, in its order; `findings` are those of
-// the run of `expected` (Executable::findings).
+// `actual` and `expected` are the outputs of `graph`, in its order. `findings` are those of the run
+// that gave `expected` (Executable::findings).
 OutputDifference CompareOutputs(const Graph& graph, absl::Span<const Tensor> actual,
                                 absl::Span<const Tensor> expected,
                                 const RunFindings& findings = {});

@@ -23,7 +23,7 @@ absl::StatusOr<bool> AgreesNearby(const Graph& graph, Executable* expected, Exec
 // executions agree on some inputs near these; or `before` itself is further from the outputs in
 // double than rounding explains, and `after` is at most kAsFar times as far. A graph that computes
 // something else fails in double; a graph that is unstable where `before` is stable fails on all
-// inputs. Executes both by definitions, and up to seven times each.
+// inputs. Executes both graphs once by their definitions, and both executables up to seven times.
 absl::StatusOr<bool> DifferByADiscontinuity(const Graph& before, Executable* run_before,
                                             const Graph& after, Executable* run_after,
                                             absl::Span<const Tensor> inputs, int threads);

@@ -1,4 +1,4 @@
-// Measures the peak rates of a back end on this machine, with which kernels are compared.
+// Measures the peak rates of a back end on this machine, to compare its kernels with them.
 #ifndef LEMMA_API_EXECUTION_ROOFLINE_H_
 #define LEMMA_API_EXECUTION_ROOFLINE_H_
 

@@ -9,9 +9,9 @@
 
 namespace lemma::api {
 
-// Usual sizes (DefaultSizes). Operators that are imported at run time may refuse them: then the
-// first of these sizes with other lengths at which the model runs, or the usual ones if there are
-// none. Runs such models.
+// Returns the usual sizes (DefaultSizes). A model with operators that are imported at run time is
+// executed, since these may refuse the usual sizes; then returns the first sizes, with another
+// `length` of DefaultSizes, at which the model runs. If it runs at none, returns the usual sizes.
 DimValues RunningSizes(const Model& model, const InputOptions& inputs,
                        const ExecutionOptions& execution);
 

@@ -10,7 +10,7 @@
 namespace lemma::api {
 
 // Obeys "run OUTPUT..." and "quit", read from `in`, and writes answers and outputs to `out`, until
-// the end of the input. An execution that fails is answered, and the next one may be right.
+// the end of the input. If an execution fails, the answer says so, and the session goes on.
 // InvalidArgument if a request cannot be read or an answer cannot be written.
 absl::Status ServeSession(Session* session, std::FILE* in, std::FILE* out);
 

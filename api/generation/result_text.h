@@ -14,8 +14,8 @@ namespace lemma::api {
 int64_t CountNeeded(const generator::Generated& generated);
 // The file of needed rules. Its first line gives the command that makes it.
 std::string RulesText(const generator::RunId& run, const generator::Generated& generated);
-// The file of rules that follow from needed ones; the last comment line above each rule names
-// those. "" if there are none.
+// The file of rules that follow from needed ones; the last comment line above each rule names the
+// needed ones. "" if no rule follows.
 std::string PrunedText(const generator::RunId& run, const generator::Generated& generated);
 // One line per refuted or undecided pair, with the reason.
 std::string RejectedText(const generator::Generated& generated);

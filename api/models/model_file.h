@@ -31,8 +31,8 @@ struct Model {
   // Sizes of symbolic dimensions that the values in LoadOptions::input_files bound, or that were
   // fixed (LoadOptions::fixes_sizes).
   std::map<std::string, int64_t> bound_dims;
-  // Inputs whose values, from these files or LoadOptions::input_values, are part of the graph,
-  // which holds for no others.
+  // Inputs whose values, from these files or LoadOptions::input_values, became part of the graph.
+  // The graph is right for these values only.
   std::map<std::string, Tensor> fixed_inputs;
 };
 
@@ -47,7 +47,7 @@ struct LoadOptions {
   std::map<std::string, int64_t> dims;
   bool training = false;
   // Dimensions of an ONNX model that `dims` does not bind stay symbolic
-  // (graph/sizes/symbolic_size.h), in these ranges; otherwise each is taken to be 1, and a note
+  // (graph/sizes/symbolic_size.h), within `ranges`. If false, each is taken to be 1, and a note
   // says so.
   bool symbolic = false;
   // With `symbolic`: dimensions that an operator needs numbers for get usual sizes instead of an
@@ -73,8 +73,8 @@ absl::StatusOr<ModelFormat> FormatOfPath(absl::string_view path);
 absl::Status Prefixed(const std::string& path, const absl::Status& status);
 
 // Prepares the files of a model, so that they can be committed together with others (base/file.h).
-// The file `path` comes last.
-// `notes` (null: not wanted) receives how an ONNX model had to differ from the one that was read.
+// The file at `path` comes last. `notes` (null: not wanted) receives how an ONNX model had to
+// differ from the one that was read.
 absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std::string& path,
                                                    ModelFormat format,
                                                    std::vector<std::string>* notes = nullptr);
@@ -89,8 +89,8 @@ absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std:
 absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat format);
 
 // Returns an error if writing `outputs` is already known to fail, so that minutes of search do not
-// end at a missing folder. Empty paths are skipped. Also an error if an output would overwrite
-// another output or an input.
+// end at a missing folder, or if an output would overwrite another output or an input. Skips empty
+// paths.
 absl::Status CheckOutputs(const std::vector<std::string>& outputs,
                           const std::vector<std::string>& inputs);
 

@@ -12,7 +12,7 @@
 
 namespace lemma::api {
 
-// Whether a file that begins so is a .npy file.
+// Whether a file that begins with `bytes` is a .npy file.
 bool IsNpy(absl::string_view bytes);
 
 // The array of a .npy file, in C or Fortran order. InvalidArgument if the file is damaged;

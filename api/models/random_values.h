@@ -30,9 +30,10 @@ uint64_t DrawSeed();
 // with equal probability.
 absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_t integer_range);
 
-// One such tensor per input of `graph`. Integers that the graph compares with constants are these
-// constants now and then, so that branches are taken: successive seeds give a scalar each of them,
-// then a random value, then what follows each of them.
+// One such tensor per input of `graph`. If the graph compares an integer input with constants, the
+// input has these values now and then, so that branches are taken. A scalar is, with successive
+// seeds, each constant, then a random value, then each constant plus 1; an element of a larger
+// tensor is one of the constants with probability 1/2.
 absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t seed,
                                                  int64_t integer_range);
 

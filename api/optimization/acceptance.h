@@ -35,7 +35,7 @@ struct AcceptanceOptions {
   FloatContract numerics = FloatContract::kReassociates;
   int threads = 1;
   // Timed runs of each of two graphs, in turn; up to four times as many if the answer is still
-  // open. 0: nothing is timed, and the first contender with equal outputs is the result.
+  // open. 0: nothing is timed, and a contender with equal outputs counts as faster.
   int runs = 15;
   // Whether unproved rules were used. Then a contender whose outputs cannot be compared is
   // rejected.
@@ -61,7 +61,7 @@ struct Acceptance {
   // The time of the last contender, accepted or not, divided by the input's; absent if nothing was
   // timed.
   std::optional<RatioInterval> found;
-  int runs = 0;                        // from which `found` is computed
+  int runs = 0;                        // timed runs of each graph, from which `found` is computed
   std::optional<int64_t> found_bytes;  // planned memory of that contender; absent if there was none
   // Median times; both are the input's if it is kept. With one thread this is processor time, so
   // that other work on the machine counts less.

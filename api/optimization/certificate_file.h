@@ -33,8 +33,8 @@ struct InputRecord {
   std::map<std::string, Tensor> fixed_inputs;  // whose values are part of the graph
   std::optional<int64_t> reseed;               // the seed of the weights that replaced its own
 };
-// InvalidArgument if values of inputs are part of the graph that a certificate cannot hold: floats,
-// or more than 64 elements.
+// InvalidArgument if a certificate cannot hold the values in `model.fixed_inputs`: floats, or more
+// than 64 elements.
 absl::Status CheckFixedInputs(const Model& model);
 // The record of a model that was just read from `path`.
 absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& model,
@@ -43,7 +43,7 @@ absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& mo
 Certificate Recorded(Certificate certificate, const InputRecord& record);
 
 // SHA-256 of the part of the certificate's text that does not depend on the files: from the line of
-// the rules to the last line, without it.
+// the rules to the line before the last.
 std::string HashOfSteps(const Certificate& certificate);
 
 // Adds the hash of the output, and stages the certificate for `path` (base/file.h).

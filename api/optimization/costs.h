@@ -38,8 +38,8 @@ struct Costs {
 };
 
 // `on_measure` is called with each kernel's signature before it is measured. After an interruption
-// through `deadline`, unknown costs are Cancelled. NotFound if the database has no costs of the
-// device.
+// through `deadline`, the cost model returns Cancelled instead of measuring. NotFound if the
+// database has no costs of the device.
 absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptions& execution,
                                 const Deadline& deadline,
                                 std::function<void(absl::string_view kernel)> on_measure);
@@ -47,8 +47,8 @@ absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptio
 // nullptr if the back end's kernels cannot be measured one by one.
 std::unique_ptr<KernelMeasurer> MakeMeasurer(const ExecutionOptions& execution);
 
-// For PET (docs/pet.md): a function from a graph to its cost in nanoseconds, or to an estimate of
-// it.
+// For PET (docs/pet.md): a function from a graph to its cost in nanoseconds or, with `estimate`, to
+// an estimate that measures nothing.
 pet::CostFn Nanoseconds(optimizer::CostModel* model, bool estimate);
 
 }  // namespace lemma::api

@@ -15,7 +15,7 @@ namespace lemma::api {
 
 struct HintOptions {
   std::vector<DimValues> given;  // sizes to optimize for; dimensions may be left out
-  InputOptions inputs;           // whose files bind sizes too, the first ones
+  InputOptions inputs;           // if files are given, the sizes of their tensors come first
   ExecutionOptions execution;
   bool execute = true;  // whether the model may be executed to find sizes at which it runs
 };

@@ -12,7 +12,7 @@ namespace lemma::api {
 
 // Sets run->peak_limit and run->plan_limit from the memory limit. The peaks of the cost model and
 // of the back end's plan leave out memory that kernels need for themselves; the difference is
-// measured for the input and assumed to be the same for all graphs. A model with opaque operators
+// measured for the input and assumed to be the same for all graphs. A model that cannot be executed
 // is not refused here but in Accept.
 absl::Status SetLimits(const Graph& input, SearchRun* run);
 

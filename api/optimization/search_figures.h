@@ -22,7 +22,8 @@ double GraphsPerSecond(const optimizer::SearchResult& search);
 optimizer::Cost PredictedCost(const optimizer::SearchResult& search,
                               const std::vector<optimizer::RewriteStep>& steps);
 
-// The share of the gain that the bound, which must be there, leaves room for.
+// The gain of the search, divided by the greatest gain that its bound allows (1 if it allows none).
+// The search must have a bound.
 double ShareOfBound(const optimizer::SearchResult& search);
 
 }  // namespace lemma::api

@@ -61,9 +61,9 @@ absl::Status FindResult(const Graph& input, SearchRun* run);
 // Repeats the search of FindResult with the current costs of the database.
 absl::Status SearchAgain(const Graph& input, SearchRun* run);
 
-// If a contender did not pay, stores the times of its kernels in the cost database. Returns whether
-// to search again: some times were new, nothing was accepted, there is no time limit, and the
-// search was not cancelled.
+// If a contender was not better, stores the times of its kernels in the cost database. Returns
+// whether to search again: some times were new, nothing was accepted, there is no time limit, and
+// the search was not cancelled.
 absl::StatusOr<bool> Calibrate(SearchRun* run);
 
 // With options.explain: prices the rules that match in the result `graph`.

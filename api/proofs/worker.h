@@ -18,16 +18,16 @@ namespace lemma::api {
 // Thread-safe.
 class ProofWorker {
  public:
-  // Creates the folder and starts the solver once, so that a missing one is reported before any
-  // work. Once options.interrupted is true, proofs are not repeated.
+  // Creates the folder options.proofs and starts the second solver once, so that a missing solver
+  // is reported before any work. Once options.interrupted is true, proofs are not repeated.
   static absl::StatusOr<std::unique_ptr<ProofWorker>> Create(const ProofOptions& options);
 
   // The second solver's name and version; "" without a second solver.
   std::string solver() const { return rechecker_ ? rechecker_->version() : ""; }
   // Proves the rule and repeats the proof. The proof's log is then dropped to save memory.
   ProofOutcome Prove(const Substitution& rule);
-  // Repeats the proof in outcome->verdict, which must have its log. `name` names the files. The
-  // small checker repeats it only if a `rule` is given.
+  // Repeats the proof in outcome->verdict, which must have its log. `name` names the files. `rule`
+  // may be null; then the small checker does not repeat the proof.
   void Repeat(const std::string& name, const Substitution* rule, ProofOutcome* outcome);
   // The prover's options.
   ProverOptions options() const;

@@ -37,8 +37,8 @@ struct Report {
 };
 
 // A self-contained HTML page: tables, plots, and both graphs as SVG that can be moved, enlarged and
-// searched. If a graph has more than 800 operators, only those that differ from the other graph and
-// their neighbours are drawn. Equal reports give equal pages. After the deadline no graph is drawn,
+// searched. If a graph has more than 800 operators, only those that the other graph lacks, and
+// their operands, are drawn. Equal reports give equal pages. After the deadline no graph is drawn,
 // and the page says so.
 absl::StatusOr<std::string> ReportPage(const Report& report, const Deadline& deadline = Deadline());
 

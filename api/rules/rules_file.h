@@ -19,8 +19,8 @@ struct RulesFile {
   // The rules are part of the program. Its tests compare the ids of their proof records with the
   // current ones.
   bool is_builtin = false;
-  // Numbers of the rules that a search uses when the others lead no further, the generated ones:
-  // from the first to before the second.
+  // The positions of the late rules, the generated ones, which a search uses when the others lead
+  // no further: from `first` to before `second`.
   std::pair<size_t, size_t> late = {0, 0};
 };
 

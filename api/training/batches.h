@@ -20,7 +20,7 @@ namespace lemma::api {
 // loss ignores, if any.
 constexpr char kClassesKey[] = "lemma.classes", kIgnoreKey[] = "lemma.ignore_index";
 
-// The value of BatchOptions::data for random batches; any other value is a file's name.
+// The value of BatchOptions::data for random batches; any other value is the name of a file.
 constexpr char kSynthetic[] = "synthetic";
 
 struct BatchOptions {

@@ -36,7 +36,7 @@ struct OptimizeFlags {
   std::string why_not;  // a rule to explain; without an output nothing else is done
 
   void AddTo(Flags* flags);
-  // Sets the search and its limits by `effort`, but for those that were given.
+  // Sets the search and its limits as `effort` says, except those whose flags were given.
   void SetEffort(const Flags& flags);
   // InvalidArgument if a value is out of range, or if two flags exclude each other.
   absl::Status Check() const;

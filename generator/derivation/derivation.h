@@ -25,13 +25,16 @@
 
 namespace lemma::generator {
 
-// Which pairs may be used. Trust: kProved: proved pairs and pairs that follow from them; kGuarded:
-// also pairs that hold under a guard; kSuspected: also pairs that are refuted or unknown.
-// Elimination: drop a split that undoes a concat. Without it, such a split stays if rewriting
-// brought the two together; the remaining pairs serve a rewriter that cannot invent a concat.
+// Which pairs a derivation may use.
 struct Means {
-  enum Trust { kProved, kGuarded, kSuspected };
+  enum Trust {
+    kProved,    // proved pairs, and pairs that follow from them
+    kGuarded,   // also pairs that hold under a guard
+    kSuspected  // also pairs that are refuted or unknown
+  };
   Trust trust = kProved;
+  // Whether a split that undoes a concat is dropped. If not, it stays where rewriting brought the
+  // two together: the pairs that are then needed serve a rewriter that cannot invent a concat.
   bool elimination = true;
 };
 
@@ -64,7 +67,9 @@ class Derivation {
 
   // The outputs of a graph as terms; `types`: the types of its inputs.
   std::vector<int> Intern(const NumberedGraph& graph, const std::vector<int>& types);
+  // The value to which rewriting by the pairs of `means` leads.
   int NormalForm(int value, Means means);
+  // Whether source and target have the same normal forms, output by output.
   bool AreJoined(const std::vector<int>& source, const std::vector<int>& target, Means means);
 
   // Steps that lead from source to target, output by output, by proved pairs that follow from no
@@ -72,7 +77,8 @@ class Derivation {
   std::optional<std::vector<DerivationStep>> Derive(const std::vector<int>& source,
                                                     const std::vector<int>& target, Means means,
                                                     int except = -1);
-  // The first pair that is not proved on the path between source and target, which must be joined.
+  // The first pair that is not proved on the path between source and target; -1 if there is none.
+  // AreJoined must hold.
   int FirstSuspect(const std::vector<int>& source, const std::vector<int>& target, Means means);
 
   // The steps of a derived pair, by proved pairs.
@@ -108,7 +114,7 @@ class Derivation {
   struct Run {
     Means means;
     int except = -1;
-    bool as_given = true;  // the term was given, not made by a step: its eliminations were in it
+    bool as_given = true;  // the term was given, not made by a step: it had its eliminations before
     std::vector<DerivationStep>* trace = nullptr;
     absl::flat_hash_map<int, int> memo;
   };

@@ -12,8 +12,8 @@ namespace lemma::generator {
 
 // A more general pair that is still equal on random values; the given pair is a special case of it.
 // - A common term of both sides becomes a variable if its value does not matter:
-//   matmul(relu(a), add(b, c)) and … relu(a) … become matmul(d, add(b, c)) and … d …, where d has
-//   the type of relu(a), which no input of the set may have.
+//   matmul(relu(a), add(b, c)) and … relu(a) … become matmul(d, add(b, c)) and … d …. The type of
+//   d is that of relu(a), even if no input of the set has it.
 // - Some uses of an input become a new input, also in a term that is used twice:
 //   add(concat(a, b), concat(c, c)) becomes add(concat(a, b), concat(c, d)), even if the set has
 //   only three inputs of that kind.

@@ -8,12 +8,12 @@
 
 namespace lemma::generator {
 
-// For TermStore: the place of each variant, larger ones before smaller ones, chosen so that normal
-// forms are sums of products rather than products of sums:
+// For TermStore::SetPrecedence: a number per variant, the greatest for the variant that comes
+// first. The order makes normal forms sums of products rather than products of sums:
 // - f before g if a pair distributes f over g: f(g(x, y)) = g(f(x), f(y)).
 // - A variant that can be written in terms of others comes before them.
 // - If f and g can be exchanged, f(g(x), y) = g(f(x, y)), f comes before g if this holds for more
-//   operands of f than of g. Outside of f, g has only one place.
+//   operands of f than of g: inside f, g can stand in several places, outside of f in only one.
 // - Constants come last.
 std::vector<int> PrecedenceOf(const OperatorSet& set, const std::vector<const Pair*>& pairs);
 

@@ -1,4 +1,4 @@
-// Graphs in 28 bytes each, to keep millions of them.
+// Stores a graph in 27 bytes, so that memory can hold millions of graphs.
 #ifndef LEMMA_GENERATOR_ENUMERATION_COMPACT_GRAPH_H_
 #define LEMMA_GENERATOR_ENUMERATION_COMPACT_GRAPH_H_
 

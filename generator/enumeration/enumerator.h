@@ -52,8 +52,9 @@ struct EnumeratorOptions {
   int64_t max_memory = int64_t{8} << 30;
   // If max_ops exceeds this, classes that have only decomposable graphs are left out.
   int max_ops_of_decomposable = 4;
-  // Only classes whose keys lie in range number `shard` of num_shards equal ranges, and an equal
-  // part of the identities: each is in exactly one shard. num_shards is at most kMostKeyRanges.
+  // Finds only classes whose keys lie in range number `shard` of num_shards equal ranges, and an
+  // equal part of the identities. Each class and each identity is in exactly one shard. num_shards
+  // is at most kMostKeyRanges.
   int shard = 0, num_shards = 1;
 };
 constexpr int kMostOps = CompactGraph::kMostOps, kMostKeyRanges = 4096;
@@ -277,7 +278,7 @@ class Enumerator {
   // Whether the node's value may be an output of a partner (see bins_).
   std::vector<uint8_t> partner_;
   int most_partner_outputs_ = 0;
-  std::vector<bool> has_users_;                    // the last node that some run rests on
+  std::vector<bool> has_users_;                    // by node: some run rests on it as the last
   std::array<int, kMostOps + 1> first_node_ = {};  // of each size
   std::vector<int> types_;                         // of values
   std::vector<uint64_t> keys_;                     // of values; the lowest bit: it is colliding

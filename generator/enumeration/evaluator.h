@@ -36,7 +36,7 @@ class Evaluator {
     std::vector<int> types;  // of the outputs
     Graph graph;
     std::vector<TypeHash> type_hashes;  // of the outputs
-    const Kernel* sampled = nullptr;    // computes only the elements SampleOf(types[…])
+    const Kernel* sampled = nullptr;    // computes of each output only the elements of SampleOf
     // Computes all elements; compiled on first use.
     mutable const Kernel* whole = nullptr;
     bool commutative = false, distinct = false;  // as in Variant

@@ -13,8 +13,8 @@
 
 namespace lemma::generator {
 
-// Part `index` of `count`, from 0.
 constexpr int64_t kMostShards = kMostKeyRanges;
+// Part `index` of `count`, counted from 0.
 struct Shard {
   int64_t index = 0, count = 1;
   friend bool operator==(const Shard& a, const Shard& b) {

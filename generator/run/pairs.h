@@ -18,7 +18,8 @@
 
 namespace lemma::generator {
 
-// Names the pair; swaps its sides if only then each target variable occurs in the source.
+// The pair WithoutNames. Swaps the sides of *pair first if only then each variable of the target
+// occurs in the source.
 NamedPair Named(const OperatorSet& set, Pair* pair);
 
 // Collects the pairs of classes of graphs, each once up to names.
@@ -31,8 +32,9 @@ class PairCollector {
   PairCollector(const OperatorSet* set, Derivation* known, Evaluator* evaluator,
                 GenerateStats* stats);
 
-  // Adds a pair for each member of `size` operators whose normal form differs from those of smaller
-  // members, if it equals a smaller one on further random inputs.
+  // Compares the members of `size` operators with the members before them. Adds pairs for a member
+  // with new normal forms if its values equal those of an earlier member on further random inputs
+  // too.
   absl::Status Collect(const ValueClass& one, int size);
   // The pairs added since the last call.
   std::map<Place, Pair> Take();

@@ -15,8 +15,8 @@
 
 namespace lemma::generator {
 
-// One application of a variant. An operand below zero is input -1 - v of the set; any other
-// operand is 2 * (place of the operator) + output.
+// One application of a variant. Operands are value numbers (InputValue, OutputValue): the inputs of
+// the set are -1, -2, …; output o of operator i of the graph is 2 * i + o.
 struct NumberedOp {
   int variant = 0;
   std::vector<int> operands;

@@ -52,8 +52,8 @@ class Field {
   // The inverse of a non-zero, non-special element.
   Field Inverse() const;
 
-  // inf + x = inf, inf - inf = NaN. A product with a special element is an oracle, except by 1 and
-  // -1. a / 0 is an oracle.
+  // NaN propagates. inf + x = inf, inf - inf = NaN; inf * x is an oracle unless x is 1 or -1. x /
+  // inf = 0; a / 0 is an oracle.
   friend Field operator+(Field a, Field b) {
     if ((a.raw_ | b.raw_) & kSpecial) return AddSpecial(a, b);
     return FromRaw(Once(a.raw_ + b.raw_));
@@ -106,7 +106,8 @@ class Field {
 //   * f(-x) = -f(x) for sin, tan, asin, atan, sinh, tanh, asinh, atanh, erf, so f(0) = 0; cos
 //     and cosh even; exp, sqrt and cosh are positive.
 //   * exp(0) = cos(0) = cosh(0) = 1, log(1) = acos(1) = acosh(1) = 0, sqrt(0) = 0, sqrt(1) = 1;
-//     exp(-inf) = 0, log(0) = -inf, tanh(inf) = erf(inf) = 1; exp, log, sqrt(inf) = inf.
+//     exp(-inf) = 0, log(0) = -inf, tanh(inf) = erf(inf) = 1,
+//     exp(inf) = log(inf) = sqrt(inf) = inf.
 Field ApplyField(ScalarFn fn, Field a, Field b = Field(), Field c = Field());
 
 }  // namespace lemma

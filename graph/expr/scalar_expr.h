@@ -88,6 +88,7 @@ constexpr const scalar_fn::Row& Info(ScalarFn fn) {
   return scalar_fn::kTable[static_cast<int>(fn)];
 }
 
+// The function that gives a number as it is after storing it in an element type.
 constexpr ScalarFn StoredAs(DType dtype) {
   return static_cast<ScalarFn>(static_cast<int>(ScalarFn::kStoredF32) + static_cast<int>(dtype));
 }

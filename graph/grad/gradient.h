@@ -17,8 +17,8 @@ namespace lemma {
 // graph.
 //
 // Parameters may be any values, not only inputs and weights; a path ends at the first parameter on
-// it. InvalidArgument, with the operator's name, if a path goes through an operator that is not
-// differentiable.
+// it. InvalidArgument if a seed has another type than its output or, with the operator's name, if a
+// path goes through an operator that is not differentiable.
 absl::StatusOr<std::vector<Value>> Gradient(absl::Span<const Value> outputs,
                                             absl::Span<const Value> seeds,
                                             absl::Span<const Value> parameters);

@@ -31,11 +31,13 @@ struct Update {
 struct UpdateInput {
   Value weight, gradient, rate;  // of one element type
   Value step;                    // t, a scalar; given if counts_steps()
-  // The state variable NAME.`suffix` of this weight, of the weight's type and initially 0.
+  // `state` gives the weight's variable NAME.`suffix`, of the weight's type and initially 0;
+  // `set_state` gives this variable its next value.
   std::function<Value(const std::string& suffix)> state;
   std::function<void(const std::string& suffix, const Value& next)> set_state;
 };
 
+// The next value of the weight; calls in.set_state for the variables that the update has.
 Value UpdatedWeight(Formula& f, const Update& update, const UpdateInput& in);
 
 }  // namespace lemma
