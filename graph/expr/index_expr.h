@@ -113,8 +113,8 @@ std::optional<int64_t> EvaluateIndex(const IndexExpr& e, const IndexEnv& env);
 struct Interval {
   int64_t lo = 0, hi = 0;
 };
-// Bounds of `e` from the bounds of its variables (nullopt: unbounded). A symbol is
-// unbounded, and so is a data-dependent index.
+// Bounds of `e` from the bounds of its variables (nullopt: unbounded). Symbols and data-dependent
+// indices are unbounded.
 std::optional<Interval> BoundIndex(const IndexExpr& e,
                                    const std::function<std::optional<Interval>(VarId)>& var);
 
