@@ -46,7 +46,7 @@ struct ComparedSides {
   double tolerance = 1e-6;
 };
 
-// An element of an output, and its row-major position.
+// An element in which outputs differ, and its row-major position in the output.
 struct DifferentElement {
   Refuted refuted;
   size_t position = 0;
