@@ -19,8 +19,8 @@ struct RuleInstance {
   int form = 0;         // number of the rule's form
   SymbolValues values;  // of the rule's symbols; absent: a real
   bool agree = false;
-  // What the target's operators do here, in their order: for each reduction, whether it has several
-  // terms; for each operator, whether its result is not a copy of an operand. (An operator of the
+  // Flags of the target's operators, in order: for each reduction, whether it has several terms
+  // here; for each operator, whether its result is not a copy of an operand. (An operator of the
   // source may do nothing: a rule that then leaves it out is useful.)
   std::vector<bool> does;
 };
