@@ -32,9 +32,10 @@ struct Grouping {
 
 // A group consists of a head application, such as a convolution, and the applications fused behind
 // it. A head takes all that it can fuse. An element-wise application joins the group of its users
-// if they are all element-wise, of its shape and in one group. Every other application is a group
-// of its own. `fuse_layout`: see CpuOptions. Without it a view is a whole value as it is; other
-// layout operators are kernels that copy.
+// if they are all element-wise, of its shape and in one group, which has at most 24 applications,
+// computed in one arithmetic (Domain). Every other application is a group of its own.
+// `fuse_layout`: see CpuOptions. Without it a view is a whole value as it is; other layout
+// operators are kernels that copy.
 Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);
 
 }  // namespace lemma::cpu

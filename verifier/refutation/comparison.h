@@ -53,7 +53,7 @@ struct DifferentElement {
 };
 
 // The element in which outputs of shapes `dims`, computed by both sides, differ most. nullopt if no
-// difference exceeds `tolerance`, relative to 1 and both elements. Ignores elements that are
+// difference exceeds `tolerance` times (1 + |source| + |target|). Ignores elements that are
 // infinite or NaN.
 std::optional<DifferentElement> LargestDifference(const std::vector<std::vector<double>>& source,
                                                   const std::vector<std::vector<double>>& target,
