@@ -16,8 +16,8 @@
 
 namespace lemma {
 
-// "merge(x = input, a = %3.0; n = 4)": the rule's variables with their names in `vars`, and its
-// symbols.
+// "merge(x = input, a = %3.0; n = 4)": the rule's variables, with the names of their values
+// (`vars`, by variable), and its symbols.
 std::string Describe(const Substitution& rule, const std::vector<std::string>& vars,
                      const SymbolValues& symbols);
 // The name of a value for Describe: its label or, if it has none, its position and output.

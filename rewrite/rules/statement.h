@@ -31,8 +31,8 @@ struct Statement {
 
 // The statement's proof id: a hash of its composed definitions with all types, the operator that
 // computes each tensor, the order of outputs, and the requirements. It changes if an operator's
-// definition changes. Raise the version number in it when the prover is found to have proved
-// something false: no older record stays valid then.
+// definition changes. When the prover is found to have proved something false, raise the version
+// number in the hash: then no older record stays valid.
 std::string ProofId(const Statement& statement);
 
 // Limits on the forms in which a rule is stated and proved. A form leaves sizes and most attributes

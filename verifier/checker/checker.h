@@ -41,10 +41,10 @@ struct Checked {
 
 // Evaluates both sides for all values of the rule's symbols within the bounds for which both sides
 // are well-formed and the precondition holds. All elements of inputs are indeterminates (variables
-// of polynomials), except those of integer inputs that serve as indices, which are numbers. Each
-// element of an output is a polynomial with rational coefficients in these and in atoms that stand
-// for nonlinear functions. Polynomials are compared term by term, under the laws of the rule's
-// float contract (docs/proofs.md). Deterministic.
+// of polynomials); but if one serves as an index, integer inputs hold small numbers. Each element
+// of an output is a polynomial with rational coefficients in these and in atoms that stand for
+// nonlinear functions. Polynomials are compared term by term, under the laws of the rule's float
+// contract (docs/proofs.md). Deterministic.
 Checked CheckRule(const Substitution& rule, const Bounds& bounds = {});
 
 // The result of ReplayProof.

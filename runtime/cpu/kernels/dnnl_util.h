@@ -148,13 +148,14 @@ std::optional<Eltwise> EltwiseOfPair(const Value& v, const Node& first, const No
 // kernel's output.
 enum class PostOpKind { kNo, kEltwise, kBias, kSum, kChannelAffine };
 PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel);
-// y = scale * x + shift per channel, for a kChannelAffine `node` with those static parameters,
-// which are its operands but the first. Evaluates the node's definition at 0 and 1 in double.
-// Unimplemented if the coefficients are not finite.
+// Sets *scale and *shift, per channel, such that the kChannelAffine `node` computes
+// y = scale * x + shift. `parameters`: the static values of its operands except the first.
+// Evaluates the node's definition at 0 and 1 in double. Unimplemented if the coefficients are not
+// finite.
 absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters, int channel,
                                 std::vector<float>* scale, std::vector<float>* shift);
-// For KernelDef::fuses: limits the fusion to what oneDNN accepts behind one primitive. `may_bias`:
-// the head has no bias of its own.
+// For KernelDef::fuses: whether oneDNN accepts `user` behind the spec's nodes in one primitive.
+// `may_bias`: the head has no bias of its own.
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias);
 
 // The epilogue of nodes 1… of a spec. `channel`: the channels' dimension of the output's logical
