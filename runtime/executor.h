@@ -23,8 +23,8 @@ struct CompileOptions {
   // threads wait for each other, so one that loses its processor delays all.
   int threads = 1;
   // Whether a run may write new values of state variables (graph/training_state.h) over the old
-  // ones. The result then shares the input's memory, which must belong to the caller alone. If some
-  // reader of the old value runs late, the new value still gets its own memory.
+  // ones. The result then shares the input's memory, which must belong to the caller alone. If the
+  // old value is still read afterwards, the new value gets its own memory.
   bool update_state_in_place = false;
 };
 
@@ -80,7 +80,7 @@ class Executable {
   // Unimplemented if runs are on the host.
   virtual absl::StatusOr<std::vector<double>> TimeRuns(absl::Span<const Tensor> inputs, int runs);
 
-  // The object that keeps state on the device; nullptr if the executable cannot.
+  // The object that keeps state on the device, owned by the executable; nullptr if there is none.
   virtual StateKeeper* state_keeper() { return nullptr; }
 
   virtual MemoryUse memory() const = 0;
@@ -111,8 +111,8 @@ class Backend {
   // FailedPrecondition if a weight has no values; ResourceExhausted if there is too little memory.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                               const CompileOptions& options) = 0;
-  // The plan that Compile would load, made without the device. Weights need no values. Also
-  // Unimplemented if the back end makes no plans.
+  // The plan that Compile would load, made without the device. Weights need no values.
+  // Unimplemented as in Compile, or if the back end makes no plans.
   virtual absl::StatusOr<PlanSummary> Plan(const Graph& graph, const CompileOptions& options);
 };
 

@@ -34,15 +34,15 @@ struct PlannedKernel {
   std::vector<NodePtr> nodes;  // operators of the graph; empty: it only moves data
 };
 
-// What can be said of a kernel without timing it, so that two plans can be compared.
+// Properties of a kernel that are known without timing it, for the comparison of two plans.
 struct KernelTraits {
   // The main work in one line: the implementation, its first operator with attributes, and the
   // types of that operator's operands and of the result with the order of their dimensions in
   // memory. Kernels with equal cores do the same main work. "": none is known, as for a kernel that
   // only moves data.
   std::string core;
-  // What is fused into the main work, one line for each operator, sorted, but for additions of a
-  // known vector, such as a bias.
+  // The operators fused into the main work, one line each, sorted. Additions of a known vector,
+  // such as a bias, are left out.
   std::vector<std::string> fused;
   int operators = 0;
   Work work;
@@ -51,7 +51,8 @@ struct KernelTraits {
 
 struct KernelPlan {
   std::vector<PlannedKernel> kernels;  // in execution order, with repetitions
-  // Peak of intermediate values and of the scratch memory of kernels without weights.
+  // Peak of intermediate values and scratch memory; scratch memory of kernels with weights is not
+  // known and not counted.
   int64_t peak_bytes = 0;
 };
 
@@ -61,7 +62,7 @@ struct MemoryTimeline {
   std::vector<std::vector<int>> reads, writes;  // by kernel: indices of buffers
   std::vector<BufferLife> buffers;              // in the arena
   int first_scratch = 0;  // buffers from this one on are scratch memory of running kernels
-  std::vector<std::pair<Value, int>> places;  // values that lie in one of the buffers, and which
+  std::vector<std::pair<Value, int>> places;  // values in buffers, with the buffer's index
   int64_t peak_bytes = 0;                     // size of the arena
 };
 
@@ -88,7 +89,7 @@ class KernelMeasurer {
   // between fused operators count no bytes. 0 flops if a definition cannot be counted.
   virtual Work WorkOf(const PlannedKernel& kernel) const = 0;
 
-  // Without a core unless a back end knows better.
+  // The kernel's traits. By default without a core.
   virtual KernelTraits TraitsOf(const PlannedKernel& kernel) const {
     return {"", {}, static_cast<int>(kernel.nodes.size()), WorkOf(kernel)};
   }
@@ -99,9 +100,10 @@ class KernelMeasurer {
     return absl::OkStatus();
   }
 
-  // Median milliseconds of one execution alone, on random but sane values. The caches are arranged
-  // as in a large model: operands come from the preceding kernels, weights from main memory, since
-  // other kernels' weights have displaced them. Takes some milliseconds to some hundreds.
+  // Median milliseconds of one execution alone, on random values of usual size. The caches are
+  // arranged as in a large model: operands come from the preceding kernels, weights from main
+  // memory, since other kernels' weights have displaced them. Takes some milliseconds to some
+  // hundreds.
   virtual absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) = 0;
 };
 

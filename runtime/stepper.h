@@ -15,8 +15,8 @@
 
 namespace lemma {
 
-// State variables are those of StatePairs. If the executable can keep state on its device, the
-// state stays there until it is asked for. Not thread-safe.
+// State variables are those of StatePairs (graph/training_state.h). If the executable can keep
+// state on its device, the state stays there until State() is called. Not thread-safe.
 class Stepper {
  public:
   // `executable` must be compiled from `graph`, which must outlive the stepper.

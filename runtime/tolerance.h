@@ -4,10 +4,10 @@
 // relative error of at most u * (16 + 4 * sqrt(K)) to the errors of its operands. Rounding errors
 // of a reduction behave like a random walk, of which four standard deviations are allowed; scalar
 // functions are accurate to a few units in the last place. Operators that only move elements add
-// none. Errors add up along paths, so a graph's tolerance is the largest sum over a path to an
-// output. It is relative to the largest element of the output (at least 1), since the elements of
-// an output share their operands' errors. A result in f16 or bf16 is rounded once more, with
-// the u of that type.
+// none. A result rounded to f16 or bf16 adds 2 * u of that type. Errors add up along paths, so a
+// graph's tolerance is the largest sum over a path to an output. It is relative to the largest
+// element of the output (at least 1), since the elements of an output share their operands' errors.
+// An opaque operator adds the sum of the tolerances of the graphs that it executed.
 #ifndef LEMMA_RUNTIME_TOLERANCE_H_
 #define LEMMA_RUNTIME_TOLERANCE_H_
 
@@ -22,9 +22,9 @@
 
 namespace lemma {
 
-// Below, `findings` are those of the run whose results are expected (Executable::findings). A size
-// that they lack counts as its least one, and an opaque operator that they lack adds no error, so
-// that no tolerance is wider than it has to be.
+// Below, `findings` are those of the run that gave the expected results (Executable::findings). A
+// result size that they lack counts as its least value, and an opaque operator that they lack adds
+// no error, so that no tolerance is wider than it has to be.
 
 // The number of terms in the longest sum or product in an element of `definition`; 0 if there is
 // none.
@@ -36,6 +36,7 @@ double AddedError(const Node& node, const RunFindings& findings = {});
 // The relative tolerance of each output; 0 for integers and bools.
 std::vector<double> RelativeTolerances(const Graph& graph, const RunFindings& findings = {});
 
+// The result of a comparison of two tensors.
 struct Difference {
   double largest = 0;  // absolute; infinite if one is NaN and the other is not
   double scale = 1;    // max(1, largest finite expected element)

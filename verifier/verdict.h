@@ -25,17 +25,18 @@ struct ProofLog {
 
 struct Proved {
   FloatContract contract = FloatContract::kRealOnly;
-  // The sizes, attributes and ranks that the proof covers: text for people.
+  // The sizes, attributes and ranks that the proof covers, for people.
   std::string coverage;
   // Hash of the statement and of the definitions of its operators.
   std::string id;
-  int64_t queries = 0, work = 0;  // what the proof took
+  int64_t queries = 0, work = 0;  // queries to Z3 and steps that the proof took
   ProofLog log;
 };
 
+// A counterexample: an element in which the sides differ.
 struct Refuted {
   std::map<std::string, std::string> values;  // of symbols and attributes; small
-  uint64_t seed = 0;
+  uint64_t seed = 0;                          // of the inputs' random elements
   int output = 0;
   std::vector<int64_t> index;
   double source = 0, target = 0;  // the elements there, in double

@@ -1,9 +1,9 @@
-// An e-graph: holds many equal graphs at once, as a graph with the classes of values known to be
-// equal.
+// An e-graph represents many equal graphs at once: one set of nodes, with classes of values known
+// to be equal.
 //
 // Applying a rule removes nothing: it adds the target's nodes and makes the target's values equal
-// to the source's. So no rewrite prevents another, and one set of nodes holds every graph that the
-// rules lead to. optimizer/extraction/extraction.h picks the cheapest of them.
+// to the source's. So no rewrite prevents another. optimizer/extraction/extraction.h picks the
+// cheapest graph.
 //
 // Willsey et al., "egg: fast and extensible equality saturation", POPL 2021. For rules with several
 // outputs: Yang et al., "Equality saturation for tensor graph superoptimization", MLSys 2021.
@@ -24,10 +24,10 @@
 
 namespace lemma {
 
-// A match that was applied, and by node of its edit the number of the node that stands for it.
+// A match that was applied.
 struct Application {
   MatchedEditPtr matched;
-  std::vector<int> made;
+  std::vector<int> made;  // by node of the edit: number of the e-graph's node that stands for it
 };
 
 // The view shows the state of the last Rebuild(). A class is a set of equal values, and Canonical()
@@ -43,7 +43,7 @@ class EGraph : public MatchView {
   int num_nodes() const { return static_cast<int>(slots_.size()); }
   int num_originals() const { return num_originals_; }
   int num_live() const { return num_live_; }
-  // Whether it was not merged with an equal node.
+  // Whether the node was not merged into an equal one.
   bool IsLive(int node) const { return slots_[node].merged_into < 0; }
   // The live node that `node` was merged into, or itself.
   int LiveNode(int node) const;
@@ -68,13 +68,13 @@ class EGraph : public MatchView {
   absl::Span<const Use> Users(ValueRef value) const override { return class_(value).uses; }
   bool IsStatic(int node) const override { return slots_[node].flags >= Flags::kStatic; }
   bool IsKnown(int node) const override { return slots_[node].flags >= Flags::kKnown; }
-  // Whether it is computed beforehand, provided that its operands are.
+  // Whether the node is computed beforehand, provided that its operands are.
   bool IsFolded(int node) const { return slots_[node].flags == Flags::kFolded; }
   // Always false: values may be computed from themselves here.
   bool Depends(absl::Span<const ValueRef>, absl::Span<const int>) const override { return false; }
 
   // Adds the nodes and equalities of a match in this view. False, without any change, if all of
-  // them are known already. *made: by node of the edit, the number of the node that stands for it.
+  // them are known already. *made: as Application::made.
   bool Apply(MatchedEditPtr matched, std::vector<int>* made = nullptr);
   // Merges nodes whose operands became equal. Afterwards no two live nodes are equal.
   void Rebuild();
@@ -85,8 +85,8 @@ class EGraph : public MatchView {
   int Creator(int node) const { return slots_[node].creator; }
 
  private:
-  // Levels; each implies the ones before it. kNone: no statement. kStatic: the node depends on no
-  // input. kKnown: nor on a weight without values. kFolded: it is computed beforehand.
+  // Levels; each implies the ones before it. kStatic, kKnown: as MatchView::IsStatic and IsKnown.
+  // kFolded: as IsFolded.
   enum class Flags { kNone, kStatic, kKnown, kFolded };
   struct Slot {
     NodePtr head;

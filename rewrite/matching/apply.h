@@ -11,11 +11,12 @@ namespace lemma {
 
 // The graph with every output of the match replaced by the target's output. Nodes that do not
 // depend on these outputs are shared with the old graph. Names of inputs and outputs stay; labels
-// stay where the value has a successor. FailedPrecondition if the target is not well-formed at
-// these sizes or would change a value's type, or if an operand is empty, which no proof covers.
+// stay where the value has a successor. FailedPrecondition as in BuildTarget; also if the target
+// would change a value's type, or if an operand may be empty, since no proof covers that.
 absl::StatusOr<Graph> Apply(const Substitution& rule, const Match& match, const MatchIndex& index);
 
-// The target's outputs for the match.
+// The target's outputs for the match. FailedPrecondition if the target is not well-formed, or if a
+// number in it cannot be represented (rewrite/rules/held_numbers.h).
 absl::StatusOr<std::vector<Value>> BuildTarget(const Substitution& rule, const Match& match);
 
 // The graph with values replaced by others, for rewrites that are not rules. FailedPrecondition if

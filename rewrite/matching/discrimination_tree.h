@@ -18,8 +18,8 @@
 
 namespace lemma {
 
-// A value next to a node that a test sequence has bound: its operand or its output `index`. Bound
-// nodes are numbered in the order in which tests bind them; number 0 is the node of the walk.
+// Operand or output `index` of a node that earlier tests have bound. Bound nodes are numbered in
+// the order in which tests bind them; number 0 is the node where the walk starts.
 struct PatternPlace {
   int bound = 0;
   int index = 0;
@@ -29,10 +29,10 @@ struct PatternPlace {
   }
 };
 
-// What a pattern requires of a node. op = nullptr: a leaf with known elements.
+// A pattern's requirements on a node. op = nullptr: a leaf with known elements.
 struct PatternHead {
   const OpDef* op = nullptr;
-  int operands = 0, outputs = 1;
+  int operands = 0, outputs = 1;  // their numbers
   friend bool operator==(const PatternHead& a, const PatternHead& b) {
     return a.op == b.op && a.operands == b.operands && a.outputs == b.outputs;
   }
@@ -40,8 +40,8 @@ struct PatternHead {
 
 struct PatternTest {
   enum class Kind {
-    kOrder,    // binds the first two operands of the node at `place` in either order
-    kAttr,     // attribute `name` of that node is `literal`
+    kOrder,    // tries both orders of the first two operands of node place.bound
+    kAttr,     // attribute `name` of node place.bound is `literal`
     kOperand,  // binds a node with `head` whose output `number` is the value at `place`
     kReader,   // binds a node with `head` that reads the value at `place` as operand `slot`, or, if
                // `commutes`, as the other one of its first two operands

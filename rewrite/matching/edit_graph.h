@@ -3,8 +3,8 @@
 // A Graph is immutable, and equal expressions are one node, so replacing a value rebuilds
 // everything computed from it. A search tries thousands of replacements for each that it keeps.
 // Here nodes refer to operands by number, so a replacement touches only its users. The hash, the
-// number of operators and the price are kept up to date. Applying or undoing an edit costs time in
-// the size of the edit, not of the graph. The way back to a Graph is in edit_graph_export.cc.
+// number of operators and the price are kept up to date. The time to apply or undo an edit grows
+// with the size of the edit, not of the graph. ToGraph is in edit_graph_export.cc.
 #ifndef LEMMA_REWRITE_MATCHING_EDIT_GRAPH_H_
 #define LEMMA_REWRITE_MATCHING_EDIT_GRAPH_H_
 
@@ -67,7 +67,7 @@ class EditGraph : public MatchView {
   bool IsLive(int node) const { return slots_[node].live; }
   // Operands before users, in an order close to that of the original graph.
   std::vector<int> LiveNodes() const;
-  // `nodes` in that order.
+  // `nodes` in the order of LiveNodes().
   std::vector<int> Sorted(std::vector<int> nodes) const;
   const NodePtr& HeadPtr(int node) const { return slots_[node].head; }
   const std::vector<ValueRef>& outputs() const { return outputs_; }
@@ -78,7 +78,7 @@ class EditGraph : public MatchView {
   bool IsStatic(int node) const override { return slots_[node].is_static; }
   bool IsKnown(int node) const override { return slots_[node].is_known && slots_[node].is_static; }
   bool Depends(absl::Span<const ValueRef> values, absl::Span<const int> roots) const override;
-  // Whether it is computed beforehand (EditGraphOptions::folds).
+  // Whether the node is computed beforehand (EditGraphOptions::folds).
   bool IsFolded(int node) const { return slots_[node].is_folded; }
   bool IsOutput(ValueRef value) const { return value_(value).outputs > 0; }
 
@@ -88,10 +88,10 @@ class EditGraph : public MatchView {
   int num_ops() const { return num_ops_; }
   int64_t price() const { return price_; }
 
-  // Adds the edit's nodes, or takes an equal node that exists; replaces the values; merges users
-  // that become equal to others; removes nodes that nothing uses any more. Does nothing if an equal
-  // node that exists would make a new node depend on the value to replace. *made: by node of the
-  // edit, its number.
+  // Adds the edit's nodes, or takes existing equal ones; replaces the values; merges users that
+  // become equal to other nodes; removes nodes that nothing uses any more. Does nothing if, because
+  // of an existing equal node, a new value would depend on the value that it replaces. *made: by
+  // node of the edit, its number in this graph.
   void Apply(const Edit& edit, std::vector<int>* made = nullptr);
 
   // Undoes everything applied since mark() returned `mark`, newest first. The graph is then the
@@ -102,8 +102,8 @@ class EditGraph : public MatchView {
   // IsKnown or IsFolded: each once, ascending.
   std::vector<int> TouchedSince(size_t mark) const;
 
-  // Live nodes in the order of ToGraph().nodes(), and ToGraph().StructuralHash(), both without
-  // building that graph.
+  // Live nodes in the order of ToGraph().nodes(); from them, ToGraph().StructuralHash(). Neither
+  // builds that graph.
   std::vector<int> GraphOrder() const;
   uint64_t StructuralHash(absl::Span<const int> graph_order) const;
   // The label, as in Graph.

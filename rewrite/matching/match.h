@@ -18,10 +18,10 @@ namespace lemma {
 // Whether all elements have the same bytes, as in a rule's constants.
 bool IsUniform(const Tensor& tensor);
 
-// A match: binds a rule's variables, symbols and source nodes to those of a graph.
+// A match: binds a rule's variables and source nodes to values and nodes of a graph, and its
+// symbols to constants.
 struct Match {
-  int anchor = 0;              // position of the node bound to the node of the source's first
-                               // output
+  int anchor = 0;              // position of the node that computes the source's first output
   std::vector<Value> vars;     // by variable
   std::vector<NodePtr> nodes;  // by source node
   SymbolValues symbols;        // constants
@@ -40,7 +40,7 @@ struct Binding {
 // Whether the matcher tries both orders of the node's first two operands.
 bool IsCommuting(const PatternNode& node);
 
-// A binding in the graph of `index`.
+// The match that `binding`, made in the view `index`, describes.
 Match ToMatch(const MatchIndex& index, const Binding& binding);
 
 // A rule prepared for matching. Refers to the rule, which must outlive it.
@@ -62,8 +62,8 @@ class Matcher {
   //
   // Tries both orders of a commutative operator's first two operands. Values inside the source may
   // have other users; their nodes then stay. Orders of interchangeable siblings count as one match
-  // unless the rule has a precondition. Skips matches that are Tangled, because
-  // the old output would stay in use.
+  // unless the rule has a precondition. Skips matches that are Tangled, because the old output
+  // would stay in use.
   bool ForEach(const MatchIndex& index, int anchor,
                absl::FunctionRef<bool(const Match&)> found) const;
   // The same for all anchors in ascending order.

@@ -36,8 +36,8 @@ class MatchSet {
   // Finds all matches of the index's rules. These and `graph` must outlive it.
   MatchSet(RuleIndexPtr rules, const EditGraph* graph);
 
-  // Matches by number, dead ones included: first the initial ones by anchor, then by rule; after
-  // them later ones in the order in which they were found.
+  // Matches by number, dead ones included. The initial ones come first, ordered by anchor, then by
+  // rule; later ones follow in the order in which they were found.
   int size() const { return static_cast<int>(entries_.size()); }
   bool IsAlive(int number) const { return entries_[number].alive; }
   const MatchedEditPtr& matched(int number) const { return entries_[number].matched; }

@@ -42,10 +42,10 @@ class MatchView {
   };
   virtual absl::Span<const Use> Users(ValueRef value) const = 0;
 
-  // The node depends on no input of the graph, and on no weight or constant known to hold an
-  // infinity or NaN. A rule's weight may be bound to it.
+  // Whether the node depends on no input of the graph, on no symbolic size, and on no weight or
+  // constant known to hold an infinity or NaN. A rule's weight may be bound to such a node.
   virtual bool IsStatic(int node) const = 0;
-  // IsStatic, and it depends on no weight whose values are unknown.
+  // Whether IsStatic holds and the node depends on no weight whose values are unknown.
   virtual bool IsKnown(int node) const = 0;
 
   // Whether one of `values` is computed from an output of one of `roots`.

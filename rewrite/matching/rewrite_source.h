@@ -16,8 +16,8 @@
 
 namespace lemma {
 
-// "merge(x = input, a = %3.0; n = 4)": the rule's variables with their names in `vars`, and its
-// symbols.
+// "merge(x = input, a = %3.0; n = 4)": the rule's variables, with the names of their values
+// (`vars`, by variable), and its symbols.
 std::string Describe(const Substitution& rule, const std::vector<std::string>& vars,
                      const SymbolValues& symbols);
 // The name of a value for Describe: its label or, if it has none, its position and output.
@@ -38,7 +38,7 @@ class Rewrite {
   virtual absl::StatusOr<Graph> Apply() const = 0;
 };
 
-// Nodes of a graph, as views call them by Head().
+// Nodes of a graph, identified by MatchView::Head().
 using FixedNodes = absl::flat_hash_set<const Node*>;
 
 // A rule prepared for matching.
@@ -49,7 +49,7 @@ struct PreparedRule {
   mutable Coverage coverage;
   // Nodes that no step replaces or looks through (MatchedEditOf). May be null.
   std::shared_ptr<const FixedNodes> fixed;
-  // A search uses it when the other rules lead no further.
+  // Whether a search uses the rule only when the other rules lead no further.
   bool is_late = false;
 };
 
@@ -60,21 +60,22 @@ class RewriteSource {
   // the source.
   virtual std::vector<const PreparedRule*> Rules() const = 0;
   // Calls `visit` with each step that applies to the indexed graph, until it returns false. The
-  // order depends only on the source and the graph's structure. A step lives during its call only.
+  // order depends only on the source and the graph's structure. A step is valid only during its
+  // call.
   virtual void ForEach(const MatchIndex& index,
                        absl::FunctionRef<bool(const Rewrite&)> visit) const = 0;
 };
 
-// When the id of a rule's proof record is compared with the current one.
+// When the id of a rule's proof record is compared with the current one (rewrite/rules/coverage.h).
 enum class RecordCheck {
-  kBefore,    // the caller has compared it, or does not ask for a proof
-  kWhenUsed,  // at the rule's first match; a rule with another id then has no matches
+  kBefore,    // the caller has compared it, or asks for no proof
+  kWhenUsed,  // at the rule's first match; if the ids differ, the rule has no matches
 };
 
 struct RuleSetOptions {
   std::shared_ptr<const FixedNodes> fixed = nullptr;  // PreparedRule::fixed of all rules
   RecordCheck records = RecordCheck::kBefore;
-  // Numbers of the rules with PreparedRule::is_late: from the first to before the second.
+  // The rules with PreparedRule::is_late: those with numbers in [late.first, late.second).
   std::pair<size_t, size_t> late = {0, 0};
 };
 

@@ -24,8 +24,8 @@ struct WhyNot {
   Missing missing = Missing::kNothing;
   int held = 0;                // number of conditions that hold together there
   bool alone = false;          // no other condition fails
-  std::string reason;          // uses the rule's names; equal for similar places; "" if it applies
-  int at = -1;                 // position of the node where it fails
+  std::string reason;          // as ReasonText; "" if the rule applies
+  int at = -1;                 // position of the node where the condition fails
   std::vector<Match> matches;  // if it applies: up to 32 matches that bind the operator
 };
 

@@ -34,17 +34,16 @@ const char* Name(Missing missing);
 struct RuleCondition {
   Missing kind = Missing::kOperand;
   int node = -1;   // of the source; -1: none
-  int index = -1;  // of the operand, attribute, variable or precondition; for a constant kElements
-                   // or kDims
+  int index = -1;  // of the operand, attribute, variable or comparison; kElements or kDims
   friend bool operator==(const RuleCondition& a, const RuleCondition& b) {
     return a.kind == b.kind && a.node == b.node && a.index == b.index;
   }
 };
-constexpr int kElements = 0, kDims = 1;  // RuleCondition::index of a constant
+constexpr int kElements = 0, kDims = 1;  // RuleCondition::index for kConstant
 
-// `match` satisfies some conditions of the rule; says why it does not satisfy `condition` as
-// well. In `match`, nodes and variables that the satisfied conditions do not reach are -1. The text
-// uses the rule's names and the graph's sizes and attributes.
+// Says why `match`, which satisfies some conditions of the rule, does not satisfy `condition`. In
+// `match`, nodes and variables that the satisfied conditions do not reach are -1. The text uses the
+// rule's names and the graph's sizes and attributes.
 std::string ReasonText(const Substitution& rule, const MatchIndex& index, const Binding& match,
                        const RuleCondition& condition);
 // The position of the node that the reason is about.

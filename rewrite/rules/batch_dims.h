@@ -13,7 +13,8 @@ class BatchDims {
   explicit BatchDims(const Statement& statement);
   ~BatchDims();
 
-  // About dimension `dim` of a tensor of the source (side 0) or the target (side 1).
+  // Whether dimension `dim` of a tensor of the source (side 0) or the target (side 1) is a batch
+  // dimension; its size.
   bool IsBatch(int side, TensorId tensor, size_t dim) const;
   const IndexExpr& SizeOf(int side, TensorId tensor, size_t dim) const;
 

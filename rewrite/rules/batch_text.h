@@ -1,5 +1,6 @@
-// Batch dimensions of a statement: dimensions that both sides only pass through. A statement with
-// them follows from the statement without them.
+// Writes statements as texts that can be compared, with or without their batch dimensions. These
+// are dimensions that both sides only pass through: a statement with them follows from the
+// statement without them.
 //
 // Let C be a set of dimensions of tensors of both sides, at most one per tensor, all of one size E.
 // A tensor that has a dimension in C reads each other such tensor at its own index in that

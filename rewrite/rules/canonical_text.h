@@ -9,9 +9,9 @@
 namespace lemma {
 
 // Rules with equal texts are equal up to the names and order of variables, symbols, values and
-// conditions. They make the same promise, have the same matches and make the same of them. The text
-// does not depend on the rule's name, comment or record. Operands of commutative operators are
-// sorted where their operators differ; rules that differ only in another order of them may have
+// conditions: they have the same contract, the same matches and the same results. The text does not
+// depend on the rule's name, comment or record. Operands of commutative operators are sorted only
+// where different operators compute them; rules that differ in another order of operands may have
 // different texts.
 std::string CanonicalText(const Substitution& rule);
 

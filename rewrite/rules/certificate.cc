@@ -121,7 +121,11 @@ class Reader {
     const absl::string_view result = Until("\n");
     auto it = std::find_if(std::begin(kResults), std::end(kResults),
                            [&](Certificate::Result r) { return Name(r) == result; });
-    if (it == std::end(kResults)) return Expected("best, first descent, replayed or input");
+    if (it == std::end(kResults)) {
+      return Expected(absl::StrJoin(kResults, ", ", [](std::string* out, Certificate::Result r) {
+        absl::StrAppend(out, Name(r));
+      }));
+    }
     result_.result = *it;
     LEMMA_RETURN_IF_ERROR(Take("\ncontract "));
     LEMMA_RETURN_IF_ERROR(Contract(&result_.contract));

@@ -1,4 +1,4 @@
-// Certificates record how one graph became another, step by step, for others to repeat.
+// A certificate records how one graph became another, step by step, for others to repeat.
 //
 // A certificate is text (docs/certificates.md). It names the input and the output and holds the
 // rules used. For each step it gives the rule, the values it was applied to, and the resulting
@@ -48,15 +48,14 @@ struct CertificateFold {
 };
 
 // Why a rule is true at its own sizes: its target is a mutant of its source, corrected in the
-// positions where the mutant differs (docs/pet.md). The rule has no symbols. A checker computes all
-// of this and trusts nothing.
+// positions where the mutant differs (docs/pet.md). The rule has no symbols. A checker trusts
+// nothing of this: it computes it again.
 struct CertificateMutant {
   // Positions in one dimension: first position, number of positions, step.
   using Range = std::array<int64_t, 3>;
   using Box = std::vector<Range>;
 
-  Substitution rule;         // the rule in the steps, without its record, with the uncorrected
-                             // mutant as target
+  Substitution rule;         // the steps' rule without its record, its target not yet corrected
   std::vector<Box> differs;  // exactly the positions where mutant and source differ; disjoint
 };
 
@@ -64,9 +63,8 @@ struct Certificate {
   // Which graph of the search the output is. Only the search itself can check this.
   enum class Result {
     kBest,       // the cheapest graph
-    kDescended,  // the result of the first descent; the cheapest graph did not pay off when
-                 // executed
-    kCertain,    // the result of the rewrites that need no times; neither of those paid off
+    kDescended,  // the result of the first descent; kBest did not pay off when executed
+    kCertain,    // the result of the certain rewrites (docs/glossary.md); neither of those paid off
     kReplayed,   // the result of the steps of another certificate
     kInput,      // the input: no step, nothing folded
   };
@@ -80,9 +78,10 @@ struct Certificate {
   // replaced its own.
   std::map<std::string, int64_t> dims;
   std::optional<int64_t> reseed;
-  // The dimensions that stayed symbolic. The certificate is of all their values in these ranges.
+  // The dimensions that stayed symbolic. The certificate holds for all their values in these
+  // ranges.
   std::map<std::string, SizeRange> symbolic;
-  // The inputs whose values are part of the graph. The certificate is of these values only.
+  // The inputs whose values are part of the graph. The certificate holds for these values only.
   std::map<std::string, Tensor> fixed_inputs;
   Result result = Result::kInput;
   // How input and output may differ in floating-point arithmetic.
@@ -98,7 +97,7 @@ struct Certificate {
 constexpr int64_t kMaxFixedElements = 64;
 bool CanBeFixed(const TensorType& type);
 
-// "best", "first descent", "replayed", "input".
+// "best", "first descent", "certain rewrites", "replayed", "input".
 const char* Name(Certificate::Result result);
 
 // The rule in the form in which a certificate keeps it.

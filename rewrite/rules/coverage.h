@@ -26,19 +26,19 @@ class Coverage {
   explicit Coverage(const Substitution& rule, const FormLimits& limits = {});
 
   // From now on nothing is covered unless the rule's record is of the rule and of the operators'
-  // definitions as they are now. This is found out once, by the forms that the first match needs
-  // anyway, so checking the records of many rules costs nothing for those that match nowhere.
+  // definitions as they are now. The first call of Covers checks this with the forms that it lists
+  // anyway, so rules that match nowhere cost nothing.
   void RequireCurrentRecord() { requires_record_ = true; }
 
-  // `symbols`: the match's constants. `common`: the type of variables without one.
+  // Whether the proof covers a match. `symbols`: the match's constants. `common`: the type of
+  // variables without one.
   //
-  // States the rule at the match's lists and known attributes, with sizes left open (or fixed to 1,
-  // where they are 1 and an equality of sizes would fail). Symbolic sizes of a graph must meet all
-  // of this for all values of its dimensions. True if some proved form is this
-  // statement, or equals it after both have lost their batch dimensions
-  // (rewrite/rules/batch_text.h), and the requirements of both hold for the match's sizes. Forms
-  // are proved for floats; a match of another type is covered if the type holds every value that is
-  // computed.
+  // States the rule at the match's lists and known attributes and leaves sizes open; a size is
+  // fixed to 1 where it is 1 and an equality of sizes would otherwise fail. The match is covered if
+  // some proved form is this statement, or equals it without batch dimensions
+  // (rewrite/rules/batch_text.h), and the requirements of both hold for the match's sizes: if sizes
+  // of the graph are symbolic, for all values of its dimensions. Forms are proved for floats; a
+  // match of another type is covered if that type holds every value that is computed.
   bool Covers(const SymbolValues& symbols, DType common);
 
  private:

@@ -1,5 +1,5 @@
 // Expresses the claim of a rule as statements about tensor expressions. The prover proves
-// statements, a proof id is a hash of them, and a covered application is an instance of one.
+// statements, a proof id is a hash of them, and a match is covered if it is an instance of one.
 // Statements are made in statement.cc, forms in forms.cc.
 #ifndef LEMMA_REWRITE_RULES_STATEMENT_H_
 #define LEMMA_REWRITE_RULES_STATEMENT_H_
@@ -20,7 +20,7 @@ struct Statement {
   std::string name;
   Definition source, target;  // the same inputs in both
   // By tensor of a side: the number of the operator that computes it. An operator reads its own
-  // tensors before they are stored, and so unrounded.
+  // tensors unrounded, before they are stored.
   std::vector<int> source_operators, target_operators;
   std::vector<Guard> requirements;
   // By input: whether all its elements are finite, as those of a rule's weights are. The float
@@ -31,8 +31,8 @@ struct Statement {
 
 // The statement's proof id: a hash of its composed definitions with all types, the operator that
 // computes each tensor, the order of outputs, and the requirements. It changes if an operator's
-// definition changes. Raise the version number in it when the prover is found to have proved
-// something false: no older record stays valid then.
+// definition changes. When the prover is found to have proved something false, raise the version
+// number in the hash: then no older record stays valid.
 std::string ProofId(const Statement& statement);
 
 // Limits on the forms in which a rule is stated and proved. A form leaves sizes and most attributes
@@ -44,6 +44,7 @@ struct FormLimits {
   int max_forms = 160;  // of one rule
 };
 
+// One form of a rule, with its statement.
 struct RuleForm {
   // Values of the rule's symbols. The value of an open symbol is the IndexExpr::Symbol or
   // ScalarExpr::Param of its name. Elements of an open list `b` are the symbols b[0], b[1], ...
@@ -69,7 +70,7 @@ struct RuleForms {
   bool truncated = false;       // there are more than max_forms
   std::string problem;          // why there is no form, or the forms cannot be listed
 };
-// Deterministic.
+// The forms of the rule within `limits`. Deterministic.
 RuleForms FormsOf(const Substitution& rule, const FormLimits& limits = {});
 
 // The proof id of the whole rule, over all its forms. "" if it has none.

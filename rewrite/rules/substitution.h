@@ -35,8 +35,8 @@
 
 namespace lemma {
 
-// How source and target may differ in floating-point arithmetic. Each contract allows what the one
-// before it allows.
+// How source and target may differ in floating-point arithmetic. Each contract also allows what the
+// one before it allows.
 enum class FloatContract {
   kBitExact,      // equal bits: moves data, does the same arithmetic
   kReassociates,  // equal as real numbers, rounded differently
@@ -123,7 +123,7 @@ struct Symbol {
   SymbolKind kind = SymbolKind::kUnknown;
 };
 
-// The reader in rewrite/rules/rule_text.h makes it and checks that
+// A rule. The reader (rewrite/rules/rule_text.h) checks that
 //   * operators, attributes and numbers of operands and outputs are right;
 //   * an operator computes every output of the source, and each node of either side is needed;
 //   * every symbol occurs in the source or in the precondition.

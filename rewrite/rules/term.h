@@ -100,8 +100,8 @@ using SymbolValues = std::vector<std::optional<ExprAttr>>;
 // unequal length are added, a division by 0, a list that is no permutation, kinds that do not fit.
 std::optional<ExprAttr> Evaluate(const Term& term, const SymbolValues& values);
 
-// Whether kinds and, for constants, values are the same. Index expressions and reals are compared
-// by their Identical form.
+// Whether both have the same kind and value. Expressions with symbols are the same only if they are
+// written alike.
 bool SameValue(const ExprAttr& a, const ExprAttr& b);
 // The constant; nullopt if a symbol remains.
 std::optional<AttrValue> ToAttrValue(const ExprAttr& value);

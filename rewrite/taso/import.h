@@ -6,8 +6,8 @@
 // numbers of groups are symbols. docs/taso.md defines the meaning of each operator.
 //
 // The import proves nothing. It gives a rule only the preconditions that its types need, so some of
-// TASO's rules are false at first. SynthesizePrecondition in
-// verifier/preconditions/precondition.h finds the preconditions that are missing.
+// TASO's rules are false at first. SynthesizePrecondition (verifier/preconditions/precondition.h)
+// finds the missing preconditions.
 #ifndef LEMMA_REWRITE_TASO_IMPORT_H_
 #define LEMMA_REWRITE_TASO_IMPORT_H_
 

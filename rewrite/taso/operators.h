@@ -29,7 +29,7 @@ class TasoOp {
     std::optional<int> fixed;
     int least = 0;
     bool scalar_operand = false;  // the second operand is a number
-    bool from_front = false;      // it counts dimensions from the first: none come before
+    bool from_front = false;      // it counts dimensions from the first: no batch dimensions
   };
   Ranks ranks() const;
 

@@ -26,7 +26,8 @@ class Size {
   using Monomial = std::vector<int>;  // sorted, with repetition; empty for 1
   const std::map<Monomial, int64_t>& terms() const { return terms_; }
   std::optional<int64_t> AsConst() const;
-  // A coefficient exceeded 64 bits, or a divisor was 0. It stays so, and equals nothing.
+  // Whether a coefficient exceeded 64 bits or a divisor was 0, here or in an operand. Such a size
+  // equals nothing.
   bool overflowed() const { return overflowed_; }
   bool IsZero() const { return terms_.empty() && !overflowed_; }
 
@@ -63,7 +64,7 @@ class SizeSolver {
   // equation that it cannot solve. `stated`: no operator implies the equation, so Unsolved must
   // list it.
   absl::Status Equate(const IndexExpr& a, const IndexExpr& b, bool stated = false);
-  // Equates all equations in the conjunction `guard`.
+  // Adds all equations in the conjunction `guard`.
   absl::Status Assume(const Guard& guard);
   // The value of the symbol if no equation gives one.
   void SetFallback(const IndexExpr& symbol, const IndexExpr& value);
@@ -72,8 +73,10 @@ class SizeSolver {
 
   // The value, with solved symbols substituted; nullopt if it is not a polynomial.
   std::optional<Size> Value(const IndexExpr& e) const;
+  // Whether both are polynomials with equal values.
   bool Same(const IndexExpr& a, const IndexExpr& b) const;
-  // The same as a sum of products; InvalidArgument if it overflowed.
+  // The value as a sum of products, or `e` if it is not a polynomial. InvalidArgument if it
+  // overflowed.
   absl::StatusOr<IndexExpr> Normalized(const IndexExpr& e) const;
   // Stated equations that are still open, as polynomials that are 0.
   std::vector<Size> Unsolved() const;

@@ -13,7 +13,7 @@ namespace lemma::cpu {
 
 // The way an application is executed.
 enum class NodeRole {
-  kNone,    // an input, or static
+  kNone,    // not at all: an input, or static (UseTable::is_static)
   kView,    // its outputs are views of its input (reshapes too, if the strides allow it)
   kConcat,  // its output is memory that the producers of its inputs write to
   kKernel,  // in a group
@@ -30,11 +30,12 @@ struct Grouping {
   std::vector<Group> groups;
 };
 
-// A kernel consists of a head application, such as a convolution, and the applications fused behind
+// A group consists of a head application, such as a convolution, and the applications fused behind
 // it. A head takes all that it can fuse. An element-wise application joins the group of its users
-// if they are all element-wise, of its shape and in one group. Every other application is a group
-// of its own. Without `fuse_layout` there are no concatenations in place, and the only views are of
-// whole values as they are; other layout applications are kernels that copy.
+// if they are all element-wise, of its shape and in one group, which has at most 24 applications,
+// computed in one arithmetic (Domain). Every other application is a group of its own.
+// `fuse_layout`: see CpuOptions. Without it a view is a whole value as it is; other layout
+// operators are kernels that copy.
 Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);
 
 }  // namespace lemma::cpu

@@ -1,5 +1,5 @@
-// States the claim of each kernel of a plan, that it computes its nodes, so that a prover can check
-// it.
+// Lists the claims of a plan's kernels, so that they can be checked: each claims that it computes
+// its nodes.
 #ifndef LEMMA_RUNTIME_CPU_PLAN_CLAIMS_H_
 #define LEMMA_RUNTIME_CPU_PLAN_CLAIMS_H_
 
@@ -29,17 +29,16 @@ struct KernelClaim {
 };
 
 // The claims of every kernel that the CPU back end would run for `graph`, built as it would build
-// them. Internal if a step does not find in memory what it reads (plan_check.h), or if
-// simultaneously live buffers share memory.
+// them. Internal if CheckMovement or CheckConditions (plan_check.h) finds a fault in the plan, or
+// if simultaneously live buffers share memory. Fails as Compile does if there is no plan.
 absl::StatusOr<std::vector<KernelClaim>> ClaimsOfPlan(const Graph& graph,
                                                       const CompileOptions& compile = {},
                                                       const CpuOptions& options = {});
 
 // InvalidArgument, with the distance, unless statement and meaning agree on random numbers,
-// computed in double and finally rounded to f32: within 1e-6 of the largest, or 1e-5 if the
-// statement has numbers of its own. Different sums of products differ at random numbers almost
-// surely. Weights are random too, except those from which numbers were computed. Ok without
-// a statement.
+// computed in double and finally rounded to f32: up to 1e-6 of the largest number (at least 1), or
+// 1e-5 if has_numbers. Different sums of products differ at random numbers almost surely. Weights
+// are random too, unless has_numbers or they have one element. Ok without a statement.
 absl::Status CheckClaim(const KernelClaim& claim, uint64_t seed);
 
 }  // namespace lemma

@@ -1,5 +1,5 @@
-// Plans a graph as steps: kernels in order, with a place for every operand. Functions of CpuPlan
-// are in cpu_plan.cc.
+// Plans the execution of a graph as steps: kernels in order, with a place in memory for every
+// operand. Functions of CpuPlan are in cpu_plan.cc.
 #ifndef LEMMA_RUNTIME_CPU_PLANNER_H_
 #define LEMMA_RUNTIME_CPU_PLANNER_H_
 
@@ -30,21 +30,21 @@ struct PlanBuffer {
   Kind kind = Kind::kArena;
   int index = 0;  // of the graph's inputs or outputs
   int64_t bytes = 0;
-  int first_step = 0, last_step = 0;
+  int first_step = 0, last_step = 0;  // the steps that use it
 };
 
 struct PlanStep {
-  // A scalar truth value, its place, and what it must be.
+  // A condition on a scalar truth value.
   struct Condition {
     Value value;
     Location at;
-    bool holds = true;
+    bool holds = true;  // what the value must be
   };
   std::shared_ptr<CpuKernelSpec> spec;
   std::vector<Location> inputs;    // unused for static inputs
   std::vector<int> static_inputs;  // index into CpuPlan::statics, or -1
   std::vector<Location> outputs;
-  // The step is skipped unless they hold. Each is valid if those before it hold.
+  // The step is skipped unless all hold. The value of each is valid if those before it hold.
   std::vector<Condition> conditions;
 };
 
@@ -64,7 +64,7 @@ struct CpuPlan {
   // by those of `scratch`, the additional bytes that each step needs while it runs.
   std::vector<BufferLife> ArenaLives(std::vector<int>* ids,
                                      absl::Span<const int64_t> scratch = {}) const;
-  // The nodes of the given graph that the step computes, or a part of which.
+  // The nodes of the given graph that the step computes, wholly or in part.
   std::vector<NodePtr> NodesOf(const PlanStep& step) const;
   std::string Describe() const;
 };
@@ -75,8 +75,8 @@ struct PlanOptions {
   bool with_places = false;  // list CpuPlan::places
 };
 
-// Unimplemented ("unsupported: OP (reason)") for an operator without a definition. Weights need no
-// values.
+// The plan of `graph`, whose weights need no values. Unimplemented ("unsupported: OP (reason)") for
+// an operator without a definition; InvalidArgument as in CheckLimits (limits.h).
 absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                   const PlanOptions& options);
 

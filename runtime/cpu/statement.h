@@ -1,4 +1,4 @@
-// Reads back from the descriptors that a library was given what a kernel computes.
+// Reads the function that a kernel computes back from the descriptors that its library was given.
 #ifndef LEMMA_RUNTIME_CPU_STATEMENT_H_
 #define LEMMA_RUNTIME_CPU_STATEMENT_H_
 

@@ -1,4 +1,4 @@
-// Chooses f32 for 16-bit floats in memory where that lets a library compute.
+// Rewrites operators on 16-bit floats to f32 where only f32 has a kernel.
 #ifndef LEMMA_RUNTIME_CPU_WIDENING_H_
 #define LEMMA_RUNTIME_CPU_WIDENING_H_
 
@@ -23,9 +23,8 @@ struct WideGraph {
 
 // The same function of the same inputs, in which operators on f16 and bf16 for which only f32 has a
 // kernel (kernels/kernel.h) compute in f32. Each of their results is rounded by two casts, to the
-// 16-bit type and back, so that every value is that of the given graph. A value that such an
-// operator reads or writes stays an f32 for all its users, across operators that only move
-// elements.
+// 16-bit type and back, so that every value is that of the given graph. Values that such operators
+// read or write are kept as f32, also across operators that only move elements.
 //
 // Whether an operator may be computed so is read off its definition (NodeTraits::widens). A graph
 // without such operators is returned as it is.

@@ -24,7 +24,8 @@ class MatrixProduct {
   virtual absl::Status Launch(CUstream stream) const = 0;
 };
 
-// The library for the context that was current when it was opened. It must outlive its products.
+// The library, for the CUDA context that was current when it was opened. It must outlive its
+// products.
 class Cublas {
  public:
   virtual ~Cublas() = default;

@@ -23,7 +23,7 @@ struct CudaOptions {
   bool libraries = true;
   // Options of kernel generation; changed only for measurements.
   codegen::GridOptions grid = {};
-  // As in PlanOptions (runtime/cuda/cuda_plan.h). A measurer's peaks always assume `false`.
+  // As in PlanOptions (runtime/cuda/cuda_plan.h). A measurer computes peak memory without it.
   bool reuse_late = true;
 };
 

@@ -1,4 +1,4 @@
-// Times copies within a device's memory: the upper limit for kernels that only move values. Only in
+// Times copies within a device's memory: no kernel that only moves values is faster. Only in
 // programs built with CUDA's headers (HAVE_CUDA).
 #ifndef LEMMA_RUNTIME_CUDA_CUDA_COPY_H_
 #define LEMMA_RUNTIME_CUDA_CUDA_COPY_H_

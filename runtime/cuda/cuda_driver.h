@@ -13,7 +13,7 @@
 
 namespace lemma::cuda {
 
-// Functions of libcuda.so.1, with CUDA's names in the version that its header gives.
+// Functions of libcuda.so.1, under CUDA's names, in the versions that its header chooses.
 #define LEMMA_CUDA_FUNCTIONS(F)  \
   F(cuInit)                      \
   F(cuDriverGetVersion)          \

@@ -36,9 +36,9 @@ struct StepPart {
   size_t nodes = 0, slots = 0;
 };
 
-// One of three: fused applications as kernels; several such groups, independent of each other,
-// fused horizontally; or a copy between device and host memory, from buffer 0 to buffer 1, without
-// a program.
+// One of three: a group of fused applications, as one or several kernels; several such groups,
+// independent of each other, fused horizontally; or a copy between device and host memory, from
+// buffers[0] to buffers[1], without a program.
 struct PlanStep {
   std::vector<NodePtr> nodes;  // operands before users
   std::string operators;       // "conv2d+add+relu"; "106 mul+sub, 54 add" if fused horizontally
@@ -95,8 +95,9 @@ struct PlanOptions {
   bool reuse_late = false;
 };
 
-// Unimplemented ("unsupported: OP (reason)") for an operator without a definition. Weights need no
-// values. memory.planned_bytes counts inputs, outputs and all values between.
+// The plan of `graph`, whose weights need no values. Unimplemented ("unsupported: OP (reason)") for
+// an operator without a definition. memory.planned_bytes counts inputs, outputs and all values
+// between.
 absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                    const PlanOptions& options = {});
 

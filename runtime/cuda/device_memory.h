@@ -11,7 +11,7 @@
 
 namespace lemma::cuda {
 
-// Freed with the object.
+// A block of memory, freed with the object.
 class Memory {
  public:
   enum class Where { kDevice, kHost };

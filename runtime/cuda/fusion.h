@@ -22,10 +22,12 @@ struct Fusion {
   std::vector<bool> is_transfer;
 };
 
-// An application joins the group of its users if they form one group, its value is no output of the
-// graph, and recomputing the value costs less than storing and reading it:
-//   * without reductions: if each element is read about once, or only moved; but not as a factor of
-//     a product if it can be the epilogue of another product;
+// An application joins the group of its users if they form one group, which has at most 32 nodes
+// computed in one arithmetic (Domain), if its value is no output of the graph, and if recomputing
+// the value costs less than storing and reading it:
+//   * without reductions: if each element is read about once, or only moved, or if it is smaller
+//     than its element-wise users; but not as a factor of a product if it can be the epilogue of
+//     another product;
 //   * with reductions: if its users are element-wise and have its shape (an epilogue), or if the
 //     whole group is still one row kernel (a normalization made of small operators).
 Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits);

@@ -19,7 +19,7 @@ namespace lemma::cuda {
 struct PlacedMemory {
   CUdeviceptr arena = 0, statics = 0;
   char* host = nullptr;    // of offloaded values
-  CUdeviceptr errors = 0;  // one word per launch
+  CUdeviceptr errors = 0;  // one word per launch, not 0 if the launch read outside a tensor
 
   CUdeviceptr AddressOf(const Buffer& buffer) const {
     const auto offset = static_cast<CUdeviceptr>(buffer.offset);
@@ -48,7 +48,7 @@ class Launches {
 
   // The kernel's schedule or the library function, for people.
   std::string ScheduleOf(size_t l) const;
-  // For messages.
+  // The name of launch `l`, for messages.
   std::string NameOf(size_t l) const;
 
  private:

@@ -17,9 +17,9 @@ std::vector<Value> OperandsOf(absl::Span<const NodePtr> nodes);
 // The arithmetic (graph/expr/arithmetic.h) that the nodes need as one kernel.
 Arithmetic ArithmeticOf(absl::Span<const NodePtr> nodes);
 
-// One definition over `inputs`, whose outputs are those of the last node. `nodes` are in order,
-// operands before users, and every operand is in `inputs` or an output of an earlier node. The
-// other nodes' tensors are locals, rounded to their types as if stored.
+// The nodes as one definition over `inputs`, whose outputs are those of the last node. `nodes` are
+// in order, operands before users, and every operand is in `inputs` or an output of an earlier
+// node. The results of the other nodes are local tensors, rounded to their types as if stored.
 absl::StatusOr<Definition> ComposeNodes(absl::Span<const NodePtr> nodes,
                                         absl::Span<const Value> inputs);
 

@@ -8,8 +8,9 @@
 
 namespace lemma {
 
-// The operations of all `nodes` (0 if a definition cannot be counted), and the bytes of their
-// external operands and of the last node's outputs. Values between the nodes count no bytes.
+// The operations of all `nodes` (0 for a definition that cannot be counted), and the bytes of their
+// operands and results. Values that one of the nodes computes and another reads count no bytes. A
+// single node counts only the bytes that it reads: a gather reads a part of its table.
 Work WorkOfGroup(absl::Span<const NodePtr> nodes);
 
 }  // namespace lemma

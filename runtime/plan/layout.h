@@ -31,7 +31,7 @@ bool IsDense(const Shape& shape, const Strides& strides);
 // not be negative.
 int64_t SpanOf(const Shape& shape, const Strides& strides);
 
-// Dimensions from the slowest to the fastest. Those of size 1 keep their row-major place.
+// Dimensions from the largest stride to the smallest. Those of size 1 keep their row-major place.
 std::vector<int> DimOrder(const Shape& shape, const Strides& strides);
 
 // Dense strides for that order of the dimensions.

@@ -15,8 +15,8 @@
 
 namespace lemma {
 
-// An output that is a view of one input: element i of the output is element offset + coefficient *
-// i of the input.
+// An output that is a view of one input: its element i is the input's element at
+// offset + coefficient * i.
 struct AffineView {
   int input = 0;
   int output_rank = 0;
@@ -40,8 +40,9 @@ struct Choice {
 
 struct NodeTraits {
   bool defined = false;  // has an executable definition
-  // There is one output, whose elements are functions of the inputs' elements at its own index, or
-  // broadcast. Inputs of the output's shape are read nowhere else.
+  // There is one output, and each of its elements is a function of the inputs' elements at its own
+  // index, or broadcast along some dimensions. An input of the output's shape is read at that index
+  // only.
   bool pointwise = false;
   // The function of single elements that a pointwise application applies.
   std::optional<ElementFunction> element;
@@ -58,11 +59,10 @@ struct NodeTraits {
   // The operator with f32 in place of every f16 and bf16 computes the same real numbers, so its
   // results, rounded once, are this application's. False without such types.
   bool widens = false;
-  // Whether a result of an operator that widens can be a number that is no 16-bit float although
-  // the operands are.
+  // If it widens: whether a result, computed from 16-bit floats, may be a number that is none.
   bool rounds = false;
-  Domain domain = Domain::kAny;
-  std::vector<bool> is_index;  // by input: its values decide where something is read or written
+  Domain domain = Domain::kAny;  // graph/expr/arithmetic.h
+  std::vector<bool> is_index;    // by input: its values decide where something is read or written
 };
 
 // Caches traits by operator, attributes and input types. Not thread-safe.

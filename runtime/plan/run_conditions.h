@@ -10,17 +10,17 @@
 
 namespace lemma {
 
-// A scalar truth value, and what it must be.
+// A condition on a scalar truth value.
 struct RunCondition {
   Value condition;
-  bool holds = true;
+  bool holds = true;  // what the value must be
 };
 
 // By node: the conditions that all hold whenever some output of the graph depends on the node's
-// results; without them the node need not be executed. Each condition is computed before the node,
-// and matters only if those before it hold. Empty: the node is always executed. A node has
-// conditions if all its users are operands of one side of a Choice (runtime/plan/node_traits.h), or
-// have these conditions themselves. At most 8 nested conditions are looked at.
+// results; if one does not hold, the node need not be executed. Each condition is computed before
+// the node, and matters only if those before it hold. Empty: the node is always executed. A node
+// has conditions if all its uses are on one side of a Choice (runtime/plan/node_traits.h), or by
+// nodes that have these conditions themselves. At most 8 nested conditions are looked at.
 std::vector<std::vector<RunCondition>> RunConditions(const UseTable& uses, NodeTraitsCache& traits);
 
 }  // namespace lemma

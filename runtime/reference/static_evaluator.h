@@ -12,8 +12,8 @@ class StaticEvaluator {
  public:
   explicit StaticEvaluator(int threads) : threads_(threads) {}
 
-  // FailedPrecondition, with the weight's name, if `v` depends on a weight without values. `v` must
-  // not depend on inputs.
+  // The value of `v`, which must not depend on inputs; kept for later calls. FailedPrecondition,
+  // with the weight's name, if it depends on a weight without values.
   absl::StatusOr<Tensor> Evaluate(const Value& v);
   // Frees the memory of `v` if no one else holds it. Evaluate computes it again.
   void Forget(const Value& v) { done_.erase(v); }

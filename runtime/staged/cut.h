@@ -11,8 +11,8 @@
 
 namespace lemma {
 
-// A part of the graph or, if `call` is set, one opaque operator. It is executed only if the
-// conditions hold, which are computed before it.
+// A part of the graph or, if `call` is set, one opaque operator. It is executed only if all
+// `conditions` hold; their values are computed before it.
 struct Stage {
   NodePtr call;
   Graph part;
@@ -22,9 +22,10 @@ struct Stage {
   absl::flat_hash_map<const Node*, NodePtr> origin;  // by node of the part, that of the whole graph
 };
 
-// In the order of execution. The outputs of the last one are the graph's.
+// The stages of `graph`, in the order of execution. The outputs of the last one are the graph's.
 absl::StatusOr<std::vector<Stage>> Cut(const Graph& graph);
 
+// Whether the node is an opaque operator.
 bool IsCall(const Node& node);
 
 }  // namespace lemma

@@ -1,4 +1,5 @@
-// Executes graphs with operators whose results' sizes, or whose work, are known only at run time.
+// Executes graphs with opaque operators, such as those whose results' sizes are known only at run
+// time.
 #ifndef LEMMA_RUNTIME_STAGED_STAGED_H_
 #define LEMMA_RUNTIME_STAGED_STAGED_H_
 
@@ -13,10 +14,11 @@ namespace lemma {
 // Whether a graph has opaque operators, so that it is executed in stages.
 bool NeedsStages(const Graph& graph);
 
-// Cuts the graph at its opaque operators. `backend` compiles the parts between them; the opaque
-// ones are computed by their import (graph/onnx/run_time/call.h), whose graphs `backend` compiles
-// too. An operator that only one side of a choice needs is executed only if that side is taken, and
-// so are the parts that only it reads. Unimplemented if an opaque operator cannot be computed.
+// Cuts the graph at its opaque operators. `backend` compiles the parts between them. An opaque
+// operator is imported (graph/onnx/run_time/call.h) when its operands are known; `backend` compiles
+// the imported graph too. An operator that only one side of a choice needs is executed only if that
+// side is taken, and so are the parts that only it reads. Unimplemented if an opaque operator
+// cannot be computed.
 absl::StatusOr<std::unique_ptr<Executable>> CompileStages(const Graph& graph,
                                                           const CompileOptions& options,
                                                           std::shared_ptr<Backend> backend);

@@ -15,9 +15,9 @@
 
 namespace lemma::gpu {
 
-// For all packaged weights and inputs.
+// Of all random weights and inputs.
 constexpr uint64_t kSeed = 1;
-constexpr int64_t kIntegerRange = 1000;
+constexpr int64_t kIntegerRange = 1000;  // integers are at least 0 and below it
 
 struct Variant {
   std::string name;  // of the file, without its extension
@@ -53,6 +53,7 @@ struct PackagedDifference {
   api::OutputDifference worst;
   int beyond_tolerance = 0;  // as in SampledDifference
 };
+// Compares the outputs of `variant`, one of the model's, with `model.expected` or its samples.
 absl::StatusOr<PackagedDifference> CompareWithExpected(const PackagedModel& model,
                                                        const Graph& variant,
                                                        absl::Span<const Tensor> outputs);

@@ -1,4 +1,4 @@
-// Samples outputs that are too large to store, to compare later executions with them.
+// Takes samples of outputs that are too large to store, to compare later executions with them.
 #ifndef LEMMA_TOOLS_GPU_SAMPLED_OUTPUTS_H_
 #define LEMMA_TOOLS_GPU_SAMPLED_OUTPUTS_H_
 
@@ -24,11 +24,11 @@ absl::StatusOr<NamedTensors> SampleOutputs(const Graph& graph, absl::Span<const 
 absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint64_t seed);
 
 // The comparison of outputs with samples. An element may differ by what runtime/tolerance.h allows,
-// plus four times the distance that elements of the output moved: rounding across a discontinuity,
-// such as that of relu's gradient at 0, changes more than the tolerance covers, and each way to
-// compute a step rounds differently. A norm may differ by what the tolerance allows for all
-// elements, plus four times the largest relative change of any norm: norms move much less than
-// elements.
+// plus four times the largest distance of elements of this output in the samples: rounding across a
+// discontinuity, such as that of relu's gradient at 0, changes more than the tolerance covers, and
+// each way to compute a step rounds differently. A norm may differ by what the tolerance allows for
+// all elements, plus four times the largest relative change of any norm in the samples: norms
+// change much less than elements.
 struct SampledDifference {
   api::OutputDifference worst;
   int outputs = 0;

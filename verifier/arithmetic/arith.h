@@ -26,8 +26,8 @@ enum class Effort {
 
 // A fact that was proved: the solver found `script`, which states its negation, unsatisfiable.
 struct Obligation {
-  std::string what;
-  std::string script;
+  std::string what;    // the fact, for people
+  std::string script;  // as in Solver::Check
 };
 
 // Decides implications. Incomplete: false means that no proof was found.
@@ -37,8 +37,8 @@ class Arith {
 
   bool Implied(const Facts& context, const Fact& goal, Effort effort = Effort::kLinear);
   bool Unsatisfiable(const Facts& context, Effort effort = Effort::kLinear);
-  // Whether `context` and `facts` contradict each other. Uses only the facts of `context` that are
-  // connected to `facts` by leaves.
+  // Whether `context` and `facts` contradict each other. Uses only those facts of `context` that
+  // share leaves with `facts`, directly or through other facts.
   bool Contradicts(const Facts& context, const Facts& facts, Effort effort = Effort::kLinear);
   // Whether a = b wherever `context` holds.
   bool Equal(const Facts& context, const Poly& a, const Poly& b, Effort effort = Effort::kLinear);

@@ -36,7 +36,7 @@ Fact Normalized(const Fact& fact) {
   }
   if (content > 1) {
     if (constant % content != 0) {
-      result.p = fact.kind == Fact::Kind::kEq ? Poly(1) : Poly(1);  // never 0
+      result.p = Poly(1);  // never 0
       return result;
     }
     result.p = *ExactQuotient(fact.p, content);

@@ -25,8 +25,8 @@ struct Fact {
 using Facts = std::vector<Fact>;
 
 Fact Negation(const Fact& fact);
-// Divides by the greatest common divisor of the coefficients (which rounds bounds), and gives
-// equations a canonical sign.
+// Divides by the greatest common divisor of the coefficients, which rounds bounds to integers, and
+// gives equations a canonical sign.
 Fact Normalized(const Fact& fact);
 
 // Equal for equal facts in the same order. For hash tables only.
@@ -36,12 +36,13 @@ uint64_t HashOf(const Facts& facts);
 class LowerBounds {
  public:
   explicit LowerBounds(const Facts& facts);
+  // Whether the bound of `leaf` is at least `least`.
   bool AtLeast(Leaf leaf, int64_t least) const {
     const int64_t* low = Find(leaf);
     return low != nullptr && *low >= least;
   }
-  // Tries to show p >= 0: writes each leaf as its lower bound plus a rest, and checks that no
-  // coefficient is negative.
+  // Tries to show p >= 0: writes each leaf as its lower bound plus a rest that is not negative, and
+  // checks that then no coefficient is negative. False says nothing; also in ShowSum.
   bool ShowNonNegative(const Poly& p) const;
   // Tries to show p >= 0: p is a sum of `facts`, each times leaves that are not negative (any
   // leaves, if the fact is an equation), plus a rest that these bounds show not to be negative.

@@ -14,7 +14,8 @@ enum class Satisfiable { kNo, kYes, kUnknown };
 // threads: the forms of a rule, and similar rules, ask the same queries.
 class Solver {
  public:
-  // `script`: declarations and assertions, without check-sat.
+  // Whether the assertions of `script` can hold at once. `script`: declarations and assertions,
+  // without check-sat. `rlimit`: in Z3's own steps; kUnknown beyond it.
   Satisfiable Check(const std::string& script, uint32_t rlimit);
 
   // Number of calls of Check, cached or not.

@@ -19,12 +19,12 @@
 namespace lemma {
 
 struct CertificateCheckOptions {
-  // Why a rule is not trusted; "" if it is. The record is already checked to be of the rule's
+  // Says why a rule is not trusted; "" if it is. Is called only for rules whose record is of their
   // current statement and definitions.
   std::function<std::string(const Substitution&)> disbelieve;
-  // The graph after it is written in the output's format and read again. Absent: unchanged.
+  // Gives the graph as it is when written in the output's format and read again. Absent: unchanged.
   std::function<absl::StatusOr<Graph>(const Graph&)> as_written;
-  // Number of comparisons in the field; 0: none.
+  // Number of comparisons of input and result in the field; 0: none.
   int samples = 1;
   // Seed of all random values, and of the second prime that mutants are compared modulo. Draw it
   // anew: the author of the certificate must not have known it.

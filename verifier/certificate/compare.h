@@ -1,4 +1,4 @@
-// Compares values on random inputs.
+// Compares values of graphs on random inputs.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_COMPARE_H_
 #define LEMMA_VERIFIER_CERTIFICATE_COMPARE_H_
 
@@ -9,8 +9,8 @@
 
 namespace lemma::certificate {
 
-// Whether a[i] and b[i] have the same elements in the field, with random values for inputs,
-// weights and `free`.
+// Whether a[i] and b[i] have the same elements in the field, for all i. Inputs, weights and the
+// values in `free` get random elements (run_graphs.h).
 absl::StatusOr<bool> AgreeInField(absl::Span<const Value> a, absl::Span<const Value> b,
                                   absl::Span<const Value> free, RandomValues random);
 

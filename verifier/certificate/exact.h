@@ -1,8 +1,8 @@
 // Decides when equality modulo a prime implies equality of rational polynomials.
 //
 // Sums and products of inputs are polynomials with rational coefficients. Polynomials that are
-// equal modulo a prime may differ: 2^61 - 1 is 0 there. They are equal if the coefficients of their
-// difference, over a common denominator, are smaller than the prime.
+// equal modulo a prime may differ: 2^61 - 1 and 0 are equal modulo 2^61 - 1. They do not differ if
+// the coefficients of their difference, over a common denominator, are smaller than the prime.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_EXACT_H_
 #define LEMMA_VERIFIER_CERTIFICATE_EXACT_H_
 
@@ -25,10 +25,10 @@ namespace lemma::certificate {
 // bounds round up.
 absl::Status DecidedByField(const Value& a, const Value& b);
 
-// By element of `value`: a random linear function, drawn by `seed`, of how often it reads each
-// element of each float input outside `finite`. Different results show different reads. Equal
-// results mean the same reads, each as often, except with probability 2^-61. FailedPrecondition if
-// an element is read 2^40 times or more: counts are numbers of the field.
+// By element of `value`: a random linear function, drawn by `seed`, of the numbers of times that it
+// reads each element of each float input outside `finite`. Different results show different reads.
+// Equal results mean the same reads, each as often, except with probability 2^-61.
+// FailedPrecondition if an element is read 2^40 times or more: counts are numbers of the field.
 absl::StatusOr<std::vector<uint64_t>> ReadsOf(const Value& value,
                                               const absl::flat_hash_set<Value>& finite,
                                               uint64_t seed);
@@ -36,9 +36,9 @@ absl::StatusOr<std::vector<uint64_t>> ReadsOf(const Value& value,
 // A prime between 2^61 and 2^62.
 uint64_t DrawPrime(uint64_t seed);
 
-// Compares elements of `a` and `b` modulo `prime` on random inputs. The evaluator (modulo.cc)
-// shares no code with kernels/evaluate. Compares all positions, or as many, drawn by `seed`, as
-// some 2^25 steps allow. Returns their number; FailedPrecondition if one differs.
+// Compares elements of `a` and `b` modulo `prime` on random inputs: all elements, or as many, drawn
+// by `seed`, as some 2^25 steps allow. Returns their number; FailedPrecondition if one differs. The
+// evaluator (modulo.cc) shares no code with kernels/evaluate.
 absl::StatusOr<int64_t> CompareModulo(const Value& a, const Value& b, uint64_t prime,
                                       uint64_t seed);
 

@@ -8,7 +8,7 @@
 
 namespace lemma::certificate {
 
-// Visits each value once. Nodes must outlive it.
+// Keeps what it finds about each node. The nodes must outlive it.
 class FiniteWeights {
  public:
   // `folder` computes values that depend on weights only; not owned.

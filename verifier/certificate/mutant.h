@@ -1,4 +1,4 @@
-// Checks corrected mutants: rules that are true at their own sizes only.
+// Checks corrected mutants (docs/pet.md): rules that are true at their own sizes only.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_MUTANT_H_
 #define LEMMA_VERIFIER_CERTIFICATE_MUTANT_H_
 
@@ -14,8 +14,9 @@ namespace lemma::certificate {
 struct CheckedMutant {
   FloatContract contract = FloatContract::kRealOnly;  // the strictest contract known to hold
   uint64_t prime = 0;                                 // the second prime
-  int64_t compared = 0, elements = 0;  // elements compared modulo `prime`; all elements, compared
-                                       // modulo 2^61 - 1
+  // The numbers of elements compared modulo `prime`, and of all elements, which were compared
+  // modulo 2^61 - 1.
+  int64_t compared = 0, elements = 0;
 };
 
 // The strictest contract of a rule without symbols and conditions whose sides are equal sums of
@@ -28,8 +29,8 @@ absl::StatusOr<FloatContract> ContractOfSums(const Substitution& rule, uint64_t 
 // FailedPrecondition, which says why, unless
 //   * both rules have no symbols or conditions, one output each, computed from floats by +, -, *, /
 //     and sums, and the same source;
-//   * all elements of source and target are equal as polynomials with rational coefficients; those
-//     that are compared are also equal modulo a prime drawn by `seed`;
+//   * all elements of source and target are equal as polynomials with rational coefficients, and
+//     those that CompareModulo compares, also modulo a prime drawn by `seed`;
 //   * source and mutant differ at all positions of the boxes, and at no other;
 //   * the rule promises no more than ContractOfSums.
 //

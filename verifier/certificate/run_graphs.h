@@ -25,17 +25,17 @@ struct RandomValues {
   absl::flat_hash_set<const Node*> kept;
 };
 
-// The elements of `wanted`, in row-major order. Inputs and the values in `free` are random. A value
-// without a definition is a random function of its operands. Shared values are computed once and
-// dropped after their last use. Number is Field or double. OutOfRange if a tensor holds a position
-// outside the tensor that it indexes.
+// The elements of each of `wanted`, in row-major order. Inputs and the values in `free` are random.
+// The result of an operator without a definition is a random function of its operands. Shared
+// values are computed once and dropped after their last use. Number is Field or double. OutOfRange
+// if a tensor holds a position outside the tensor that it indexes.
 template <class Number>
 absl::StatusOr<std::vector<std::vector<Number>>> Evaluate(absl::Span<const Value> wanted,
                                                           absl::Span<const Value> free,
                                                           const RandomValues& random);
 
-// The seed for the elements of a graph's input. It depends on the input's number: a hash of its
-// type could be that of another input, and both would then have the same elements.
+// The seed for the elements of a graph's input. It depends on the input's number, so that two
+// inputs of one type have different elements.
 uint64_t RandomOf(uint64_t seed, const Value& input);
 
 // The definition to evaluate over the field. Real attributes of f32 operators are rounded to f32,

@@ -1,11 +1,11 @@
-// Computes exactly over all inputs at once: values are polynomials with rational coefficients in
-// atoms.
+// Computes exactly, for all values of the inputs at once: a value is a polynomial in atoms, with
+// rational coefficients.
 //
 // An atom is an element of an input, a real parameter, or a nonlinear function of polynomials.
-// Values are kept in a canonical form, so values with equal polynomials are equal. Values whose
-// polynomials differ may still be equal by laws beyond the level; ApproximatelyEqual searches for a
-// point at which they differ. Functions are in algebra_fns.cc, laws in algebra_laws.cc, points in
-// algebra_point.cc.
+// Polynomials are kept in a canonical form, so equal ones are identical. Values whose polynomials
+// differ may still be equal by laws that the level does not include; ApproximatelyEqual searches
+// for a point at which they differ. Functions are in algebra_fns.cc, laws in algebra_laws.cc,
+// points in algebra_point.cc.
 #ifndef LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 #define LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 
@@ -34,7 +34,7 @@ using Monomial = std::vector<std::pair<AtomId, int>>;  // powers, by atom; empty
 using Polynomial = std::map<Monomial, Rational>;       // no zeros
 using Value = std::shared_ptr<const Polynomial>;
 
-// The value of `fn` at numbers, in double. Ignores the arguments beyond its arity.
+// The value of `fn` at a, b and c, in double. Ignores the arguments beyond its arity.
 double ValueAt(ScalarFn fn, double a, double b = 0, double c = 0);
 
 // The laws of each float contract: docs/proofs.md.
@@ -81,7 +81,7 @@ class Algebra {
   Value Product(const Value& a, const Value& b);
 
   Rational Ratio(int64_t num, int64_t den) { return Make(num, den); }  // den != 0
-  // Whether x is a number, and which.
+  // Whether x is a number; *number is set to it.
   static bool IsNumber(const Value& x, Rational* number);
   static bool IsInfinite(const Polynomial& x);
   static bool Same(const Value& a, const Value& b) { return *a == *b; }

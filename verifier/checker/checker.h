@@ -27,31 +27,34 @@ struct Checked {
   enum class Answer {
     kEqual,      // on every instance checked, at least one
     kDiffers,    // on the instance that `detail` names
-    kUndecided,  // neither: on some instance, which `detail` names, the polynomials differ but no
-                 // point shows it, a coefficient overflowed, or a sum contains an infinity
+    kUndecided,  // neither: no instance has elements; or on the instance that `detail` names, the
+                 // polynomials differ but no point shows it, a coefficient overflowed, or a sum
+                 // contains an infinity
   };
   Answer answer = Answer::kUndecided;
   int64_t equal = 0;        // instances whose outputs have identical polynomials in all elements
-  int64_t undecided = 0;    // instances whose polynomials differ, but no point shows a difference
+  int64_t undecided = 0;    // instances that are neither equal nor different: see kUndecided
   bool exhaustive = false;  // all instances within the bounds were checked
   std::string coverage;     // for people
   std::string detail;
 };
 
-// Evaluates both sides for all values of the rule's symbols within the bounds for which the source
-// is well-formed and the precondition holds. All elements of inputs are indeterminates (variables
-// of polynomials): each element of an output is a polynomial with rational coefficients in these
-// and in atoms that stand for nonlinear functions. Polynomials are compared term by term, under the
-// laws of the rule's float contract (docs/proofs.md). Deterministic.
+// Evaluates both sides for all values of the rule's symbols within the bounds for which both sides
+// are well-formed and the precondition holds. All elements of inputs are indeterminates (variables
+// of polynomials); but if one serves as an index, integer inputs hold small numbers. Each element
+// of an output is a polynomial with rational coefficients in these and in atoms that stand for
+// nonlinear functions. Polynomials are compared term by term, under the laws of the rule's float
+// contract (docs/proofs.md). Deterministic.
 Checked CheckRule(const Substitution& rule, const Bounds& bounds = {});
 
+// The result of ReplayProof.
 struct Replayed {
   bool accepted = false;
   std::string problem;    // the line and step that failed; "" if accepted
   int64_t steps = 0;      // steps in the file
   int64_t checks = 0;     // evaluations of a step at concrete sizes
   int64_t undecided = 0;  // instances and elements without a value to compare: see Checked
-  // Forms that no instance belongs to, and outputs in cases that no instance falls under.
+  // Forms to which no instance belongs, plus outputs in cases into which no instance falls.
   int64_t unreached = 0;
   int64_t uncovered = 0;  // instances within the bounds that belong to no form
 };

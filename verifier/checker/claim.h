@@ -26,7 +26,7 @@ absl::StatusOr<Claim> ClaimOf(const Substitution& rule, const Form& form);
 // Whether the claim applies to the instance.
 bool IsAbout(const Claim& claim, const Instance& instance, int64_t* work);
 
-// For an instance to which the claim applies: values of the names in the form's symbols.
+// For an instance to which the claim applies: the values of the names that the form leaves open.
 std::map<std::string, int64_t> OpenSymbols(const Claim& claim, const Instance& instance);
 
 }  // namespace lemma::checker

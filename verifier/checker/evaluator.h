@@ -28,7 +28,7 @@ class Evaluator {
   void SetSymbols(const std::map<std::string, int64_t>* symbols) { symbols_ = symbols; }
   bool Holds(const Guard& g);
 
-  // Whether an index was an element of an input that is an indeterminate: give that input numbers.
+  // Whether an indeterminate was used as an index: give numbers to the input that it is from.
   bool needs_positions() const { return needs_positions_; }
   bool read_outside() const { return read_outside_; }
 

@@ -15,7 +15,7 @@ namespace lemma::checker {
 
 class FormValue {
  public:
-  // `names`: number of names. `inputs`: the tensors that reads refer to.
+  // `names`: number of names (ProofText::names). `inputs`: the tensors that reads refer to.
   FormValue(Algebra* algebra, size_t names, std::vector<const TensorValue*> inputs)
       : algebra_(*algebra), inputs_(std::move(inputs)), values_(names) {}
 
@@ -24,6 +24,7 @@ class FormValue {
   // Sets a real parameter. A parameter without a value is an indeterminate.
   void SetParam(const std::string& name, double value) { params_[name] = value; }
 
+  // The values of parts of the text.
   int64_t Integer(const Node& poly);
   bool Holds(const Node& fact);
   Value Form(const Node& form);

@@ -30,7 +30,8 @@ std::optional<OpMeaning> MeaningAt(const PatternNode& node, const std::vector<Ex
                                    const std::vector<Definition>& before,
                                    const SymbolValues& symbols);
 
-// The part of a symbol's value that is fixed.
+// The part of a symbol's value that is fixed: the number, or the length and some elements of the
+// list.
 struct Fixed {
   std::optional<int64_t> number;
   std::optional<std::vector<std::optional<int64_t>>> list;
@@ -45,18 +46,20 @@ class Instances {
   Instances(const Substitution& rule, const Bounds& bounds, int64_t* work,
             std::vector<Fixed> fixed = {});
 
-  // Calls `visit` until it returns false or the work limit is reached. Goes through all instances
-  // by ascending weight (how far values are above the least ones). When half of the work is used,
-  // draws random instances within the bounds instead.
+  // Calls `visit` for each instance, until it returns false or the work limit is reached. Goes
+  // through all instances by ascending weight (how far values are above the least ones). When half
+  // of the work is used, draws random instances within the bounds instead.
   void ForEach(const std::function<bool(const Instance&)>& visit);
 
   // The size up to which all instances were visited: that of the bounds, more if this was little
   // work, or 0 if it was too much.
   int64_t complete_size() const { return complete_size_; }
   int64_t max_size() const { return bounds_.max_size; }
-  int complete_weight() const { return complete_weight_; }  // -1: none
+  // The weight up to which all instances were visited; -1: none.
+  int complete_weight() const { return complete_weight_; }
+  // The number of instances visited that were drawn.
   int64_t drawn() const { return drawn_; }
-  // Why no instance can exist.
+  // Why no instance can exist; "" if one may.
   const std::string& problem() const { return problem_; }
 
  private:

@@ -36,7 +36,7 @@ struct Event {
 struct Output {
   int line = 0;
   int number = 0;
-  bool empty = false;
+  bool empty = false;      // it has no elements
   std::vector<int> names;  // of its indices
   struct Digits {
     int name, high, low;  // name = high * base + low

@@ -12,8 +12,8 @@ namespace lemma::checker {
 
 class Sides {
  public:
-  // fill = 0: all inputs are indeterminates. Otherwise integer inputs hold small numbers, different
-  // for each fill. Problems are recorded in `algebra`.
+  // fill = 0: all elements of inputs are indeterminates. Otherwise integer inputs hold small
+  // numbers, others for each `fill`. Problems are recorded in `algebra`.
   Sides(const Substitution& rule, const Instance& instance, Algebra* algebra, int fill);
 
   const TensorValue& input(int var) const { return inputs_[var]; }

@@ -28,13 +28,13 @@ class FormBuilder {
         operators_(operators) {}
 
   // The element of `tensor`, an input or an output, at index `at`, with local tensors expanded. Not
-  // simplified. error() says what could not be expressed.
+  // simplified. If a part cannot be expressed, error() says which, and the form means nothing.
   NormalForm Element(TensorId tensor, const std::vector<Poly>& at);
   // The value of an expression in the body of `tensor`.
   NormalForm ValueIn(TensorId tensor, const ScalarExpr& e, const std::map<VarId, Poly>& env);
   Poly Index(const IndexExpr& e, const std::map<VarId, Poly>& env);
-  // Mutually exclusive conjunctions that together are equivalent to `guard`, or to its negation if
-  // not `positive`.
+  // Mutually exclusive conjunctions whose disjunction is equivalent to `guard`, or to its negation
+  // if not `positive`.
   std::vector<Facts> Cases(const Guard& guard, bool positive, const std::map<VarId, Poly>& env);
 
   const std::string& error() const { return error_; }

@@ -1,5 +1,5 @@
-// Collects the values that an element of one side depends on, as its definition is written.
-// Internal to the prover.
+// Collects values that an element of one side reads or computes on its way, as its definition is
+// written, for the float contract. Internal to the prover.
 //
 // Two sides that are equal as real numbers may still differ by more than rounding, where
 //   * only one side reads some element of an input: an infinity or NaN shows on that side only;
@@ -34,9 +34,9 @@ struct Elements {
   bool complete = true;  // false: there are too many, or some cannot be expressed
 };
 
-// For one side's element of `tensor` at `at`. `finite`: by input, whether all its elements are
-// finite; then it does not matter which are read. Reads beyond an input's end do not count as
-// finite.
+// The sets of one side's element of `tensor` at `at`. `operators`: as in FormBuilder. `finite`: by
+// input, whether all its elements are finite; then it does not matter which are read. Reads beyond
+// an input's end do not count as finite.
 Elements ElementsOf(NormalForms* forms, const Definition& definition,
                     const std::vector<int>* operators, const LeafMap& symbols,
                     const std::vector<bool>& finite, TensorId tensor, const std::vector<Poly>& at);

@@ -12,9 +12,9 @@
 
 namespace lemma::prover {
 
-// Summands cancel in pairs. A bijection of their axes, inferred from their reads, must make their
+// Cancels summands in pairs. A bijection of their axes, inferred from their reads, must make their
 // atoms equal; where their guards differ, a part of each summand remains. Everything inferred is
-// checked.
+// checked. False answers mean only that no proof was found.
 class Equality {
  public:
   Equality(NormalForms* forms, Arith* arith, Laws laws)
@@ -28,8 +28,8 @@ class Equality {
   bool IsZero(const NormalForm& difference, const Facts& context);
   bool AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context);
 
-  // `form`, simplified, with summands under functions and maxima added up if they are equal up to
-  // their axes. nullopt if there are none.
+  // `form`, simplified, where summands under functions and maxima are added up if they are equal up
+  // to their axes. nullopt if there are no such summands.
   std::optional<NormalForm> Merged(const NormalForm& form, const Facts& context);
 
   Normalizer& normalizer() { return normalizer_; }

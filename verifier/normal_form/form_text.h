@@ -30,7 +30,7 @@ class StepLog {
   // gives these axes as polynomials in those of `mine`.
   void Paired(const Summand& mine, const Summand& other, const Summand& renamed, const LeafMap& map,
               const std::vector<Summand>& rest);
-  // Like summands were added up; these are the summands now.
+  // Summands that differed only in their coefficients were added up; `terms` are the summands now.
   void Are(const std::vector<Summand>& terms);
   // The summand is identically 0.
   void Zero(const Summand& term);

@@ -42,8 +42,8 @@ struct Atom {
     kFn,           // name(args)
     kInverse,      // 1 / args[0]
     kSizeInverse,  // 1 / index[0]
-    kMax,          // the greatest (name: max) or least (min) value of all alternatives
-    kReduce,       // `name` over its only alternative: a product, or a reduction in its order
+    kMax,          // the greatest (`name` is max) or least (min) value of all alternatives
+    kReduce,       // reduction `name` of its only alternative: a product, or one in a fixed order
   };
   Kind kind = Kind::kRead;
   std::string name;

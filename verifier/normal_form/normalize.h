@@ -19,7 +19,7 @@ class Normalizer {
       : forms_(*forms), leaves_(forms->leaves()), arith_(*arith), laws_(laws) {}
 
   NormalForm Simplify(const NormalForm& form, const Facts& context);
-  // Appends any number of summands to *out whose sum is `term`.
+  // Appends summands to *out, any number of them, whose sum is `term`.
   void SimplifyTerm(Summand term, const Facts& context, std::vector<Summand>* out);
   // Adds up summands with equal keys.
   NormalForm Combine(NormalForm form);

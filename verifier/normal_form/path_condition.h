@@ -1,5 +1,5 @@
-// The path condition of a case distinction: what is decided so far about integers. Internal to the
-// prover.
+// The path condition of a case distinction: the comparisons of integers decided so far. Internal to
+// the prover.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_PATH_CONDITION_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_PATH_CONDITION_H_
 
@@ -13,12 +13,13 @@
 
 namespace lemma::prover {
 
-// Keeps a range per sum: it decides other sums that differ by a constant only.
+// Keeps a range for each sum. It also decides comparisons of sums that differ from it by a constant
+// or in sign.
 class PathCondition {
  public:
   // Whether e = 0 (`equal`) or e >= 0 (otherwise) holds; nullopt if that is not decided.
   std::optional<bool> Decide(const IndexExpr& e, bool equal) const;
-  // The path condition if Decide(e, equal) is decided to be `holds`.
+  // This path condition with one more decision: whether e = 0 or e >= 0 is `holds`.
   PathCondition With(const IndexExpr& e, bool equal, bool holds) const;
   bool empty() const { return ranges_.empty(); }
 

@@ -14,8 +14,8 @@
 namespace lemma::prover {
 
 // A definition with the same elements as `definition` wherever `definition` reads inside its
-// tensors. A read outside, at a position that a tensor holds, gives 0. Sets *reads_at_data if there
-// is any read at such a position.
+// tensors. A read at a position that a tensor holds gives 0 if the position is outside. Sets
+// *reads_at_data if there is any read at such a position.
 Definition ResolveIntegers(const Definition& definition, bool* reads_at_data);
 
 }  // namespace lemma::prover

@@ -7,8 +7,8 @@
 namespace lemma::prover {
 
 // `definition` with its outputs of type i8 and u8 as executors store them
-// (kernels/evaluate/evaluate.h): reals are cut off and saturate, integers wrap. Assumes that wider
-// integers do not overflow.
+// (kernels/evaluate/evaluate.h): reals are rounded towards zero and saturate, integers wrap.
+// Assumes that wider integers do not overflow.
 Definition StoredBytes(Definition definition);
 
 }  // namespace lemma::prover

@@ -14,8 +14,9 @@ namespace lemma::prover {
 // The integers of one instance of a rule: its integer symbols and the lengths of its lists.
 using GuardValues = std::vector<std::optional<int64_t>>;
 
-// One condition. kCompare: x*y, or x alone, compared with scale*u*v + w + constant; any of u, v, w
-// may be absent. kDivides: x is a multiple of u. kSameList: two lists are equal.
+// One condition. x, y, u, v and w are indices into GuardValues. kCompare: x*y, or x alone, compared
+// with scale*u*v + w + constant; any of u, v, w may be absent. kDivides: x is a multiple of u.
+// kSameList: the lists with lengths x and u are equal.
 struct GuardAtom {
   static constexpr int kNone = -1;
   enum class Kind { kCompare, kDivides, kSameList };
@@ -32,8 +33,8 @@ class GuardLanguage {
  public:
   explicit GuardLanguage(const Substitution& rule);
 
-  // All conditions, simple ones first. Leaves out those with four symbols if the rule has more than
-  // a few symbols.
+  // All conditions, simple ones first. Leaves out those of three or four symbols if the rule has
+  // more than 14 integer symbols.
   const std::vector<GuardAtom>& atoms() const { return atoms_; }
   GuardValues ValuesOf(const SymbolValues& symbols) const;
   // False if a value is missing.

@@ -1,9 +1,10 @@
 // Finds the precondition of a rule that is false as it stands: the weakest guard of a small
 // language under which the rule is proved.
 //
-// The language: conjunctions of comparisons (=, <=, >=) of the rule's integer symbols with each
-// other and with small constants, equalities of products of symbols (k1 * g2 = k2 * g1), and
-// conditions on the lengths and the equality of its lists.
+// The language (guard_language.h): conjunctions of comparisons (=, <=, >=) of the rule's integer
+// symbols with each other and with small constants, equations with sums, doubles and products of
+// symbols (k1 * g2 = k2 * g1), divisibility of one symbol by another, and conditions on the lengths
+// and the equality of its lists.
 #ifndef LEMMA_VERIFIER_PRECONDITIONS_PRECONDITION_H_
 #define LEMMA_VERIFIER_PRECONDITIONS_PRECONDITION_H_
 
@@ -47,9 +48,10 @@ struct Precondition {
 // differ and from the prover's counterexamples, then confirms the guard: the rule is proved with
 // all conjuncts, and refuted without any one of them.
 //
-// Rejects trivial guards, which allow only special instances: a reduction of the target has one
-// term, though it has several elsewhere; an operator of the target copies its operand, though it
-// computes elsewhere; or more than two sizes, not counting attributes, have a constant upper bound.
+// Rejects trivial guards, which allow only special instances. A guard is trivial if under it a
+// reduction of the target always has one term, or an operator of the target always copies its
+// operand, although other instances of the rule do more; or if it bounds more than two sizes, not
+// counting attributes, by constants.
 //
 // Deterministic; limited by counts, not by a clock. When prover.interrupted ends it, `without` is
 // Unknown or there is no guard; discard that result.

@@ -19,9 +19,9 @@ struct RuleInstance {
   int form = 0;         // number of the rule's form
   SymbolValues values;  // of the rule's symbols; absent: a real
   bool agree = false;
-  // By operator of the target, whether it does something here: its reduction has several terms, or
-  // its result is not a copy of an operand. (An operator of the source may do nothing: a rule that
-  // then leaves it out is useful.)
+  // Flags of the target's operators, in order: for each reduction, whether it has several terms
+  // here; for each operator, whether its result is not a copy of an operand. (An operator of the
+  // source may do nothing: a rule that then leaves it out is useful.)
   std::vector<bool> does;
 };
 
@@ -36,8 +36,9 @@ class RuleInstances {
   const std::vector<RuleInstance>& all() const { return all_; }
   // For the first instance on which the sides differed.
   const std::optional<Refuted>& counterexample() const { return counterexample_; }
-  // Whether, for some number of operators, these instances together show each operator do all that
-  // it did in any instance of forms with that number of operators.
+  // Whether these instances together show the target's operators do all that they did in any
+  // instance. Instances with different numbers of flags in `does` are judged apart; it suffices for
+  // one number.
   bool ShowEverything(const std::vector<int>& instances) const;
 
  private:
@@ -48,8 +49,7 @@ class RuleInstances {
   const ProverOptions& options_;
   uint64_t draws_ = 0;
   std::map<std::string, int> forms_;
-  std::map<size_t, std::vector<bool>> seen_;  // by number of operators: what each operator was seen
-                                              // to do
+  std::map<size_t, std::vector<bool>> seen_;  // by size of `does`: the flags seen so far
   std::set<std::string> known_;
   std::vector<RuleInstance> all_;
   std::optional<Refuted> counterexample_;

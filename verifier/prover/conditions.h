@@ -1,4 +1,4 @@
-// Lists what a statement requires of sizes, for people. Internal to the prover.
+// Lists a statement's requirements on sizes, for people. Internal to the prover.
 #ifndef LEMMA_VERIFIER_PROVER_CONDITIONS_H_
 #define LEMMA_VERIFIER_PROVER_CONDITIONS_H_
 
@@ -9,9 +9,9 @@
 
 namespace lemma::prover {
 
-// The requirements as text, each once. The value is true if the requirement says something: it does
-// not already hold because sizes of inputs are at least 1, and it is not equivalent, once
-// simplified, to one before it.
+// The requirements as text, each once. The value is true if the requirement says something new: it
+// does not already hold because sizes of inputs are at least 1, and, once simplified, it is not
+// equal to one before it in the map.
 std::map<std::string, bool> ConditionsOf(const Statement& statement);
 
 }  // namespace lemma::prover

@@ -16,13 +16,14 @@ namespace lemma {
 // are about this form.
 std::vector<std::string> FormLines(const Substitution& rule, const RuleForm& form);
 
-// `proved` must come from ProveRule(rule) with ProverOptions::keep_obligations.
+// The proof file of a rule. `proved` must come from ProveRule(rule) with
+// ProverOptions::keep_obligations.
 std::string WriteProofFile(const Substitution& rule, const Proved& proved);
 // All obligations as one SMT-LIB 2 script: a solver prints "unsat" for each.
 std::string ObligationScript(const std::string& title, const ProofLog& log);
 
-// A rule's name for files: what is neither a letter, a digit, _, - nor . becomes % and two hex
-// digits.
+// A rule's name for files: a character that is neither a letter, a digit, _, - nor . becomes % and
+// two hexadecimal digits, and so does a dot at the beginning.
 std::string FileNameOf(const std::string& name);
 
 }  // namespace lemma

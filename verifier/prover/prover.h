@@ -20,8 +20,8 @@ struct ProverOptions {
   uint64_t seed = 1;         // of the samples
   uint32_t rlimit = 300000;  // Z3's limit per query, in steps: the same on every machine
   // Limit on the steps of one proof, with all its forms, cases and queries. Beyond it the answer is
-  // Unknown. This is a count too: the default takes about 30 s, and no rule of data/rules takes
-  // more than a quarter of it.
+  // Unknown. The count is the same on every machine; the default takes about 30 s, and no rule of
+  // data/rules takes more than a quarter of it.
   int64_t work = 1'000'000'000;
   // Soon after this becomes true the answer is Unknown, which then says nothing about the claim.
   const std::atomic<bool>* interrupted = nullptr;
@@ -29,15 +29,15 @@ struct ProverOptions {
   FormLimits forms;  // of a rule
   // The first contract to try. Stricter contracts are not tried.
   FloatContract strictest = FloatContract::kBitExact;
-  bool keep_obligations = false;
+  bool keep_obligations = false;  // whether to fill in Proved::log
 };
 
 // Proves one statement (prover.cc). Deterministic: the result depends on the arguments only.
 Verdict Prove(const Statement& statement, const ProverOptions& options = {});
 
-// Proves a rule for all values of its symbols, form by form (prove_rule.cc). Lists of unknown
-// length and attributes that an operator must know are tried value by value, up to the options'
-// limits. Proved::coverage names them.
+// Proves a rule for all values of its symbols, form by form (prove_rule.cc). Lengths of lists and
+// attributes that an operator must know are tried value by value, up to the limits in
+// options.forms. Proved::coverage names the values.
 Verdict ProveRule(const Substitution& rule, const ProverOptions& options = {});
 
 // Proves two graphs equal at their shapes (prove_graphs.cc). Inputs correspond by position, weights

@@ -35,14 +35,14 @@ struct RecheckResult {
   std::vector<Disagreement> disagreed;
 };
 
-// Thread-safe. Each query is asked once, however often it comes.
+// Thread-safe. Keeps the answers: the solver is asked each query once.
 class Rechecker {
  public:
   // FailedPrecondition if the solver cannot be started.
   static absl::StatusOr<std::unique_ptr<Rechecker>> Create(const RecheckOptions& options);
 
   const std::string& version() const { return version_; }
-  // Counts each different query of `queries` once.
+  // The solver's answers. Equal queries count once.
   absl::StatusOr<RecheckResult> Check(const std::vector<ProofLog::Query>& queries);
 
  private:

@@ -46,14 +46,14 @@ struct ComparedSides {
   double tolerance = 1e-6;
 };
 
-// An element of an output, and its row-major position.
+// An element in which outputs differ, and its row-major position in the output.
 struct DifferentElement {
   Refuted refuted;
   size_t position = 0;
 };
 
 // The element in which outputs of shapes `dims`, computed by both sides, differ most. nullopt if no
-// difference exceeds `tolerance`, relative to 1 and both elements. Ignores elements that are
+// difference exceeds `tolerance` times (1 + |source| + |target|). Ignores elements that are
 // infinite or NaN.
 std::optional<DifferentElement> LargestDifference(const std::vector<std::vector<double>>& source,
                                                   const std::vector<std::vector<double>>& target,

@@ -48,7 +48,7 @@ class Concrete {
   double work_;
 };
 
-// Concrete::Of and Run in one call.
+// Concrete::Of and Run in one call, with shapes. nullopt if either is.
 template <class Number>
 std::optional<std::vector<Values<Number>>> EvaluateAll(const Definition& definition,
                                                        const std::vector<Values<Number>>& inputs,

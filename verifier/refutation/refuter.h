@@ -32,16 +32,16 @@ class Refuter {
   // Values of all symbols for which the requirements hold; nullopt if none was found.
   std::optional<SymbolMap> Sample(std::mt19937_64* random, Style style = Style::kVaried,
                                   int attempts = 3000);
-  // An element in which the sides differ at these sizes, in the field and in double, or the fact
-  // that their shapes differ. nullopt if they do not differ, if the comparison would take too long,
-  // or if a tensor of 8-bit integers would not keep the numbers.
+  // An element in which the sides differ at these sizes, in the field and in double, or the shapes
+  // if they differ. nullopt if nothing differs, if the comparison would take too long, or if a
+  // tensor of 8-bit integers would not keep the numbers.
   std::optional<Refuted> Compare(const SymbolMap& symbols, uint64_t seed);
   // Searches for sizes at which the sides differ in the field and in double. Shrinks what it finds.
   std::optional<Refuted> Search(int samples);
   // The same at the sizes and elements that the statement's constants suggest (suggestions.h): a
-  // claim that is true only up to 40 or 200 looks true at small sizes. Takes up to `work` steps.
+  // claim that is true only for sizes up to 40 looks true at small sizes. Takes up to `work` steps.
   std::optional<Refuted> SearchSuggested(int64_t work);
-  // Values for which the requirements hold; some are suggested by the constants.
+  // As Sample, but constants suggest some of the values.
   std::optional<SymbolMap> SampleSuggested(std::mt19937_64* random, int attempts = 3000);
   // Whether two elements compared so far were unequal in double when sums are taken in their order,
   // even if only by rounding or because one is NaN.

@@ -1,4 +1,4 @@
-// Names the processor and the library's version, and sets the number of its threads.
+// Names the processor and oneDNN's version, and sets the number of oneDNN's threads.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_CPU_DEVICE_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_CPU_DEVICE_H_
 

@@ -14,6 +14,7 @@
 
 namespace lemma::cpu {
 
+// The processor, as oneDNN's engine. One per process.
 const dnnl::engine& Engine();
 
 // An f32 descriptor with the given strides. Strides of dimensions of size 1 are set as in a dense
@@ -22,13 +23,14 @@ dnnl::memory::desc Desc(const Shape& shape, const Strides& strides);
 // An f32 channels-last descriptor, written as oneDNN writes it: if C, H or W is 1, strides alone do
 // not distinguish it from row-major.
 dnnl::memory::desc ChannelsLastDesc(const Shape& shape);
+// An f32 descriptor that leaves the layout to oneDNN.
 dnnl::memory::desc AnyDesc(const Shape& shape);
 
-// Attributes that make a primitive use the scratch memory passed to it.
+// Attributes that make a primitive use the scratch memory passed to it, none of its own.
 dnnl::primitive_attr OwnScratch();
 
-// Runs oneDNN code. An exception becomes Unimplemented if the library has no such primitive (for
-// padding larger than the window, say), otherwise Internal.
+// Runs oneDNN code. An exception becomes ResourceExhausted if memory is exhausted, Unimplemented if
+// the library has no such primitive (for padding larger than the window, say), otherwise Internal.
 template <class F>
 auto CatchDnnl(F f) -> decltype(f()) {
   try {
@@ -43,14 +45,15 @@ auto CatchDnnl(F f) -> decltype(f()) {
   }
 }
 
+// A kernel that runs one primitive. An argument `arg` is one of oneDNN's DNNL_ARG_ numbers.
 class DnnlKernel : public Kernel {
  public:
   void SetPrimitive(dnnl::primitive primitive, const dnnl::memory::desc& scratch, std::string note);
   // Argument `arg` is input or output `index` of the kernel.
   void BindInput(int arg, int index, const dnnl::memory::desc& desc);
   void BindOutput(int arg, int index, const dnnl::memory::desc& desc);
-  // Fixes argument `arg` to `memory`, which this kernel keeps. `input` is the input with the same
-  // elements, laid out as `seen_as`; -1: the numbers belong to no input.
+  // Fixes argument `arg` to `memory`, which this kernel keeps. `input`: the input that `memory`
+  // repeats, seen as `seen_as`; -1: none.
   void BindFixed(int arg, std::shared_ptr<const dnnl::memory> memory, int input = -1,
                  const dnnl::memory::desc& seen_as = {});
   // Reorders a dynamic input before every run.
@@ -111,7 +114,7 @@ class DnnlKernel : public Kernel {
 // A copy of `value` (row-major, seen as `from`) in the layout `to`.
 dnnl::memory Packed(const Tensor& value, const dnnl::memory::desc& from,
                     const dnnl::memory::desc& to);
-// Floats owned by the memory object.
+// A copy of `values`, owned by the memory object.
 std::shared_ptr<const dnnl::memory> Vector(const std::vector<float>& values,
                                            const dnnl::memory::desc& desc);
 
@@ -136,7 +139,7 @@ struct Eltwise {
 // The function of an f32 element that `node` applies to `v`, if oneDNN has it. It is recognized by
 // its definition, where known scalars count as numbers.
 std::optional<Eltwise> EltwiseOf(const Node& node, const Value& v);
-// The same for what `second` computes from `v` and `first`, and `first` from `v`.
+// The same for a pair: `first` reads `v`, and `second` reads `v` and `first`.
 std::optional<Eltwise> EltwiseOfPair(const Value& v, const Node& first, const Node& second);
 
 // How `user` of `v` can be fused behind a kernel: not at all (kNo); as a function of the element;
@@ -145,18 +148,19 @@ std::optional<Eltwise> EltwiseOfPair(const Value& v, const Node& first, const No
 // kernel's output.
 enum class PostOpKind { kNo, kEltwise, kBias, kSum, kChannelAffine };
 PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel);
-// y = scale * x + shift per channel, for a kChannelAffine `node` with those static parameters,
-// which are its operands but the first. Evaluates the node's definition at 0 and 1 in double.
-// Unimplemented if the coefficients are not finite.
+// Sets *scale and *shift, per channel, such that the kChannelAffine `node` computes
+// y = scale * x + shift. `parameters`: the static values of its operands except the first.
+// Evaluates the node's definition at 0 and 1 in double. Unimplemented if the coefficients are not
+// finite.
 absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters, int channel,
                                 std::vector<float>* scale, std::vector<float>* shift);
-// For KernelDef::fuses: limits the fusion to what oneDNN accepts behind one primitive. `may_bias`:
-// the head has no bias of its own.
+// For KernelDef::fuses: whether oneDNN accepts `user` behind the spec's nodes in one primitive.
+// `may_bias`: the head has no bias of its own.
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias);
 
 // The epilogue of nodes 1… of a spec. `channel`: the channels' dimension of the output's logical
 // shape; `channel_shape`: the shape of a per-channel operand over the primitive's output, such as
-// "{1, C, 1, 1}".
+// "{1, C, 1, 1}"; `has_bias`: whether the head has a bias of its own.
 absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticValues& statics,
                                       int channel, const Shape& channel_shape, bool has_bias);
 void BindEpilogue(const Epilogue& epilogue, DnnlKernel* kernel);

@@ -62,6 +62,7 @@ class Kernel {
   virtual std::vector<absl::Span<const char>> PackedWeights() const { return {}; }
   // Whether it reads static input i at run time.
   virtual bool NeedsStatic(int) const { return true; }
+  // How it computes, for people; may be empty. KernelTiming::note shows it.
   virtual std::string note() const { return ""; }
   // The library kernel inside a kernel made by WithDefinition; otherwise this kernel.
   virtual const Kernel* library() const { return this; }
@@ -81,8 +82,8 @@ struct KernelDef {
   bool fuses_casts = false;
   // Completes a spec whose inputs have the strides of their values: replaces strides that the
   // kernel cannot take, and sets the outputs' strides and in_place. `wanted`: strides that the
-  // users of output 0 prefer; empty if they have no preference. If `wanted` is
-  // not dense, only a kernel that can write any strides follows it.
+  // users of output 0 prefer; empty if they have no preference. If `wanted` is not dense, only a
+  // kernel that can write any strides follows it.
   void (*layouts)(CpuKernelSpec& spec, const Strides& wanted) = nullptr;
   // strided_output: whether output 0 may be written with `strides`, which have gaps and order the
   // dimensions as the output's own strides do. strided_input: whether operand `operand` of
@@ -105,7 +106,7 @@ Work WorkOf(const CpuKernelSpec& spec);
 // The specialized kernel for an application; nullptr if its definition must be run.
 const KernelDef* FindKernel(const Node& node);
 
-// Traits of an application, kept for the calling thread.
+// Traits of an application, from a cache of the calling thread.
 const NodeTraits& NodeTraitsOf(const Node& node);
 
 // Whether `first` reads v, `second` reads v and `first`, and together they are one activation of v,
@@ -115,8 +116,8 @@ bool IsActivationPair(const Value& v, const Node& first, const Node& second);
 // How many of `threads` threads pay off for a kernel that passes once over `floats` floats.
 int ThreadsFor(int64_t floats, int threads);
 
-// PointwiseKernel runs fused element-wise applications by their definitions, DefinitionKernel any
-// other application.
+// PointwiseKernel runs fused element-wise applications by their definitions, DefinitionKernel one
+// application of any other kind.
 const KernelDef& PointwiseKernel();
 const KernelDef& DefinitionKernel();
 // Copies input 0 to output 0 in another layout; has no nodes.

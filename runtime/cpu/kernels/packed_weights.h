@@ -1,4 +1,4 @@
-// Weights in the layouts of oneDNN's kernels.
+// Packs weights into the layouts of oneDNN's kernels, once for all kernels that need the same.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_PACKED_WEIGHTS_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_PACKED_WEIGHTS_H_
 
@@ -11,9 +11,8 @@
 namespace lemma::cpu {
 
 // A copy of `value` (row-major, seen as `from`) in the layout `to`. If `value` is the payload of
-// `weight`, all kernels of the process that ask for the same copy share it, and the memory is free
-// once none of them exists. So executables of one model at several sizes share their weights.
-// Thread-safe.
+// `weight`, all kernels of the process that ask for the same copy share it; the last of them frees
+// it. So executables of one model at several sizes share their weights. Thread-safe.
 std::shared_ptr<const dnnl::memory> PackedWeight(const Value& weight, const Tensor& value,
                                                  const dnnl::memory::desc& from,
                                                  const dnnl::memory::desc& to);

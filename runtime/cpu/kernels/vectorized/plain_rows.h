@@ -1,4 +1,4 @@
-// Checks assumptions that libraries' kernels make about their operands.
+// Checks assumptions that libraries' kernels make about infinite and NaN operands.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_PLAIN_ROWS_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_PLAIN_ROWS_H_
 

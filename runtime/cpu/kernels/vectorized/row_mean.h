@@ -1,4 +1,4 @@
-// Computes the means of the columns of a matrix.
+// Computes the mean of the rows of a matrix: one number per column.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_ROW_MEAN_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_ROW_MEAN_H_
 
