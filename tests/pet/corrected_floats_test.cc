@@ -13,13 +13,12 @@
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"
+#include "tests/base/repetitions.h"
 #include "tests/pet/random_subprogram.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma::pet {
 namespace {
-
-constexpr int kPrograms = 200;
 
 std::optional<Graph> Corrected(const Graph& graph, uint64_t seed) {
   MutantOptions options;
@@ -55,9 +54,10 @@ Tensor RunOn(Backend* backend, const Graph& graph, const std::vector<Tensor>& in
 }
 
 TEST(CorrectedFloatsTest, CpuAgreesWithTheOriginalsDefinitions) {
+  const int programs = WholeOr(200, 60);
   int compared = 0;
-  for (uint64_t seed = 1; compared < kPrograms; ++seed) {
-    ASSERT_LT(seed, 5u * kPrograms);
+  for (uint64_t seed = 1; compared < programs; ++seed) {
+    ASSERT_LT(seed, 5u * static_cast<uint64_t>(programs));
     const Graph graph = RandomSubprogram(seed);
     const auto program = Corrected(graph, seed);
     if (!program) continue;

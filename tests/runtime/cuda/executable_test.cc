@@ -11,6 +11,7 @@
 #include "runtime/reference/reference.h"
 #include "runtime/stepper.h"
 #include "runtime/tolerance.h"
+#include "tests/base/repetitions.h"
 #include "tests/runtime/runtime_testutil.h"
 #if HAVE_CUDA
 #include "runtime/cuda/cuda_backend.h"
@@ -241,7 +242,7 @@ const StateCase kStateCases[] = {
 TEST_F(CudaExecutable, WritesOverStateOnlyWhatNothingElseReads) {
   for (const StateCase& c : kStateCases) {
     SCOPED_TRACE(c.what);
-    for (uint64_t seed = 1; seed <= 3; ++seed) {
+    for (int seed = 1; seed <= WholeOr(3, 1); ++seed) {
       Loaded loaded(GraphOf(c.text), seed);
       ASSERT_FALSE(loaded.plan().state.empty());
       EXPECT_EQ(loaded.InPlace(), c.in_place) << loaded.plan().Describe(loaded.graph());

@@ -6,12 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "gtest/gtest.h"
+#include "tests/base/repetitions.h"
 #include "tests/runtime/cuda/emulated_plans.h"
 
 namespace lemma {
 namespace {
 
-constexpr int kChains = 500;
 constexpr int64_t kMaxElements = 4096;
 
 // A graph that applies random operators to its values, most often to the latest ones.
@@ -232,9 +232,10 @@ class RandomChain {
 
 // State in place and copies to the host's memory, in random orders.
 TEST(CudaRandomChains, WithStateAndOffloadsMatchReference) {
+  const int chains = WholeOr(500, 150);
   EmulatedPlans plans;
   int copies = 0, in_place = 0, apart = 0;
-  for (int seed = 1; seed <= kChains; ++seed) {
+  for (int seed = 1; seed <= chains; ++seed) {
     const Graph graph = RandomChain(static_cast<uint64_t>(seed), /*memory=*/true).Make();
     const absl::Status added = plans.Add(graph);
     ASSERT_TRUE(added.ok()) << "seed " << seed << ": " << added;
@@ -244,9 +245,9 @@ TEST(CudaRandomChains, WithStateAndOffloadsMatchReference) {
       ++(plan.inputs[pair.input] == plan.outputs[pair.output] ? in_place : apart);
     }
   }
-  EXPECT_GT(copies, kChains / 2);
-  EXPECT_GT(in_place, kChains / 10);
-  EXPECT_GT(apart, kChains / 10);
+  EXPECT_GT(copies, chains / 2);
+  EXPECT_GT(in_place, chains / 10);
+  EXPECT_GT(apart, chains / 10);
   const absl::Status compiled = plans.Compile();
   ASSERT_TRUE(compiled.ok()) << compiled;
   for (size_t i = 0; i < plans.size(); ++i) plans.ExpectMatchesReference(i, /*seed=*/i + 1);
@@ -255,9 +256,10 @@ TEST(CudaRandomChains, WithStateAndOffloadsMatchReference) {
 }
 
 TEST(CudaRandomChains, MatchReference) {
+  const int chains = WholeOr(500, 150);
   EmulatedPlans plans;
   size_t operators = 0, launches = 0;
-  for (int seed = 1; seed <= kChains; ++seed) {
+  for (int seed = 1; seed <= chains; ++seed) {
     const Graph graph = RandomChain(static_cast<uint64_t>(seed)).Make();
     const absl::Status added = plans.Add(graph);
     ASSERT_TRUE(added.ok()) << "seed " << seed << ": " << added;
