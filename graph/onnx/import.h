@@ -33,9 +33,10 @@ struct ImportOptions {
   std::map<std::string, SizeRange> ranges;
   int64_t default_dim = 1;
   // With `symbolic`: if an operator cannot be imported because sizes that it reads are symbolic,
-  // ImportOnnx fixes their dimensions, unless `ranges` has one of them. It tries the sizes of given
-  // values or else UsualSize, then 256, 512, 1024 and 2048, each also with some dimensions 1, and
-  // takes the sizes at which the fewest operators are opaque. Notes say so.
+  // ImportOnnx fixes their dimensions, unless `ranges` has one of them. If values of inputs are
+  // given, it takes their sizes. Otherwise it tries UsualSize, 256, 512, 1024 and 2048, each also
+  // with some dimensions 1, and takes the sizes at which the fewest operators are opaque. Notes say
+  // so.
   bool fixes_sizes = false;
   // Values of inputs by name. Unless `symbolic`, they bind symbolic dimensions that `dims` does not
   // bind. If an operator needs an input's value to determine shapes, the value is taken from here,
