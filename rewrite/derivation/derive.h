@@ -77,7 +77,8 @@ class Deriver {
                         absl::FunctionRef<void(Graph, int, bool)> visit) const;
 
   // Searches breadth first from both ends: a chain found is short, but not always the shortest. The
-  // result depends on the rules and graphs alone. InvalidArgument if the graphs' inputs differ.
+  // result depends on the rules and graphs alone. InvalidArgument if the graphs differ in their
+  // inputs or in the number of outputs.
   absl::StatusOr<DeriveResult> Derive(const Graph& source, const Graph& target,
                                       const DeriveLimits& limits = {}) const;
 
