@@ -47,7 +47,8 @@ struct Recomputation {
 
 struct RematerializedGraph {
   Graph graph;
-  // For all nodes except offloads and barriers. Barriers that fetch map to what they fetch.
+  // By node: the computation that it is. Offloads and barriers have no entry, except a barrier that
+  // fetches a value: it counts as the copy of the node `fetched`.
   absl::flat_hash_map<const Node*, Copy> origins;
 };
 
