@@ -42,7 +42,9 @@ class OpContext;
 
 // Imports one ONNX operator; returns its outputs in ONNX's order.
 struct OnnxImporter {
-  std::string op_type;  // in the default domain
+  // "Gelu"; in another domain "com.microsoft.Gelu". "training.Dropout" takes the place of "Dropout"
+  // in imports for training.
+  std::string op_type;
   std::function<absl::StatusOr<std::vector<Value>>(OnnxImport&)> import;
 };
 

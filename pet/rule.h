@@ -11,7 +11,7 @@
 namespace lemma::pet {
 
 // The rule that the two graphs' outputs are equal, at their shapes; it has no symbols. Its
-// variables are the inputs, then the weights that either side reads, in the order of `source`;
+// variables are the inputs, then the weights of `source`, which has all weights of `target`;
 // weights stay weights. InvalidArgument for a non-uniform constant, which a rule cannot express.
 absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target);
 

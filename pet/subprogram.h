@@ -13,20 +13,20 @@ namespace lemma::pet {
 struct Subprogram {
   // Has one output. Its inputs stand for values of the whole graph. A value that depends on weights
   // and constants only is a weight, named by its place and filled with ones, so that equal parts of
-  // a model are equal graphs.
+  // a model are equal graphs; a uniform constant stays one.
   Graph graph;
   int occurrences = 1;
   Value first;  // its output at the first occurrence
 };
 
 struct SubprogramOptions {
-  int max_ops = 2;
+  int max_ops = 2;  // of a chain
   // Subprograms with fewer output elements are skipped.
   int64_t min_elements = 1;
 };
 
-// The subprograms of at most max_ops operators that sum products: single operators, chains of them
-// whose inner values nothing else uses, and applications of one operator that another one
+// The subprograms that sum products: single operators, chains of up to max_ops of them whose inner
+// values nothing else uses, and any number of applications of one operator that another one
 // concatenates or adds. In the order in which their outputs occur; each once.
 absl::StatusOr<std::vector<Subprogram>> SubprogramsOf(const Graph& graph,
                                                       const SubprogramOptions& options = {});

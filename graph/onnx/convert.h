@@ -20,7 +20,7 @@ namespace lemma {
 constexpr int64_t kMaxProtoBytes = INT32_MAX;
 
 int32_t ToOnnxType(DType dtype);
-// Unimplemented: "unsupported: element type u16".
+// Unimplemented for a type that Lemma does not know.
 absl::StatusOr<DType> FromOnnxType(int32_t onnx_type);
 
 // Tensors of fewer bytes are copied instead of shared with a file or a message.
@@ -49,9 +49,9 @@ class TensorFiles {
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 
-// The tensor's values; `raw`, if there is any, in place of raw_data. Checks sizes before any
-// allocation. External data and `raw` are shared, not copied, from kMinSharedBytes on, if they are
-// aligned.
+// The tensor's values. `raw`, if there is any, takes the place of raw_data. Checks sizes before any
+// allocation. External data and `raw` of at least kMinSharedBytes are shared, not copied, if they
+// are aligned.
 absl::StatusOr<Tensor> ToTensor(const onnx::TensorProto& proto, TensorFiles* files,
                                 const RawBytes& raw = {});
 // The same, with external data in `folder`; if it is empty, they are refused.

@@ -26,7 +26,7 @@ struct ExportOptions {
   // and outputs come from the graph. The inputs' default values are written.
   OnnxInfo info;
   // If the weights exceed this many bytes together, or the model that was imported kept weights in
-  // files, they go to a file next to the model.
+  // files, all weights above 1 KiB go to a file next to the model.
   int64_t max_inline_bytes = 1'900'000'000;
   // Receives one line if the model's operator set is not the input's, with the reason.
   std::vector<std::string>* notes = nullptr;
@@ -35,11 +35,12 @@ struct ExportOptions {
 // The serialized model. A weight without values becomes an input after the graph's own inputs.
 // Opaque nodes are written as they were imported. If an operator is not in the input's operator
 // set, the model's set is the smallest later one that has all operators. Unimplemented if an
-// operator has no form in ONNX, or if two opaque operators need different sets.
-// InvalidArgument if the model would exceed max_inline_bytes.
+// operator has no form in ONNX, or if two opaque operators need different sets. InvalidArgument if
+// the weights exceed max_inline_bytes.
 absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& options = {});
 
-// The graph after it was written and read again, which shares its weights. Of any size.
+// Writes the graph and reads it again, in memory. The result shares the graph's weights, so these
+// may have any size.
 absl::StatusOr<ImportedModel> RoundTrip(const Graph& graph, const ExportOptions& options,
                                         const ImportOptions& import);
 

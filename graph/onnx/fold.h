@@ -10,8 +10,8 @@
 
 namespace lemma {
 
-// The values of `node`'s outputs for these input values. Exact integers if all its tensors are
-// integers or bools, otherwise doubles.
+// The values of `node`'s outputs for these input values. Computed as exact integers if all its
+// tensors are integers or bools and all intermediate results are integers, otherwise as doubles.
 absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const Tensor> inputs);
 
 }  // namespace lemma

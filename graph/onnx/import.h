@@ -1,12 +1,11 @@
 // Imports ONNX models as graphs.
 //
 // Import determines all shapes: it binds symbolic dimensions to numbers, or keeps them as symbolic
-// sizes, and evaluates shape arithmetic. Trained
-// initializers become weights with their names; scalars and integers become constants. From IR
-// version 4 on, an initializer that is also an input is that input's default value. The input stays
-// an input, since callers may give it another value. Before version 4, all initializers had to be
-// inputs. An operator without a definition in Lemma becomes an opaque node if its output types are
-// declared.
+// sizes, and evaluates shape arithmetic. Trained initializers become weights with their names;
+// scalars and integers become constants. From IR version 4 on, an initializer that is also an input
+// is that input's default value. The input stays an input, since callers may give it another value.
+// Before version 4, all initializers had to be inputs. An operator without a definition in Lemma
+// becomes an opaque node if its output types are declared or can be inferred.
 #ifndef LEMMA_GRAPH_ONNX_IMPORT_H_
 #define LEMMA_GRAPH_ONNX_IMPORT_H_
 
@@ -27,26 +26,28 @@ namespace lemma {
 struct ImportOptions {
   // Sizes of symbolic dimensions by name; an unnamed dimension is called "INPUT.AXIS".
   std::map<std::string, int64_t> dims;
-  // Dimensions that none of these bind stay symbolic (graph/sizes/symbolic_size.h), in these
-  // ranges; otherwise they get the size `default_dim`, and a note reports each.
+  // If true, dimensions that `dims` does not bind stay symbolic (graph/sizes/symbolic_size.h), in
+  // these ranges. Otherwise given values bind them, or they get the size `default_dim`; a note
+  // reports each.
   bool symbolic = false;
   std::map<std::string, SizeRange> ranges;
   int64_t default_dim = 1;
   // With `symbolic`: if an operator cannot be imported because sizes that it reads are symbolic,
-  // their dimensions are fixed, unless `ranges` has them: to the sizes of given values, or to those
-  // of UsualSize, 256, 512, 1024 and 2048, some of them 1, at which the fewest operators are
-  // opaque. Notes say so.
+  // ImportOnnx fixes their dimensions, unless `ranges` has one of them. If values of inputs are
+  // given, it takes their sizes. Otherwise it tries UsualSize, 256, 512, 1024 and 2048, each also
+  // with some dimensions 1, and takes the sizes at which the fewest operators are opaque. Notes say
+  // so.
   bool fixes_sizes = false;
-  // Values of inputs by name. They bind symbolic dimensions that `dims` does not bind. If an
-  // operator needs an input's value to determine shapes, the value is taken from here, and a note
-  // says that the graph holds only for this value.
+  // Values of inputs by name. Unless `symbolic`, they bind symbolic dimensions that `dims` does not
+  // bind. If an operator needs an input's value to determine shapes, the value is taken from here,
+  // and a note says that the graph holds only for this value.
   std::map<std::string, Tensor> input_values;
   // The same, in the order of the inputs: of all of them, or of those without a default value. A
   // value that does not fit its input is left out.
   std::vector<Tensor> inputs;
-  // Whether operators such as NonZero take such values too; otherwise the sizes of their results
-  // are result sizes (graph/sizes/symbolic_size.h), and so are those of a Loop whose iterations
-  // floats decide.
+  // Whether the values of inputs may also decide the sizes of results, as for NonZero. Otherwise
+  // these are result sizes (graph/sizes/symbolic_size.h), and so are those of a Loop whose number
+  // of iterations depends on floats.
   bool computes_result_sizes = false;
   // For training: keeps dropouts as operators that do nothing.
   bool training = false;

@@ -88,18 +88,20 @@ class ModelImporter {
   // The declared type of a value, if binding symbolic dimensions makes it complete.
   std::optional<TensorType> DeclaredType(const Scope& scope, const std::string& name);
 
-  // The results of the graph's outputs. `scope` must hold its inputs and the names it captures.
+  // The results of `graph`, one per output. `scope` must hold its inputs and the names it captures.
   absl::StatusOr<std::vector<Result>> ImportSubgraph(const onnx::GraphProto& graph, Scope* scope);
 
-  // The same for a branch that may be wrong: an error leaves no trace of it.
+  // The same for a branch of an If that may be wrong: an error leaves nothing of it in the result.
   absl::StatusOr<std::vector<Result>> TryBranch(const onnx::GraphProto& branch, const Scope& scope);
-  // The results of a branch of the If `node` as an opaque If, with the types of `other`, those of
-  // the other branch. Unimplemented if there is no such If.
+  // Keeps a branch of the If `node` as an opaque If, and returns its results. `holds`: the branch
+  // for a true condition. `other`: the results of the other branch; the types are equal.
+  // Unimplemented if that is not possible.
   absl::StatusOr<std::vector<Result>> KeepBranch(const onnx::NodeProto& node, bool holds,
                                                  const std::vector<Result>& other,
                                                  const Scope& scope);
 
-  // Whether the model's numbers could be confused with symbolic sizes, where there are such.
+  // Whether a number of the model could be taken for a symbolic size; false where sizes are numbers
+  // only.
   bool MistakesForSize(const OnnxAttr& attr) const;
   bool MistakesForSize(const Tensor& tensor) const;
 
@@ -141,7 +143,7 @@ class ModelImporter {
   // `types`: of the outputs, in their order; if none are given they are found out.
   absl::StatusOr<std::vector<Value>> MakeOpaque(const onnx::NodeProto& node, const Scope& scope,
                                                 std::vector<TensorType> types = {});
-  // What ONNX infers of the outputs of a packed node, by their names in it.
+  // The types that ONNX infers for the outputs of a packed node, by their names in it.
   std::map<std::string, OpenType> InferredTypesOf(const OpaqueNode& opaque,
                                                   const std::vector<Value>& inputs);
   // Whether sizes may be symbolic.
@@ -159,7 +161,7 @@ class ModelImporter {
   // Those of a Loop or Scan: states keep the types that they begin with.
   absl::StatusOr<std::vector<TensorType>> TypesOfRepeat(const onnx::NodeProto& node,
                                                         const Scope& scope);
-  // What the model declares of a value's type.
+  // The type that the model declares for a value; its sizes may be unknown. nullopt: there is none.
   std::optional<OpenType> DeclaredOpenType(const Scope& scope, const std::string& name) const;
   // The type with new result sizes in place of the unknown ones.
   absl::StatusOr<TensorType> WithResultSizes(const OpenType& type, const std::string& output,
@@ -199,13 +201,14 @@ class ModelImporter {
   std::set<std::string> result_sizes_;      // names of dimensions of results
   mutable bool has_odd_numbers_ = false;    // that could be confused with symbolic sizes
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw random numbers
-  // Which of the given values are used: those that are data should not become part of the graph.
+  // Which of the inputs' given values are used: values that are data should not become part of the
+  // graph.
   enum class Use { kNone, kIntegers, kAll };
   Use use_ = Use::kAll;
   absl::flat_hash_map<Value, std::optional<Tensor>> known_[3];  // by use
   SizeValues sizes_;
   std::shared_ptr<OnnxOrigin> origin_ = std::make_shared<OnnxOrigin>();
-  absl::flat_hash_map<std::string, size_t> list_makers_;  // by list, in origin_->nodes
+  absl::flat_hash_map<std::string, size_t> list_makers_;  // by list: its position in origin_->nodes
   std::vector<Value> asked_;  // the arguments of Known since the last node of the main graph
 };
 

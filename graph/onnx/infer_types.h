@@ -21,14 +21,14 @@ struct OpenType {
   std::optional<TensorType> Complete() const;
 };
 
-// What is known of a value that a node reads.
+// A value that a node reads, as far as it is known.
 struct KnownValue {
   TensorType type;
   std::optional<Tensor> elements;
 };
 
 // The types of the outputs of `model`'s only node by their names, as far as ONNX's inference finds
-// their ranks. Symbolic sizes of operands are sizes that ONNX knows nothing of but which are equal.
+// their ranks. For ONNX, a symbolic size of an operand is an unknown size that equals itself.
 // `values` are the values that the node reads, with those that its subgraphs capture. Finds nothing
 // if the node, or one in its subgraphs or in the model's functions, has an operator that may mean
 // something else in its operator set than the linked library knows.

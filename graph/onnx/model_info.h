@@ -1,4 +1,4 @@
-// What an ONNX model says besides its graph: versions, declared shapes, default values.
+// Describes an ONNX model apart from its graph: versions, declared shapes, default values.
 #ifndef LEMMA_GRAPH_ONNX_MODEL_INFO_H_
 #define LEMMA_GRAPH_ONNX_MODEL_INFO_H_
 
@@ -22,7 +22,7 @@ struct OnnxPort {
   std::vector<std::string> dims;
 };
 
-// What an export says about steps that changed the graph since its import.
+// Names and metadata that an export writes because steps changed the graph since its import.
 struct OnnxChange {
   // By label, the rule that last replaced the value with this label. New nodes are named after it.
   std::map<std::string, std::string> made_by;

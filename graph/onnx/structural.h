@@ -16,14 +16,15 @@ namespace lemma {
 using StructuralImporter = absl::StatusOr<std::vector<Result>> (*)(ModelImporter&,
                                                                    const onnx::NodeProto&,
                                                                    const Scope&);
-// nullptr if `node` is no such operator.
+// The importer of `node`; nullptr if its operator is no structural one.
 StructuralImporter FindStructural(const onnx::NodeProto& node, const Scope& scope);
 
+// Defined in flex_attention.cc.
 absl::StatusOr<std::vector<Result>> ImportFlexAttention(ModelImporter& importer,
                                                         const onnx::NodeProto& node,
                                                         const Scope& scope);
 
-// The same for the operators in sequences.cc.
+// FindStructural for the operators on lists of tensors (sequences.cc).
 StructuralImporter FindSequenceImporter(const onnx::NodeProto& node, const Scope& scope);
 
 namespace structural {

@@ -13,10 +13,11 @@
 
 namespace lemma {
 
-// Applies operators and keeps the first error; after it, all results are empty. So a composition is
-// written without checks, and its status is read once at the end.
+// Applies operators and keeps the first error. After an error, operators are not applied and their
+// results are empty. So a composition is written without checks, and its status is read once at the
+// end.
 //
-// An empty value stands for zero of any shape: a sum leaves it out, and anything linear in it is
+// An empty value stands for a zero of any shape: a sum leaves it out, and a product with it is
 // empty too. Formula simplifies multiplication by 1, addition of 0 and arithmetic on constants with
 // one repeated number, so that these do not appear in graphs.
 class Formula {
@@ -44,7 +45,7 @@ class Formula {
   // The number that all elements of `x` equal, if that is known.
   static std::optional<double> Uniform(const Value& x);
 
-  // Shapes broadcast.
+  // Element-wise; shapes broadcast. A number becomes a scalar of the other operand's element type.
   Value Add(const Value& a, const Value& b);
   Value Sub(const Value& a, const Value& b);
   Value Mul(const Value& a, const Value& b);
@@ -63,7 +64,7 @@ class Formula {
   Value SumTo(const Value& x, const Shape& shape);
   Value Expand(const Value& x, const Shape& shape);
   Value Reshape(const Value& x, const Shape& shape);
-  // Merges with `x` if `x` is a transpose.
+  // If `x` is itself a transpose, both become one.
   Value Transpose(const Value& x, std::vector<int64_t> perm);
   // Exchanges the last two dimensions.
   Value MatrixTranspose(const Value& x);

@@ -20,7 +20,7 @@ bool IsSymbolic(const Graph& graph);
 
 // The symbolic dimensions of a graph and their ranges.
 std::map<std::string, SizeRange> DimsOf(const Graph& graph);
-// Those that are no result sizes.
+// Those that are not result sizes.
 std::map<std::string, SizeRange> InputDimsOf(const Graph& graph);
 // The entries of `sizes` for the dimensions of InputDimsOf(graph).
 DimValues InputSizes(const Graph& graph, const DimValues& sizes);

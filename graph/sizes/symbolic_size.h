@@ -1,4 +1,4 @@
-// Sizes that are not numbers.
+// Symbolic sizes: sizes that are expressions over a model's dimensions instead of numbers.
 //
 // A size in a Shape, or among an operator's integer attributes, is a number or a symbolic size: an
 // expression over a model's symbolic dimensions, such as `2*seq + 1`. Equal expressions are the
@@ -7,8 +7,8 @@
 // executed; graph/sizes/specialize.h gives the graph for numbers.
 //
 // A symbolic size is an int64_t from 2^62 on whose low bits are a hash of the expression. Nothing
-// may compute with it: whoever adds or multiplies sizes converts them to IndexExpr first.
-// Operators' definitions do so anyway.
+// may compute with it: whoever adds or multiplies sizes converts them to IndexExpr first, as
+// operators' definitions do.
 #ifndef LEMMA_GRAPH_SIZES_SYMBOLIC_SIZE_H_
 #define LEMMA_GRAPH_SIZES_SYMBOLIC_SIZE_H_
 
@@ -39,8 +39,8 @@ struct SizeRange {
 
 // The symbolic dimension `name`. Dimensions of equal names but different ranges are different.
 // Requires 0 <= least <= most <= kNoLimit and a name that is not empty. The dimensions of a model's
-// inputs are at least 1; one that may be 0 is a *result size*, of a result whose size depends on
-// values and is known only at run time.
+// inputs are at least 1. A dimension that may be 0 is a *result size*: the size of a result that
+// depends on values and is known only at run time.
 IndexExpr SymbolicDim(const std::string& name, SizeRange range = {});
 
 bool IsSymbolic(int64_t size);
@@ -55,9 +55,9 @@ std::vector<IndexExpr> ToExprs(absl::Span<const int64_t> sizes);
 // nullopt if it contains something else, or if its coefficients overflow.
 std::optional<int64_t> ToSize(const IndexExpr& expr);
 
-// The expression that `text` writes: sums, differences, products, whole quotients ("//") of
-// numbers, dimensions and parentheses, and what SizeName writes. `dim` gives the dimension of a
-// name. nullopt if the text is none, or names something else.
+// The expression that `text` writes: numbers, dimensions, sums, differences, products, quotients
+// rounded down ("//"), parentheses, and the functions that SizeName writes. `dim` gives the
+// dimension of a name. nullopt if `text` is no such expression, or if `dim` does not know a name.
 std::optional<IndexExpr> ParseSize(
     absl::string_view text, const std::function<std::optional<IndexExpr>(const std::string&)>& dim);
 // Whether `text` may be the name of a dimension, rather than an expression.
@@ -70,8 +70,8 @@ void CollectDims(int64_t size, std::map<std::string, SizeRange>* dims);
 
 inline bool IsResultSize(const SizeRange& range) { return range.least == 0; }
 
-// The size of an input's dimension that nobody gives: the first is 1, the last two of four are 224,
-// others are 128.
+// The size that an input's dimension gets if nobody gives one: 1 for the first, 224 for the last
+// two of four, 128 for others.
 int64_t UsualSize(size_t axis, size_t rank);
 // Whether a size depends on a result size.
 bool HasResultSize(absl::Span<const int64_t> sizes);
@@ -83,11 +83,12 @@ std::optional<bool> Decide(const Guard& guard);
 bool AreEqual(const IndexExpr& a, const IndexExpr& b);
 // Whether `size` is known to be at least `least`.
 bool IsAtLeast(int64_t size, int64_t least);
-// The product, NumElements for symbolic sizes too. A number beyond 64 bits becomes INT64_MAX.
+// The product of `sizes`, some of them perhaps symbolic, as a size. INT64_MAX if a number exceeds
+// 64 bits.
 int64_t ProductOf(absl::Span<const int64_t> sizes);
 // a / b; nullopt unless b is known to divide a, and not to be 0.
 std::optional<int64_t> QuotientOf(int64_t a, int64_t b);
-// Whether a tensor of this shape has no elements, for some values of the symbolic dimensions.
+// Whether a tensor of this shape may have no elements at some values of the symbolic dimensions.
 bool MayBeEmpty(absl::Span<const int64_t> shape);
 
 // Values of symbolic dimensions, by name.

@@ -42,7 +42,7 @@ absl::Status ErrorAt(absl::string_view file, Position position, absl::string_vie
 // The last token is kEnd. A comment runs from # to the end of the line.
 absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view text, absl::string_view file);
 
-// The token in an error message: "')'", "the name 'x'", "the end of the file".
+// The token in an error message: "')'", "the number 3", "the end of the text".
 std::string Describe(const Token& token);
 
 // A name as the text form writes it: quoted unless it is an identifier other than return, constant

@@ -5,6 +5,7 @@
 //   block      = "graph" [ name ] "(" params ")" body
 //              | "rule" name "(" params ")" contract [ "where" comparison { "," comparison } ]
 //                body "=>" body [ record ]
+//   contract   = "bit_exact" | "reassociates" | "real_only"
 //   record     = ( "proved" contract | "refuted" | "unknown" ) string string
 //                                                          proof id, explanation
 //   params     = [ param { "," param } ]

@@ -82,7 +82,8 @@ bool IsOneKernel(const Definition& definition);
 // row-major order.
 bool KeepsOrder(const Definition& definition);
 
-// Whether `definition`, after substituting all its locals, is within the limits of evaluation.
+// Whether `definition` can be lowered to loop nests after its locals are substituted
+// (kernels/loops/loop_check.h).
 bool IsEvaluable(const Definition& definition);
 
 // The same program with kernels that may write memory they read: they do not promise the compiler

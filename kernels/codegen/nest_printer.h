@@ -44,9 +44,11 @@ class NestPrinter {
   void Open(std::vector<int> vars, bool transparent);
   // Returns the scope's statements.
   std::string Close();
+  // Appends a statement to the innermost scope.
   void Add(const std::string& text);
 
   std::string VarName(int var) const;
+  // The expression of an index.
   std::string AffineText(const Affine& p);
   // The same for the first element of a pack (consecutive elements of one memory access).
   std::string PackStartText(const Affine& p);
@@ -60,7 +62,8 @@ class NestPrinter {
   // Inside it, `index` selects the element.
   void SetPacked(std::vector<int> nodes, int var, int width, std::string index);
 
-  // The slots that were read, in order; whether the code checks an index and so may write `error`.
+  // The slots that were read, in the order of their first reads; whether the code checks an index
+  // and so may write `error`.
   const std::vector<int>& slots() const { return slots_; }
   bool checks() const { return checks_; }
   std::string SlotName(int slot);

@@ -17,7 +17,7 @@ const char* TypeName(Number number);
 // `value` as a constant, rounded to nearest; an integer is truncated and saturated, 0 for NaN.
 std::string Literal(double value, Number number);
 
-// The function of two numbers ("fn_add"), the type that names the reduction ("Sum"), and the
+// For a reduction: the function of two numbers ("fn_add"), the type that names it ("Sum"), and its
 // initial value.
 const char* ReduceFunction(ReduceKind kind);
 const char* ReduceName(ReduceKind kind);

@@ -1,5 +1,5 @@
 // Polyphase decomposition: turns the gradient of a strided convolution into one dense sum per phase
-// (position modulo the stride). Internal to grid_program.
+// (position modulo the stride). Internal to kernels/codegen.
 #ifndef LEMMA_KERNELS_CODEGEN_POLYPHASE_H_
 #define LEMMA_KERNELS_CODEGEN_POLYPHASE_H_
 

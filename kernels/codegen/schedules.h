@@ -54,12 +54,12 @@ GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
                         const TileShape& tile, int* fresh);
 
 // `tiled` as a matrix product, if it is one in f32 with at most a bias and a matrix added to it.
-// The result names slots; NumberArguments replaces them by the arguments of `kernel`.
+// The result refers to slots; NumberArguments replaces them by the numbers of `kernel`'s arguments.
 std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSource& tiled);
 void NumberArguments(const GridKernel& kernel, GemmCall* call);
 
-// The number of parts in which to compute the only reduction of `nest`, which has no tiles, so that
-// the device has enough work; 1: do not split.
+// The number of parts in which to compute the only reduction of `nest`, so that the device has
+// enough work; 1: do not split. For nests that are not computed by tile.
 int64_t PartsFor(const loops::Nest& nest);
 
 // The change of `p` in elements from point 0 to 1 of `var`, ignoring loads.

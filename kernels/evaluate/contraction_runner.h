@@ -1,4 +1,4 @@
-// Runs contractions as blocked matrix products. Internal to evaluation.
+// Runs contractions as blocked matrix products. Internal to kernels/evaluate.
 #ifndef LEMMA_KERNELS_EVALUATE_CONTRACTION_RUNNER_H_
 #define LEMMA_KERNELS_EVALUATE_CONTRACTION_RUNNER_H_
 

@@ -1,4 +1,4 @@
-// Computes the values of indices and conditions while a nest runs. Internal to evaluation.
+// Computes the values of indices and conditions while a nest runs. Internal to kernels/evaluate.
 #ifndef LEMMA_KERNELS_EVALUATE_INDEX_EVALUATOR_H_
 #define LEMMA_KERNELS_EVALUATE_INDEX_EVALUATOR_H_
 
@@ -46,8 +46,8 @@ class IndexEvaluator {
   void Set(int var, int64_t value);
   int64_t Get(int var) const { return values_[var]; }
 
-  // A count that grows when a variable changes. Unchanged: whether no variable that `node` depends
-  // on has changed since the count was `stamp`.
+  // now() grows when a variable changes. Unchanged: whether no variable that `node` depends on has
+  // changed since now() was `stamp`.
   int64_t now() const { return clock_; }
   bool Unchanged(const Node& node, int64_t stamp) const;
 
@@ -60,7 +60,8 @@ class IndexEvaluator {
   // The result ends at `to` or before.
   CondRun ScanCond(int cond, int lane, int64_t at, int64_t to);
 
-  // Whether all checks of a read hold for lanes [from, to), where its indices are affine.
+  // Whether all checks of a read hold for lanes [from, to). CheckAffine: its indices are affine
+  // there. CheckPoints: any indices; `scratch` has room for to - from numbers.
   bool CheckAffine(const Node& node, int lane, int64_t from, int64_t to);
   bool CheckPoints(const Node& node, int lane, int64_t from, int64_t to, int64_t* scratch);
 

@@ -1,4 +1,4 @@
-// Runs one loop nest. Internal to evaluation.
+// Runs one loop nest. Internal to kernels/evaluate.
 #ifndef LEMMA_KERNELS_EVALUATE_NEST_RUNNER_H_
 #define LEMMA_KERNELS_EVALUATE_NEST_RUNNER_H_
 
@@ -29,8 +29,9 @@ class NestRunner {
   // Computes and stores items [begin, end).
   absl::Status Run(int64_t begin, int64_t end);
 
-  // For a nest used as a function: its root at `count` <= nest.block consecutive values of the lane
-  // from `first` on, after Set for the other axes. Valid until the next call.
+  // For a nest used as a function: the values of its root at `count` <= nest.block consecutive
+  // values of the lane, from `first` on. Call Set for the other axes first. The result is valid
+  // until the next call.
   void Set(int var, int64_t value) { index_.Set(var, value); }
   const T* Root(int64_t first, int64_t count);
   const absl::Status& error() const { return index_.error(); }

@@ -1,4 +1,4 @@
-// Elementary operations on runs of numbers ("lanes"), with which loop nests are executed.
+// Elementary operations on runs of numbers ("lanes"), by which loop nests are executed.
 //
 // There is one table per number type, chosen once for this machine's instruction set. The choice
 // does not affect results, except for those of libm: no operation uses fused multiply-add, and
@@ -33,7 +33,8 @@ struct LaneOps {
 
   void (*fill)(T* dst, T value, int64_t n);
   void (*iota)(T* dst, int64_t start, int64_t step, int64_t n);
-  // Strided copies that convert from and to storage. Strides and offsets count elements.
+  // Strided copies that convert from and to storage, by DType; those called _number copy numbers of
+  // type T. Strides and offsets count elements.
   void (*load[kNumDTypes])(T* dst, const void* src, int64_t stride, int64_t n);
   void (*store[kNumDTypes])(void* dst, int64_t stride, const T* src, int64_t n);
   void (*load_number)(T* dst, const void* src, int64_t stride, int64_t n);
@@ -54,8 +55,8 @@ struct LaneOps {
   void (*partial[4])(T* partials, const T* a, int64_t n);
   void (*partial_dot)(T* partials, const T* a, const T* b, int64_t n);
 
-  // One tile of a matrix product: c[i*ldc + j] (+)= sum over k of a[k*mr + i] * b[k*nr + j],
-  // summed in the order of k.
+  // One tile of a matrix product: c[i*ldc + j] = sum(k < kc) a[k*mr + i] * b[k*nr + j] for i < mr,
+  // j < nr, summed in the order of k. With `accumulate`, the sum starts from c instead of 0.
   int mr, nr;
   void (*tile)(T* c, int64_t ldc, const T* a, const T* b, int64_t kc, bool accumulate);
 };
@@ -64,7 +65,7 @@ struct LaneOps {
 template <class T>
 const LaneOps<T>& Lanes();
 
-// Conversions of single elements.
+// The initial value of a reduction, and conversions of single numbers.
 template <class T>
 T ReduceIdentity(ReduceKind kind);
 template <class T>

@@ -1,5 +1,5 @@
 // Recognizes sums of products of two factors: convolutions and matrix products of any layout.
-// Internal to evaluation.
+// Internal to kernels.
 #ifndef LEMMA_KERNELS_LOOPS_CONTRACTION_H_
 #define LEMMA_KERNELS_LOOPS_CONTRACTION_H_
 

@@ -21,8 +21,9 @@ struct Work {
 //   * A subterm counts once per value of the variables that it depends on, since loop invariants
 //     are hoisted; a shared subterm counts once.
 //   * A guarded subterm counts for the fraction of iterations in which the guard holds. The
-//     fraction is exact for conditions on at most two variables (but 1 if those range over more
-//     than a million values), and a product for conjunctions. A variable extent counts as its mean.
+//     fraction is exact for conditions on one or two variables with up to a million values
+//     together, and 1 for other conditions. The fractions of a conjunction are multiplied. A
+//     variable extent counts as its mean.
 //   * bytes_read: a read touches as many elements as the variables of its index have values. All
 //     reads of an input together touch at most the whole tensor.
 //   * Locals count for flops, not for bytes.

@@ -1,5 +1,5 @@
 // Arithmetic on the indices of a loop nest: sums of leaves, and the leaves themselves. Internal to
-// evaluation.
+// kernels.
 #ifndef LEMMA_KERNELS_LOOPS_LEAF_TABLE_H_
 #define LEMMA_KERNELS_LOOPS_LEAF_TABLE_H_
 
@@ -15,8 +15,8 @@ namespace loops {
 std::optional<Interval> Intersect(const std::optional<Interval>& a,
                                   const std::optional<Interval>& b);
 
-// A sum with bounds of its value. They can be tighter than its leaves imply, as for x - m * (x div
-// m).
+// A sum with bounds of its value. The bounds can be tighter than its leaves imply, as for x - m *
+// (x div m).
 struct BoundedAffine {
   Affine affine;
   std::optional<Interval> bounds;
@@ -29,12 +29,14 @@ class LeafTable {
   void AddVar(int64_t extent);
   void SetExtent(int var, int64_t extent);
 
-  BoundedAffine Var(int var) const;  // a variable of extent 1 is 0
-  BoundedAffine Load(int node, const Vars& deps);
+  BoundedAffine Var(int var) const;                // a variable of extent 1 is 0
+  BoundedAffine Load(int node, const Vars& deps);  // the integer value of a node
+  // a + scale * b.
   BoundedAffine Sum(const BoundedAffine& a, const BoundedAffine& b, int64_t scale = 1) const;
   BoundedAffine Product(const BoundedAffine& a, const BoundedAffine& b);
   BoundedAffine Div(const BoundedAffine& a, const BoundedAffine& b);
   BoundedAffine Mod(const BoundedAffine& a, const BoundedAffine& b);
+  // The minimum (kMin) or maximum (kMax).
   BoundedAffine Extreme(IndexLeaf::Kind kind, const BoundedAffine& a, const BoundedAffine& b);
 
   std::optional<Interval> BoundsOf(const Affine& p) const;

@@ -1,4 +1,4 @@
-// Checks that a definition can be evaluated. Internal to evaluation.
+// Checks that a definition can be evaluated. Internal to kernels.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_CHECK_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_CHECK_H_
 
@@ -9,7 +9,8 @@ namespace lemma {
 namespace loops {
 
 // InvalidArgument unless all sizes are constant, no symbol or parameter remains, every variable is
-// bound where it is used, and tensors, ranks and arities fit.
+// bound where it is used, no tensor has more than kMaxVars variables (loop_ir.h), and tensors,
+// ranks and arities fit.
 absl::Status CheckEvaluable(const Definition& definition);
 
 }  // namespace loops

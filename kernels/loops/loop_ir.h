@@ -1,4 +1,4 @@
-// Loop nests: the compiled form of a tensor's definition. Internal to evaluation.
+// Loop nests: the compiled form of a tensor's definition. Internal to kernels.
 //
 // A nest computes one box of one tensor (a product of index ranges). Its vectorized loop runs over
 // lanes: consecutive values of one loop variable. A nest contains no symbols: strides are folded
@@ -24,8 +24,8 @@ namespace loops {
 constexpr int kMaxVars = 192;
 using Vars = std::bitset<kMaxVars>;
 
-// An integer from which indices are built: a variable, or what is no sum. An index is an Affine
-// over the numbers of leaves.
+// An integer from which indices are built: a variable, or an expression that is no sum. An index is
+// an Affine whose variables are leaves, by number.
 struct IndexLeaf {
   enum class Kind {
     kVar,
@@ -51,7 +51,7 @@ struct IndexLeaf {
 struct Cond {
   enum class Kind { kFalse, kTrue, kLe, kEq, kAnd, kOr, kNot };
   Kind kind = Kind::kTrue;
-  Affine affine;  // kLe: poly <= 0; kEq: poly == 0
+  Affine affine;  // kLe: affine <= 0; kEq: affine == 0
   int left = -1, right = -1;
   Vars deps;
 };

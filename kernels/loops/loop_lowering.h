@@ -1,4 +1,4 @@
-// Lowers expressions to loop nests. Internal to evaluation.
+// Lowers expressions to loop nests. Internal to kernels.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_LOWERING_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_LOWERING_H_
 

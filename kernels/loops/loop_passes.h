@@ -1,4 +1,4 @@
-// Rewrites nests as expressions, before they are lowered. Internal to evaluation.
+// Rewrites nests as expressions, before they are lowered. Internal to kernels.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_PASSES_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_PASSES_H_
 
@@ -14,9 +14,10 @@ namespace loops {
 // nothing to split or if there would be too many pieces.
 std::vector<NestSource> SplitAtGuards(const NestSource& source, int* fresh);
 
-// Replaces an axis that is divided by constants, each a multiple of the next, by one axis per
-// digit, as for a convolution's groups or a merged dimension. If a guard admits every m-th value of
-// an axis, splits the axis into m phases, in each of which the guard is constant.
+// If indices use digits of an axis (quotients and remainders by constants, each a multiple of the
+// next), replaces the axis by one axis per digit, as for a convolution's groups or a merged
+// dimension. If a guard admits every m-th value of an axis, splits the axis into m phases, in each
+// of which the guard is constant.
 NestSource SplitMixedAxes(const NestSource& source, int* fresh);
 
 // Moves reductions that are better computed separately into new tensors: contractions, and
@@ -25,7 +26,8 @@ NestSource SplitMixedAxes(const NestSource& source, int* fresh);
 NestSource ExtractReductions(const NestSource& source, std::vector<Slot>* slots,
                              std::vector<NestSource>* before);
 
-// Merges the last axes into one if they are short; {} if they are long enough or there is only one.
+// Merges the last axes of `source` into one if they are short, and returns that one source. {} if
+// the last axis is long enough or the only one.
 std::vector<NestSource> CollapseShortAxes(const NestSource& source, int* fresh);
 
 }  // namespace loops

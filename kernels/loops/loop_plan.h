@@ -1,4 +1,4 @@
-// Plans the steps that compute a definition for given strides. Internal to evaluation.
+// Plans the steps that compute a definition for given strides. Internal to kernels.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_PLAN_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_PLAN_H_
 
@@ -23,7 +23,7 @@ struct PlanStep {
   std::vector<CopyAxis> copy;
   int copied_slot = -1;
   int64_t copy_to = 0, copy_from = 0;  // offsets of the first element
-  // Always possible. Not lowered for a contraction.
+  // Can always be used. Not set for a contraction.
   Nest nest;
 };
 

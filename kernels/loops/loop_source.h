@@ -1,4 +1,4 @@
-// The input of lowering: a box of a tensor and its expression. Internal to evaluation.
+// The input of lowering: a box of a tensor and its expression. Internal to kernels.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_SOURCE_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_SOURCE_H_
 

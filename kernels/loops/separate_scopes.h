@@ -1,4 +1,4 @@
-// Renames bound variables before lowering. Internal to evaluation.
+// Renames bound variables before lowering. Internal to kernels.
 #ifndef LEMMA_KERNELS_LOOPS_SEPARATE_SCOPES_H_
 #define LEMMA_KERNELS_LOOPS_SEPARATE_SCOPES_H_
 

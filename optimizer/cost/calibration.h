@@ -14,10 +14,11 @@ namespace lemma::optimizer {
 // The kind of a kernel: the beginning of its signature, up to the operands ("conv", "copy").
 absl::string_view KindOfKernel(absl::string_view signature);
 
-// A kernel that was timed in such runs costs its time there. Any other kernel costs its time alone
-// times a factor: a least-squares fit, with variances proportional to the times, over kernels of
-// the same kind for which both times are known; if there are none, over all kinds; if there are
-// none at all, 1. Without the factor, a search would prefer kernels that were never run in a graph.
+// A kernel that was timed in runs of whole graphs costs its time there. Any other kernel costs its
+// time alone, multiplied by a factor: a least-squares fit, with variances proportional to the
+// times, over kernels of the same kind for which both times are known; if there are none, over all
+// kinds; if there are none at all, 1. Without the factor, a search would prefer kernels that were
+// never run in a graph.
 class Calibration {
  public:
   // `known`: the entries of one device.
@@ -28,6 +29,7 @@ class Calibration {
   bool IsTimed(absl::string_view signature) const { return timed_.find(signature) != timed_.end(); }
   // From now on the kernel counts as not timed in runs.
   void Forget(absl::string_view signature);
+  // The factor for kernels of this kind that were not timed in runs.
   double FactorOf(absl::string_view kind) const;
 
  private:

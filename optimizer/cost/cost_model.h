@@ -37,20 +37,20 @@ class CostModel {
   // costs during the model's lifetime, unless kernels are measured again (Refine).
   virtual absl::StatusOr<Cost> CostOf(const Graph& graph) = 0;
 
-  // As CostOf, but measures nothing: an unknown cost is estimated, rather too low.
+  // As CostOf, but measures nothing: an unknown cost is estimated, too low rather than too high.
   virtual absl::StatusOr<Cost> EstimateOf(const Graph& graph) { return CostOf(graph); }
 
-  // How CostOf is composed, by position in nodes(). Operators that are computed together count at
-  // the first of them; the others cost 0. The sum is at most CostOf. Empty if the model cannot
-  // tell.
+  // The share of each node in CostOf, by position in nodes(). The cost of operators that are
+  // computed together counts at the first of them; the others cost 0. The sum is at most CostOf.
+  // Empty if the model cannot tell.
   virtual absl::StatusOr<std::vector<Cost>> SharesOf(const Graph& /*graph*/) {
     return std::vector<Cost>();
   }
 
   // The cost that one application adds to any graph in which it is not folded. Depends on its
   // operator, attributes and types only, not on its neighbours. nullopt, for every application, if
-  // the model is not such a sum. With it, a search prices the change of a rewrite instead of the
-  // graph.
+  // the model is not such a sum. If it is, a search prices only the operators that a rewrite
+  // changes.
   virtual std::optional<Cost> CostOfOperator(const Node& /*node*/) { return std::nullopt; }
 
   // Models that price a graph by the kernels of a back end's plan list them; the four functions

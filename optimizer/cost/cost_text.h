@@ -7,7 +7,7 @@
 //
 // One line per kernel: median in ms, variance in ms^2, runs, flops, bytes, ms in runs of graphs (0:
 // not timed there), load, date, signature (cost_db.h). A device's kernels follow its line. Numbers
-// read back exactly. Texts that begin with "lemma costs 2" lack load and date.
+// read back exactly. Texts that begin with "lemma costs 2" lack load and date; they are read too.
 #ifndef LEMMA_OPTIMIZER_COST_COST_TEXT_H_
 #define LEMMA_OPTIMIZER_COST_COST_TEXT_H_
 

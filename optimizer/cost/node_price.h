@@ -13,9 +13,9 @@
 namespace lemma::optimizer {
 
 // Expresses a cost model as a sum over nodes. Many models are not such a sum, because back ends
-// fuse operators and elide copies. Then a node's price is the least that it was seen to add: alone;
-// after a node that an operand may come from (and after the chain at which that node adds least);
-// or in a graph passed to LookAt.
+// fuse operators and elide copies. Then a node's price is the least cost that it was seen to add:
+// by itself; after a node that may compute its operand, together with the nodes after which that
+// one adds least; or in a graph passed to LookAt.
 class NodePrices {
  public:
   // Both arguments must outlive it.

@@ -12,7 +12,7 @@ namespace lemma::optimizer {
 // How good a graph is; the lower, the better.
 struct Rank {
   int64_t over = 0;   // bytes of the peak above the limit
-  int64_t value = 0;  // what is minimized, in the objective's unit
+  int64_t value = 0;  // the minimized quantity, in the objective's unit
   int64_t ns = 0;
   int ops = 0;
   int64_t peak_bytes = 0;  // not compared; 0 if the objective does not need it
@@ -38,7 +38,7 @@ struct Objective {
 
   // Whether only time counts, so that a price per operator suffices.
   bool IsTime() const { return goal == Goal::kTime && memory_limit == 0; }
-  // The objective that chooses the best graph of a front; *this unless the goal is kPareto.
+  // The objective that chooses the best graph of a Pareto front; *this unless the goal is kPareto.
   Objective Deciding() const;
   // Not for kPareto, which defines no order.
   Rank RankOf(const Cost& cost, int ops) const;

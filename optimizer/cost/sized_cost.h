@@ -16,8 +16,8 @@ struct SizeHint {
   double weight = 1;  // positive
 };
 
-// The weighted sum of the costs that `model` gives a graph at each of `hints`, at least one. The
-// peak of memory is the largest.
+// The weighted sum of the costs that `model` gives a graph at each of `hints`; there must be one.
+// The peak of memory is the largest of them.
 std::unique_ptr<CostModel> MakeSizedCostModel(std::unique_ptr<CostModel> model,
                                               const std::vector<SizeHint>& hints);
 

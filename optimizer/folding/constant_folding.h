@@ -18,8 +18,8 @@ bool IsFoldable(const Node& node);
 
 // Replaces every foldable value that is still used by a constant. Computes in double (integers
 // exactly) without rounding intermediate results, and rounds once to the value's type. A node that
-// cannot be computed stays. Returns `graph` unchanged if nothing folds.
-// Values of the nodes in `kept` are not replaced.
+// cannot be computed stays, and so do the values of the nodes in `kept`. Returns `graph` unchanged
+// if nothing folds.
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads = 1,
                                     const absl::flat_hash_set<const Node*>& kept = {});
 

@@ -19,10 +19,11 @@
 
 namespace lemma::optimizer {
 
-// All reductions that are applied to a graph.
+// All reductions that are applied to a graph. An empty Recomputation is one that was taken back.
 struct Reductions {
   std::vector<Recomputation> recomputed;
 
+  // The same with recomputed[index] taken back.
   Reductions Without(int index) const;
 };
 
@@ -50,7 +51,7 @@ class MemoryReducer {
   // Prices each node; must be called first.
   absl::Status Price(CostModel* costs);
 
-  // nullopt if the reductions contradict each other.
+  // The graph with these reductions. nullopt if they contradict each other.
   absl::StatusOr<std::optional<ReducedGraph>> With(Reductions reductions);
 
   // Possible reductions of buffers that are live while kernel `peak` runs; the least score first.

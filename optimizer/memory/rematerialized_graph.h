@@ -47,13 +47,14 @@ struct Recomputation {
 
 struct RematerializedGraph {
   Graph graph;
-  // For all nodes except offloads and barriers. Barriers that fetch map to what they fetch.
+  // By node: the computation that it is. Offloads and barriers have no entry, except a barrier that
+  // fetches a value: it counts as the copy of the node `fetched`.
   absl::flat_hash_map<const Node*, Copy> origins;
 };
 
-// `graph` with its recomputations behind barriers (graph/barrier.h). `position` and `is_static`
-// refer to graph.nodes(); static nodes need no barrier. References to copies of an empty
-// recomputation read the first copy, so one recomputation can be emptied without changing the
+// `graph` with the recomputations of `list` behind barriers (graph/barrier.h). `position` and
+// `is_static` refer to graph.nodes(); static nodes need no barrier. References to copies of an
+// empty recomputation read the first copy, so one recomputation can be emptied without changing the
 // others. nullopt if a copy would have to wait for itself.
 std::optional<RematerializedGraph> WithCopies(const Graph& graph,
                                               const absl::flat_hash_map<const Node*, int>& position,

@@ -15,7 +15,7 @@ namespace lemma::optimizer {
 
 struct BacktrackingOptions {
   SearchLimits limits;
-  // The search expands a graph while its cost is below alpha times the best cost.
+  // The search expands a graph if its cost is at most alpha times the best cost.
   double alpha = 1.05;
   // What to minimize. kPareto spends a third of the steps on time, a third on memory, and a third
   // on the product or, with a limit, on time below it. SearchResult::front covers all graphs seen;
@@ -36,8 +36,8 @@ struct BacktrackingOptions {
 //     operators) until there is none. Real models need hundreds of these, one per layer; a queue of
 //     single rewrites would not reach that far.
 //   * Single rewrite: it applies one rewrite, whether or not the cost falls. The cheapest queued
-//     graph is expanded first. Graphs above the threshold, and graphs whose structural hash was
-//     seen before, are dropped.
+//     graph is expanded first. Graphs that cost more than alpha times the best, and graphs whose
+//     structural hash was seen before, are dropped.
 //   * Apply-all: it applies one rule at all its matches, then descends. A model's layers repeat, so
 //     a gain that needs two steps per layer would otherwise cost two steps of the budget per layer.
 // Ties are broken by operator count, then by age. Large graphs are also searched in parts

@@ -29,6 +29,7 @@ class SearchBudget {
   void Count(int64_t queued);
   // To be called regularly while no graph is generated.
   void Tick(int64_t queued);
+  // Whether the search must end. `ignore_steps`: the limit on steps does not count.
   bool Stopped(bool ignore_steps = false);
   // Also stops explorations at this number of steps if it is below the limit; stop() is not set
   // then. nullopt: only the limit counts.
@@ -69,8 +70,8 @@ absl::StatusOr<bool> IsBetter(const SearchState& next, const SearchState& best, 
 
 class Explorer {
  public:
-  // Expands graphs that cost less than `alpha` times the best. Offers every priced graph to
-  // `front`, which may be null.
+  // Expands graphs that cost at most `alpha` times the best. Offers every priced graph to `front`,
+  // which may be null.
   Explorer(Workspace* work, SearchBudget* budget, double alpha, ParetoFront* front = nullptr)
       : work_(*work), budget_(*budget), alpha_(alpha), front_(front) {}
 
@@ -79,8 +80,9 @@ class Explorer {
   // result is priced exactly at the end; if it is not better than the start, *state is the start
   // again.
   absl::Status Descend(SearchState* state, bool ignore_steps);
-  // The same with certain rewrites only. Nothing is measured. *state stays as it is if the
-  // result as a whole is not certainly better.
+  // The same with certain rewrites only: those that need no times (CannotLose in
+  // optimizer/cost/plan_comparison.h). *state stays as it is if the result as a whole is not
+  // certainly better.
   absl::Status DescendCertainly(SearchState* state);
   // Applies each rule at all its matches of *best and descends, as long as that gives a better
   // graph. For graphs that are too large to be explored.
@@ -105,7 +107,7 @@ class Explorer {
   const double alpha_;
   ParetoFront* const front_;
 
-  using Key = std::pair<Rank, int64_t>;  // and age
+  using Key = std::pair<Rank, int64_t>;  // rank, then age
   std::map<Key, SearchState> queue_;
   int64_t sequence_ = 0;
   absl::flat_hash_set<uint64_t> seen_;

@@ -18,7 +18,7 @@ struct PartitionOptions {
   int max_ops = 96;
 };
 
-// Consecutive operators of a graph as a graph of its own. Values from outside are its inputs;
+// Consecutive operators of a graph, as a graph of their own. Values from outside are its inputs;
 // values that are read outside are its outputs.
 struct Part {
   std::vector<EditNode> nodes;

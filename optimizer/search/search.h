@@ -33,7 +33,7 @@ struct SearchProgress {
 };
 
 enum class StopReason {
-  kExhausted,  // no graph below the threshold is left
+  kExhausted,  // no promising graph is left
   kSteps,
   kSeconds,
   kCancelled,  // by the progress callback
@@ -90,7 +90,7 @@ struct SearchResult {
   // optimizer/cost/plan_comparison.h); the input if there are none.
   Graph certain;
   std::vector<RewriteStep> certain_rewrites;
-  // Whether `best` and `descended` cannot be slower than the input either.
+  // Whether `best` and `descended`, too, cannot be slower than the input.
   bool best_is_certain = false, descended_is_certain = false;
   Cost descended_cost, certain_cost;
   // If a front was requested: the graphs that no other graph seen beats in both time and peak
@@ -109,8 +109,8 @@ class Search {
  public:
   virtual ~Search() = default;
   // Called from time to time; returning false stops the search, which then returns what it has. If
-  // the cost model returns Cancelled, the search stops too; for the first graph, Run returns
-  // this status.
+  // the cost model returns Cancelled, the search stops too; if that happens for the first graph,
+  // Run returns Cancelled.
   using OnProgress = std::function<bool(const SearchProgress&)>;
   virtual absl::StatusOr<SearchResult> Run(const Graph& graph, const OnProgress& progress) = 0;
 };

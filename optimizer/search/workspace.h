@@ -63,8 +63,8 @@ class Workspace {
   // beginning may be followed by one that asks for memory.
   void SetObjective(const Objective& objective) { objective_ = objective; }
 
-  // Goes to the first state and takes these rules in place of those given so far. States that those
-  // led to can still be reached.
+  // Goes to the first state and replaces the rules. States that the old rules led to can still be
+  // reached.
   void SetRules(RuleIndexPtr rules);
 
   // The exact rank of the current graph.
@@ -81,15 +81,15 @@ class Workspace {
     uint64_t hash = 0;
     Rank rank;
     bool is_better = false;   // than the current graph, by Compare where kernels are known
-    bool is_certain = false;  // is_better, and that needs no times
+    bool is_certain = false;  // better, as shown without times
   };
   enum class Ask {
     kIsCertain,  // whether it is certainly better; rank.ns is that of the current graph
-    kIsBetter,   // rank.ns may be that of the current graph if the answer needs no times
-    kRank,       // neither is set
+    kIsBetter,  // whether it is better; rank.ns is that of the current graph if that needs no times
+    kRank,      // the rank; is_better and is_certain mean nothing
   };
-  // What the current graph, of rank `now`, would be after `matched`, one of its matches. nullopt if
-  // that changes nothing or cannot be applied here.
+  // The outcome of applying `matched`, one of the matches of the current graph, whose rank is
+  // `now`. The graph stays as it is. nullopt if the edit changes nothing or cannot be applied here.
   absl::StatusOr<std::optional<Outcome>> Try(const MatchedEdit& matched, Rank now, Ask ask);
   // Applies `matched`. False, without any change, if it cannot be applied. *made: see EditGraph.
   bool Commit(const MatchedEditPtr& matched, std::vector<int>* made = nullptr);

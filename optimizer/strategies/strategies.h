@@ -30,10 +30,10 @@ struct Strategy {
 
 // In the order of the table; the first is the default.
 const std::vector<Strategy>& Strategies();
-// nullptr if there is none of that name.
+// nullptr if there is no strategy of that name.
 const Strategy* FindStrategy(absl::string_view name);
 
-// The functions that make them, each in a file of its own.
+// The functions that make the strategies' searches, each in a file of its own.
 #define LEMMA_STRATEGY(name, make, knows_memory, help)                        \
   std::unique_ptr<Search> make(const RewriteSource* source, CostModel* costs, \
                                const StrategyOptions& options);

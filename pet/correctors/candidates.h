@@ -28,7 +28,8 @@ using CostFn = std::function<absl::StatusOr<int64_t>(const Graph&)>;
 struct CandidateOptions {
   MutantOptions mutants;
   RegionOptions regions;
-  // The largest share of positions at which a mutant may differ if nothing is added to it.
+  // The largest share of positions that may be overwritten; a mutant that differs at more is
+  // dropped, unless the missing part can be added.
   double max_differs = 0.5;
   int look_at = 48;  // number of mutants to correct, the cheapest by `estimate`
   int keep = 8;      // number of candidates to keep, the cheapest by `cost`

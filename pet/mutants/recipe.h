@@ -29,6 +29,7 @@ struct Layout {
   std::vector<DigitMove> Back() const;
   std::string ToString() const;
 };
+// `x` in the new layout.
 absl::StatusOr<Value> LaidOut(Value x, const Layout& layout);
 // The shape after the layout; empty if something does not divide.
 Shape ShapeAfter(Shape shape, const Layout& layout);

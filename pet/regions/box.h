@@ -11,7 +11,7 @@
 
 namespace lemma::pet {
 
-// start, start + step, …, start + (count - 1) * step.
+// The positions start, start + step, …, start + (count - 1) * step.
 struct Range {
   int64_t start = 0, count = 1, step = 1;
 

@@ -48,8 +48,8 @@ struct TermRead {
   std::vector<int64_t> inner;  // by axis of the summand
 };
 // A summand in normal form: reads and axes are sorted, axes without reads are removed, and axes
-// that continue one another are merged. Equal summands are equal families; the converse need not
-// hold.
+// that continue one another are merged. Equal summands are equal families, but equal families may
+// be written as different summands.
 struct Summand {
   std::vector<int64_t> extents;
   std::vector<TermRead> reads;

@@ -48,8 +48,8 @@ struct Region {
 
 // Finds where the outputs of `original` and `mutant` differ. Both have one output, of the same
 // type. Inputs correspond by position, weights by name; inputs and weights may have any values.
-// InvalidArgument if the types differ; Unimplemented, naming the operator, if an element is not a
-// polynomial in the inputs; ResourceExhausted beyond the limits.
+// InvalidArgument if the types differ; Unimplemented if the type is not a float type or, naming the
+// operator, if an element is not a polynomial in the inputs; ResourceExhausted beyond the limits.
 absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,
                                   const RegionOptions& options = {});
 

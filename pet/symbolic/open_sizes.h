@@ -14,9 +14,9 @@
 
 namespace lemma::pet {
 
-// The open sizes of a graph's inputs and weights: one symbol for each dimension, or for each two
-// that must be equal, for which the graph is well-formed at any value. If a mutant's layout divides
-// a dimension, the dimension is the symbol times the divisor. A dimension that it pads is not open.
+// The open sizes of a graph's inputs and weights: one symbol for each dimension that may have any
+// value, or for each two dimensions that may have any common value. If a mutant's layout divides a
+// dimension, the dimension is the symbol times the divisor. A dimension that it pads is not open.
 class OpenSizes {
  public:
   // InvalidArgument if there are none. The graph and the recipe must outlive it.

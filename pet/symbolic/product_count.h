@@ -25,7 +25,7 @@ struct Count {
 absl::StatusOr<std::vector<Count>> CountsOf(const Graph& original, const Graph& mutant,
                                             const Region& region);
 
-// The graph with its inputs and weights replaced by themselves times 0, plus 1.
+// The graph with each input and weight x replaced by x * 0 + 1.
 absl::StatusOr<Graph> OverOnes(const Graph& graph);
 // A tensor of the box's shape whose elements are each a sum of `count` ones.
 absl::StatusOr<Graph> Counted(const Graph& like, const Box& box, int64_t count);

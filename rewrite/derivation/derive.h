@@ -1,10 +1,10 @@
 // Derives a rule from others: finds a chain of their applications from its source to its target.
 //
-// A rule is about all sizes, a chain is about graphs at the sizes at which it was found. Each step
-// applies a rule that the matcher finds and whose proof covers it, so the two ends are equal there
-// if the rules are true. Distinct sizes (rewrite/derivation/typings.h) make it plausible at other
-// sizes but do not prove it: where a rule's truth matters, prove the rule itself. "Not found" does
-// not show that no derivation exists.
+// A rule is about all sizes; a chain is about graphs at the sizes at which it was found. Each step
+// applies a rule that the matcher finds and whose proof covers the match, so the two ends are equal
+// at these sizes if the rules are true. Distinct sizes (rewrite/derivation/typings.h) make the rule
+// plausible at other sizes but do not prove it: where its truth matters, prove the rule itself.
+// "Not found" does not show that no derivation exists.
 #ifndef LEMMA_REWRITE_DERIVATION_DERIVE_H_
 #define LEMMA_REWRITE_DERIVATION_DERIVE_H_
 
@@ -55,8 +55,7 @@ struct DeriveLimits {
 struct DeriveResult {
   std::optional<Derivation> derivation;
   int64_t graphs = 0;  // graphs seen
-  int steps = 0;       // all chains of up to this many steps were tried, as far as steps can be
-                       // found
+  int steps = 0;       // all chains of up to this many steps that can be found were tried
   // Every graph reachable within extra_ops was seen.
   bool exhausted = false;
 };
@@ -78,7 +77,8 @@ class Deriver {
                         absl::FunctionRef<void(Graph, int, bool)> visit) const;
 
   // Searches breadth first from both ends: a chain found is short, but not always the shortest. The
-  // result depends on the rules and graphs alone. InvalidArgument if the graphs' inputs differ.
+  // result depends on the rules and graphs alone. InvalidArgument if the graphs differ in their
+  // inputs or in the number of outputs.
   absl::StatusOr<DeriveResult> Derive(const Graph& source, const Graph& target,
                                       const DeriveLimits& limits = {}) const;
 
@@ -108,7 +108,8 @@ class Deriver {
   absl::flat_hash_map<const OpDef*, std::vector<const Direction*>> by_op_;
 };
 
-// The derivations of a rule at several typings.
+// The derivations of a rule at several typings (assignments of sizes,
+// rewrite/derivation/typings.h).
 struct RuleDerivation {
   struct AtTyping {
     Assignment assignment;

@@ -29,10 +29,10 @@ struct Pruned {
   std::vector<LeftOut> left_out;
 };
 
-// Tries to leave out one rule after another. The order: more operators before fewer, with a guard
-// before without, fewer variables before more, later rules before earlier ones. Each rule left out
-// can be derived from the kept rules, within the limits, at all typings tried, with a float
-// contract no looser than its own.
+// Tries to leave out one rule after another. Rules with more operators come first; among these,
+// rules with a guard, then rules with fewer variables, then later ones. Each rule left out can be
+// derived from the kept rules, within the limits, at all typings tried, with a float contract no
+// looser than its own.
 Pruned PruneRules(const std::vector<Substitution>& rules, const PruneOptions& options = {});
 
 }  // namespace lemma

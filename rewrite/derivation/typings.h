@@ -1,4 +1,4 @@
-// Finds sizes at which to examine a rule.
+// Finds typings of a rule: assignments of sizes and attributes at which to examine it.
 #ifndef LEMMA_REWRITE_DERIVATION_TYPINGS_H_
 #define LEMMA_REWRITE_DERIVATION_TYPINGS_H_
 

@@ -11,14 +11,16 @@
 
 namespace lemma::ops {
 
-// Applies operators and keeps the first error; after it, all results are empty. So a composition is
-// written without checks, and its status is read once at the end.
+// Applies operators. A function that fails, or whose operand is empty, returns an empty result, and
+// the first error is kept. So a composition is written without checks, and its status is read once
+// at the end.
 class OnnxBuild {
  public:
   explicit OnnxBuild(OnnxImport& node) : node_(node) {}
 
   const absl::Status& status() const { return status_; }
 
+  // The first output, or all outputs.
   Value Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {}) {
     std::vector<Value> outputs = Ops(op, std::move(inputs), std::move(attrs));
     return outputs.empty() ? Value() : outputs[0];
@@ -36,7 +38,7 @@ class OnnxBuild {
   Value Sub(const Value& a, const Value& b) { return Op("sub", {a, b}); }
   Value Mul(const Value& a, const Value& b) { return Op("mul", {a, b}); }
   Value Div(const Value& a, const Value& b) { return Op("div", {a, b}); }
-  // b becomes a scalar of a's element type.
+  // The number becomes a scalar of the other operand's element type. From(a, b) is a - b.
   Value Add(const Value& a, double b) { return a ? Add(a, Scalar(a.dtype(), b)) : a; }
   Value Mul(const Value& a, double b) { return a ? Mul(a, Scalar(a.dtype(), b)) : a; }
   Value From(double a, const Value& b) { return b ? Sub(Scalar(b.dtype(), a), b) : b; }
@@ -57,6 +59,7 @@ class OnnxBuild {
     return Op("cast", {x}, {{"dtype", std::string(Name(to))}});
   }
 
+  // The result or, if it is an error, an empty one.
   template <class T>
   T Take(absl::StatusOr<T> result) {
     if (result.ok()) return *std::move(result);

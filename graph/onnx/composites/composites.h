@@ -1,5 +1,5 @@
-// Imports ONNX operators that are compositions of Lemma's. Each list belongs to the Lemma operator
-// that it uses most.
+// Imports ONNX operators that are compositions of Lemma's. Each list is registered with the Lemma
+// operator that it uses most.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 
@@ -16,7 +16,8 @@ OnnxImporter EinsumImporter();
 // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss.
 std::vector<OnnxImporter> LossComposites();
 
-// The lists below belong to no single operator.
+// The lists below are registered with no operator.
+
 // DFT, STFT.
 std::vector<OnnxImporter> FourierComposites();
 // RNN, GRU, LSTM.
@@ -27,7 +28,7 @@ std::vector<OnnxImporter> QuantizedComposites();
 std::vector<OnnxImporter> SamplingComposites();
 // RoiAlign, MaxRoiPool.
 std::vector<OnnxImporter> RegionComposites();
-// CenterCropPad, Col2Im, TensorScatter.
+// CenterCropPad, Col2Im.
 std::vector<OnnxImporter> LayoutComposites();
 // NonZero, Unique, NonMaxSuppression of constants; MelWeightMatrix.
 std::vector<OnnxImporter> ConstantComposites();

@@ -12,7 +12,7 @@ namespace lemma::ops {
 // positions in one window become neighbouring channels. Negative padding crops.
 absl::StatusOr<Value> DepthToChannels(OnnxImport& node, const Value& x, const OnnxWindow& depth);
 
-// [N*E,K,H,W] as [N,K,E,H,W].
+// The inverse for a result: [N*E,K,H,W] as [N,K,E,H,W], where N is `batch`.
 absl::StatusOr<Value> PositionsToDepth(OnnxImport& node, const Value& y, int64_t batch);
 
 }  // namespace lemma::ops

@@ -12,7 +12,7 @@ namespace lemma::ops {
 
 // Values of ONNX's TensorProto.DataType.
 int64_t ToOnnxNumber(DType dtype);
-// Unsupported if Lemma has no such element type.
+// Unimplemented if Lemma has no such element type.
 absl::StatusOr<DType> FromOnnxNumber(const OnnxImport& node, int64_t number);
 
 // `x` with element type `to`; `x` itself if it has that type.

@@ -9,7 +9,8 @@
 
 namespace lemma::ops {
 
-// One to three spatial axes.
+// Imports take one to three spatial axes, or two at most if MaxPool gives positions; otherwise
+// Unimplemented.
 absl::StatusOr<std::vector<Value>> ImportMaxPool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportMaxUnpool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportAveragePool(OnnxImport& node);

@@ -16,8 +16,8 @@ struct SampledAxis {
   Value inside;  // false where the element counts as 0; empty: all true
 };
 
-// The elements before and after each of `positions`, [B,P…], weighted linearly. What lies outside
-// an axis of `size` elements counts as 0.
+// The elements before and after each of `positions`, [B,P…], weighted linearly. Positions outside
+// [0, size) count as 0.
 SampledAxis LinearOrZero(OnnxBuild& b, const Value& positions, int64_t size);
 
 // min(max(x, low), high), and low for NaN.
@@ -28,8 +28,8 @@ Value Within(OnnxBuild& b, const Value& x, double low, double high);
 // x as numbers that can be summed: f16 and bf16 become f32.
 Value Widened(OnnxBuild& b, const Value& x);
 
-// The weighted elements of x, [N,C,S…], where `axes` has one entry for each of S…: [B,P…,K,C]. K is
-// the product of the axes' K. Batch n of the samples reads image images[n] of x, or image n if
+// The weighted elements of x, [N,C,S…], as [B,P…,K,C]. `axes` has one entry for each of S…, and K
+// is the product of their K. Batch n of the samples reads image images[n] of x, or image n if
 // `images` is empty.
 Value SampledTerms(OnnxImport& node, OnnxBuild& b, const Value& x,
                    const std::vector<SampledAxis>& axes, const Value& images = {});

@@ -14,12 +14,13 @@ namespace lemma {
 // inputs and one Identity per result.
 using IfNames = absl::flat_hash_set<std::string>;
 
-// Joins If nodes that have one condition and do not depend on each other. The order of nodes may
-// be wrong then. Does nothing if there are more than 64. `graph` must be in order.
+// Joins If nodes that have the same condition and do not depend on each other. Afterwards a node
+// may stand before one that it reads. Does nothing if `ifs` has more than 64 names. In `graph`,
+// operands must precede users.
 void JoinIfs(const IfNames& ifs, onnx::GraphProto* graph);
 
 // Moves each node whose results only one branch reads into that branch, so that it is computed only
-// if the branch is taken. `graph` must be in order, and stays so.
+// if the branch is taken. In `graph`, operands must precede users; they still do afterwards.
 void MoveIntoBranches(const IfNames& ifs, onnx::GraphProto* graph);
 
 }  // namespace lemma

@@ -35,7 +35,7 @@ class Exporter {
   // above `opset`.
   int needed_opset() const { return needed_opset_; }
   const std::string& reason() const { return reason_; }
-  // False if nodes that are kept would have to be computed before themselves.
+  // False if the nodes have no order, because a kept node would depend on its own result.
   bool is_ordered() const { return is_ordered_; }
 
   onnx::ModelProto& model() { return model_; }
@@ -90,7 +90,7 @@ class Exporter {
   void AddKept(const OriginNode& origin, const KeptNode& kept);
   bool IsUsable(const OriginNode& origin) const;
   absl::Status AddOpaque(const NodePtr& node);
-  // Whether a choice is written as an If, and does so.
+  // Whether a `where` is written as an If.
   bool IsBranch(const Node& node) const;
   void AddIf(const NodePtr& node);
   absl::Status AddFunction(const onnx::FunctionProto& function);
@@ -114,7 +114,7 @@ class Exporter {
   IfNames ifs_;           // new If nodes
 
   absl::flat_hash_set<std::string> taken_, node_names_;
-  absl::flat_hash_map<std::string, std::string> made_for_;  // by value, the labeled one it helps
+  absl::flat_hash_map<std::string, std::string> made_for_;  // by value, the labeled value it serves
   absl::flat_hash_map<std::string, std::string> sources_;   // by value in the origin, its node
   absl::flat_hash_map<Value, std::string> names_;
   absl::flat_hash_map<Value, std::string> repeated_;    // names of values computed once more

@@ -10,11 +10,11 @@
 
 namespace lemma {
 
-// The last operator set whose schemas ONNX's library knows here; of later ones nothing is known.
+// The last operator set whose schemas the linked ONNX library has. Nothing is known of later sets.
 int LastKnownOpset();
 
-// The first operator set in which element-wise operators broadcast of themselves. Many operators
-// had other forms before.
+// The first operator set in which element-wise operators broadcast without being told to. Many
+// operators had other forms before.
 constexpr int kBroadcastOpset = 7;
 
 // The operator set that introduced the version of the operator that `opset` has; 0 if it is not
@@ -26,8 +26,8 @@ using ElementTypes = std::map<std::string, int>;
 
 // Why operator set `opset` of the default domain does not have the node, by its inputs' types,
 // attributes and numbers of inputs; "" if it has it, or if nothing is known of the set. Removes
-// attributes that the set lacks if they are the defaults of the last known set. Adds the types of
-// the node's outputs.
+// attributes that the set lacks if their values are the defaults of the last known set. Adds the
+// types of the node's outputs.
 std::string SchemaProblem(int opset, onnx::NodeProto* node, ElementTypes* types);
 
 }  // namespace lemma

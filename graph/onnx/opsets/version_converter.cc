@@ -321,7 +321,9 @@ int OpsetOfChange(absl::string_view op_type, int from, int to) {
     const std::string name(op_type);
     if (SinceOpset(name, from) != SinceOpset(name, kBroadcastOpset)) sets.insert(kBroadcastOpset);
   }
-  if (auto it = changes->find(op_type); it != changes->end()) sets = it->second;
+  if (auto it = changes->find(op_type); it != changes->end()) {
+    sets.insert(it->second.begin(), it->second.end());
+  }
   if (const MovedInputs* moved = FindMovedInputs(std::string(op_type))) sets.insert(moved->opset);
   auto change = sets.upper_bound(from);
   return change != sets.end() && *change <= to ? *change : 0;

@@ -18,7 +18,7 @@ namespace lemma {
 // The operator set in which operators say how they are exported.
 constexpr int kExportOpset = 17;
 
-// What the rewriting asks of the model that the node is part of.
+// The model that the node is part of, as far as a conversion needs it.
 struct ConversionContext {
   std::function<const Tensor*(const std::string&)> constant;  // by name; nullptr: no constant
   std::function<const TensorType*(const std::string&)> type;  // by name; nullptr: not known
@@ -32,7 +32,7 @@ struct ConvertedNode {
 };
 
 // The nodes that mean in operator set `opset` what `node` means in kExportOpset. `types` gets the
-// types of their outputs, which stay unknown after kExportOpset.
+// types of their outputs, unless `opset` is above LastKnownOpset().
 ConvertedNode ConvertNode(int opset, onnx::NodeProto node, const ConversionContext& context,
                           ElementTypes* types);
 

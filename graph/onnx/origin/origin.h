@@ -18,13 +18,13 @@ namespace lemma {
 using NamedValue = std::pair<std::string, Value>;
 
 // A node of the model's graph, as the import understood it: its outputs are expressions of its
-// inputs. The import of the same node with other inputs, of the same types, gives the same
-// expressions of these inputs, unless it read an element of a value in `asked`.
+// inputs. An import of the same node with other inputs of the same types gives the same expressions
+// of these, as long as the values in `asked` stay the same.
 struct OriginNode {
   // Positions in the model's graph: of the node and, before it, of nodes that make lists of tensors
   // for it. Ascending.
   std::vector<int> nodes;
-  std::vector<NamedValue> inputs;   // tensors that they read, in subgraphs too; each once
+  std::vector<NamedValue> inputs;   // tensors that `nodes` read, in subgraphs too; each once
   std::vector<NamedValue> outputs;  // tensors that the node makes
   std::vector<Value> asked;         // values whose elements the import wanted to know
   bool makes_list = false;          // then it cannot be written on its own

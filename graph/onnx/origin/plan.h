@@ -1,5 +1,5 @@
-// Which nodes of the model that a graph was imported from still say what the graph computes, so
-// that an export can write them as they were. Internal to graph/onnx.
+// Finds the nodes of the imported model that still describe what a graph computes, so that an
+// export can write them as they were. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_ORIGIN_PLAN_H_
 #define LEMMA_GRAPH_ONNX_ORIGIN_PLAN_H_
 
@@ -21,8 +21,8 @@ struct KeptNode {
   absl::flat_hash_set<const Node*> body;  // the operators that it stands for
 };
 
-// Each value of the graph that is needed has one source: it is an input, an output of a node that
-// is kept, an initializer that is kept, or it is spelled anew.
+// Each value of the graph that is needed has one source: it is an input, an output of a kept node
+// of the model, a kept initializer, or it is *spelled*: written as a new node or initializer.
 struct OriginPlan {
   std::map<int, KeptNode> kept;                   // by position in OnnxOrigin::nodes
   absl::flat_hash_set<std::string> initializers;  // those that are kept, by name
@@ -31,8 +31,8 @@ struct OriginPlan {
   absl::flat_hash_map<std::string, Value> named;
   // A name of each value that is not spelled.
   absl::flat_hash_map<Value, std::string> names;
-  // By value that is spelled: the name by which kept nodes ask for it, if they do.
-  // For a constant or weight this is the name of what it takes the place of.
+  // By spelled value: the name by which kept nodes ask for it, if they do. For a constant or
+  // weight, this is the name of the value that it replaces.
   absl::flat_hash_map<Value, std::string> wished;
   std::vector<Value> leaves;  // spelled constants and weights that are not in the graph's nodes
 };

@@ -27,7 +27,7 @@ class Planner {
   // A value has to be computed; `wish` is a name for it, or "".
   void Demand(const Value& value, const std::string& wish);
   void PlanOp(const NodePtr& node);
-  // Tries the names that users wish for; returns whether the value has a source then.
+  // Tries the names that users wish for; returns whether the value then has a source.
   bool GrantWishes(const Value& value);
   bool FindSource(const Value& value);
   bool FindByShape(const Value& value);

@@ -1,9 +1,9 @@
-// Computes operators that are kept as ONNX has them.
+// Computes opaque operators: those that are kept as ONNX has them.
 //
 // Some operators have no definition before a graph runs: their results' sizes, or which of their
-// subgraphs is executed and how often, depend on values. Their graph is imported at run time, with
-// the types of the operands and, where the import asks for them, their values. So an operator means
-// what its importer says.
+// subgraphs is executed and how often, depend on values. The graph of such an operator is imported
+// at run time, with the types of the operands and, where the import asks for them, their values. So
+// an operator means what its importer says.
 #ifndef LEMMA_GRAPH_ONNX_RUN_TIME_CALL_H_
 #define LEMMA_GRAPH_ONNX_RUN_TIME_CALL_H_
 
@@ -31,7 +31,7 @@ class OpaqueCall {
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 };
 
-// Keeps the graphs that it compiles, for the operands' types and values that were used last.
+// The call keeps the graphs that it compiled for the last 16 types and values of its operands.
 // Unimplemented ("unsupported: OP (…)") if `node`, which is opaque, cannot be computed whatever its
 // operands are.
 absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& node, GraphCompiler compile);

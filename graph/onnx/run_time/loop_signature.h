@@ -12,8 +12,8 @@
 
 namespace lemma::structural {
 
-// What is passed to the body, and what it gives: the operands of Loop are the number of iterations,
-// a condition and states; those of Scan are states and tensors of which each iteration gets an
+// The values that the body takes and gives. The operands of Loop are the number of iterations, a
+// condition and states; those of Scan are states and tensors of which each iteration gets an
 // element. The body gives a condition (Loop), new states, and elements of the outputs.
 struct LoopSignature {
   // A tensor of which iterations read or write elements along an axis.
@@ -34,7 +34,7 @@ bool Repeats(const onnx::NodeProto& node, int opset);
 absl::StatusOr<const onnx::GraphProto*> BodyOf(const onnx::NodeProto& node);
 absl::StatusOr<LoopSignature> LoopSignatureOf(const onnx::NodeProto& node);
 
-// The axis in [0, rank).
+// `axis` in [0, rank); a negative one counts from the end. InvalidArgument if it is out of range.
 absl::StatusOr<int64_t> AxisIn(int64_t axis, int64_t rank);
 
 }  // namespace lemma::structural

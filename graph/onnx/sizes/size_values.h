@@ -17,7 +17,7 @@ namespace lemma {
 // Evaluates operators' definitions, element by element, over sizes instead of numbers.
 class SizeValues {
  public:
-  // `leaf`: the payload of a value that is no operator's, if it is known.
+  // `leaf`: the elements of a value that no operator computes, if they are known.
   explicit SizeValues(std::function<std::optional<Tensor>(const Value&)> leaf)
       : leaf_(std::move(leaf)) {}
 

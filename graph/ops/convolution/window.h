@@ -24,6 +24,7 @@ struct WindowAxis {
   // The number of windows that fit into the padded axis. With ceil_mode, one more if it extends
   // past the end but starts inside the axis or its leading padding.
   IndexExpr OutputSize(bool ceil_mode = false) const;
+  // Whether it is known that no window covers padding.
   bool NeverPads(bool ceil_mode = false) const;
 };
 
@@ -44,6 +45,7 @@ struct OnnxWindow {
   std::vector<int64_t> kernel, strides, dilations, pads;
 
   int rank() const { return static_cast<int>(kernel.size()); }
+  // The window along axes [begin, end) alone.
   OnnxWindow Axes(int begin, int end) const;
   // Adds a leading axis of one position, which turns a 1-d window into a 2-d one.
   OnnxWindow WithUnitAxis() const;

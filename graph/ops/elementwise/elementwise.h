@@ -20,6 +20,7 @@ absl::Status RequireDType(OpContext& c, int input, Accepts accepts);
 using UnaryBody = std::function<ScalarExpr(const OpContext&, const ScalarExpr&)>;
 using BinaryBody =
     std::function<ScalarExpr(const OpContext&, const ScalarExpr&, const ScalarExpr&)>;
+// The scalar function applied to the elements.
 inline UnaryBody ByFn(ScalarFn fn) {
   return [fn](const OpContext&, const ScalarExpr& x) { return Apply(fn, x); };
 }
@@ -47,7 +48,7 @@ AttrSpec Real(std::string name, std::optional<double> default_value, std::string
 // Sets the ONNX hooks to the operator `onnx_type`. `attrs` maps all attribute names.
 void NameInOnnx(OpDef& op, std::string onnx_type, AttrNames attrs);
 
-// Imports a variadic ONNX operator as a chain of applications of a binary one.
+// Imports a variadic ONNX operator as a chain of applications of a binary one. Chain builds it.
 OnnxImporter ImportChain(std::string onnx_type, std::string our_op);
 absl::StatusOr<Value> Chain(OnnxImport& node, absl::string_view our_op);
 

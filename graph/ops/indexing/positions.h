@@ -7,7 +7,7 @@
 
 namespace lemma::ops {
 
-// Requires integers in input `input`.
+// Requires that input `input` is of an integer type.
 absl::Status RequirePositions(OpContext& c, int input);
 
 // `position`; a negative one counts from the end of an axis of `size` elements.

@@ -14,8 +14,7 @@ struct Moments {
 };
 
 // Mean and population variance of input 0 over the axes `over`, as locals. The variance is the mean
-// square of differences from the mean; the mean square less the squared mean
-// would cancel badly.
+// square of the differences from the mean; the mean square less the squared mean would lose digits.
 Moments LocalMoments(OpContext& c, const std::vector<int>& over);
 
 // Requires that none of the axes `over` of input 0 is empty.

@@ -1,4 +1,4 @@
-// Gives operators their form in training where it differs from inference.
+// Replaces operators by their form in training, where that differs from inference.
 #ifndef LEMMA_GRAPH_OPS_TRAINING_TRAINING_REPLACEMENT_H_
 #define LEMMA_GRAPH_OPS_TRAINING_TRAINING_REPLACEMENT_H_
 
@@ -12,9 +12,9 @@
 namespace lemma {
 
 struct TrainingContext {
-  double momentum = 0.9;        // the share of running statistics that stays
-  std::function<Value()> seed;  // i64[], for this step; called where it is needed
-  int64_t salt = 0;             // differs between the applications of a model
+  double momentum = 0.9;        // the share of the old running statistics that stays
+  std::function<Value()> seed;  // an i64 scalar, for this step; called only if needed
+  int64_t salt = 0;             // differs between the replaced nodes of a model
 };
 
 struct TrainingReplacement {

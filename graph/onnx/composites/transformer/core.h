@@ -13,15 +13,16 @@ namespace lemma::ops {
 struct AttentionCore {
   Value q, k, v;  // [B,H,L,D], [B,K,S,D], [B,K,S,E]; p gets the type of v
   double scale = 1;
-  double cap = 0;              // 0: c = s
-  Value bias;                  // broadcasts to [B,H,L,S]; empty: none
-  bool may_hide_rows = false;  // a row of the bias may be -inf throughout; then p is 0 there
-  DType softmax = DType::kF32;
+  double cap = 0;               // 0: c = s
+  Value bias;                   // broadcasts to [B,H,L,S]; empty: none
+  bool may_hide_rows = false;   // a row of the bias may be -inf throughout; then p is 0 there
+  DType softmax = DType::kF32;  // the type in which softmax is computed
   // Applied to c + bias, and to p; empty: neither is changed.
   std::function<Value(const Value&)> score_mod, prob_mod;
 };
 
-// All of shape [B,H,L,S], except y, which is [B,H,L,E].
+// All of shape [B,H,L,S], except y, which is [B,H,L,E]; `biased` is c + bias. Empty if there was an
+// error.
 struct AttentionValues {
   Value y, s, c, biased, p;
 };
@@ -31,9 +32,9 @@ AttentionValues Attend(OnnxImport& node, OnnxBuild& b, const AttentionCore& core
 // 1 / √D.
 double DefaultScale(const Value& q);
 
-// 0 where `allowed`, else -inf.
+// A bias of type `dtype`: 0 where `allowed`, else -inf.
 Value BiasOf(OnnxBuild& b, const Value& allowed, DType dtype);
-// a + b; an empty value stands for 0.
+// x + y; an empty value stands for 0.
 Value SumOf(OnnxBuild& b, const Value& x, const Value& y);
 
 }  // namespace lemma::ops

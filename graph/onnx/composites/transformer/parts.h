@@ -16,10 +16,12 @@ std::vector<OnnxImporter> LinearAttentionComposites();
 std::vector<OnnxImporter> RotaryComposites();
 // RMSNormalization, GroupNormalization, SimplifiedLayerNormalization.
 std::vector<OnnxImporter> TransformerNormComposites();
-// Gelu, Swish, SwiGLU; Gelu, BiasGelu, FastGelu, QuickGelu of com.microsoft.
+// Gelu, Swish, SwiGLU; of com.microsoft: Gelu, BiasGelu, FastGelu, QuickGelu.
 std::vector<OnnxImporter> GatedActivations();
 
-// Of com.microsoft: Attention, MultiHeadAttention.
+// The operators below are of domain com.microsoft.
+
+// Attention, MultiHeadAttention.
 std::vector<OnnxImporter> ContribAttentionComposites();
 // GroupQueryAttention.
 std::vector<OnnxImporter> GroupedAttentionComposites();

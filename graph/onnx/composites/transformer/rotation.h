@@ -6,8 +6,9 @@
 
 namespace lemma::ops {
 
-// With the pairs (x[i], x[i + width/2]), or (x[2i], x[2i + 1]) if interleaved, for i < width/2:
-// y = (cos[i] x0 - sin[i] x1, sin[i] x0 + cos[i] x1). Elements from `width` on stay.
+// Turns pair i, (x0, x1), into (cos[i] x0 - sin[i] x1, sin[i] x0 + cos[i] x1), for i < width/2. The
+// pair is (x[i], x[i + width/2]) or, if interleaved, (x[2i], x[2i + 1]). Elements from `width` on
+// stay.
 struct Rotation {
   Value cos, sin;     // [B,L,width/2]
   int64_t width = 0;  // 0: the size of a head

@@ -25,12 +25,11 @@ Value Expand(OnnxBuild& b, const Value& x, Shape shape);
 
 // A constant filled with one value.
 Value Filled(OnnxImport& node, OnnxBuild& b, DType dtype, Shape shape, double value);
-// The constant 0, 1, …, count - 1 of type i64 as dimension `axis` of `rank`; the others are 1.
+// The i64 constant 0, 1, …, count - 1 along dimension `axis` of `rank`; the other sizes are 1.
 Value Positions(OnnxImport& node, OnnxBuild& b, int64_t count, int rank, int axis);
 
-// y = a in dimension `axis` at positions outside [start, start + L), where L is the size of
-// `update` there; inside, y is `update`. `start` is of type i64 and broadcasts; if `circular`,
-// positions are modulo the size.
+// `a` with `update` written over it along dimension `axis`, from position `start` on. `start` is of
+// type i64 and broadcasts; if `circular`, positions count modulo the size of the dimension.
 Value WriteAt(OnnxImport& node, OnnxBuild& b, const Value& a, const Value& update,
               const Value& start, int axis, bool circular);
 
