@@ -54,8 +54,9 @@ struct LoadOptions {
   // error, unless `ranges` has them; a note says so.
   bool fixes_sizes = false;
   std::map<std::string, SizeRange> ranges;
-  // Values of the inputs, as InputOptions::files. They bind symbolic dimensions; those that
-  // operators need as constants, such as shapes and axes, become part of the graph.
+  // Values of the inputs, as InputOptions::files. Unless `symbolic`, they bind symbolic
+  // dimensions. Values that operators need as constants, such as shapes and axes, become part of
+  // the graph.
   std::vector<std::string> input_files;
   std::map<std::string, Tensor> input_values;  // the same, by name
   std::optional<uint64_t> reseed;  // replaces the weights by random values (ReseedWeights)
