@@ -23,8 +23,9 @@ namespace lemma::optimizer {
 // Independent of the order of the entries. Devices and signatures must be single lines.
 std::string PrintCosts(std::vector<CostEntry> entries);
 
-// InvalidArgument, with the line number, unless the text has the format above: finite positive
-// times, nothing negative, each kernel of a device once, no truncated line.
+// InvalidArgument, with the line number, unless the text has the format above: a positive
+// median and number of runs, no other number negative, none infinite or NaN, each kernel of a
+// device once, no truncated line.
 absl::StatusOr<std::vector<CostEntry>> ParseCosts(absl::string_view text);
 
 }  // namespace lemma::optimizer

@@ -30,7 +30,7 @@ class FieldSampler {
   absl::StatusOr<std::vector<Field>> Values(const Box& box) const;
 
  private:
-  Definition definition_;  // one tensor over the leaves
+  Definition definition_;  // one tensor over the graph's inputs, weights and constants
   std::vector<std::vector<Field>> leaves_;
   std::vector<Shape> shapes_;
 };

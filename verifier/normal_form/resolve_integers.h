@@ -14,8 +14,8 @@
 namespace lemma::prover {
 
 // A definition with the same elements as `definition` wherever `definition` reads inside its
-// tensors. A read at a position that a tensor holds gives 0 if the position is outside. Sets
-// *reads_at_data if there is any read at such a position.
+// tensors. A read whose index is an element of a tensor, such as x[t[i]], gives 0 if the index is
+// out of range. Sets *reads_at_data if there is any read with such an index, in range or not.
 Definition ResolveIntegers(const Definition& definition, bool* reads_at_data);
 
 }  // namespace lemma::prover

@@ -6,8 +6,7 @@
 
 namespace lemma::kernels {
 
-// Whether each row contains a finite number, and otherwise only finite numbers and -infinity. Rows
-// are contiguous.
+// Whether each row contains a finite number, no NaN and no +infinity. Rows are contiguous.
 bool HasPlainRows(const float* x, int64_t rows, int64_t columns);
 
 // Whether every number is above -infinity, so that none is NaN.
