@@ -7,9 +7,11 @@
 """
 
 from lemma._errors import InternalError
+from lemma._generate import Rules, generate
 from lemma._optimize import Result, optimize
-from lemma._proofs import Answer, check, prove, verify
+from lemma._proofs import Answer, check, prove, referee, verify
 from lemma._session import Session, ValueInfo
+from lemma._training import TrainingStep, train
 from lemma._version import version
 
 __version__ = version
@@ -17,11 +19,16 @@ __all__ = [
     "Answer",
     "InternalError",
     "Result",
+    "Rules",
     "Session",
+    "TrainingStep",
     "ValueInfo",
     "check",
+    "generate",
     "optimize",
     "prove",
+    "referee",
+    "train",
     "verify",
     "version",
 ]

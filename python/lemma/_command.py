@@ -113,8 +113,12 @@ def stop(process: subprocess.Popen) -> None:
     process.wait()
 
 
+# Exit statuses of an answer: yes, no, and unknown. Others are errors.
+_ANSWERS = (0, 1, 4)
+
+
 def run(arguments: Sequence[str], progress: Optional[Progress] = None) -> Tuple[int, Dict[str, Any]]:
-    """Runs a command with --json. Returns its exit status, 0 or 1, and what it printed.
+    """Runs a command with --json. Returns its exit status, that of an answer, and what it printed.
 
     Other statuses are raised. If the progress function raises, or Ctrl-C is pressed, the command
     is ended.
@@ -135,6 +139,6 @@ def run(arguments: Sequence[str], progress: Optional[Progress] = None) -> Tuple[
         stop(process)
         process.stdout.close()
     text = printed[0].decode() if printed else ""
-    if status not in (0, 1) or not text.strip():
+    if status not in _ANSWERS or not text.strip():
         raise errors.failure(status)
     return status, json.loads(text)

@@ -219,6 +219,15 @@ class ProofTest(unittest.TestCase):
         self.assertFalse(other)
         self.assertEqual(other.verdict, "refuted")
 
+    def test_referee(self):
+        weights = "graph g(x: f32[4, 3], w: weight f32[3, 5] = fill {}) {{\n  y = matmul(x, w)\n  return y\n}}\n"
+        self.assertTrue(lemma.referee(weights.format(0.5), weights.format(0.5)))
+        other = lemma.referee(weights.format(0.5), weights.format(0.25))
+        self.assertFalse(other)
+        self.assertEqual(other.verdict, "refuted")
+        with self.assertRaisesRegex(ValueError, "accept"):
+            lemma.referee(SCALED, SCALED, accept="anything")
+
     def test_verify_text_and_file(self):
         self.assertTrue(lemma.verify(TRUE_RULE))
         self.assertFalse(lemma.verify(FALSE_RULE))
@@ -231,6 +240,34 @@ class ProofTest(unittest.TestCase):
             lemma.verify("missing.txt")
         with self.assertRaisesRegex(ValueError, "expected"):
             lemma.verify("rule (\n")
+
+    def test_generate(self):
+        rules = lemma.generate(["taso", "relu", "transpose"], max_ops=2)
+        self.assertEqual(len(rules), rules.json["written"])
+        self.assertGreater(len(rules), 0)
+        self.assertTrue(lemma.verify(rules.text))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "rules.txt")
+            rules.save(path)
+            self.assertEqual(path.read_text(), rules.text)
+        with self.assertRaisesRegex(ValueError, "^ops: no operator set is called 'nothing'"):
+            lemma.generate("nothing")
+
+    def test_train(self):
+        model = "graph m(x: f32[4, 3], w: weight f32[3, 5] = fill 0.5) {\n  y = matmul(x, w)\n  return y\n}\n"
+        step = lemma.train(model, loss="mse", update="adamw", lr=0.1, clip_norm=1.0)
+        with lemma.Session(step.path) as session:
+            names = [value.name for value in session.get_inputs()]
+            self.assertIn("labels", names)
+        self.assertGreater(step.json["operators"], 10)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "step.onnx")
+            step.save(path)
+            self.assertTrue(os.path.exists(path + ".safetensors"))
+            with self.assertRaisesRegex(ValueError, "must end in .onnx"):
+                step.save("step.txt")
+        with self.assertRaisesRegex(ValueError, "^loss: 'worst' is not one of"):
+            lemma.train(model, loss="worst")
 
     def test_version(self):
         self.assertRegex(lemma.version, r"^\d+\.\d+\.\d+$")

@@ -1,0 +1,56 @@
+"""Generates rules."""
+
+import os
+import pathlib
+import tempfile
+from typing import Any, Dict, List, Optional, Sequence, Union
+
+from lemma import _command
+
+
+class Rules:
+    """Rules that `generate` found and proved."""
+
+    def __init__(self, text: str, json: Dict[str, Any]):
+        self.text = text  # as a file of rules has it
+        self.json = json  # all that `lemma generate --json` says
+
+    @property
+    def names(self) -> List[str]:
+        return [line.split()[1].split("(")[0] for line in self.text.splitlines() if line.startswith("rule ")]
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        pathlib.Path(path).write_text(self.text)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"<lemma.Rules: {len(self)} proved>"
+
+
+def generate(
+    ops: Union[str, Sequence[str]] = "taso",
+    *,
+    max_ops: int = 2,
+    threads: int = 1,
+    memory: Union[int, str, None] = None,
+    seed: int = 1,
+    progress: Optional[_command.Progress] = None,
+) -> Rules:
+    """Enumerates all graphs over a set of operators and proves which of them are equal for all sizes.
+
+    `ops` is an operator set or a list of its operators: `["taso", "matmul", "transpose"]`. Graphs
+    have up to `max_ops` operators, at most 5. An interrupted run is lost; `lemma generate --resume`
+    can go on.
+    """
+    names = ops if isinstance(ops, str) else ",".join(ops)
+    with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
+        path = pathlib.Path(folder, "rules.txt")
+        arguments = ["generate", f"--ops={names}", f"--max-ops={max_ops}", "-o", str(path)]
+        arguments += [f"--threads={threads}", f"--seed={seed}"]
+        if memory is not None:
+            arguments.append(f"--memory={memory}")
+        _, json = _command.run(arguments, progress)
+        text = path.read_text() if path.exists() else ""
+    return Rules(text, json)

@@ -1,0 +1,67 @@
+"""Makes steps of training."""
+
+import os
+import pathlib
+import shutil
+import tempfile
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
+
+from lemma import _command, _models
+
+
+class TrainingStep:
+    """A step of training that `train` made. Its files are removed with this object."""
+
+    def __init__(self, folder: "tempfile.TemporaryDirectory[str]", path: str, json: Dict[str, Any]):
+        self._folder = folder
+        self.path = path  # the step as ONNX
+        self.state_path = path + ".safetensors"  # the first state: weights, moments, the rate
+        self.json = json  # all that `lemma train --json` says
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes the step, and its state beside it as PATH.safetensors."""
+        path = os.fspath(path)
+        if pathlib.Path(path).suffix != ".onnx":
+            raise ValueError(f"{path}: the step is ONNX, so the name must end in .onnx")
+        shutil.copyfile(self.path, path)
+        shutil.copyfile(self.state_path, path + ".safetensors")
+
+    def __del__(self) -> None:
+        self._folder.cleanup()
+
+    def __repr__(self) -> str:
+        return f"<lemma.TrainingStep: {self.json['operators']} operators>"
+
+
+def train(
+    model: _models.ModelLike,
+    *,
+    loss: str = "cross-entropy",
+    update: str = "sgd",
+    lr: Optional[float] = None,
+    dims: Optional[Mapping[str, int]] = None,
+    freeze: Sequence[str] = (),
+    **flags: Any,
+) -> TrainingStep:
+    """Makes a model a step of training: forward, loss, backward and weight update.
+
+    Further arguments are the flags of `lemma train`, such as momentum=0.9 or clip_norm=1.0.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="lemma-")
+    output = os.path.join(folder.name, "step.onnx")
+    try:
+        with _models.as_file(model) as path:
+            arguments = ["train", path, "-o", output, f"--loss={loss}", f"--update={update}"]
+            if lr is not None:
+                arguments.append(f"--lr={lr}")
+            if freeze:
+                arguments.append("--freeze=" + ",".join(freeze))
+            arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
+            for name, value in flags.items():
+                flag = "--" + name.replace("_", "-")
+                arguments += [flag] * bool(value) if isinstance(value, bool) else [f"{flag}={value}"]
+            _, json = _command.run(arguments)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return TrainingStep(folder, output, json)
