@@ -108,6 +108,7 @@ def search(report):
 
 def stability(report):
     lines = []
+    paired = all("paired" in row for row in report["rows"])
     for row in report["rows"]:
         runs = row["runs"]
         graphs = [run["graph"] for run in runs]
@@ -116,9 +117,13 @@ def stability(report):
         lines.append([row["model"], str(len(runs)), str(row["distinct"]),
                       str(max(graphs.count(graph) for graph in graphs)),
                       ", ".join(str(n) for n in sorted({run["operators"] for run in runs})),
-                      f"{100 * row['spread']:.1f} %", *(f"{s:.1f}" for s in seconds)])
+                      f"{100 * row['spread']:.1f} %",
+                      *[", ".join(f"{middle:.3f} ({low:.3f} to {high:.3f})"
+                                  for low, middle, high in row["paired"].values())] * paired,
+                      *(f"{s:.1f}" for s in seconds)])
     return ["model", "runs", "different results", "the most frequent", "operators",
-            "spread of their prices", "search s, quiet", "search s, busy"], lines, ""
+            "spread of their prices", *["others / most frequent"] * paired, "search s, quiet",
+            "search s, busy"], lines, ""
 
 
 def training(report):
