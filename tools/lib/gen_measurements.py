@@ -119,7 +119,7 @@ def stability(report):
                       ", ".join(str(n) for n in sorted({run["operators"] for run in runs})),
                       f"{100 * row['spread']:.1f} %",
                       *[", ".join(f"{middle:.3f} ({low:.3f} to {high:.3f})"
-                                  for low, middle, high in row["paired"].values())] * paired,
+                                  for low, middle, high in row.get("paired", {}).values())] * paired,
                       *(f"{s:.1f}" for s in seconds)])
     return ["model", "runs", "different results", "the most frequent", "operators",
             "spread of their prices", *["others / most frequent"] * paired, "search s, quiet",
