@@ -259,6 +259,7 @@ std::vector<bool> InputsReadAsIndex(const Definition& definition) {
   LoadFinder finder;
   for (const TensorExpr& tensor : definition.tensors) finder.Walk(tensor.body);
   std::vector<bool> is_index;
+  is_index.reserve(static_cast<size_t>(definition.num_inputs()));
   for (int i = 0; i < definition.num_inputs(); ++i) is_index.push_back(finder.found().contains(i));
   return is_index;
 }

@@ -31,6 +31,7 @@ LemmaResult Run(const std::vector<std::string>& arguments, const std::string& in
     dup2(open((folder + "/out").c_str(), O_WRONLY | O_CREAT, 0600), 1);
     dup2(open((folder + "/err").c_str(), O_WRONLY | O_CREAT, 0600), 2);
     std::vector<char*> argv;
+    argv.reserve(wrapper.size() + arguments.size() + 2);
     for (const std::string& a : wrapper) argv.push_back(const_cast<char*>(a.c_str()));
     argv.push_back(const_cast<char*>("cli/lemma"));
     for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
