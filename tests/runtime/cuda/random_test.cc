@@ -1,5 +1,6 @@
 // Random chains of operators, fused as the CUDA back end fuses them, against the reference.
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 #include "absl/container/flat_hash_map.h"
@@ -159,8 +160,8 @@ class RandomChain {
     const int axis = Below(rank);
     switch (Below(7)) {
       case 0: {
-        std::vector<int64_t> perm;
-        for (int i = 0; i < rank; ++i) perm.push_back(i);
+        std::vector<int64_t> perm(static_cast<size_t>(rank));
+        std::iota(perm.begin(), perm.end(), 0);
         std::shuffle(perm.begin(), perm.end(), random_);
         return builder_.Op("transpose", {v}, {{"perm", perm}});
       }
