@@ -118,8 +118,8 @@ class RandomLayers {
   }
 
   std::vector<int64_t> Ints(int n, int64_t from, int64_t below) {
-    std::vector<int64_t> result;
-    for (int i = 0; i < n; ++i) result.push_back(from + Below(below));
+    std::vector<int64_t> result(static_cast<size_t>(n));
+    for (int64_t& x : result) x = from + Below(below);
     return result;
   }
 
