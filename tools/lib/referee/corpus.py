@@ -156,6 +156,13 @@ def judge(pair, before, after, exact):
     return word, apart <= limit or one_step(before, after, verdict)
 
 
+def agree(pair, ours, theirs):
+    """Whether two engines say the same of one model."""
+    if isinstance(ours, str) or isinstance(theirs, str):
+        return True  # an engine may run what ONNX does not allow; judge() looks at refusals
+    return distance(ours, theirs) <= ROUNDING or one_step(ours, theirs, pair["verdict"])
+
+
 def with_numpy(model, inputs):
     try:
         return evaluate(model, inputs)
@@ -188,11 +195,13 @@ def check(names, with_ort):
         words, fit = [word], [fits]
         if runtime:
             data = [files[f"input_{i}.pb"] for i in range(len(inputs))]
-            word, fits = judge(pair, runtime.run(files["before.onnx"], data),
-                               runtime.run(files["after.onnx"], data), exact=False)
-            # An engine may run what ONNX does not allow.
+            theirs = [runtime.run(files[name], data) for name in ("before.onnx", "after.onnx")]
+            word, fits = judge(pair, *theirs, exact=False)
             words.append(word)
+            # An engine may run what ONNX does not allow.
             fit.append(fits or bool(refusal))
+            if not all(agree(pair, a, b) for a, b in zip(outputs, theirs)):
+                problems.append(f"{pair['name']}: NumPy and ONNX Runtime disagree about a model")
         verdict = pair["verdict"]
         deserved = f"{verdict.verdict} {verdict.contract or ''}".strip()
         note = "" if all(fit) else "  <- not as corpus.json says"

@@ -280,13 +280,14 @@ add("tf2onnx_934_own_axes", TF2ONNX + "pull/934",
 def shape_of_another(random, right):
     """x plus its own width; AFTER takes the width of another input."""
     g, f = Graph(), Graph()
-    for graph, source in ((g, "x"), (f, "x" if right else "state")):
+    for graph, source in ((g, "x"), (f, "state")):
         x, state = graph.input("x", [2, 3]), graph.input("state", [2, 4])
-        width = graph.Gather(graph.Shape(source), graph.constant("one", 1, I64), axis=0)
-        if right and graph is f:
+        if graph is f and right:
             width = graph.constant("width", 3, I64)
-        sum_ = graph.Add(x, graph.Cast(width, to=1))
-        graph.output(graph.Concat(state, sum_, axis=1), [2, 7])
+        else:
+            width = graph.Gather(graph.Shape(source), graph.constant("one", 1, I64), axis=0)
+        wider = graph.Add(x, graph.Cast(width, to=1))
+        graph.output(graph.Concat(state, wider, axis=1), [2, 7])
     return g, f, None
 
 
@@ -316,9 +317,22 @@ def lost_output(random):
 add("ort_4110_lost_output", ORT + "4110",
     "A value in the middle of a fused pattern was an output of the model and is gone.",
     different_interface("the output y1 is missing"), lost_output)
+
+
+def lost_head(random):
+    """Three heads on one value; AFTER two."""
+    heads = [random.uniform(2, 4, 1, 1) for _ in range(3)]
+    g, f = Graph(), Graph()
+    for graph, count in ((g, 3), (f, 2)):
+        x = graph.Relu(graph.input("x", [1, 4, 2, 2]))
+        for i in range(count):
+            graph.output(graph.Conv(x, graph.constant(f"w{i}", heads[i])), [1, 2, 2, 2])
+    return g, f, None
+
+
 add("onnxsim_227_lost_output", ONNXSIM + "227",
     "One of the outputs of a simplified YOLACT is gone.",
-    different_interface("the output y1 is missing"), lost_output)
+    different_interface("the output y2 is missing"), lost_head)
 
 
 def folded_constant(random, right):
