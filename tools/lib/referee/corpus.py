@@ -22,6 +22,7 @@ from evaluate import evaluate
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "data" / "referee"
+PAGE = ROOT / "docs" / "referee-corpus.md"
 # Of the largest value of an output: what is above is a difference, what is below is rounding.
 DIFFERENCE, ROUNDING = 1e-3, 1e-5
 
@@ -74,7 +75,9 @@ def stale_files():
     expected = all_files()
     present = {str(p.relative_to(FOLDER)) for p in FOLDER.rglob("*") if p.is_file()}
     present -= {"BUILD.bazel"}
-    return ([f"{name} is missing" for name in sorted(expected.keys() - present)] +
+    page = [] if table() in PAGE.read_text() else [
+        f"{PAGE.relative_to(ROOT)} has another table than tools/make_referee_corpus --table prints"]
+    return (page + [f"{name} is missing" for name in sorted(expected.keys() - present)] +
             [f"{name} belongs to no pair" for name in sorted(present - expected.keys())] +
             [f"{name} is not what tools/make_referee_corpus writes"
              for name in sorted(expected.keys() & present)
@@ -216,15 +219,17 @@ def check(names, with_ort):
 
 
 def table():
-    print("| pair | thread | deserves | what differs |\n|---|---|---|---|")
+    """The pairs as the table of the page."""
+    lines = ["| pair | thread | deserves | what differs |", "|---|---|---|---|"]
     for pair in graphs.PAIRS:
         verdict = pair["verdict"]
-        label = pair["thread"].rsplit("/", 1)[1]
-        deserved = f"{verdict.verdict.replace('_', ' ')}"
+        parts = pair["thread"].split("/")
+        deserved = verdict.verdict.replace("_", " ")
         if verdict.contract:
             deserved += f", `{verdict.contract}`"
-        print(f"| `{pair['name']}` | [{label}]({pair['thread']}) | {deserved} | "
-              f"{verdict.difference} |")
+        lines.append(f"| `{pair['name']}` | [{parts[4]} {parts[-1]}]({pair['thread']}) | "
+                     f"{deserved} | {verdict.difference} |")
+    return "\n".join(lines) + "\n"
 
 
 def main():
@@ -242,7 +247,7 @@ def main():
         if name not in names:
             sys.exit(f"make_referee_corpus: no pair '{name}'; corpus.json lists them")
     if flags.table:
-        table()
+        print(table(), end="")
     elif flags.check:
         sys.exit(check(set(flags.names), not flags.no_ort))
     else:

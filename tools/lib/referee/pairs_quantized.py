@@ -142,7 +142,8 @@ def gemm(random, case):
 
 quantized("ort_28130_alpha", 28130,
           "A quantized Gemm with alpha = 2 differs with optimizations on unless its bias is zero; "
-          "the thread suspects the folding of alpha into the bias. The pair multiplies the bias, too.",
+          "the thread suspects the folding of alpha into the bias. The pair also multiplies the "
+          "bias.",
           refuted("the bias is multiplied by alpha"), lambda random: gemm(random, "wrong"))
 quantized("ort_28130_alpha_right", 28130,
           "The same with the bias divided by alpha first.",
