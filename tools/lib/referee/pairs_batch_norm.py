@@ -105,13 +105,14 @@ def constant_node(graph, value):
 
 
 add("optimizer_178_constant_nodes", OPTIMIZER + "178",
-    "With weights as Constant nodes, fuse_bn_into_conv leaves redundant nodes that compute the "
-    "folded weight; detection scores were reported to change by up to 5.5 %.",
+    "fuse_bn_into_conv leaves redundant nodes, with weights as Constant nodes too; scores of a "
+    "detector are reported to change by up to 5.5 %. In the pair the nodes compute the folded "
+    "weight.",
     proved("reassociates", "the nodes compute the right weight; they are only not folded"),
     lambda random: folded_in_graph(random, True))
 add("optimizer_133_initializers", OPTIMIZER + "133",
-    "With weights as initializers, fuse_bn_into_conv is called broken since version 0.3.9: the "
-    "graph keeps nodes that compute the folded weight.",
+    "fuse_bn_into_conv is called broken since version 0.3.9 for weights that are initializers; "
+    "what it writes is only in pictures. In the pair, nodes compute the folded weight.",
     proved("reassociates", "the nodes compute the right weight; they are only not folded"),
     lambda random: folded_in_graph(random, False))
 
@@ -222,15 +223,13 @@ add("paddle_lite_9861_epsilon", "https://github.com/PaddlePaddle/Paddle-Lite/pul
 
 def transposed(random, axis, groups=1):
     w = Weights(random, outputs=4, inputs=4, transposed=True, groups=groups)
-    if groups == 1:
-        weight = w.weight * columns(w.factor(), axis=axis)
+    if axis == 0:
+        weight = w.weight * columns(w.factor())
     else:
         # Axis 0 are the inputs, group by group; axis 1 the outputs within a group.
         per_group = w.factor().reshape(groups, 1, -1, 1, 1)
         weight = (w.weight.reshape(groups, 4 // groups, 4 // groups, 3, 3) *
                   per_group).reshape(w.weight.shape)
-        if axis == 0:
-            weight = w.weight * w.factor()[:4 // groups].reshape(1, -1, 1, 1)
     return before(w, 3), after(w, weight, w.folded_bias(), 3), None
 
 
@@ -245,10 +244,10 @@ add("ultralytics_25364_transposed_right", ULTRALYTICS,
     proved("reassociates", "the weight is scaled along the axis of the output channels"),
     lambda random: transposed(random, 1))
 PYTORCH = "https://github.com/pytorch/pytorch/issues/180995"
-add("pytorch_180995_transposed_groups", PYTORCH,
+add("pytorch_180995_transposed_groups", "https://github.com/pytorch/pytorch/pull/184076",
     "fuse_conv_bn_weights ignores the groups of a ConvTranspose: an error, or silently wrong "
     "weights where shapes happen to broadcast.",
-    refuted("the second group's outputs get the first group's factors"),
+    refuted("the weight is scaled along the axis of the input channels"),
     lambda random: transposed(random, 0, 2))
 add("pytorch_180995_transposed_groups_right", PYTORCH,
     "The same fold with factors group by group, as the change corrects it.",
