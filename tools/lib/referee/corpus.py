@@ -3,12 +3,8 @@
 import argparse
 import json
 import pathlib
-import subprocess
 import sys
-import tempfile
 
-import numpy
-import onnx
 from onnx import numpy_helper
 
 import graphs
@@ -18,6 +14,7 @@ import pairs_layout  # noqa: F401
 import pairs_nop  # noqa: F401
 import pairs_quantized  # noqa: F401
 import pairs_window  # noqa: F401
+from engines import OnnxRuntime, distance
 from evaluate import evaluate
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -82,50 +79,6 @@ def stale_files():
             [f"{name} is not what tools/make_referee_corpus writes"
              for name in sorted(expected.keys() & present)
              if (FOLDER / name).read_bytes() != expected[name]])
-
-
-class OnnxRuntime:
-    """Runs models with graph optimizations disabled, many in one process."""
-
-    def __init__(self):
-        self.process = subprocess.Popen(
-            [ROOT / "tools" / "ort_run", "each", "--optimize", "disabled"], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.folder = tempfile.TemporaryDirectory()
-        if "ready" not in self.process.stdout.readline():
-            sys.exit("make_referee_corpus: tools/ort_run did not start; see tools/ort_run --help")
-
-    def run(self, data, inputs):
-        """The outputs, or the message with which ONNX Runtime refuses the model."""
-        folder = pathlib.Path(self.folder.name)
-        for old in folder.iterdir():
-            old.unlink()
-        (folder / "model.onnx").write_bytes(data)
-        for i, value in enumerate(inputs):
-            (folder / f"input_{i}.pb").write_bytes(value)
-        self.process.stdin.write(f"{folder}\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline())
-        if "error" in answer:
-            return answer["error"]
-        return [numpy_helper.to_array(onnx.load_tensor(str(folder / f"output_{i}.pb")))
-                for i in range(answer["outputs"])]
-
-
-def distance(before, after):
-    """The largest difference of two lists of outputs, in parts of the largest value."""
-    worst = 0.0
-    for a, b in zip(before, after):
-        a, b = a.astype(numpy.float64), b.astype(numpy.float64)
-        same = (a == b) | (numpy.isnan(a) & numpy.isnan(b))
-        if same.all():
-            continue
-        if not (numpy.isfinite(a) | same).all() or not (numpy.isfinite(b) | same).all():
-            return numpy.inf
-        finite = numpy.isfinite(a) & numpy.isfinite(b)
-        scale = max(abs(a[finite]).max(), abs(b[finite]).max())
-        worst = max(worst, abs(a - b)[finite].max() / scale)
-    return worst
 
 
 def one_step(before, after, verdict):
@@ -232,6 +185,30 @@ def table():
     return "\n".join(lines) + "\n"
 
 
+def levels():
+    """The models that ONNX Runtime itself gives other results when it optimizes them."""
+    runtimes = {level: OnnxRuntime(level) for level in ("disabled", "basic", "extended", "all")}
+    for pair in graphs.PAIRS:
+        files = files_of(pair)
+        data = [files[name] for name in sorted(files) if name.startswith("input_")]
+        for model in ("before.onnx", "after.onnx"):
+            plain = runtimes["disabled"].run(files[model], data)
+            if isinstance(plain, str):
+                continue
+            for level in ("basic", "extended", "all"):
+                got = runtimes[level].run(files[model], data)
+                if isinstance(got, str):
+                    said = f"refused: {got[:70]}"
+                elif [o.shape for o in got] != [o.shape for o in plain]:
+                    said = f"shapes {[o.shape for o in got]} in place of {[o.shape for o in plain]}"
+                elif distance(plain, got) <= ROUNDING:
+                    continue
+                else:
+                    said = f"differs by {distance(plain, got):.1e} of the largest value"
+                print(f"{pair['name']}/{model} at level {level}: {said}")
+                break
+
+
 def main():
     parser = argparse.ArgumentParser(usage="see tools/make_referee_corpus --help")
     parser.add_argument("names", nargs="*")
@@ -239,6 +216,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--no-ort", action="store_true")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--levels", action="store_true")
     flags = parser.parse_args()
     names = {p["name"] for p in graphs.PAIRS}
     if len(names) != len(graphs.PAIRS):
@@ -248,6 +226,8 @@ def main():
             sys.exit(f"make_referee_corpus: no pair '{name}'; corpus.json lists them")
     if flags.table:
         print(table(), end="")
+    elif flags.levels:
+        levels()
     elif flags.check:
         sys.exit(check(set(flags.names), not flags.no_ort))
     else:

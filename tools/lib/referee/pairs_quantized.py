@@ -126,18 +126,22 @@ quantized("ort_28491_folded", 28491,
 
 
 def gemm(random, case):
-    """Gemm with alpha = 2 between quantized values."""
-    weight, bias = random.uniform(4, 3), random.uniform(3, low=0.5, high=1.0)
+    """Gemm with alpha = 2 of quantized values: x times weight plus bias."""
+    weight = random.integers(-60, 60, 4, 3, dtype=I8)
+    bias = random.integers(600, 1200, 3, dtype=I32)
+    x_scale, w_scale, zero = F32(1 / 32), F32(1 / 64), U8(128)
     g, f = QGraph(), QGraph()
-    scale, zero = F32(1 / 32), U8(128)
-    x = g.input("x", [2, 4])
-    y = g.Gemm(g.both(x, scale, zero), g.constant("w", weight), g.constant("b", bias), alpha=2.0)
-    g.output(g.quantize(y, scale, zero), [2, 3], U8)
-    x = f.input("x", [2, 4])
-    y = f.Gemm(f.both(x, scale, zero), f.constant("w", weight),
-               f.constant("b", bias if case == "wrong" else bias / F32(2)))
-    f.output(f.quantize(f.Mul(y, f.constant("alpha", F32(2))), scale, zero), [2, 3], U8)
-    return g, f, None
+    for graph in (g, f):
+        x = graph.dequantize(graph.input("x", [2, 4], U8), x_scale, zero)
+        w = graph.dequantize(graph.constant("w", weight, I8), w_scale, I8(0))
+        b = graph.dequantize(graph.constant("b", bias, I32), x_scale * w_scale, I32(0))
+        if graph is g:
+            y = g.Gemm(x, w, b, alpha=2.0)
+        else:
+            two = f.constant("alpha", F32(2))
+            y = f.Mul(f.Gemm(x, w, b if case == "wrong" else f.Div(b, two)), two)
+        graph.output(graph.quantize(y, x_scale, zero), [2, 3], U8)
+    return g, f, [random.integers(64, 192, 2, 4)]
 
 
 quantized("ort_28130_alpha", 28130,
