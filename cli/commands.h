@@ -15,6 +15,7 @@ namespace lemma::cli {
 constexpr int kExitOk = 0;
 constexpr int kExitNo =
     1;  // the answer is no: outputs differ, a check failed, a proof was not found
+constexpr int kExitUnknown = 4;  // neither yes nor no
 using lemma::kExitBadInput;
 using lemma::kExitInternal;
 constexpr int kExitInterrupted = 130;  // Ctrl-C, as shells count signals
@@ -22,7 +23,7 @@ constexpr int kExitInterrupted = 130;  // Ctrl-C, as shells count signals
 int ExitOf(const absl::Status& status);
 
 // A command gets the arguments after its name, writes results to standard output, and returns
-// kExitOk or kExitNo, or an error whose message becomes the one line on standard error.
+// kExitOk, kExitNo or kExitUnknown, or an error whose message becomes the one line on standard error.
 using Arguments = absl::Span<const std::string>;
 struct Command {
   const char* name;

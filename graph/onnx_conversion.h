@@ -30,6 +30,9 @@ class OnnxImport {
   // Outputs that the node names, used or not. Split makes this many parts.
   virtual int num_named_outputs() const { return num_outputs(); }
   virtual bool HasInput(int i) const = 0;
+  // The channels in a block of the layout NCHWc, which depends on the processor that a model was
+  // saved for.
+  virtual int64_t channel_block() const { return 16; }
   // Fails if the input is absent.
   virtual absl::StatusOr<Value> Input(int i) = 0;
   // The input's values if they are known at import: an initializer, or shape arithmetic that folds.

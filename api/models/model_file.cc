@@ -117,6 +117,7 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& how) {
   options.fixes_sizes = how.fixes_sizes;
   options.ranges = how.ranges;
   options.input_values = how.input_values;
+  options.channel_block = how.channel_block;
   if (!how.input_files.empty()) {
     auto values = ReadTensors(how.input_files, "input_");
     if (!values.ok()) return values.status();

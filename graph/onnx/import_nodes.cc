@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/onnx/composites/blocked/blocked.h"
 #include "graph/onnx/composites/composites.h"
 #include "graph/onnx/composites/transformer/transformer.h"
 #include "graph/onnx/constant_ops.h"
@@ -34,7 +35,8 @@ const OnnxImporter* FindImporter(const std::string& op_type) {
       ops::FourierComposites(),     ops::RecurrentComposites(),  ops::QuantizedComposites(),
       ops::OptimizerComposites(),   ops::SamplingComposites(),   ops::RegionComposites(),
       ops::LayoutComposites(),      ops::ConstantComposites(),   ops::BitComposites(),
-      ops::DeterminantComposites(), ops::TransformerComposites()};
+      ops::DeterminantComposites(), ops::TransformerComposites(),
+      ops::BlockedComposites()};
   static const auto* const table = [] {
     auto* by_type = new absl::flat_hash_map<std::string, const OnnxImporter*>;
     auto add = [&](const std::vector<OnnxImporter>& importers) {

@@ -21,6 +21,7 @@ class ImportedNode : public OnnxImport {
 
   absl::string_view op_type() const override { return node_.op_type(); }
   int opset() const override { return opset_; }
+  int64_t channel_block() const override { return importer_->channel_block(); }
   int num_inputs() const override { return static_cast<int>(inputs_.size()); }
   int num_outputs() const override { return used_outputs_; }
   int num_named_outputs() const override { return node_.output_size(); }

@@ -137,6 +137,27 @@ absl::Status ModelImporter::ReadHeader() {
   return absl::OkStatus();
 }
 
+void ModelImporter::FindChannelBlock() {
+  absl::flat_hash_map<std::string, int64_t> channels;
+  for (const auto& tensor : model_->graph().initializer()) {
+    if (tensor.dims_size() == 4) channels[tensor.name()] = tensor.dims(0);
+  }
+  bool used = false, is_known = options_.channel_block != 0;
+  if (is_known) channel_block_ = options_.channel_block;
+  for (const auto& node : model_->graph().node()) {
+    if (node.domain() != "com.microsoft.nchwc") continue;
+    used = true;
+    if (is_known || node.op_type() != "Conv" || node.input_size() < 2) continue;
+    auto found = channels.find(node.input(1));
+    if (found == channels.end() || found->second % 16 == 0) continue;
+    channel_block_ = 8;
+    is_known = true;
+  }
+  if (used) {
+    Note(absl::StrCat("the layout NCHWc is taken to have blocks of ", channel_block_, " channels"));
+  }
+}
+
 RawBytes ModelImporter::TakeValues(int initializer) {
   if (initializer < static_cast<int>(values_.size()) && values_[initializer].data != nullptr) {
     return values_[initializer];
@@ -498,6 +519,7 @@ void ModelImporter::NoteUntrained() {
 absl::StatusOr<ImportedModel> ModelImporter::Run() {
   const onnx::GraphProto& graph = model_->graph();
   if (auto s = ReadHeader(); !s.ok()) return s;
+  FindChannelBlock();
   if (auto s = ReadInitializers(graph, &main_); !s.ok()) return s;
   // The values have been copied; weights should not be held twice.
   for (auto& tensor : *model_->mutable_graph()->mutable_initializer()) {

@@ -103,11 +103,16 @@ class ModelImporter {
   bool MistakesForSize(const OnnxAttr& attr) const;
   bool MistakesForSize(const Tensor& tensor) const;
 
+  // The channels in a block of the layout NCHWc.
+  int64_t channel_block() const { return channel_block_; }
+
   // Adds to the notes of the import.
   void Note(std::string note);
 
  private:
   absl::Status ReadHeader();
+  // Sets channel_block_, and notes what it takes it to be.
+  void FindChannelBlock();
   absl::Status ReadInitializers(const onnx::GraphProto& graph, Scope* scope);
   // Values that the tensor of the main graph can share; the message may lose them.
   RawBytes TakeValues(int initializer);
@@ -192,6 +197,7 @@ class ModelImporter {
   DimValues needed_sizes_;
   std::set<std::string> dim_names_;  // that inputs declare, alone
   int64_t nodes_imported_ = 0;
+  int64_t channel_block_ = 16;
   absl::flat_hash_set<std::string> used_;  // names that some node reads
   absl::flat_hash_set<std::string> initializers_;
   std::vector<std::pair<std::string, Value>> parameters_;                   // float initializers

@@ -112,6 +112,17 @@ async function serve(model) {
   }
 }
 
+/** Writes the model that ONNX Runtime makes of `file` at the level flags.optimize. */
+async function optimize(file, flags) {
+  const session = await ort.InferenceSession.create(file, {
+    executionProviders: ['cpu'],
+    graphOptimizationLevel: flags.optimize,
+    optimizedModelFilePath: flags.out,
+    logSeverityLevel: 3,
+  });
+  await session.release();
+}
+
 /** Many models in one process: each line of standard input names a folder. */
 async function each(flags) {
   print({ready: true});
@@ -137,9 +148,11 @@ async function main(argv) {
   const flags = parse(argv);
   const [verb, file, ...inputs] = flags.positional;
   if (verb === 'each') return each(flags);
-  if (!['run', 'time', 'serve'].includes(verb)) throw new UsageError(`unknown command '${verb}'`);
+  if (!['run', 'time', 'serve', 'optimize'].includes(verb)) throw new UsageError(`unknown command '${verb}'`);
   if (!file) throw new UsageError('which model?');
   if (verb === 'run' && !flags.out) throw new UsageError('run needs --out DIR');
+  if (verb === 'optimize' && !flags.out) throw new UsageError('optimize needs --out FILE');
+  if (verb === 'optimize') return optimize(file, flags);
   const model = await Model.load(file, inputs, flags);
   if (verb === 'serve') {
     await model.times(flags.warmup);

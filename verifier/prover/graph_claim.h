@@ -1,5 +1,5 @@
 // Turns two graphs at their shapes into a statement, and proves or refutes it (graph_refuter.cc).
-// Internal to the prover.
+// Internal to the verifier.
 #ifndef LEMMA_VERIFIER_PROVER_GRAPH_CLAIM_H_
 #define LEMMA_VERIFIER_PROVER_GRAPH_CLAIM_H_
 

@@ -2,6 +2,7 @@
 
 #include "base/status_macros.h"
 #include "graph/gradient_builder.h"
+#include "graph/onnx/composites/activation.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/depth.h"
 #include "graph/onnx/composites/dtype.h"
@@ -115,25 +116,6 @@ absl::StatusOr<std::vector<Value>> ImportConv(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
-// The activation that com.microsoft.FusedConv names, with its parameters.
-absl::StatusOr<Value> Activated(OnnxImport& node, const Value& x) {
-  LEMMA_ASSIGN_OR_RETURN(std::string name, node.String("activation", ""));
-  LEMMA_ASSIGN_OR_RETURN(std::vector<double> p,
-                         node.Floats("activation_params", std::vector<double>{}));
-  if (name.empty()) return x;
-  if (name == "Relu") return node.Op("relu", {x});
-  if (name == "Sigmoid") return node.Op("sigmoid", {x});
-  if (name == "Tanh") return node.Op("tanh", {x});
-  if (name == "LeakyRelu" && p.size() == 1) return node.Op("leaky_relu", {x}, {{"alpha", p[0]}});
-  if (name == "Clip" && p.size() == 2) {
-    return node.Op("clip", {x}, {{"min", p[0]}, {"max", p[1]}});
-  }
-  if (name == "HardSigmoid" && p.size() == 2) {
-    return node.Op("hard_sigmoid", {x}, {{"alpha", p[0]}, {"beta", p[1]}});
-  }
-  return node.Unsupported(absl::StrCat("activation ", name, " with ", p.size(), " parameters"));
-}
-
 // y = f(conv(x, w) + bias + z), of com.microsoft.
 absl::StatusOr<std::vector<Value>> ImportFusedConv(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(std::vector<Value> y, ImportConv(node));
@@ -145,7 +127,7 @@ absl::StatusOr<std::vector<Value>> ImportFusedConv(OnnxImport& node) {
     }
     LEMMA_ASSIGN_OR_RETURN(y[0], node.Op("add", {y[0], z}));
   }
-  LEMMA_ASSIGN_OR_RETURN(y[0], Activated(node, y[0]));
+  LEMMA_ASSIGN_OR_RETURN(y[0], ApplyNamedActivation(node, y[0]));
   return y;
 }
 

@@ -1,0 +1,99 @@
+#include "api/json/referee.h"
+
+#include <utility>
+#include <vector>
+
+namespace lemma::api {
+namespace {
+
+Json Texts(const std::vector<std::string>& texts) {
+  Json list = Json::Array();
+  for (const std::string& text : texts) list.Add(text);
+  return list;
+}
+
+Json Indices(const std::vector<int64_t>& index) {
+  Json list = Json::Array();
+  for (int64_t i : index) list.Add(i);
+  return list;
+}
+
+Json RegionsOf(const referee::RefereeResult& verdict) {
+  Json list = Json::Array();
+  for (const referee::ProvedRegion& region : verdict.regions) {
+    Json item = Json::Object();
+    item.Set("before", region.before).Set("after", region.after);
+    item.Set("contract", Name(region.contract));
+    item.Set("before_operators", Texts(region.before_operators));
+    item.Set("after_operators", Texts(region.after_operators));
+    list.Add(std::move(item));
+  }
+  return list;
+}
+
+Json WeightsOf(const referee::RefereeResult& verdict) {
+  Json list = Json::Array();
+  for (const referee::FoldedWeight& weight : verdict.weights) {
+    Json item = Json::Object();
+    item.Set("after", weight.after).Set("before", weight.before).Set("exact", weight.exact);
+    item.Set("ulps", weight.ulps).Set("elements", weight.elements);
+    list.Add(std::move(item));
+  }
+  for (const referee::StrangeWeight& weight : verdict.strange_weights) {
+    Json item = Json::Object();
+    item.Set("after", weight.after).Set("before", weight.before);
+    item.Set("outside", weight.outside).Set("index", Indices(weight.index));
+    item.Set("value", weight.value).Set("low", weight.low).Set("high", weight.high);
+    list.Add(std::move(item));
+  }
+  return list;
+}
+
+Json RefutationOf(const referee::Refutation& refutation) {
+  Json json = Json::Object();
+  json.Set("output", refutation.output).Set("index", Indices(refutation.index));
+  json.Set("before", refutation.before).Set("after", refutation.after);
+  json.Set("explained", refutation.explained);
+  if (refutation.pair) {
+    Json pair = Json::Object();
+    pair.Set("before", refutation.pair->before_label).Set("after", refutation.pair->after_label);
+    pair.Set("difference", refutation.pair->difference);
+    pair.Set("explained", refutation.pair->explained);
+    json.Set("first", std::move(pair));
+  }
+  return json;
+}
+
+}  // namespace
+
+Json ToJson(const std::string& before, const std::string& after, const RefereeResult& result) {
+  const referee::RefereeResult& verdict = result.verdict;
+  Json json = Json::Object();
+  json.Set("before", before).Set("after", after).Set("verdict", Name(verdict.answer));
+  const bool proved = verdict.answer == referee::Answer::kProved;
+  if (proved) json.Set("contract", Name(verdict.contract)).Set("coverage", verdict.coverage);
+  if (proved) json.Set("accepted", result.accepted);
+  if (verdict.answer == referee::Answer::kUnknown) json.Set("reason", verdict.reason);
+  if (!verdict.interface.empty()) json.Set("interface", Texts(verdict.interface));
+  if (verdict.refutation) json.Set("refutation", RefutationOf(*verdict.refutation));
+  json.Set("regions", RegionsOf(verdict)).Set("weights", WeightsOf(verdict));
+  Json open = Json::Array();
+  for (const referee::OpenRegion& region : verdict.open) {
+    Json item = Json::Object();
+    item.Set("before", region.before).Set("after", region.after);
+    item.Set("operators", region.operators).Set("reason", region.reason);
+    open.Add(std::move(item));
+  }
+  Json outputs = Json::Array();
+  for (const referee::OutputComparison& output : verdict.outputs) {
+    Json item = Json::Object();
+    item.Set("output", output.name).Set("difference", output.difference);
+    item.Set("scale", output.scale).Set("explained", output.explained);
+    outputs.Add(std::move(item));
+  }
+  json.Set("open", std::move(open)).Set("outputs", std::move(outputs));
+  json.Set("notes", Texts(verdict.notes)).Set("files", Texts(result.files));
+  return json.Set("seconds", result.seconds);
+}
+
+}  // namespace lemma::api

@@ -1,0 +1,17 @@
+// The referee's result as JSON.
+#ifndef LEMMA_API_JSON_REFEREE_H_
+#define LEMMA_API_JSON_REFEREE_H_
+
+#include <string>
+
+#include "api/referee.h"
+#include "base/json.h"
+
+namespace lemma::api {
+
+// About the models in the files `before` and `after`.
+Json ToJson(const std::string& before, const std::string& after, const RefereeResult& result);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_JSON_REFEREE_H_

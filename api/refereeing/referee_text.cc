@@ -1,0 +1,142 @@
+// The referee's result as text.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "api/referee.h"
+
+namespace lemma::api {
+namespace {
+
+using referee::Answer;
+
+constexpr size_t kMostLines = 5;  // of a list that is not verbose
+
+std::string Named(const std::string& label) { return label.empty() ? "(unnamed)" : label; }
+
+// "12 bit_exact, 3 reassociates"
+std::string Contracts(const referee::RefereeResult& verdict) {
+  std::map<FloatContract, int> counts;
+  for (const referee::ProvedRegion& region : verdict.regions) ++counts[region.contract];
+  std::vector<std::string> parts;
+  for (const auto& [contract, count] : counts) {
+    parts.push_back(absl::StrCat(count, " ", Name(contract)));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+void AddRegions(const referee::RefereeResult& verdict, bool verbose, std::string* text) {
+  if (verdict.regions.empty()) return;
+  absl::StrAppend(text, "regions   ", verdict.regions.size(), ": ", Contracts(verdict), "; ",
+                  verdict.proofs, " proofs, ", verdict.remembered, " repeated\n");
+  if (!verbose) return;
+  for (const referee::ProvedRegion& region : verdict.regions) {
+    absl::StrAppend(text, "  ", Name(region.contract), "  ", Named(region.before), " = ",
+                    Named(region.after), ": ", absl::StrJoin(region.before_operators, ", "), " = ",
+                    absl::StrJoin(region.after_operators, ", "), "\n");
+  }
+}
+
+void AddWeights(const referee::RefereeResult& verdict, bool verbose, std::string* text) {
+  if (verdict.weights.empty()) return;
+  size_t exact = 0;
+  double ulps = 0;
+  for (const referee::FoldedWeight& weight : verdict.weights) {
+    exact += weight.exact ? 1 : 0;
+    ulps = std::max(ulps, weight.ulps);
+  }
+  absl::StrAppend(text, "weights   ", exact, " copied, ", verdict.weights.size() - exact,
+                  " computed");
+  if (exact < verdict.weights.size()) absl::StrAppendFormat(text, " within %.3g ulps", ulps);
+  *text += "\n";
+  if (!verbose) return;
+  for (const referee::FoldedWeight& weight : verdict.weights) {
+    absl::StrAppend(text, "  ", weight.after, " = ", weight.before);
+    if (!weight.exact) absl::StrAppendFormat(text, " (%.3g ulps)", weight.ulps);
+    *text += "\n";
+  }
+}
+
+void AddStrangeWeights(const referee::RefereeResult& verdict, std::string* text) {
+  for (const referee::StrangeWeight& w : verdict.strange_weights) {
+    absl::StrAppendFormat(text,
+                          "weight    %s is near %s, but %d elements are not: [%s] is %.9g, "
+                          "outside of [%.9g, %.9g]\n",
+                          w.after, w.before, w.outside, absl::StrJoin(w.index, ","), w.value,
+                          w.low, w.high);
+  }
+}
+
+void AddOutputs(const referee::RefereeResult& verdict, std::string* text) {
+  for (const referee::OutputComparison& output : verdict.outputs) {
+    absl::StrAppendFormat(text,
+                          "output    %s: largest difference %.3g of values up to %.3g; rounding "
+                          "explains %.3g\n",
+                          output.name, output.difference, output.scale, output.explained);
+  }
+}
+
+void AddRefutation(const referee::Refutation& refutation, std::string* text) {
+  absl::StrAppendFormat(text, "refuted: %s[%s] is %.9g before and %.9g after; rounding explains "
+                        "%.3g\n", refutation.output, absl::StrJoin(refutation.index, ","),
+                        refutation.before, refutation.after, refutation.explained);
+  if (!refutation.pair) return;
+  const referee::DifferentPair& pair = *refutation.pair;
+  auto operators = [](const Graph& graph) {
+    std::vector<std::string> names;
+    for (const NodePtr& node : graph.nodes()) {
+      if (node->is_op()) names.push_back(node->op().name);
+    }
+    return absl::StrJoin(names, ", ");
+  };
+  absl::StrAppendFormat(text,
+                        "first     %s (%s) and %s (%s) differ by %.3g on the same operands; "
+                        "rounding explains %.3g\n",
+                        Named(pair.before_label), operators(pair.before), Named(pair.after_label),
+                        operators(pair.after), pair.difference, pair.explained);
+}
+
+void AddOpen(const referee::RefereeResult& verdict, bool verbose, std::string* text) {
+  for (size_t i = 0; i < verdict.open.size() && (verbose || i < kMostLines); ++i) {
+    const referee::OpenRegion& open = verdict.open[i];
+    absl::StrAppend(text, "open      ", Named(open.before), " = ", Named(open.after));
+    if (open.operators > 0) absl::StrAppend(text, ", ", open.operators, " operators");
+    absl::StrAppend(text, ": ", open.reason, "\n");
+  }
+}
+
+}  // namespace
+
+std::string TextOf(const RefereeResult& result, bool verbose) {
+  const referee::RefereeResult& verdict = result.verdict;
+  std::string text;
+  switch (verdict.answer) {
+    case Answer::kProved:
+      absl::StrAppend(&text, "proved\ncontract  ", Name(verdict.contract), "\nsizes     ",
+                      verdict.coverage, "\n");
+      break;
+    case Answer::kRefuted:
+      AddRefutation(*verdict.refutation, &text);
+      break;
+    case Answer::kUnknown:
+      absl::StrAppend(&text, "unknown: ", verdict.reason, "\n");
+      break;
+    case Answer::kDifferentInterface:
+      absl::StrAppend(&text, "different interface: ", absl::StrJoin(verdict.interface, "; "), "\n");
+      break;
+  }
+  for (const std::string& note : verdict.notes) absl::StrAppend(&text, "note      ", note, "\n");
+  AddRegions(verdict, verbose, &text);
+  AddWeights(verdict, verbose, &text);
+  AddStrangeWeights(verdict, &text);
+  if (verdict.answer != Answer::kProved) AddOpen(verdict, verbose, &text);
+  AddOutputs(verdict, &text);
+  for (const std::string& file : result.files) absl::StrAppend(&text, "written   ", file, "\n");
+  absl::StrAppendFormat(&text, "time      %.1f s\n", result.seconds);
+  return text;
+}
+
+}  // namespace lemma::api

@@ -1,0 +1,51 @@
+// lemma referee: is an optimized model still the model that it was made from?
+#include "api/referee.h"
+
+#include <cstdio>
+
+#include "api/json/referee.h"
+#include "cli/commands.h"
+#include "cli/common_flags.h"
+#include "cli/interrupt.h"
+
+namespace lemma::cli {
+
+absl::StatusOr<int> RunReferee(Arguments arguments) {
+  CommonFlags common;
+  api::RefereeOptions options;
+  std::string accept = Name(options.accept);
+  bool verbose = false;
+  Flags flags("referee", "BEFORE AFTER",
+              "Decides whether an optimized model still is the model that it was made from. Exit "
+              "status 0: proved; 1: refuted, or another interface; 4: unknown.");
+  flags.Real("time-limit", &options.time_limit, "seconds after which the answer is unknown");
+  flags.Int("work", &options.work, "steps after which the proof of a region is given up");
+  flags.Choice("accept", &accept, {"bit_exact", "reassociates", "real_only"},
+               "the loosest contract with which exit status 0 is given");
+  flags.String("counterexample", &options.counterexample, "DIR",
+               "write inputs that show a difference, and the smallest pair of models that does");
+  flags.Int("channel-block", &options.channel_block,
+            "channels in a block of com.microsoft.nchwc, 8 or 16; 0: as the model shows, or 16");
+  flags.Int("samples", &options.samples, "random inputs on which both models are executed");
+  flags.Int("seed", &options.seed, "of the random inputs");
+  flags.Bool("verbose", &verbose, "list every region and weight");
+  common.AddModel(&flags);
+  return ParseAndRun(&flags, arguments, [&](const Positional& models) -> absl::StatusOr<int> {
+    if (models.size() != 2) return absl::InvalidArgumentError("two models, please: BEFORE AFTER");
+    InterruptScope interrupt;
+    options.interrupted = &interrupt.flag();
+    options.accept = *ParseFloatContract(accept);
+    options.dims = common.dims;
+    options.note = [&](const std::string& path, const std::string& note) {
+      if (!common.json) std::fprintf(stderr, "lemma: note: %s: %s\n", path.c_str(), note.c_str());
+    };
+    auto result = api::Referee(models[0], models[1], options);
+    if (!result.ok()) return WithFlags(result.status());
+    if (common.json) PrintJson(ToJson(models[0], models[1], *result));
+    if (!common.json) std::fputs(TextOf(*result, verbose).c_str(), stdout);
+    if (result->verdict.answer == referee::Answer::kUnknown) return kExitUnknown;
+    return result->accepted ? kExitOk : kExitNo;
+  });
+}
+
+}  // namespace lemma::cli

@@ -1,0 +1,15 @@
+// The activation that an operator of com.microsoft applies to its result.
+#ifndef LEMMA_GRAPH_ONNX_COMPOSITES_ACTIVATION_H_
+#define LEMMA_GRAPH_ONNX_COMPOSITES_ACTIVATION_H_
+
+#include "absl/status/statusor.h"
+#include "graph/onnx_conversion.h"
+
+namespace lemma::ops {
+
+// f(x), where the attributes `activation` and `activation_params` name f; x if there are none.
+absl::StatusOr<Value> ApplyNamedActivation(OnnxImport& node, const Value& x);
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_ONNX_COMPOSITES_ACTIVATION_H_

@@ -1,0 +1,16 @@
+// Imports Conv of com.microsoft.nchwc. Internal to the room.
+#ifndef LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_CONVOLUTION_H_
+#define LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_CONVOLUTION_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/onnx_conversion.h"
+
+namespace lemma::ops {
+
+absl::StatusOr<std::vector<Value>> ImportBlockedConv(OnnxImport& node);
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_CONVOLUTION_H_

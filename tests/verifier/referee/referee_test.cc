@@ -1,0 +1,143 @@
+// What the referee proves, refutes and leaves open, on small models.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/verifier/referee/referee_testutil.h"
+
+namespace lemma {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST(RefereeTest, AFoldedNormalizationReassociates) {
+  const ConvNorm model;
+  const auto result =
+      JudgeTexts(model.Text(), ConvNorm::FoldedText(model.FoldedWeight(), model.FoldedBias()));
+  EXPECT_EQ(Summary(result), "proved reassociates");
+  ASSERT_EQ(result.weights.size(), 2);
+  for (const auto& weight : result.weights) {
+    EXPECT_FALSE(weight.exact);
+    EXPECT_LE(weight.ulps, 8);
+  }
+  EXPECT_EQ(result.regions.size(), 1);
+}
+
+TEST(RefereeTest, UnfoldingIsProvedToo) {
+  const ConvNorm model;
+  const auto result =
+      JudgeTexts(ConvNorm::FoldedText(model.FoldedWeight(), model.FoldedBias()), model.Text());
+  EXPECT_NE(Summary(result), "refuted");
+}
+
+// A weight just outside of its interval changes the result by less than rounding does, so nothing
+// refutes it; it must not be proved.
+TEST(RefereeTest, AWeightOutsideOfItsInterval) {
+  const ConvNorm model;
+  for (size_t i : {size_t{0}, size_t{40}, size_t{107}}) {
+    std::vector<float> w = model.FoldedWeight();
+    w[i] *= 1 + 0x1p-19f;
+    const auto result = JudgeTexts(model.Text(), ConvNorm::FoldedText(w, model.FoldedBias()));
+    EXPECT_THAT(Summary(result), StartsWith("unknown: f["));
+    ASSERT_EQ(result.strange_weights.size(), 1);
+    EXPECT_EQ(result.strange_weights[0].outside, 1);
+  }
+}
+
+TEST(RefereeTest, WrongFoldsAreRefuted) {
+  const ConvNorm model;
+  const std::vector<float> w = model.FoldedWeight(), bias = model.FoldedBias();
+  std::vector<float> other = bias;
+  std::swap(other[0], other[1]);
+  EXPECT_EQ(Summary(JudgeTexts(model.Text(), ConvNorm::FoldedText(w, other))), "refuted");
+  EXPECT_EQ(Summary(JudgeTexts(model.Text(), ConvNorm::FoldedText(model.w, bias))), "refuted");
+  EXPECT_EQ(Summary(JudgeTexts(model.Text("0.001"), ConvNorm::FoldedText(w, bias))), "refuted");
+  const auto result = JudgeTexts(model.Text(), ConvNorm::FoldedText(w, {0, 0, 0, 0}));
+  EXPECT_EQ(Summary(result), "refuted");
+  ASSERT_TRUE(result.refutation->pair.has_value());
+  EXPECT_GT(result.refutation->pair->difference, 0.01);
+}
+
+TEST(RefereeTest, EqualGraphsAreBitExact) {
+  const ConvNorm model;
+  EXPECT_EQ(Summary(JudgeTexts(model.Text(), model.Text())), "proved bit_exact");
+}
+
+std::string Products(const std::vector<float>& w, const std::string& rest) {
+  return absl::StrCat("(x: f32[2,3], a: f32[2,3], w: weight f32[3,4] = ", Listed(w), rest);
+}
+
+TEST(RefereeTest, SwappedOperands) {
+  const std::string head = "(x: f32[2,3], a: f32[2,3]) { ";
+  EXPECT_EQ(Summary(JudgeTexts(head + "y = sub(x, a)\n return y }",
+                               head + "y = sub(a, x)\n return y }")),
+            "refuted");
+  EXPECT_EQ(Summary(JudgeTexts(head + "s = add(x, a)\n y = relu(s)\n return y }",
+                               head + "s = add(a, x)\n y = relu(s)\n return y }")),
+            "proved bit_exact");
+}
+
+TEST(RefereeTest, TransposedWeightsAreCopies) {
+  const std::vector<float> w = RandomFloats(12, 7);
+  std::vector<float> t(12);
+  for (size_t i = 0; i < 3; ++i) {
+    for (size_t j = 0; j < 4; ++j) t[j * 3 + i] = w[i * 4 + j];
+  }
+  const std::string before = Products(w, ") { y = matmul(x, w)\n return y }");
+  auto after = [](const std::vector<float>& v) {
+    return absl::StrCat("(x: f32[2,3], a: f32[2,3], t: weight f32[4,3] = ", Listed(v),
+                        ") { v = transpose(t) {perm = [1, 0]}\n y = matmul(x, v)\n return y }");
+  };
+  const auto result = JudgeTexts(before, after(t));
+  EXPECT_EQ(Summary(result), "proved bit_exact");
+  ASSERT_EQ(result.weights.size(), 1);
+  EXPECT_TRUE(result.weights[0].exact);
+  t[5] = std::nextafter(t[5], 2.0f);
+  EXPECT_THAT(Summary(JudgeTexts(before, after(t))), StartsWith("unknown"));
+}
+
+TEST(RefereeTest, ADroppedBias) {
+  const std::vector<float> w = RandomFloats(12, 7), b = RandomFloats(4, 8);
+  const std::string bias = absl::StrCat(", b: weight f32[4] = ", Listed(b));
+  const auto result =
+      JudgeTexts(Products(w, bias + ") { p = matmul(x, w)\n y = add(p, b)\n return y }"),
+                 Products(w, ") { y = matmul(x, w)\n return y }"));
+  EXPECT_EQ(Summary(result), "refuted");
+}
+
+TEST(RefereeTest, OtherInterfaces) {
+  const std::string one = "(x: f32[2]) { y = relu(x)\n return y }";
+  EXPECT_EQ(Summary(JudgeTexts(one, "(x: f32[3]) { y = relu(x)\n return y }")),
+            "different_interface: input x is f32[2] before and f32[3] after; output y is f32[2] "
+            "before and f32[3] after");
+  EXPECT_EQ(Summary(JudgeTexts(one, "(x: f32[2], z: f32[2]) { y = add(x, z)\n return y }")),
+            "different_interface: 1 and 2 inputs; new: z");
+  EXPECT_EQ(Summary(JudgeTexts(one, "(x: f32[2]) { y = relu(x)\n z = neg(x)\n return y, z }")),
+            "different_interface: 1 and 2 outputs; new: z");
+}
+
+TEST(RefereeTest, InputsCorrespondByName) {
+  const std::string before = "(x: f32[2], z: f32[2]) { y = sub(x, z)\n return y }";
+  EXPECT_EQ(Summary(JudgeTexts(before, "(z: f32[2], x: f32[2]) { y = sub(x, z)\n return y }")),
+            "proved bit_exact");
+  const auto renamed = JudgeTexts(before, "(u: f32[2], v: f32[2]) { y = sub(u, v)\n return y }");
+  EXPECT_EQ(Summary(renamed), "proved bit_exact");
+  ASSERT_EQ(renamed.notes.size(), 1);
+  EXPECT_THAT(renamed.notes[0], HasSubstr("by position"));
+}
+
+// Never proved while an output is not.
+TEST(RefereeTest, EveryOutputCounts) {
+  const std::string head = "(x: f32[2,3]) { a = relu(x)\n b = sigmoid(x)\n ";
+  const auto result =
+      JudgeTexts(head + "return a, b }", head + "d = relu(a)\n c = mul(b, b)\n return d, c }");
+  EXPECT_EQ(Summary(result), "refuted");
+  EXPECT_EQ(result.refutation->output, "b");
+}
+
+}  // namespace
+}  // namespace lemma

@@ -1,0 +1,85 @@
+"""Judges what ONNX Runtime makes of models; see tools/check_referee --help."""
+
+import argparse
+import datetime
+import json
+import pathlib
+import platform
+import resource
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
+SAVED = pathlib.Path.home() / ".cache/lemma/referee"
+LEVELS = ["basic", "extended", "all"]
+
+
+def saved_model(model, level):
+    """Returns the path of what ONNX Runtime makes of the model, which is kept."""
+    SAVED.mkdir(parents=True, exist_ok=True)
+    path = SAVED / f"{model.stem}_{level}.onnx"
+    if not path.exists() or path.stat().st_mtime < model.stat().st_mtime:
+        command = [ROOT / "tools/ort_run", "optimize", model, "--optimize", level, "--out", path]
+        subprocess.run(list(map(str, command)), check=True)
+    return path
+
+
+def judge(flags, model, level):
+    """Returns a row: the verdict and what it rests on."""
+    command = [flags.lemma, "referee", str(model), str(saved_model(model, level)), "--json"]
+    command += ["--time-limit", str(flags.seconds)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    row = {"model": model.stem, "level": level}
+    if done.returncode not in (0, 1, 4):
+        return {**row, "verdict": "error", "reason": done.stderr.strip()}
+    report = json.loads(done.stdout)
+    row.update(verdict=report["verdict"], contract=report.get("contract", ""))
+    row.update(regions=len(report["regions"]), seconds=round(report["seconds"], 1))
+    weights = [weight for weight in report["weights"] if "ulps" in weight]
+    row["weights_copied"] = sum(weight["exact"] for weight in weights)
+    row["weights_computed"] = sum(not weight["exact"] for weight in weights)
+    row["ulps"] = round(max([weight["ulps"] for weight in weights], default=0), 2)
+    row["reason"] = report.get("reason", "")
+    row["open"] = [f"{o['before']} = {o['after']}: {o['reason']}" for o in report["open"]][:3]
+    return row
+
+
+COLUMNS = ["model", "level", "verdict", "contract", "regions", "weights_copied",
+           "weights_computed", "ulps", "seconds"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lemma", required=True)
+    parser.add_argument("--models", type=lambda s: s.split(","), default=[])
+    parser.add_argument("--levels", type=lambda s: s.split(","), default=LEVELS)
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--out", type=pathlib.Path,
+                        default=ROOT / "data/measurements/referee.json")
+    flags = parser.parse_args()
+    found = {path.stem: path for path in sorted(EXPORTED.glob("*.onnx"))}
+    unknown = [name for name in flags.models if name not in found]
+    if unknown:
+        raise SystemExit(f"check_referee: not exported: {', '.join(unknown)}; "
+                         f"there are {', '.join(found) or 'none'}")
+    rows = []
+    print("|", " | ".join(COLUMNS), "|")
+    print("|" + "---|" * len(COLUMNS), flush=True)
+    for name in flags.models or found:
+        for level in flags.levels:
+            row = judge(flags, found[name], level)
+            rows.append(row)
+            print("|", " | ".join(str(row.get(column, "")) for column in COLUMNS), "|", flush=True)
+            if row.get("reason"):
+                print(f"    {row['reason']}", *row.get("open", []), sep="\n    ", flush=True)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+    machine = {"processor": platform.processor() or platform.machine(),
+               "onnxruntime": "1.30.0", "date": str(datetime.date.today())}
+    report = {"machine": machine, "peak_memory_gib": round(peak, 2), "rows": rows}
+    flags.out.write_text(json.dumps(report, indent=1) + "\n")
+    return any(row["verdict"] == "refuted" for row in rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+// The constants of a graph: values that depend on weights and constants with known elements only.
+// Internal to the referee.
+#ifndef LEMMA_VERIFIER_REFEREE_CONSTANTS_H_
+#define LEMMA_VERIFIER_REFEREE_CONSTANTS_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "graph/graph.h"
+
+namespace lemma::referee {
+
+// Whether the operator only moves elements of one element type, so that its results are exact.
+bool OnlyMoves(const Node& node);
+
+// The nodes of `graph` that depend on known elements only, leaves included.
+absl::flat_hash_set<const Node*> ConstantNodes(const Graph& graph);
+
+// A constant with the bounds of error_bounds.h.
+struct BoundedTensor {
+  std::vector<double> value;
+  std::vector<double> magnitude, roundings;  // empty: the value is exact
+
+  bool exact() const { return roundings.empty(); }
+};
+
+// Computes constants; keeps the small ones.
+class ConstantEvaluator {
+ public:
+  // nullptr if the value cannot be computed. Recurses as deep as the constant's formula.
+  std::shared_ptr<const BoundedTensor> Of(const Value& value);
+
+ private:
+  std::vector<std::shared_ptr<const BoundedTensor>> Compute(const Node& node);
+  absl::flat_hash_map<Value, std::shared_ptr<const BoundedTensor>> kept_;
+  std::vector<NodePtr> alive_;  // keys of kept_
+};
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_CONSTANTS_H_

@@ -1,0 +1,27 @@
+// Bounds how far the f32 evaluation of a constant can be from its value as a real number, whatever
+// the order of its sums. Internal to the referee.
+//
+// A number carries three things: its value v, computed in double; its magnitude m, the same formula
+// with absolute values in the place of all summands; and a count r of roundings. An evaluation in
+// f32 that rounds each operation, sums in any order and distributes products over sums gives a
+// number within r * u * 1.01 * m of v, with u = 2^-24 (Higham, Accuracy and Stability of Numerical
+// Algorithms, chapters 3 and 4). The three formulas are derived from the operator's definition.
+#ifndef LEMMA_VERIFIER_REFEREE_ERROR_BOUNDS_H_
+#define LEMMA_VERIFIER_REFEREE_ERROR_BOUNDS_H_
+
+#include "absl/status/statusor.h"
+#include "graph/expr/tensor_expr.h"
+
+namespace lemma::referee {
+
+// A definition with three inputs in f64 (value, magnitude, roundings) for each input of
+// `definition`, and likewise three outputs for each output. Where no bound is known, the number of
+// roundings is infinite. Unimplemented if `definition` stores floats that are not f32.
+absl::StatusOr<Definition> BoundedDefinition(const Definition& definition);
+
+// The largest distance of an f32 evaluation from the value; infinite if none is known.
+double BoundOf(double magnitude, double roundings);
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_ERROR_BOUNDS_H_

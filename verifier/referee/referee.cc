@@ -1,0 +1,307 @@
+#include "verifier/referee/referee.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/work.h"
+#include "verifier/normal_form/elements.h"
+#include "verifier/referee/difference.h"
+#include "verifier/referee/fold_rules.h"
+#include "verifier/referee/interface.h"
+#include "verifier/referee/relate_weights.h"
+#include "verifier/referee/sweep.h"
+#include "verifier/referee/values.h"
+
+namespace lemma::referee {
+namespace {
+
+// Whether rounding a float that the graph computes may change a result a lot.
+bool HasDiscontinuities(const Graph& graph) {
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op()) continue;
+    const bool reads_floats =
+        std::any_of(node->inputs().begin(), node->inputs().end(), [](const Value& v) {
+          return IsFloat(v.dtype()) && !v.node().has_payload();
+        });
+    if (!reads_floats) continue;
+    auto definition = DefinitionOf(*node);
+    if (!definition.ok() || prover::IsDiscontinuous(*definition)) return true;
+  }
+  return false;
+}
+
+bool Reads(const ScalarExpr& e) {
+  if (e.kind() == ScalarExpr::Kind::kRead) return true;
+  return std::any_of(e.args().begin(), e.args().end(), Reads);
+}
+
+bool DividesByData(const ScalarExpr& e) {
+  if (e.kind() == ScalarExpr::Kind::kApply) {
+    if (e.fn() == ScalarFn::kDiv && Reads(e.args()[1])) return true;
+    if (e.fn() == ScalarFn::kPow) return true;
+  }
+  return std::any_of(e.args().begin(), e.args().end(), DividesByData);
+}
+
+// Whether the sign of a zero may matter, which bit-exact proofs of regions do not look at.
+bool DividesByData(const Graph& graph) {
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op()) continue;
+    auto definition = DefinitionOf(*node);
+    if (!definition.ok()) return true;
+    for (const TensorExpr& tensor : definition->tensors) {
+      if (DividesByData(tensor.body)) return true;
+    }
+  }
+  return false;
+}
+
+// The weights that a constant is computed from, and the operators.
+std::string Formula(const Value& value) {
+  std::set<std::string> weights, operators;
+  std::vector<const Node*> stack = {&value.node()};
+  std::set<const Node*> seen;
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    if (!seen.insert(node).second) continue;
+    if (node->kind() == Node::Kind::kWeight) weights.insert(node->name());
+    if (node->is_op()) operators.insert(node->op().name);
+    for (const Value& operand : node->inputs()) stack.push_back(&operand.node());
+  }
+  std::string text = absl::StrJoin(weights, ", ");
+  if (text.empty()) text = "a constant";
+  if (!operators.empty()) absl::StrAppend(&text, " by ", absl::StrJoin(operators, ", "));
+  return text;
+}
+
+// The name of the weight that a constant is, or is copied from.
+std::string NameOf(const Graph& graph, const Value& value) {
+  const absl::string_view label = graph.LabelOf(value);
+  if (!label.empty()) return std::string(label);
+  const Node* node = &value.node();
+  while (node->is_op() && node->inputs().size() == 1) node = &node->inputs()[0].node();
+  if (node->kind() == Node::Kind::kWeight) return node->name();
+  return absl::StrCat("a constant ", value.type().ToString());
+}
+
+std::string Coverage(const Graph& graph) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    parts.push_back(
+        absl::StrCat(graph.input_names()[i], ": ", graph.inputs()[i].type().ToString()));
+  }
+  return absl::StrCat("the shapes ", absl::StrJoin(parts, ", "));
+}
+
+class Case {
+ public:
+  Case(const Graph& before, const RefereeOptions& options) : before_(before), options_(options) {}
+
+  RefereeResult Run(const Graph& given) {
+    MatchedInterface interface = MatchInterface(before_, given);
+    result_.notes = interface.notes;
+    if (!interface.differences.empty()) {
+      result_.answer = Answer::kDifferentInterface;
+      result_.interface = interface.differences;
+      return std::move(result_);
+    }
+    const Graph& after = interface.after;
+    if (before_.outputs() == after.outputs()) {
+      Conclude(after);
+      return std::move(result_);
+    }
+    if (!HasElements()) return std::move(result_);
+    // A pair that differs needs no proof; most cases are decided here or by the sweep.
+    CompareOnInputs(after);
+    if (far_off_ && Refute(after)) return std::move(result_);
+    Prove(after);
+    return std::move(result_);
+  }
+
+ private:
+  bool HasElements() {
+    for (size_t i = 0; i < before_.inputs().size(); ++i) {
+      if (before_.inputs()[i].type().num_elements() > 0) continue;
+      result_.reason = absl::StrCat("input ", before_.input_names()[i],
+                                    " has no elements, which no proof covers");
+      return false;
+    }
+    return true;
+  }
+
+  void CompareOnInputs(const Graph& after) {
+    for (size_t sample = 0; sample < options_.inputs.size(); ++sample) {
+      auto outputs = CompareOutputs(before_, after, sample, options_);
+      if (!outputs.ok()) {
+        not_executed_ = std::string(outputs.status().message());
+        return;
+      }
+      for (size_t o = 0; o < outputs->size(); ++o) {
+        const OutputComparison& now = (*outputs)[o];
+        if (sample == 0) result_.outputs.push_back(now);
+        OutputComparison& kept = result_.outputs[o];
+        if (now.difference > kept.difference) kept = now;
+        far_off_ |= now.difference > kFarBeyond * now.explained;
+      }
+    }
+  }
+
+  bool Refute(const Graph& after) {
+    auto a = SketchValues(before_, options_.inputs[0], options_.run);
+    auto b = SketchValues(after, options_.inputs[0], options_.run);
+    if (!a.ok() || !b.ok()) return false;
+    auto refutation = FindRefutation(before_, after, *a, *b, options_);
+    if (!refutation) return false;
+    result_.answer = Answer::kRefuted;
+    result_.refutation = std::move(refutation);
+    return true;
+  }
+
+  void Prove(const Graph& after) {
+    const Graph folded = FoldIntoWeights(before_, options_.rules, options_.deadline);
+    const RelatedWeights related = RelateWeights(before_, folded, after, options_.deadline);
+    Describe(related, after);
+    Sketches a, b;
+    if (not_executed_.empty()) {
+      auto in_before = SketchValues(before_, options_.inputs[0], options_.run);
+      auto in_after = SketchValues(related.graph, options_.inputs[0], options_.run);
+      if (in_before.ok() && in_after.ok()) {
+        a = *std::move(in_before);
+        b = *std::move(in_after);
+      } else {
+        not_executed_ = std::string((in_before.ok() ? in_after : in_before).status().message());
+      }
+    }
+    SweepResult swept =
+        Sweep(before_, related.graph, a, b, options_.prover, options_.deadline);
+    result_.regions = std::move(swept.regions);
+    result_.proofs = swept.proofs;
+    result_.remembered = swept.remembered;
+    for (const ProvedRegion& region : result_.regions) {
+      result_.contract = std::max(result_.contract, region.contract);
+    }
+    if (std::all_of(swept.covered.begin(), swept.covered.end(), [](bool c) { return c; })) {
+      Conclude(after);
+      return;
+    }
+    Explain(swept, related.graph);
+  }
+
+  // All outputs are proved equal. Adjusts the contract of regions that were proved one by one. A
+  // value that one region rounds differently may cross a discontinuity in a later one, and a zero
+  // of undetermined sign may become a divisor there.
+  void Conclude(const Graph& after) {
+    result_.answer = Answer::kProved;
+    for (const FoldedWeight& weight : result_.weights) {
+      if (!weight.exact) result_.contract = std::max(result_.contract, FloatContract::kReassociates);
+    }
+    if (result_.contract == FloatContract::kBitExact && !result_.regions.empty() &&
+        (DividesByData(before_) || DividesByData(after))) {
+      result_.contract = FloatContract::kReassociates;
+    }
+    if (result_.contract == FloatContract::kReassociates &&
+        (HasDiscontinuities(before_) || HasDiscontinuities(after))) {
+      result_.contract = FloatContract::kRealOnly;
+    }
+    result_.coverage = Coverage(before_);
+    for (const ProvedRegion& region : result_.regions) {
+      if (region.condition.empty()) continue;
+      absl::StrAppend(&result_.coverage, region.condition);
+      break;
+    }
+  }
+
+  void Describe(const RelatedWeights& related, const Graph& after) {
+    for (const WeightRelation& r : related.relations) {
+      result_.weights.push_back(
+          {NameOf(after, r.after), Formula(r.before), r.exact, r.ulps, r.elements});
+    }
+    for (const UnrelatedWeight& u : related.unrelated) {
+      StrangeWeight strange;
+      strange.after = NameOf(after, u.after);
+      strange.before = Formula(u.nearest);
+      strange.outside = u.outside;
+      int64_t rest = u.element;
+      for (int64_t stride : RowMajorStrides(u.after.shape())) {
+        strange.index.push_back(rest / stride);
+        rest %= stride;
+      }
+      strange.value = u.value;
+      strange.low = u.low;
+      strange.high = u.high;
+      result_.strange_weights.push_back(std::move(strange));
+    }
+  }
+
+  void Explain(const SweepResult& swept, const Graph& after) {
+    for (const Unproved& u : swept.unproved) {
+      result_.open.push_back({std::string(before_.LabelOf(u.before)),
+                              std::string(after.LabelOf(u.after)), u.operators, u.reason});
+    }
+    std::stable_sort(result_.open.begin(), result_.open.end(),
+                     [](const OpenRegion& a, const OpenRegion& b) {
+                       // Those that were too large to be tried have 0 operators.
+                       return std::pair(a.operators == 0, a.operators) <
+                              std::pair(b.operators == 0, b.operators);
+                     });
+    if (swept.timed_out) {
+      result_.reason = "the time is up";
+    } else if (!not_executed_.empty()) {
+      result_.reason = absl::StrCat("the graphs cannot be executed: ", not_executed_);
+    } else if (!result_.strange_weights.empty()) {
+      const StrangeWeight& weight = result_.strange_weights.front();
+      result_.reason = absl::StrCat(
+          weight.after, "[", absl::StrJoin(weight.index, ","), "] = ", weight.value,
+          " is near ", weight.before, ", but outside of [", weight.low, ", ", weight.high,
+          "], where every evaluation in f32 lies");
+    } else if (!result_.open.empty()) {
+      result_.reason = result_.open.front().reason;
+    } else {
+      result_.reason = "the outputs do not agree on random inputs, but not so far that it is certain";
+    }
+  }
+
+  const Graph& before_;
+  const RefereeOptions& options_;
+  RefereeResult result_ = [] {
+    RefereeResult result;
+    result.contract = FloatContract::kBitExact;
+    return result;
+  }();
+  bool far_off_ = false;
+  std::string not_executed_;
+};
+
+}  // namespace
+
+const char* Name(Answer answer) {
+  switch (answer) {
+    case Answer::kProved:
+      return "proved";
+    case Answer::kRefuted:
+      return "refuted";
+    case Answer::kUnknown:
+      return "unknown";
+    case Answer::kDifferentInterface:
+      return "different_interface";
+  }
+  return "";
+}
+
+RefereeResult Judge(const Graph& before, const Graph& after, const RefereeOptions& options) {
+  // Each region has its own limit; the deadline limits their number.
+  WorkScope work(kUnlimitedWork, options.prover.interrupted);
+  try {
+    return Case(before, options).Run(after);
+  } catch (const WorkEnded& end) {
+    RefereeResult result;
+    result.reason = end.Reason("the comparison of graphs");
+    return result;
+  }
+}
+
+}  // namespace lemma::referee

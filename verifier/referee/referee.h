@@ -1,0 +1,124 @@
+// The referee decides whether an optimized model still is the model that it was made from
+// (docs/referee.md).
+//
+// It explains the weights of the second graph by those of the first one, finds values that agree on
+// random inputs, cuts both graphs into regions between such values, and proves each region. It
+// believes neither names nor random inputs: they only say what to try.
+#ifndef LEMMA_VERIFIER_REFEREE_REFEREE_H_
+#define LEMMA_VERIFIER_REFEREE_REFEREE_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "base/deadline.h"
+#include "graph/graph.h"
+#include "graph/tensor.h"
+#include "rewrite/rules/substitution.h"
+#include "verifier/prover/prover.h"
+
+namespace lemma::referee {
+
+// Executes a graph.
+using Runner =
+    std::function<absl::StatusOr<std::vector<Tensor>>(const Graph&, absl::Span<const Tensor>)>;
+
+struct RefereeOptions {
+  ProverOptions prover;  // its limit on work is that of a region
+  // Rules that may say how weights were folded (fold_rules.h). They need not be proved.
+  std::vector<Substitution> rules;
+  Runner run;         // in f32; finds what may be equal
+  Runner definition;  // by the operators' definitions, in double; confirms that graphs differ
+  // The relative error of each output that rounding explains.
+  std::function<std::vector<double>(const Graph&)> tolerances;
+  // Values of the first graph's inputs, at least once.
+  std::vector<std::vector<Tensor>> inputs;
+  Deadline deadline;
+};
+
+enum class Answer { kProved, kRefuted, kUnknown, kDifferentInterface };
+// "proved", "refuted", "unknown", "different_interface".
+const char* Name(Answer answer);
+
+// Two values that were proved equal, and what lies between them and the values before them.
+struct ProvedRegion {
+  std::string before, after;  // labels of the values; "" if they have none
+  FloatContract contract = FloatContract::kBitExact;
+  std::vector<std::string> before_operators, after_operators;
+  std::string condition;  // "" or ", wherever both read inside their tensors"
+};
+
+// A weight of the second graph that is computed from weights of the first one.
+struct FoldedWeight {
+  std::string after;   // its name
+  std::string before;  // the weights that it is computed from, by name, and the operators
+  bool exact = true;   // the same numbers: copied, reshaped, transposed, …
+  double ulps = 0;     // the largest distance from the exact value, in units in the last place
+  int64_t elements = 0;
+};
+
+// A weight that is near such a value, but that no evaluation in f32 gives.
+struct StrangeWeight {
+  std::string after, before;  // as above
+  int64_t outside = 0;        // elements outside of their intervals
+  std::vector<int64_t> index;  // of the first of them, and its interval
+  double value = 0, low = 0, high = 0;
+};
+
+// Two graphs of one output over the same inputs that differ: the smallest such pair found.
+struct DifferentPair {
+  std::string before_label, after_label;  // of the values that the pair computes
+  Graph before, after;
+  std::vector<Tensor> inputs;
+  double difference = 0, explained = 0;  // the largest difference, and what rounding explains
+};
+
+struct Refutation {
+  size_t sample = 0;  // number of the inputs
+  std::string output;
+  std::vector<int64_t> index;      // of the element that differs most
+  double before = 0, after = 0;    // the elements there
+  double explained = 0;            // the difference that rounding explains
+  std::optional<DifferentPair> pair;
+};
+
+// How an output of both graphs compares on random inputs.
+struct OutputComparison {
+  std::string name;
+  double difference = 0, scale = 1, explained = 0;  // largest ones, absolute
+};
+
+// What could not be proved: values that agree on random inputs.
+struct OpenRegion {
+  std::string before, after;
+  int operators = 0;
+  std::string reason;
+};
+
+struct RefereeResult {
+  Answer answer = Answer::kUnknown;
+  FloatContract contract = FloatContract::kRealOnly;  // of the whole, if proved
+  std::vector<ProvedRegion> regions;
+  std::vector<FoldedWeight> weights;
+  std::vector<StrangeWeight> strange_weights;
+  std::vector<std::string> interface;  // how the interfaces differ, one line each
+  std::vector<std::string> notes;      // such as inputs that correspond by position
+  std::vector<OutputComparison> outputs;
+  std::optional<Refutation> refutation;
+  std::vector<OpenRegion> open;  // smallest first
+  std::string reason;            // of "unknown"
+  std::string coverage;          // of "proved": the shapes, and conditions
+  int proofs = 0, remembered = 0;
+};
+
+// Inputs and outputs correspond by name, or by position if names differ. Weights are known by
+// value. Never throws.
+RefereeResult Judge(const Graph& before, const Graph& after, const RefereeOptions& options);
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_REFEREE_H_

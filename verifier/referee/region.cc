@@ -1,0 +1,174 @@
+#include "verifier/referee/region.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "graph/builder.h"
+#include "verifier/prover/graph_claim.h"
+
+namespace lemma::referee {
+namespace {
+
+// A leaf with more elements becomes an input.
+constexpr int64_t kMaxConstant = 64;
+
+bool IsUniform(const Tensor& tensor) {
+  for (int64_t i = 1; i < tensor.size(); ++i) {
+    if (tensor.AtDouble(i) != tensor.AtDouble(0)) return false;
+  }
+  return true;
+}
+
+class Cutter {
+ public:
+  Cutter(const absl::flat_hash_set<const Node*>& shared, const CutOptions& options)
+      : shared_(shared), options_(options) {}
+
+  std::optional<Region> Run(const Value& u, const Value& w) {
+    Mark(w, options_.depth);
+    for (const Value& value : frontier_) {
+      if (reached_.count(&value.node()) == 0) MarkBelow(value.node());
+    }
+    if (too_large_) return std::nullopt;
+    const Value before = Copy(u, 0), after = Copy(w, 1);
+    if (too_large_ || !before || !after) return std::nullopt;
+    Region region;
+    region.before = Build("before", before);
+    region.after = Build("after", after);
+    region.finite = finite_;
+    region.stands = stands_;
+    region.operators = counts_[0] + counts_[1];
+    return region;
+  }
+
+ private:
+  // Finds the shared values that `w` is computed from, `depth` operators below the first ones.
+  void Mark(const Value& w, int depth) {
+    const Node& node = w.node();
+    if (!node.is_op()) return;
+    const bool is_shared = shared_.count(&node) > 0;
+    if (is_shared && depth == 0) {
+      frontier_.insert(w);
+      return;
+    }
+    auto [it, added] = reached_.emplace(&node, depth);
+    if (!added && it->second >= depth) return;
+    it->second = depth;
+    if (static_cast<int>(reached_.size()) > options_.max_operators) {
+      too_large_ = true;
+      return;
+    }
+    for (const Value& operand : node.inputs()) Mark(operand, is_shared ? depth - 1 : depth);
+  }
+
+  // The other side may also stop at what the frontier is computed from.
+  void MarkBelow(const Node& node) {
+    for (const Value& operand : node.inputs()) {
+      if (below_.insert(&operand.node()).second) MarkBelow(operand.node());
+    }
+  }
+
+  bool IsCut(const Value& value) const {
+    const Node& node = value.node();
+    if (!node.is_op() || reached_.count(&node) > 0) return false;
+    return frontier_.count(value) > 0 || below_.count(&node) > 0;
+  }
+
+  Value Copy(const Value& value, int side) {
+    if (too_large_) return Value();
+    const Node& node = value.node();
+    if (IsCut(value) || (!node.is_op() && !IsKept(node))) return InputFor(value);
+    if (!node.is_op()) return AsConstant(node);
+    auto& copied = copied_[side];
+    if (auto it = copied.find(&node); it != copied.end()) return Value(it->second, value.output());
+    if (++counts_[side] > options_.max_operators) {
+      too_large_ = true;
+      return Value();
+    }
+    std::vector<Value> operands;
+    for (const Value& operand : node.inputs()) {
+      operands.push_back(Copy(operand, side));
+      if (!operands.back()) return Value();
+    }
+    NodePtr copy = Node::Apply(&node.op(), std::move(operands), node.attrs(), node.types());
+    copied[&node] = copy;
+    return Value(copy, value.output());
+  }
+
+  // Whether the leaf's elements matter.
+  bool IsKept(const Node& node) const {
+    if (node.kind() == Node::Kind::kInput || !node.has_payload()) return false;
+    if (options_.keep_weights) return true;
+    const Tensor& payload = node.payload();
+    if (!IsFloat(payload.dtype()) || payload.size() <= 1) return true;
+    if (node.kind() == Node::Kind::kConstant && payload.size() <= kMaxConstant) return true;
+    return options_.uniform_weights && IsUniform(payload);
+  }
+  static Value AsConstant(const Node& node) { return Value(Node::Constant(node.payload()), 0); }
+
+  Value InputFor(const Value& value) {
+    auto [it, added] = inputs_.try_emplace(value, Value());
+    if (added) {
+      it->second = Value(Node::Input(static_cast<int>(stands_.size()), value.type()), 0);
+      stands_.push_back(value);
+      const Node& node = value.node();
+      finite_.push_back(!node.is_op() && node.has_payload() && node.is_finite());
+    }
+    return it->second;
+  }
+
+  Graph Build(const std::string& name, const Value& output) const {
+    GraphBuilder builder(name);
+    for (size_t i = 0; i < stands_.size(); ++i) {
+      builder.Input(absl::StrCat("x", i), stands_[i].type());
+    }
+    builder.Output("y", output);
+    return *std::move(builder).Build();
+  }
+
+  const absl::flat_hash_set<const Node*>& shared_;
+  const CutOptions& options_;
+  absl::flat_hash_map<const Node*, int> reached_;  // by node: the largest depth left
+  absl::flat_hash_set<Value> frontier_;
+  absl::flat_hash_set<const Node*> below_;
+  absl::flat_hash_map<const Node*, NodePtr> copied_[2];
+  absl::flat_hash_map<Value, Value> inputs_;
+  std::vector<Value> stands_;
+  std::vector<bool> finite_;
+  int counts_[2] = {0, 0};
+  bool too_large_ = false;
+};
+
+}  // namespace
+
+std::optional<Region> CutRegion(const absl::flat_hash_set<const Node*>& shared, const Value& u,
+                                const Value& w, const CutOptions& options) {
+  return Cutter(shared, options).Run(u, w);
+}
+
+Verdict RegionProver::Prove(const Region& region) {
+  const Key key = {region.before.outputs()[0], region.after.outputs()[0], region.finite};
+  if (auto it = known_.find(key); it != known_.end()) {
+    ++remembered_;
+    return it->second;
+  }
+  ++proofs_;
+  Verdict verdict = Unknown{""};
+  for (const Value& input : region.before.inputs()) {
+    if (input.type().num_elements() > 0) continue;
+    return known_[key] = Unknown{"a value has no elements, which no proof covers"};
+  }
+  auto claim = prover::MakeClaim(region.before, region.after, false);
+  if (claim.ok()) {
+    // The statement's first inputs are the region's.
+    for (size_t i = 0; i < region.finite.size(); ++i) {
+      if (region.finite[i]) claim->statement.finite[i] = true;
+    }
+    verdict = prover::ProveClaim(*claim, options_);
+  } else {
+    verdict = Unknown{std::string(claim.status().message())};
+  }
+  return known_[key] = verdict;
+}
+
+}  // namespace lemma::referee

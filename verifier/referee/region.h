@@ -1,0 +1,63 @@
+// Cuts a pair of values that may be equal out of two graphs, and proves the pair. Internal to the
+// referee.
+#ifndef LEMMA_VERIFIER_REFEREE_REGION_H_
+#define LEMMA_VERIFIER_REFEREE_REGION_H_
+
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "graph/graph.h"
+#include "verifier/prover/prover.h"
+#include "verifier/verdict.h"
+
+namespace lemma::referee {
+
+// How to cut.
+struct CutOptions {
+  // How many operators deep the region reaches below the values that both graphs are known to
+  // share.
+  int depth = 0;
+  // Weights whose elements are all equal are these numbers; other weights may have any values.
+  bool uniform_weights = false;
+  bool keep_weights = false;  // all weights keep their elements
+  int max_operators = 48;     // of each side
+};
+
+// Two graphs of one output each over the same inputs. An input stands for a value that both graphs
+// share, or for a weight.
+struct Region {
+  Graph before, after;
+  std::vector<bool> finite;   // by input: a weight without infinities and NaN
+  std::vector<Value> stands;  // by input: what it stands for, a value of the first graph
+  int operators = 0;
+};
+
+// `u` is a value of the first graph, whose nodes are `shared`; `w` is computed from some of these.
+// nullopt if the region would be too large.
+std::optional<Region> CutRegion(const absl::flat_hash_set<const Node*>& shared, const Value& u,
+                                const Value& w, const CutOptions& options);
+
+// Proves regions and remembers the answers: layers repeat.
+class RegionProver {
+ public:
+  explicit RegionProver(const ProverOptions& options) : options_(options) {}
+  // Never Refuted.
+  Verdict Prove(const Region& region);
+  int proofs() const { return proofs_; }
+  int remembered() const { return remembered_; }
+
+ private:
+  const ProverOptions& options_;
+  // Equal graphs have equal outputs, since equal values are one value.
+  using Key = std::tuple<Value, Value, std::vector<bool>>;
+  absl::flat_hash_map<Key, Verdict> known_;
+  int proofs_ = 0, remembered_ = 0;
+};
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_REGION_H_

@@ -1,0 +1,241 @@
+#include "verifier/referee/relate_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/hash.h"
+#include "graph/builder.h"
+#include "rewrite/matching/apply.h"
+#include "verifier/referee/constants.h"
+#include "verifier/referee/error_bounds.h"
+
+namespace lemma::referee {
+namespace {
+
+using Shared = std::shared_ptr<const BoundedTensor>;
+
+constexpr int64_t kSamples = 48;
+constexpr double kAlike = 1e-2;  // of samples, relative to the largest: a constant worth comparing
+constexpr int kMaxCompared = 6;  // constants compared with one, element by element
+
+// One unit in the last place of an f32 of this size.
+double UlpOf(double x) {
+  const double size = std::max(std::abs(x), 0x1p-126);
+  return std::ldexp(1.0, std::ilogb(size) - 23);
+}
+
+struct Candidate {
+  Value value;
+  std::vector<double> samples;
+};
+
+std::vector<double> SamplesOf(const std::vector<double>& data) {
+  const auto size = static_cast<int64_t>(data.size());
+  if (size <= kSamples) return data;
+  std::vector<double> samples;
+  for (int64_t i = 0; i < kSamples; ++i) samples.push_back(data[Mix64(i) % data.size()]);
+  return samples;
+}
+
+// The largest difference relative to the largest element.
+double Distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double largest = 1e-30, difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(a[i]));
+    difference = std::max(difference, std::abs(a[i] - b[i]));
+  }
+  return a.size() == b.size() ? difference / largest : INFINITY;
+}
+
+// The comparison of all elements.
+struct Comparison {
+  WeightRelation relation;
+  UnrelatedWeight unrelated;
+  bool related() const { return unrelated.outside == 0; }
+};
+
+Comparison CompareAll(const Value& after, const std::vector<double>& x, const Value& before,
+                      const BoundedTensor& y) {
+  Comparison result;
+  result.relation = {after, before, true, 0, static_cast<int64_t>(x.size())};
+  result.unrelated.after = after;
+  result.unrelated.nearest = before;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double v = y.value[i], difference = std::abs(x[i] - v);
+    if (difference == 0) continue;
+    const double bound = y.exact() ? 0 : BoundOf(y.magnitude[i], y.roundings[i]);
+    if (std::isfinite(bound) && difference <= bound) {
+      result.relation.exact = false;
+      result.relation.ulps = std::max(result.relation.ulps, difference / UlpOf(v));
+      continue;
+    }
+    if (result.unrelated.outside++ > 0) continue;
+    result.unrelated.element = static_cast<int64_t>(i);
+    result.unrelated.value = x[i];
+    result.unrelated.low = v - (std::isfinite(bound) ? bound : 0);
+    result.unrelated.high = v + (std::isfinite(bound) ? bound : 0);
+  }
+  // Even if every element happens to be the nearest number, the value is a computed one.
+  result.relation.exact &= y.exact();
+  return result;
+}
+
+class Relater {
+ public:
+  Relater(const Graph& before, const Graph& folded, const Graph& after, const Deadline& deadline)
+      : before_(before), folded_(folded), after_(after), deadline_(deadline) {}
+
+  RelatedWeights Run() {
+    for (const Graph* graph : {&before_, &folded_}) AddCandidates(*graph);
+    std::vector<std::pair<Value, Value>> replaced;
+    for (const Value& value : Wanted()) {
+      if (deadline_.Passed()) break;
+      if (auto relation = Relate(value)) {
+        replaced.emplace_back(value, relation->before);
+        result_.relations.push_back(*relation);
+      }
+    }
+    const MatchIndex index(after_);
+    auto graph = Replace(index, replaced);
+    result_.graph = graph.ok() ? *std::move(graph) : after_;
+    if (!graph.ok()) result_.relations.clear();
+    return std::move(result_);
+  }
+
+ private:
+  void AddCandidates(const Graph& graph) {
+    const auto constants = ConstantNodes(graph);
+    for (const NodePtr& node : graph.nodes()) {
+      if (constants.count(node.get()) == 0 || !known_.insert(node.get()).second) continue;
+      for (int o = 0; o < node->num_outputs(); ++o) {
+        const Value value(node, o);
+        if (deadline_.Passed() || !IsFloat(value.dtype())) continue;
+        const Shared tensor = evaluator_.Of(value);
+        if (tensor == nullptr) continue;
+        by_size_[{value.dtype(), value.type().num_elements()}].push_back(
+            {value, SamplesOf(tensor->value)});
+      }
+    }
+  }
+
+  // The exact constants of `after` that something else reads, except those of `before`.
+  std::vector<Value> Wanted() const {
+    const auto constants = ConstantNodes(after_);
+    absl::flat_hash_set<const Node*> exact;
+    for (const NodePtr& node : after_.nodes()) {
+      const bool moves = node->is_op() && OnlyMoves(*node) &&
+                         std::all_of(node->inputs().begin(), node->inputs().end(),
+                                     [&](const Value& v) { return exact.count(&v.node()) > 0; });
+      if (constants.count(node.get()) > 0 && (!node->is_op() || moves)) exact.insert(node.get());
+    }
+    std::vector<Value> wanted;
+    absl::flat_hash_set<Value> seen;
+    auto read = [&](const Value& v) {
+      if (exact.count(&v.node()) == 0 || known_.count(&v.node()) > 0) return;
+      if (IsFloat(v.dtype()) && v.type().num_elements() > 0 && seen.insert(v).second) {
+        wanted.push_back(v);
+      }
+    };
+    for (const NodePtr& node : after_.nodes()) {
+      if (exact.count(node.get()) > 0) continue;
+      for (const Value& operand : node->inputs()) read(operand);
+    }
+    for (const Value& output : after_.outputs()) read(output);
+    return wanted;
+  }
+
+  std::optional<WeightRelation> Relate(const Value& value) {
+    // A single number may be near many others by chance; the prover takes it as it is.
+    if (value.type().num_elements() == 1) return std::nullopt;
+    const Shared tensor = evaluator_.Of(value);
+    if (tensor == nullptr) return std::nullopt;
+    std::optional<UnrelatedWeight> nearest;
+    auto found = by_size_.find({value.dtype(), value.type().num_elements()});
+    if (found == by_size_.end()) return std::nullopt;
+    for (const Candidate& candidate : Nearest(found->second, value, *tensor)) {
+      const Shared other = evaluator_.Of(candidate.value);
+      const Comparison all = CompareAll(value, tensor->value, candidate.value, *other);
+      if (all.related()) return all.relation;
+      if (!nearest || all.unrelated.outside < nearest->outside) nearest = all.unrelated;
+    }
+    if (nearest) result_.unrelated.push_back(*nearest);
+    return std::nullopt;
+  }
+
+  // The candidates whose samples are like the value's, as values of its type: nearest first.
+  std::vector<Candidate> Nearest(const std::vector<Candidate>& candidates, const Value& value,
+                                 const BoundedTensor& tensor) const {
+    std::vector<std::pair<double, Candidate>> near;
+    const std::vector<double> samples = SamplesOf(tensor.value);
+    for (const Candidate& candidate : candidates) {
+      if (candidate.value.type() == value.type() || IsReshaped(candidate.value, value)) {
+        const double distance = Distance(samples, candidate.samples);
+        if (distance <= kAlike) near.emplace_back(distance, Candidate{As(candidate.value, value), {}});
+      } else if (IsTransposed(candidate.value, value)) {
+        Value transposed = Transposed(candidate.value);
+        if (IsAlike(transposed, samples)) near.emplace_back(0, Candidate{transposed, {}});
+      }
+    }
+    std::stable_sort(near.begin(), near.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (near.size() > kMaxCompared) near.resize(kMaxCompared);
+    std::vector<Candidate> result;
+    for (auto& [distance, candidate] : near) {
+      if (candidate.value) result.push_back(std::move(candidate));
+    }
+    return result;
+  }
+
+  static bool IsReshaped(const Value& a, const Value& b) {
+    auto without_ones = [](Shape shape) {
+      shape.erase(std::remove(shape.begin(), shape.end(), 1), shape.end());
+      return shape;
+    };
+    return without_ones(a.shape()) == without_ones(b.shape());
+  }
+  static Value As(const Value& value, const Value& like) {
+    if (value.type() == like.type()) return value;
+    auto reshaped = Apply1("reshape", {value}, {{"shape", like.shape()}});
+    return reshaped.ok() ? *reshaped : Value();
+  }
+  static bool IsTransposed(const Value& a, const Value& b) {
+    return a.type().rank() == 2 && b.type().rank() == 2 && a.shape()[0] == b.shape()[1] &&
+           a.shape()[1] == b.shape()[0];
+  }
+  static Value Transposed(const Value& value) {
+    auto moved = Apply1("transpose", {value}, {{"perm", std::vector<int64_t>{1, 0}}});
+    return moved.ok() ? *moved : Value();
+  }
+  bool IsAlike(const Value& transposed, const std::vector<double>& samples) const {
+    if (!transposed) return false;
+    const Value& from = transposed.node().inputs()[0];
+    const Shared tensor = evaluator_.Of(from);
+    const int64_t rows = from.shape()[0], columns = from.shape()[1], size = rows * columns;
+    std::vector<double> moved;
+    for (int64_t i = 0; i < std::min(size, kSamples); ++i) {
+      const int64_t at = size <= kSamples ? i : static_cast<int64_t>(Mix64(i) % size);
+      moved.push_back(tensor->value[at % rows * columns + at / rows]);
+    }
+    return Distance(samples, moved) <= kAlike;
+  }
+
+  const Graph &before_, &folded_, &after_;
+  const Deadline& deadline_;
+  mutable ConstantEvaluator evaluator_;
+  absl::flat_hash_set<const Node*> known_;  // constants of `before` and `folded`
+  std::map<std::pair<DType, int64_t>, std::vector<Candidate>> by_size_;
+  RelatedWeights result_;
+};
+
+}  // namespace
+
+RelatedWeights RelateWeights(const Graph& before, const Graph& folded, const Graph& after,
+                             const Deadline& deadline) {
+  return Relater(before, folded, after, deadline).Run();
+}
+
+}  // namespace lemma::referee

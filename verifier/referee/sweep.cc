@@ -1,0 +1,182 @@
+#include "verifier/referee/sweep.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "base/hash.h"
+#include "verifier/referee/region.h"
+
+namespace lemma::referee {
+namespace {
+
+constexpr int kCandidates = 3;          // values of `before` tried for one of `after`
+constexpr int kMaxFailures = 60;        // regions that are not proved, outputs aside
+constexpr int kMaxDepth = 2;
+constexpr int kForOutputs = 96;         // operators in a region that ends at an output
+
+class Sweeper {
+ public:
+  Sweeper(const Graph& before, const Graph& after, const Sketches& in_before,
+          const Sketches& in_after, const ProverOptions& options, const Deadline& deadline)
+      : before_(before), after_(after), in_before_(in_before), in_after_(in_after),
+        deadline_(deadline), prover_(options) {}
+
+  SweepResult Run() {
+    for (const NodePtr& node : before_.nodes()) {
+      shared_.insert(node.get());
+      for (int o = 0; o < node->num_outputs(); ++o) {
+        const Value value(node, o);
+        if (in_before_.count(value) > 0) by_type_[value.type().Hash()].push_back(value);
+      }
+    }
+    for (const NodePtr& node : after_.nodes()) Move(node);
+    for (size_t o = 0; o < after_.outputs().size(); ++o) {
+      result_.covered.push_back(CoverOutput(before_.outputs()[o], after_.outputs()[o]));
+    }
+    result_.proofs = prover_.proofs();
+    result_.remembered = prover_.remembered();
+    return std::move(result_);
+  }
+
+ private:
+  void Move(const NodePtr& node) {
+    NodePtr now = node;
+    if (node->is_op()) {
+      std::vector<Value> operands;
+      for (const Value& operand : node->inputs()) operands.push_back(moved_.at(operand));
+      now = Node::Apply(&node->op(), std::move(operands), node->attrs(), node->types());
+    }
+    for (int o = 0; o < node->num_outputs(); ++o) {
+      const Value value(now, o);
+      moved_[Value(node, o)] = value;
+      if (now->is_op() && shared_.count(now.get()) == 0) Merge(Value(node, o), value);
+    }
+  }
+
+  // `value` of `after`; `now` is the same value over replaced operands.
+  void Merge(const Value& value, const Value& now) {
+    if (failures_ >= kMaxFailures) return;
+    for (const Value& candidate : Candidates(value)) {
+      if (deadline_.Passed()) {
+        result_.timed_out = true;
+        return;
+      }
+      if (Prove(candidate, value, now, CutOptions().max_operators, kMaxDepth)) {
+        moved_[value] = candidate;
+        return;
+      }
+    }
+  }
+
+  // The nearest values, one of the same name before others.
+  std::vector<Value> Candidates(const Value& value) const {
+    auto sketch = in_after_.find(value);
+    auto of_type = by_type_.find(value.type().Hash());
+    if (sketch == in_after_.end() || of_type == by_type_.end()) return {};
+    const absl::string_view label = after_.LabelOf(value);
+    std::vector<std::pair<double, Value>> near;
+    for (const Value& candidate : of_type->second) {
+      if (candidate.type() != value.type()) continue;
+      double distance = Distance(in_before_.at(candidate), sketch->second);
+      if (distance > kAlikeDistance) continue;
+      if (!label.empty() && before_.LabelOf(candidate) == label) distance = -1;
+      near.emplace_back(distance, candidate);
+    }
+    std::stable_sort(near.begin(), near.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (near.size() > kCandidates) near.resize(kCandidates);
+    std::vector<Value> candidates;
+    for (auto& [distance, candidate] : near) candidates.push_back(std::move(candidate));
+    return candidates;
+  }
+
+  bool Prove(const Value& candidate, const Value& value, const Value& now, int max_operators,
+             int max_depth) {
+    Unproved unproved{candidate, value, 0, ""};
+    for (int depth = 0; depth <= max_depth; ++depth) {
+      for (bool uniform : {false, true}) {
+        CutOptions cut;
+        cut.depth = depth;
+        cut.uniform_weights = uniform;
+        cut.max_operators = max_operators;
+        const auto region = CutRegion(shared_, candidate, now, cut);
+        if (!region) continue;
+        const Verdict verdict = prover_.Prove(*region);
+        if (const auto* proved = std::get_if<Proved>(&verdict)) {
+          Record(candidate, value, *region, *proved);
+          return true;
+        }
+        if (unproved.operators == 0) {
+          unproved.operators = region->operators;
+          unproved.reason = std::get<Unknown>(verdict).reason;
+        }
+        if (deadline_.Passed()) {
+          result_.timed_out = true;
+          break;
+        }
+      }
+    }
+    if (unproved.operators == 0) unproved.reason = "too many operators lie between equal values";
+    result_.unproved.push_back(std::move(unproved));
+    ++failures_;
+    return false;
+  }
+
+  void Record(const Value& candidate, const Value& value, const Region& region,
+              const Proved& proved) {
+    ProvedRegion record;
+    record.before = std::string(before_.LabelOf(candidate));
+    record.after = std::string(after_.LabelOf(value));
+    record.contract = proved.contract;
+    record.before_operators = OperatorsOf(region.before);
+    record.after_operators = OperatorsOf(region.after);
+    record.condition = proved.coverage;
+    result_.regions.push_back(std::move(record));
+  }
+
+  static std::vector<std::string> OperatorsOf(const Graph& graph) {
+    std::vector<std::string> names;
+    for (const NodePtr& node : graph.nodes()) {
+      if (node->is_op()) names.push_back(node->op().name);
+    }
+    return names;
+  }
+
+  bool CoverOutput(const Value& before, const Value& after) {
+    const Value now = moved_.at(after);
+    if (now == before) return true;
+    // The value may have been proved equal to another value of `before` that looks the same.
+    if (deadline_.Passed()) {
+      result_.timed_out = true;
+      return false;
+    }
+    auto a = in_before_.find(before), b = in_after_.find(after);
+    const bool alike = a != in_before_.end() && b != in_after_.end() &&
+                       Distance(a->second, b->second) <= kAlikeDistance;
+    return alike && Prove(before, after, now, kForOutputs, kMaxDepth + 1);
+  }
+
+  const Graph &before_, &after_;
+  const Sketches &in_before_, &in_after_;
+  const Deadline& deadline_;
+  RegionProver prover_;
+  absl::flat_hash_set<const Node*> shared_;
+  absl::flat_hash_map<uint64_t, std::vector<Value>> by_type_;
+  absl::flat_hash_map<Value, Value> moved_;
+  SweepResult result_;
+  int failures_ = 0;
+};
+
+}  // namespace
+
+SweepResult Sweep(const Graph& before, const Graph& after, const Sketches& in_before,
+                  const Sketches& in_after, const ProverOptions& options,
+                  const Deadline& deadline) {
+  return Sweeper(before, after, in_before, in_after, options, deadline).Run();
+}
+
+}  // namespace lemma::referee

@@ -1,0 +1,39 @@
+// Proves two graphs equal region by region. Internal to the referee.
+#ifndef LEMMA_VERIFIER_REFEREE_SWEEP_H_
+#define LEMMA_VERIFIER_REFEREE_SWEEP_H_
+
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "graph/graph.h"
+#include "verifier/prover/prover.h"
+#include "verifier/referee/referee.h"
+#include "verifier/referee/values.h"
+
+namespace lemma::referee {
+
+// A pair of values that agree on random inputs, but could not be proved equal.
+struct Unproved {
+  Value before, after;  // of the graphs given
+  int operators = 0;    // of the smallest region tried
+  std::string reason;
+};
+
+struct SweepResult {
+  std::vector<ProvedRegion> regions;
+  std::vector<bool> covered;  // by output: proved equal
+  std::vector<Unproved> unproved;  // operands first
+  int proofs = 0, remembered = 0;
+  bool timed_out = false;
+};
+
+// Goes through `after`, operands first. A value is replaced by a value of `before` if both agree on
+// random inputs (`in_before`, `in_after`) and are then proved equal, from values that were replaced
+// before. What cannot be proved stays and becomes a part of later regions.
+SweepResult Sweep(const Graph& before, const Graph& after, const Sketches& in_before,
+                  const Sketches& in_after, const ProverOptions& options, const Deadline& deadline);
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_SWEEP_H_

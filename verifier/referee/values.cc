@@ -1,0 +1,92 @@
+#include "verifier/referee/values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/hash.h"
+#include "graph/builder.h"
+
+namespace lemma::referee {
+namespace {
+
+constexpr int64_t kSamples = 32;
+
+}  // namespace
+
+Graph WithValues(const Graph& graph, const std::vector<Value>& values) {
+  GraphBuilder builder(graph.name());
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    builder.Input(graph.input_names()[i], graph.inputs()[i].type());
+  }
+  for (size_t o = 0; o < values.size(); ++o) builder.Output(absl::StrCat("value ", o), values[o]);
+  return *std::move(builder).Build();
+}
+
+absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vector<Value>& values,
+                                             absl::Span<const Tensor> inputs,
+                                             const Runner& runner) {
+  if (values.empty()) return std::vector<Tensor>{};
+  return runner(WithValues(graph, values), inputs);
+}
+
+Sketch SketchOf(const Tensor& tensor) {
+  Sketch sketch;
+  const int64_t size = tensor.size();
+  for (int64_t i = 0; i < std::min(size, kSamples); ++i) {
+    sketch.samples.push_back(
+        tensor.AtDouble(size <= kSamples ? i : static_cast<int64_t>(Mix64(i) % size)));
+  }
+  for (int64_t i = 0; i < size; ++i) {
+    const double x = std::abs(tensor.AtDouble(i));
+    if (x > sketch.scale) sketch.scale = x;
+  }
+  return sketch;
+}
+
+double Distance(const Sketch& a, const Sketch& b) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (a.samples.size() != b.samples.size()) return kInfinity;
+  const double scale = std::max(a.scale, b.scale);
+  double distance = scale == 0 ? 0 : std::abs(a.scale - b.scale) / scale;
+  if (!std::isfinite(scale)) distance = a.scale == b.scale ? 0 : kInfinity;
+  for (size_t i = 0; i < a.samples.size(); ++i) {
+    const double x = a.samples[i], y = b.samples[i];
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    const double difference = std::abs(x - y) / scale;
+    if (!(difference <= kAlikeDistance)) return kInfinity;
+    distance = std::max(distance, difference);
+  }
+  return distance;
+}
+
+absl::StatusOr<Sketches> SketchValues(const Graph& graph, absl::Span<const Tensor> inputs,
+                                      const Runner& runner) {
+  std::vector<Value> values;
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op()) continue;
+    for (int o = 0; o < node->num_outputs(); ++o) values.emplace_back(node, o);
+  }
+  Sketches sketches;
+  for (size_t i = 0; i < inputs.size(); ++i) sketches[graph.inputs()[i]] = SketchOf(inputs[i]);
+  // Some hundred values at a time, to bound memory. Each piece computes what it depends on again.
+  int64_t bytes = 0;
+  for (const Value& value : values) bytes += value.type().num_bytes();
+  constexpr int64_t kMaxBytes = int64_t{1} << 30;
+  const int64_t pieces = bytes / kMaxBytes + 1;
+  const size_t per_piece = values.size() / static_cast<size_t>(pieces) + 1;
+  for (size_t begin = 0; begin < values.size(); begin += per_piece) {
+    const size_t end = std::min(values.size(), begin + per_piece);
+    const std::vector<Value> piece(values.begin() + static_cast<int64_t>(begin),
+                                   values.begin() + static_cast<int64_t>(end));
+    auto tensors = Evaluate(graph, piece, inputs, runner);
+    if (!tensors.ok()) return tensors.status();
+    for (size_t i = 0; i < piece.size(); ++i) sketches[piece[i]] = SketchOf((*tensors)[i]);
+  }
+  return sketches;
+}
+
+}  // namespace lemma::referee

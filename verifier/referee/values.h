@@ -1,0 +1,41 @@
+// Values of two graphs on the same inputs, to find those that may be equal. Internal to the referee.
+#ifndef LEMMA_VERIFIER_REFEREE_VALUES_H_
+#define LEMMA_VERIFIER_REFEREE_VALUES_H_
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/tensor.h"
+#include "verifier/referee/referee.h"
+
+namespace lemma::referee {
+
+// The tensors of `values`, which are values of `graph`.
+absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vector<Value>& values,
+                                             absl::Span<const Tensor> inputs, const Runner& runner);
+
+// Some elements of a value, and the largest of all.
+struct Sketch {
+  std::vector<double> samples;
+  double scale = 0;
+};
+Sketch SketchOf(const Tensor& tensor);
+// How far the samples are apart, relative to the scale; infinite if they cannot be compared.
+double Distance(const Sketch& a, const Sketch& b);
+// The distance up to which values may be equal.
+constexpr double kAlikeDistance = 1e-3;
+
+using Sketches = absl::flat_hash_map<Value, Sketch>;
+// Of all inputs and results of operators.
+absl::StatusOr<Sketches> SketchValues(const Graph& graph, absl::Span<const Tensor> inputs,
+                                      const Runner& runner);
+
+// The graph with other outputs: the inputs, and what `values` depend on.
+Graph WithValues(const Graph& graph, const std::vector<Value>& values);
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_VALUES_H_
