@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "verifier/prover/graph_claim.h"
+#include "verifier/referee/near_numbers.h"
 
 namespace lemma::referee {
 namespace {
@@ -165,6 +166,11 @@ Verdict RegionProver::Prove(const Region& region) {
       if (region.finite[i]) claim->statement.finite[i] = true;
     }
     verdict = prover::ProveClaim(*claim, options_);
+    if (!IsProved(verdict) && UnifyNearNumbers(&claim->statement)) {
+      ProverOptions loose = options_;
+      loose.strictest = FloatContract::kReassociates;
+      verdict = prover::ProveClaim(*claim, loose);
+    }
   } else {
     verdict = Unknown{std::string(claim.status().message())};
   }

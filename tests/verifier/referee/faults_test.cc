@@ -32,8 +32,8 @@ FaultCase Convolutions() {
   c.before = model.Text();
   c.after = ConvNorm::FoldedText(model.FoldedWeight(), model.FoldedBias());
   c.faults = {
-      {"pads = [1,1,1,1]", "pads = [2,0,1,1]"},
-      {"pads = [1,1,1,1]", "pads = [0,2,0,2]"},
+      {"pads = [1,1,1,1]", "pads = [2,1,0,1]"},
+      {"pads = [1,1,1,1]", "pads = [1,2,1,0]"},
       {"pads = [1,1,1,1]", "pads = [2,2,2,2], dilations = [2,2]"},
       {"relu(c)", "leaky_relu(c) {alpha = 0.01}"},
       {"relu(c)", "abs(c)"},

@@ -88,7 +88,7 @@ OnnxImporter PerChannel(const std::string& op_type, Importer import) {
     OnnxBuild b(node);
     LEMMA_ASSIGN_OR_RETURN(Value x, BlockedInput(node, b));
     const int64_t channels = x.shape()[1];
-    const auto padded = PaddedChannelsOf(x);
+    const auto padded = PaddedChannelsOf(b, x);
     if (padded && padded->value == 0) x = padded->inner;
     WithInput plain(node, x);
     LEMMA_ASSIGN_OR_RETURN(std::vector<Value> y, import(plain));

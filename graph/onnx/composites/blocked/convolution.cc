@@ -96,29 +96,45 @@ int64_t UsedOutputs(const Tensor& stored, const Shape& shape, int64_t block, con
   return used;
 }
 
+// The same for a convolution of each channel alone.
+void RemoveFillingOfGroups(OnnxBuild& b, int64_t used, Parts* p) {
+  const auto filled = PaddedChannelsOf(b, p->x);
+  if (!filled || p->groups != p->outputs || p->w.shape()[1] != 1 || p->sum) return;
+  const int64_t channels = filled->inner.shape()[1];
+  if (used > channels) return;
+  p->x = filled->inner;
+  p->w = First(b, p->w, 0, channels);
+  if (p->bias) p->bias = First(b, p->bias, 0, channels);
+  p->groups = channels;
+}
+
 // ONNX Runtime fills the last block with channels whose weights are 0. Removes those that are
 // known to be: an input channel that is appended and meets zeros only, and output channels that
 // get nothing but the sum's appended channels.
 void RemoveFilling(OnnxImport& node, OnnxBuild& b, bool input_blocks, Parts* p) {
   auto stored = node.ConstantInput(1);
   auto bias = node.HasInput(2) ? node.ConstantInput(2) : absl::StatusOr<Tensor>(Tensor());
-  if (p->groups != 1 || !stored.ok() || !bias.ok()) return;
+  if (!stored.ok() || !bias.ok()) return;
   const Shape shape = p->w.shape();
   const Tensor* known_bias = bias->empty_handle() ? nullptr : &*bias;
+  if (p->groups != 1) {
+    RemoveFillingOfGroups(b, UsedOutputs(*stored, shape, p->block, known_bias), p);
+    return;
+  }
   UsedChannels used;
   if (input_blocks) {
     used = UsedIn(*stored, shape, p->block, known_bias);
   } else {
     used = {UsedOutputs(*stored, shape, p->block, known_bias), shape[1]};
   }
-  const auto filled = PaddedChannelsOf(p->x);
+  const auto filled = PaddedChannelsOf(b, p->x);
   if (filled && used.inputs <= filled->inner.shape()[1]) {
     p->x = filled->inner;
     p->w = First(b, p->w, 1, p->x.shape()[1]);
   }
   int64_t outputs = std::max(used.outputs, p->outputs - p->block + 1);
   if (p->sum) {
-    const auto sum = PaddedChannelsOf(p->sum);
+    const auto sum = PaddedChannelsOf(b, p->sum);
     if (!sum || sum->value != 0) return;
     outputs = std::max(outputs, sum->inner.shape()[1]);
     p->sum = FirstChannels(b, p->sum, outputs);

@@ -90,8 +90,44 @@ Value FromBlocked(OnnxBuild& b, const Value& x, int64_t block) {
   return b.Reshape(b.Transpose(split, FromBlockedOrder()), x.shape());
 }
 
-std::optional<PaddedChannels> PaddedChannelsOf(const Value& x) {
-  if (!x || !x.node().IsOp("pad") || x.node().String("mode") != "constant") return std::nullopt;
+static std::optional<PaddedChannels> Find(OnnxBuild& b, const Value& x, int depth);
+
+// The same for an element-wise operator on such tensors: f(pad(x, a), pad(y, b)) is
+// pad(f(x, y), f(a, b)).
+static std::optional<PaddedChannels> PaddedElements(OnnxBuild& b, const Value& x, int depth) {
+  const Node& node = x.node();
+  if (depth > 16 || x.type().rank() != 4 || !IsElementwise(node, x.shape())) return std::nullopt;
+  std::vector<Value> inner, added;
+  Shape shape;
+  for (const Value& operand : node.inputs()) {
+    if (operand.shape() != x.shape()) {  // one number
+      if (!operand.node().has_payload() || !IsFloat(operand.dtype())) return std::nullopt;
+      inner.push_back(operand);
+      added.push_back(b.Scalar(operand.dtype(), operand.node().payload().AtDouble(0)));
+      continue;
+    }
+    const auto padded = Find(b, operand, depth + 1);
+    if (!padded || (!shape.empty() && padded->inner.shape() != shape)) return std::nullopt;
+    shape = padded->inner.shape();
+    inner.push_back(padded->inner);
+    added.push_back(b.Scalar(operand.dtype(), padded->value));
+  }
+  // The importer computes constants at once.
+  const Value value = b.Op(node.op().name, std::move(added), node.attrs());
+  if (shape.empty() || !value || !value.node().has_payload()) return std::nullopt;
+  const Value y = b.Op(node.op().name, std::move(inner), node.attrs());
+  if (!y) return std::nullopt;
+  return PaddedChannels{y, value.node().payload().AtDouble(0)};
+}
+
+std::optional<PaddedChannels> PaddedChannelsOf(OnnxBuild& b, const Value& x) {
+  return x ? Find(b, x, 0) : std::nullopt;
+}
+
+static std::optional<PaddedChannels> Find(OnnxBuild& b, const Value& x, int depth) {
+  if (!x.node().IsOp("pad") || x.node().String("mode") != "constant") {
+    return PaddedElements(b, x, depth);
+  }
   Ints pads = x.node().Ints("pads");
   if (pads.size() != 8 || pads[5] <= 0) return std::nullopt;
   pads[5] = 0;
@@ -107,7 +143,7 @@ Value PadChannels(OnnxBuild& b, const Value& x, int64_t channels, double value) 
 
 Value FirstChannels(OnnxBuild& b, const Value& x, int64_t channels) {
   if (!x || x.shape()[1] == channels) return x;
-  if (auto padded = PaddedChannelsOf(x)) {
+  if (auto padded = PaddedChannelsOf(b, x)) {
     if (padded->inner.shape()[1] > channels) return FirstChannels(b, padded->inner, channels);
     return PadChannels(b, padded->inner, channels, padded->value);
   }

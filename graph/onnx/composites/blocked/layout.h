@@ -23,7 +23,9 @@ struct PaddedChannels {
   Value inner;
   double value = 0;
 };
-std::optional<PaddedChannels> PaddedChannelsOf(const Value& x);
+// x as a tensor with appended channels, if it is a padded one or computed element by element from
+// such.
+std::optional<PaddedChannels> PaddedChannelsOf(OnnxBuild& b, const Value& x);
 // x: [N,C,H,W] with channels appended, up to `channels`.
 Value PadChannels(OnnxBuild& b, const Value& x, int64_t channels, double value);
 // The first `channels` channels of x; appended channels are removed rather than cut off.

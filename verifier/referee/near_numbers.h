@@ -1,0 +1,20 @@
+// Numbers that differ by their rounding only. Internal to the referee.
+//
+// A model holds numbers in f32, and tools compute them in different ways: x / f32(√2) in one model
+// is x * √½ in the definition of another model's operator. As real numbers these differ.
+#ifndef LEMMA_VERIFIER_REFEREE_NEAR_NUMBERS_H_
+#define LEMMA_VERIFIER_REFEREE_NEAR_NUMBERS_H_
+
+#include "rewrite/rules/statement.h"
+
+namespace lemma::referee {
+
+// Makes numbers of the statement equal if they differ by at most one unit in the last place of f32,
+// and writes a division by a number as a product if the reciprocal is so near to another number.
+// Returns whether anything changed. Each number then stands for one that f32 rounds to it or to its
+// neighbour, so a proof holds within the rounding of the numbers: it is not bit exact.
+bool UnifyNearNumbers(Statement* statement);
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_NEAR_NUMBERS_H_
