@@ -11,6 +11,7 @@ namespace lemma::referee {
 namespace {
 
 constexpr int kMaxSteps = 2000;
+constexpr size_t kMaxFormulas = 2000;
 
 struct Counts {
   int on_weights = 0, on_others = 0;
@@ -67,6 +68,25 @@ Graph FoldIntoWeights(const Graph& graph, const std::vector<Substitution>& rules
     folded = *std::move(next);
   }
   return folded;
+}
+
+std::vector<Value> WeightFormulas(const Graph& graph, const std::vector<Substitution>& rules,
+                                  const Deadline& deadline) {
+  std::vector<Value> formulas;
+  const MatchIndex index(graph);
+  for (const Substitution& rule : rules) {
+    const Counts source = CountOperators(rule, rule.source),
+                 target = CountOperators(rule, rule.target);
+    if (target.on_weights <= source.on_weights || FoldsIntoWeights(rule)) continue;
+    auto matcher = Matcher::Create(rule);
+    if (!matcher.ok()) continue;
+    matcher->ForEach(index, [&](const Match& match) {
+      auto outputs = BuildTarget(rule, match);
+      if (outputs.ok()) formulas.insert(formulas.end(), outputs->begin(), outputs->end());
+      return formulas.size() < kMaxFormulas && !deadline.Passed();
+    });
+  }
+  return formulas;
 }
 
 }  // namespace lemma::referee

@@ -20,6 +20,10 @@ bool FoldsIntoWeights(const Substitution& rule);
 Graph FoldIntoWeights(const Graph& graph, const std::vector<Substitution>& rules,
                       const Deadline& deadline);
 
+// What the other rules would compute from weights wherever they match: outputs of their targets.
+std::vector<Value> WeightFormulas(const Graph& graph, const std::vector<Substitution>& rules,
+                                  const Deadline& deadline);
+
 }  // namespace lemma::referee
 
 #endif  // LEMMA_VERIFIER_REFEREE_FOLD_RULES_H_

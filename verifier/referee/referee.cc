@@ -11,6 +11,7 @@
 #include "verifier/referee/difference.h"
 #include "verifier/referee/fold_rules.h"
 #include "verifier/referee/interface.h"
+#include "verifier/referee/layouts.h"
 #include "verifier/referee/relate_weights.h"
 #include "verifier/referee/sweep.h"
 #include "verifier/referee/values.h"
@@ -163,7 +164,10 @@ class Case {
 
   void Prove(const Graph& after) {
     const Graph folded = FoldIntoWeights(before_, options_.rules, options_.deadline);
-    const RelatedWeights related = RelateWeights(before_, folded, after, options_.deadline);
+    const std::vector<Value> formulas =
+        WeightFormulas(folded, options_.rules, options_.deadline);
+    const RelatedWeights related =
+        RelateWeights(before_, folded, formulas, after, options_.deadline);
     Describe(related, after);
     Sketches a, b;
     if (not_executed_.empty()) {
@@ -176,8 +180,13 @@ class Case {
         not_executed_ = std::string((in_before.ok() ? in_after : in_before).status().message());
       }
     }
-    SweepResult swept =
-        Sweep(before_, related.graph, a, b, options_.prover, options_.deadline);
+    const std::vector<Value> derived = OtherLayouts(before_, related.graph, a, b);
+    auto tensors = Evaluate(before_, derived, options_.inputs[0], options_.run);
+    for (size_t i = 0; tensors.ok() && i < derived.size(); ++i) {
+      a[derived[i]] = SketchOf((*tensors)[i]);
+    }
+    SweepResult swept = Sweep(before_, related.graph, tensors.ok() ? derived : std::vector<Value>{},
+                              a, b, options_.prover, options_.deadline);
     result_.regions = std::move(swept.regions);
     result_.proofs = swept.proofs;
     result_.remembered = swept.remembered;

@@ -86,13 +86,20 @@ Comparison CompareAll(const Value& after, const std::vector<double>& x, const Va
 
 class Relater {
  public:
-  Relater(const Graph& before, const Graph& folded, const Graph& after, const Deadline& deadline)
-      : before_(before), folded_(folded), after_(after), deadline_(deadline) {}
+  Relater(const Graph& after, const Deadline& deadline) : after_(after), deadline_(deadline) {}
 
-  RelatedWeights Run() {
-    for (const Graph* graph : {&before_, &folded_}) AddCandidates(*graph);
+  RelatedWeights Run(const Graph& before, const Graph& folded,
+                     const std::vector<Value>& formulas) {
+    std::vector<NodePtr> nodes = before.nodes();
+    nodes.insert(nodes.end(), folded.nodes().begin(), folded.nodes().end());
+    absl::flat_hash_set<const Node*> listed;
+    for (const NodePtr& node : nodes) listed.insert(node.get());
+    for (const Value& value : formulas) List(value.node_ptr(), &listed, &nodes);
+    FindConstants(nodes);
+    const std::vector<Value> wanted = Wanted();
+    AddCandidates(wanted);
     std::vector<std::pair<Value, Value>> replaced;
-    for (const Value& value : Wanted()) {
+    for (const Value& value : wanted) {
       if (deadline_.Passed()) break;
       if (auto relation = Relate(value)) {
         replaced.emplace_back(value, relation->before);
@@ -107,17 +114,35 @@ class Relater {
   }
 
  private:
-  void AddCandidates(const Graph& graph) {
-    const auto constants = ConstantNodes(graph);
-    for (const NodePtr& node : graph.nodes()) {
-      if (constants.count(node.get()) == 0 || !known_.insert(node.get()).second) continue;
+  // Appends the node after the nodes that it is computed from.
+  static void List(const NodePtr& node, absl::flat_hash_set<const Node*>* listed,
+                   std::vector<NodePtr>* nodes) {
+    if (!listed->insert(node.get()).second) return;
+    for (const Value& operand : node->inputs()) List(operand.node_ptr(), listed, nodes);
+    nodes->push_back(node);
+  }
+
+  void FindConstants(const std::vector<NodePtr>& nodes) {
+    for (const NodePtr& node : nodes) {
+      bool constant = node->has_payload();
+      if (node->is_op() && !node->inputs().empty() && DefinitionOf(*node).ok()) {
+        constant = std::all_of(node->inputs().begin(), node->inputs().end(),
+                               [&](const Value& v) { return known_.count(&v.node()) > 0; });
+      }
+      if (constant && known_.insert(node.get()).second) constants_.push_back(node);
+    }
+  }
+
+  // Of the sizes that are wanted.
+  void AddCandidates(const std::vector<Value>& wanted) {
+    for (const Value& value : wanted) by_size_[{value.dtype(), value.type().num_elements()}];
+    for (const NodePtr& node : constants_) {
       for (int o = 0; o < node->num_outputs(); ++o) {
         const Value value(node, o);
-        if (deadline_.Passed() || !IsFloat(value.dtype())) continue;
+        auto found = by_size_.find({value.dtype(), value.type().num_elements()});
+        if (deadline_.Passed() || found == by_size_.end()) continue;
         const Shared tensor = evaluator_.Of(value);
-        if (tensor == nullptr) continue;
-        by_size_[{value.dtype(), value.type().num_elements()}].push_back(
-            {value, SamplesOf(tensor->value)});
+        if (tensor != nullptr) found->second.push_back({value, SamplesOf(tensor->value)});
       }
     }
   }
@@ -173,7 +198,11 @@ class Relater {
     const std::vector<double> samples = SamplesOf(tensor.value);
     for (const Candidate& candidate : candidates) {
       if (candidate.value.type() == value.type() || IsReshaped(candidate.value, value)) {
-        const double distance = Distance(samples, candidate.samples);
+        double distance = Distance(samples, candidate.samples);
+        const Node &x = candidate.value.node(), &y = value.node();
+        const bool one_name = x.kind() == Node::Kind::kWeight && y.kind() == x.kind() &&
+                              x.name() == y.name();
+        if (one_name && distance == 0) distance = -1;
         if (distance <= kAlike) near.emplace_back(distance, Candidate{As(candidate.value, value), {}});
       } else if (IsTransposed(candidate.value, value)) {
         Value transposed = Transposed(candidate.value);
@@ -223,19 +252,21 @@ class Relater {
     return Distance(samples, moved) <= kAlike;
   }
 
-  const Graph &before_, &folded_, &after_;
+  const Graph& after_;
   const Deadline& deadline_;
   mutable ConstantEvaluator evaluator_;
-  absl::flat_hash_set<const Node*> known_;  // constants of `before` and `folded`
+  absl::flat_hash_set<const Node*> known_;  // constants of the other graph
+  std::vector<NodePtr> constants_;          // the same, operands before users
   std::map<std::pair<DType, int64_t>, std::vector<Candidate>> by_size_;
   RelatedWeights result_;
 };
 
 }  // namespace
 
-RelatedWeights RelateWeights(const Graph& before, const Graph& folded, const Graph& after,
+RelatedWeights RelateWeights(const Graph& before, const Graph& folded,
+                             const std::vector<Value>& formulas, const Graph& after,
                              const Deadline& deadline) {
-  return Relater(before, folded, after, deadline).Run();
+  return Relater(after, deadline).Run(before, folded, formulas);
 }
 
 }  // namespace lemma::referee

@@ -34,11 +34,13 @@ struct RelatedWeights {
 };
 
 // Replaces constants of `after` by values that are computed from constants of `before` or `folded`.
-// `folded` is `before` with computation moved into its weights. A constant is replaced by
+// `folded` is `before` with computation moved into its weights; `formulas` are computed from its
+// values, and so are the constants in them. A constant is replaced by
 //   * a constant with the same elements, possibly in another shape or transposed; or
 //   * a computed value, if each element lies in the interval that the value's f32 evaluation can
 //     give in any order of its sums (error_bounds.h).
-RelatedWeights RelateWeights(const Graph& before, const Graph& folded, const Graph& after,
+RelatedWeights RelateWeights(const Graph& before, const Graph& folded,
+                             const std::vector<Value>& formulas, const Graph& after,
                              const Deadline& deadline);
 
 }  // namespace lemma::referee

@@ -20,10 +20,12 @@ constexpr int kForOutputs = 96;         // operators in a region that ends at an
 
 class Sweeper {
  public:
-  Sweeper(const Graph& before, const Graph& after, const Sketches& in_before,
-          const Sketches& in_after, const ProverOptions& options, const Deadline& deadline)
-      : before_(before), after_(after), in_before_(in_before), in_after_(in_after),
-        deadline_(deadline), prover_(options) {}
+  Sweeper(const Graph& before, const Graph& after, const std::vector<Value>& derived,
+          const Sketches& in_before, const Sketches& in_after, const ProverOptions& options, const Deadline& deadline)
+      : before_(before), after_(after), derived_(derived.begin(), derived.end()),
+        in_before_(in_before), in_after_(in_after), deadline_(deadline), prover_(options) {
+    for (const Value& value : derived) by_type_[value.type().Hash()].push_back(value);
+  }
 
   SweepResult Run() {
     for (const NodePtr& node : before_.nodes()) {
@@ -84,6 +86,7 @@ class Sweeper {
       double distance = Distance(in_before_.at(candidate), sketch->second);
       if (distance > kAlikeDistance) continue;
       if (!label.empty() && before_.LabelOf(candidate) == label) distance = -1;
+      if (derived_.count(candidate) > 0) distance += 1;
       near.emplace_back(distance, candidate);
     }
     std::stable_sort(near.begin(), near.end(),
@@ -161,6 +164,7 @@ class Sweeper {
   }
 
   const Graph &before_, &after_;
+  const absl::flat_hash_set<Value> derived_;
   const Sketches &in_before_, &in_after_;
   const Deadline& deadline_;
   RegionProver prover_;
@@ -173,10 +177,10 @@ class Sweeper {
 
 }  // namespace
 
-SweepResult Sweep(const Graph& before, const Graph& after, const Sketches& in_before,
-                  const Sketches& in_after, const ProverOptions& options,
-                  const Deadline& deadline) {
-  return Sweeper(before, after, in_before, in_after, options, deadline).Run();
+SweepResult Sweep(const Graph& before, const Graph& after, const std::vector<Value>& derived,
+                  const Sketches& in_before, const Sketches& in_after,
+                  const ProverOptions& options, const Deadline& deadline) {
+  return Sweeper(before, after, derived, in_before, in_after, options, deadline).Run();
 }
 
 }  // namespace lemma::referee

@@ -41,8 +41,11 @@ Sketch SketchOf(const Tensor& tensor) {
         tensor.AtDouble(size <= kSamples ? i : static_cast<int64_t>(Mix64(i) % size)));
   }
   for (int64_t i = 0; i < size; ++i) {
-    const double x = std::abs(tensor.AtDouble(i));
-    if (x > sketch.scale) sketch.scale = x;
+    const double x = tensor.AtDouble(i), size_of_x = std::abs(x);
+    if (size_of_x > sketch.scale) sketch.scale = size_of_x;
+    sketch.sum += x;
+    sketch.sum_of_sizes += size_of_x;
+    sketch.squares += x * x;
   }
   return sketch;
 }

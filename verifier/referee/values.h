@@ -17,10 +17,11 @@ namespace lemma::referee {
 absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vector<Value>& values,
                                              absl::Span<const Tensor> inputs, const Runner& runner);
 
-// Some elements of a value, and the largest of all.
+// Some elements of a value, the largest of all, and what does not depend on their order.
 struct Sketch {
   std::vector<double> samples;
   double scale = 0;
+  double sum = 0, sum_of_sizes = 0, squares = 0;
 };
 Sketch SketchOf(const Tensor& tensor);
 // How far the samples are apart, relative to the scale; infinite if they cannot be compared.
