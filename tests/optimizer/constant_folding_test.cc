@@ -41,7 +41,7 @@ TEST(ConstantFoldingTest, RoundsOnce) {
 TEST(ConstantFoldingTest, MovedValuesAreNotRoundedEither) {
   Graph g = Parse(
       "graph g(x: f32[1, 2], a: weight f32[2, 1] = fill 1e-8, b: weight f32[1, 2] = fill 1.0) {\n"
-      "  c = transpose(b, perm=[1, 0])\n s = add(a, c)\n m = transpose(s, perm=[1, 0])\n"
+      "  c = transpose(b) {perm = [1,0]}\n s = add(a, c)\n m = transpose(s) {perm = [1,0]}\n"
       "  t = sub(m, b)\n y = mul(x, t)\n return y }");
   auto folded = FoldConstants(g);
   ASSERT_TRUE(folded.ok()) << folded.status();
