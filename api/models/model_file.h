@@ -59,7 +59,7 @@ struct LoadOptions {
   // the graph.
   std::vector<std::string> input_files;
   std::map<std::string, Tensor> input_values;  // the same, by name
-  int64_t channel_block = 0;  // as ImportOptions::channel_block
+  int64_t channel_block = 0;                   // as ImportOptions::channel_block
   std::optional<uint64_t> reseed;  // replaces the weights by random values (ReseedWeights)
 };
 absl::StatusOr<Model> LoadModel(const std::string& path, const LoadOptions& options);

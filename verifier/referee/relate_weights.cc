@@ -88,8 +88,7 @@ class Relater {
  public:
   Relater(const Graph& after, const Deadline& deadline) : after_(after), deadline_(deadline) {}
 
-  RelatedWeights Run(const Graph& before, const Graph& folded,
-                     const std::vector<Value>& formulas) {
+  RelatedWeights Run(const Graph& before, const Graph& folded, const std::vector<Value>& formulas) {
     std::vector<NodePtr> nodes = before.nodes();
     nodes.insert(nodes.end(), folded.nodes().begin(), folded.nodes().end());
     absl::flat_hash_set<const Node*> listed;
@@ -200,10 +199,11 @@ class Relater {
       if (candidate.value.type() == value.type() || IsReshaped(candidate.value, value)) {
         double distance = Distance(samples, candidate.samples);
         const Node &x = candidate.value.node(), &y = value.node();
-        const bool one_name = x.kind() == Node::Kind::kWeight && y.kind() == x.kind() &&
-                              x.name() == y.name();
+        const bool one_name =
+            x.kind() == Node::Kind::kWeight && y.kind() == x.kind() && x.name() == y.name();
         if (one_name && distance == 0) distance = -1;
-        if (distance <= kAlike) near.emplace_back(distance, Candidate{As(candidate.value, value), {}});
+        if (distance <= kAlike)
+          near.emplace_back(distance, Candidate{As(candidate.value, value), {}});
       } else if (IsTransposed(candidate.value, value)) {
         Value transposed = Transposed(candidate.value);
         if (IsAlike(transposed, samples)) near.emplace_back(0, Candidate{transposed, {}});

@@ -18,9 +18,7 @@ const Ints& FromBlockedOrder() {
 }
 
 // [N, C/c, c, H, W] and [N, C/c, H, W, c].
-Shape PlainShape(const Shape& s, int64_t block) {
-  return {s[0], s[1] / block, block, s[2], s[3]};
-}
+Shape PlainShape(const Shape& s, int64_t block) { return {s[0], s[1] / block, block, s[2], s[3]}; }
 Shape BlockedShape(const Shape& s, int64_t block) {
   return {s[0], s[1] / block, s[2], s[3], block};
 }
