@@ -140,11 +140,10 @@ class Cutter {
   bool too_large_ = false;
 };
 
-// The size in bytes of the narrowest floats that operators of the graph store; 8 if there are none.
+// The size in bytes of the narrowest floats in the graph; 8 if there are none.
 int64_t NarrowestFloat(const Graph& graph) {
   int64_t least = 8;
   for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_op()) continue;
     for (const TensorType& type : node->types()) {
       if (IsFloat(type.dtype)) least = std::min(least, SizeOf(type.dtype));
     }
