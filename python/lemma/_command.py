@@ -135,6 +135,6 @@ def run(arguments: Sequence[str], progress: Optional[Progress] = None) -> Tuple[
         stop(process)
         process.stdout.close()
     text = printed[0].decode() if printed else ""
-    if status not in (0, 1) or not text.strip():
+    if status not in (0, 1, 4) or not text.strip():
         raise errors.failure(status)
     return status, json.loads(text)
