@@ -24,9 +24,8 @@ bool HasDiscontinuities(const Graph& graph) {
   for (const NodePtr& node : graph.nodes()) {
     if (!node->is_op()) continue;
     const bool reads_floats =
-        std::any_of(node->inputs().begin(), node->inputs().end(), [](const Value& v) {
-          return IsFloat(v.dtype()) && !v.node().has_payload();
-        });
+        std::any_of(node->inputs().begin(), node->inputs().end(),
+                    [](const Value& v) { return IsFloat(v.dtype()) && !v.node().has_payload(); });
     if (!reads_floats) continue;
     auto definition = DefinitionOf(*node);
     if (!definition.ok() || prover::IsDiscontinuous(*definition)) return true;
@@ -164,8 +163,7 @@ class Case {
 
   void Prove(const Graph& after) {
     const Graph folded = FoldIntoWeights(before_, options_.rules, options_.deadline);
-    const std::vector<Value> formulas =
-        WeightFormulas(folded, options_.rules, options_.deadline);
+    const std::vector<Value> formulas = WeightFormulas(folded, options_.rules, options_.deadline);
     const RelatedWeights related =
         RelateWeights(before_, folded, formulas, after, options_.deadline);
     Describe(related, after);
@@ -206,7 +204,8 @@ class Case {
   void Conclude(const Graph& after) {
     result_.answer = Answer::kProved;
     for (const FoldedWeight& weight : result_.weights) {
-      if (!weight.exact) result_.contract = std::max(result_.contract, FloatContract::kReassociates);
+      if (!weight.exact)
+        result_.contract = std::max(result_.contract, FloatContract::kReassociates);
     }
     if (result_.contract == FloatContract::kBitExact && !result_.regions.empty() &&
         (DividesByData(before_) || DividesByData(after))) {
@@ -263,14 +262,15 @@ class Case {
       result_.reason = absl::StrCat("the graphs cannot be executed: ", not_executed_);
     } else if (!result_.strange_weights.empty()) {
       const StrangeWeight& weight = result_.strange_weights.front();
-      result_.reason = absl::StrCat(
-          weight.after, "[", absl::StrJoin(weight.index, ","), "] = ", weight.value,
-          " is near ", weight.before, ", but outside of [", weight.low, ", ", weight.high,
-          "], where every evaluation in f32 lies");
+      result_.reason =
+          absl::StrCat(weight.after, "[", absl::StrJoin(weight.index, ","), "] = ", weight.value,
+                       " is near ", weight.before, ", but outside of [", weight.low, ", ",
+                       weight.high, "], where every evaluation in f32 lies");
     } else if (!result_.open.empty()) {
       result_.reason = result_.open.front().reason;
     } else {
-      result_.reason = "the outputs do not agree on random inputs, but not so far that it is certain";
+      result_.reason =
+          "the outputs do not agree on random inputs, but not so far that it is certain";
     }
   }
 

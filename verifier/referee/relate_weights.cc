@@ -90,8 +90,7 @@ class Relater {
  public:
   Relater(const Graph& after, const Deadline& deadline) : after_(after), deadline_(deadline) {}
 
-  RelatedWeights Run(const Graph& before, const Graph& folded,
-                     const std::vector<Value>& formulas) {
+  RelatedWeights Run(const Graph& before, const Graph& folded, const std::vector<Value>& formulas) {
     std::vector<NodePtr> nodes = before.nodes();
     nodes.insert(nodes.end(), folded.nodes().begin(), folded.nodes().end());
     absl::flat_hash_set<const Node*> listed;
@@ -202,8 +201,8 @@ class Relater {
       if (candidate.value.type() == value.type() || IsReshaped(candidate.value, value)) {
         double distance = Distance(samples, candidate.samples);
         const Node &x = candidate.value.node(), &y = value.node();
-        const bool one_name = x.kind() == Node::Kind::kWeight && y.kind() == x.kind() &&
-                              x.name() == y.name();
+        const bool one_name =
+            x.kind() == Node::Kind::kWeight && y.kind() == x.kind() && x.name() == y.name();
         if (one_name && distance == 0) distance = -1;
         if (distance <= kAlike) {
           near.emplace_back(distance, Candidate{As(candidate.value, value), {}});
@@ -238,8 +237,8 @@ class Relater {
     auto reshaped = Apply1("reshape", {value}, {{"shape", like.shape()}});
     return reshaped.ok() ? *reshaped : Value();
   }
-  // Compares samples of `from` with its dimensions in this order, which give `shape`. False for large
-  // computed values, which are not kept.
+  // Compares samples of `from` with its dimensions in this order, which give `shape`. False for
+  // large computed values, which are not kept.
   bool IsAlike(const Value& from, const std::vector<int64_t>& order, const Shape& shape,
                const std::vector<double>& samples) const {
     const bool is_leaf = from.node().has_payload();

@@ -14,8 +14,8 @@ namespace lemma::referee {
 // `after`, a constant of one graph, is `before`, which is computed from weights of the other graph.
 struct WeightRelation {
   Value after, before;
-  bool exact = true;     // the same numbers; else within the error of an f32 evaluation
-  double ulps = 0;       // the largest distance, in units in the last place of f32
+  bool exact = true;  // the same numbers; else within the error of an f32 evaluation
+  double ulps = 0;    // the largest distance, in units in the last place of f32
   int64_t elements = 0;
 };
 

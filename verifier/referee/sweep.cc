@@ -13,17 +13,23 @@
 namespace lemma::referee {
 namespace {
 
-constexpr int kCandidates = 3;          // values of `before` tried for one of `after`
-constexpr int kMaxFailures = 60;        // regions that are not proved, outputs aside
+constexpr int kCandidates = 3;    // values of `before` tried for one of `after`
+constexpr int kMaxFailures = 60;  // regions that are not proved, outputs aside
 constexpr int kMaxDepth = 2;
-constexpr int kForOutputs = 96;         // operators in a region that ends at an output
+constexpr int kForOutputs = 96;  // operators in a region that ends at an output
 
 class Sweeper {
  public:
   Sweeper(const Graph& before, const Graph& after, const std::vector<Value>& derived,
-          const Sketches& in_before, const Sketches& in_after, const ProverOptions& options, const Deadline& deadline)
-      : before_(before), after_(after), derived_(derived.begin(), derived.end()),
-        in_before_(in_before), in_after_(in_after), deadline_(deadline), prover_(options) {
+          const Sketches& in_before, const Sketches& in_after, const ProverOptions& options,
+          const Deadline& deadline)
+      : before_(before),
+        after_(after),
+        derived_(derived.begin(), derived.end()),
+        in_before_(in_before),
+        in_after_(in_after),
+        deadline_(deadline),
+        prover_(options) {
     for (const Value& value : derived) by_type_[value.type().Hash()].push_back(value);
   }
 
@@ -178,8 +184,8 @@ class Sweeper {
 }  // namespace
 
 SweepResult Sweep(const Graph& before, const Graph& after, const std::vector<Value>& derived,
-                  const Sketches& in_before, const Sketches& in_after,
-                  const ProverOptions& options, const Deadline& deadline) {
+                  const Sketches& in_before, const Sketches& in_after, const ProverOptions& options,
+                  const Deadline& deadline) {
   return Sweeper(before, after, derived, in_before, in_after, options, deadline).Run();
 }
 

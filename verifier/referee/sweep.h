@@ -22,7 +22,7 @@ struct Unproved {
 
 struct SweepResult {
   std::vector<ProvedRegion> regions;
-  std::vector<bool> covered;  // by output: proved equal
+  std::vector<bool> covered;       // by output: proved equal
   std::vector<Unproved> unproved;  // operands first
   int proofs = 0, remembered = 0;
   bool timed_out = false;
@@ -30,11 +30,11 @@ struct SweepResult {
 
 // Goes through `after`, operands first. A value is replaced by a value of `before` if both agree on
 // random inputs (`in_before`, `in_after`) and are then proved equal, from values that were replaced
-// before. What cannot be proved stays and becomes a part of later regions. `derived`: values computed
-// from those of `before`, for values of `after` that `before` does not have.
+// before. What cannot be proved stays and becomes a part of later regions. `derived`: values
+// computed from those of `before`, for values of `after` that `before` does not have.
 SweepResult Sweep(const Graph& before, const Graph& after, const std::vector<Value>& derived,
-                  const Sketches& in_before, const Sketches& in_after,
-                  const ProverOptions& options, const Deadline& deadline);
+                  const Sketches& in_before, const Sketches& in_after, const ProverOptions& options,
+                  const Deadline& deadline);
 
 }  // namespace lemma::referee
 

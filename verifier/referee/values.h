@@ -1,4 +1,5 @@
-// Values of two graphs on the same inputs, to find those that may be equal. Internal to the referee.
+// Values of two graphs on the same inputs, to find those that may be equal. Internal to the
+// referee.
 #ifndef LEMMA_VERIFIER_REFEREE_VALUES_H_
 #define LEMMA_VERIFIER_REFEREE_VALUES_H_
 

@@ -19,9 +19,7 @@ const Ints& FromBlockedOrder() {
 }
 
 // [N, C/c, c, H, W] and [N, C/c, H, W, c].
-Shape PlainShape(const Shape& s, int64_t block) {
-  return {s[0], s[1] / block, block, s[2], s[3]};
-}
+Shape PlainShape(const Shape& s, int64_t block) { return {s[0], s[1] / block, block, s[2], s[3]}; }
 Shape BlockedShape(const Shape& s, int64_t block) {
   return {s[0], s[1] / block, s[2], s[3], block};
 }
@@ -54,9 +52,8 @@ bool ReadsInPlace(const ScalarExpr& e, const std::vector<Axis>& axes, const Node
       if (e.indices()[d].ToString() != IndexExpr::Var(axes[d].var).ToString()) return false;
     }
   }
-  return std::all_of(e.args().begin(), e.args().end(), [&](const ScalarExpr& arg) {
-    return ReadsInPlace(arg, axes, node);
-  });
+  return std::all_of(e.args().begin(), e.args().end(),
+                     [&](const ScalarExpr& arg) { return ReadsInPlace(arg, axes, node); });
 }
 
 // Whether moving x's elements moves those of its result in the same way.

@@ -48,8 +48,8 @@ TEST(RefereeCommandTest, RefutedWithFiles) {
   EXPECT_EQ(result.exit_status, 1) << result.out << result.err;
   EXPECT_THAT(result.out, StartsWith("refuted: y["));
   EXPECT_THAT(result.out, HasSubstr("first     "));
-  EXPECT_THAT(FilesIn(folder), ElementsAre("input_0.pb", "pair_after.onnx", "pair_before.onnx",
-                                           "pair_input_0.pb"));
+  EXPECT_THAT(FilesIn(folder),
+              ElementsAre("input_0.pb", "pair_after.onnx", "pair_before.onnx", "pair_input_0.pb"));
   // The pair shows the difference without the referee.
   result = RunLemma({"run", folder + "/pair_before.onnx", "--inputs", folder + "/pair_input_0.pb",
                      "--outputs", folder + "/expected", "--runs=1"});
