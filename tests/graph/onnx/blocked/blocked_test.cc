@@ -41,7 +41,7 @@ ImportedModel Imported(const std::string& inputs, const std::string& body, int64
   return *std::move(model);
 }
 
-std::vector<double> Run(const Graph& graph, const std::vector<double>& x) {
+std::vector<double> Executed(const Graph& graph, const std::vector<double>& x) {
   auto executable = MakeReferenceBackend()->Compile(graph, {});
   EXPECT_TRUE(executable.ok()) << executable.status();
   auto y =
@@ -53,7 +53,7 @@ std::vector<double> Run(const Graph& graph, const std::vector<double>& x) {
 TEST(BlockedTest, ReorderInputMovesChannelsInside) {
   // Four channels of two positions, in blocks of 8: channels follow each other.
   const Graph graph = Imported("float[1,4,1,2] x", "y = ReorderInput(x)", 8).graph;
-  EXPECT_EQ(Run(graph, {1, 2, 3, 4, 5, 6, 7, 8}),
+  EXPECT_EQ(Executed(graph, {1, 2, 3, 4, 5, 6, 7, 8}),
             (std::vector<double>{1, 3, 5, 7, 0, 0, 0, 0, 2, 4, 6, 8, 0, 0, 0, 0}));
 }
 
@@ -77,7 +77,7 @@ TEST(BlockedTest, LayoutsCancel) {
 // An operator that does not know the layout reads what lies in memory.
 TEST(BlockedTest, OthersReadTheMemory) {
   const Graph graph = Imported("float[1,8,1,2] x", "a = ReorderInput(x) y = Flatten(a)", 8).graph;
-  EXPECT_EQ(Run(graph, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}),
+  EXPECT_EQ(Executed(graph, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}),
             (std::vector<double>{1, 3, 5, 7, 9, 11, 13, 15, 2, 4, 6, 8, 10, 12, 14, 16}));
 }
 
