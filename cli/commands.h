@@ -23,7 +23,8 @@ constexpr int kExitInterrupted = 130;  // Ctrl-C, as shells count signals
 int ExitOf(const absl::Status& status);
 
 // A command gets the arguments after its name, writes results to standard output, and returns
-// kExitOk, kExitNo or kExitUnknown, or an error whose message becomes the one line on standard error.
+// kExitOk, kExitNo or kExitUnknown, or an error whose message becomes the one line on standard
+// error.
 using Arguments = absl::Span<const std::string>;
 struct Command {
   const char* name;

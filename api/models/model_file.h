@@ -58,7 +58,7 @@ struct LoadOptions {
   // operators need as constants, such as shapes and axes, become part of the graph.
   std::vector<std::string> input_files;
   std::map<std::string, Tensor> input_values;  // the same, by name
-  int64_t channel_block = 0;  // as ImportOptions::channel_block
+  int64_t channel_block = 0;                   // as ImportOptions::channel_block
   std::optional<uint64_t> reseed;  // replaces the weights by random values (ReseedWeights)
 };
 absl::StatusOr<Model> LoadModel(const std::string& path, const LoadOptions& options);

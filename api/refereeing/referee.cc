@@ -29,12 +29,13 @@ absl::StatusOr<referee::Runner> RunnerOf(const std::string& name, int64_t thread
   if (!made.ok()) return made.status();
   std::shared_ptr<Backend> backend = *std::move(made);
   const CompileOptions compile = CompileOptionsOf(execution);
-  return [backend, compile](const Graph& graph, absl::Span<const Tensor> inputs)
-             -> absl::StatusOr<std::vector<Tensor>> {
-    auto executable = backend->Compile(graph, compile);
-    if (!executable.ok()) return executable.status();
-    return (*executable)->Run(inputs);
-  };
+  return
+      [backend, compile](const Graph& graph,
+                         absl::Span<const Tensor> inputs) -> absl::StatusOr<std::vector<Tensor>> {
+        auto executable = backend->Compile(graph, compile);
+        if (!executable.ok()) return executable.status();
+        return (*executable)->Run(inputs);
+      };
 }
 
 absl::Status CheckOptions(const RefereeOptions& options) {

@@ -65,8 +65,8 @@ void AddStrangeWeights(const referee::RefereeResult& verdict, std::string* text)
     absl::StrAppendFormat(text,
                           "weight    %s is near %s, but %d elements are not: [%s] is %.9g, "
                           "outside of [%.9g, %.9g]\n",
-                          w.after, w.before, w.outside, absl::StrJoin(w.index, ","), w.value,
-                          w.low, w.high);
+                          w.after, w.before, w.outside, absl::StrJoin(w.index, ","), w.value, w.low,
+                          w.high);
   }
 }
 
@@ -80,9 +80,11 @@ void AddOutputs(const referee::RefereeResult& verdict, std::string* text) {
 }
 
 void AddRefutation(const referee::Refutation& refutation, std::string* text) {
-  absl::StrAppendFormat(text, "refuted: %s[%s] is %.9g before and %.9g after; rounding explains "
-                        "%.3g\n", refutation.output, absl::StrJoin(refutation.index, ","),
-                        refutation.before, refutation.after, refutation.explained);
+  absl::StrAppendFormat(text,
+                        "refuted: %s[%s] is %.9g before and %.9g after; rounding explains "
+                        "%.3g\n",
+                        refutation.output, absl::StrJoin(refutation.index, ","), refutation.before,
+                        refutation.after, refutation.explained);
   if (!refutation.pair) return;
   const referee::DifferentPair& pair = *refutation.pair;
   auto operators = [](const Graph& graph) {

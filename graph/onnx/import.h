@@ -48,8 +48,9 @@ struct ImportOptions {
   // are result sizes (graph/sizes/symbolic_size.h), and so are those of a Loop whose iterations
   // floats decide.
   bool computes_result_sizes = false;
-  // Channels in a block of the layout NCHWc (com.microsoft.nchwc), which ONNX Runtime chooses by its
-  // processor and does not save: 16 or 8. 0: 16, unless a convolution's channels show that it is 8.
+  // Channels in a block of the layout NCHWc (com.microsoft.nchwc), which ONNX Runtime chooses by
+  // its processor and does not save: 16 or 8. 0: 16, unless a convolution's channels show that it
+  // is 8.
   int64_t channel_block = 0;
   // For training: keeps dropouts as operators that do nothing.
   bool training = false;

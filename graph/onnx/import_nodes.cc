@@ -32,11 +32,10 @@ constexpr int64_t kMaxConstantElements = 1024;
 
 const OnnxImporter* FindImporter(const std::string& op_type) {
   static const auto* const composites = new std::vector<std::vector<OnnxImporter>>{
-      ops::FourierComposites(),     ops::RecurrentComposites(),  ops::QuantizedComposites(),
-      ops::OptimizerComposites(),   ops::SamplingComposites(),   ops::RegionComposites(),
-      ops::LayoutComposites(),      ops::ConstantComposites(),   ops::BitComposites(),
-      ops::DeterminantComposites(), ops::TransformerComposites(),
-      ops::BlockedComposites()};
+      ops::FourierComposites(),     ops::RecurrentComposites(),   ops::QuantizedComposites(),
+      ops::OptimizerComposites(),   ops::SamplingComposites(),    ops::RegionComposites(),
+      ops::LayoutComposites(),      ops::ConstantComposites(),    ops::BitComposites(),
+      ops::DeterminantComposites(), ops::TransformerComposites(), ops::BlockedComposites()};
   static const auto* const table = [] {
     auto* by_type = new absl::flat_hash_map<std::string, const OnnxImporter*>;
     auto add = [&](const std::vector<OnnxImporter>& importers) {

@@ -151,10 +151,9 @@ std::optional<DifferentPair> Confirm(const Graph& before, const Region& region,
 bool ConfirmWhole(const Graph& before, const Graph& after, size_t output, size_t sample,
                   double explained, const RefereeOptions& options) {
   if (WorkOf(before) + WorkOf(after) > kMaxWork) return false;
-  auto x = options.definition(WithValues(before, {before.outputs()[output]}),
-                              options.inputs[sample]);
-  auto y = options.definition(WithValues(after, {after.outputs()[output]}),
-                              options.inputs[sample]);
+  auto x =
+      options.definition(WithValues(before, {before.outputs()[output]}), options.inputs[sample]);
+  auto y = options.definition(WithValues(after, {after.outputs()[output]}), options.inputs[sample]);
   return x.ok() && y.ok() && DifferenceOf((*x)[0], (*y)[0]).largest > kFarBeyond * explained;
 }
 
@@ -189,8 +188,8 @@ absl::StatusOr<std::vector<OutputComparison>> CompareOutputs(const Graph& before
   std::vector<OutputComparison> result;
   for (size_t o = 0; o < x->size(); ++o) {
     const TensorDifference found = DifferenceOf((*x)[o], (*y)[o]);
-    result.push_back({before.output_names()[o], found.largest, found.scale,
-                      (a[o] + b[o]) * found.scale});
+    result.push_back(
+        {before.output_names()[o], found.largest, found.scale, (a[o] + b[o]) * found.scale});
   }
   return result;
 }

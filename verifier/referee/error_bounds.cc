@@ -126,9 +126,9 @@ class Transformer {
       case ScalarFn::kSqrt:
         return {value, value, Roundings(RelativeError(x[0]), 0.5, 1)};
       case ScalarFn::kExp:
-        return {value, value,
-                Roundings(x[0].roundings * ScalarExpr(kUnit) * x[0].magnitude, 1,
-                          kFunctionRoundings)};
+        return {
+            value, value,
+            Roundings(x[0].roundings * ScalarExpr(kUnit) * x[0].magnitude, 1, kFunctionRoundings)};
       case ScalarFn::kPow:
         if (e.args()[1].kind() != ScalarExpr::Kind::kConst) return NoBound(value);
         return {value, Abs(value),
@@ -145,9 +145,7 @@ class Transformer {
 }  // namespace
 
 absl::StatusOr<Definition> BoundedDefinition(const Definition& definition) {
-  auto unsupported = [](DType dtype) {
-    return IsFloat(dtype) && dtype != DType::kF32;
-  };
+  auto unsupported = [](DType dtype) { return IsFloat(dtype) && dtype != DType::kF32; };
   Definition result;
   result.num_vars = definition.num_vars;
   for (const ExprType& input : definition.inputs) {

@@ -21,8 +21,8 @@ std::vector<size_t> ByName(const std::vector<std::string>& before,
   }
   std::vector<size_t> order;
   for (const std::string& name : before) {
-    order.push_back(static_cast<size_t>(std::find(after.begin(), after.end(), name) -
-                                        after.begin()));
+    order.push_back(
+        static_cast<size_t>(std::find(after.begin(), after.end(), name) - after.begin()));
   }
   return order;
 }
@@ -57,9 +57,9 @@ class Matcher {
     if (order.empty()) {
       for (size_t i = 0; i < before.size(); ++i) order.push_back(i);
       if (!before.empty()) {
-        result_.notes.push_back(absl::StrCat(what, "s correspond by position: ",
-                                             absl::StrJoin(before, ", "), " and ",
-                                             absl::StrJoin(after, ", ")));
+        result_.notes.push_back(
+            absl::StrCat(what, "s correspond by position: ", absl::StrJoin(before, ", "), " and ",
+                         absl::StrJoin(after, ", ")));
       }
     }
     for (size_t i = 0; i < order.size(); ++i) {

@@ -63,8 +63,8 @@ struct FoldedWeight {
 
 // A weight that is near such a value, but that no evaluation in f32 gives.
 struct StrangeWeight {
-  std::string after, before;  // as above
-  int64_t outside = 0;        // elements outside of their intervals
+  std::string after, before;   // as above
+  int64_t outside = 0;         // elements outside of their intervals
   std::vector<int64_t> index;  // of the first of them, and its interval
   double value = 0, low = 0, high = 0;
 };
@@ -80,9 +80,9 @@ struct DifferentPair {
 struct Refutation {
   size_t sample = 0;  // number of the inputs
   std::string output;
-  std::vector<int64_t> index;      // of the element that differs most
-  double before = 0, after = 0;    // the elements there
-  double explained = 0;            // the difference that rounding explains
+  std::vector<int64_t> index;    // of the element that differs most
+  double before = 0, after = 0;  // the elements there
+  double explained = 0;          // the difference that rounding explains
   std::optional<DifferentPair> pair;
 };
 

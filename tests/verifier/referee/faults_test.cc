@@ -56,13 +56,20 @@ FaultCase Perceptron() {
                          ") { p = matmul(x, w)\n q = add(b, p)\n r = relu(q)\n s = matmul(r, v)\n"
                          " t = add(x, d)\n u = add(s, t)\n y = tanh(u)\n return y }");
   c.faults = {
-      {"add(b, p)", "sub(p, b)"},       {"add(b, p)", "sub(b, p)"},
-      {"add(b, p)", "add(d, p)"},       {"relu(q)", "relu(p)"},
-      {"relu(q)", "silu(q)"},           {"matmul(r, v)", "matmul(r, w)"},
-      {"matmul(r, v)", "matmul(q, v)"}, {"add(x, d)", "add(r, d)"},
-      {"add(x, d)", "add(x, b)"},       {"add(s, t)", "mul(s, t)"},
-      {"add(s, t)", "add(s, x)"},       {"tanh(u)", "sigmoid(u)"},
-      {"tanh(u)", "sin(u)"},            {"matmul(x, w)", "matmul(x, v)"},
+      {"add(b, p)", "sub(p, b)"},
+      {"add(b, p)", "sub(b, p)"},
+      {"add(b, p)", "add(d, p)"},
+      {"relu(q)", "relu(p)"},
+      {"relu(q)", "silu(q)"},
+      {"matmul(r, v)", "matmul(r, w)"},
+      {"matmul(r, v)", "matmul(q, v)"},
+      {"add(x, d)", "add(r, d)"},
+      {"add(x, d)", "add(x, b)"},
+      {"add(s, t)", "mul(s, t)"},
+      {"add(s, t)", "add(s, x)"},
+      {"tanh(u)", "sigmoid(u)"},
+      {"tanh(u)", "sin(u)"},
+      {"matmul(x, w)", "matmul(x, v)"},
   };
   return c;
 }

@@ -73,9 +73,9 @@ std::string Products(const std::vector<float>& w, const std::string& rest) {
 
 TEST(RefereeTest, SwappedOperands) {
   const std::string head = "(x: f32[2,3], a: f32[2,3]) { ";
-  EXPECT_EQ(Summary(JudgeTexts(head + "y = sub(x, a)\n return y }",
-                               head + "y = sub(a, x)\n return y }")),
-            "refuted");
+  EXPECT_EQ(
+      Summary(JudgeTexts(head + "y = sub(x, a)\n return y }", head + "y = sub(a, x)\n return y }")),
+      "refuted");
   EXPECT_EQ(Summary(JudgeTexts(head + "s = add(x, a)\n y = relu(s)\n return y }",
                                head + "s = add(a, x)\n y = relu(s)\n return y }")),
             "proved bit_exact");

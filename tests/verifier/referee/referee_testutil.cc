@@ -53,10 +53,14 @@ std::vector<float> RandomFloats(int64_t count, uint64_t seed, float low, float h
 }
 
 std::string Listed(const std::vector<float>& values) {
-  return absl::StrCat("[", absl::StrJoin(values, ", ", [](std::string* out, float x) {
-                        absl::StrAppendFormat(out, "%.9g", x);
-                        if (out->find_last_of(".en") == std::string::npos) *out += ".0";
-                      }), "]");
+  return absl::StrCat("[",
+                      absl::StrJoin(values, ", ",
+                                    [](std::string* out, float x) {
+                                      absl::StrAppendFormat(out, "%.9g", x);
+                                      if (out->find_last_of(".en") == std::string::npos)
+                                        *out += ".0";
+                                    }),
+                      "]");
 }
 
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds) {
@@ -70,8 +74,8 @@ referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, doub
     for (const Value& input : before.inputs()) {
       const auto values =
           RandomFloats(input.type().num_elements(), 100 * sample + inputs.size(), -2, 2);
-      inputs.push_back(*Tensor::FromDoubles(
-          input.type(), std::vector<double>(values.begin(), values.end())));
+      inputs.push_back(
+          *Tensor::FromDoubles(input.type(), std::vector<double>(values.begin(), values.end())));
     }
     options.inputs.push_back(std::move(inputs));
   }
@@ -101,12 +105,12 @@ std::string Summary(const referee::RefereeResult& result) {
 
 std::string ConvNorm::Text(const std::string& epsilon) const {
   return absl::StrCat("(x: f32[1,3,6,6], w: weight f32[4,3,3,3] = ", Listed(w),
-                      ", s: weight f32[4] = ", Listed(scale), ", b: weight f32[4] = ",
-                      Listed(shift), ", m: weight f32[4] = ", Listed(mean),
+                      ", s: weight f32[4] = ", Listed(scale),
+                      ", b: weight f32[4] = ", Listed(shift), ", m: weight f32[4] = ", Listed(mean),
                       ", v: weight f32[4] = ", Listed(var),
                       ") { c = conv2d(x, w) {pads = [1,1,1,1]}\n"
-                      "n = batch_norm(c, s, b, m, v) {epsilon = ", epsilon,
-                      "}\n y = relu(n)\n return y }");
+                      "n = batch_norm(c, s, b, m, v) {epsilon = ",
+                      epsilon, "}\n y = relu(n)\n return y }");
 }
 
 std::vector<float> ConvNorm::FoldedWeight() const {

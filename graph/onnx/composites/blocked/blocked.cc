@@ -43,8 +43,8 @@ absl::StatusOr<Value> BlockedInput(OnnxImport& node, OnnxBuild& b) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   const int64_t block = node.channel_block();
   if (x.type().rank() != 4 || x.shape()[1] % block != 0) {
-    return node.Unsupported(absl::StrCat("operand ", x.type().ToString(), " with blocks of ",
-                                         block, " channels"));
+    return node.Unsupported(
+        absl::StrCat("operand ", x.type().ToString(), " with blocks of ", block, " channels"));
   }
   x = FromBlocked(b, x, block);
   if (!b.status().ok()) return b.status();
@@ -71,8 +71,7 @@ absl::StatusOr<std::vector<Value>> ImportReorderOutput(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(int64_t channels_last, node.Int("channels_last", 0));
   LEMMA_ASSIGN_OR_RETURN(int64_t channels, node.Int("channels"));
   if (channels < 1 || channels > x.shape()[1]) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("channels = ", channels, " of ", x.shape()[1]));
+    return absl::InvalidArgumentError(absl::StrCat("channels = ", channels, " of ", x.shape()[1]));
   }
   x = FirstChannels(b, x, channels);
   if (channels_last != 0) x = b.Transpose(x, {0, 2, 3, 1});
