@@ -56,6 +56,7 @@ absl::StatusOr<int> Prove(const ProveFlags& flags, const std::string& a, const s
   auto result = api::Prove(a, b, options);
   if (!result.ok()) return WithFlags(result.status());
   flags.common.json ? PrintJson(ToJson(a, b, *result)) : Print(a, b, *result);
+  if (std::holds_alternative<Unknown>(result->outcome.verdict)) return kExitUnknown;
   return result->outcome.ok() ? kExitOk : kExitNo;
 }
 
@@ -66,7 +67,7 @@ absl::StatusOr<int> RunProve(Arguments arguments) {
   Flags flags(
       "prove", "A B",
       "Proves that two graphs are equal, or finds where they differ. Exit status 0: proved; "
-      "1: refuted, with a counterexample, or unknown, with the reason.");
+      "1: refuted, with a counterexample; 4: unknown, with the reason.");
   AddProofFlags(&flags, &prove.proof);
   prove.common.AddModel(&flags);
   flags.Note(

@@ -22,6 +22,7 @@ std::string Contracts(const referee::RefereeResult& verdict) {
   std::map<FloatContract, int> counts;
   for (const referee::ProvedRegion& region : verdict.regions) ++counts[region.contract];
   std::vector<std::string> parts;
+  parts.reserve(counts.size());
   for (const auto& [contract, count] : counts) {
     parts.push_back(absl::StrCat(count, " ", Name(contract)));
   }

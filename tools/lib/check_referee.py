@@ -9,6 +9,8 @@ import resource
 import subprocess
 import sys
 
+import referee_faults
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
 SAVED = pathlib.Path.home() / ".cache/lemma/referee"
@@ -55,6 +57,7 @@ def main():
     parser.add_argument("--models", type=lambda s: s.split(","), default=[])
     parser.add_argument("--levels", type=lambda s: s.split(","), default=LEVELS)
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--faults", type=int, default=0)
     parser.add_argument("--out", type=pathlib.Path,
                         default=ROOT / "data/measurements/referee.json")
     flags = parser.parse_args()
@@ -63,6 +66,11 @@ def main():
     if unknown:
         raise SystemExit(f"check_referee: not exported: {', '.join(unknown)}; "
                          f"there are {', '.join(found) or 'none'}")
+    if flags.faults:
+        pairs = [(found[name], saved_model(found[name], level))
+                 for name in flags.models or found for level in flags.levels]
+        faults = referee_faults.inject(flags, pairs, flags.faults)
+        return any(fault["verdict"] == "proved" for fault in faults)
     rows = []
     print("|", " | ".join(COLUMNS), "|")
     print("|" + "---|" * len(COLUMNS), flush=True)

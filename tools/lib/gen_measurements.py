@@ -1,6 +1,7 @@
 """Writes docs/measurements.md from data/measurements; see tools/gen_measurements --help."""
 
 import argparse
+import collections
 import difflib
 import json
 import pathlib
@@ -189,6 +190,18 @@ def proofs(report):
     return ["rule", "contract", "CPU s"], lines, after
 
 
+def referee(report):
+    lines = [[row["model"], row["level"], row["verdict"], row.get("contract", ""),
+              *(str(row.get(key, "")) for key in ("regions", "weights_copied", "weights_computed",
+                                                  "ulps", "seconds"))]
+             for row in report["rows"]]
+    counts = collections.Counter(row["verdict"] for row in report["rows"])
+    after = (f"{len(lines)} pairs: {', '.join(f'{n} {verdict}' for verdict, n in counts.items())}."
+             f" The largest process took {report['peak_memory_gib']} GiB.")
+    return ["model", "level", "verdict", "contract", "regions", "weights copied", "computed",
+            "ulps", "seconds"], lines, after
+
+
 def growth(report):
     keys = ["graphs", "terms", "class_members"]
     lines = [[f"{label} {row[by]}", *(f"{row[k]:,}" for k in keys),
@@ -221,6 +234,7 @@ VIEWS = {"inference": inference, "half": half, "sizes": sizes, "search": search,
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
          "bandwidth": bandwidth, "proofs": proofs, "generator_growth": growth, "rules": rules,
+         "referee": referee,
          "pet": pet}
 
 

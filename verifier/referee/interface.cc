@@ -20,6 +20,7 @@ std::vector<size_t> ByName(const std::vector<std::string>& before,
     return {};
   }
   std::vector<size_t> order;
+  order.reserve(before.size());
   for (const std::string& name : before) {
     order.push_back(
         static_cast<size_t>(std::find(after.begin(), after.end(), name) - after.begin()));

@@ -24,7 +24,8 @@ bool SameElements(const Sketch& a, const Sketch& b) {
          Near(a.sum, b.sum, a.sum_of_sizes);
 }
 
-// The orders of dimensions that give `to`.
+}  // namespace
+
 std::vector<std::vector<int64_t>> OrdersBetween(const Shape& from, const Shape& to) {
   std::vector<std::vector<int64_t>> orders;
   if (from.size() != to.size() || from.size() > kMaxRank) return orders;
@@ -44,8 +45,6 @@ std::vector<std::vector<int64_t>> OrdersBetween(const Shape& from, const Shape& 
   } while (std::next_permutation(order.begin(), order.end()));
   return orders;
 }
-
-}  // namespace
 
 std::vector<Value> OtherLayouts(const Graph& before, const Graph& after, const Sketches& in_before,
                                 const Sketches& in_after) {

@@ -12,6 +12,7 @@
 #include "rewrite/matching/apply.h"
 #include "verifier/referee/constants.h"
 #include "verifier/referee/error_bounds.h"
+#include "verifier/referee/layouts.h"
 
 namespace lemma::referee {
 namespace {
@@ -20,6 +21,7 @@ using Shared = std::shared_ptr<const BoundedTensor>;
 
 constexpr int64_t kSamples = 48;
 constexpr double kAlike = 1e-2;  // of samples, relative to the largest: a constant worth comparing
+constexpr int64_t kMaxComputed = 1 << 16;
 constexpr int kMaxCompared = 6;  // constants compared with one, element by element
 
 // One unit in the last place of an f32 of this size.
@@ -202,11 +204,15 @@ class Relater {
         const bool one_name =
             x.kind() == Node::Kind::kWeight && y.kind() == x.kind() && x.name() == y.name();
         if (one_name && distance == 0) distance = -1;
-        if (distance <= kAlike)
+        if (distance <= kAlike) {
           near.emplace_back(distance, Candidate{As(candidate.value, value), {}});
-      } else if (IsTransposed(candidate.value, value)) {
-        Value transposed = Transposed(candidate.value);
-        if (IsAlike(transposed, samples)) near.emplace_back(0, Candidate{transposed, {}});
+          continue;
+        }
+      }
+      for (const auto& order : OrdersBetween(candidate.value.shape(), value.shape())) {
+        if (!IsAlike(candidate.value, order, value.shape(), samples)) continue;
+        auto moved = Apply1("transpose", {candidate.value}, {{"perm", order}});
+        if (moved.ok()) near.emplace_back(0, Candidate{*moved, {}});
       }
     }
     std::stable_sort(near.begin(), near.end(),
@@ -231,23 +237,22 @@ class Relater {
     auto reshaped = Apply1("reshape", {value}, {{"shape", like.shape()}});
     return reshaped.ok() ? *reshaped : Value();
   }
-  static bool IsTransposed(const Value& a, const Value& b) {
-    return a.type().rank() == 2 && b.type().rank() == 2 && a.shape()[0] == b.shape()[1] &&
-           a.shape()[1] == b.shape()[0];
-  }
-  static Value Transposed(const Value& value) {
-    auto moved = Apply1("transpose", {value}, {{"perm", std::vector<int64_t>{1, 0}}});
-    return moved.ok() ? *moved : Value();
-  }
-  bool IsAlike(const Value& transposed, const std::vector<double>& samples) const {
-    if (!transposed) return false;
-    const Value& from = transposed.node().inputs()[0];
-    const Shared tensor = evaluator_.Of(from);
-    const int64_t rows = from.shape()[0], columns = from.shape()[1], size = rows * columns;
+  // Compares samples of `from` with its dimensions in this order, which give `shape`. False for
+  // large computed values, which are not kept.
+  bool IsAlike(const Value& from, const std::vector<int64_t>& order, const Shape& shape,
+               const std::vector<double>& samples) const {
+    const bool is_leaf = from.node().has_payload();
+    if (!is_leaf && from.type().num_elements() > kMaxComputed) return false;
+    const Shared tensor = is_leaf ? nullptr : evaluator_.Of(from);
+    const std::vector<int64_t> strides = RowMajorStrides(from.shape());
+    const int64_t size = from.type().num_elements();
     std::vector<double> moved;
     for (int64_t i = 0; i < std::min(size, kSamples); ++i) {
-      const int64_t at = size <= kSamples ? i : static_cast<int64_t>(Mix64(i) % size);
-      moved.push_back(tensor->value[at % rows * columns + at / rows]);
+      int64_t rest = size <= kSamples ? i : static_cast<int64_t>(Mix64(i) % size), at = 0;
+      for (size_t d = shape.size(); d-- > 0; rest /= shape[d]) {
+        at += rest % shape[d] * strides[order[d]];
+      }
+      moved.push_back(is_leaf ? from.node().payload().AtDouble(at) : tensor->value[at]);
     }
     return Distance(samples, moved) <= kAlike;
   }

@@ -1,5 +1,6 @@
 #include "base/status_macros.h"
 #include "graph/gradient_builder.h"
+#include "graph/onnx/composites/activation.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/dtype.h"
 #include "graph/onnx/composites/types.h"
@@ -122,6 +123,13 @@ absl::StatusOr<std::vector<Value>> ImportGemm(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
+// f(Gemm), of com.microsoft. Activations with parameters are not supported.
+absl::StatusOr<std::vector<Value>> ImportFusedGemm(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Value> y, ImportGemm(node));
+  LEMMA_ASSIGN_OR_RETURN(y[0], ApplyNamedActivation(node, y[0]));
+  return y;
+}
+
 // x as i32 minus its zero point, which is a scalar or one number per row (of a) or column (of b).
 absl::StatusOr<Value> Centered(OnnxImport& node, int i) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(i));
@@ -156,8 +164,10 @@ OpDef Make_matmul() {
   op.gradient = MatmulGradient;
   op.examples = {"(f32[3,4], f32[4,5])", "(f32[2,3,4], f32[4,5])", "(f32[1,4], f32[4,1])",
                  "(f32[2,1,3,4], f32[1,3,4,5])", "(f32[3,4], f32[2,4,3])"};
-  op.onnx_import = {
-      {"MatMul", ImportMatMul}, {"Gemm", ImportGemm}, {"MatMulInteger", ImportMatMulInteger}};
+  op.onnx_import = {{"MatMul", ImportMatMul},
+                    {"Gemm", ImportGemm},
+                    {"com.microsoft.FusedGemm", ImportFusedGemm},
+                    {"MatMulInteger", ImportMatMulInteger}};
   op.onnx_export = ExportFor(OnnxNumbers(), ExportAs("MatMul"));
   return op;
 }

@@ -118,7 +118,7 @@ absl::StatusOr<std::vector<Value>> ImportUpsample(OnnxImport& node) {
   if (scales.size() != 4 || scales[0] != 1 || scales[1] != 1 || scales[2] < 1 || scales[3] < 1) {
     return node.Unsupported("these scales");
   }
-  const Shape s = x.shape();
+  const Shape& s = x.shape();
   const Value split = b.Reshape(x, {s[0], s[1], s[2], 1, s[3], 1});
   const Shape wide = {s[0], s[1], s[2], scales[2], s[3], scales[3]};
   const Value repeated = b.Op("expand", {split}, {{"shape", wide}});

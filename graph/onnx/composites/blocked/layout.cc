@@ -1,5 +1,6 @@
 #include "graph/onnx/composites/blocked/layout.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -37,13 +38,33 @@ Value Undone(const Value& x, const Shape& inner, const Ints& order) {
 
 bool HasOnePosition(const Value& x) { return x.shape()[2] == 1 && x.shape()[3] == 1; }
 
+// Whether every read in `e` is at the index itself, or in a tensor of one element.
+bool ReadsInPlace(const ScalarExpr& e, const std::vector<Axis>& axes, const Node& node) {
+  if (e.kind() == ScalarExpr::Kind::kIndex || e.kind() == ScalarExpr::Kind::kReduce ||
+      e.kind() == ScalarExpr::Kind::kSelect) {
+    return false;
+  }
+  if (e.kind() == ScalarExpr::Kind::kRead) {
+    if (e.tensor() >= static_cast<TensorId>(node.inputs().size())) return false;
+    if (node.inputs()[e.tensor()].type().num_elements() == 1) return true;
+    if (e.indices().size() != axes.size()) return false;
+    for (size_t d = 0; d < axes.size(); ++d) {
+      if (e.indices()[d].ToString() != IndexExpr::Var(axes[d].var).ToString()) return false;
+    }
+  }
+  return std::all_of(e.args().begin(), e.args().end(),
+                     [&](const ScalarExpr& arg) { return ReadsInPlace(arg, axes, node); });
+}
+
 // Whether moving x's elements moves those of its result in the same way.
 bool IsElementwise(const Node& node, const Shape& shape) {
-  if (!node.is_op() || node.num_outputs() != 1 || node.op().group != "element-wise") return false;
+  if (!node.is_op() || node.num_outputs() != 1) return false;
   for (const Value& operand : node.inputs()) {
     if (operand.shape() != shape && operand.type().num_elements() != 1) return false;
   }
-  return true;
+  const auto definition = DefinitionOf(node);
+  return definition.ok() && definition->tensors.size() == 1 &&
+         ReadsInPlace(definition->tensors[0].body, definition->tensors[0].axes, node);
 }
 
 bool IsBlockedConcat(const Node& node, int64_t block) {

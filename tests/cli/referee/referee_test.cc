@@ -1,0 +1,99 @@
+// lemma referee: exit statuses, files and JSON.
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/lemma_process.h"
+
+namespace lemma {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr char kBefore[] =
+    "graph g(x: f32[2,3], w: weight f32[3,2] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]) {\n"
+    "  p = matmul(x, w)\n  y = relu(p)\n  return y\n}\n";
+// The weight is stored transposed.
+constexpr char kAfter[] =
+    "graph h(x: f32[2,3], v: weight f32[2,3] = [1.0, 3.0, 5.0, 2.0, 4.0, 6.0]) {\n"
+    "  w = transpose(v) {perm = [1, 0]}\n  p = matmul(x, w)\n  y = relu(p)\n  return y\n}\n";
+constexpr char kWrong[] =
+    "graph h(x: f32[2,3], w: weight f32[3,2] = [1.0, 2.0, 3.0, 4.0, 5.0, 7.0]) {\n"
+    "  p = matmul(x, w)\n  y = relu(p)\n  return y\n}\n";
+
+LemmaResult Referee(const std::string& before, const std::string& after,
+                    const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"referee", WriteTemp("before.lemma", before),
+                                        WriteTemp("after.lemma", after)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return RunLemma(arguments);
+}
+
+TEST(RefereeCommandTest, Proved) {
+  LemmaResult result = Referee(kBefore, kAfter);
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, StartsWith("proved\ncontract  bit_exact\nsizes     the shapes x: "));
+  result = Referee(kBefore, kAfter, {"--json"});
+  EXPECT_EQ(result.exit_status, 0);
+  EXPECT_THAT(result.out, HasSubstr("\"verdict\":\"proved\",\"contract\":\"bit_exact\""));
+  EXPECT_THAT(result.out, HasSubstr("\"before\":\"w\",\"exact\":true"));
+}
+
+TEST(RefereeCommandTest, RefutedWithFiles) {
+  const std::string folder = NewFolder();
+  LemmaResult result = Referee(kBefore, kWrong, {"--counterexample", folder});
+  EXPECT_EQ(result.exit_status, 1) << result.out << result.err;
+  EXPECT_THAT(result.out, StartsWith("refuted: y["));
+  EXPECT_THAT(result.out, HasSubstr("first     "));
+  EXPECT_THAT(FilesIn(folder),
+              ElementsAre("input_0.pb", "pair_after.onnx", "pair_before.onnx", "pair_input_0.pb"));
+  // The pair shows the difference without the referee.
+  result = RunLemma({"run", folder + "/pair_before.onnx", "--inputs", folder + "/pair_input_0.pb",
+                     "--outputs", folder + "/expected", "--runs=1"});
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  result = RunLemma({"run", folder + "/pair_after.onnx", "--inputs", folder + "/pair_input_0.pb",
+                     "--expect", folder + "/expected", "--runs=1"});
+  EXPECT_EQ(result.exit_status, 1) << result.out;
+}
+
+// Equal by a law that the prover does not have.
+TEST(RefereeCommandTest, Unknown) {
+  const std::string a = "graph a(x: f32[5]) { y = sin(x) z = mul(y, y) return z }";
+  const std::string b =
+      "graph b(x: f32[5]) { o = constant f32[] fill 1.0 y = cos(x) z = mul(y, y) w = sub(o, z) "
+      "return w }";
+  LemmaResult result = Referee(a, b);
+  EXPECT_EQ(result.exit_status, 4) << result.out;
+  EXPECT_THAT(result.out, StartsWith("unknown: "));
+}
+
+TEST(RefereeCommandTest, OtherInterface) {
+  LemmaResult result = Referee(kBefore, "graph h(x: f32[2,4]) { y = relu(x) return y }");
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out, StartsWith("different interface: input x is f32[2,3] before"));
+}
+
+TEST(RefereeCommandTest, AnUnacceptedContract) {
+  const std::string sum = "graph g(x: f32[2], z: f32[2], u: f32[2]) { a = add(x, z) ";
+  const std::string left = sum + "y = add(a, u) return y }";
+  const std::string right =
+      "graph g(x: f32[2], z: f32[2], u: f32[2]) { a = add(z, u) y = add(x, a) return y }";
+  EXPECT_EQ(Referee(left, right).exit_status, 0);
+  EXPECT_EQ(Referee(left, right, {"--accept=reassociates"}).exit_status, 0);
+  EXPECT_EQ(Referee(left, right, {"--accept=bit_exact"}).exit_status, 1);
+}
+
+TEST(RefereeCommandTest, BadInput) {
+  const std::string before = WriteTemp("before.lemma", kBefore);
+  ExpectOneLine(RunLemma({"referee", before}), {"two models"});
+  ExpectOneLine(RunLemma({"referee", before, "/nowhere.onnx"}), {"/nowhere.onnx"});
+  ExpectOneLine(Referee(kBefore, kAfter, {"--channel-block=5"}), {"--channel-block", "8 or 16"});
+  ExpectOneLine(Referee(kBefore, kAfter, {"--samples=0"}), {"--samples", "at least 1"});
+  ExpectOneLine(Referee(kBefore, kAfter, {"--accept=mostly"}), {"--accept", "bit_exact"});
+}
+
+}  // namespace
+}  // namespace lemma
