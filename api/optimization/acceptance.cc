@@ -142,26 +142,34 @@ std::string Off(const OutputDifference& difference) {
                       ", allowed ", difference.allowed);
 }
 
-// Why the contender does not equal the input, as executed or as defined; "" if it does.
+// Why the contender does not equal the input, as executed or as defined; "" if it does. Without
+// `definitions` only as executed.
 absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& before,
                                         const Contender& contender, const Candidate& after,
                                         Definitions* definitions, absl::Span<const Tensor> inputs,
                                         const AcceptanceOptions& options,
                                         OutputDifference* difference) {
-  auto verdict = definitions->Judge(after.executable.get(), after.outputs, /*is_graph=*/false);
-  if (!verdict.ok()) return verdict.status();
-  *difference = verdict->difference;
-  if (!verdict->agrees) {
-    return absl::StrCat("it computes something else than the input's operators are defined as: ",
-                        Off(*difference));
+  const OutputDifference executed =
+      CompareOutputs(input, after.outputs, before.outputs, before.executable->result_sizes());
+  if (definitions != nullptr) {
+    auto verdict = definitions->Judge(after.executable.get(), after.outputs, /*is_graph=*/false);
+    if (!verdict.ok()) return verdict.status();
+    *difference = verdict->difference;
+    if (!verdict->agrees) {
+      return absl::StrCat("it computes something else than the input's operators are defined as: ",
+                          Off(*difference));
+    }
+  } else {
+    *difference = executed;
   }
   if (options.unproved && !difference->compared()) {
     return absl::StrCat("it was found with rules that are not proved, and ",
                         difference->ToString());
   }
-  const OutputDifference executed =
-      CompareOutputs(input, after.outputs, before.outputs, before.executable->result_sizes());
   if (executed.ok) return std::string();
+  if (definitions == nullptr) {
+    return absl::StrCat("it computes something else than the input: ", Off(executed));
+  }
   auto jump = DifferByADiscontinuity(input, before.executable.get(), contender.graph,
                                      after.executable.get(), inputs, options.threads);
   if (!jump.ok()) return jump.status();
@@ -207,6 +215,10 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
                  absl::Span<const Tensor> inputs, const AcceptanceOptions& options,
                  const Candidate& before, Definitions* definitions, Acceptance* result) {
   auto after = Prepare(backend, contender.graph, options, inputs);
+  if (options.only_executed && absl::IsUnimplemented(after.status())) {
+    result->rejected = absl::StrCat("it cannot be executed: ", after.status().message());
+    return absl::OkStatus();
+  }
   if (!after.ok()) return after.status();
   OutputDifference difference;
   auto why_not =
@@ -275,7 +287,8 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
   Acceptance result;
   result.graph = input;
   auto before = Prepare(backend, input, options, inputs);
-  if (absl::IsUnimplemented(before.status())) {  // opaque operators: the prediction has to do
+  if (absl::IsUnimplemented(before.status()) &&
+      !options.only_executed) {  // opaque operators: the prediction has to do
     if (options.objective.memory_limit > 0) {
       return NamesOptions(absl::FailedPreconditionError(
           "option memory_limit: the memory of a model with operators that only its own runtime "
@@ -286,16 +299,19 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
   }
   if (!before.ok()) return before.status();
   auto definitions = Definitions::Run(input, inputs, options.threads);
-  if (!definitions.ok()) return definitions.status();
-  auto own = definitions->Judge(before->executable.get(), before->outputs, /*is_graph=*/true);
-  if (!own.ok()) return own.status();
-  if (!own->agrees) {
-    return absl::InternalError(absl::StrCat("the back end ", backend->name(),
-                                            " computes something else for the input than "
-                                            "its operators are defined as: ",
-                                            Off(own->difference), "; nothing was written"));
+  result.has_definitions = !(options.only_executed && absl::IsUnimplemented(definitions.status()));
+  if (result.has_definitions) {
+    if (!definitions.ok()) return definitions.status();
+    auto own = definitions->Judge(before->executable.get(), before->outputs, /*is_graph=*/true);
+    if (!own.ok()) return own.status();
+    if (!own->agrees) {
+      return absl::InternalError(absl::StrCat("the back end ", backend->name(),
+                                              " computes something else for the input than "
+                                              "its operators are defined as: ",
+                                              Off(own->difference), "; nothing was written"));
+    }
+    result.difference = own->difference;
   }
-  result.difference = own->difference;
   result.measured = true;
   result.memory_before = result.memory_after = before->memory;
   const int64_t limit = options.objective.memory_limit;
@@ -303,8 +319,8 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
     result.least_bytes = result.memory_before.planned_bytes;
   }
   for (const Contender& contender : contenders) {
-    absl::Status s =
-        Try(backend, input, contender, inputs, options, *before, &*definitions, &result);
+    absl::Status s = Try(backend, input, contender, inputs, options, *before,
+                         result.has_definitions ? &*definitions : nullptr, &result);
     if (!s.ok()) return s;
     if (!result.kept_input()) return result;
   }
