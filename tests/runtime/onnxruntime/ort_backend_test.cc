@@ -93,8 +93,8 @@ TEST_F(OrtBackendTest, PlansFollowTheLayoutOfChannels) {
   const auto direct = Planned(Parsed(head + "b = conv2d(a, f) return b }"));
   ASSERT_EQ(direct.size(), 2);
   EXPECT_THAT(direct[1], HasSubstr("f32[1,16,8,8] blocked"));
-  const auto moved = Planned(Parsed(
-      head + "t = transpose(a) {perm = [0,1,3,2]} b = conv2d(t, f) return b }"));
+  const auto moved =
+      Planned(Parsed(head + "t = transpose(a) {perm = [0,1,3,2]} b = conv2d(t, f) return b }"));
   ASSERT_EQ(moved.size(), 3);
   EXPECT_THAT(moved[1], HasSubstr("transpose(f32[1,16,8,8] blocked)"));
   EXPECT_THAT(moved[2], testing::Not(HasSubstr("blocked")));
@@ -120,7 +120,8 @@ TEST_F(OrtBackendTest, WhatTheLibraryFusesIsPriced) {
     f = constant f32[32,32,1,1] fill 0.5
     c = conv2d(x, f) )";
   const double fused = MsOf(head + "y = hard_swish(c) return y }");
-  const double apart = MsOf(head + R"(three = constant f32[1] fill 3.0 six = constant f32[1] fill 6.0
+  const double apart =
+      MsOf(head + R"(three = constant f32[1] fill 3.0 six = constant f32[1] fill 6.0
     a = add(c, three) b = clip(a) {max = 6.0, min = 0.0} m = mul(c, b) y = div(m, six) return y })");
   EXPECT_LT(fused, apart);
 }

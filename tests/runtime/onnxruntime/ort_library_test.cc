@@ -1,9 +1,10 @@
 // What is said where ONNX Runtime's library is missing, or is another file.
+#include "runtime/onnxruntime/ort_library.h"
+
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/onnxruntime/ort_backend.h"
-#include "runtime/onnxruntime/ort_library.h"
 
 namespace lemma {
 namespace {
