@@ -20,6 +20,8 @@ namespace {
 constexpr double kLeastGain = 0.01;
 constexpr double kMaxSeconds = 60;  // of one batch of runs
 constexpr int kBatches = 4;
+// For another program: batches that a gain has to hold in, each with both graphs loaded anew.
+constexpr int kLeastRenewed = 3;
 // The time for the batches of one contender that a passed deadline does not shorten: a search that
 // takes all the time there is should not make a small model lose what was found.
 constexpr double kLateSeconds = 2;
@@ -72,20 +74,48 @@ bool SameBytes(absl::Span<const Tensor> a, absl::Span<const Tensor> b) {
                     [](const Tensor& x, const Tensor& y) { return x.SameBytes(y); });
 }
 
+// Two graphs that are timed in turn.
+struct Pair {
+  Backend* backend;
+  const Graph *input, *contender;
+  std::shared_ptr<Executable> before, after;
+
+  // Compiles both anew, every second time in the other order: where memory lies changes times.
+  absl::Status Renew(int batch, const AcceptanceOptions& acceptance) {
+    CompileOptions options;
+    options.threads = acceptance.threads;
+    before.reset();
+    after.reset();
+    for (int i = 0; i < 2; ++i) {
+      const bool is_input = (i + batch) % 2 == 0;
+      auto executable = backend->Compile(is_input ? *input : *contender, options);
+      if (!executable.ok()) return executable.status();
+      (is_input ? before : after) = *std::move(executable);
+    }
+    return absl::OkStatus();
+  }
+};
+
 // Times both in turn until it is clear which is faster, or the batches are used up. One batch shows
 // whether a contender that is certain is slower after all.
-absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor> inputs,
-                  bool is_certain, const AcceptanceOptions& options, Acceptance* result) {
+absl::Status Time(Pair pair, absl::Span<const Tensor> inputs, bool is_certain,
+                  const AcceptanceOptions& options, Acceptance* result) {
   std::vector<double> a, b;
   const Deadline enough = options.deadline.NotWithin(kLateSeconds);
+  const int least = options.only_executed ? kLeastRenewed : 1;
   for (int batch = 0; batch < kBatches; ++batch) {
-    auto ms = TimeAlternating({before, after}, inputs, options.runs, kMaxSeconds, options.threads);
+    if (options.only_executed && batch > 0) {
+      if (absl::Status s = pair.Renew(batch, options); !s.ok()) return s;
+    }
+    auto ms = TimeAlternating({pair.before.get(), pair.after.get()}, inputs, options.runs,
+                              kMaxSeconds, options.threads);
     if (!ms.ok()) return ms.status();
     a.insert(a.end(), (*ms)[0].begin(), (*ms)[0].end());
     b.insert(b.end(), (*ms)[1].begin(), (*ms)[1].end());
     result->found = PairedRatio(a, b);
-    if (result->found->high <= 1 - kLeastGain || result->found->low >= 1 - kLeastGain) break;
-    if (is_certain || enough.Passed()) break;
+    if (result->found->low >= 1 - kLeastGain || enough.Passed()) break;
+    if (batch + 1 < least) continue;
+    if (result->found->high <= 1 - kLeastGain || is_certain) break;
   }
   result->runs = static_cast<int>(a.size());
   result->ms_before = Median(a);
@@ -246,8 +276,9 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
     return absl::OkStatus();
   }
   if (options.runs > 0) {
-    absl::Status timed = Time(before.executable.get(), after->executable.get(), inputs,
-                              contender.is_certain, options, result);
+    absl::Status timed =
+        Time({backend, &input, &contender.graph, before.executable, after->executable}, inputs,
+             contender.is_certain, options, result);
     if (!timed.ok()) return timed;
   }
   if (!Pays(options, *result, contender.is_certain, memory.planned_bytes)) {
