@@ -97,11 +97,14 @@ def measure(flags, name, threads, work):
     if not flags.lemma_too:
         del commands["lemma_output"]
     medians = compare(commands, flags.processes, flags.rounds)
+    measured = ratio(medians, "onnxruntime_output", "onnxruntime_input")
     row = {
         "model": name,
         "threads": threads,
         "ms": {key: statistics.median(values) for key, values in medians.items()},
-        "output_to_input": ratio(medians, "onnxruntime_output", "onnxruntime_input"),
+        # A kept input is a copy of the file: what was measured is noise.
+        "output_to_input": 1.0 if report["kept_input"] else measured,
+        "measured_ratio": measured,
         "kept_input": report["kept_input"],
         "predicted": report["predicted_ms_after"] / report["predicted_ms_before"],
         "found": report.get("found_ratio"),
@@ -135,6 +138,16 @@ def mean(values):
     return math.exp(statistics.fmean(math.log(v) for v in values))
 
 
+def write(flags, rows, failed):
+    """Writes the rows; those of other models and threads in the file stay."""
+    new = {(row["model"], row["threads"]) for row in rows}
+    old = json.loads(flags.out.read_text())["rows"] if flags.out.exists() else []
+    kept = [row for row in old if (row["model"], row["threads"]) not in new]
+    result = {"machine": machine(flags.lemma), "effort": flags.effort, "rows": kept + rows,
+              "failed": failed}
+    flags.out.write_text(json.dumps(result, indent=1) + "\n")
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="tools/bench onnxruntime")
     parser.add_argument("--lemma", required=True)
@@ -163,6 +176,7 @@ def main(arguments):
                 try:
                     rows.append(measure(flags, name, threads, pathlib.Path(work)))
                     show(rows[-1])
+                    write(flags, rows, failed)
                 except (RuntimeError, subprocess.TimeoutExpired) as error:
                     failed.append(f"{name}, {threads} threads: {error}")
                     print(f"bench: {failed[-1]}", file=sys.stderr)
@@ -172,9 +186,7 @@ def main(arguments):
             f"{threads} threads, ONNX Runtime on the output / on the input: geometric mean "
             f"{mean(ratios):.3f}, worst {max(ratios):.3f}"
         )
-    result = {"machine": machine(flags.lemma), "effort": flags.effort, "rows": rows,
-              "failed": failed}
-    flags.out.write_text(json.dumps(result, indent=1) + "\n")
+    write(flags, rows, failed)
     print(f"written to {flags.out}")
     return 1 if failed else 0
 
