@@ -71,6 +71,10 @@ class OrtBackend : public Backend {
     ExportOptions settings;
     if (options_.info != nullptr) settings.info = *options_.info;
     auto model = ExportOnnx(graph, settings);
+    if (absl::IsInvalidArgument(model.status())) {
+      return absl::UnimplementedError(
+          absl::StrCat("too large to be executed in ONNX Runtime: ", model.status().message()));
+    }
     if (!model.ok()) return model.status();
     LoadSettings load;
     load.threads = options.threads;
