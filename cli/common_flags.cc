@@ -60,7 +60,7 @@ api::ExecutionOptions CommonFlags::Execution() const {
   api::ExecutionOptions execution;
   execution.backend = backend;
   execution.threads = static_cast<int>(std::min<int64_t>(threads, std::numeric_limits<int>::max()));
-  execution.kernels = {fusion == "on", reuse == "late"};
+  execution.kernels = {fusion == "on", reuse == "late", {onnxruntime, nullptr}};
   return execution;
 }
 

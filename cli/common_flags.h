@@ -34,7 +34,7 @@ struct CommonFlags {
   bool json = false;
   int64_t seed = 1;
   int64_t threads = 1;
-  std::string backend, fusion = "on", reuse = "late";
+  std::string backend, fusion = "on", reuse = "late", onnxruntime;
   std::vector<std::string> inputs;  // files of input values; empty: random values
   int64_t int_range = 2;
   bool training = false;  // keep operators that act in training only, such as dropout

@@ -1,6 +1,6 @@
 // Executes graphs, through one interface for all back ends: runtime/reference/reference.h,
-// runtime/cpu/cpu_backend.h and runtime/cuda/cuda_backend.h. MakeBackend (api/execution/backends.h)
-// chooses one by name.
+// runtime/cpu/cpu_backend.h, runtime/cuda/cuda_backend.h and runtime/onnxruntime/ort_backend.h.
+// MakeBackend (api/execution/backends.h) chooses one by name.
 #ifndef LEMMA_RUNTIME_EXECUTOR_H_
 #define LEMMA_RUNTIME_EXECUTOR_H_
 

@@ -3,8 +3,8 @@
 // A back end plans a graph into kernels with stable signatures. This is cheap: it neither packs
 // weights nor allocates values. Kernels with equal signatures take the same time on one device, so
 // a cost model measures each once and keeps the result under (device(), signature). The cost of a
-// graph is the sum over its kernels. Implemented in runtime/cpu/cpu_measurer.cc and
-// runtime/cuda/cuda_measurer.cc.
+// graph is the sum over its kernels. Implemented in runtime/cpu/cpu_measurer.cc,
+// runtime/cuda/cuda_measurer.cc and runtime/onnxruntime/ort_measurer.cc.
 #ifndef LEMMA_RUNTIME_MEASURE_H_
 #define LEMMA_RUNTIME_MEASURE_H_
 

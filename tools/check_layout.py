@@ -105,7 +105,7 @@ LIBRARIES = {
     "oneDNN": (r"(oneapi/dnnl/)?dnnl\w*\.(h|hpp)$", ["//third_party:dnnl"], ["runtime/cpu/"]),
     "Graphviz": (r"graphviz/", ["//third_party:graphviz"], ["api/"]),
     "CBC": (r"coin/", ["//third_party:cbc"], ["optimizer/"]),
-    "ONNX": (r"onnx/", ["//third_party:onnx"], ["graph/onnx/"]),
+    "ONNX": (r"onnx/", ["//third_party:onnx"], ["graph/onnx/", "runtime/onnxruntime/"]),
     "CUDA": (
         r"(cuda|cublas|cudnn|nvrtc|nvJitLink|nccl|cooperative_groups|mma\.h|cub/|nv/)",
         ["//third_party:cuda", "@local_cuda//"],

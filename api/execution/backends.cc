@@ -10,6 +10,7 @@
 #include "api/version.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/cuda/cuda_backend.h"
+#include "runtime/onnxruntime/ort_backend.h"
 #include "runtime/reference/reference.h"
 
 namespace lemma::api {
@@ -20,6 +21,7 @@ struct Entry {
   std::unique_ptr<Backend> (*make)(const BackendOptions& options);
   // nullptr if the back end's kernels cannot be measured.
   std::unique_ptr<KernelMeasurer> (*make_measurer)(int threads, const BackendOptions& options);
+  bool is_target = false;
 };
 
 template <bool libraries>
@@ -51,6 +53,11 @@ constexpr Entry kBackends[] = {
     {"reference-f64",
      [](const BackendOptions&) { return MakeReferenceBackend(BetweenOperators::kUnrounded); },
      nullptr},
+    {"onnxruntime", [](const BackendOptions& options) { return MakeOrtBackend(options.ort); },
+     [](int threads, const BackendOptions& options) {
+       return MakeOrtMeasurer(threads, options.ort);
+     },
+     /*is_target=*/true},
 };
 
 const Entry* Find(absl::string_view name) {
@@ -58,6 +65,14 @@ const Entry* Find(absl::string_view name) {
     if (name == entry.name) return &entry;
   }
   return nullptr;
+}
+
+std::vector<std::string> Names(bool targets) {
+  std::vector<std::string> names;
+  for (const Entry& entry : kBackends) {
+    if (entry.is_target == targets) names.push_back(entry.name);
+  }
+  return names;
 }
 
 // Whether the system can start so many threads at once. If it cannot, OpenMP would end the process.
@@ -78,10 +93,13 @@ bool CanStart(int threads) {
 
 }  // namespace
 
-std::vector<std::string> BackendNames() {
-  std::vector<std::string> names;
-  for (const Entry& entry : kBackends) names.push_back(entry.name);
-  return names;
+std::vector<std::string> BackendNames() { return Names(/*targets=*/false); }
+
+std::vector<std::string> TargetNames() { return Names(/*targets=*/true); }
+
+bool IsTarget(absl::string_view backend) {
+  const Entry* entry = Find(backend);
+  return entry != nullptr && entry->is_target;
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
@@ -107,6 +125,14 @@ absl::Status CheckExecutionOptions(const ExecutionOptions& execution) {
     return NamesOptions(absl::ResourceExhaustedError(
         absl::StrCat("option threads: not enough memory for ", threads, " threads")));
   }
+  if (IsTarget(execution.backend)) {
+    const absl::Status s = CheckOrtLibrary(execution.kernels.ort.library);
+    if (!s.ok()) {
+      return NamesOptions(
+          absl::Status(s.code(), absl::StrCat("option target=", execution.backend,
+                                              " needs ONNX Runtime's library: ", s.message())));
+    }
+  }
   if (!execution.kernels.fuse_layout && execution.backend != "cpu") {
     return OptionError(absl::StrCat("option fuse_layout: the back end cpu knows it, ",
                                     execution.backend, " does not"));
@@ -127,6 +153,7 @@ CompileOptions CompileOptionsOf(const ExecutionOptions& execution) {
 std::string VersionText() {
   std::string text = absl::StrCat("lemma ", kVersion);
   for (const Entry& entry : kBackends) {
+    if (entry.is_target) continue;
     absl::StrAppend(&text, "\n", entry.name, ": ", entry.make({})->version());
   }
   return text;

@@ -11,14 +11,21 @@
 #include "absl/strings/string_view.h"
 #include "runtime/executor.h"
 #include "runtime/measure.h"
+#include "runtime/onnxruntime/ort_backend.h"
 
 namespace lemma::api {
 
-// The default comes first.
+// The back ends of Lemma's own; the default comes first.
 std::vector<std::string> BackendNames();
+// The other programs that a model can be optimized for. They are back ends too: MakeBackend and
+// MakeMeasurer know their names. How much memory they take is not known.
+std::vector<std::string> TargetNames();
+bool IsTarget(absl::string_view backend);
+
 struct BackendOptions {
   bool fuse_layout = true;  // see CpuOptions; for the back end "cpu"
   bool reuse_late = true;   // see CudaOptions; for "cuda" and "cuda-generated"
+  OrtOptions ort;           // for the target "onnxruntime"
 };
 // The back end that executes a graph, and its options.
 struct ExecutionOptions {
@@ -34,8 +41,9 @@ std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int thre
                                              const BackendOptions& options = {});
 
 // InvalidArgument if fuse_layout is false for another back end than "cpu", or if the number of
-// threads is out of range; ResourceExhausted if the system cannot start so many threads. Messages
-// name options (api/models/option_error.h).
+// threads is out of range; ResourceExhausted if the system cannot start so many threads; NotFound
+// or FailedPrecondition if a target's library cannot be loaded. Messages name options
+// (api/models/option_error.h).
 absl::Status CheckExecutionOptions(const ExecutionOptions& execution);
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const ExecutionOptions& execution);

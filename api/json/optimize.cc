@@ -90,9 +90,11 @@ void AddExecution(const OptimizeOptions& options, const Acceptance& accepted, Js
     json->Set("ms_before", accepted.ms_before).Set("ms_after", accepted.ms_after);
     json->Set("ratio", accepted.ratio);
   }
-  if (accepted.measured) {
+  if (accepted.measured && !IsTarget(options.execution.backend)) {
     json->Set("peak_bytes_before", accepted.memory_before.planned_bytes);
     json->Set("peak_bytes_after", accepted.memory_after.planned_bytes);
+  }
+  if (accepted.measured) {
     json->Set("difference", accepted.difference.largest);
     json->Set("allowed", accepted.difference.allowed);
     json->Set("compared_values", accepted.difference.finite);

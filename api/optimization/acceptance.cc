@@ -20,6 +20,8 @@ namespace {
 constexpr double kLeastGain = 0.01;
 constexpr double kMaxSeconds = 60;  // of one batch of runs
 constexpr int kBatches = 4;
+// For another program: batches that a gain has to hold in, each with both graphs loaded anew.
+constexpr int kLeastRenewed = 3;
 // The time for the batches of one contender that a passed deadline does not shorten: a search that
 // takes all the time there is should not make a small model lose what was found.
 constexpr double kLateSeconds = 2;
@@ -72,20 +74,48 @@ bool SameBytes(absl::Span<const Tensor> a, absl::Span<const Tensor> b) {
                     [](const Tensor& x, const Tensor& y) { return x.SameBytes(y); });
 }
 
+// Two graphs that are timed in turn.
+struct Pair {
+  Backend* backend;
+  const Graph *input, *contender;
+  std::shared_ptr<Executable> before, after;
+
+  // Compiles both anew, every second time in the other order: where memory lies changes times.
+  absl::Status Renew(int batch, const AcceptanceOptions& acceptance) {
+    CompileOptions options;
+    options.threads = acceptance.threads;
+    before.reset();
+    after.reset();
+    for (int i = 0; i < 2; ++i) {
+      const bool is_input = (i + batch) % 2 == 0;
+      auto executable = backend->Compile(is_input ? *input : *contender, options);
+      if (!executable.ok()) return executable.status();
+      (is_input ? before : after) = *std::move(executable);
+    }
+    return absl::OkStatus();
+  }
+};
+
 // Times both in turn until it is clear which is faster, or the batches are used up. One batch shows
 // whether a contender that is certain is slower after all.
-absl::Status Time(Executable* before, Executable* after, absl::Span<const Tensor> inputs,
-                  bool is_certain, const AcceptanceOptions& options, Acceptance* result) {
+absl::Status Time(Pair pair, absl::Span<const Tensor> inputs, bool is_certain,
+                  const AcceptanceOptions& options, Acceptance* result) {
   std::vector<double> a, b;
   const Deadline enough = options.deadline.NotWithin(kLateSeconds);
+  const int least = options.only_executed ? kLeastRenewed : 1;
   for (int batch = 0; batch < kBatches; ++batch) {
-    auto ms = TimeAlternating({before, after}, inputs, options.runs, kMaxSeconds, options.threads);
+    if (options.only_executed && batch > 0) {
+      if (absl::Status s = pair.Renew(batch, options); !s.ok()) return s;
+    }
+    auto ms = TimeAlternating({pair.before.get(), pair.after.get()}, inputs, options.runs,
+                              kMaxSeconds, options.threads);
     if (!ms.ok()) return ms.status();
     a.insert(a.end(), (*ms)[0].begin(), (*ms)[0].end());
     b.insert(b.end(), (*ms)[1].begin(), (*ms)[1].end());
     result->found = PairedRatio(a, b);
-    if (result->found->high <= 1 - kLeastGain || result->found->low >= 1 - kLeastGain) break;
-    if (is_certain || enough.Passed()) break;
+    if (result->found->low >= 1 - kLeastGain || enough.Passed()) break;
+    if (batch + 1 < least) continue;
+    if (result->found->high <= 1 - kLeastGain || is_certain) break;
   }
   result->runs = static_cast<int>(a.size());
   result->ms_before = Median(a);
@@ -142,26 +172,34 @@ std::string Off(const OutputDifference& difference) {
                       ", allowed ", difference.allowed);
 }
 
-// Why the contender does not equal the input, as executed or as defined; "" if it does.
+// Why the contender does not equal the input, as executed or as defined; "" if it does. Without
+// `definitions` only as executed.
 absl::StatusOr<std::string> WhyNotEqual(const Graph& input, const Candidate& before,
                                         const Contender& contender, const Candidate& after,
                                         Definitions* definitions, absl::Span<const Tensor> inputs,
                                         const AcceptanceOptions& options,
                                         OutputDifference* difference) {
-  auto verdict = definitions->Judge(after.executable.get(), after.outputs, /*is_graph=*/false);
-  if (!verdict.ok()) return verdict.status();
-  *difference = verdict->difference;
-  if (!verdict->agrees) {
-    return absl::StrCat("it computes something else than the input's operators are defined as: ",
-                        Off(*difference));
+  const OutputDifference executed =
+      CompareOutputs(input, after.outputs, before.outputs, before.executable->findings());
+  if (definitions != nullptr) {
+    auto verdict = definitions->Judge(after.executable.get(), after.outputs, /*is_graph=*/false);
+    if (!verdict.ok()) return verdict.status();
+    *difference = verdict->difference;
+    if (!verdict->agrees) {
+      return absl::StrCat("it computes something else than the input's operators are defined as: ",
+                          Off(*difference));
+    }
+  } else {
+    *difference = executed;
   }
   if (options.unproved && !difference->compared()) {
     return absl::StrCat("it was found with rules that are not proved, and ",
                         difference->ToString());
   }
-  const OutputDifference executed =
-      CompareOutputs(input, after.outputs, before.outputs, before.executable->findings());
   if (executed.ok) return std::string();
+  if (definitions == nullptr) {
+    return absl::StrCat("it computes something else than the input: ", Off(executed));
+  }
   auto jump = DifferByADiscontinuity(input, before.executable.get(), contender.graph,
                                      after.executable.get(), inputs, options.threads);
   if (!jump.ok()) return jump.status();
@@ -207,6 +245,10 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
                  absl::Span<const Tensor> inputs, const AcceptanceOptions& options,
                  const Candidate& before, Definitions* definitions, Acceptance* result) {
   auto after = Prepare(backend, contender.graph, options, inputs);
+  if (options.only_executed && absl::IsUnimplemented(after.status())) {
+    result->rejected = absl::StrCat("it cannot be executed: ", after.status().message());
+    return absl::OkStatus();
+  }
   if (!after.ok()) return after.status();
   OutputDifference difference;
   auto why_not =
@@ -234,8 +276,9 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
     return absl::OkStatus();
   }
   if (options.runs > 0) {
-    absl::Status timed = Time(before.executable.get(), after->executable.get(), inputs,
-                              contender.is_certain, options, result);
+    absl::Status timed =
+        Time({backend, &input, &contender.graph, before.executable, after->executable}, inputs,
+             contender.is_certain, options, result);
     if (!timed.ok()) return timed;
   }
   if (!Pays(options, *result, contender.is_certain, memory.planned_bytes)) {
@@ -275,7 +318,8 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
   Acceptance result;
   result.graph = input;
   auto before = Prepare(backend, input, options, inputs);
-  if (absl::IsUnimplemented(before.status())) {  // opaque operators: the prediction has to do
+  if (absl::IsUnimplemented(before.status()) &&
+      !options.only_executed) {  // opaque operators: the prediction has to do
     if (options.objective.memory_limit > 0) {
       return NamesOptions(absl::FailedPreconditionError(
           "option memory_limit: the memory of a model with operators that only its own runtime "
@@ -286,16 +330,19 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
   }
   if (!before.ok()) return before.status();
   auto definitions = Definitions::Run(input, inputs, options.threads);
-  if (!definitions.ok()) return definitions.status();
-  auto own = definitions->Judge(before->executable.get(), before->outputs, /*is_graph=*/true);
-  if (!own.ok()) return own.status();
-  if (!own->agrees) {
-    return absl::InternalError(absl::StrCat("the back end ", backend->name(),
-                                            " computes something else for the input than "
-                                            "its operators are defined as: ",
-                                            Off(own->difference), "; nothing was written"));
+  result.has_definitions = !(options.only_executed && absl::IsUnimplemented(definitions.status()));
+  if (result.has_definitions) {
+    if (!definitions.ok()) return definitions.status();
+    auto own = definitions->Judge(before->executable.get(), before->outputs, /*is_graph=*/true);
+    if (!own.ok()) return own.status();
+    if (!own->agrees) {
+      return absl::InternalError(absl::StrCat("the back end ", backend->name(),
+                                              " computes something else for the input than "
+                                              "its operators are defined as: ",
+                                              Off(own->difference), "; nothing was written"));
+    }
+    result.difference = own->difference;
   }
-  result.difference = own->difference;
   result.measured = true;
   result.memory_before = result.memory_after = before->memory;
   const int64_t limit = options.objective.memory_limit;
@@ -303,8 +350,8 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
     result.least_bytes = result.memory_before.planned_bytes;
   }
   for (const Contender& contender : contenders) {
-    absl::Status s =
-        Try(backend, input, contender, inputs, options, *before, &*definitions, &result);
+    absl::Status s = Try(backend, input, contender, inputs, options, *before,
+                         result.has_definitions ? &*definitions : nullptr, &result);
     if (!s.ok()) return s;
     if (!result.kept_input()) return result;
   }

@@ -40,6 +40,12 @@ struct AcceptanceOptions {
   // Whether unproved rules were used. Then a contender whose outputs cannot be compared is
   // rejected.
   bool unproved = false;
+  // For another program's back end (IsTarget), which may execute operators that Lemma has no
+  // definition of: nothing is accepted unseen. An input that cannot be executed is an error, and a
+  // contender that cannot is rejected. Where definitions are missing, the executions of both
+  // graphs are compared. A gain has to hold in three batches of runs, for each of which both are
+  // loaded anew.
+  bool only_executed = false;
   // For a device that is not present: the back end whose plans give the memory use. nullptr: the
   // executing back end gives it.
   Backend* planner = nullptr;
@@ -70,7 +76,9 @@ struct Acceptance {
   // If the input and all contenders need more memory than the limit: the least of these amounts.
   // Then there is no result, and `graph` is the input.
   std::optional<int64_t> least_bytes;
-  // The difference between the outputs of `graph` and those that the input's definitions give.
+  // The difference between the outputs of `graph` and those that the input's definitions give, or
+  // the input's execution where definitions are missing.
+  bool has_definitions = true;
   OutputDifference difference;
   // Why a contender was rejected before timing: its outputs are wrong. "" if there was none.
   std::string rejected;

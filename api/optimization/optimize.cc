@@ -156,6 +156,7 @@ absl::Status Judge(const Graph& input, absl::Span<const Tensor> inputs, SearchRu
   options.unproved = !run->result.unproved.empty();
   options.runs = run->options.Times() ? static_cast<int>(run->options.runs) : 0;
   options.objective = run->options.objective;
+  options.only_executed = IsTarget(run->execution.backend);
   if (DeviceIsAbsent(run->options)) options.planner = planner->get();
   std::set<uint64_t> seen = {input.StructuralHash()};
   for (int search = 1;; ++search) {
@@ -287,6 +288,10 @@ absl::Status OptimizeOptions::Check() const {
   if (!(weight >= 0 && weight <= 1))
     return OptionError("option memory_weight: must be from 0 to 1");
   if (objective.memory_limit < 0) return OptionError("option memory_limit: must be at least 0");
+  if (IsTarget(execution.backend) && !objective.IsTime()) {
+    return OptionError(absl::StrCat("option objective: ", execution.backend,
+                                    " does not tell how much memory it takes"));
+  }
   if (!hints.empty() && (pet || objective.memory_limit > 0)) {
     return OptionError(absl::StrCat("option ", pet ? "pet" : "memory_limit",
                                     ": not with symbolic sizes; give option dims"));

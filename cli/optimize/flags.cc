@@ -48,6 +48,14 @@ void OptimizeFlags::AddTo(Flags* flags) {
   flags->String(
       "device", &device, "NAME",
       "optimize for this device with what --cost-db knows of it; measure and time nothing");
+  std::vector<std::string> targets = api::TargetNames();
+  targets.insert(targets.begin(), "lemma");
+  flags->Choice("target", &target, targets,
+                "the program that will run the model: Lemma, or ONNX Runtime on the CPU, in which "
+                "costs and both models are then timed");
+  flags->String("onnxruntime", &common.onnxruntime, "FILE",
+                "ONNX Runtime's library, libonnxruntime.so; where tools/lib/ort installs it unless "
+                "given");
   flags->Choice("execution", &execution, {"on", "off"},
                 "off: execute, time and measure nothing; the lowest price decides. Costs that are "
                 "not in --cost-db are estimated, and weights stay in their files");

@@ -2,6 +2,7 @@
 #include "cli/optimize/optimize.h"
 
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,7 @@ absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const api::Model& model
   OptimizeListener listener(flags, input);
   api::OptimizeOptions options = flags.Options();
   options.hints = hints;
+  options.execution.kernels.ort.info = std::make_shared<OnnxInfo>(model.info);
   const auto format = api::FormatOfPath(flags.output);
   if (format.ok() && *format == api::ModelFormat::kOnnx) {
     if (flags.loops == "keep") options.fixed = api::LoopsOf(model);
@@ -193,6 +195,10 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
   optimize.AddTo(&flags);
   return ParseAndRun(&flags, arguments, "MODEL", [&](const auto& path) -> absl::StatusOr<int> {
     optimize.SetEffort(flags);
+    if (optimize.target != "lemma") {
+      if (flags.Given("backend")) return absl::InvalidArgumentError("--backend: not with --target");
+      optimize.common.backend = optimize.target;
+    }
     if (absl::Status s = optimize.Check(); !s.ok()) return s;
     const auto format = api::FormatOfPath(optimize.output);
     optimize.common.symbolic = !format.ok() || *format == api::ModelFormat::kOnnx;

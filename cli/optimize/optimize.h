@@ -25,7 +25,7 @@ struct OptimizeFlags {
   std::string effort = "normal", search = api::SearchNames().front(), pet = "off";
   int64_t nodes = 6000, budget = 5000, runs = 15;
   double alpha = 1.05, seconds = 0;
-  std::string objective = "time", loops = "keep", execution = "on";
+  std::string objective = "time", loops = "keep", execution = "on", target = "lemma";
   int64_t memory_limit = 0;  // bytes; 0: none
   double memory_weight = 0.5;
   bool allow_unproved = false;

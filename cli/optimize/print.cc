@@ -93,7 +93,7 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
                absl::StrFormat("%.3f", after / std::max(1e-9, before))});
   }
   table.Row({"operators", absl::StrCat(input.num_ops()), absl::StrCat(result.graph.num_ops()), ""});
-  if (result.measured) {
+  if (result.measured && flags.target == "lemma") {
     table.Row({"peak memory", bytes(result.memory_before.planned_bytes),
                bytes(result.memory_after.planned_bytes),
                absl::StrFormat("%.3f", Ratio(result.memory_after.planned_bytes,
@@ -113,7 +113,8 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   } else {
     if (!flags.replay.empty()) std::puts("not timed: steps of a certificate");
     if (!flags.device.empty()) std::printf("not timed: optimized for %s\n", flags.device.c_str());
-    std::printf("compared with the operators' definitions: %s\n",
+    std::printf("compared with the %s: %s\n",
+                result.has_definitions ? "operators' definitions" : "input as executed",
                 result.difference.ToString().c_str());
   }
   std::printf("%d graphs in %.1f s, %.0f per second of processor time: %s\n",

@@ -1,6 +1,7 @@
 // Which contender is accepted, also if no back end can execute the graphs.
 #include "api/optimization/acceptance.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +9,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/stopwatch.h"
+#include "graph/builder.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/cpu_backend.h"
@@ -215,6 +218,100 @@ TEST(Acceptance, RunsThatDidNotPayTellTheirKernelsTimes) {
   accepted = api::Accept(&backend, slow, {{input, {optimizer::RewriteStep()}}}, inputs, options);
   ASSERT_TRUE(accepted.ok()) << accepted.status();
   EXPECT_TRUE(accepted->in_graph.empty());
+}
+
+// An operator that only its own runtime knows, then `ops` negations.
+Graph Strange(int ops) {
+  GraphBuilder builder("g");
+  const TensorType type{DType::kF32, {2}};
+  const Value x = builder.Input("x", type);
+  auto y = ApplyOpaque({x}, {{"domain", "own"}, {"op_type", "Strange"}, {"payload", ""}}, {type});
+  EXPECT_TRUE(y.ok()) << y.status();
+  Value z = (*y)[0];
+  for (int i = 0; i < ops; ++i) z = *Apply1("neg", {z});
+  builder.Output("z", z);
+  return *std::move(builder).Build();
+}
+
+// Another program: by number of operators, the value that it computes and how long that takes. It
+// has no kernel for graphs of other numbers.
+class Program : public Backend {
+ public:
+  struct Behaviour {
+    double value = 1;
+    double ms = 0.2;
+  };
+  explicit Program(std::map<int, Behaviour> by_operators) : by_operators_(by_operators) {}
+  std::string name() const override { return "program"; }
+  std::string version() const override { return "0"; }
+  absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
+                                                      const CompileOptions&) override {
+    auto known = by_operators_.find(graph.num_ops());
+    if (known == by_operators_.end()) return absl::UnimplementedError("no kernel");
+    return std::make_unique<Runs>(known->second);
+  }
+
+ private:
+  class Runs : public Executable {
+   public:
+    explicit Runs(Behaviour behaviour) : behaviour_(behaviour) {}
+    absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor>) override {
+      for (const Stopwatch stopwatch(1); stopwatch.Ms() < behaviour_.ms;) {
+      }
+      return std::vector<Tensor>{*Tensor::Filled({DType::kF32, {2}}, behaviour_.value)};
+    }
+    absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
+                                                 std::vector<KernelTiming>*) override {
+      return Run(inputs);
+    }
+    MemoryUse memory() const override { return {}; }
+    std::string Describe() const override { return ""; }
+
+   private:
+    const Behaviour behaviour_;
+  };
+  const std::map<int, Behaviour> by_operators_;
+};
+
+// What becomes of a contender of three operators in place of an input of one, for a target.
+absl::StatusOr<api::Acceptance> InProgram(const std::map<int, Program::Behaviour>& behaviours) {
+  Program program(behaviours);
+  api::AcceptanceOptions options;
+  options.only_executed = true;
+  const std::vector<Tensor> inputs = {*Tensor::Filled({DType::kF32, {2}}, 0.5)};
+  return api::Accept(&program, Strange(0), {{Strange(2), {optimizer::RewriteStep()}}}, inputs,
+                     options);
+}
+
+TEST(Acceptance, ForAnotherProgramItsExecutionsAreComparedWhereDefinitionsAreMissing) {
+  auto accepted = InProgram({{1, {1, 1.0}}, {3, {1, 0.5}}});
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_FALSE(accepted->kept_input());
+  EXPECT_FALSE(accepted->has_definitions);
+  EXPECT_LT(accepted->ratio, 0.9);
+}
+
+TEST(Acceptance, ForAnotherProgramASlowerFileIsRefused) {
+  auto accepted = InProgram({{1, {1, 0.5}}, {3, {1, 0.6}}});
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_TRUE(accepted->kept_input());
+  EXPECT_EQ(accepted->rejected, "");
+  EXPECT_GT(accepted->found->median, 1);
+}
+
+TEST(Acceptance, ForAnotherProgramAWrongResultIsRefused) {
+  auto accepted = InProgram({{1, {1, 1.0}}, {3, {1.01, 0.5}}});
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_TRUE(accepted->kept_input());
+  EXPECT_TRUE(absl::StrContains(accepted->rejected, "it computes something else than the input"));
+}
+
+TEST(Acceptance, ForAnotherProgramNothingIsAcceptedUnseen) {
+  auto accepted = InProgram({{1, {}}});
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+  EXPECT_TRUE(accepted->kept_input());
+  EXPECT_EQ(accepted->rejected, "it cannot be executed: no kernel");
+  EXPECT_TRUE(absl::IsUnimplemented(InProgram({{3, {}}}).status()));
 }
 
 // Whether `after` is accepted in place of `before` on the CPU, where x is [a, b, c].

@@ -43,6 +43,17 @@ TEST(LemmaTest, OptimizesAndTheResultComputesTheSame) {
   EXPECT_THAT(after.out, HasSubstr("as expected"));
 }
 
+TEST(LemmaTest, ATargetNeedsItsLibrary) {
+  const std::string model = ConvModel(), out = NewFolder() + "/out.onnx";
+  ExpectOneLine(RunLemma({"optimize", model, "-o", out, "--target=onnxruntime",
+                          "--onnxruntime=/nowhere/libonnxruntime.so"}),
+                {"--target=onnxruntime needs ONNX Runtime's library", "/nowhere/libonnxruntime.so",
+                 "tools/lib/ort installs it", "--onnxruntime"});
+  ExpectOneLine(
+      RunLemma({"optimize", model, "-o", out, "--target=onnxruntime", "--backend=reference"}),
+      {"--backend: not with --target"});
+}
+
 TEST(LemmaTest, CostsAreComparedWithARun) {
   const std::string model = ConvModel(), db = NewFolder() + "/a.sqlite";
   LemmaResult text = RunLemma({"costs", "check", model, "--cost-db", db, "--runs=3"});

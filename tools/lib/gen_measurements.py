@@ -230,7 +230,30 @@ def pet(report):
             "mutants applied", "search s"], lines, ""
 
 
-VIEWS = {"inference": inference, "half": half, "sizes": sizes, "search": search,
+def onnxruntime(report):
+    columns = ["model", "ORT, input", "ORT, output", "output / input", "predicted",
+               "Lemma, output", "operators", "rules", "search s"]
+    lines = []
+    for row in report["rows"]:
+        times, (before, after) = row["ms"], row["operators"]
+        name = row["model"] if row["threads"] == 1 else f"{row['model']}, {row['threads']} threads"
+        most = sorted(row["rules"].items(), key=lambda rule: -rule[1])[:2]
+        lines.append([
+            name, ms(times["onnxruntime_input"]), ms(times["onnxruntime_output"]),
+            f"kept ({row['measured_ratio']:.3f})" if row["kept_input"]
+            else f"{row['output_to_input']:.3f}",
+            f"{row['predicted']:.3f}",
+            ms(times["lemma_output"]) if "lemma_output" in times else "",
+            f"{before} → {after}", ", ".join(f"{count} {rule}" for rule, count in most),
+            f"{row['search_seconds']:.0f}",
+        ])
+    ratios = [row["output_to_input"] for row in report["rows"]]
+    after = (f"Geometric mean of output / input: {statistics.geometric_mean(ratios):.3f}; "
+             f"the largest is {max(ratios):.3f}.")
+    return columns, lines, after
+
+
+VIEWS = {"inference": inference, "onnxruntime": onnxruntime, "half": half, "sizes": sizes, "search": search,
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
          "bandwidth": bandwidth, "proofs": proofs, "generator_growth": growth, "rules": rules,

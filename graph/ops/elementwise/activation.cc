@@ -317,9 +317,9 @@ OpDef Make_hard_sigmoid() {
 }
 
 OpDef Make_hard_swish() {
-  return Activation("hard_swish", "y = x * max(0, min(1, x/6 + 1/2))", "HardSwish", {},
+  return Activation("hard_swish", "y = x * min(max(x + 3, 0), 6) / 6", "HardSwish", {},
                     [](const OpContext&, const ScalarExpr& x) {
-                      return x * Max(0, Min(1, x * ScalarExpr(1.0 / 6) + ScalarExpr(0.5)));
+                      return x * (Min(Max(x + ScalarExpr(3), 0), ScalarExpr(6)) / ScalarExpr(6));
                     });
 }
 

@@ -12,7 +12,7 @@
 namespace lemma::cpu {
 namespace {
 
-std::string ProcessorName() {
+std::string ModelName() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     if (!absl::StartsWith(line, "model name")) continue;
@@ -32,10 +32,11 @@ const char* InstructionSet() {
 
 }  // namespace
 
+std::string ProcessorName() { return absl::StrCat(ModelName(), ", ", InstructionSet()); }
+
 std::string DeviceName() {
   const dnnl_version_t* v = dnnl_version();
-  return absl::StrCat(ProcessorName(), ", ", InstructionSet(), ", oneDNN ", v->major, ".", v->minor,
-                      ".", v->patch);
+  return absl::StrCat(ProcessorName(), ", oneDNN ", v->major, ".", v->minor, ".", v->patch);
 }
 
 ThreadScope::ThreadScope(int threads) : before_(omp_get_max_threads()) {

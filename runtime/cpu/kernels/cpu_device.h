@@ -6,6 +6,8 @@
 
 namespace lemma::cpu {
 
+// "AMD EPYC, AVX-512".
+std::string ProcessorName();
 // "AMD EPYC, AVX-512, oneDNN 2.6.3".
 std::string DeviceName();
 

@@ -1,0 +1,24 @@
+// Guesses which operators of a graph ONNX Runtime executes together.
+#ifndef LEMMA_RUNTIME_ONNXRUNTIME_ORT_GROUPS_H_
+#define LEMMA_RUNTIME_ONNXRUNTIME_ORT_GROUPS_H_
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "runtime/plan/node_traits.h"
+#include "runtime/plan/use_table.h"
+
+namespace lemma::ort {
+
+// The groups, each as positions in uses.nodes, ascending; in the order of their last members.
+//
+// An element-wise operator joins the group that alone reads its result, if that has the shape of
+// the group's result. So does one operator of any other kind, such as a convolution. ONNX Runtime
+// decides itself what it fuses within a group; an operator that it fuses with another group, or
+// moves past it, is priced as if it did not. No group has operators that only name values anew
+// (Reshape and the like), depend on weights only, or have no definition.
+std::vector<std::vector<int>> GroupsOf(const UseTable& uses, NodeTraitsCache* traits);
+
+}  // namespace lemma::ort
+
+#endif  // LEMMA_RUNTIME_ONNXRUNTIME_ORT_GROUPS_H_

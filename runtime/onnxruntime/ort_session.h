@@ -1,0 +1,56 @@
+// A model loaded into ONNX Runtime.
+#ifndef LEMMA_RUNTIME_ONNXRUNTIME_ORT_SESSION_H_
+#define LEMMA_RUNTIME_ONNXRUNTIME_ORT_SESSION_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "graph/tensor.h"
+#include "runtime/onnxruntime/ort_library.h"
+
+namespace lemma::ort {
+
+struct LoadSettings {
+  int threads = 1;              // inside an operator; operators run one after another
+  bool optimizes = true;        // all of the library's own optimizations, or none
+  std::string optimized_model;  // a file for the model after them; "": none
+};
+
+class LoadedModel {
+ public:
+  // `names` are the model's inputs and outputs in the order in which Run takes and gives them.
+  // Errors as in Library::Take.
+  static absl::StatusOr<std::unique_ptr<LoadedModel>> Create(const Library* library,
+                                                             absl::string_view model,
+                                                             std::vector<std::string> inputs,
+                                                             std::vector<std::string> outputs,
+                                                             const LoadSettings& settings);
+  ~LoadedModel();
+  LoadedModel(const LoadedModel&) = delete;
+
+  // The outputs share no memory with the session.
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs);
+  // The same without the outputs' values, for timing: they stay in the library.
+  absl::Status RunOnly(absl::Span<const Tensor> inputs);
+
+ private:
+  LoadedModel(const Library* library, std::vector<std::string> inputs,
+              std::vector<std::string> outputs);
+  // Values that belong to the library.
+  class Values;
+  absl::Status Execute(absl::Span<const Tensor> inputs, Values* outputs);
+
+  const Library* const library_;
+  const std::vector<std::string> inputs_, outputs_;
+  std::vector<const char*> input_names_, output_names_;  // point into these
+  Session* session_ = nullptr;
+};
+
+}  // namespace lemma::ort
+
+#endif  // LEMMA_RUNTIME_ONNXRUNTIME_ORT_SESSION_H_
