@@ -103,7 +103,7 @@ TEST(BoundedTimeTest, AProofWithThousandsOfSymbolsKeepsToItsWork) {
   const std::string graph = WriteTemp(
       "s.lemma", "graph g(" + inputs + ") { y = concat(" + operands + ") {axis = 0} return y }");
   const LemmaResult result = RunWithin(15, {"prove", graph, graph, "--work=30000000"});
-  EXPECT_EQ(result.exit_status, 1) << result.err;
+  EXPECT_EQ(result.exit_status, 4) << result.err;
   EXPECT_THAT(result.out, HasSubstr("unknown: work limit of 30000000 steps reached"));
 }
 
