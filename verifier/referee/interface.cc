@@ -56,7 +56,15 @@ class Matcher {
       return {};
     }
     if (order.empty()) {
-      for (size_t i = 0; i < before.size(); ++i) order.push_back(i);
+      for (size_t i = 0; i < before.size(); ++i) {
+        order.push_back(i);
+        auto other = std::find(after.begin(), after.end(), before[i]);
+        if (other == after.end() || other == after.begin() + static_cast<std::ptrdiff_t>(i))
+          continue;
+        result_.differences.push_back(absl::StrCat(what, " ", before[i], " is number ", i,
+                                                   " before and number ", other - after.begin(),
+                                                   " after, and other names differ"));
+      }
       if (!before.empty()) {
         result_.notes.push_back(
             absl::StrCat(what, "s correspond by position: ", absl::StrJoin(before, ", "), " and ",

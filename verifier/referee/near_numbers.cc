@@ -28,8 +28,10 @@ class Unifier {
   explicit Unifier(Statement* statement) : statement_(*statement) {}
 
   bool Run() {
-    for (const Definition* side : {&statement_.source, &statement_.target}) Collect(*side);
-    for (Definition* side : {&statement_.source, &statement_.target}) Replace(side);
+    Collect(statement_.source, &in_source_);
+    Collect(statement_.target, &in_target_);
+    if (has_doubles_) return false;
+    Replace(&statement_.target);
     return changed_;
   }
 
@@ -49,24 +51,34 @@ class Unifier {
     return std::nullopt;
   }
 
-  void Collect(const Definition& definition) {
+  void Collect(const Definition& definition, std::set<double>* numbers) {
     std::set<const ScalarNode*> seen;
+    for (const ExprType& input : definition.inputs) has_doubles_ |= input.dtype == DType::kF64;
     for (const TensorExpr& tensor : definition.tensors) {
-      Collect(tensor.body, &seen);
+      has_doubles_ |= tensor.dtype == DType::kF64;
+      Collect(tensor.body, &seen, numbers);
     }
   }
-  void Collect(const ScalarExpr& e, std::set<const ScalarNode*>* seen) {
+  static void Collect(const ScalarExpr& e, std::set<const ScalarNode*>* seen,
+                      std::set<double>* numbers) {
     if (!seen->insert(e.node().get()).second) return;
-    if (e.kind() == ScalarExpr::Kind::kConst && !IsExact(e.value())) numbers_.insert(e.value());
-    for (const ScalarExpr& arg : e.args()) Collect(arg, seen);
+    if (e.kind() == ScalarExpr::Kind::kConst && !IsExact(e.value())) numbers->insert(e.value());
+    for (const ScalarExpr& arg : e.args()) Collect(arg, seen, numbers);
   }
 
-  // The least number of those that are near x, if there is one.
+  // The only number of the source that is near x; nullopt if two numbers of one side are so near
+  // to each other that they must not be mixed up.
   std::optional<double> Common(double x) const {
-    for (double number : numbers_) {
-      if (AreNear(number, x)) return number;
+    std::optional<double> found;
+    for (double number : in_source_) {
+      if (!AreNear(number, x)) continue;
+      if (found) return std::nullopt;
+      found = number;
     }
-    return std::nullopt;
+    for (double number : in_target_) {
+      if (found && number != x && AreNear(number, *found)) return std::nullopt;
+    }
+    return found;
   }
 
   void Replace(Definition* definition) {
@@ -86,9 +98,10 @@ class Unifier {
 
   ScalarExpr Rewritten(const Definition& definition, const ScalarExpr& e, Memo* memo) {
     if (const auto number = NumberOf(definition, e); number && !IsExact(*number)) {
-      const double common = *Common(*number);
-      changed_ |= common != *number;
-      return common;
+      const std::optional<double> common = Common(*number);
+      if (!common) return e;
+      changed_ |= *common != *number;
+      return *common;
     }
     if (e.args().empty()) return e;
     std::vector<ScalarExpr> args;
@@ -112,7 +125,8 @@ class Unifier {
   }
 
   Statement& statement_;
-  std::set<double> numbers_;
+  std::set<double> in_source_, in_target_;
+  bool has_doubles_ = false;
   bool changed_ = false;
 };
 

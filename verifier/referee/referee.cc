@@ -59,6 +59,12 @@ bool DividesByData(const Graph& graph) {
   return false;
 }
 
+bool HasInfiniteWeights(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const NodePtr& node) {
+    return node->has_payload() && IsFloat(node->type(0).dtype) && !node->is_finite();
+  });
+}
+
 // The weights that a constant is computed from, and the operators.
 std::string Formula(const Value& value) {
   std::set<std::string> weights, operators;
@@ -202,6 +208,12 @@ class Case {
   // value that one region rounds differently may cross a discontinuity in a later one, and a zero
   // of undetermined sign may become a divisor there.
   void Conclude(const Graph& after) {
+    for (const Graph* graph : {&before_, &after}) {
+      // A proof that is not bit exact takes values to be finite.
+      if (result_.regions.empty() || !HasInfiniteWeights(*graph)) continue;
+      result_.reason = "a weight is infinite or NaN, which no proof of real numbers covers";
+      return;
+    }
     result_.answer = Answer::kProved;
     for (const FoldedWeight& weight : result_.weights) {
       if (!weight.exact)

@@ -140,15 +140,21 @@ class Cutter {
   bool too_large_ = false;
 };
 
-// The size in bytes of the narrowest floats in the graph; 8 if there are none.
-int64_t NarrowestFloat(const Graph& graph) {
-  int64_t least = 8;
-  for (const NodePtr& node : graph.nodes()) {
-    for (const TensorType& type : node->types()) {
-      if (IsFloat(type.dtype)) least = std::min(least, SizeOf(type.dtype));
+// Whether an operator stores floats that are narrower than the widest ones that come in.
+bool Narrows(const Graph& before, const Graph& after) {
+  int64_t widest = 0;
+  for (const Value& input : before.inputs()) {
+    if (IsFloat(input.dtype())) widest = std::max(widest, SizeOf(input.dtype()));
+  }
+  for (const Graph* graph : {&before, &after}) {
+    for (const NodePtr& node : graph->nodes()) {
+      if (!node->is_op()) continue;
+      for (const TensorType& type : node->types()) {
+        if (IsFloat(type.dtype) && SizeOf(type.dtype) < widest) return true;
+      }
     }
   }
-  return least;
+  return false;
 }
 
 }  // namespace
@@ -187,9 +193,9 @@ Verdict RegionProver::Prove(const Region& region) {
   }
   const auto* proved = std::get_if<Proved>(&verdict);
   if (proved != nullptr && proved->contract == FloatContract::kRealOnly &&
-      NarrowestFloat(region.before) != NarrowestFloat(region.after)) {
+      Narrows(region.before, region.after)) {
     // In f16, 123456.7 is infinite and 1e-12 is 0: that is more than rounding.
-    verdict = Unknown{"equal as real numbers, but only one side stores them in a narrower type"};
+    verdict = Unknown{"equal as real numbers, but some are stored in a narrower type"};
   }
   return known_[key] = verdict;
 }

@@ -68,9 +68,10 @@ Comparison CompareAll(const Value& after, const std::vector<double>& x, const Va
   result.unrelated.nearest = before;
   for (size_t i = 0; i < x.size(); ++i) {
     const double v = y.value[i], difference = std::abs(x[i] - v);
-    if (difference == 0) continue;
+    // -0 is another number than 0: x / 0 tells them apart.
+    if (difference == 0 && std::signbit(x[i]) == std::signbit(v)) continue;
     const double bound = y.exact() ? 0 : BoundOf(y.magnitude[i], y.roundings[i]);
-    if (std::isfinite(bound) && difference <= bound) {
+    if (std::isfinite(bound) && difference <= bound && !(difference == 0 && y.exact())) {
       result.relation.exact = false;
       result.relation.ulps = std::max(result.relation.ulps, difference / UlpOf(v));
       continue;
