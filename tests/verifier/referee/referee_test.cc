@@ -130,6 +130,69 @@ TEST(RefereeTest, InputsCorrespondByName) {
   EXPECT_THAT(renamed.notes[0], HasSubstr("by position"));
 }
 
+TEST(RefereeTest, ANameAtAnotherPlaceIsAnotherInterface) {
+  EXPECT_THAT(Summary(JudgeTexts("(x: f32[2]) { a = relu(x)\n b = abs(x)\n return a, b }",
+                                 "(x: f32[2]) { c = relu(x)\n a = abs(x)\n return c, a }")),
+              StartsWith("different_interface: output a is number 0 before and number 1 after"));
+}
+
+// The differences hide at inputs that are not drawn, so that only the proof could be wrong.
+TEST(RefereeTest, NumbersInDoubleAreNotUnified) {
+  const auto text = [](absl::string_view number) {
+    return absl::StrCat("(x: f64[4], c: weight f64[] = fill ", number,
+                        ") { a = mul(x, c)\n return a }");
+  };
+  EXPECT_EQ(Summary(JudgeTexts(text("0.3"), text("0.3"))), "proved bit_exact");
+  EXPECT_THAT(Summary(JudgeTexts(text("0.3"), text("0.30000001"))),
+              testing::Not(StartsWith("proved")));
+}
+
+TEST(RefereeTest, AZeroOfTheOtherSignIsAnotherWeight) {
+  const auto text = [](absl::string_view zero) {
+    return absl::StrCat("(x: f32[4], w: weight f32[4] = [", zero,
+                        ", 1, 2, 3]) { a = mul(x, w)\n return a }");
+  };
+  EXPECT_THAT(Summary(JudgeTexts(text("0.0"), text("-0.0"))), testing::Not(StartsWith("proved")));
+}
+
+TEST(RefereeTest, NarrowTypesAreMoreThanRounding) {
+  EXPECT_THAT(
+      Summary(JudgeTexts(
+          "(x: f32[4], z: f32[4]) { h = cast(x) {dtype = \"f16\"}\n a = cast(h) {dtype = \"f32\"}\n"
+          " y = mul(a, z)\n return y }",
+          "(x: f32[4], z: f32[4]) { h = cast(z) {dtype = \"f16\"}\n a = cast(h) {dtype = \"f32\"}\n"
+          " y = mul(x, a)\n return y }")),
+      testing::Not(StartsWith("proved")));
+}
+
+TEST(RefereeTest, ASumOfExactNumbersRoundsOnce) {
+  const std::string before =
+      "(x: f32[2], v: weight f32[2] = [1e8, 1.0], w: weight f32[2] = [-99999992.0, 0.5]) {\n"
+      "  s = add(v, w)\n y = mul(x, s)\n return y }";
+  const auto after = [](absl::string_view sum) {
+    return absl::StrCat("(x: f32[2], s: weight f32[2] = [", sum,
+                        ", 1.5]) { y = mul(x, s)\n return y }");
+  };
+  EXPECT_THAT(Summary(JudgeTexts(before, after("8.0"))), StartsWith("proved"));
+  EXPECT_THAT(Summary(JudgeTexts(before, after("11.0"))), testing::Not(StartsWith("proved")));
+}
+
+TEST(RefereeTest, CancellationIsNoRefutation) {
+  EXPECT_NE(Summary(JudgeTexts("(x: f32[4], c: weight f32[] = fill 1e7) { a = add(x, c)\n"
+                               " y = sub(a, c)\n return y }",
+                               "(x: f32[4]) { y = relu(x)\n n = neg(x)\n m = relu(n)\n"
+                               " z = sub(y, m)\n return z }")),
+            "refuted");
+}
+
+TEST(RefereeTest, AnInfiniteWeightIsNoRealNumber) {
+  EXPECT_THAT(Summary(JudgeTexts("(x: f32[2], w: weight f32[2] = [inf, 1.0]) { a = mul(x, w)\n"
+                                 " b = mul(w, x)\n c = add(a, x)\n y = sub(c, b)\n return y }",
+                                 "(x: f32[2], w: weight f32[2] = [inf, 1.0]) { y = mul(x, w)\n"
+                                 " a = sub(y, y)\n z = add(a, x)\n return z }")),
+              testing::Not(StartsWith("proved r")));
+}
+
 // Never proved while an output is not.
 TEST(RefereeTest, EveryOutputCounts) {
   const std::string head = "(x: f32[2,3]) { a = relu(x)\n b = sigmoid(x)\n ";

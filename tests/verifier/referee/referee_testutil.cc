@@ -67,7 +67,7 @@ referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, doub
   referee::RefereeOptions options;
   options.rules = StarterRules();
   options.run = RunnerOf(MakeCpuBackend());
-  options.definition = RunnerOf(MakeReferenceBackend());
+  options.definition = RunnerOf(MakeReferenceBackend(BetweenOperators::kUnrounded));
   options.tolerances = [](const Graph& graph) { return RelativeTolerances(graph); };
   for (uint64_t sample = 0; sample < 2; ++sample) {
     std::vector<Tensor> inputs;
