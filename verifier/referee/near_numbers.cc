@@ -31,7 +31,8 @@ class Unifier {
     Collect(statement_.source, &in_source_);
     Collect(statement_.target, &in_target_);
     if (has_doubles_) return false;
-    Replace(&statement_.target);
+    Replace(&statement_.source, false);
+    Replace(&statement_.target, true);
     return changed_;
   }
 
@@ -66,38 +67,44 @@ class Unifier {
     for (const ScalarExpr& arg : e.args()) Collect(arg, seen, numbers);
   }
 
-  // The only number of the source that is near x; nullopt if two numbers of one side are so near
-  // to each other that they must not be mixed up.
-  std::optional<double> Common(double x) const {
+  // The only one of `numbers` that is near x; nullopt if two are so near that they must not be
+  // mixed up.
+  static std::optional<double> OnlyNear(double x, const std::set<double>& numbers) {
     std::optional<double> found;
-    for (double number : in_source_) {
+    for (double number : numbers) {
       if (!AreNear(number, x)) continue;
       if (found) return std::nullopt;
       found = number;
     }
-    for (double number : in_target_) {
-      if (found && number != x && AreNear(number, *found)) return std::nullopt;
-    }
     return found;
   }
 
-  void Replace(Definition* definition) {
+  // The number of the source that a number of the target stands for.
+  std::optional<double> Common(double x) const {
+    const std::optional<double> found = OnlyNear(x, in_source_);
+    return found && OnlyNear(*found, in_target_) ? found : std::nullopt;
+  }
+
+  void Replace(Definition* definition, bool in_target) {
     Memo memo;
     const Definition old = *definition;
     for (TensorExpr& tensor : definition->tensors) {
-      tensor.body = Replaced(old, tensor.body, &memo);
+      tensor.body = Replaced(old, tensor.body, in_target, &memo);
     }
   }
 
-  ScalarExpr Replaced(const Definition& definition, const ScalarExpr& e, Memo* memo) {
+  ScalarExpr Replaced(const Definition& definition, const ScalarExpr& e, bool in_target,
+                      Memo* memo) {
     if (auto it = memo->find(e.node().get()); it != memo->end()) return it->second;
-    ScalarExpr result = Rewritten(definition, e, memo);
+    ScalarExpr result = Rewritten(definition, e, in_target, memo);
     memo->emplace(e.node().get(), result);
     return result;
   }
 
-  ScalarExpr Rewritten(const Definition& definition, const ScalarExpr& e, Memo* memo) {
-    if (const auto number = NumberOf(definition, e); number && !IsExact(*number)) {
+  ScalarExpr Rewritten(const Definition& definition, const ScalarExpr& e, bool in_target,
+                       Memo* memo) {
+    const auto number = NumberOf(definition, e);
+    if (in_target && number && !IsExact(*number)) {
       const std::optional<double> common = Common(*number);
       if (!common) return e;
       changed_ |= *common != *number;
@@ -105,12 +112,16 @@ class Unifier {
     }
     if (e.args().empty()) return e;
     std::vector<ScalarExpr> args;
-    for (const ScalarExpr& arg : e.args()) args.push_back(Replaced(definition, arg, memo));
+    for (const ScalarExpr& arg : e.args())
+      args.push_back(Replaced(definition, arg, in_target, memo));
     switch (e.kind()) {
       case ScalarExpr::Kind::kApply:
         if (e.fn() == ScalarFn::kDiv) {
           const auto divisor = NumberOf(definition, e.args()[1]);
-          const auto common = divisor && !IsExact(*divisor) ? Common(1 / *divisor) : std::nullopt;
+          const std::set<double>& own = in_target ? in_target_ : in_source_;
+          const auto common = divisor && !IsExact(*divisor) && OnlyNear(*divisor, own)
+                                  ? OnlyNear(1 / *divisor, in_target ? in_source_ : in_target_)
+                                  : std::nullopt;
           changed_ |= common.has_value();
           if (common) return args[0] * ScalarExpr(*common);
         }
