@@ -31,6 +31,7 @@ struct Model {
   // Sizes of symbolic dimensions that the values in LoadOptions::input_files bound, or that were
   // fixed (LoadOptions::fixes_sizes).
   std::map<std::string, int64_t> bound_dims;
+  std::vector<std::string> default_dims;  // as in ImportedModel
   // Inputs whose values, from these files or LoadOptions::input_values, became part of the graph.
   // The graph is right for these values only.
   std::map<std::string, Tensor> fixed_inputs;

@@ -315,6 +315,10 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   absl::Span<const Tensor> inputs,
                                   const AcceptanceOptions& options) {
   contenders = Allowed(input, std::move(contenders), options.numerics);
+  if (options.only_executed) {
+    // The plans of another program are not known, only guessed.
+    for (Contender& contender : contenders) contender.is_certain = false;
+  }
   Acceptance result;
   result.graph = input;
   auto before = Prepare(backend, input, options, inputs);

@@ -44,7 +44,7 @@ struct AcceptanceOptions {
   // definition of: nothing is accepted unseen. An input that cannot be executed is an error, and a
   // contender that cannot is rejected. Where definitions are missing, the executions of both
   // graphs are compared. A gain has to hold in three batches of runs, for each of which both are
-  // loaded anew.
+  // loaded anew; no contender is certain.
   bool only_executed = false;
   // For a device that is not present: the back end whose plans give the memory use. nullptr: the
   // executing back end gives it.

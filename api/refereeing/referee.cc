@@ -113,12 +113,22 @@ absl::StatusOr<referee::RefereeOptions> EngineOptions(const Graph& before,
   return engine;
 }
 
+bool IsProved(const RefereeResult& result) {
+  return result.verdict.answer == referee::Answer::kProved;
+}
+
 absl::StatusOr<Graph> Load(const std::string& path, const RefereeOptions& options) {
   LoadOptions load;
   load.dims = options.dims;
   load.channel_block = options.channel_block;
   auto model = LoadModel(path, load);
   if (!model.ok()) return model.status();
+  if (!model->default_dims.empty()) {
+    const std::string& name = model->default_dims[0];
+    return OptionError(absl::StrCat("option dims: ", path, ": dimension ", name,
+                                    " is symbolic; give its size, such as ", name,
+                                    "=16: the verdict holds for that size"));
+  }
   for (const std::string& note : model->notes) {
     if (options.note) options.note(path, note);
   }
@@ -155,7 +165,21 @@ absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::stri
   if (!a.ok()) return a.status();
   auto b = Load(after, options);
   if (!b.ok()) return b.status();
-  return Referee(*a, *b, options);
+  auto result = Referee(*a, *b, options);
+  if (!result.ok() || options.channel_block != 0 || IsProved(*result)) return result;
+  // The size of a block of NCHWc was guessed.
+  RefereeOptions other = options;
+  other.channel_block = 8;
+  other.note = nullptr;
+  auto a8 = Load(before, other), b8 = Load(after, other);
+  if (!a8.ok() || !b8.ok()) return result;
+  if (a8->StructuralHash() == a->StructuralHash() && b8->StructuralHash() == b->StructuralHash()) {
+    return result;
+  }
+  auto second = Referee(*a8, *b8, other);
+  if (!second.ok() || !IsProved(*second)) return result;
+  second->verdict.notes.push_back("proved with blocks of 8 channels in the layout NCHWc");
+  return second;
 }
 
 }  // namespace lemma::api

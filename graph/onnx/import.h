@@ -64,6 +64,8 @@ struct ImportedModel {
   std::vector<std::string> notes;
   // Sizes of symbolic dimensions that given values bound, or that were fixed (fixes_sizes).
   std::map<std::string, int64_t> bound_dims;
+  // Symbolic dimensions of inputs to which nothing gave a size: they have the default one.
+  std::vector<std::string> default_dims;
   // Inputs whose given values are part of the graph, with these values.
   std::map<std::string, Tensor> fixed_inputs;
   // Reasons for opaque operators, one line each: "node 'a' (TopK): unsupported: TopK (…)".

@@ -340,6 +340,7 @@ absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input)
                                                  : options_.default_dim;
     auto [bound, is_new] = bound_dims_.emplace(name, size);
     if (is_new && option == options_.dims.end()) {
+      if (value == nullptr) result_.default_dims.push_back(name);
       Note(
           absl::StrCat("dimension ", name, " of input '", input.name(), "' is taken to be ", size));
     }

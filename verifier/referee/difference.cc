@@ -83,12 +83,7 @@ class FirstDifference {
 
  private:
   void Move(const NodePtr& node) {
-    NodePtr now = node;
-    if (node->is_op()) {
-      std::vector<Value> operands;
-      for (const Value& operand : node->inputs()) operands.push_back(moved_.at(operand));
-      now = Node::Apply(&node->op(), std::move(operands), node->attrs(), node->types());
-    }
+    const NodePtr now = OverMoved(node, moved_);
     for (int o = 0; o < node->num_outputs(); ++o) {
       const Value value(node, o);
       moved_[value] = Value(now, o);

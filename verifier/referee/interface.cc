@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/builder.h"
+#include "verifier/referee/values.h"
 
 namespace lemma::referee {
 namespace {
@@ -94,12 +95,7 @@ Graph Reordered(const Graph& graph, const Graph& like, const std::vector<size_t>
     moved[input] = builder.Input(like.input_names()[i], input.type());
   }
   for (const NodePtr& node : graph.nodes()) {
-    NodePtr now = node;
-    if (node->is_op()) {
-      std::vector<Value> operands;
-      for (const Value& operand : node->inputs()) operands.push_back(moved.at(operand));
-      now = Node::Apply(&node->op(), std::move(operands), node->attrs(), node->types());
-    }
+    const NodePtr now = OverMoved(node, moved);
     for (int o = 0; o < node->num_outputs(); ++o) {
       const Value value(node, o);
       moved.try_emplace(value, Value(now, o));

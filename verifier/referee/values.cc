@@ -17,6 +17,13 @@ constexpr int64_t kSamples = 32;
 
 }  // namespace
 
+NodePtr OverMoved(const NodePtr& node, const absl::flat_hash_map<Value, Value>& moved) {
+  if (!node->is_op()) return node;
+  std::vector<Value> operands;
+  for (const Value& operand : node->inputs()) operands.push_back(moved.at(operand));
+  return Node::Apply(&node->op(), std::move(operands), node->attrs(), node->types());
+}
+
 Graph WithValues(const Graph& graph, const std::vector<Value>& values) {
   GraphBuilder builder(graph.name());
   for (size_t i = 0; i < graph.inputs().size(); ++i) {

@@ -35,6 +35,9 @@ using Sketches = absl::flat_hash_map<Value, Sketch>;
 absl::StatusOr<Sketches> SketchValues(const Graph& graph, absl::Span<const Tensor> inputs,
                                       const Runner& runner);
 
+// The node over the values that its operands have moved to.
+NodePtr OverMoved(const NodePtr& node, const absl::flat_hash_map<Value, Value>& moved);
+
 // The graph with other outputs: the inputs, and what `values` depend on.
 Graph WithValues(const Graph& graph, const std::vector<Value>& values);
 

@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/lemma_process.h"
+#include "tests/graph/onnx/onnx_text.h"
 
 namespace lemma {
 namespace {
@@ -30,6 +31,44 @@ LemmaResult Referee(const std::string& before, const std::string& after,
                                         WriteTemp("after.lemma", after)};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return RunLemma(arguments);
+}
+
+// A rewrite that is right for one size is not proved without saying for which.
+TEST(RefereeCommandTest, ASymbolicSizeMustBeGiven) {
+  const std::string before = WriteTemp(
+      "n.onnx", OnnxModel("g (float[n,4] x) => (float[m,4] y) { s = Constant<value = int64[2] {-1, "
+                          "4}>() y = Reshape(x, s) }")
+                    .SerializeAsString());
+  const std::string after = WriteTemp(
+      "one.onnx", OnnxModel("g (float[n,4] x) => (float[m,4] y) { s = Constant<value = int64[2] "
+                            "{1, 4}>() y = Reshape(x, s) }")
+                      .SerializeAsString());
+  ExpectOneLine(RunLemma({"referee", before, after}),
+                {"--dim", "n.onnx", "dimension n is symbolic", "n=16"});
+  EXPECT_EQ(RunLemma({"referee", before, before, "--dim", "n=3"}).exit_status, 0);
+  EXPECT_NE(RunLemma({"referee", before, after, "--dim", "n=3"}).exit_status, 0);
+}
+
+// The file does not say how many channels a block has.
+TEST(RefereeCommandTest, BlocksOf8ChannelsAreTriedToo) {
+  const std::string before =
+      WriteTemp("plain.onnx", OnnxModel("g (float[1,16,1,2] x) => (float[1,32] y) {"
+                                        "  s = Constant<value = int64[5] {1, 2, 8, 1, 2}>()"
+                                        "  a = Reshape(x, s)"
+                                        "  b = Transpose<perm = [0, 1, 3, 4, 2]>(a)"
+                                        "  y = Flatten(b) }")
+                                  .SerializeAsString());
+  onnx::ModelProto blocked =
+      OnnxModel("g (float[1,16,1,2] x) => (float[1,32] y) { a = ReorderInput(x) y = Flatten(a) }");
+  blocked.mutable_graph()->mutable_node(0)->set_domain("com.microsoft.nchwc");
+  auto* set = blocked.add_opset_import();
+  set->set_domain("com.microsoft.nchwc");
+  set->set_version(1);
+  const std::string after = WriteTemp("blocked.onnx", blocked.SerializeAsString());
+  const LemmaResult result = RunLemma({"referee", before, after});
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("blocks of 8 channels"));
+  EXPECT_EQ(RunLemma({"referee", before, after, "--channel-block=16"}).exit_status, 1);
 }
 
 TEST(RefereeCommandTest, Proved) {

@@ -112,6 +112,8 @@ TEST(TransformerOrtTest, ContribNormalizationsAndProducts) {
       {kSkip, "y = QuickGelu(x)"},
       {"float[3,2,4] a, float[2,5,4] w",
        "y = FusedMatMul<transBatchA = 1, transB = 1, alpha = 0.5>(a, w)"},
+      {"float[2,3] x, float[4,3] w, float[4] b",
+       "y = FusedGemm<alpha = 0.5, beta = 0.25, transB = 1, activation = \"Relu\">(x, w, b)"},
       {"float[1,2,5,5] x, float[3,2,3,3] w, float[3] b, float[1,3,5,5] z",
        "y = FusedConv<activation = \"Relu\", pads = [1, 1, 1, 1]>(x, w, b, z)"},
       {"float[1,2,5,5] x, float[3,2,3,3] w, float[3] b",

@@ -1,4 +1,5 @@
 // Normalizations, rotations, activations and products of transformers.
+#include <algorithm>
 #include <cmath>
 
 #include "gmock/gmock.h"
@@ -231,6 +232,23 @@ TEST(FusedProducts, MatMulTransposesAndScales) {
       "g (float[3,2,4] a, float[5,4] w) => (float[2,3,5] y) "
       "{ y = FusedMatMul<transBatchA = 1, transB = 1, alpha = 0.5>(a, w) }",
       17, {a, w}, kContrib);
+  EXPECT_TRUE(Near(y.at(0), expected));
+}
+
+TEST(FusedProducts, GemmActivates) {
+  const Grid a = Random({2, 3}, 1), w = Random({4, 3}, 2), c = Random({4}, 3);
+  Grid expected({2, 4});
+  for (size_t i = 0; i < 2; ++i) {
+    for (size_t j = 0; j < 4; ++j) {
+      double sum = 0.25 * c.values[j];
+      for (size_t k = 0; k < 3; ++k) sum += 0.5 * a.values[3 * i + k] * w.values[3 * j + k];
+      expected.values[4 * i + j] = std::max(sum, 0.0);
+    }
+  }
+  const auto y = RunGraph(
+      "g (float[2,3] a, float[4,3] w, float[4] c) => (float[2,4] y) { y = FusedGemm<alpha = 0.5, "
+      "beta = 0.25, transB = 1, activation = \"Relu\">(a, w, c) }",
+      17, {a, w, c}, kContrib);
   EXPECT_TRUE(Near(y.at(0), expected));
 }
 
