@@ -259,8 +259,14 @@ void Exporter::AddInputs() {
 
 void Exporter::AddOutputs() {
   std::map<std::string, const onnx::ValueInfoProto*> known;
+  std::set<std::string> input_dims;
   if (origin_ != nullptr) {
     for (const auto& output : origin_->model.graph().output()) known[output.name()] = &output;
+    for (const auto& input : origin_->model.graph().input()) {
+      for (const auto& dim : input.type().tensor_type().shape().dim()) {
+        input_dims.insert(dim.dim_param());
+      }
+    }
   }
   for (size_t i = 0; i < graph_.outputs().size(); ++i) {
     const Value& value = graph_.outputs()[i];
@@ -275,8 +281,18 @@ void Exporter::AddOutputs() {
       proto->add_output(name);
     }
     auto* port = model_.mutable_graph()->add_output();
-    if (auto it = known.find(name); it != known.end()) *port = *it->second;
+    auto it = known.find(name);
+    if (it != known.end()) *port = *it->second;
     SetPort(name, value.type(), port);
+    if (it == known.end()) continue;
+    // A name that no input has says nothing about the size, and readers of the file may ask for it.
+    const auto& declared = it->second->type().tensor_type().shape();
+    for (int d = 0; declared.dim_size() == value.type().rank() && d < declared.dim_size(); ++d) {
+      const std::string& dim = declared.dim(d).dim_param();
+      if (dim.empty() || input_dims.count(dim) > 0) continue;
+      port->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(d)->set_dim_param(
+          dim);
+    }
   }
 }
 

@@ -268,6 +268,31 @@ TEST(SymbolicTest, DimensionsThatAreSums) {
   EXPECT_EQ(imported->graph.outputs()[0].type().ToString(), "f32[batch,past + seq]");
 }
 
+// A size that the model names but no input has: the name stays, although the size is known.
+TEST(SymbolicTest, DeclaredNamesOfOutputsStay) {
+  const std::string bytes =
+      OnnxModel("g (float[2,n] x) => (float[rows,n] y) { y = Relu(x) }").SerializeAsString();
+  for (const bool fixed : {false, true}) {
+    ImportOptions options = Symbolic();
+    if (fixed) options.dims = {{"n", 3}};
+    auto imported = ImportOnnxBytes(bytes, options);
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    ExportOptions as_it_was;
+    as_it_was.info = imported->info;
+    auto written = ExportOnnx(imported->graph, as_it_was);
+    ASSERT_TRUE(written.ok()) << written.status();
+    onnx::ModelProto model;
+    ASSERT_TRUE(model.ParseFromString(*written));
+    const auto& shape = model.graph().output(0).type().tensor_type().shape();
+    EXPECT_EQ(shape.dim(0).dim_param(), "rows");
+    if (fixed) {
+      EXPECT_EQ(shape.dim(1).dim_value(), 3);
+    } else {
+      EXPECT_EQ(shape.dim(1).dim_param(), "n");
+    }
+  }
+}
+
 // Sizes that are equal, or not 1, at some sizes only: nothing may be made of that.
 TEST(SymbolicTest, RefusesWhatHoldsForSomeSizesOnly) {
   EXPECT_TRUE(absl::StrContains(
