@@ -45,8 +45,8 @@ absl::StatusOr<ImportedModel> RoundTrip(const Graph& graph, const ExportOptions&
                                         const ImportOptions& import);
 
 // Stages the model at `path` and, if needed, the weights at `path`.data; commit both with
-// CommitAll. Aborted if a file with weights that the graph shares has changed since it
-// was imported; InvalidArgument if the weights would overwrite such a file.
+// CommitAll. Aborted if a file with weights that the graph shares has changed since it was
+// imported; InvalidArgument if the weights would overwrite such a file.
 absl::StatusOr<std::vector<StagedFile>> StageOnnx(const Graph& graph, const std::string& path,
                                                   const ExportOptions& options = {});
 

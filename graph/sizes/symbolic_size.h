@@ -93,9 +93,9 @@ bool MayBeEmpty(absl::Span<const int64_t> shape);
 
 // Values of symbolic dimensions, by name.
 using DimValues = std::map<std::string, int64_t>;
-// The number that a size is for these values; result sizes without a value stay. InvalidArgument if
-// another dimension has no value, or one has a value outside its range, or if the size is negative
-// or too large.
+// The number that a size becomes for these values; result sizes without a value stay.
+// InvalidArgument if another dimension has no value, or one has a value outside its range, or if
+// the size is negative or too large.
 absl::StatusOr<int64_t> Evaluate(int64_t size, const DimValues& values);
 
 }  // namespace lemma
