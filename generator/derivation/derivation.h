@@ -34,8 +34,9 @@ struct Means {
     kSuspected  // also pairs that are refuted or unknown
   };
   Trust trust = kProved;
-  // Whether a split that undoes a concat is dropped. If not, it stays where rewriting brought the
-  // two together: the pairs that are then needed serve a rewriter that cannot invent a concat.
+  // Whether split(concat(a, b)) becomes a, b. If false, it stays where rewriting brought the two
+  // together. A pair that merges operators by a concat and a split then does not count as derived:
+  // a rewriter that cannot invent a concat needs it.
   bool elimination = true;
 };
 
