@@ -105,7 +105,7 @@ struct Acceptance {
 // constants overflowed is rejected, unless `numerics` is kRealOnly or a constant of the input is
 // infinite or NaN too.
 //
-// With a memory limit, a graph above the limit is no result; if the input is above it, any
+// With a memory limit, a graph above the limit is not accepted; if the input is above it, any
 // contender below it is better. An input that cannot be executed here is replaced by the first
 // contender without timing; FailedPrecondition if there is a limit, since it cannot be checked.
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,

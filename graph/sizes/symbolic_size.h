@@ -57,7 +57,8 @@ std::optional<int64_t> ToSize(const IndexExpr& expr);
 
 // The expression that `text` writes: numbers, dimensions, sums, differences, products, quotients
 // rounded down ("//"), parentheses, and the functions that SizeName writes. `dim` gives the
-// dimension of a name. nullopt if `text` is no such expression, or if `dim` does not know a name.
+// dimension of a name. nullopt if `text` is not such an expression, or if `dim` does not know a
+// name.
 std::optional<IndexExpr> ParseSize(
     absl::string_view text, const std::function<std::optional<IndexExpr>(const std::string&)>& dim);
 // Whether `text` may be the name of a dimension, rather than an expression.
