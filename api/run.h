@@ -43,8 +43,8 @@ struct RunResult {
   std::vector<Tensor> outputs;
   std::vector<double> ms;  // of each timed execution
   MemoryUse memory;
-  std::vector<KernelTiming> profile;  // medians over as many further executions
-  Roofline roofline;
+  std::vector<KernelTiming> profile;  // medians over `runs` more executions
+  Roofline roofline;                  // only with RunOptions::profile
   std::vector<KernelTiming> trace;
   std::optional<OutputDifference> difference;  // from the expected outputs
 };

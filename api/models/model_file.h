@@ -48,8 +48,8 @@ struct LoadOptions {
   std::map<std::string, int64_t> dims;
   bool training = false;
   // Dimensions of an ONNX model that `dims` does not bind stay symbolic
-  // (graph/sizes/symbolic_size.h), within `ranges`. If false, each is taken to be 1, and a note
-  // says so.
+  // (graph/sizes/symbolic_size.h), within `ranges`. If false, each gets the size that a given value
+  // has there, else 1, and a note says so.
   bool symbolic = false;
   // With `symbolic`: dimensions that an operator needs numbers for get usual sizes instead of an
   // error, unless `ranges` has them; a note says so.

@@ -31,7 +31,7 @@ struct ImportedRule {
   Verdict without_guard;  // of the rule as it is in the file
   ProofOutcome outcome;   // of `rule`
   std::string note;       // for people
-  bool written = false;   // proved, and the matcher can search for it: a file gets it
+  bool written = false;   // proved and usable by the matcher: goes to `output`
 
   // Whether it is proved, but only under its guard.
   bool guarded() const { return !guard.empty() && outcome.ok(); }
