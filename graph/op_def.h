@@ -72,7 +72,7 @@ struct OpDef {
   // empty if the gradient is zero everywhere. Absent: not differentiable.
   std::function<absl::StatusOr<std::vector<Value>>(GradientBuilder&)> gradient;
 
-  const AttrSpec* FindAttr(absl::string_view attr) const;
+  const AttrSpec* FindAttr(absl::string_view attr) const;  // nullptr if there is none
 };
 
 // The context of a definition: gives inputs and attributes, records requirements and outputs.

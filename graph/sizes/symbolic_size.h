@@ -43,6 +43,7 @@ struct SizeRange {
 // depends on values and is known only at run time.
 IndexExpr SymbolicDim(const std::string& name, SizeRange range = {});
 
+// Whether the size, or one of the sizes, is symbolic.
 bool IsSymbolic(int64_t size);
 bool IsSymbolic(absl::Span<const int64_t> sizes);
 // Whether `value` cannot be told from a symbolic size. A file that contains one is refused.
