@@ -9,9 +9,9 @@ namespace lemma {
 namespace loops {
 
 // InvalidArgument unless all sizes are constant, no symbol or parameter remains, every variable is
-// bound where it is used, no tensor has more than kMaxVars variables (loop_ir.h), a tensor
-// reads only tensors before it, with as many indices as their rank, and each function has as many
-// arguments as its arity.
+// bound where it is used, no tensor has more than kMaxVars variables (loop_ir.h), a tensor reads
+// only tensors before it, with as many indices as their rank, each function has as many arguments
+// as its arity, and all outputs exist.
 absl::Status CheckEvaluable(const Definition& definition);
 
 }  // namespace loops

@@ -70,6 +70,7 @@ class CostDb {
   // Stores kernel times from runs of whole graphs. The first time of a kernel stays; kernels
   // without an entry are skipped. Returns how many were stored: all or, on error, none.
   absl::StatusOr<int64_t> PutInGraph(absl::string_view device, const KernelTimes& times);
+  // The number of entries.
   absl::StatusOr<int64_t> Count();
   // All entries of one device ("": of all), sorted by device and signature.
   absl::StatusOr<std::vector<CostEntry>> Entries(absl::string_view device = "");

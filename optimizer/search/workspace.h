@@ -85,8 +85,9 @@ class Workspace {
   };
   enum class Ask {
     kIsCertain,  // whether it is certainly better; rank.ns is that of the current graph
-    kIsBetter,  // whether it is better; rank.ns is that of the current graph if that needs no times
-    kRank,      // the rank; is_better and is_certain mean nothing
+    kIsBetter,   // whether it is better; if this is shown without times, rank.ns is that of the
+                 // current graph
+    kRank,       // the rank; is_better and is_certain mean nothing
   };
   // The outcome of applying `matched`, one of the matches of the current graph, whose rank is
   // `now`. The graph stays as it is. nullopt if the edit changes nothing or cannot be applied here.

@@ -13,7 +13,8 @@ namespace lemma::pet {
 
 using Sizes = std::vector<int64_t>;  // by symbol
 
-// Coefficients by ascending set of symbols; linear in each size. The empty formula is 0.
+// Each key lists symbols in ascending order; the formula is the sum of the products of their sizes,
+// times the coefficients. So it is linear in each size. The empty formula is 0.
 using SizeFormula = std::map<std::vector<size_t>, int64_t>;
 
 int64_t ValueOf(const SizeFormula& formula, const Sizes& sizes);

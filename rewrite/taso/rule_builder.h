@@ -33,6 +33,7 @@ struct TypedValue {
 };
 std::vector<Parts> NoParts(const Idx& dims);
 
+// Variables come first, then each side: Begin, then its operators. Then come the outputs and Text.
 class RuleBuilder {
  public:
   enum class Side { kSource, kTarget };
