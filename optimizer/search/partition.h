@@ -24,7 +24,7 @@ struct Part {
   std::vector<EditNode> nodes;
   std::vector<ValueRef> outputs;
   int num_ops = 0;  // operators that belong to this part alone
-  // By node: its position in the whole graph. For an input: the value that it stands for (for other
+  // By node: its number in the whole graph. For an input: the value that it stands for (for other
   // nodes the output number has no meaning).
   std::vector<ValueRef> origin;
   // Equal for parts that differ only in the values of their weights, where a weight whose elements

@@ -43,8 +43,9 @@ class KnownPlans {
 // A graph, its matches, and the path that led to it. A step costs time in proportion to what it
 // changes. If the cost model is a sum over operators, ranks are exact. If it is not, and only time
 // counts, a rewrite's effect is estimated by planning only the operators around it, before and
-// after, as a graph of its own. Peak memory is never a sum: if the objective asks for it, each
-// graph is priced as a whole, however large.
+// after, as a graph of its own; but a model that lists no kernels prices graphs of up to 600
+// operators as a whole. Peak memory is never a sum: if the objective asks for it, each graph is
+// priced as a whole, however large.
 class Workspace {
  public:
   // `costs` and `plans` must outlive it.
@@ -69,7 +70,7 @@ class Workspace {
 
   // The exact rank of the current graph.
   absl::StatusOr<Rank> Price();
-  // Whether the cost model is a sum over operators.
+  // Whether only time counts and the cost model is a sum over operators.
   bool HasSum() const { return is_sum_; }
   // Whether Try estimates ranks.
   bool IsEstimating() const { return is_estimating_; }
