@@ -40,7 +40,7 @@ struct CondRun {
 // The current values of a nest's variables, and what follows from them. Lanes are counted from the
 // start of the current block: lane `at` of variable `lane` has the value passed to Set plus `at`.
 // If `lane` is -1, nothing may depend on a lane. Slots below `num_inputs` are inputs; only messages
-// tell them apart.
+// tell them apart. The nest and the slots must outlive it.
 class IndexEvaluator {
  public:
   IndexEvaluator(const Nest& nest, absl::Span<const BoundSlot> slots, int num_inputs);

@@ -59,6 +59,7 @@ class CostDb {
   ~CostDb();
   CostDb(const CostDb&) = delete;
 
+  // The entry's cost; nullopt if there is none.
   absl::StatusOr<std::optional<MeasuredCost>> Find(absl::string_view device,
                                                    absl::string_view signature);
   // Returns the measurement in force: an earlier one of the same key stays.

@@ -13,6 +13,7 @@
 
 namespace lemma::prover {
 
+// The constructor's arguments must outlive the object.
 class FormBuilder {
  public:
   // `operators`, if given: by tensor of `definition`, the operator that computes it. Where

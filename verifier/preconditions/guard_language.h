@@ -29,6 +29,7 @@ struct GuardAtom {
   int size = 0;
 };
 
+// The conditions on one rule, which must outlive it.
 class GuardLanguage {
  public:
   explicit GuardLanguage(const Substitution& rule);

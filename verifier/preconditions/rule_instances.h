@@ -25,6 +25,7 @@ struct RuleInstance {
   std::vector<bool> does;
 };
 
+// The instances drawn so far. `rule` and `options` must outlive it.
 class RuleInstances {
  public:
   RuleInstances(const Substitution& rule, const ProverOptions& options);
