@@ -80,8 +80,9 @@ struct RunOptions {
   int threads = 1;  // does not affect results
 };
 
-// Computes all outputs. The first run with given strides plans the loops (tens of microseconds);
-// later runs with the same strides reuse the plan. Number is double, float, int64_t or Field.
+// Computes all outputs. InvalidArgument if the number of tensors, a rank or a data pointer does not
+// fit. The first run with given strides plans the loops (tens of microseconds); later runs with the
+// same strides reuse the plan. Number is double, float, int64_t or Field.
 template <class Number>
 absl::Status Run(const LoopProgram& program, absl::Span<const TensorView> inputs,
                  absl::Span<const MutableTensorView> outputs, const RunOptions& options = {});

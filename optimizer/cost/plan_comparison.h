@@ -37,10 +37,10 @@ absl::StatusOr<PlanComparison> CompareTimes(const PlanDifference& difference, Co
 // The answer is certain if CannotLose decides, in one direction or the other. Otherwise compares
 // the times of the kernels that differ, except for pairs of an old and a new kernel that need no
 // times. A gain within two standard errors, or a loss within one, counts as none, and the uncertain
-// kernels are then measured once more (CostModel::Refine). If it still counts as none, the new plan
-// is better only if it has no more operators and the excepted pairs contain more gains than losses
-// or, if they contain as many, if it has fewer operators or moves fewer bytes. `operators`: how
-// many operators the new graph has more than the old one.
+// kernels are then measured once more (CostModel::Refine). If it still counts as none, a plan with
+// more operators is not better. Another plan is better if the excepted pairs contain more gains
+// than losses; if they contain as many, it is better if it has fewer operators or moves fewer
+// bytes. `operators`: how many operators the new graph has more than the old one.
 absl::StatusOr<PlanComparison> Compare(const KernelList& before, const KernelList& after,
                                        int operators, CostModel* costs);
 

@@ -19,8 +19,8 @@ struct SaturationOptions {
 };
 
 // Creates the search. It applies every match to an e-graph (rewrite/egraph/egraph.h) until nothing
-// new arises or the e-graph is full, extracts the cheapest graph
-// (optimizer/extraction/extraction.h), and reaches that graph from the input by the rewrites that
+// new arises or the e-graph is full, and extracts the cheapest graph
+// (optimizer/extraction/extraction.h). It reaches that graph from the input by the rewrites that
 // the e-graph recorded, so that the result has steps as usual. Rewrites that conflict with one
 // another are skipped; a descent follows. The result is the best graph of all these.
 //
