@@ -3,7 +3,9 @@
 // A Definition with constant sizes is compiled once and run many times. The number type sets the
 // arithmetic: double for the reference, float for the CPU back end, int64_t for exact integers,
 // Field for fingerprints. It is independent of the tensors' storage types: loads widen, stores
-// round. Semantics in addition to graph/expr/scalar_expr.h:
+// round.
+//
+// Semantics in addition to graph/expr/scalar_expr.h:
 //   * min and max propagate NaN. Sums and products may be reassociated, in an order that depends
 //     on neither the machine nor the number of threads.
 //   * Locals are kept in the number type; their dtype does not round them.

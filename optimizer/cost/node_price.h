@@ -14,8 +14,8 @@ namespace lemma::optimizer {
 
 // Expresses a cost model as a sum over nodes. Many models are not such a sum, because back ends
 // fuse operators and elide copies. Then a node's price is the least cost that it was seen to add to
-// one of these: an empty graph; a short chain of nodes, the last of which may compute an operand of
-// it; a graph passed to LookAt.
+// one of these: an empty graph; a short chain of nodes, the last of which may compute one of its
+// operands; a graph passed to LookAt.
 class NodePrices {
  public:
   // Both arguments must outlive it.

@@ -36,8 +36,8 @@ class Arith {
  public:
   explicit Arith(Leaves* leaves) : leaves_(*leaves), models_(*leaves) {}
 
-  // Whether `goal` holds wherever all facts of `context` hold, and whether these never hold at
-  // once.
+  // Implied: whether `goal` holds wherever all facts of `context` hold. Unsatisfiable: whether
+  // these facts never hold at once.
   bool Implied(const Facts& context, const Fact& goal, Effort effort = Effort::kLinear);
   bool Unsatisfiable(const Facts& context, Effort effort = Effort::kLinear);
   // Whether `context` and `facts` contradict each other. Uses only those facts of `context` that
