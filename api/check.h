@@ -21,7 +21,7 @@
 namespace lemma::api {
 
 struct CheckOptions {
-  // Rules whose records are believed: a file, or "" for the built-in ones.
+  // Rules whose proof records are believed: a file, or "" for the built-in ones.
   std::string rules;
   bool prove = false;  // believe no record: prove the certificate's rules anew
   // A folder with a file NAME.proof for each rule, which the small checker repeats; "": none.
@@ -78,7 +78,7 @@ std::vector<std::string> PlanCheckBackends();
 
 // How many kernels (for CUDA, launches) are known to compute what their operators define.
 struct PlanCheck {
-  std::string problem;        // the kernel that computes something else; "": none
+  std::string problem;        // the kernel or element that is wrong; "": none
   int64_t proved = 0;         // by the prover, in real numbers; "cpu" only
   int64_t compared = 0;       // on random values
   int64_t by_definition = 0;  // generated from the definitions, or kernels of our own
@@ -89,6 +89,7 @@ struct PlanCheck {
 
 // Checks the plan that a back end makes for the graph: each kernel, as it is handed to the library,
 // must compute what its operators define, and each element must stay in memory until it is read.
+// InvalidArgument for a back end whose plans cannot be checked.
 absl::StatusOr<PlanCheck> CheckPlan(const Graph& graph, const PlanCheckOptions& options);
 
 }  // namespace lemma::api

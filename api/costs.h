@@ -31,10 +31,12 @@ absl::StatusOr<std::vector<DeviceCosts>> ListCosts(const std::string& database);
 // InvalidArgument if there are none.
 absl::StatusOr<std::string> ExportCosts(const std::string& database, const std::string& device);
 
-// Reads such a text into a database, completely or not at all. Known costs stay unless `replace`.
+// How many costs ImportCosts stored, and for how many it kept those that the database had.
 struct ImportedCosts {
   int64_t imported = 0, kept = 0;
 };
+// Reads the text of ExportCosts from a file into a database, completely or not at all. Costs that
+// the database has already stay, unless `replace`.
 absl::StatusOr<ImportedCosts> ImportCosts(const std::string& database, const std::string& file,
                                           bool replace);
 
@@ -43,7 +45,7 @@ struct CalibrationOptions {
   InputOptions inputs;
   std::string database = optimizer::CostDb::DefaultPath();
   int64_t runs = 15;
-  bool learn = false;  // keep the kernels' times in the run; they correct later costs
+  bool learn = false;  // store the times in the run; they correct later costs
 };
 struct Calibration {
   struct Kernel {
@@ -57,7 +59,8 @@ struct Calibration {
   int64_t learned = 0;                  // kernels whose times were kept
 };
 // Compares the predicted times of a model's kernels with their times in a run. Kernels without
-// costs are measured. Errors about the model begin with its path; those about options name them.
+// costs are measured. Stops timing after a minute. Errors about the model begin with its path;
+// those about options name them.
 absl::StatusOr<Calibration> Calibrate(const Model& model, const CalibrationOptions& options);
 
 }  // namespace lemma::api

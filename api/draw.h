@@ -18,9 +18,9 @@ struct DotOptions {
   std::function<bool(const Node&)> shown;
 };
 
-// Draws operators and inputs as boxes. Weights and constants are left out, since they would hide
-// the rest. A box's tooltip gives its label in the graph, its attributes and the types of its
-// operands.
+// Draws operators, inputs and outputs as boxes. Weights and constants are left out, since they
+// would hide the rest. A box's tooltip gives its label in the graph, its attributes and the types
+// of its operands.
 std::string GraphToDot(const Graph& graph, const DotOptions& options = {});
 
 // One <svg> element without an XML header. InvalidArgument if `dot` is not DOT; Internal if

@@ -22,7 +22,7 @@ struct OperatorEntry {
   std::string signature;  // "conv2d(x, w, bias?)": ? may be left out, … repeats
   std::string group;      // "convolution"
 };
-// By group, and by name in each.
+// In the order of docs/operators.md: by group, and by name in each group.
 std::vector<OperatorEntry> ListOperators();
 // An operator's section of docs/operators.md. InvalidArgument, with the nearest name, if there is
 // none of that name.

@@ -157,10 +157,11 @@ struct OptimizeResult {
 };
 
 // Searches for graphs, executes them and the input on `inputs`, and accepts one that is better
-// (Accept in api/optimization/acceptance.h). If none is, searches once more with costs that these
-// runs have corrected. Errors before anything is executed: NotFound or InvalidArgument for a wrong
-// option, file or rule name; FailedPrecondition if a selected rule is not proved (so_far->unproved
-// names it). Cancelled if it was interrupted before there was a result.
+// (Accept in api/optimization/acceptance.h). If none is, and there is no time limit, searches once
+// more with costs that these runs have corrected. Errors before anything is executed: NotFound or
+// InvalidArgument for a wrong option, file or rule name; FailedPrecondition if a selected rule is
+// not proved (so_far->unproved names it). Cancelled if it was interrupted before there was a
+// result.
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options);
 
@@ -177,9 +178,10 @@ absl::StatusOr<std::unique_ptr<Backend>> BackendFor(const OptimizeOptions& optio
 
 // Prepares the files of a result for which fits() holds: the model at `path`, whose ending selects
 // the format, and its certificate at `certificate` ("": none). `input` is the model as it was read,
-// `record` how it was read (RecordInput). A model that is the input's, and ONNX like the input, is
-// a copy of its files, unless one of them has changed or would replace another file. `notes` (null:
-// not wanted) receives what differs between the models besides their nodes, one line each.
+// `record` how it was read (RecordInput). If the result is the input's graph and goes to ONNX, and
+// the input is ONNX too, the input's files are copied, unless one of them has changed or would
+// replace another file. `notes` (null: not wanted) receives what differs between the models besides
+// their nodes, one line each.
 absl::StatusOr<std::vector<StagedFile>> StageOptimized(Model input, const InputRecord& record,
                                                        const OptimizeResult& result,
                                                        const std::string& path,

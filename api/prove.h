@@ -71,7 +71,8 @@ struct ProveResult {
 // InvalidArgument, NotFound, FailedPrecondition if the second solver cannot be started, Cancelled.
 absl::StatusOr<ProveResult> Prove(const std::string& a, const std::string& b,
                                   const ProveOptions& options = {});
-// The same for graphs in memory, at their shapes. The small checker cannot repeat these proofs.
+// The same for graphs in memory, at their shapes. The small checker cannot repeat these proofs:
+// InvalidArgument if options.check is set.
 absl::StatusOr<ProveResult> Prove(const Graph& a, const Graph& b, const ProofOptions& options = {});
 // Decides whether the rule is true for all values of its symbols.
 absl::StatusOr<ProveResult> Prove(const Substitution& rule, const ProofOptions& options = {});

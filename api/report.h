@@ -18,7 +18,7 @@ struct ReportFiles {
   std::string output;  // where the result goes
 };
 
-// The result of Optimize as one HTML page that needs nothing else: both graphs, each step, times
+// The result of Optimize as one HTML page that needs no other file: both graphs, each step, times
 // and memory. `inputs` are values for the input graph, on which the kernels of both graphs are
 // timed if Optimize timed the graphs. With options.price_steps the page has the price of each step.
 // Once options.deadline has passed, the kernels of each graph are timed for two seconds at most,

@@ -29,7 +29,7 @@ struct RunOptions {
   ExecutionOptions execution;
   InputOptions inputs;
   int64_t runs = 10;     // timed executions, after one untimed execution
-  bool profile = false;  // also the time of each kernel, and this machine's peak rates
+  bool profile = false;  // also each kernel's time, in `runs` more executions, and peak rates
   bool trace = false;    // also the start of each kernel, in one additional execution
   // Files of tensors with the expected outputs, or folders with output_0.pb, …. If empty, nothing
   // is compared.
@@ -43,8 +43,8 @@ struct RunResult {
   std::vector<Tensor> outputs;
   std::vector<double> ms;  // of each timed execution
   MemoryUse memory;
-  std::vector<KernelTiming> profile;  // medians over the timed executions
-  Roofline roofline;
+  std::vector<KernelTiming> profile;  // medians over `runs` more executions
+  Roofline roofline;                  // only with RunOptions::profile
   std::vector<KernelTiming> trace;
   std::optional<OutputDifference> difference;  // from the expected outputs
 };

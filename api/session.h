@@ -22,9 +22,9 @@ namespace lemma::api {
 
 struct SessionOptions {
   ExecutionOptions execution;
-  // How many sizes are kept ready. Each has kernels and an arena of its own; the weights, also in
-  // the kernels' layouts, are shared where the layouts agree. A new size takes the place of the one
-  // that was used longest ago.
+  // For how many choices of sizes the model is kept ready. Each choice has kernels and an arena of
+  // its own; the weights, also in the kernels' layouts, are shared where the layouts agree. A new
+  // choice takes the place of the one that was used longest ago.
   int max_plans = 16;
 };
 
@@ -36,17 +36,19 @@ class Session {
                                                        const SessionOptions& options = {});
 
   // Takes the sizes from the inputs, which are in the graph's order, and prepares them if they are
-  // new. InvalidArgument, with the input's name, if there are no such sizes.
+  // new. InvalidArgument, with the input's name, if no sizes of the dimensions give the inputs'
+  // shapes.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs);
 
-  // Prepares a size, and returns what executes it, valid until Run or At prepares another one.
+  // Prepares the model for these sizes, one for each dimension, unless it is ready. The plan is
+  // valid until Run or At prepares other sizes.
   struct Plan {
     Graph graph;
     std::unique_ptr<Executable> executable;
   };
   absl::StatusOr<const Plan*> At(const DimValues& sizes);
 
-  // The number of sizes that are ready.
+  // For how many choices of sizes the model is ready.
   int plans() const { return static_cast<int>(plans_.size()); }
   const Model& model() const { return model_; }
   int threads() const { return options_.execution.threads; }
@@ -69,8 +71,9 @@ struct SizesTiming {
   MemoryUse memory;
 };
 
-// Runs a model at each of these sizes in turn, `runs` times after the first, then once more at
-// each. Messages about the model begin with its path.
+// Runs the session's model at each of these sizes in turn: once to prepare it, then `runs` times.
+// Afterwards runs it once more at each. Sizes that are not given are the usual ones (DefaultSizes
+// in api/models/sizes.h). Messages about the model begin with its path.
 absl::StatusOr<std::vector<SizesTiming>> TimeAtSizes(Session* session,
                                                      absl::Span<const DimValues> sizes,
                                                      const InputOptions& inputs, int64_t runs);

@@ -79,17 +79,17 @@ class TrainingRun {
 
   struct Progress {
     int64_t step = 0;             // steps done
-    std::vector<double> scalars;  // outputs of one element, in the order of scalar_names()
+    std::vector<double> scalars;  // values of the scalar outputs, in the order of scalar_names()
     double ms = 0;
   };
-  // Runs the remaining steps, or until *interrupted is true. Saves the state every `every` steps
-  // and after the last one. Calls `on_step` after each step, before saving.
+  // Runs the remaining steps, or until *interrupted is true. Saves the state to the checkpoint, if
+  // there is one, every `every` steps and after the last one. Calls `on_step` after each step,
+  // before saving.
   absl::Status Continue(const std::function<void(const Progress&)>& on_step,
                         const std::atomic<bool>* interrupted = nullptr);
 
   int64_t steps_done() const;
-  const std::vector<std::string>& scalar_names()
-      const;  // the outputs of one element that are not state
+  const std::vector<std::string>& scalar_names() const;  // the outputs of rank 0 that are not state
   int64_t state_bytes() const;
   MemoryUse memory() const;
   // Writes the complete state, or leaves `path` unchanged.

@@ -83,7 +83,8 @@ struct ReplayResult {
 };
 
 // Lets the small checker test each rule at small sizes and repeat its proof, the file NAME.proof in
-// `folder` that Verify wrote. Runs neither the prover nor a solver.
+// `folder` that Verify wrote. Runs neither the prover nor a solver. NotFound if there is no such
+// folder.
 absl::StatusOr<ReplayResult> Replay(const std::string& rules, const std::string& folder,
                                     const ReplayOptions& options = {});
 

@@ -24,7 +24,7 @@ absl::StatusOr<int64_t> FileSize(const std::string& path);
 bool AreOneFile(const std::string& a, const std::string& b);
 
 // New contents of a file, already on disk under a temporary name beside it. Every complete file is
-// written this way, so that several files can be committed together or not at all.
+// written this way, so that several files can be committed together once all of them are complete.
 class StagedFile {
  public:
   // Writes the concatenation of `pieces` to a temporary file next to `path` and flushes it to the

@@ -23,7 +23,8 @@ class Flags {
   // `synopsis` is the text after the command's name: "MODEL -o OUT".
   Flags(std::string command, std::string synopsis, std::string doc);
 
-  // `name` without dashes; "output|o" has the short form -o. `doc` is one line.
+  // `name` without dashes; "output|o" has the short form -o. `value` stands for the argument in the
+  // help text, such as FILE. `doc` is one line.
   void Bool(absl::string_view name, bool* target, std::string doc);
   void Int(absl::string_view name, int64_t* target, std::string doc);
   void Real(absl::string_view name, double* target, std::string doc);

@@ -23,7 +23,7 @@ inline uint64_t HashCombine(uint64_t seed, uint64_t value) {
   return Mix64(seed ^ (Mix64(value) + 0x165667b19e3779f9u));
 }
 
-// Reads eight bytes at a time.
+// A hash of `size` bytes; reads eight bytes at a time.
 uint64_t HashBytes(const void* data, size_t size, uint64_t seed = 0);
 inline uint64_t HashString(absl::string_view s, uint64_t seed = 0) {
   return HashBytes(s.data(), s.size(), seed);

@@ -26,7 +26,7 @@ class MappedFile {
   const std::string& path() const { return path_; }
 
   // Aborted if the file was written to since it was mapped: then nothing that was read from it can
-  // be relied on. Replacing the file by another one is no write to it.
+  // be relied on. Replacing the file by another one does not count as a write to it.
   absl::Status CheckUnchanged() const;
 
  private:

@@ -10,7 +10,7 @@ namespace lemma {
 // Calls body(begin, end) for disjoint ranges that cover [0, n) and returns when all calls have
 // returned. It uses up to `threads` threads, the caller's among them. The assignment of ranges to
 // threads is unspecified, so the result must not depend on it. The threads are kept for later
-// calls. A call from within a body, or during another call, uses only its own thread.
+// calls. A call from within a body uses only its own thread.
 void ParallelFor(int threads, int64_t n, const std::function<void(int64_t, int64_t)>& body);
 
 }  // namespace lemma

@@ -7,8 +7,8 @@
 namespace lemma {
 
 struct ProcessUse {
-  double seconds = 0;    // of processor time, on all threads
-  double megabytes = 0;  // the most memory at one time
+  double seconds = 0;    // of processor time in user mode, on all threads
+  double megabytes = 0;  // the most memory at one time, in units of 2^20 bytes
 
   static ProcessUse SoFar() {
     rusage usage = {};

@@ -16,6 +16,7 @@ constexpr int64_t kUnlimitedWork = std::numeric_limits<int64_t>::max();
 // library.
 struct WorkEnded {
   int64_t limit = 0;  // of the scope that is exhausted; 0: interrupted
+  // `in` names the work that ended: "work limit of 100 steps reached in the proof".
   std::string Reason(const std::string& in) const;
 };
 

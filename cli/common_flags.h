@@ -64,7 +64,7 @@ struct CommonFlags {
   std::unique_ptr<KernelMeasurer> MakeMeasurer() const;
 };
 
-using Positional = std::vector<std::string>;  // arguments that are no flags
+using Positional = std::vector<std::string>;  // arguments that are not flags
 
 // Parses the arguments, and calls `run` with the positional ones; or prints the help, if that is
 // asked for.

@@ -13,7 +13,7 @@ namespace lemma {
 
 // Applies operator `op` to `inputs`: fills in default attributes, checks types, infers output
 // types. Returns one value per output. Errors are InvalidArgument and name the operator, the sizes
-// and what would be accepted.
+// and what would be accepted; Unimplemented for opaque element types.
 absl::StatusOr<std::vector<Value>> ApplyOp(absl::string_view op, std::vector<Value> inputs,
                                            Attrs attrs = {});
 // The same for an operator known to have one output.

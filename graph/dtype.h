@@ -1,4 +1,4 @@
-// Element types.
+// The element types of tensors.
 #ifndef LEMMA_GRAPH_DTYPE_H_
 #define LEMMA_GRAPH_DTYPE_H_
 

@@ -31,7 +31,7 @@ class GradientBuilder : public Formula {
   // The gradient of output `i`; empty if it is zero.
   const Value& ResultGradient(int i = 0) const { return result_gradients_[i]; }
 
-  // The same operator with the same attributes applied to other inputs.
+  // The first output of the same operator with the same attributes, applied to other inputs.
   Value Again(std::vector<Value> inputs) {
     return Op(node_->op().name, std::move(inputs), node_->attrs());
   }

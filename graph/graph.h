@@ -144,7 +144,7 @@ class Graph {
   const std::vector<std::string>& input_names() const { return input_names_; }
   const std::vector<std::string>& output_names() const { return output_names_; }
   // All inputs and every node that an output depends on, operands before users. The order depends
-  // on the structure alone (depth first from the outputs, operands in order).
+  // on the structure alone (the inputs, then depth first from the outputs, operands in order).
   const std::vector<NodePtr>& nodes() const { return nodes_; }
   // The number of operator applications among nodes().
   int num_ops() const { return num_ops_; }

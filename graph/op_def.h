@@ -72,7 +72,7 @@ struct OpDef {
   // empty if the gradient is zero everywhere. Absent: not differentiable.
   std::function<absl::StatusOr<std::vector<Value>>(GradientBuilder&)> gradient;
 
-  const AttrSpec* FindAttr(absl::string_view attr) const;
+  const AttrSpec* FindAttr(absl::string_view attr) const;  // nullptr if there is none
 };
 
 // The context of a definition: gives inputs and attributes, records requirements and outputs.
@@ -101,7 +101,8 @@ class OpContext {
   const std::string& String(absl::string_view name) const;
   const std::vector<double>& Reals(absl::string_view name) const;
 
-  // `axis` in [0, rank); a negative one counts from the end. An error names the axis.
+  // `axis` as a number in [0, rank): a negative one counts from the end. The error for any other
+  // axis names it.
   absl::StatusOr<int> NormalizeAxis(int64_t axis, int rank) const;
 
   // Requires `guard`. Returns false only if it is known to be false. A guard that depends on

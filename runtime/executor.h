@@ -85,7 +85,7 @@ class Executable {
 
   virtual MemoryUse memory() const = 0;
 
-  // About the last run.
+  // Sizes and errors that only a run shows (runtime/run_findings.h): those of the last run.
   virtual const RunFindings& findings() const;
 
   // The plan as text for people: kernels, layouts, buffers.

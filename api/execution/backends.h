@@ -15,7 +15,7 @@
 
 namespace lemma::api {
 
-// The back ends of Lemma's own; the default comes first.
+// Lemma's own back ends; the default comes first.
 std::vector<std::string> BackendNames();
 // The other programs that a model can be optimized for. They are back ends too: MakeBackend and
 // MakeMeasurer know their names. How much memory they take is not known.
@@ -33,14 +33,14 @@ struct ExecutionOptions {
   int threads = 1;  // inside a kernel
   BackendOptions kernels;
 };
-// The back end with this name. InvalidArgument, listing the known names, if there is none.
+// The back end with this name. InvalidArgument, listing BackendNames(), if there is none.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
                                                      const BackendOptions& options = {});
 // nullptr if the back end's kernels cannot be measured one by one.
 std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads,
                                              const BackendOptions& options = {});
 
-// InvalidArgument if fuse_layout is false for another back end than "cpu", or if the number of
+// InvalidArgument if fuse_layout is false for a back end other than "cpu", or if the number of
 // threads is out of range; ResourceExhausted if the system cannot start so many threads; NotFound
 // or FailedPrecondition if a target's library cannot be loaded. Messages name options
 // (api/models/option_error.h).

@@ -18,10 +18,10 @@ struct OutputDifference {
   double largest = 0;  // absolute
   double allowed = 0;  // absolute
   std::string output;  // its name
-  // Numbers of elements in all outputs: all, and those expected to be finite. Only the finite ones
-  // prove anything (runtime/tolerance.h).
+  // How many elements all outputs have together, and how many of them were expected to be finite.
+  // Only the finite ones prove anything (runtime/tolerance.h).
   int64_t elements = 0, finite = 0;
-  // Why the difference is no fault although `ok` is false; "": no reason is known.
+  // Why the difference is not a fault although `ok` is false; "": no reason is known.
   std::string excuse;
 
   // False if every element was expected to be infinite or NaN, so that nothing is known.

@@ -23,19 +23,20 @@ class Definitions {
                                          int threads);
 
   struct Verdict {
-    bool agrees = true;
+    bool agrees = true;  // the difference is within the tolerance, or excused
     OutputDifference difference;
   };
   // Whether `run` computes what the definitions say. `run` executes this graph (`is_graph`) or an
   // equal one, and gave `outputs`. An output that differs by more than rounding explains
   // (runtime/tolerance.h) is excused, with the reason in difference.excuse, if
   //   - rounding between operators explains it: the definitions' own output differs from the same
-  //     output in double, and `run` differs from the latter by at most four times as much; or
+  //     output in double by more than the tolerance, and `run` differs from the output in double by
+  //     at most four times as much; or
   //   - rounding moved a value across a discontinuity, such as the one of relu's gradient at 0, and
-  //     both agree on some inputs near these; or
+  //     `run` and the definitions agree on some inputs near these; or
   //   - `run` executes the graph itself, all finite values agree, and the order of a sum decides
   //     whether it overflows (runtime/overflow.h).
-  // In these cases both are executed up to eight more times.
+  // If an output differs, `run` is executed up to six more times, the definitions up to eight.
   absl::StatusOr<Verdict> Judge(Executable* run, absl::Span<const Tensor> outputs, bool is_graph);
 
   const std::vector<Tensor>& outputs() const { return outputs_; }

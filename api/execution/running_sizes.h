@@ -9,9 +9,10 @@
 
 namespace lemma::api {
 
-// Returns the usual sizes (DefaultSizes). A model with operators that are imported at run time is
-// executed, since these may refuse the usual sizes; then returns the first sizes, with another
-// `length` of DefaultSizes, at which the model runs. If it runs at none, returns the usual sizes.
+// Returns the usual sizes (DefaultSizes in api/models/sizes.h). Operators that are imported at run
+// time may refuse these. A model that has such operators is therefore executed, first at the usual
+// sizes, then at those of other lengths; the first sizes at which it runs are returned. If it runs
+// at none, returns the usual sizes.
 DimValues RunningSizes(const Model& model, const InputOptions& inputs,
                        const ExecutionOptions& execution);
 

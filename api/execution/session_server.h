@@ -9,9 +9,10 @@
 
 namespace lemma::api {
 
-// Obeys "run OUTPUT..." and "quit", read from `in`, and writes answers and outputs to `out`, until
-// the end of the input. If an execution fails, the answer says so, and the session goes on.
-// InvalidArgument if a request cannot be read or an answer cannot be written.
+// Obeys the requests "run OUTPUT...", where each OUTPUT is the number of an output, and "quit",
+// read from `in`, until the end of the input. Writes answers and outputs to `out`. If an execution
+// fails, the answer says so, and the session goes on. InvalidArgument if a request cannot be read
+// or an answer cannot be written; ResourceExhausted if there is no memory for the inputs.
 absl::Status ServeSession(Session* session, std::FILE* in, std::FILE* out);
 
 }  // namespace lemma::api

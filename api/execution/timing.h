@@ -14,10 +14,11 @@
 
 namespace lemma::api {
 
+// The mean of the two middle values if their number is even; 0 if there are none.
 double Median(std::vector<double> values);
 
-// Milliseconds of each of `runs` executions. Stopwatch (base/stopwatch.h) takes them for this
-// number of threads; 0: wall-clock time.
+// Milliseconds of each of `runs` executions, as Stopwatch (base/stopwatch.h) measures them for
+// `threads` threads; 0: wall-clock time.
 absl::StatusOr<std::vector<double>> TimeRuns(Executable* executable,
                                              absl::Span<const Tensor> inputs, int runs,
                                              int threads = 0);
@@ -28,14 +29,14 @@ absl::StatusOr<std::vector<KernelTiming>> ProfileRuns(Executable* executable,
                                                       absl::Span<const Tensor> inputs, int runs,
                                                       const Deadline& deadline = Deadline());
 
-// The same for each candidate. They are executed in turn as by TimeAlternating, with the same
-// limits.
+// The same for each candidate. They are executed in turn, until the limits of TimeAlternating,
+// without its warm-up round.
 absl::StatusOr<std::vector<std::vector<KernelTiming>>> ProfileAlternating(
     absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
     double max_seconds);
 
-// By signature, the mean time of its kernels in all these profiles. Kernels without a signature are
-// left out.
+// The mean time of all kernels of one signature in these profiles, by signature. Kernels without a
+// signature are left out.
 optimizer::KernelTimes TimesBySignature(absl::Span<const std::vector<KernelTiming>> profiles);
 
 // Executes the candidates in turn, a b a b …, so that a disturbance hits all alike. After one

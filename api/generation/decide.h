@@ -12,8 +12,9 @@ namespace lemma::api {
 
 // Proves the candidate for all sizes, or finds the guard under which it is true
 // (verifier/preconditions/precondition.h). The answer is also "unknown" if the rule is proved but
-// the matcher cannot search for it. Work is limited by a number of steps, not by time.
-// `interrupted` may be null; once it is true, the decision is meaningless.
+// the matcher cannot search for it. Work is limited by a number of steps, not by time. `seed`
+// chooses the random instances that are tried. `interrupted` may be null; once it is true, the
+// decision is meaningless.
 generator::Decision Decide(const Substitution& candidate, uint64_t seed,
                            const std::atomic<bool>* interrupted);
 

@@ -1,4 +1,4 @@
-// Checks as JSON.
+// Writes the results of checks as JSON.
 #ifndef LEMMA_API_JSON_CHECK_H_
 #define LEMMA_API_JSON_CHECK_H_
 

@@ -1,4 +1,4 @@
-// Measured costs as JSON.
+// Writes measured costs as JSON.
 #ifndef LEMMA_API_JSON_COSTS_H_
 #define LEMMA_API_JSON_COSTS_H_
 

@@ -1,4 +1,4 @@
-// Figures of a run of the generator, and the same as JSON.
+// Lists the figures of a run of the generator, for people and as JSON.
 #ifndef LEMMA_API_JSON_GENERATE_H_
 #define LEMMA_API_JSON_GENERATE_H_
 

@@ -1,4 +1,4 @@
-// Models, plans and memory as JSON.
+// Writes models, plans and memory as JSON.
 #ifndef LEMMA_API_JSON_INSPECT_H_
 #define LEMMA_API_JSON_INSPECT_H_
 

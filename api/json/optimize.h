@@ -1,4 +1,4 @@
-// Optimizations as JSON.
+// Writes the result of an optimization as JSON.
 #ifndef LEMMA_API_JSON_OPTIMIZE_H_
 #define LEMMA_API_JSON_OPTIMIZE_H_
 

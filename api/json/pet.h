@@ -1,4 +1,4 @@
-// Partially equivalent mutants as JSON.
+// Writes partially equivalent mutants (docs/pet.md) as JSON.
 #ifndef LEMMA_API_JSON_PET_H_
 #define LEMMA_API_JSON_PET_H_
 

@@ -1,4 +1,4 @@
-// Verdicts and proofs as JSON.
+// Writes verdicts and proofs as JSON.
 #ifndef LEMMA_API_JSON_PROOFS_H_
 #define LEMMA_API_JSON_PROOFS_H_
 

@@ -1,4 +1,4 @@
-// Executions as JSON.
+// Writes the results and times of executions as JSON.
 #ifndef LEMMA_API_JSON_RUN_H_
 #define LEMMA_API_JSON_RUN_H_
 

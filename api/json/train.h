@@ -1,4 +1,4 @@
-// Training as JSON.
+// Writes training steps and training runs as JSON.
 #ifndef LEMMA_API_JSON_TRAIN_H_
 #define LEMMA_API_JSON_TRAIN_H_
 

@@ -28,8 +28,8 @@ struct Model {
   ModelFormat format = ModelFormat::kText;
   OnnxInfo info;                   // of an ONNX model
   std::vector<std::string> notes;  // decisions made while reading, one line each
-  // Sizes of symbolic dimensions that the values in LoadOptions::input_files bound, or that were
-  // fixed (LoadOptions::fixes_sizes).
+  // Sizes of those symbolic dimensions that the values in LoadOptions::input_files determined, or
+  // that got usual sizes (LoadOptions::fixes_sizes).
   std::map<std::string, int64_t> bound_dims;
   std::vector<std::string> default_dims;  // as in ImportedModel
   // Inputs whose values, from these files or LoadOptions::input_values, became part of the graph.
@@ -48,8 +48,8 @@ struct LoadOptions {
   std::map<std::string, int64_t> dims;
   bool training = false;
   // Dimensions of an ONNX model that `dims` does not bind stay symbolic
-  // (graph/sizes/symbolic_size.h), within `ranges`. If false, each is taken to be 1, and a note
-  // says so.
+  // (graph/sizes/symbolic_size.h), within `ranges`. If false, each gets the size that a given value
+  // has there, else 1, and a note says so.
   bool symbolic = false;
   // With `symbolic`: dimensions that an operator needs numbers for get usual sizes instead of an
   // error, unless `ranges` has them; a note says so.
@@ -76,8 +76,8 @@ absl::StatusOr<ModelFormat> FormatOfPath(absl::string_view path);
 absl::Status Prefixed(const std::string& path, const absl::Status& status);
 
 // Prepares the files of a model, so that they can be committed together with others (base/file.h).
-// The file at `path` comes last. `notes` (null: not wanted) receives how an ONNX model had to
-// differ from the one that was read.
+// The file at `path` comes last. Unimplemented for symbolic sizes in a format other than ONNX.
+// `notes` (null: not wanted) receives how an ONNX model had to differ from the one that was read.
 absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std::string& path,
                                                    ModelFormat format,
                                                    std::vector<std::string>* notes = nullptr);
@@ -91,9 +91,9 @@ absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std:
 // Writes the complete model or nothing.
 absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat format);
 
-// Returns an error if writing `outputs` is already known to fail, so that minutes of search do not
-// end at a missing folder, or if an output would overwrite another output or an input. Skips empty
-// paths.
+// Returns an error if one of `outputs` cannot be written, or would overwrite another output or an
+// input. Called before the work, so that minutes of search do not end at a missing folder. Skips
+// empty paths.
 absl::Status CheckOutputs(const std::vector<std::string>& outputs,
                           const std::vector<std::string>& inputs);
 

@@ -44,8 +44,8 @@ absl::StatusOr<std::vector<Tensor>> RandomStepInputs(const Graph& graph, uint64_
 
 // Replaces every floating-point weight of `graph` by random values, chosen by its name and `seed`.
 // Matrices and convolution kernels are scaled so that values keep their magnitude from layer to
-// layer (He et al. 2015); variances and scales are in [0.5, 1.5]; other vectors are small. The
-// operand's name in the operator's definition decides which of these a weight is.
+// layer (He et al. 2015); variances and scales are in [0.5, 1.5]; other vectors are small. The rank
+// of a weight, and its operand's name in the operator's definition, decide which of these it is.
 absl::StatusOr<Graph> ReseedWeights(const Graph& graph, uint64_t seed);
 
 }  // namespace lemma::api

@@ -18,7 +18,7 @@ namespace lemma::api {
 DimValues DefaultSizes(const Graph& graph, int64_t length = 0);
 
 // Completes the sizes that a user gave: other dimensions get those of DefaultSizes. InvalidArgument
-// if a name is no dimension of the graph, or a size is outside its range.
+// if a name is not a dimension of the graph, or a size is outside its range.
 absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& given);
 
 // The model for these sizes.

@@ -100,10 +100,12 @@ struct Acceptance {
 // A contender with wrong outputs is rejected, proved or not: they must agree with the input's
 // outputs as executed, and with those of the input's definitions (api/execution/definitions.h),
 // apart from discontinuities (api/execution/discontinuity.h). Internal if the input's own execution
-// disagrees with its definitions: then no comparison can be trusted. A contender whose constants
-// overflowed is rejected, unless `numerics` is kRealOnly.
+// disagrees with its definitions: then no comparison can be trusted. If a value decides at run time
+// what is executed, the outputs are compared on three sets of random inputs too. A contender whose
+// constants overflowed is rejected, unless `numerics` is kRealOnly or a constant of the input is
+// infinite or NaN too.
 //
-// With a memory limit, a graph above the limit is no result; if the input is above it, any
+// With a memory limit, a graph above the limit is not accepted; if the input is above it, any
 // contender below it is better. An input that cannot be executed here is replaced by the first
 // contender without timing; FailedPrecondition if there is a limit, since it cannot be checked.
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,

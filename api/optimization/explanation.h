@@ -20,7 +20,8 @@ struct Alternative {
   std::string rule;  // its name
   int places = 0;    // matches in the graph
   // The best of the priced places, and what the rule changes there. Absent if none was priced or
-  // the graph could not run; without error and certainty if the cost model lists no kernels.
+  // the graph could not run. The error and the certainty of the change are set only if the cost
+  // model lists kernels.
   std::string where;
   std::optional<optimizer::RewriteStep::Change> change;
 };
@@ -34,8 +35,8 @@ struct Alternatives {
 absl::StatusOr<Alternatives> AlternativesOf(const Graph& graph, const RewriteSource& rules,
                                             optimizer::CostModel* costs, const Deadline& deadline);
 
-// What each rule of the steps changed together, the largest gain first. Steps without a change
-// (RewriteStep::change) count in `places` only.
+// For each rule of the steps, the sum of the changes that it made; the largest gain first. Steps
+// without a change (RewriteStep::change) count in `places` only.
 std::vector<Alternative> ChangesByRule(const std::vector<optimizer::RewriteStep>& steps);
 
 }  // namespace lemma::api

@@ -25,7 +25,8 @@ struct Hints {
   bool are_usual = false;                  // nobody gave them (RunningSizes)
 };
 
-// InvalidArgument if sizes are given for a model without symbolic dimensions, or do not fit them.
+// InvalidArgument if sizes are given for a model without symbolic dimensions, or are outside the
+// ranges of its dimensions.
 absl::StatusOr<Hints> HintsFor(const Model& model, const HintOptions& options);
 
 }  // namespace lemma::api

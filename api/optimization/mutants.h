@@ -14,8 +14,8 @@ namespace lemma::api {
 // Options for the finder, which prices candidates by `costs`.
 pet::PetOptions PetOptionsOf(optimizer::CostModel* costs, const Deadline& deadline);
 
-// For each part of the graph, adds those corrected mutants that cost less than the part to the
-// run's rules. Returns the number of new rules.
+// For each part of the graph, adds to the run's rules those corrected mutants that cost no more
+// than the part, unless `lemma check` could not verify them. Returns the number of new rules.
 absl::StatusOr<int> AddMutants(const Graph& graph, pet::PetFinder* finder, SearchRun* run);
 
 // Adds the corrected mutants of a certificate to the run's rules, after it has checked each of

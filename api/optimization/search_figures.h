@@ -1,4 +1,4 @@
-// Figures of a search, for those who show its result.
+// Computes figures of a search, such as its speed, for programs that show its result.
 #ifndef LEMMA_API_OPTIMIZATION_SEARCH_FIGURES_H_
 #define LEMMA_API_OPTIMIZATION_SEARCH_FIGURES_H_
 

@@ -37,7 +37,7 @@ struct DerivationAtSizes {
     Graph graph;            // after the step
   };
   std::string at;      // the sizes: "m = 2, k = 3"
-  int64_t graphs = 0;  // seen
+  int64_t graphs = 0;  // that the search has seen
   bool found = false;
   Graph source;             // if found
   std::vector<Step> steps;  // to the target; empty if both sides are the same graph
@@ -49,7 +49,7 @@ struct ExplainedRule {
   bool is_member = false;  // whether it is a rule of the file
   std::string problem;     // of a member: why it may not be used (ProofProblem); "" if it may
   std::string left_out;    // of a removed rule: "follows from: a, b", if known
-  bool found = false;      // whether it follows from the others at all sizes tried
+  bool found = false;      // whether it follows from the others at each choice of sizes
   std::string same_as;     // the rule of the file that equals it up to names; "" if none
   std::string answer;      // one line: how it follows, or that no derivation was found
   std::vector<DerivationAtSizes> typings;  // empty if there are no sizes to try

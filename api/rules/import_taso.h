@@ -31,7 +31,7 @@ struct ImportedRule {
   Verdict without_guard;  // of the rule as it is in the file
   ProofOutcome outcome;   // of `rule`
   std::string note;       // for people
-  bool written = false;   // whether it is proved and was written
+  bool written = false;   // proved and usable by the matcher: goes to `output`
 
   // Whether it is proved, but only under its guard.
   bool guarded() const { return !guard.empty() && outcome.ok(); }
@@ -42,7 +42,7 @@ struct ImportedTaso {
   std::string solver;  // the second solver's name and version; "" if none was used
   double seconds = 0;
 
-  bool ok() const;  // all are proved
+  bool ok() const;  // all are proved, and no other program disagrees
 };
 
 // Reads a file of rules in TASO's format, proves each, and writes the proved ones that the matcher

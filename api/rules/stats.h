@@ -15,6 +15,8 @@ struct RuleStats {
   struct OperatorUse {
     int source = 0, target = 0;  // rules that have the operator on that side
   };
+  // usable: rules with a current proof (ProofProblem in rewrite/rules/proof_check.h). guarded:
+  // rules that hold under a condition. several_outputs: rules of more than one output.
   int rules = 0, usable = 0, guarded = 0, several_outputs = 0;
   // Numbers of rules by the verdict in their records ("stale" if the record proves another
   // statement, or less than the rule promises), by float contract, and by change of operators:

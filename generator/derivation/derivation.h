@@ -1,12 +1,13 @@
 // Finds what follows from known pairs by rewriting.
 //
-// Each output of a pair is an equation between terms: both sides are equal for all values of its
-// variables for which they are well-formed. Equations are used from the larger side to the smaller
-// one in the order of TermStore, so rewriting ends in a normal form. (This is ordered rewriting: an
-// equation without a larger side is used wherever it makes the term at hand smaller.) Terms with
-// one normal form are equal if the equations are true. Terms with different normal forms may be
-// equal too; for these, a few steps in either direction are tried. All intermediate terms are
-// well-formed at the sizes of the enumeration; other sizes are not considered.
+// A pair is two graphs that may be equal (generator/sets/operator_set.h). Each output of a pair is
+// an equation between terms: both sides are equal for all values of its variables for which they
+// are well-formed. Equations are used from the larger side to the smaller one in the order of
+// TermStore, so rewriting ends in a normal form. (This is ordered rewriting: an equation without a
+// larger side is used wherever it makes the term at hand smaller.) Terms with one normal form are
+// equal if the equations are true. Terms with different normal forms may be equal too; for these, a
+// few steps in either direction are tried. All intermediate terms are well-formed at the sizes of
+// the enumeration; other sizes are not considered.
 //
 // Normal forms are in derivation.cc, steps from one side to the other in derivation_steps.cc.
 #ifndef LEMMA_GENERATOR_DERIVATION_DERIVATION_H_
@@ -33,8 +34,9 @@ struct Means {
     kSuspected  // also pairs that are refuted or unknown
   };
   Trust trust = kProved;
-  // Whether a split that undoes a concat is dropped. If not, it stays where rewriting brought the
-  // two together: the pairs that are then needed serve a rewriter that cannot invent a concat.
+  // Whether split(concat(a, b)) becomes a, b. If false, it stays where rewriting brought the two
+  // together. A pair that merges operators by a concat and a split then does not count as derived:
+  // a rewriter that cannot invent a concat needs it.
   bool elimination = true;
 };
 
@@ -102,8 +104,8 @@ class Derivation {
   struct Direction {
     int from = 0, to = 0;  // terms
     DerivationStep step;
-    bool smaller = false;  // `to` is smaller for all values of the variables
-    bool normalizes = false;
+    bool smaller = false;                       // `to` is smaller for all values of the variables
+    bool normalizes = false;                    // `to` is not greater, so a normal form may use it
     std::array<int, kMostOperands> below = {};  // variants of the operands of `from`
   };
   struct Goal {

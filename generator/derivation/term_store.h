@@ -22,7 +22,8 @@ class TermStore {
   static constexpr int kInput = -1, kVariable = -2;  // variants
   struct Node {
     int variant = kInput;
-    std::array<int, kMostOperands> operands = {kNone, kNone};  // an input's or variable's number
+    // Values. For an input or a variable, operands[0] is its number.
+    std::array<int, kMostOperands> operands = {kNone, kNone};
     std::array<int, kMostOutputs> types = {kNone, kNone};
     int size = 0;  // number of operators as a tree; at most kMostSize
   };

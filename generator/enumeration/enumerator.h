@@ -53,8 +53,8 @@ struct EnumeratorOptions {
   // If max_ops exceeds this, classes that have only decomposable graphs are left out.
   int max_ops_of_decomposable = 4;
   // Finds only classes whose keys lie in range number `shard` of num_shards equal ranges, and an
-  // equal part of the identities. Each class and each identity is in exactly one shard. num_shards
-  // is at most kMostKeyRanges.
+  // equal part of the identities (identities()). Each class and each identity is in exactly one
+  // shard. num_shards is at most kMostKeyRanges.
   int shard = 0, num_shards = 1;
 };
 constexpr int kMostOps = CompactGraph::kMostOps, kMostKeyRanges = 4096;

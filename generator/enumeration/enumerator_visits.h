@@ -1,4 +1,5 @@
-// Visits graphs, as a set of nodes and one more node; for the parts of enumerator.h.
+// Visits the enumerated graphs, each as a set of nodes and one more node. For the .cc files of
+// enumerator.h.
 #ifndef LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_VISITS_H_
 #define LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_VISITS_H_
 

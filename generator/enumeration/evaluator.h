@@ -15,7 +15,7 @@
 
 namespace lemma::generator {
 
-// Thread-compatible: it compiles kernels on first use.
+// Not thread-safe, since it compiles kernels on first use; only Known() is.
 class Evaluator {
  public:
   // `set` must outlive this.
@@ -36,7 +36,7 @@ class Evaluator {
     std::vector<int> types;  // of the outputs
     Graph graph;
     std::vector<TypeHash> type_hashes;  // of the outputs
-    const Kernel* sampled = nullptr;    // computes of each output only the elements of SampleOf
+    const Kernel* sampled = nullptr;    // computes only the elements of SampleOf, for each output
     // Computes all elements; compiled on first use.
     mutable const Kernel* whole = nullptr;
     bool commutative = false, distinct = false;  // as in Variant
@@ -65,6 +65,7 @@ class Evaluator {
 
   int num_inputs() const { return num_inputs_; }
   int64_t NumElements(int type) const;
+  // The elements of each input of the set, then of further inputs of the types `more_types`.
   std::vector<std::vector<Field>> RandomInputs(uint64_t seed,
                                                const std::vector<int>& more_types = {}) const;
   // Inputs of small integers, all of one sign within each input. Signs matter where max and relu

@@ -39,8 +39,8 @@ absl::StatusOr<ClassFile> ReadClassFile(const std::string& path);
 // InvalidArgument if the classes refer to variants or inputs that `set` lacks.
 absl::Status CheckTerms(const Enumerated& enumerated, const OperatorSet& set);
 
-// The result of a single process. InvalidArgument unless the files are all shards of one run; the
-// message names missing shards.
+// The enumeration as a single process would have made it. InvalidArgument unless the files are all
+// shards of one run; the message names missing shards.
 absl::StatusOr<Enumerated> Merged(std::vector<ClassFile> shards);
 
 // Sorts classes in an order that does not depend on the division of work; merges equal classes.

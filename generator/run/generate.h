@@ -67,7 +67,7 @@ struct GenerateStats {
   int64_t candidates = 0;  // of these, distinct up to names
   int64_t unequal = 0;     // of `candidates`: unequal on further inputs
   int64_t derived = 0;     // of `candidates`: follow from rules proved before; not proved again
-  int64_t waiting = 0;     // of `candidates`: follow from an unproved one; not tried
+  int64_t waiting = 0;  // of `candidates`: need a guard or follow from an unproved one; not tried
   int64_t unliftable = 0;  // of `candidates`: without a rule for open sizes (OperatorSet::Lift)
   int64_t proved = 0, guarded = 0, refuted = 0, unknown = 0;  // by the prover's answer
   int64_t pruned = 0;  // proved, but derivable from the other rules

@@ -25,7 +25,8 @@ NamedPair Named(const OperatorSet& set, Pair* pair);
 // Collects the pairs of classes of graphs, each once up to names.
 class PairCollector {
  public:
-  // Pairs with fewer variables and more operators come later: they say less and may follow.
+  // Orders pairs: those with fewer variables and more operators come later, since they say less and
+  // may follow from earlier ones.
   using Place = std::tuple<int, size_t, std::string>;
 
   // Arguments must outlive this. `known` may learn pairs meanwhile. Counts are added to `stats`.

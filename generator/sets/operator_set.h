@@ -54,8 +54,8 @@ struct Input {
   int type = 0;
   // Inputs of one type and role, which could be exchanged, have the same group and are consecutive.
   int group = 0;
-  // Its random values are numbers below 2^20 instead of any field elements. Sums and products of a
-  // few of them are ordered as numbers, so laws of the order hold.
+  // Its random values are integers in [-2^20, 2^20) instead of any field elements. Sums and
+  // products of a few of them are ordered as numbers, so laws of the order hold.
   bool small = false;
 };
 

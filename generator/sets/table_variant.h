@@ -23,9 +23,9 @@ struct VariantText {
   // tensor of a bundle.
   std::string operands;
   // An application, "matmul(x, w)", or statements and a final "return", in which parentheses bundle
-  // results. Results may be operands. A symbol occurs in the operands, where sizes determine it or
-  // the rule leaves it open ("n = h*d"), or in attributes only; then it is the same in the whole
-  // rule.
+  // results. Results may be operands. A symbol that occurs in the operands is a size of the rule:
+  // the operands determine it, or it stays open there, with an equation ("n = h*d"). A symbol that
+  // occurs in attributes only is the same in the whole rule.
   std::string body;
   // Values, in the enumeration, of symbols that sizes do not determine.
   Attrs values;

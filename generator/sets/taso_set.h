@@ -1,4 +1,4 @@
-// TASO's operator variants and inputs (SOSP'19, defaults of its generator).
+// Makes the operator sets with the variants and inputs of TASO's generator (docs/taso.md).
 //
 // The variants have the meaning that rewrite/taso gives to operators of TASO's rule files, so a
 // pair is lifted in the same way as a rule read from such a file.

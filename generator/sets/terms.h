@@ -1,4 +1,5 @@
-// Functions on the structure of term graphs, and canonical names for pairs.
+// Normalizes graphs and pairs of the generator (generator/sets/operator_set.h), so that those of
+// equal structure become equal.
 #ifndef LEMMA_GENERATOR_SETS_TERMS_H_
 #define LEMMA_GENERATOR_SETS_TERMS_H_
 

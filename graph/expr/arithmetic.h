@@ -23,9 +23,9 @@ absl::Status CheckIntegral(const Definition& definition);
 enum class Arithmetic { kFloat, kDouble, kInteger };  // float, double, int64_t
 
 // kInteger, which is exact, if no floating type takes part and every function has an integer value,
-// or if the definition only moves integers. Otherwise kFloat where it suffices, else kDouble.
-// Float does not suffice if an f64 takes part, or if an output has an
-// integer type whose values a float may not hold.
+// or if the definition only moves integers. Otherwise kFloat where it suffices, else kDouble. Float
+// does not suffice if an f64 takes part, or if an output has an integer type whose values a float
+// may not hold.
 Arithmetic ArithmeticFor(const Definition& definition);
 
 // Definitions may be computed together, as one kernel in one arithmetic, if their domains agree.

@@ -39,7 +39,8 @@ absl::StatusOr<Definition> Chain(absl::Span<const ExprType> inputs,
 
 // Replaces reads of locals by the local's body at the read's indices, with fresh variables for its
 // reductions, and drops unread locals. `which` chooses the locals by id; default: all. A local that
-// is read twice is computed twice. Guards that a substituted constant decides disappear.
+// is read at two different indices is computed twice. Guards that a substituted constant decides
+// disappear.
 Definition Inline(const Definition& definition,
                   const std::function<bool(TensorId local)>& which = nullptr);
 

@@ -93,6 +93,7 @@ using LeafMap = std::map<Leaf, Poly>;
 class Leaves {
  public:
   Leaf Symbol(const std::string& name);
+  // New leaves, different from all others; `hint` is a part of the name.
   Leaf NewSymbol(const std::string& hint);
   Leaf NewVar(const std::string& hint);
   // floor(a / b) for b > 0; without a quotient leaf if the result is a polynomial.
@@ -100,6 +101,7 @@ class Leaves {
   Poly Mod(const Poly& a, const Poly& b) { return a - b * Div(a, b); }
   Poly Min(const Poly& a, const Poly& b) { return Extreme(LeafInfo::Kind::kMin, a, b); }
   Poly Max(const Poly& a, const Poly& b) { return Extreme(LeafInfo::Kind::kMax, a, b); }
+  // An integer that a tensor holds; equal texts are one leaf. `deps` as in LeafInfo.
   Poly Load(NormalFormPtr value, std::string text, std::vector<Leaf> deps);
 
   const LeafInfo& Info(Leaf leaf) const { return infos_[leaf]; }

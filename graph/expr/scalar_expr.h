@@ -41,11 +41,13 @@ namespace scalar_fn {
 enum Traits : unsigned {
   kAlgebraic = 1,    // exact in any field
   kCommutative = 2,  // f(a, b) = f(b, a)
-  kExact = 4,   // never rounds: arguments (of `where`, b and c) of a float type give a value of it
-  kOdd = 8,     // f(-x) = -f(x), where x is one number
-  kEven = 16,   // f(-x) = f(x), where x is one number
-  kTruth = 32,  // the value is 0 or 1
-  kStep = 64,   // discontinuous somewhere, as rounding to integers is
+  // Never rounds: if the arguments (of `where`: b and c) are values of a float type, the result is
+  // one too.
+  kExact = 4,
+  kOdd = 8,              // f(-x) = -f(x), where x is one number
+  kEven = 16,            // f(-x) = f(x), where x is one number
+  kTruth = 32,           // the value is 0 or 1
+  kStep = 64,            // discontinuous somewhere, as rounding to integers is
   kPartial = 128,        // no number for some finite arguments, such as log(-1)
   kKeepsIntegers = 256,  // integer arguments give an integer, exactly
   kCheap = 512,          // about as fast as an addition

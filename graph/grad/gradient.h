@@ -26,7 +26,7 @@ absl::StatusOr<std::vector<Value>> Gradient(absl::Span<const Value> outputs,
 // A graph with the inputs of `graph` and outputs `d_NAME` for the named inputs and weights: the
 // gradients of its output number `output`. They are weighted by a further input `d_OUTPUT`; for a
 // scalar output there is no such input and the weight is 1. Zeros for a name that the output does
-// not depend on.
+// not depend on; InvalidArgument for a name that the graph lacks.
 absl::StatusOr<Graph> GradientGraph(const Graph& graph, int output,
                                     absl::Span<const std::string> names);
 

@@ -17,9 +17,9 @@ struct TrainingOptions {
   Loss loss;
   Update update;
   std::string output;  // the model's output that the loss is computed from; empty: the first
-  std::vector<std::string> frozen;  // weights that are not trained
-  double batch_norm_momentum = 0.9;
-  int64_t seed = 1;  // seed of dropouts in the first step; each step adds one
+  std::vector<std::string> frozen;   // weights that are not trained
+  double batch_norm_momentum = 0.9;  // the share of the old running statistics that stays
+  int64_t seed = 1;                  // seed of dropouts in the first step; each step adds one
   // If the gradients' common L2 norm is larger than this, they are scaled down to it; 0: never.
   double clip_norm = 0;
   // The number of steps whose gradients are averaged for one update.
@@ -50,7 +50,7 @@ struct TrainingStep {
 //   * the running statistics of batch normalizations;
 //   * `seed`, if there are dropouts;
 //   * the update's own variables (NAME.m, NAME.v, step);
-//   * with accumulate > 1, NAME.grad and `micro`.
+//   * with accumulate > 1, NAME.grad (the gradients added up so far) and `micro` (their number).
 // Outputs: `loss`, then X.next for each state variable X, in the order of the inputs.
 //
 // InvalidArgument, with the reason, if a weight has no values, a name is taken twice, nothing can

@@ -3,8 +3,9 @@
 // A graph that was imported becomes a model of the same operator set, IR version, documentation and
 // metadata. Nodes of the original model are written as they were, if what they compute is still
 // needed: with their names, attributes and documentation, under the same names of values. So a
-// graph that no step has changed gives the model that it came from, except that sizes are fixed,
-// and nodes and initializers that no output depends on are missing.
+// graph that no step has changed gives the model that it came from, except that symbolic dimensions
+// that the import bound are numbers, and nodes and initializers that no output depends on are
+// missing.
 #ifndef LEMMA_GRAPH_ONNX_EXPORT_H_
 #define LEMMA_GRAPH_ONNX_EXPORT_H_
 
@@ -45,8 +46,8 @@ absl::StatusOr<ImportedModel> RoundTrip(const Graph& graph, const ExportOptions&
                                         const ImportOptions& import);
 
 // Stages the model at `path` and, if needed, the weights at `path`.data; commit both with
-// CommitAll. Aborted if a file with weights that the graph shares has changed since it
-// was imported; InvalidArgument if the weights would overwrite such a file.
+// CommitAll. Aborted if a file with weights that the graph shares has changed since it was
+// imported; InvalidArgument if the weights would overwrite such a file.
 absl::StatusOr<std::vector<StagedFile>> StageOnnx(const Graph& graph, const std::string& path,
                                                   const ExportOptions& options = {});
 

@@ -62,7 +62,8 @@ struct ImportedModel {
   OnnxInfo info;
   // Decisions of the import, one line each: bound dimensions, fixed inputs.
   std::vector<std::string> notes;
-  // Sizes of symbolic dimensions that given values bound, or that were fixed (fixes_sizes).
+  // Sizes of those symbolic dimensions that given values determined, or that were fixed
+  // (fixes_sizes).
   std::map<std::string, int64_t> bound_dims;
   // Symbolic dimensions of inputs to which nothing gave a size: they have the default one.
   std::vector<std::string> default_dims;

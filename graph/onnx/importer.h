@@ -47,6 +47,7 @@ struct Scope {
   std::map<std::string, int> opsets;  // by domain
   int depth = 0;                      // nesting of subgraphs and functions
 
+  // nullptr if neither this scope nor one around it has such a value, or list.
   const Value* Find(const std::string& name) const;
   const std::vector<Value>* FindSequence(const std::string& name) const;
   bool Has(const std::string& name) const { return Find(name) || FindSequence(name); }

@@ -18,7 +18,7 @@ struct OpenType {
   DType dtype = DType::kF32;
   std::vector<std::optional<int64_t>> dims;
 
-  std::optional<TensorType> Complete() const;
+  std::optional<TensorType> Complete() const;  // nullopt if a size is unknown
 };
 
 // A value that a node reads, as far as it is known.

@@ -16,7 +16,7 @@ namespace lemma {
 using StructuralImporter = absl::StatusOr<std::vector<Result>> (*)(ModelImporter&,
                                                                    const onnx::NodeProto&,
                                                                    const Scope&);
-// The importer of `node`; nullptr if its operator is no structural one.
+// The importer of `node`; nullptr if its operator is not structural.
 StructuralImporter FindStructural(const onnx::NodeProto& node, const Scope& scope);
 
 // Defined in flex_attention.cc.

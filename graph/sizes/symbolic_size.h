@@ -43,6 +43,7 @@ struct SizeRange {
 // depends on values and is known only at run time.
 IndexExpr SymbolicDim(const std::string& name, SizeRange range = {});
 
+// Whether the size, or one of the sizes, is symbolic.
 bool IsSymbolic(int64_t size);
 bool IsSymbolic(absl::Span<const int64_t> sizes);
 // Whether `value` cannot be told from a symbolic size. A file that contains one is refused.
@@ -57,7 +58,8 @@ std::optional<int64_t> ToSize(const IndexExpr& expr);
 
 // The expression that `text` writes: numbers, dimensions, sums, differences, products, quotients
 // rounded down ("//"), parentheses, and the functions that SizeName writes. `dim` gives the
-// dimension of a name. nullopt if `text` is no such expression, or if `dim` does not know a name.
+// dimension of a name. nullopt if `text` is not such an expression, or if `dim` does not know a
+// name.
 std::optional<IndexExpr> ParseSize(
     absl::string_view text, const std::function<std::optional<IndexExpr>(const std::string&)>& dim);
 // Whether `text` may be the name of a dimension, rather than an expression.
@@ -93,9 +95,9 @@ bool MayBeEmpty(absl::Span<const int64_t> shape);
 
 // Values of symbolic dimensions, by name.
 using DimValues = std::map<std::string, int64_t>;
-// The number that a size is for these values; result sizes without a value stay. InvalidArgument if
-// another dimension has no value, or one has a value outside its range, or if the size is negative
-// or too large.
+// The number that a size becomes for these values; result sizes without a value stay.
+// InvalidArgument if another dimension has no value, or one has a value outside its range, or if
+// the size is negative or too large.
 absl::StatusOr<int64_t> Evaluate(int64_t size, const DimValues& values);
 
 }  // namespace lemma

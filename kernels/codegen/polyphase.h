@@ -13,8 +13,8 @@ namespace lemma::codegen {
 // Splits `source` into one source per phase. Its body contains the sum `reduce`, with a guard that
 // admits only every m-th value of a reduction axis; the phase, an output axis with few values (made
 // by loops::SplitMixedAxes), decides which values. Each result computes the output elements of its
-// phase, and its reduction runs only over admitted values. Empty if there is no such guard, or if
-// `reduce` is not a sum.
+// phase, and its reduction runs only over admitted values. Empty if there is no such guard, if
+// there are more than 16 phases, or if `reduce` is not a sum. *fresh numbers new variables.
 std::vector<loops::NestSource> SplitIntoPhases(const loops::NestSource& source,
                                                const ScalarExpr& reduce, int* fresh);
 

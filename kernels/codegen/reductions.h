@@ -24,10 +24,10 @@ loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
                                     const ScalarNode* keep, std::vector<loops::Slot>* slots,
                                     std::vector<loops::NestSource>* before);
 
-// Splits `reduce`, whose extents are constants, into `parts` parts of equal length; the last parts
-// may be shorter. Returns the reduction of the parts, which reads a new tensor, and sets *partial
-// to the source that computes this tensor. `axes` are the enclosing loops; *fresh numbers new
-// variables.
+// Splits `reduce`, whose extents are constants, into `parts` parts of equal length, of which the
+// last ones may be cut short or empty. Returns the reduction of the parts, which reads a new
+// tensor, and sets *partial to the source that computes this tensor. `axes` are the enclosing
+// loops; *fresh numbers new variables.
 ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
                           int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial);
 

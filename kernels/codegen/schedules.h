@@ -23,10 +23,10 @@ struct KernelContext {
   std::vector<loops::Slot> slots;  // dense
 };
 
-// Reductions that several threads carry out together. A row is one value of `row_axes`; its threads
-// divide the values of the other axes among them.
+// Reductions that several threads carry out together. A row is one choice of values for `row_axes`;
+// its threads divide the values of the other axes among them.
 struct RowPlan {
-  std::vector<int> reductions;  // nodes
+  std::vector<int> reductions;  // numbers of nodes
   std::vector<int> row_axes, other_axes;
   int group = 32;  // threads: a warp or a block
 };
@@ -36,9 +36,10 @@ enum class Rows {
   kTogether,  // *plan is set
   kApart,     // reductions need other loops than their users: compute them as tensors of their own
 };
-// `nest` must be lowered.
+// How to compute the reductions of the lowered `nest`; *plan is set for kTogether.
 Rows PlanRows(const loops::Nest& nest, RowPlan* plan);
 
+// The kernel of `nest` by the schedule of that name.
 GridKernel KernelByElement(const KernelContext& context, const loops::Nest& nest);
 GridKernel KernelByRow(const KernelContext& context, const loops::Nest& nest, const RowPlan& plan);
 
@@ -48,6 +49,7 @@ struct TiledSource {
   loops::ContractionSource contraction;
   int sum_slot = -1;
 };
+// The sizes of a sum of products, for ChooseTile. `fresh`, here and below, numbers new variables.
 ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource& contraction,
                    int* fresh);
 GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
@@ -65,7 +67,8 @@ int64_t PartsFor(const loops::Nest& nest);
 // The change of `p` in elements from point 0 to 1 of `var`, ignoring loads.
 int64_t StepAlong(const loops::Nest& nest, const Affine& p, int var);
 
-// Adds the name and the parameters to `body`; `writes` is the written slot.
+// Makes the kernel whose code is `body`: adds a name and the parameters. It reads the slots `reads`
+// and writes slot `writes`; the other arguments are fields of GridKernel.
 GridKernel Finish(const KernelContext& context, std::vector<int> reads, int writes, bool checks,
                   int64_t blocks, int threads, bool synchronizes, std::string schedule,
                   const std::string& body);

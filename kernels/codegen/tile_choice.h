@@ -39,6 +39,7 @@ struct TileUse {
   TileChoice choice;
 };
 
+// All tile shapes, in a fixed order.
 absl::Span<const TileShape> TileShapes();
 
 // All choices worth trying.

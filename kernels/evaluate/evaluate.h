@@ -5,7 +5,7 @@
 // Field for fingerprints. It is independent of the tensors' storage types: loads widen, stores
 // round.
 //
-// Semantics in addition to scalar_expr.h:
+// Semantics in addition to graph/expr/scalar_expr.h:
 //   * min and max propagate NaN. Sums and products may be reassociated, in an order that depends
 //     on neither the machine nor the number of threads.
 //   * Locals are kept in the number type; their dtype does not round them.
@@ -82,8 +82,9 @@ struct RunOptions {
   int threads = 1;  // does not affect results
 };
 
-// Computes all outputs. The first run with given strides plans the loops (tens of microseconds);
-// later runs with the same strides reuse the plan. Number is double, float, int64_t or Field.
+// Computes all outputs. InvalidArgument if the number of tensors, a rank or a data pointer does not
+// fit. The first run with given strides plans the loops (tens of microseconds); later runs with the
+// same strides reuse the plan. Number is double, float, int64_t or Field.
 template <class Number>
 absl::Status Run(const LoopProgram& program, absl::Span<const TensorView> inputs,
                  absl::Span<const MutableTensorView> outputs, const RunOptions& options = {});

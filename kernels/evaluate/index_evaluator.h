@@ -37,8 +37,10 @@ struct CondRun {
   int64_t end;
 };
 
-// Lanes are counted from the start of the current block: lane `at` of variable `lane` has the value
-// passed to Set plus `at`. If `lane` is -1, nothing may depend on a lane.
+// The current values of a nest's variables, and what follows from them. Lanes are counted from the
+// start of the current block: lane `at` of variable `lane` has the value passed to Set plus `at`.
+// If `lane` is -1, nothing may depend on a lane. Slots below `num_inputs` are inputs; only messages
+// tell them apart. The nest and the slots must outlive it.
 class IndexEvaluator {
  public:
   IndexEvaluator(const Nest& nest, absl::Span<const BoundSlot> slots, int num_inputs);
@@ -46,8 +48,8 @@ class IndexEvaluator {
   void Set(int var, int64_t value);
   int64_t Get(int var) const { return values_[var]; }
 
-  // now() grows when a variable changes. Unchanged: whether no variable that `node` depends on has
-  // changed since now() was `stamp`.
+  // now() grows when a variable changes. Unchanged says whether all variables that `node` depends
+  // on are as they were when now() was `stamp`.
   int64_t now() const { return clock_; }
   bool Unchanged(const Node& node, int64_t stamp) const;
 
@@ -57,11 +59,11 @@ class IndexEvaluator {
   void Points(const Affine& p, int lane, int64_t from, int64_t to, int64_t* out);
 
   bool Test(int cond, int lane, int64_t at);
-  // The result ends at `to` or before.
+  // The value of the condition from lane `at` on; the result's end is at most `to`.
   CondRun ScanCond(int cond, int lane, int64_t at, int64_t to);
 
-  // Whether all checks of a read hold for lanes [from, to). CheckAffine: its indices are affine
-  // there. CheckPoints: any indices; `scratch` has room for to - from numbers.
+  // Whether all checks of a read hold for lanes [from, to). CheckAffine is for indices that are
+  // affine there, CheckPoints for any; `scratch` has room for to - from numbers.
   bool CheckAffine(const Node& node, int lane, int64_t from, int64_t to);
   bool CheckPoints(const Node& node, int lane, int64_t from, int64_t to, int64_t* scratch);
 

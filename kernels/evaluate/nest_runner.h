@@ -59,7 +59,7 @@ class NestRunner {
   void IndexVector(const Node& node, int64_t from, int64_t to, T* dst);
   void ApplyVector(const Node& node, int64_t from, int64_t to, T* dst);
   // Computes a sum or difference with a product that has no other user in one loop; false if `node`
-  // is none.
+  // is no such sum or difference.
   bool MulThenVector(const Node& node, int64_t from, int64_t to, T* dst);
   void ReduceVector(const Node& node, int64_t from, int64_t to, T* dst);
   void AccumulateVector(const Node& node, int64_t from, int64_t to, T* acc);

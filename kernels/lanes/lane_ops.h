@@ -1,8 +1,9 @@
 // Elementary operations on runs of numbers ("lanes"), by which loop nests are executed.
 //
 // There is one table per number type, chosen once for this machine's instruction set. The choice
-// does not affect results, except for those of libm: no operation uses fused multiply-add, and
-// reductions lay out partial results the same way everywhere.
+// does not affect results, since no operation uses fused multiply-add, and reductions lay out
+// partial results the same way everywhere. Only functions that call libm may give other results on
+// another machine.
 #ifndef LEMMA_KERNELS_LANES_LANE_OPS_H_
 #define LEMMA_KERNELS_LANES_LANE_OPS_H_
 

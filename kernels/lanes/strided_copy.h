@@ -11,8 +11,9 @@ struct CopyAxis {
   int64_t extent, to_stride, from_stride;  // strides in elements
 };
 
-// to[sum i*to_stride] = from[sum i*from_stride] for all indices. Elements have 1, 2, 4 or 8 bytes.
-// Source strides may be zero or negative. Transposes are copied tile by tile.
+// For every tuple i of indices, one per axis: to[sum(i*to_stride)] = from[sum(i*from_stride)].
+// Elements have 1, 2, 4 or 8 bytes. Source strides may be zero or negative. Transposes are copied
+// tile by tile.
 void StridedCopy(void* to, const void* from, int64_t element_size, std::vector<CopyAxis> axes,
                  int threads);
 

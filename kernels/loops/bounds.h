@@ -9,10 +9,10 @@
 
 namespace lemma {
 
-// The reads of `definition` that interval analysis could not prove in bounds, as text: the tensor,
-// the dimension, the index, its possible values and the active guards. Empty: every read is in
-// bounds, for all values of the indices that its guards and axes admit. Sizes must be constants; a
-// read whose index or size mentions a symbol is reported. Data-dependent indices are not reported,
+// The reads of `definition` that interval analysis could not prove in bounds, as text: the tensors,
+// the dimension, the index, its possible values and the valid ones. Empty: every read is in bounds,
+// for all values of the indices that its guards and axes admit. Sizes must be constants: if the
+// definition cannot be evaluated, the only text says why. Data-dependent indices are not reported,
 // since they are checked at run time.
 //
 // Sound, but not complete: it uses the affine facts among the active guards (also under `and`, and

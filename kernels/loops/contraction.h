@@ -36,8 +36,8 @@ struct Factor {
   std::vector<int> batch, rows, depths;
 };
 
-// A contraction ready to run. It computes nest `out`, which gives the offset of an element as a
-// function of batch, out_m and out_n.
+// A contraction ready to run. The nest `out` computes nothing: it gives the offset of a result's
+// element as a function of the variables out_batch, out_m and out_n.
 struct Contraction {
   std::vector<int64_t> batch;  // extents
   int64_t m = 1, n = 1, k = 1;

@@ -23,7 +23,7 @@ struct Work {
 //   * A guarded subterm counts for the fraction of iterations in which the guard holds. The
 //     fraction is exact for conditions on one or two variables with up to a million values
 //     together, and 1 for other conditions. The fractions of a conjunction are multiplied. A
-//     variable extent counts as its mean.
+//     reduction's extent that depends on indices counts as its mean.
 //   * bytes_read: a read touches as many elements as the variables of its index have values. All
 //     reads of an input together touch at most the whole tensor.
 //   * Locals count for flops, not for bytes.

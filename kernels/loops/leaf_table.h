@@ -12,6 +12,7 @@
 namespace lemma {
 namespace loops {
 
+// nullopt: unbounded, here and below.
 std::optional<Interval> Intersect(const std::optional<Interval>& a,
                                   const std::optional<Interval>& b);
 

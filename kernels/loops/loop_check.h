@@ -8,10 +8,10 @@
 namespace lemma {
 namespace loops {
 
-// InvalidArgument unless all sizes are constant, no symbol or parameter remains, every variable is
-// bound where it is used, no tensor has more than kMaxVars variables (loop_ir.h), a tensor
-// reads only tensors before it, with as many indices as their rank, and each function has as many
-// arguments as its arity.
+// InvalidArgument unless all sizes are constant, all outputs exist, and each tensor is well-formed:
+// it has no symbol, no parameter and at most kMaxVars variables (loop_ir.h), each bound where it is
+// used; it reads only tensors before it, with as many indices as their rank; and each function has
+// as many arguments as its arity.
 absl::Status CheckEvaluable(const Definition& definition);
 
 }  // namespace loops

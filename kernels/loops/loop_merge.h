@@ -13,8 +13,8 @@ namespace loops {
 void Compact(Nest* nest);
 
 // Merges two adjacent axes into one if the whole nest depends on them only through outer * extent +
-// inner. MergeAxes works in place on `axes`, which is &nest->axes or holds some of these;
-// MergeReductionAxes works on the axes of each reduction.
+// inner. MergeAxes works in place on `axes`, which is &nest->axes or a list of some of its
+// elements; MergeReductionAxes works on the axes of each reduction.
 void MergeAxes(Nest* nest, std::vector<int>* axes);
 void MergeReductionAxes(Nest* nest);
 

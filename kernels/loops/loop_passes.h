@@ -26,8 +26,8 @@ NestSource SplitMixedAxes(const NestSource& source, int* fresh);
 NestSource ExtractReductions(const NestSource& source, std::vector<Slot>* slots,
                              std::vector<NestSource>* before);
 
-// Merges the last axes of `source` into one if they are short, and returns that one source. {} if
-// the last axis is long enough or the only one.
+// Merges the last axes of `source` into one if they are short; the result has one element. Empty if
+// the last axis is long enough or there is no other to merge it with.
 std::vector<NestSource> CollapseShortAxes(const NestSource& source, int* fresh);
 
 }  // namespace loops

@@ -23,7 +23,8 @@ struct PlanStep {
   std::vector<CopyAxis> copy;
   int copied_slot = -1;
   int64_t copy_to = 0, copy_from = 0;  // offsets of the first element
-  // Can always be used. Not set for a contraction.
+  // The loops of the step. Not set if `contraction` is: PlanNest then makes them when the factors'
+  // values rule the contraction out.
   Nest nest;
 };
 

@@ -11,7 +11,7 @@
 namespace lemma {
 namespace loops {
 
-// A tensor in memory. Slots have the numbers of the tensors that the expressions read.
+// A tensor in memory. Its number among the slots is its TensorId in the expressions.
 struct Slot {
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;

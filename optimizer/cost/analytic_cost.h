@@ -17,8 +17,8 @@ namespace lemma::optimizer {
 // its bytes, so it costs the same before and after a rewrite.
 std::unique_ptr<CostModel> MakeAnalyticCostModel(const Roofline& machine = {});
 
-// By operator: the bytes of the values that are live while it runs, if operators run in the graph's
-// order and values are freed after their last use. Weights are not counted.
+// For each operator, in the graph's order: the bytes of the values that are live while it runs, if
+// operators run in that order and values are freed after their last use. Weights are not counted.
 std::vector<int64_t> LiveBytes(const Graph& graph);
 // The largest element of LiveBytes; the size of the inputs if the graph has no operator.
 int64_t PeakLiveBytes(const Graph& graph);

@@ -24,6 +24,7 @@ class Calibration {
   // `known`: the entries of one device.
   explicit Calibration(const std::vector<CostEntry>& known);
 
+  // The cost of a kernel that takes `alone_ms` when it is measured alone.
   double Milliseconds(absl::string_view signature, double alone_ms) const;
   // Whether the kernel was timed in runs of graphs.
   bool IsTimed(absl::string_view signature) const { return timed_.find(signature) != timed_.end(); }

@@ -59,6 +59,7 @@ class CostDb {
   ~CostDb();
   CostDb(const CostDb&) = delete;
 
+  // The entry's cost; nullopt if there is none.
   absl::StatusOr<std::optional<MeasuredCost>> Find(absl::string_view device,
                                                    absl::string_view signature);
   // Returns the measurement in force: an earlier one of the same key stays.
@@ -70,6 +71,7 @@ class CostDb {
   // Stores kernel times from runs of whole graphs. The first time of a kernel stays; kernels
   // without an entry are skipped. Returns how many were stored: all or, on error, none.
   absl::StatusOr<int64_t> PutInGraph(absl::string_view device, const KernelTimes& times);
+  // The number of entries.
   absl::StatusOr<int64_t> Count();
   // All entries of one device ("": of all), sorted by device and signature.
   absl::StatusOr<std::vector<CostEntry>> Entries(absl::string_view device = "");

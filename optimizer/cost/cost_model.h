@@ -31,10 +31,10 @@ class CostModel {
  public:
   virtual ~CostModel() = default;
 
-  // The cost of one inference. Values that depend on known weights only are free: they are computed
-  // once, when optimization ends (optimizer/folding/constant_folding.h). A graph that cannot run
-  // costs infinity; an error status means that the model itself failed. Equal graphs get equal
-  // costs during the model's lifetime, unless kernels are measured again (Refine).
+  // The cost of one run of the graph. Values that depend on known weights only are free: they are
+  // computed once, when optimization ends (optimizer/folding/constant_folding.h). A graph that
+  // cannot run costs infinity; an error status means that the model itself failed. Equal graphs get
+  // equal costs during the model's lifetime, unless kernels are measured again (Refine).
   virtual absl::StatusOr<Cost> CostOf(const Graph& graph) = 0;
 
   // As CostOf, but measures nothing: an unknown cost is estimated, too low rather than too high.

@@ -16,7 +16,7 @@ namespace lemma::optimizer {
 
 struct MeasureOptions {
   int repetitions = 3;  // measurements per new kernel; the least median counts
-  // Called before each kernel that is measured.
+  // Called before each measurement of a kernel.
   std::function<void(absl::string_view signature)> on_measure;
   // The share of the machine that other processes take now, 0 to 1; null: asks the system.
   std::function<double()> others_share;

@@ -13,16 +13,16 @@
 namespace lemma::optimizer {
 
 // Expresses a cost model as a sum over nodes. Many models are not such a sum, because back ends
-// fuse operators and elide copies. Then a node's price is the least cost that it was seen to add:
-// by itself; after a node that may compute its operand, together with the nodes after which that
-// one adds least; or in a graph passed to LookAt.
+// fuse operators and elide copies. Then a node's price is the least cost that it was seen to add to
+// one of these: an empty graph; a short chain of nodes, the last of which may compute one of its
+// operands; a graph passed to LookAt.
 class NodePrices {
  public:
   // Both arguments must outlive it.
   NodePrices(const EGraph* egraph, CostModel* costs) : egraph_(*egraph), costs_(*costs) {}
 
-  // Prices by node, in nanoseconds. Merged nodes, leaves and folded nodes cost 0. Nodes that are
-  // not `exact` are priced by CostModel::EstimateOf.
+  // Prices by node, in nanoseconds. Merged nodes, leaves and folded nodes cost 0. Node n is priced
+  // by CostModel::CostOf if exact[n], else by EstimateOf.
   absl::StatusOr<std::vector<int64_t>> All(const std::vector<bool>& exact);
 
   // Lowers prices to the shares of a graph made of the e-graph's nodes. Afterwards the sum of its

@@ -14,12 +14,12 @@ struct PlanDifference {
 };
 PlanDifference DifferenceOf(const KernelList& before, const KernelList& after);
 
-// Whether the new plan cannot be slower, whatever its kernels take. Each new kernel does the same
-// main work (KernelTraits::core) as an old one that is gone, no two as the same one; they fuse
-// nothing that the old kernels did not compute; and together they have fewer operators, or as many
-// and fewer bytes, and no more operations or bytes. Where they read or write with gaps and the old
-// ones did not, copies of as many bytes are gone. A plan that only lost kernels cannot be slower
-// either.
+// Whether the new plan is better, however long its kernels take. It is if each new kernel does the
+// same main work (KernelTraits::core) as an old one that is gone, no two as the same one; if they
+// fuse nothing that the old kernels did not compute; and if together they have no more operations
+// or bytes, and fewer operators, or as many and fewer bytes. If they read or write more bytes with
+// gaps than the old ones, copies of as many bytes must be gone. A plan that only lost kernels is
+// better too; equal plans are not.
 bool CannotLose(const PlanDifference& difference, CostModel* costs);
 
 struct PlanComparison {
@@ -34,11 +34,13 @@ struct PlanComparison {
 // plans. Measures only kernels whose prices are not known.
 absl::StatusOr<PlanComparison> CompareTimes(const PlanDifference& difference, CostModel* costs);
 
-// Compares the times of the kernels that differ, except for pairs of an old and a new kernel that
-// need no times. A gain within two standard errors, or a loss within one, counts as none; the
-// uncertain kernels are then measured once more (CostModel::Refine), and if it still counts as
-// none, fewer operators decide, then fewer bytes. `operators`: how many operators the new graph has
-// more than the old one.
+// The answer is certain if CannotLose decides, in one direction or the other. Otherwise compares
+// the times of the kernels that differ, except for pairs of an old and a new kernel that need no
+// times. A gain within two standard errors, or a loss within one, counts as none, and the uncertain
+// kernels are then measured once more (CostModel::Refine). If it still counts as none, a plan with
+// more operators is not better. Another plan is better if the excepted pairs contain more gains
+// than losses; if they contain as many, it is better if it has fewer operators or moves fewer
+// bytes. `operators`: how many operators the new graph has more than the old one.
 absl::StatusOr<PlanComparison> Compare(const KernelList& before, const KernelList& after,
                                        int operators, CostModel* costs);
 

@@ -12,7 +12,7 @@ namespace lemma::optimizer {
 // values of the selection replace the input's values, each as soon as its pattern is present and,
 // if possible, before another match destroys it. An e-graph keeps replaced nodes and a graph does
 // not, so this may stop before the selection is reached; every graph on the path equals the input.
-// Returns the number of matches that could not be applied.
+// Returns the number of matches whose patterns never became present.
 int Realize(const EGraph& egraph, const Selection& selection, Workspace* work);
 
 }  // namespace lemma::optimizer

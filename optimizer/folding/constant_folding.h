@@ -16,10 +16,10 @@ absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph);
 // Whether the operator node folds if its operands do.
 bool IsFoldable(const Node& node);
 
-// Replaces every foldable value that is still used by a constant. Computes in double (integers
-// exactly) without rounding intermediate results, and rounds once to the value's type. A node that
-// cannot be computed stays, and so do the values of the nodes in `kept`. Returns `graph` unchanged
-// if nothing folds.
+// Puts a constant in the place of every foldable value that other nodes or outputs still use.
+// Computes in double (integers exactly) without rounding intermediate results, and rounds once to
+// the value's type. A node that cannot be computed stays, and so do the values of the nodes in
+// `kept`. Returns `graph` unchanged if nothing folds.
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads = 1,
                                     const absl::flat_hash_set<const Node*>& kept = {});
 

@@ -45,7 +45,7 @@ struct ReductionChoice {
 
 class MemoryReducer {
  public:
-  // For `graph`, as `measurer` plans it.
+  // For `graph`, as `measurer` plans it. Both must outlive it.
   MemoryReducer(const Graph& graph, KernelMeasurer* measurer);
 
   // Prices each node; must be called first.

@@ -29,12 +29,13 @@ struct Rematerialization {
 };
 
 // Lowers the peak of the plan that `measurer` makes of `graph` to `limit_bytes`, if possible. In
-// each step it takes, among the values that wait at the peak, the reduction with the least added
-// time (by `costs`) per byte. At the end it removes unnecessary reductions. It runs several such
-// searches and returns the cheapest result that reaches the limit, or else the one with the least
-// peak. Deterministic; makes hundreds to thousands of plans. `progress`, if given, gets the peak
-// after each step; returning false ends the search with the best result so far. So does the
-// deadline, which is checked before each plan.
+// each step it tries reductions of values that wait at the peak, those with the least added time
+// (by `costs`) per byte first, and takes the one that lowers the memory in use most per added time.
+// At the end it removes unnecessary reductions. It runs several such searches and returns the
+// cheapest result that reaches the limit, or else the one with the least peak. Deterministic; makes
+// hundreds to thousands of plans. `progress`, if given, gets the peak after each step; returning
+// false ends the search with the best result so far. So does the deadline, which is checked before
+// each plan.
 absl::StatusOr<Rematerialization> Rematerialize(
     const Graph& graph, int64_t limit_bytes, KernelMeasurer* measurer, CostModel* costs,
     const std::function<bool(int64_t peak_bytes)>& progress = nullptr,

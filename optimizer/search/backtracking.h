@@ -17,9 +17,10 @@ struct BacktrackingOptions {
   SearchLimits limits;
   // The search expands a graph if its cost is at most alpha times the best cost.
   double alpha = 1.05;
-  // What to minimize. kPareto spends a third of the steps on time, a third on memory, and a third
-  // on the product or, with a limit, on time below it. SearchResult::front covers all graphs seen;
-  // the best is the fastest one below the limit or, without a limit, the one of least product.
+  // The quantity to minimize. kPareto spends a third of the steps on time, a third on memory, and a
+  // third on the product or, with a limit, on time below it. SearchResult::front covers all graphs
+  // seen; the best is the fastest one below the limit or, without a limit, the one of least
+  // product.
   Objective objective = {};
   // Do the first descent only.
   bool descend_only = false;

@@ -41,9 +41,9 @@ struct ReplayedSteps {
   std::vector<RewriteStep> steps;
 };
 
-// Applies only the certificate's steps, using the rules of `rules` that state the same.
-// InvalidArgument if `input` is another graph, if `rules` lacks a rule (named), or if a step
-// (named) does not apply or gives another graph.
+// Applies the certificate's steps and no others, each by the rule of `rules` that has the name and
+// the text of the certificate's rule. InvalidArgument if `input` is another graph, if `rules` lacks
+// a rule (named), or if a step (named) does not apply or gives another graph.
 absl::StatusOr<ReplayedSteps> Replay(const Certificate& certificate, const Graph& input,
                                      absl::Span<const Substitution> rules);
 

@@ -25,7 +25,8 @@ class SearchBudget {
   // `report` is called from time to time; it returns whether to continue.
   SearchBudget(const SearchLimits& limits, std::function<bool(int64_t queued)> report);
 
-  // Counts one generated graph.
+  // Counts one generated graph. `queued`, here and below: the number of graphs that wait to be
+  // expanded, for the report.
   void Count(int64_t queued);
   // To be called regularly while no graph is generated.
   void Tick(int64_t queued);
@@ -68,6 +69,7 @@ bool IsCertainlyBetter(const SearchState& next, const SearchState& first, CostMo
 // Whether `next` is better than `best`, both exact: by Compare if both have kernels, else by rank.
 absl::StatusOr<bool> IsBetter(const SearchState& next, const SearchState& best, CostModel* costs);
 
+// One exploration, with a queue of graphs of its own. The constructor's arguments must outlive it.
 class Explorer {
  public:
   // Expands graphs that cost at most `alpha` times the best. Offers every priced graph to `front`,

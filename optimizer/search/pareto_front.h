@@ -24,7 +24,7 @@ class ParetoFront {
   const std::map<int64_t, Point>& points() const { return points_; }
 
  private:
-  std::map<int64_t, Point> points_;  // by time; peak memory falls
+  std::map<int64_t, Point> points_;  // by time; from one to the next, the peak memory falls
 };
 
 }  // namespace lemma::optimizer

@@ -12,8 +12,8 @@
 namespace lemma::optimizer {
 
 struct PartitionOptions {
-  // Limits on the operators of a part that depend on a graph input. Operators that depend on
-  // weights only are copied into every part that uses them.
+  // Limits on how many operators of a part depend on a graph input. Operators that depend on
+  // weights only do not count: they are copied into every part that uses them.
   int min_ops = 24;
   int max_ops = 96;
 };
@@ -24,7 +24,7 @@ struct Part {
   std::vector<EditNode> nodes;
   std::vector<ValueRef> outputs;
   int num_ops = 0;  // operators that belong to this part alone
-  // By node: its position in the whole graph. For an input: the value that it stands for (for other
+  // By node: its number in the whole graph. For an input: the value that it stands for (for other
   // nodes the output number has no meaning).
   std::vector<ValueRef> origin;
   // Equal for parts that differ only in the values of their weights, where a weight whose elements
@@ -46,7 +46,7 @@ class PartMap {
   // `part` is the graph in which `matched` matches. nullptr if the whole graph lacks the match.
   MatchedEditPtr Translate(const EditGraph& part, const EditGraph& whole,
                            const MatchedEdit& matched) const;
-  // Records that an edit made the nodes `made` of the part and `made_in_whole` of the whole graph.
+  // Records that an edit made the nodes `made` in the part and `made_in_whole` in the whole graph.
   void Extend(const std::vector<int>& made, const std::vector<int>& made_in_whole);
 
  private:

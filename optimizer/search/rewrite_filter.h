@@ -15,8 +15,8 @@ namespace lemma::optimizer {
 struct RewriteFilter {
   // The weakest contract that is accepted.
   FloatContract numerics = FloatContract::kReassociates;
-  std::set<std::string> disabled;
-  std::set<std::string> only;  // empty: all
+  std::set<std::string> disabled;  // names of rules
+  std::set<std::string> only;      // empty: all
   bool allow_unproved = false;
 
   // Whether the name and the contract are allowed.

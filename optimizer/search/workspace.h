@@ -43,8 +43,9 @@ class KnownPlans {
 // A graph, its matches, and the path that led to it. A step costs time in proportion to what it
 // changes. If the cost model is a sum over operators, ranks are exact. If it is not, and only time
 // counts, a rewrite's effect is estimated by planning only the operators around it, before and
-// after, as a graph of its own. Peak memory is never a sum: if the objective asks for it, each
-// graph is priced as a whole, however large.
+// after, as a graph of its own; but a model that lists no kernels prices graphs of up to 600
+// operators as a whole. Peak memory is never a sum: if the objective asks for it, each graph is
+// priced as a whole, however large.
 class Workspace {
  public:
   // `costs` and `plans` must outlive it.
@@ -69,7 +70,7 @@ class Workspace {
 
   // The exact rank of the current graph.
   absl::StatusOr<Rank> Price();
-  // Whether the cost model is a sum over operators.
+  // Whether only time counts and the cost model is a sum over operators.
   bool HasSum() const { return is_sum_; }
   // Whether Try estimates ranks.
   bool IsEstimating() const { return is_estimating_; }
@@ -85,8 +86,9 @@ class Workspace {
   };
   enum class Ask {
     kIsCertain,  // whether it is certainly better; rank.ns is that of the current graph
-    kIsBetter,  // whether it is better; rank.ns is that of the current graph if that needs no times
-    kRank,      // the rank; is_better and is_certain mean nothing
+    kIsBetter,   // whether it is better; if this is shown without times, rank.ns is that of the
+                 // current graph
+    kRank,       // the rank; is_better and is_certain mean nothing
   };
   // The outcome of applying `matched`, one of the matches of the current graph, whose rank is
   // `now`. The graph stays as it is. nullopt if the edit changes nothing or cannot be applied here.

@@ -44,7 +44,7 @@ struct CandidateOptions {
 struct Candidates {
   std::vector<Candidate> found;  // by cost, then by estimate, then in the order of ForEachMutant
   int64_t original_cost = 0;
-  int64_t mutants = 0;    // mutants that agreed at the samples
+  int64_t mutants = 0;    // mutants that ForEachMutant found
   int64_t looked_at = 0;  // mutants that were considered for correction
 };
 

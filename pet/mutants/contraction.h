@@ -8,7 +8,7 @@
 
 namespace lemma::pet {
 
-// Whether the elements are computed with +, -, *, / and sums only.
+// Whether the node's elements are computed with +, -, *, / and sums only.
 bool IsAlgebra(const Node& node);
 // As IsAlgebra, with at least one sum.
 bool IsSum(const Node& node);

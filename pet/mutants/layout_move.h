@@ -40,8 +40,8 @@ struct BlockMove {
 absl::StatusOr<Value> ApplyMove(const Value& x, const BlockMove& move);
 
 // Puts `blocks` parts of dimension `from` on the diagonal of a block matrix: dimension `to` becomes
-// `blocks` times as long, and is zero where its first digit differs from that of `from`. Uses pad,
-// reshape, slice and transpose. InvalidArgument if the parts are not of equal size.
+// `blocks` times as long, and elements are zero where its first digit differs from that of `from`.
+// Uses pad, reshape, slice and transpose. InvalidArgument if the parts are not of equal size.
 struct DiagonalMove {
   int from = 0, to = 0;
   int64_t blocks = 1;

@@ -8,8 +8,8 @@
 //     0. The layout of weights changes in the same way or not at all. The result is moved back.
 //   * The operators over a part of a sum, if the rest can be added (pet/mutants/split_mutant.h).
 //   * Other operators that sum products (pet/mutants/operator_mutant.h).
-// A graph is a mutant if it has the right type and agrees at half of some sampled positions, as
-// polynomials. pet/regions/region.h finds where it differs.
+// A graph is a mutant if it has the right type and agrees with the original at half or more of some
+// sampled positions, as polynomials. pet/regions/region.h finds where it differs.
 #ifndef LEMMA_PET_MUTANTS_MUTANT_H_
 #define LEMMA_PET_MUTANTS_MUTANT_H_
 

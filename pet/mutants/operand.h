@@ -31,9 +31,10 @@ Siblings SiblingsOf(const Graph& part);
 
 // Candidates for operand `place` (0, 1, …). For one application: its leaf; for the first two
 // operands also weights in blocks on a diagonal; for the second operand also the leaf reversed in
-// one or two dimensions. For several applications: their leaves, concatenated along each dimension
-// or, from the third operand on, added. If the part has no such operand: constants of ones. Their
-// shape begins with two numbers, each 1 or a size of the first leaf, and ends with one of `lists`.
+// one or two dimensions. For several applications: their leaf if they share it, and their leaves
+// concatenated along each dimension or, from the third operand on, added. If the part has no such
+// operand: constants of ones. Their shape begins with two numbers, each 1 or a size of the first
+// leaf, and ends with one of `lists`.
 std::vector<Operand> OperandsAt(const Siblings& part, size_t place);
 
 }  // namespace lemma::pet

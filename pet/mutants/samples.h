@@ -1,5 +1,5 @@
-// Tests whether a graph agrees with the original at half of some sampled positions. This tells
-// mutants from other graphs of the right type.
+// Tests whether a graph agrees with the original at half or more of some sampled positions. This
+// tells mutants from other graphs of the right type.
 #ifndef LEMMA_PET_MUTANTS_SAMPLES_H_
 #define LEMMA_PET_MUTANTS_SAMPLES_H_
 

@@ -28,7 +28,7 @@ struct RegionOptions {
   // Both graphs run as a whole if that takes at most this many operations; otherwise the check
   // covers the corners of each cell and one position inside it.
   double whole_test_ops = 2e8;
-  bool compare_in_field = true;
+  bool compare_in_field = true;  // whether to make the randomized check
   int64_t max_cells = 20000;
   int64_t max_products = 300000;  // limit on products expanded to compare sums, over all cells
 };

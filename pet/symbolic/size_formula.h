@@ -13,13 +13,14 @@ namespace lemma::pet {
 
 using Sizes = std::vector<int64_t>;  // by symbol
 
-// Coefficients by ascending set of symbols; linear in each size. The empty formula is 0.
+// Each key lists symbols in ascending order; the formula is the sum of the products of their sizes,
+// times the coefficients. So it is linear in each size. The empty formula is 0.
 using SizeFormula = std::map<std::vector<size_t>, int64_t>;
 
 int64_t ValueOf(const SizeFormula& formula, const Sizes& sizes);
 
-// The formula over `symbols` whose value is values[set] at the sizes `base`, plus 1 for each symbol
-// whose bit is set in `set`. `values` has 2^symbols elements.
+// The formula over `symbols` with 2^symbols given values: its value is values[set] at the sizes
+// `base`, plus 1 for each symbol whose bit is set in `set`.
 SizeFormula Interpolated(std::vector<int64_t> values, const Sizes& base,
                          const std::vector<size_t>& symbols);
 

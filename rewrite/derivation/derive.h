@@ -124,8 +124,8 @@ struct RuleDerivation {
 absl::StatusOr<RuleDerivation> DeriveRule(const Deriver& deriver, const Substitution& rule,
                                           const DeriveLimits& limits = {}, int typings = 3);
 
-// Whether each rule is one application of the other at the typings tried. Then they differ at most
-// in names, in the order of commutative operands, and in which side is the source.
+// Whether each rule follows from one application of the other, at the typings tried. Then they
+// differ at most in names, in the order of commutative operands, and in which side is the source.
 bool AreTheSame(const Substitution& a, const Substitution& b);
 
 // "3 steps: gen_1, gen_4 backward, gen_2" or "no step: both sides are one graph".

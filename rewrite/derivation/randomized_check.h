@@ -3,9 +3,9 @@
 // An instance gives every symbol a small value such that the source is well-formed and the
 // precondition holds. Both sides are then evaluated on random inputs. In the field of
 // graph/expr/field.h, equality of rational functions is decided up to an error probability of
-// degree / 2^61. In double, stored as f32 between operators, a bit-exact rule must give equal bits.
-// A rule that passes is not proved: other sizes and ranks, and laws that the field does not have,
-// are untested.
+// degree / 2^61. In double, stored as f32 between operators, a bit-exact rule must give equal bits,
+// and another rule numbers that differ by little. A rule that passes is not proved: other sizes and
+// ranks, and laws that the field does not have, are untested.
 #ifndef LEMMA_REWRITE_DERIVATION_RANDOMIZED_CHECK_H_
 #define LEMMA_REWRITE_DERIVATION_RANDOMIZED_CHECK_H_
 
@@ -20,8 +20,8 @@
 
 namespace lemma {
 
-// Draws random values for the rule's symbols (instance_sampler.cc). Equal seeds give equal
-// sequences.
+// Draws random values for the symbols of a rule, which must outlive it (instance_sampler.cc). Equal
+// seeds give equal sequences.
 class InstanceSampler {
  public:
   InstanceSampler(const Substitution& rule, uint64_t seed) : rule_(rule), state_(seed) {}

@@ -10,9 +10,10 @@
 namespace lemma {
 
 // The graph with every output of the match replaced by the target's output. Nodes that do not
-// depend on these outputs are shared with the old graph. Names of inputs and outputs stay; labels
-// stay where the value has a successor. FailedPrecondition as in BuildTarget; also if the target
-// would change a value's type, or if an operand may be empty, since no proof covers that.
+// depend on these outputs are shared with the old graph. Names of inputs and outputs stay. A
+// replaced value's label passes to the value that takes its place. FailedPrecondition as in
+// BuildTarget; also if the target would change a value's type, or if an operand may be empty, since
+// no proof covers that.
 absl::StatusOr<Graph> Apply(const Substitution& rule, const Match& match, const MatchIndex& index);
 
 // The target's outputs for the match. FailedPrecondition if the target is not well-formed, or if a

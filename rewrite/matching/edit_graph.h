@@ -109,8 +109,9 @@ class EditGraph : public MatchView {
   // The label, as in Graph.
   absl::string_view LabelOf(ValueRef value) const;
 
-  // The immutable graph, with the names of the original graph, and its labels where a value has a
-  // successor. *nodes: by number, the node in that graph; nullptr if dead.
+  // The immutable graph, with the original graph's names of inputs and outputs. Labels are on the
+  // values that took the places of the original ones. *nodes: by number, the node in that graph;
+  // nullptr if dead.
   Graph ToGraph(std::vector<NodePtr>* nodes = nullptr) const;
 
   // Nodes added or given other operands so far, undone ones included: a measure of work.

@@ -49,8 +49,9 @@ class Matcher {
   // Fails if the source's outputs are not connected through shared values. `untyped`, by variable:
   // its type and sizes are ignored, to match a part of a rule (rewrite/matching/why_not.h).
   static absl::StatusOr<Matcher> Create(const Substitution& rule, std::vector<bool> untyped = {});
-  // The same, but each order of interchangeable siblings is a match of its own. For finding a given
-  // match, whose order came from a view that numbers nodes differently.
+  // The same, but each order of interchangeable siblings is a match of its own. (Siblings are nodes
+  // of the source that read a common operand. They are interchangeable if the rule treats them
+  // alike.) For finding a given match, whose order came from a view that numbers nodes differently.
   static absl::StatusOr<Matcher> CreateForAllOrders(const Substitution& rule);
 
   const Substitution& rule() const { return *rule_; }

@@ -14,7 +14,7 @@ class BatchDims {
   ~BatchDims();
 
   // Whether dimension `dim` of a tensor of the source (side 0) or the target (side 1) is a batch
-  // dimension; its size.
+  // dimension. SizeOf gives the dimension's size.
   bool IsBatch(int side, TensorId tensor, size_t dim) const;
   const IndexExpr& SizeOf(int side, TensorId tensor, size_t dim) const;
 

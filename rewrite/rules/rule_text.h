@@ -37,7 +37,8 @@ int CountOperators(const Pattern& pattern);
 // kNone.
 std::string PrintRecord(const ProofRecord& record);
 // `text` with the records of the named rules replaced (kNone removes a record). Comments and layout
-// stay as they are. InvalidArgument if the text does not parse or no rule has a name in `records`.
+// stay as they are. InvalidArgument if the text does not parse or if `records` has a name that no
+// rule has.
 absl::StatusOr<std::string> WithRecords(absl::string_view text, absl::string_view file,
                                         const std::map<std::string, ProofRecord>& records);
 // The same for the float contracts that rules promise.

@@ -31,8 +31,10 @@ struct TypedValue {
 
   int rank() const { return static_cast<int>(dims.size()); }
 };
+// For each of `dims`: no parts are known.
 std::vector<Parts> NoParts(const Idx& dims);
 
+// Variables come first, then each side: Begin, then its operators. Then come the outputs and Text.
 class RuleBuilder {
  public:
   enum class Side { kSource, kTarget };

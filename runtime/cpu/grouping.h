@@ -34,8 +34,8 @@ struct Grouping {
 // it. A head takes all that it can fuse. An element-wise application joins the group of its users
 // if they are all element-wise, of its shape and in one group, which has at most 24 applications,
 // computed in one arithmetic (Domain). Every other application is a group of its own.
-// `fuse_layout`: see CpuOptions. Without it a view is a whole value as it is; other layout
-// operators are kernels that copy.
+// `fuse_layout`: see CpuOptions. Without it, only an application that moves no element is a view;
+// other layout operators are kernels that copy.
 Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);
 
 }  // namespace lemma::cpu

@@ -18,12 +18,13 @@ namespace lemma::cuda {
 absl::StatusOr<std::string> CompileCubin(const std::string& source, int architecture,
                                          const std::string& folder, int newest = 0);
 
-// Compiles several sources on `threads` threads, one source per thread at a time.
+// Compiles several sources on `threads` threads, one source per thread at a time. The cubins are in
+// the order of the sources; if some do not compile, the first one's error is returned.
 absl::StatusOr<std::vector<std::string>> CompileCubins(const std::vector<std::string>& sources,
                                                        int architecture, const std::string& folder,
                                                        int newest, int threads);
 
-// The number of processors, since compilation blocks the caller.
+// The number of threads to compile on: all processors, since the caller waits.
 int CompilerThreads();
 
 // ~/.cache/lemma/cubins; empty without a home.

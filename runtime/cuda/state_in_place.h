@@ -10,9 +10,9 @@
 namespace lemma::cuda {
 
 // Merges the buffers of a state variable's old and new value, in a plan whose buffers have no
-// addresses yet, if nothing reads the old value after the launch that first writes the new one, and
-// that launch reads each element of the old value, if at all, only to compute the same element of
-// the new one. `buffer_of` gives a value's buffer, or -1 if it has none.
+// addresses yet, on two conditions. Nothing reads the old value after the launch that first writes
+// the new one; and that launch reads an element of the old value only to compute the same element
+// of the new one. `buffer_of` gives a value's buffer, or -1 if it has none.
 void UpdateStateInPlace(absl::FunctionRef<int(const Value&)> buffer_of, NodeTraitsCache& traits,
                         CudaPlan* plan);
 

@@ -59,7 +59,8 @@ struct NodeTraits {
   // The operator with f32 in place of every f16 and bf16 computes the same real numbers, so its
   // results, rounded once, are this application's. False without such types.
   bool widens = false;
-  // If it widens: whether a result, computed from 16-bit floats, may be a number that is none.
+  // If it widens: whether a result that is computed from 16-bit floats may be a number that no
+  // 16-bit float represents.
   bool rounds = false;
   Domain domain = Domain::kAny;  // graph/expr/arithmetic.h
   std::vector<bool> is_index;    // by input: its values decide where something is read or written

@@ -15,7 +15,7 @@
 
 namespace lemma::gpu {
 
-// Of all random weights and inputs.
+// The seed of all random weights and inputs.
 constexpr uint64_t kSeed = 1;
 constexpr int64_t kIntegerRange = 1000;  // integers are at least 0 and below it
 

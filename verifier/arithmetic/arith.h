@@ -30,11 +30,14 @@ struct Obligation {
   std::string script;  // as in Solver::Check
 };
 
-// Decides implications. Incomplete: false means that no proof was found.
+// Decides implications. Incomplete: false means that no proof was found. The leaves must outlive
+// it.
 class Arith {
  public:
   explicit Arith(Leaves* leaves) : leaves_(*leaves), models_(*leaves) {}
 
+  // Implied: whether `goal` holds wherever all facts of `context` hold. Unsatisfiable: whether
+  // these facts never hold at once.
   bool Implied(const Facts& context, const Fact& goal, Effort effort = Effort::kLinear);
   bool Unsatisfiable(const Facts& context, Effort effort = Effort::kLinear);
   // Whether `context` and `facts` contradict each other. Uses only those facts of `context` that

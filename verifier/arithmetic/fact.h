@@ -24,6 +24,7 @@ struct Fact {
 };
 using Facts = std::vector<Fact>;
 
+// The fact that holds for exactly the integers for which `fact` does not.
 Fact Negation(const Fact& fact);
 // Divides by the greatest common divisor of the coefficients, which rounds bounds to integers, and
 // gives equations a canonical sign.

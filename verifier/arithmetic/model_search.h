@@ -9,6 +9,7 @@
 
 namespace lemma::prover {
 
+// Remembers the last model that it found. The leaves must outlive it.
 class ModelSearch {
  public:
   explicit ModelSearch(const Leaves& leaves) : leaves_(leaves) {}

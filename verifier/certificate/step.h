@@ -30,7 +30,7 @@ absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 //   * the source, at the step's symbols and variables, is in the graph exactly where the step says,
 //     up to the order of a commutative operator's operands;
 //   * the rule's weights are finite (verifier/certificate/finite.h);
-//   * constants of the source are in the graph exactly, and constants of the target, and real
+//   * constants of the source are in the graph exactly; constants of the target, and real
 //     attributes that are computed or written in the rule, are rounded once at most
 //     (rewrite/rules/held_numbers.h);
 //   * no operand is empty, the guard holds, and a form of the proof covers the symbols;

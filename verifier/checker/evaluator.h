@@ -17,7 +17,8 @@ struct TensorValue {
   std::vector<Value> elements;  // row-major
 };
 
-// Reports errors, such as an index outside its tensor or an unbound symbol, to the algebra.
+// Reports errors, such as an index outside its tensor or an unbound symbol, to the algebra. The
+// constructor's arguments must outlive the object.
 class Evaluator {
  public:
   Evaluator(Algebra* algebra, const Definition& definition, std::vector<const TensorValue*> inputs);

@@ -15,7 +15,8 @@ namespace lemma::checker {
 
 class FormValue {
  public:
-  // `names`: number of names (ProofText::names). `inputs`: the tensors that reads refer to.
+  // `names`: number of names (ProofText::names). `inputs`: the tensors that reads refer to; they
+  // and `algebra` must outlive it.
   FormValue(Algebra* algebra, size_t names, std::vector<const TensorValue*> inputs)
       : algebra_(*algebra), inputs_(std::move(inputs)), values_(names) {}
 

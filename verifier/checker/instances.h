@@ -42,7 +42,8 @@ std::string Describe(const Substitution& rule, const Instance& instance);
 
 class Instances {
  public:
-  // `fixed`: by symbol; empty: nothing is fixed.
+  // `fixed`: by symbol; empty: nothing is fixed. Adds the work done to *work. `rule` and `work`
+  // must outlive it.
   Instances(const Substitution& rule, const Bounds& bounds, int64_t* work,
             std::vector<Fixed> fixed = {});
 

@@ -13,6 +13,7 @@
 
 namespace lemma::prover {
 
+// The constructor's arguments must outlive the object.
 class FormBuilder {
  public:
   // `operators`, if given: by tensor of `definition`, the operator that computes it. Where
@@ -30,7 +31,8 @@ class FormBuilder {
   // The element of `tensor`, an input or an output, at index `at`, with local tensors expanded. Not
   // simplified. If a part cannot be expressed, error() says which, and the form means nothing.
   NormalForm Element(TensorId tensor, const std::vector<Poly>& at);
-  // The value of an expression in the body of `tensor`.
+  // The value of an expression in the body of `tensor`; `env`, here and below, gives the values of
+  // its variables.
   NormalForm ValueIn(TensorId tensor, const ScalarExpr& e, const std::map<VarId, Poly>& env);
   Poly Index(const IndexExpr& e, const std::map<VarId, Poly>& env);
   // Mutually exclusive conjunctions whose disjunction is equivalent to `guard`, or to its negation

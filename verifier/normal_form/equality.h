@@ -14,7 +14,8 @@ namespace lemma::prover {
 
 // Cancels summands in pairs. A bijection of their axes, inferred from their reads, must make their
 // atoms equal; where their guards differ, a part of each summand remains. Everything inferred is
-// checked. False answers mean only that no proof was found.
+// checked. False answers mean only that no proof was found. The constructor's arguments must
+// outlive the object.
 class Equality {
  public:
   Equality(NormalForms* forms, Arith* arith, Laws laws)

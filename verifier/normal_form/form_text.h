@@ -17,7 +17,8 @@ std::string TextOf(const Leaves& leaves, const Summand& term);
 std::string TextOf(const Leaves& leaves, const NormalForm& form);
 
 // Logs how the summands of a difference cancel, line by line. Summands have numbers; each step
-// names the summands that it uses up and those that it makes.
+// names the summands that it uses up and those that it makes. Lines are appended to *lines. The
+// lines and the leaves must outlive the log.
 class StepLog {
  public:
   StepLog(const Leaves* leaves, std::vector<std::string>* lines)

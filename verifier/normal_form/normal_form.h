@@ -71,13 +71,14 @@ enum class Laws {
 };
 
 NormalFormPtr Share(NormalForm form);
+// The form of value / denominator.
 NormalForm Number(const Poly& value, int64_t denominator = 1);
 NormalForm OfAtom(Atom atom);
 Atom FnAtom(std::string name, std::vector<NormalForm> args);
 NormalForm Sum(const NormalForm& a, const NormalForm& b);
 NormalForm Scaled(const NormalForm& a, int64_t factor);
 
-// Substitutes, renames and prints forms.
+// Substitutes, renames and prints forms over `leaves`, which must outlive it.
 class NormalForms {
  public:
   explicit NormalForms(Leaves* leaves);

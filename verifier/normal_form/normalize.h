@@ -12,7 +12,8 @@
 
 namespace lemma::prover {
 
-// Every step replaces a form by one that is equal wherever the facts hold.
+// Every step replaces a form by one that is equal wherever the facts of `context` hold. The
+// constructor's arguments must outlive the object.
 class Normalizer {
  public:
   Normalizer(NormalForms* forms, Arith* arith, Laws laws)

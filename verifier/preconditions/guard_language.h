@@ -29,6 +29,7 @@ struct GuardAtom {
   int size = 0;
 };
 
+// The conditions on one rule, which must outlive it.
 class GuardLanguage {
  public:
   explicit GuardLanguage(const Substitution& rule);
@@ -40,8 +41,8 @@ class GuardLanguage {
   // False if a value is missing.
   bool Holds(const GuardAtom& atom, const GuardValues& values, const SymbolValues& symbols) const;
   Comparison ToComparison(const GuardAtom& atom) const;
-  // Whether the atom is a constant upper bound of a symbol that occurs in sizes of variables, but
-  // in no attribute.
+  // Whether the atom is a constant upper bound of an integer symbol that occurs in no attribute of
+  // the source.
   bool BoundsSize(const GuardAtom& atom) const;
 
  private:

@@ -25,6 +25,7 @@ struct RuleInstance {
   std::vector<bool> does;
 };
 
+// The instances drawn so far. `rule` and `options` must outlive it.
 class RuleInstances {
  public:
   RuleInstances(const Substitution& rule, const ProverOptions& options);
@@ -36,7 +37,7 @@ class RuleInstances {
   const std::vector<RuleInstance>& all() const { return all_; }
   // For the first instance on which the sides differed.
   const std::optional<Refuted>& counterexample() const { return counterexample_; }
-  // Whether these instances together show the target's operators do all that they did in any
+  // Whether the target's operators do, in these instances together, everything that they did in any
   // instance. Instances with different numbers of flags in `does` are judged apart; it suffices for
   // one number.
   bool ShowEverything(const std::vector<int>& instances) const;

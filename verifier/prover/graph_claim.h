@@ -24,7 +24,7 @@ struct GraphClaim {
   int operators = 0;  // of both graphs, constants included
 };
 
-// The claim that `a` and `b` compute the same. `cut`: floating-point values that both graphs
+// The claim that `a` and `b` compute the same. With `cut`, floating-point values that both graphs
 // compute become inputs, which may have any values.
 absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut);
 

@@ -16,7 +16,7 @@
 namespace lemma {
 
 struct RecheckOptions {
-  std::string solver = "cvc5";  // a name to look up in PATH, or a path
+  std::string solver = "cvc5";  // cvc5: a name to look up in PATH, or a path
   int64_t rlimit = 200000;      // per query, in the solver's own steps
   // Limit in wall-clock time, for anything that the step limit misses.
   int64_t milliseconds = 20000;
@@ -38,7 +38,7 @@ struct RecheckResult {
 // Thread-safe. Keeps the answers: the solver is asked each query once.
 class Rechecker {
  public:
-  // FailedPrecondition if the solver cannot be started.
+  // FailedPrecondition if the solver cannot be started or is not cvc5.
   static absl::StatusOr<std::unique_ptr<Rechecker>> Create(const RecheckOptions& options);
 
   const std::string& version() const { return version_; }

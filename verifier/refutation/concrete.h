@@ -20,7 +20,8 @@ struct Values {
   std::vector<Number> data;  // row-major
 };
 
-// A definition with constant sizes (Bind them first). Its real parameters may be open.
+// A definition with constant sizes (see Bind in graph/expr/compose.h). Its real parameters may be
+// open.
 class Concrete {
  public:
   // nullopt if a symbol remains, or if one run takes more than `max_work` operations and elements.

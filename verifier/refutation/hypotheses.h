@@ -16,7 +16,8 @@ namespace lemma::prover {
 using SymbolMap = std::map<std::string, int64_t>;
 
 // The requirements, with their equations solved for symbols: C = G * D replaces C. If K must be
-// divisible by g, then g times a new symbol replaces K.
+// divisible by g, then g times a new symbol replaces K. The leaves of `forms`, and `arith`, must
+// outlive it.
 class Hypotheses {
  public:
   // `positive`: expressions that are at least 1. `more`: further facts about symbols.

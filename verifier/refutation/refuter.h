@@ -20,6 +20,7 @@ namespace lemma::prover {
 // that only negative elements show.
 bool ComparesNumbers(const ScalarExpr& e);
 
+// Searches for counterexamples of one statement. The constructor's arguments must outlive it.
 class Refuter {
  public:
   Refuter(const Statement& statement, const Hypotheses& hypotheses, Leaves* leaves, uint64_t seed);

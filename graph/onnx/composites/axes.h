@@ -10,7 +10,8 @@
 
 namespace lemma::ops {
 
-// `axis` in [0, rank); a negative one counts from the end. Otherwise an error.
+// `axis` as a number in [0, rank): a negative one counts from the end. InvalidArgument if it is
+// outside [-rank, rank).
 absl::StatusOr<int64_t> NormalizeOnnxAxis(int64_t axis, int rank);
 
 // `x` with another shape of as many elements; `x` itself if it has that shape.

@@ -1,4 +1,4 @@
-// Imports ONNX's pooling operators.
+// Imports and exports ONNX's pooling operators.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_POOL_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_POOL_H_
 

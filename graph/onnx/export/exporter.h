@@ -29,6 +29,7 @@ class Exporter {
   // imported from are written as they were, where they still say what the graph computes.
   Exporter(const Graph& graph, const ExportOptions& options, int opset, bool keeps_nodes);
 
+  // Writes the model. Unimplemented if an operator has no form in ONNX.
   absl::Status Run();
 
   // The operator set that the model needs, and the first reason why. Nothing else is valid if it is

@@ -41,8 +41,8 @@ ConvertedNode ConvertNode(int opset, onnx::NodeProto node, const ConversionConte
 int OpsetFor(int opset, const onnx::NodeProto& node, const ConversionContext& context,
              const ElementTypes& types);
 
-// The first operator set in (from, to] in which the meaning or the signature of `op_type` of
-// the default domain changes; 0 if there is none. Widened types are no change.
+// The first operator set in (from, to] in which the meaning or the signature of `op_type` of the
+// default domain changes; 0 if there is none. Widened types do not count as a change.
 int OpsetOfChange(absl::string_view op_type, int from, int to);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// The operators that nodes of an ONNX model became.
+// Finds the operators of a graph that stand for nodes of the ONNX model from which it was imported.
 #ifndef LEMMA_GRAPH_ONNX_ORIGIN_KEPT_BODIES_H_
 #define LEMMA_GRAPH_ONNX_ORIGIN_KEPT_BODIES_H_
 
@@ -8,8 +8,8 @@
 
 namespace lemma {
 
-// The nodes of `graph` that stand for nodes of the model that it was made from. An export writes
-// such a node of the model as it was as long as none of the nodes that stand for it changes.
+// The nodes of `graph` that stand for nodes of that model. As long as none of the nodes that stand
+// for a node of the model changes, an export writes that node as it was.
 absl::flat_hash_set<const Node*> KeptBodies(const Graph& graph, const OnnxInfo& info);
 
 // Those that stand for a GRU, Loop, LSTM, RNN or Scan.

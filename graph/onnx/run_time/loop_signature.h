@@ -34,7 +34,8 @@ bool Repeats(const onnx::NodeProto& node, int opset);
 absl::StatusOr<const onnx::GraphProto*> BodyOf(const onnx::NodeProto& node);
 absl::StatusOr<LoopSignature> LoopSignatureOf(const onnx::NodeProto& node);
 
-// `axis` in [0, rank); a negative one counts from the end. InvalidArgument if it is out of range.
+// `axis` as a number in [0, rank): a negative one counts from the end. InvalidArgument if it is
+// outside [-rank, rank).
 absl::StatusOr<int64_t> AxisIn(int64_t axis, int64_t rank);
 
 }  // namespace lemma::structural

@@ -21,8 +21,8 @@ class SizeValues {
   explicit SizeValues(std::function<std::optional<Tensor>(const Value&)> leaf)
       : leaf_(std::move(leaf)) {}
 
-  // The elements in row-major order. nullopt if one is no expression over sizes, or if which
-  // expression it is depends on the sizes.
+  // The elements in row-major order. nullopt if an element is not an expression over sizes, or is a
+  // different expression at different sizes.
   std::optional<std::vector<IndexExpr>> Of(const Value& value) { return Find(value, 0); }
 
  private:

@@ -1,4 +1,5 @@
-// Gradients of the two convolutions. As linear maps, the two are each other's transposes.
+// Gradients of conv2d and conv_transpose2d. As linear maps of x, the two operators are each other's
+// transposes.
 #ifndef LEMMA_GRAPH_OPS_CONVOLUTION_CONV_GRADIENT_H_
 #define LEMMA_GRAPH_OPS_CONVOLUTION_CONV_GRADIENT_H_
 

@@ -1,4 +1,4 @@
-// Repeats elements along axes.
+// Makes tensors of one repeated number, for ONNX importers.
 #ifndef LEMMA_GRAPH_OPS_LAYOUT_EXPAND_H_
 #define LEMMA_GRAPH_OPS_LAYOUT_EXPAND_H_
 

@@ -17,6 +17,7 @@ absl::Status RequireChannelVectors(OpContext& c, const std::vector<const char*>&
 // All axes of x except the channels.
 std::vector<int64_t> OverChannels(const Value& x);
 
+// The attribute `epsilon`, which is added to the variance.
 AttrSpec BatchNormEpsilon();
 
 }  // namespace lemma::ops

@@ -142,10 +142,10 @@ std::optional<Eltwise> EltwiseOf(const Node& node, const Value& v);
 // The same for a pair: `first` reads `v`, and `second` reads `v` and `first`.
 std::optional<Eltwise> EltwiseOfPair(const Value& v, const Node& first, const Node& second);
 
-// How `user` of `v` can be fused behind a kernel: not at all (kNo); as a function of the element;
-// as the addition of a vector along the channels; as the addition of a tensor of its own size; or
-// as multiplication and addition of known vectors. `channel`: the channels' dimension of the
-// kernel's output.
+// How `user` of `v` can be fused behind a kernel: not at all (kNo); as a function of the element
+// (kEltwise); as the addition of a vector along the channels (kBias) or of a tensor of v's size
+// (kSum); or as a multiplication by one known vector along the channels and an addition of another
+// (kChannelAffine). `channel`: the channels' dimension of the kernel's output.
 enum class PostOpKind { kNo, kEltwise, kBias, kSum, kChannelAffine };
 PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel);
 // Sets *scale and *shift, per channel, such that the kChannelAffine `node` computes
@@ -163,15 +163,20 @@ bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool 
 // "{1, C, 1, 1}"; `has_bias`: whether the head has a bias of its own.
 absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticValues& statics,
                                       int channel, const Shape& channel_shape, bool has_bias);
+// Binds the epilogue's operands, without the sum, to the kernel's arguments.
 void BindEpilogue(const Epilogue& epilogue, DnnlKernel* kernel);
+// Makes the kernel copy the operand that is added in full to output 0 first, if there is one:
+// oneDNN adds to what the output holds.
 void BindEpilogueSum(const CpuKernelSpec& spec, const Epilogue& epilogue, DnnlKernel* kernel);
+// Attributes of a primitive with this epilogue and the caller's scratch memory.
 dnnl::primitive_attr EpilogueAttributes(const Epilogue& epilogue);
 // The input that a fused addition adds in full; -1: none.
 int FusedSum(const CpuKernelSpec& spec, int channel);
 
-// Packs a static weight, or reorders a dynamic one in every run. `input` < 0: no bias.
+// Packs a static weight, or makes the kernel reorder a dynamic one in every run.
 void BindWeights(const CpuKernelSpec& spec, const StaticValues& statics, int input,
                  const dnnl::memory::desc& from, const dnnl::memory::desc& to, DnnlKernel* kernel);
+// Binds the bias, input number `input`; does nothing if that is negative.
 void BindBias(const CpuKernelSpec& spec, const StaticValues& statics, int input,
               const dnnl::memory::desc& desc, DnnlKernel* kernel);
 

@@ -27,6 +27,7 @@ struct AttentionValues {
   Value y, s, c, biased, p;
 };
 
+// `b` records InvalidArgument if the shapes do not fit, or if the scale is negative.
 AttentionValues Attend(OnnxImport& node, OnnxBuild& b, const AttentionCore& core);
 
 // 1 / √D.
