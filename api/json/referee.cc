@@ -61,6 +61,7 @@ Json RefutationOf(const referee::Refutation& refutation) {
     pair.Set("explained", refutation.pair->explained);
     json.Set("first", std::move(pair));
   }
+  json.Set("only_here", refutation.only_here).Set("by_weights", refutation.by_weights);
   return json;
 }
 

@@ -63,11 +63,11 @@ void AddWeights(const referee::RefereeResult& verdict, bool verbose, std::string
 
 void AddStrangeWeights(const referee::RefereeResult& verdict, std::string* text) {
   for (const referee::StrangeWeight& w : verdict.strange_weights) {
-    absl::StrAppendFormat(text,
-                          "weight    %s is near %s, but %d elements are not: [%s] is %.9g, "
-                          "outside of [%.9g, %.9g]\n",
-                          w.after, w.before, w.outside, absl::StrJoin(w.index, ","), w.value, w.low,
-                          w.high);
+    absl::StrAppendFormat(
+        text,
+        "weight    %s is like %s, but %d elements differ: [%s] is %.9g, outside of "
+        "[%.9g, %.9g]\n",
+        w.after, w.before, w.outside, absl::StrJoin(w.index, ","), w.value, w.low, w.high);
   }
 }
 
@@ -82,8 +82,7 @@ void AddOutputs(const referee::RefereeResult& verdict, std::string* text) {
 
 void AddRefutation(const referee::Refutation& refutation, std::string* text) {
   absl::StrAppendFormat(text,
-                        "refuted: %s[%s] is %.9g before and %.9g after; rounding explains "
-                        "%.3g\n",
+                        "refuted: %s[%s] is %.9g before and %.9g after; rounding explains %.3g\n",
                         refutation.output, absl::StrJoin(refutation.index, ","), refutation.before,
                         refutation.after, refutation.explained);
   if (!refutation.pair) return;
@@ -100,6 +99,10 @@ void AddRefutation(const referee::Refutation& refutation, std::string* text) {
                         "rounding explains %.3g\n",
                         Named(pair.before_label), operators(pair.before), Named(pair.after_label),
                         operators(pair.after), pair.difference, pair.explained);
+  if (!refutation.only_here) return;
+  absl::StrAppend(text, refutation.by_weights
+                            ? "only      by the weights below; all else is proved equal\n"
+                            : "only      there; all else is proved equal\n");
 }
 
 void AddOpen(const referee::RefereeResult& verdict, bool verbose, std::string* text) {

@@ -14,14 +14,39 @@ import referee_faults
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
 SAVED = pathlib.Path.home() / ".cache/lemma/referee"
-LEVELS = ["basic", "extended", "all"]
+LEVELS = ["basic", "extended", "all"]  # of ONNX Runtime
+# Arguments of torch.onnx.export. The models of tools/export_models are exported with neither
+# constant folding nor changes for inference.
+EXPORTS = {"folded": "do_constant_folding=True, training=torch.onnx.TrainingMode.PRESERVE",
+           "eval": "do_constant_folding=False, training=torch.onnx.TrainingMode.EVAL"}
+
+
+def exported(name, arguments, path):
+    """Exports the model anew, with the same weights."""
+    script = f"""
+import sys, warnings, torch
+sys.path.insert(0, {str(ROOT / "tools/lib")!r})
+warnings.filterwarnings("ignore")
+import export_models
+with torch.no_grad():
+    module, inputs = export_models.build({name!r})
+names = ["input"] if len(inputs) == 1 else [f"input_{{i}}" for i in range(len(inputs))]
+with torch.enable_grad():
+    torch.onnx.export(module, inputs, {str(path)!r}, input_names=names, output_names=["output"],
+                      opset_version=export_models.OPSET, {arguments})
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, stderr=subprocess.DEVNULL)
 
 
 def saved_model(model, level):
-    """Returns the path of what ONNX Runtime makes of the model, which is kept."""
+    """Returns the path of what ONNX Runtime or PyTorch makes of the model, which is kept."""
     SAVED.mkdir(parents=True, exist_ok=True)
     path = SAVED / f"{model.stem}_{level}.onnx"
-    if not path.exists() or path.stat().st_mtime < model.stat().st_mtime:
+    if path.exists() and path.stat().st_mtime >= model.stat().st_mtime:
+        return path
+    if level in EXPORTS:
+        exported(model.stem, EXPORTS[level], path)
+    else:
         command = [ROOT / "tools/ort_run", "optimize", model, "--optimize", level, "--out", path]
         subprocess.run(list(map(str, command)), check=True)
     return path
@@ -55,11 +80,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lemma", required=True)
     parser.add_argument("--models", type=lambda s: s.split(","), default=[])
-    parser.add_argument("--levels", type=lambda s: s.split(","), default=LEVELS)
+    parser.add_argument("--levels", type=lambda s: s.split(","), default=[*LEVELS, *EXPORTS])
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--faults", type=int, default=0)
-    parser.add_argument("--out", type=pathlib.Path,
-                        default=ROOT / "data/measurements/referee.json")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kinds", type=lambda s: s.split(","), default=[])
+    parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--out", type=pathlib.Path)
     flags = parser.parse_args()
     found = {path.stem: path for path in sorted(EXPORTED.glob("*.onnx"))}
     unknown = [name for name in flags.models if name not in found]
@@ -69,7 +96,11 @@ def main():
     if flags.faults:
         pairs = [(found[name], saved_model(found[name], level))
                  for name in flags.models or found for level in flags.levels]
-        faults = referee_faults.inject(flags, pairs, flags.faults)
+        faults, neutral = referee_faults.inject(flags, pairs, flags.faults)
+        if flags.out:
+            report = {"date": str(datetime.date.today()), "onnxruntime": "1.30.0",
+                      "seed": flags.seed, "neutral": neutral, "rows": faults}
+            flags.out.write_text(json.dumps(report, indent=1) + "\n")
         return any(fault["verdict"] == "proved" for fault in faults)
     rows = []
     print("|", " | ".join(COLUMNS), "|")
@@ -85,7 +116,8 @@ def main():
     machine = {"processor": platform.processor() or platform.machine(),
                "onnxruntime": "1.30.0", "date": str(datetime.date.today())}
     report = {"machine": machine, "peak_memory_gib": round(peak, 2), "rows": rows}
-    flags.out.write_text(json.dumps(report, indent=1) + "\n")
+    out = flags.out or ROOT / "data/measurements/referee.json"
+    out.write_text(json.dumps(report, indent=1) + "\n")
     return any(row["verdict"] == "refuted" for row in rows)
 
 

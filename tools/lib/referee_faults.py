@@ -2,13 +2,17 @@
 
 import collections
 import json
+import pathlib
 import random
 import subprocess
 import tempfile
+import time
 
 import numpy
 import onnx
 from onnx import numpy_helper
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def initializers(model, least_rank=1):
@@ -20,6 +24,7 @@ def initializers(model, least_rank=1):
 
 
 def change(tensor, function):
+    """Returns the tensor's name if `function` changes it."""
     values = numpy_helper.to_array(tensor).copy()
     before = values.copy()
     values = function(values)
@@ -46,14 +51,37 @@ def swap_rows(model, draw):
     return change(draw.choice(choices), swapped)
 
 
+def vectors(model):
+    return [tensor for tensor in initializers(model) if len(tensor.dims) == 1]
+
+
 def shift_vector(model, draw):
-    vectors = [t for t in initializers(model) if len(t.dims) == 1]
-    return vectors and change(draw.choice(vectors), lambda values: numpy.roll(values, 1))
+    found = vectors(model)
+    return found and change(draw.choice(found), lambda values: numpy.roll(values, 1))
+
+
+def scale_vector(model, draw):
+    found = vectors(model)
+    return found and change(draw.choice(found), lambda values: values * 1.01)
 
 
 def drop_vector(model, draw):
-    vectors = [t for t in initializers(model) if len(t.dims) == 1]
-    return vectors and change(draw.choice(vectors), numpy.zeros_like)
+    found = vectors(model)
+    return found and change(draw.choice(found), numpy.zeros_like)
+
+
+def some_node(model, draw, wanted):
+    found = [node for node in model.graph.node if wanted(node)]
+    return draw.choice(found) if found else None
+
+
+def drop_bias(model, draw):
+    node = some_node(model, draw, lambda n: n.op_type in ("Conv", "Gemm", "FusedConv", "FusedGemm")
+                     and len(n.input) == 3 and n.input[2])
+    if node is None:
+        return None
+    del node.input[2]
+    return node.output[0]
 
 
 def attribute(name, function):
@@ -72,62 +100,232 @@ def attribute(name, function):
     return fault
 
 
-def swap_operands(model, draw):
-    nodes = [n for n in model.graph.node
-             if n.op_type in ("Sub", "Div", "MatMul", "Concat") and n.input[0] != n.input[1]]
-    if not nodes:
+def drop_attribute(model, draw):
+    """The attribute's default in the place of its value."""
+    found = [(node, a) for node in model.graph.node for a in node.attribute
+             if a.name in ("epsilon", "alpha", "pads", "dilations", "axis", "count_include_pad",
+                           "ceil_mode", "strides", "activation_params")]
+    if not found:
         return None
-    node = draw.choice(nodes)
+    node, old = draw.choice(found)
+    node.attribute.remove(old)
+    return node.output[0]
+
+
+def swap_pads(pads):
+    half = len(pads) // 2
+    swapped = pads[half:] + pads[:half]
+    if swapped != pads:
+        return swapped
+    return [pads[0] + 1, *pads[1:half], pads[half] - 1, *pads[half + 1:]] if pads[half] else None
+
+
+def swap_axes(order):
+    order = list(order)
+    if len(order) < 2:
+        return None
+    order[-1], order[-2] = order[-2], order[-1]
+    return order
+
+
+def swap_operands(model, draw):
+    node = some_node(model, draw, lambda n: n.op_type in ("Sub", "Div", "MatMul", "Concat")
+                     and n.input[0] != n.input[1])
+    if node is None:
+        return None
     node.input[0], node.input[1] = node.input[1], node.input[0]
     return node.output[0]
 
 
 def repeat_operand(model, draw):
-    nodes = [n for n in model.graph.node
-             if n.op_type in ("Add", "Mul", "Concat") and n.input[0] != n.input[1]]
-    if not nodes:
+    node = some_node(model, draw, lambda n: n.op_type in ("Add", "Mul", "Concat")
+                     and n.input[0] != n.input[1])
+    if node is None:
         return None
-    node = draw.choice(nodes)
     node.input[1] = node.input[0]
     return node.output[0]
+
+
+def other_order(model, draw):
+    """Relu(a + b) becomes Relu(a) + b."""
+    sums = {node.output[0]: node for node in model.graph.node if node.op_type == "Add"}
+    uses = collections.Counter(name for node in model.graph.node for name in node.input)
+    node = some_node(model, draw, lambda n: n.op_type == "Relu" and n.input[0] in sums
+                     and uses[n.input[0]] == 1)
+    if node is None:
+        return None
+    add = sums[node.input[0]]
+    result, middle = node.output[0], add.output[0]
+    a, b = add.input
+    nodes = list(model.graph.node)
+    at = nodes.index(node)
+    nodes[at] = onnx.helper.make_node("Add", [middle, b], [result], name=node.name)
+    nodes[nodes.index(add)] = onnx.helper.make_node("Relu", [a], [middle], name=add.name)
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return result
+
+
+def other_activation(model, draw):
+    others = {"Relu": "Sigmoid", "Sigmoid": "Tanh", "Tanh": "Sigmoid", "Erf": "Tanh",
+              "Gelu": "Sigmoid", "HardSigmoid": "Sigmoid", "MaxPool": "AveragePool"}
+    node = some_node(model, draw, lambda n: n.op_type in others)
+    if node is None:
+        return None
+    if node.op_type != "MaxPool":
+        del node.attribute[:]
+    node.op_type, node.domain = others[node.op_type], ""
+    for attribute_ in [a for a in node.attribute if a.name in ("storage_order", "dilations")]:
+        node.attribute.remove(attribute_)
+    return node.output[0]
+
+
+def scalar(model, draw):
+    """A single number that some node reads, as in a scale, a mask or a bound."""
+    read = {name for node in model.graph.node for name in node.input}
+    found = [t for t in model.graph.initializer if t.data_type == onnx.TensorProto.FLOAT
+             and t.name in read and numpy.prod(t.dims) == 1]
+    if not found:
+        return None
+    return change(draw.choice(found), lambda values: values * 1.02 + 1e-3)
+
+
+def index(model, draw):
+    """An integer that some node reads, as in the start of a Slice, an index or a shape."""
+    read = {name for node in model.graph.node if node.op_type in ("Slice", "Gather", "Pad")
+            for name in node.input[1:]}
+    found = [t for t in model.graph.initializer if t.data_type == onnx.TensorProto.INT64
+             and t.name in read and numpy.prod(t.dims) >= 1]
+    if not found:
+        return None
+    tensor = draw.choice(found)
+    values = numpy_helper.to_array(tensor).copy()
+    values.reshape(-1)[draw.randrange(values.size)] += draw.choice([1, -1])
+    tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
+    return tensor.name
 
 
 FAULTS = {
     "element x 1.5": one_element(1.5),
     "element just outside": one_element(1 + 2.0**-18),
+    "element just outside, negative": one_element(1 - 2.0**-19),
     "rows swapped": swap_rows,
     "vector shifted": shift_vector,
+    "vector x 1.01": scale_vector,
     "vector zero": drop_vector,
-    "epsilon": attribute("epsilon", lambda e: e + 0.01),
-    "pads": attribute("pads", lambda p: p[::-1] if p != p[::-1] else
-                      [p[0] + 1, p[1], p[2] - 1, p[3]] if len(p) == 4 and p[2] else None),
+    "bias dropped": drop_bias,
+    "epsilon": attribute("epsilon", lambda e: e * 10),
+    "pads": attribute("pads", swap_pads),
+    "perm": attribute("perm", swap_axes),
+    "axis": attribute("axis", lambda a: a - 1 if a > 0 else a + 1),
     "activation": attribute("activation", lambda a: b"Tanh" if a == b"Relu" else b"Sigmoid"),
     "alpha": attribute("alpha", lambda a: a * 1.05),
+    "attribute's default": drop_attribute,
+    "other activation": other_activation,
     "operands swapped": swap_operands,
     "operand repeated": repeat_operand,
+    "epilogue in another order": other_order,
+    "number": scalar,
+    "index": index,
 }
 
 
-def inject(flags, pairs, count, seed=1):
-    """Returns a row for each of `count` faults: the model, the fault, its place, the verdict."""
-    draw = random.Random(seed)
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        while len(rows) < count:
-            kind = list(FAULTS)[len(rows) % len(FAULTS)]
+class OnnxRuntime:
+    """Runs models as they are, many in one process."""
+
+    def __init__(self):
+        command = [str(ROOT / "tools/ort_run"), "each", "--optimize", "disabled"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        self.process.stdout.readline()
+
+    def outputs(self, folder, model, inputs):
+        """Returns the bytes of the outputs, or None if the model does not run."""
+        folder.mkdir(exist_ok=True)
+        for old in [*folder.glob("*_*.pb"), folder / "model.onnx"]:
+            old.unlink(missing_ok=True)
+        (folder / "model.onnx").symlink_to(model)
+        for tensor in inputs:
+            (folder / tensor.name).symlink_to(tensor)
+        self.process.stdin.write(f"{folder}\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline() or '{"error": "ended"}')
+        if "error" in answer:
+            return None
+        return [numpy_helper.to_array(onnx.load_tensor(str(folder / f"output_{i}.pb"))).tobytes()
+                for i in range(answer["outputs"])]
+
+
+def near(model, place):
+    """Returns the names of the place and of what is computed from it in a few steps."""
+    names = {place}
+    for _ in range(4):
+        names |= {out for node in model.graph.node if names & set(node.input)
+                  for out in node.output}
+    return names
+
+
+def judge(flags, before, path):
+    command = [flags.lemma, "referee", str(before), path, "--json", "--time-limit",
+               str(flags.seconds)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return json.loads(done.stdout) if done.stdout else {"verdict": "refused"}
+
+
+def row_of(report, kind, place, model):
+    """Describes a verdict in one row."""
+    row = {"fault": kind, "place": place, "verdict": report["verdict"],
+           "seconds": round(report.get("seconds", 0), 1)}
+    refutation = report.get("refutation")
+    if refutation:
+        found = {refutation.get("first", {}).get("after")}
+        found |= {weight["after"] for weight in report["weights"] if "outside" in weight}
+        row["right_place"] = bool(found & near(model, place))
+        row["found"] = sorted(name for name in found if name)[:3]
+    else:
+        row["reason"] = report.get("reason", "")[:200]
+    return row
+
+
+def inject(flags, pairs, count):
+    """Returns a row for each of `count` faults that change what ONNX Runtime computes."""
+    draw = random.Random(flags.seed)
+    engine = OnnxRuntime()
+    rows, neutral, right = [], 0, {}
+    kinds = flags.kinds or list(FAULTS)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        attempts = 0
+        while len(rows) < count and attempts < 20 * count:
+            kind = kinds[attempts % len(kinds)]
+            attempts += 1
             before, after = draw.choice(pairs)
+            inputs = sorted(before.with_suffix(".io").glob("input_*.pb"))
             model = onnx.load(str(after))
             place = FAULTS[kind](model, draw)
             if not place:
-                place = FAULTS[kind := "element x 1.5"](model, draw)
-            path = f"{folder}/fault.onnx"
-            onnx.save(model, path)
-            command = [flags.lemma, "referee", str(before), path, "--json", "--time-limit",
-                       str(flags.seconds)]
-            done = subprocess.run(command, capture_output=True, text=True)
-            verdict = json.loads(done.stdout)["verdict"] if done.stdout else "refused"
-            rows.append({"model": after.stem, "fault": kind, "place": place, "verdict": verdict})
-            print("|", " | ".join(rows[-1].values()), "|", flush=True)
+                continue
+            path = folder / "fault.onnx"
+            onnx.save(model, str(path))
+            if after not in right:
+                right[after] = engine.outputs(folder / "run", after, inputs)
+            wrong = engine.outputs(folder / "run", path, inputs)
+            if wrong is None:
+                continue  # not a model
+            if wrong == right[after]:
+                neutral += 1
+                continue
+            start = time.monotonic()
+            row = {"model": after.stem, **row_of(judge(flags, before, str(path)), kind, place,
+                                                 model)}
+            row["seconds"] = round(time.monotonic() - start, 1)
+            rows.append(row)
+            print("|", " | ".join(str(value) for value in row.values()), "|", flush=True)
+            if flags.keep and row["verdict"] != "refuted":
+                flags.keep.mkdir(parents=True, exist_ok=True)
+                onnx.save(model, str(flags.keep / f"{len(rows)}_{after.stem}.onnx"))
     counts = collections.Counter(row["verdict"] for row in rows)
-    print(dict(counts))
-    return rows
+    placed = sum(row.get("right_place", False) for row in rows)
+    print(f"{len(rows)} faults: {dict(counts)}; {placed} at the right place; {neutral} changed "
+          "nothing and do not count")
+    return rows, neutral

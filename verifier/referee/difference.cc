@@ -14,22 +14,6 @@ namespace lemma::referee {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Operations of a graph that is executed by definition.
-constexpr double kMaxWork = 3e9;
-
-double WorkOf(const Graph& graph) {
-  double work = 0;
-  for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_op()) continue;
-    auto definition = DefinitionOf(*node);
-    if (!definition.ok()) return kInfinity;
-    auto count = CountWork(*definition);
-    if (!count.ok()) return kInfinity;
-    work += count->flops;
-  }
-  return work;
-}
-
 std::vector<int64_t> IndexOf(int64_t element, const Shape& shape) {
   std::vector<int64_t> index;
   for (int64_t stride : RowMajorStrides(shape)) {
@@ -151,7 +135,39 @@ bool ConfirmWhole(const Graph& before, const Graph& after, size_t output, size_t
   return x.ok() && y.ok() && DifferenceOf((*x)[0], (*y)[0]).largest > kFarBeyond * explained;
 }
 
+// The output number `output` on inputs; nullopt if the graphs cannot be executed.
+std::optional<Refutation> DifferenceAt(const Graph& before, const Graph& after, size_t output,
+                                       size_t sample, const RefereeOptions& options) {
+  const std::vector<Tensor>& inputs = options.inputs[sample];
+  auto x = options.run(WithValues(before, {before.outputs()[output]}), inputs);
+  auto y = options.run(WithValues(after, {after.outputs()[output]}), inputs);
+  if (!x.ok() || !y.ok()) return std::nullopt;
+  const TensorDifference found = DifferenceOf((*x)[0], (*y)[0]);
+  Refutation refutation;
+  refutation.sample = sample;
+  refutation.output = before.output_names()[output];
+  refutation.index = IndexOf(found.element, (*x)[0].shape());
+  refutation.before = (*x)[0].AtDouble(found.element);
+  refutation.after = (*y)[0].AtDouble(found.element);
+  refutation.explained =
+      found.scale * (options.tolerances(before)[output] + options.tolerances(after)[output]);
+  return refutation;
+}
+
 }  // namespace
+
+double WorkOf(const Graph& graph) {
+  double work = 0;
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op()) continue;
+    auto definition = DefinitionOf(*node);
+    if (!definition.ok()) return kInfinity;
+    auto count = CountWork(*definition);
+    if (!count.ok()) return kInfinity;
+    work += count->flops;
+  }
+  return work;
+}
 
 TensorDifference DifferenceOf(const Tensor& before, const Tensor& after) {
   TensorDifference result;
@@ -188,6 +204,18 @@ absl::StatusOr<std::vector<OutputComparison>> CompareOutputs(const Graph& before
   return result;
 }
 
+std::optional<Refutation> WorstOutput(const Graph& before, const Graph& after, size_t sample,
+                                      const RefereeOptions& options) {
+  auto outputs = CompareOutputs(before, after, sample, options);
+  if (!outputs.ok() || outputs->empty()) return std::nullopt;
+  auto ratio = [](const OutputComparison& o) { return o.difference / (o.explained + 1e-300); };
+  const auto worst = std::max_element(
+      outputs->begin(), outputs->end(),
+      [&](const OutputComparison& a, const OutputComparison& b) { return ratio(a) < ratio(b); });
+  return DifferenceAt(before, after, static_cast<size_t>(worst - outputs->begin()), sample,
+                      options);
+}
+
 std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after,
                                          const Sketches& in_before, const Sketches& in_after,
                                          const RefereeOptions& options) {
@@ -206,20 +234,11 @@ std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after
   }
   if (!worst) return std::nullopt;
   const std::vector<Tensor>& inputs = options.inputs[0];
-  auto x = options.run(WithValues(before, {before.outputs()[*worst]}), inputs);
-  auto y = options.run(WithValues(after, {after.outputs()[*worst]}), inputs);
-  if (!x.ok() || !y.ok()) return std::nullopt;
-  const TensorDifference found = DifferenceOf((*x)[0], (*y)[0]);
-  Refutation refutation;
-  refutation.output = before.output_names()[*worst];
-  refutation.index = IndexOf(found.element, (*x)[0].shape());
-  refutation.before = (*x)[0].AtDouble(found.element);
-  refutation.after = (*y)[0].AtDouble(found.element);
-  refutation.explained =
-      found.scale * (options.tolerances(before)[*worst] + options.tolerances(after)[*worst]);
+  auto refutation = DifferenceAt(before, after, *worst, 0, options);
+  if (!refutation) return std::nullopt;
   // In f32, cancellation may move what is equal; in double it does not.
   const bool is_small = WorkOf(before) + WorkOf(after) <= kMaxWork;
-  if (is_small && !ConfirmWhole(before, after, *worst, 0, refutation.explained, options)) {
+  if (is_small && !ConfirmWhole(before, after, *worst, 0, refutation->explained, options)) {
     return std::nullopt;
   }
   const FirstDifference first(before, after, in_before, in_after);
@@ -229,7 +248,7 @@ std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after
     if (auto pair = Confirm(before, *region, inputs, options)) {
       pair->before_label = std::string(before.LabelOf(u));
       pair->after_label = std::string(after.LabelOf(w));
-      refutation.pair = *std::move(pair);
+      refutation->pair = *std::move(pair);
       return refutation;
     }
   }

@@ -18,6 +18,10 @@ struct TensorDifference {
 };
 TensorDifference DifferenceOf(const Tensor& before, const Tensor& after);
 
+// Operations that an execution by definition takes, and how many are acceptable.
+double WorkOf(const Graph& graph);
+constexpr double kMaxWork = 6e9;
+
 // Each output on the inputs number `sample`.
 absl::StatusOr<std::vector<OutputComparison>> CompareOutputs(const Graph& before,
                                                              const Graph& after, size_t sample,
@@ -25,6 +29,10 @@ absl::StatusOr<std::vector<OutputComparison>> CompareOutputs(const Graph& before
 
 // Differences beyond this many times what rounding explains are not rounding.
 constexpr double kFarBeyond = 20;
+
+// The output that differs most on the inputs number `sample`, against what rounding explains.
+std::optional<Refutation> WorstOutput(const Graph& before, const Graph& after, size_t sample,
+                                      const RefereeOptions& options);
 
 // nullopt unless an output differs far beyond what rounding explains on all inputs given, and the
 // operators' definitions confirm it: on a pair of small graphs whose inputs agree, or, if there is

@@ -11,13 +11,19 @@
 #include "verifier/referee/difference.h"
 #include "verifier/referee/fold_rules.h"
 #include "verifier/referee/interface.h"
+#include "verifier/referee/isolate.h"
 #include "verifier/referee/layouts.h"
+#include "verifier/referee/region.h"
 #include "verifier/referee/relate_weights.h"
 #include "verifier/referee/sweep.h"
 #include "verifier/referee/values.h"
 
 namespace lemma::referee {
 namespace {
+
+// The quick sweep spends this part of the work on a region, and gives up after so many failures.
+constexpr int64_t kQuickPart = 10;
+constexpr int kQuickFailures = 8, kMostFailures = 60;
 
 // Whether rounding a float that the graph computes may change a result a lot.
 bool HasDiscontinuities(const Graph& graph) {
@@ -173,35 +179,95 @@ class Case {
     const RelatedWeights related =
         RelateWeights(before_, folded, formulas, after, options_.deadline);
     Describe(related, after);
-    Sketches a, b;
-    if (not_executed_.empty()) {
-      auto in_before = SketchValues(before_, options_.inputs[0], options_.run);
-      auto in_after = SketchValues(related.graph, options_.inputs[0], options_.run);
-      if (in_before.ok() && in_after.ok()) {
-        a = *std::move(in_before);
-        b = *std::move(in_after);
-      } else {
-        not_executed_ = std::string((in_before.ok() ? in_after : in_before).status().message());
-      }
+    RegionProver prover(options_.prover);
+    // A value that differs makes all proofs after it fail, so a quick sweep comes first: if it does
+    // not prove all, the models probably differ somewhere.
+    limits_ = {options_.prover.work / kQuickPart, kQuickFailures};
+    if (!related.unrelated.empty() && RefuteByWeights(related, after, &prover)) return;
+    SweepResult swept = AlignAndSweep(related.graph, &prover);
+    if (!swept.AllCovered() && !only_open_ &&
+        RefuteAtOnePlace(swept, related.graph, after, &prover))
+      return;
+    if (!swept.AllCovered()) {
+      limits_ = {options_.prover.work, kMostFailures};
+      swept = AlignAndSweep(related.graph, &prover);
     }
-    const std::vector<Value> derived = OtherLayouts(before_, related.graph, a, b);
-    auto tensors = Evaluate(before_, derived, options_.inputs[0], options_.run);
-    for (size_t i = 0; tensors.ok() && i < derived.size(); ++i) {
-      a[derived[i]] = SketchOf((*tensors)[i]);
-    }
-    SweepResult swept = Sweep(before_, related.graph, tensors.ok() ? derived : std::vector<Value>{},
-                              a, b, options_.prover, options_.deadline);
-    result_.regions = std::move(swept.regions);
-    result_.proofs = swept.proofs;
-    result_.remembered = swept.remembered;
+    result_.regions = swept.regions;
+    result_.proofs = prover.proofs();
+    result_.remembered = prover.remembered();
     for (const ProvedRegion& region : result_.regions) {
       result_.contract = std::max(result_.contract, region.contract);
     }
-    if (std::all_of(swept.covered.begin(), swept.covered.end(), [](bool c) { return c; })) {
+    if (swept.AllCovered()) {
       Conclude(after);
-      return;
+    } else {
+      Explain(swept, related.graph);
     }
-    Explain(swept, related.graph);
+  }
+
+  // Sweeps `after`, whose weights are explained.
+  SweepResult AlignAndSweep(const Graph& after, RegionProver* prover) {
+    if (not_executed_.empty() && in_before_.empty()) {
+      auto sketches = SketchValues(before_, options_.inputs[0], options_.run);
+      if (sketches.ok()) in_before_ = *std::move(sketches);
+      if (!sketches.ok()) not_executed_ = std::string(sketches.status().message());
+    }
+    Sketches a = in_before_, b;
+    if (not_executed_.empty()) {
+      auto sketches = SketchValues(after, options_.inputs[0], options_.run);
+      if (sketches.ok()) b = *std::move(sketches);
+      if (!sketches.ok()) not_executed_ = std::string(sketches.status().message());
+    }
+    std::vector<Value> derived = OtherLayouts(before_, after, a, b);
+    auto tensors = Evaluate(before_, derived, options_.inputs[0], options_.run);
+    if (!tensors.ok()) derived.clear();
+    for (size_t i = 0; i < derived.size(); ++i) a[derived[i]] = SketchOf((*tensors)[i]);
+    return Sweep(before_, after, derived, a, b, prover, limits_, options_.deadline);
+  }
+
+  // Whether the graphs differ by weights that no evaluation in f32 gives, and by nothing else.
+  bool RefuteByWeights(const RelatedWeights& related, const Graph& after, RegionProver* prover) {
+    SweepResult none;
+    const Comparison comparison = {before_, related.graph, none,
+                                   [&](const Graph& graph) { return AlignAndSweep(graph, prover); },
+                                   options_};
+    auto place = FindWrongWeights(comparison, related.unrelated);
+    if (!place) return false;
+    if (!place->difference) {
+      SetOpen(*place, related.graph);
+      return false;
+    }
+    if (!RefuteAt(&*place, after)) return false;
+    result_.refutation->by_weights = true;
+    return true;
+  }
+
+  // Whether the graphs differ at one place, and are proved equal but for that.
+  bool RefuteAtOnePlace(const SweepResult& swept, const Graph& related, const Graph& after,
+                        RegionProver* prover) {
+    const Comparison comparison = {before_, related, swept,
+                                   [&](const Graph& graph) { return AlignAndSweep(graph, prover); },
+                                   options_};
+    auto place = FindOnlyPlace(comparison);
+    if (!place) return false;
+    if (place->difference) return RefuteAt(&*place, after);
+    SetOpen(*place, related);
+    return false;
+  }
+
+  void SetOpen(const OnlyPlace& place, const Graph& after) {
+    only_open_ = {std::string(before_.LabelOf(place.before)),
+                  std::string(after.LabelOf(place.after)), place.region.operators, place.reason};
+  }
+
+  bool RefuteAt(OnlyPlace* place, const Graph& after) {
+    auto refutation = WorstOutput(before_, after, place->sample, options_);
+    if (!refutation) return false;
+    refutation->pair = std::move(place->difference);
+    refutation->only_here = true;
+    result_.answer = Answer::kRefuted;
+    result_.refutation = std::move(refutation);
+    return true;
   }
 
   // All outputs are proved equal. Adjusts the contract of regions that were proved one by one. A
@@ -268,7 +334,13 @@ class Case {
                        return std::pair(a.operators == 0, a.operators) <
                               std::pair(b.operators == 0, b.operators);
                      });
-    if (swept.timed_out) {
+    if (only_open_) {
+      if (only_open_->reason.empty() && !result_.open.empty()) {
+        only_open_->reason = result_.open.front().reason;
+      }
+      result_.open = {*only_open_};
+      result_.reason = absl::StrCat("all is proved equal but one region: ", only_open_->reason);
+    } else if (swept.timed_out) {
       result_.reason = "the time is up";
     } else if (!not_executed_.empty()) {
       result_.reason = absl::StrCat("the graphs cannot be executed: ", not_executed_);
@@ -295,6 +367,9 @@ class Case {
   }();
   bool far_off_ = false;
   std::string not_executed_;
+  Sketches in_before_;
+  SweepLimits limits_;
+  std::optional<OpenRegion> only_open_;  // with this region proved, all is
 };
 
 }  // namespace

@@ -79,11 +79,16 @@ struct DifferentPair {
 
 struct Refutation {
   size_t sample = 0;  // number of the inputs
+  // The output that differs most. The difference may be small if there is a `pair` that shows more.
   std::string output;
   std::vector<int64_t> index;    // of the element that differs most
   double before = 0, after = 0;  // the elements there
   double explained = 0;          // the difference that rounding explains
   std::optional<DifferentPair> pair;
+  // Whether the graphs are proved equal but for the pair.
+  bool only_here = false;
+  // The pair differs because of the result's strange weights.
+  bool by_weights = false;
 };
 
 // How an output of both graphs compares on random inputs.

@@ -164,40 +164,44 @@ std::optional<Region> CutRegion(const absl::flat_hash_set<const Node*>& shared, 
   return Cutter(shared, options).Run(u, w);
 }
 
-Verdict RegionProver::Prove(const Region& region) {
+Verdict RegionProver::Prove(const Region& region, int64_t work) {
   const Key key = {region.before.outputs()[0], region.after.outputs()[0], region.finite};
-  if (auto it = known_.find(key); it != known_.end()) {
+  auto it = known_.find(key);
+  if (it != known_.end() && (IsProved(it->second.verdict) || it->second.work >= work)) {
     ++remembered_;
-    return it->second;
+    return it->second.verdict;
   }
   ++proofs_;
-  Verdict verdict = Unknown{""};
+  const Verdict verdict = ProveAnew(region, work);
+  known_[key] = {verdict, work};
+  return verdict;
+}
+
+Verdict RegionProver::ProveAnew(const Region& region, int64_t work) const {
   for (const Value& input : region.before.inputs()) {
     if (input.type().num_elements() > 0) continue;
-    return known_[key] = Unknown{"a value has no elements, which no proof covers"};
+    return Unknown{"a value has no elements, which no proof covers"};
   }
   auto claim = prover::MakeClaim(region.before, region.after, false);
-  if (claim.ok()) {
-    // The statement's first inputs are the region's.
-    for (size_t i = 0; i < region.finite.size(); ++i) {
-      if (region.finite[i]) claim->statement.finite[i] = true;
-    }
-    verdict = prover::ProveClaim(*claim, options_);
-    if (!IsProved(verdict) && UnifyNearNumbers(&claim->statement)) {
-      ProverOptions loose = options_;
-      loose.strictest = FloatContract::kReassociates;
-      verdict = prover::ProveClaim(*claim, loose);
-    }
-  } else {
-    verdict = Unknown{std::string(claim.status().message())};
+  if (!claim.ok()) return Unknown{std::string(claim.status().message())};
+  // The statement's first inputs are the region's.
+  for (size_t i = 0; i < region.finite.size(); ++i) {
+    if (region.finite[i]) claim->statement.finite[i] = true;
+  }
+  ProverOptions options = options_;
+  options.work = work;
+  Verdict verdict = prover::ProveClaim(*claim, options);
+  if (!IsProved(verdict) && UnifyNearNumbers(&claim->statement)) {
+    options.strictest = FloatContract::kReassociates;
+    verdict = prover::ProveClaim(*claim, options);
   }
   const auto* proved = std::get_if<Proved>(&verdict);
   if (proved != nullptr && proved->contract == FloatContract::kRealOnly &&
       Narrows(region.before, region.after)) {
     // In f16, 123456.7 is infinite and 1e-12 is 0: that is more than rounding.
-    verdict = Unknown{"equal as real numbers, but some are stored in a narrower type"};
+    return Unknown{"equal as real numbers, but some are stored in a narrower type"};
   }
-  return known_[key] = verdict;
+  return verdict;
 }
 
 }  // namespace lemma::referee

@@ -45,16 +45,22 @@ std::optional<Region> CutRegion(const absl::flat_hash_set<const Node*>& shared, 
 class RegionProver {
  public:
   explicit RegionProver(const ProverOptions& options) : options_(options) {}
-  // Never Refuted.
-  Verdict Prove(const Region& region);
+  // Never Refuted. Spends at most `work` steps (ProverOptions::work).
+  Verdict Prove(const Region& region, int64_t work);
   int proofs() const { return proofs_; }
   int remembered() const { return remembered_; }
 
  private:
+  Verdict ProveAnew(const Region& region, int64_t work) const;
+
   const ProverOptions& options_;
   // Equal graphs have equal outputs, since equal values are one value.
   using Key = std::tuple<Value, Value, std::vector<bool>>;
-  absl::flat_hash_map<Key, Verdict> known_;
+  struct Known {
+    Verdict verdict;
+    int64_t work;  // an unknown one may be proved with more
+  };
+  absl::flat_hash_map<Key, Known> known_;
   int proofs_ = 0, remembered_ = 0;
 };
 

@@ -21,6 +21,7 @@ using Shared = std::shared_ptr<const BoundedTensor>;
 
 constexpr int64_t kSamples = 48;
 constexpr double kAlike = 1e-2;  // of samples, relative to the largest: a constant worth comparing
+constexpr double kMost = 0.75;   // the part of the samples that must be alike: a few may be wrong
 constexpr int64_t kMaxComputed = 1 << 16;
 constexpr int kMaxCompared = 6;  // constants compared with one, element by element
 
@@ -43,14 +44,19 @@ std::vector<double> SamplesOf(const std::vector<double>& data) {
   return samples;
 }
 
-// The largest difference relative to the largest element.
+// The difference of most samples, relative to the largest one.
 double Distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double largest = 1e-30, difference = 0;
+  if (a.size() != b.size() || a.empty()) return INFINITY;
+  double largest = 1e-30;
+  std::vector<double> differences;
   for (size_t i = 0; i < a.size(); ++i) {
     largest = std::max(largest, std::abs(a[i]));
-    difference = std::max(difference, std::abs(a[i] - b[i]));
+    const double difference = std::abs(a[i] - b[i]);
+    differences.push_back(std::isnan(difference) ? INFINITY : difference);
   }
-  return a.size() == b.size() ? difference / largest : INFINITY;
+  const auto most = static_cast<int64_t>(kMost * static_cast<double>(a.size() - 1));
+  std::nth_element(differences.begin(), differences.begin() + most, differences.end());
+  return differences[most] / largest;
 }
 
 // The comparison of all elements.
@@ -205,7 +211,8 @@ class Relater {
         const bool one_name =
             x.kind() == Node::Kind::kWeight && y.kind() == x.kind() && x.name() == y.name();
         if (one_name && distance == 0) distance = -1;
-        if (distance <= kAlike) {
+        // A weight of the same name is worth comparing whatever its values are.
+        if (distance <= kAlike || (one_name && x.type(0) == y.type(0))) {
           near.emplace_back(distance, Candidate{As(candidate.value, value), {}});
           continue;
         }

@@ -8,28 +8,27 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/hash.h"
-#include "verifier/referee/region.h"
 
 namespace lemma::referee {
 namespace {
 
-constexpr int kCandidates = 3;    // values of `before` tried for one of `after`
-constexpr int kMaxFailures = 60;  // regions that are not proved, outputs aside
+constexpr int kCandidates = 3;  // values of `before` tried for one of `after`
 constexpr int kMaxDepth = 2;
 constexpr int kForOutputs = 96;  // operators in a region that ends at an output
 
 class Sweeper {
  public:
   Sweeper(const Graph& before, const Graph& after, const std::vector<Value>& derived,
-          const Sketches& in_before, const Sketches& in_after, const ProverOptions& options,
-          const Deadline& deadline)
+          const Sketches& in_before, const Sketches& in_after, RegionProver* prover,
+          const SweepLimits& limits, const Deadline& deadline)
       : before_(before),
         after_(after),
         derived_(derived.begin(), derived.end()),
         in_before_(in_before),
         in_after_(in_after),
         deadline_(deadline),
-        prover_(options) {
+        prover_(*prover),
+        limits_(limits) {
     for (const Value& value : derived) by_type_[value.type().Hash()].push_back(value);
   }
 
@@ -45,8 +44,7 @@ class Sweeper {
     for (size_t o = 0; o < after_.outputs().size(); ++o) {
       result_.covered.push_back(CoverOutput(before_.outputs()[o], after_.outputs()[o]));
     }
-    result_.proofs = prover_.proofs();
-    result_.remembered = prover_.remembered();
+    result_.moved = std::move(moved_);
     return std::move(result_);
   }
 
@@ -62,7 +60,7 @@ class Sweeper {
 
   // `value` of `after`; `now` is the same value over replaced operands.
   void Merge(const Value& value, const Value& now) {
-    if (failures_ >= kMaxFailures) return;
+    if (failures_ >= limits_.failures) return;
     for (const Value& candidate : Candidates(value)) {
       if (deadline_.Passed()) {
         result_.timed_out = true;
@@ -109,7 +107,7 @@ class Sweeper {
         cut.max_operators = max_operators;
         const auto region = CutRegion(shared_, candidate, now, cut);
         if (!region) continue;
-        const Verdict verdict = prover_.Prove(*region);
+        const Verdict verdict = prover_.Prove(*region, limits_.work);
         if (const auto* proved = std::get_if<Proved>(&verdict)) {
           Record(candidate, value, *region, *proved);
           return true;
@@ -168,7 +166,8 @@ class Sweeper {
   const absl::flat_hash_set<Value> derived_;
   const Sketches &in_before_, &in_after_;
   const Deadline& deadline_;
-  RegionProver prover_;
+  RegionProver& prover_;
+  const SweepLimits& limits_;
   absl::flat_hash_set<const Node*> shared_;
   absl::flat_hash_map<uint64_t, std::vector<Value>> by_type_;
   absl::flat_hash_map<Value, Value> moved_;
@@ -178,10 +177,14 @@ class Sweeper {
 
 }  // namespace
 
+bool SweepResult::AllCovered() const {
+  return std::all_of(covered.begin(), covered.end(), [](bool c) { return c; });
+}
+
 SweepResult Sweep(const Graph& before, const Graph& after, const std::vector<Value>& derived,
-                  const Sketches& in_before, const Sketches& in_after, const ProverOptions& options,
-                  const Deadline& deadline) {
-  return Sweeper(before, after, derived, in_before, in_after, options, deadline).Run();
+                  const Sketches& in_before, const Sketches& in_after, RegionProver* prover,
+                  const SweepLimits& limits, const Deadline& deadline) {
+  return Sweeper(before, after, derived, in_before, in_after, prover, limits, deadline).Run();
 }
 
 }  // namespace lemma::referee

@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/deadline.h"
 #include "graph/graph.h"
-#include "verifier/prover/prover.h"
 #include "verifier/referee/referee.h"
+#include "verifier/referee/region.h"
 #include "verifier/referee/values.h"
 
 namespace lemma::referee {
@@ -24,8 +25,18 @@ struct SweepResult {
   std::vector<ProvedRegion> regions;
   std::vector<bool> covered;       // by output: proved equal
   std::vector<Unproved> unproved;  // operands first
-  int proofs = 0, remembered = 0;
+  // By value of `after`: the value of `before` that it was proved equal to, or the same operator
+  // over such values.
+  absl::flat_hash_map<Value, Value> moved;
   bool timed_out = false;
+
+  bool AllCovered() const;
+};
+
+// When a sweep gives up.
+struct SweepLimits {
+  int64_t work = 0;  // on the proof of one region
+  int failures = 0;  // regions that are not proved, outputs aside
 };
 
 // Goes through `after`, operands first. A value is replaced by a value of `before` if both agree on
@@ -33,8 +44,8 @@ struct SweepResult {
 // before. What cannot be proved stays and becomes a part of later regions. `derived`: values
 // computed from those of `before`, for values of `after` that `before` does not have.
 SweepResult Sweep(const Graph& before, const Graph& after, const std::vector<Value>& derived,
-                  const Sketches& in_before, const Sketches& in_after, const ProverOptions& options,
-                  const Deadline& deadline);
+                  const Sketches& in_before, const Sketches& in_after, RegionProver* prover,
+                  const SweepLimits& limits, const Deadline& deadline);
 
 }  // namespace lemma::referee
 

@@ -108,6 +108,7 @@ bool IsOfSingles(const Node& node, const Shape& shape) {
 }  // namespace
 
 std::string OrtException(const Node& node, absl::Span<const Tensor> operands) {
+  if (operands.empty()) return "";
   const std::string& op = node.op().name;
   const DType to = node.type(0).dtype;
   if (op == "cast" && IsInteger(to) && IsFloat(operands[0].dtype()) &&

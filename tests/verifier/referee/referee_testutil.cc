@@ -63,12 +63,20 @@ std::string Listed(const std::vector<float>& values) {
                       "]");
 }
 
-referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds) {
+referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
+                                   std::vector<std::vector<Tensor>> inputs, double seconds) {
   referee::RefereeOptions options;
   options.rules = StarterRules();
   options.run = RunnerOf(MakeCpuBackend());
   options.definition = RunnerOf(MakeReferenceBackend(BetweenOperators::kUnrounded));
   options.tolerances = [](const Graph& graph) { return RelativeTolerances(graph); };
+  options.inputs = std::move(inputs);
+  options.deadline = Deadline::After(seconds);
+  return referee::Judge(before, after, options);
+}
+
+referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds) {
+  std::vector<std::vector<Tensor>> samples;
   for (uint64_t sample = 0; sample < 2; ++sample) {
     std::vector<Tensor> inputs;
     for (const Value& input : before.inputs()) {
@@ -77,10 +85,9 @@ referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, doub
       inputs.push_back(
           *Tensor::FromDoubles(input.type(), std::vector<double>(values.begin(), values.end())));
     }
-    options.inputs.push_back(std::move(inputs));
+    samples.push_back(std::move(inputs));
   }
-  options.deadline = Deadline::After(seconds);
-  return referee::Judge(before, after, options);
+  return JudgeGraphs(before, after, std::move(samples), seconds);
 }
 
 referee::RefereeResult JudgeTexts(const std::string& before, const std::string& after,

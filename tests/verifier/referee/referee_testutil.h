@@ -18,6 +18,8 @@ std::string Listed(const std::vector<float>& values);
 referee::RefereeResult JudgeTexts(const std::string& before, const std::string& after,
                                   double seconds = 60);
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds = 60);
+referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
+                                   std::vector<std::vector<Tensor>> inputs, double seconds = 60);
 
 // "proved reassociates", "refuted", "unknown: REASON", "different_interface: LINE".
 std::string Summary(const referee::RefereeResult& result);

@@ -1,0 +1,328 @@
+#include "verifier/referee/isolate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "graph/builder.h"
+#include "rewrite/matching/apply.h"
+#include "rewrite/matching/match.h"
+#include "verifier/referee/difference.h"
+#include "verifier/referee/values.h"
+
+namespace lemma::referee {
+namespace {
+
+using Values = absl::flat_hash_map<Value, Value>;
+
+constexpr size_t kMaxPairs = 16;  // tried before the search gives up
+constexpr int kMaxChain = 3;      // operators between a value and the one that it may stand for
+constexpr int kMaxOperators = 64;
+
+// The values of `graph` after some of them are replaced.
+Values AfterReplacing(const Graph& graph, const Values& replaced) {
+  Values moved;
+  for (const NodePtr& node : graph.nodes()) {
+    const NodePtr now = OverMoved(node, moved);
+    for (int o = 0; o < node->num_outputs(); ++o) {
+      const Value value(node, o);
+      auto it = replaced.find(value);
+      moved[value] = it != replaced.end() ? it->second : Value(now, o);
+    }
+  }
+  return moved;
+}
+
+// The spacing of numbers of this type, relative to their size.
+double UnitOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return 0x1p-11;
+    case DType::kBF16:
+      return 0x1p-8;
+    case DType::kF64:
+      return 0x1p-53;
+    default:
+      return 0x1p-24;
+  }
+}
+
+// The constant with another rounding: all elements are scaled by one factor near 1, and each by a
+// factor of its own. A single number that looks exact (0.5, 2) stays.
+std::optional<Tensor> Perturbed(const Tensor& tensor, std::mt19937_64* random) {
+  if (!IsFloat(tensor.dtype()) || tensor.size() == 0) return std::nullopt;
+  if (tensor.size() == 1 && std::floor(tensor.AtDouble(0) * 4096) == tensor.AtDouble(0) * 4096) {
+    return std::nullopt;
+  }
+  std::uniform_real_distribution<double> draw(-1, 1);
+  const double unit = 4 * UnitOf(tensor.dtype()), common = (*random)() % 2 == 0 ? unit : -unit;
+  std::vector<double> values;
+  values.reserve(static_cast<size_t>(tensor.size()));
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    values.push_back(tensor.AtDouble(i) * (1 + common + unit * draw(*random)));
+  }
+  auto made = Tensor::FromDoubles(tensor.type(), values);
+  if (!made.ok()) return std::nullopt;
+  return *std::move(made);
+}
+
+Graph Perturbed(const Graph& graph, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Values replaced;
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->has_payload()) continue;
+    if (auto tensor = Perturbed(node->payload(), &random)) {
+      replaced[Value(node, 0)] = Value(Node::Constant(*std::move(tensor)), 0);
+    }
+  }
+  return WithValues(graph, {AfterReplacing(graph, replaced).at(graph.outputs()[0])});
+}
+
+// How much another rounding of the weights moves the result.
+absl::StatusOr<double> Response(const Graph& graph, const Tensor& result,
+                                absl::Span<const Tensor> inputs, const Runner& definition) {
+  double largest = 0;
+  for (uint64_t seed : {1, 2}) {
+    auto moved = definition(Perturbed(graph, seed), inputs);
+    if (!moved.ok()) return moved.status();
+    largest = std::max(largest, DifferenceOf(result, (*moved)[0]).largest);
+  }
+  return largest;
+}
+
+// Whether another value in the place of `value` changes an output.
+bool OutputsDependOn(const Graph& graph, const Value& value, absl::Span<const Tensor> inputs,
+                     const Runner& run) {
+  auto own = Evaluate(graph, {value}, inputs, run);
+  if (!own.ok()) return false;
+  const Tensor& tensor = (*own)[0];
+  std::vector<double> other;
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    const double x = tensor.AtDouble(i);
+    other.push_back(tensor.dtype() == DType::kBool ? 1 - x
+                    : IsFloat(tensor.dtype())      ? 1.5 * x + 0.1
+                                                   : x + 1);
+  }
+  auto changed = Tensor::FromDoubles(tensor.type(), other);
+  if (!changed.ok()) return false;
+  const Value input(Node::Input(static_cast<int>(graph.inputs().size()), value.type()), 0);
+  const Values moved = AfterReplacing(graph, {{value, input}});
+  GraphBuilder builder(graph.name());
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    builder.Input(absl::StrCat("input ", i), graph.inputs()[i].type());
+  }
+  builder.Input("value", value.type());
+  for (size_t o = 0; o < graph.outputs().size(); ++o) {
+    builder.Output(absl::StrCat("output ", o), moved.at(graph.outputs()[o]));
+  }
+  auto built = std::move(builder).Build();
+  if (!built.ok()) return false;
+  std::vector<Tensor> values(inputs.begin(), inputs.end());
+  values.push_back(tensor);
+  auto x = run(*built, values);
+  values.back() = *changed;
+  auto y = run(*built, values);
+  if (!x.ok() || !y.ok()) return false;
+  for (size_t o = 0; o < x->size(); ++o) {
+    if (!(*x)[o].SameBytes((*y)[o])) return true;
+  }
+  return false;
+}
+
+class Isolator {
+ public:
+  explicit Isolator(const Comparison& comparison) : c_(comparison), index_(comparison.after) {
+    for (const NodePtr& node : c_.before.nodes()) {
+      shared_.insert(node.get());
+      for (int o = 0; o < node->num_outputs(); ++o) {
+        const Value value(node, o);
+        const absl::string_view label = c_.before.LabelOf(value);
+        if (!label.empty()) by_label_.emplace(label, value);
+      }
+      if (!node->is_op()) continue;
+      absl::flat_hash_set<Value> operands(node->inputs().begin(), node->inputs().end());
+      for (const Value& operand : operands) users_[operand].push_back(node);
+    }
+  }
+
+  std::optional<OnlyPlace> FindPlace() const {
+    std::optional<OnlyPlace> open;
+    for (const auto& [u, w] : Pairs()) {
+      if (c_.options.deadline.Passed()) break;
+      auto graph = Replace(index_, {{w, u}});
+      if (!graph.ok() || !c_.sweep(*graph).AllCovered()) continue;
+      auto place = PlaceOf(u, w, c_.swept.moved.at(w));
+      if (!place) continue;
+      Measure(0, &*place);
+      if (place->difference) return place;
+      if (!open) open = std::move(place);
+    }
+    return open;
+  }
+
+  std::optional<OnlyPlace> FindWeights(const std::vector<UnrelatedWeight>& weights) const {
+    Values formulas;
+    std::vector<std::pair<Value, Value>> replaced;
+    for (const UnrelatedWeight& weight : weights) {
+      formulas[weight.after] = weight.nearest;
+      replaced.emplace_back(weight.after, weight.nearest);
+    }
+    auto graph = Replace(index_, replaced);
+    if (!graph.ok()) return std::nullopt;
+    const SweepResult swept = c_.sweep(*graph);
+    if (!swept.AllCovered()) return std::nullopt;
+    // Values of `after` that do not depend on the weights are those of `before`.
+    const Values with_formulas = AfterReplacing(c_.after, formulas);
+    std::optional<OnlyPlace> open;
+    Values moved;
+    absl::flat_hash_set<const Node*> dependent;
+    for (const NodePtr& node : c_.after.nodes()) {
+      bool depends = formulas.count(Value(node, 0)) > 0;
+      for (const Value& operand : node->inputs()) depends |= dependent.count(&operand.node()) > 0;
+      if (depends) dependent.insert(node.get());
+      const NodePtr now = OverMoved(node, moved);
+      for (int o = 0; o < node->num_outputs(); ++o) {
+        const Value value(node, o);
+        // Values that only the weights themselves were computed from are gone.
+        auto right = swept.moved.find(with_formulas.at(value));
+        const bool is_gone = right == swept.moved.end();
+        moved[value] = depends || is_gone ? Value(now, o) : right->second;
+        if (!depends || is_gone || !node->is_op()) continue;
+        if (shared_.count(&right->second.node()) == 0) continue;
+        auto place = PlaceOf(right->second, value, moved.at(value));
+        if (!place) continue;
+        place->reason = "the weight does not matter on the inputs tried";
+        Measure(1e-12, &*place);
+        if (place->difference) return place;
+        if (!open) open = std::move(place);
+      }
+    }
+    return open;
+  }
+
+ private:
+  // Pairs to try, in the order of `after`: first those that agree on random inputs, then values of
+  // one name, then values of one type that are computed from the same operands.
+  std::vector<std::pair<Value, Value>> Pairs() const {
+    Values alike;
+    for (const Unproved& unproved : c_.swept.unproved) {
+      alike.emplace(unproved.after, unproved.before);
+    }
+    std::vector<std::pair<Value, Value>> pairs;
+    absl::flat_hash_set<std::pair<Value, Value>> seen;
+    auto add = [&](const Value& u, const Value& w) {
+      if (pairs.size() < kMaxPairs && u.type() == w.type() && seen.insert({u, w}).second) {
+        pairs.emplace_back(u, w);
+      }
+    };
+    for (const NodePtr& node : c_.after.nodes()) {
+      if (!node->is_op() || shared_.count(node.get()) > 0) continue;
+      for (int o = 0; o < node->num_outputs(); ++o) {
+        const Value w(node, o);
+        const Value now = c_.swept.moved.at(w);
+        if (shared_.count(&now.node()) > 0) continue;  // proved
+        if (auto it = alike.find(w); it != alike.end()) add(it->second, w);
+        if (auto it = by_label_.find(c_.after.LabelOf(w)); it != by_label_.end())
+          add(it->second, w);
+        for (const Value& u : OfSameOperands(now)) add(u, w);
+      }
+    }
+    for (size_t o = 0; o < c_.after.outputs().size(); ++o) {
+      if (!c_.swept.covered[o]) pairs.emplace_back(c_.before.outputs()[o], c_.after.outputs()[o]);
+    }
+    return pairs;
+  }
+
+  // Values of `before` that the operator of `now` computes from an operand of it, and values of
+  // this type that are computed from nothing else of this kind, such as its normalization.
+  std::vector<Value> OfSameOperands(const Value& now) const {
+    std::vector<Value> found;
+    for (const Value& operand : now.node().inputs()) {
+      auto it = users_.find(operand);
+      if (it == users_.end() || !operand.node().is_op()) continue;
+      for (const NodePtr& user : it->second) {
+        if (&user->op() != &now.node().op() || user->types() != now.node().types()) continue;
+        Value value(user, now.output());
+        for (int step = 0; step < kMaxChain && value.type() == now.type(); ++step) {
+          found.push_back(value);
+          auto next = users_.find(value);
+          if (next == users_.end() || next->second.size() != 1) break;
+          value = Value(next->second[0], 0);
+        }
+      }
+    }
+    return found;
+  }
+
+  std::optional<OnlyPlace> PlaceOf(const Value& u, const Value& w, const Value& now) const {
+    CutOptions cut;
+    cut.keep_weights = true;
+    cut.max_operators = kMaxOperators;
+    auto region = CutRegion(shared_, u, now, cut);
+    if (!region) return std::nullopt;
+    OnlyPlace place;
+    place.before = u;
+    place.after = w;
+    place.region = *std::move(region);
+    for (const Unproved& unproved : c_.swept.unproved) {
+      if (unproved.after == w && unproved.before == u) place.reason = unproved.reason;
+    }
+    return place;
+  }
+
+  // Sets place->difference if the sides differ by more than this part of their size, and, unless
+  // it is positive, by more than rounding explains.
+  void Measure(double part, OnlyPlace* place) const {
+    const Region& region = place->region;
+    if (WorkOf(region.before) + WorkOf(region.after) > kMaxWork) return;
+    for (size_t sample = 0; sample < c_.options.inputs.size(); ++sample) {
+      if (c_.options.deadline.Passed()) return;
+      auto inputs = Evaluate(c_.before, region.stands, c_.options.inputs[sample], c_.options.run);
+      if (!inputs.ok()) return;
+      auto x = c_.options.definition(region.before, *inputs);
+      auto y = c_.options.definition(region.after, *inputs);
+      if (!x.ok() || !y.ok()) return;
+      const TensorDifference found = DifferenceOf((*x)[0], (*y)[0]);
+      if (!(found.largest > part * found.scale)) continue;
+      auto a = Response(region.before, (*x)[0], *inputs, c_.options.definition);
+      auto b = Response(region.after, (*y)[0], *inputs, c_.options.definition);
+      if (!a.ok() || !b.ok()) return;
+      DifferentPair pair;
+      pair.difference = found.largest;
+      pair.explained = 4 * std::max(*a, *b) + 16 * 0x1p-24 * found.scale;
+      if (part == 0 && !(pair.difference > pair.explained)) continue;
+      if (!OutputsDependOn(c_.after, place->after, c_.options.inputs[sample], c_.options.run)) {
+        continue;
+      }
+      pair.before_label = std::string(c_.before.LabelOf(place->before));
+      pair.after_label = std::string(c_.after.LabelOf(place->after));
+      pair.before = region.before;
+      pair.after = region.after;
+      pair.inputs = *std::move(inputs);
+      place->difference = std::move(pair);
+      place->sample = sample;
+      return;
+    }
+  }
+
+  const Comparison& c_;
+  const MatchIndex index_;
+  absl::flat_hash_set<const Node*> shared_;
+  absl::flat_hash_map<std::string, Value> by_label_;
+  absl::flat_hash_map<Value, std::vector<NodePtr>> users_;
+};
+
+}  // namespace
+
+std::optional<OnlyPlace> FindOnlyPlace(const Comparison& comparison) {
+  return Isolator(comparison).FindPlace();
+}
+
+std::optional<OnlyPlace> FindWrongWeights(const Comparison& comparison,
+                                          const std::vector<UnrelatedWeight>& weights) {
+  return Isolator(comparison).FindWeights(weights);
+}
+
+}  // namespace lemma::referee

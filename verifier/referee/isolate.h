@@ -1,0 +1,57 @@
+// Finds the one place where two graphs differ, if all the rest is proved equal. Internal to the
+// referee.
+//
+// A fault in one layer changes every value after it, so no later value can be proved equal. If the
+// value of the faulty layer is taken to be right, all later ones are right again. So this tries
+// pairs of values: if the graphs are proved equal once the values of a pair are taken to be equal,
+// the graphs differ in this pair or nowhere.
+#ifndef LEMMA_VERIFIER_REFEREE_ISOLATE_H_
+#define LEMMA_VERIFIER_REFEREE_ISOLATE_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "verifier/referee/referee.h"
+#include "verifier/referee/region.h"
+#include "verifier/referee/relate_weights.h"
+#include "verifier/referee/sweep.h"
+
+namespace lemma::referee {
+
+// Two graphs, how far their sweep came, and how to sweep them again with a changed second graph.
+struct Comparison {
+  const Graph& before;
+  const Graph& after;  // with explained weights in the place of its own
+  const SweepResult& swept;
+  std::function<SweepResult(const Graph& after)> sweep;
+  const RefereeOptions& options;
+};
+
+// The only place where the graphs may differ.
+struct OnlyPlace {
+  Value before, after;  // a value of each graph; the rest is proved equal if these are
+  Region region;        // what computes them from values that are proved equal
+  std::string reason;   // why the region is not proved
+  // The pair on the inputs number `sample`, if it differs there by more than rounding explains.
+  std::optional<DifferentPair> difference;
+  size_t sample = 0;
+};
+
+// nullopt if no pair is found before the deadline. A difference is found by the operators'
+// definitions, in double, on values that the graphs compute from the inputs. Rounding explains what
+// a change of each weight of the pair by some units in the last place does.
+std::optional<OnlyPlace> FindOnlyPlace(const Comparison& comparison);
+
+// The same for weights that no f32 evaluation gives: nullopt unless the graphs are proved equal
+// with the formulas that these weights are near to in their place. The place is the first value
+// that depends on the weights and is proved equal without them; its difference may be below what
+// rounding explains, and is missing if the weights do not matter on the inputs.
+std::optional<OnlyPlace> FindWrongWeights(const Comparison& comparison,
+                                          const std::vector<UnrelatedWeight>& weights);
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_ISOLATE_H_
