@@ -117,6 +117,11 @@ bool IsProved(const RefereeResult& result) {
   return result.verdict.answer == referee::Answer::kProved;
 }
 
+// Whether most of the model is proved, so that the layout is understood.
+bool IsDecided(const RefereeResult& result) {
+  return IsProved(result) || (result.verdict.refutation && result.verdict.refutation->only_here);
+}
+
 absl::StatusOr<Graph> Load(const std::string& path, const RefereeOptions& options) {
   LoadOptions load;
   load.dims = options.dims;
@@ -166,7 +171,7 @@ absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::stri
   auto b = Load(after, options);
   if (!b.ok()) return b.status();
   auto result = Referee(*a, *b, options);
-  if (!result.ok() || options.channel_block != 0 || IsProved(*result)) return result;
+  if (!result.ok() || options.channel_block != 0 || IsDecided(*result)) return result;
   // The size of a block of NCHWc was guessed.
   RefereeOptions other = options;
   other.channel_block = 8;

@@ -9,6 +9,7 @@
 #include "graph/builder.h"
 #include "rewrite/matching/apply.h"
 #include "rewrite/matching/match.h"
+#include "verifier/referee/constants.h"
 #include "verifier/referee/difference.h"
 #include "verifier/referee/values.h"
 
@@ -178,6 +179,7 @@ class Isolator {
     std::optional<OnlyPlace> open;
     Values moved;
     absl::flat_hash_set<const Node*> dependent;
+    const auto constant = ConstantNodes(c_.after);
     for (const NodePtr& node : c_.after.nodes()) {
       bool depends = formulas.count(Value(node, 0)) > 0;
       for (const Value& operand : node->inputs()) depends |= dependent.count(&operand.node()) > 0;
@@ -189,7 +191,7 @@ class Isolator {
         auto right = swept.moved.find(with_formulas.at(value));
         const bool is_gone = right == swept.moved.end();
         moved[value] = depends || is_gone ? Value(now, o) : right->second;
-        if (!depends || is_gone || !node->is_op()) continue;
+        if (!depends || is_gone || constant.count(node.get()) > 0) continue;
         if (shared_.count(&right->second.node()) == 0) continue;
         auto place = PlaceOf(right->second, value, moved.at(value));
         if (!place) continue;

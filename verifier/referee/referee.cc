@@ -21,8 +21,6 @@
 namespace lemma::referee {
 namespace {
 
-// The quick sweep spends this part of the work on a region, and gives up after so many failures.
-constexpr int64_t kQuickPart = 10;
 constexpr int kQuickFailures = 8, kMostFailures = 60;
 
 // Whether rounding a float that the graph computes may change a result a lot.
@@ -182,8 +180,12 @@ class Case {
     RegionProver prover(options_.prover);
     // A value that differs makes all proofs after it fail, so a quick sweep comes first: if it does
     // not prove all, the models probably differ somewhere.
-    limits_ = {options_.prover.work / kQuickPart, kQuickFailures};
+    limits_ = {options_.prover.work, kQuickFailures};
     if (!related.unrelated.empty() && RefuteByWeights(related, after, &prover)) return;
+    if (only_open_) {
+      Explain({}, related.graph);
+      return;
+    }
     SweepResult swept = AlignAndSweep(related.graph, &prover);
     if (!swept.AllCovered() && !only_open_ &&
         RefuteAtOnePlace(swept, related.graph, after, &prover))

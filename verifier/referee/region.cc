@@ -12,6 +12,7 @@ namespace {
 
 // A leaf with more elements becomes an input.
 constexpr int64_t kMaxConstant = 64;
+constexpr int64_t kFew = 16;
 
 bool IsUniform(const Tensor& tensor) {
   for (int64_t i = 1; i < tensor.size(); ++i) {
@@ -103,7 +104,7 @@ class Cutter {
     const Tensor& payload = node.payload();
     if (!IsFloat(payload.dtype()) || payload.size() <= 1) return true;
     if (node.kind() == Node::Kind::kConstant && payload.size() <= kMaxConstant) return true;
-    return options_.uniform_weights && IsUniform(payload);
+    return options_.uniform_weights && (payload.size() <= kFew || IsUniform(payload));
   }
   static Value AsConstant(const Node& node) { return Value(Node::Constant(node.payload()), 0); }
 

@@ -21,7 +21,8 @@ struct CutOptions {
   // How many operators deep the region reaches below the values that both graphs are known to
   // share.
   int depth = 0;
-  // Weights whose elements are all equal are these numbers; other weights may have any values.
+  // Weights whose elements are all equal, or that have a few elements only, are these numbers;
+  // other weights may have any values.
   bool uniform_weights = false;
   bool keep_weights = false;  // all weights keep their elements
   int max_operators = 48;     // of each side

@@ -62,7 +62,7 @@ std::string Optimize(uint64_t seed, Graph* graph) {
     const auto costs = optimizer::MakeAnalyticCostModel();
     optimizer::BacktrackingOptions options;
     options.limits.max_steps = 60;
-    const auto rules = Filtered(TheRules(), {});
+    const auto rules = optimizer::Filtered(TheRules(), {});
     auto found =
         optimizer::MakeBacktrackingSearch(rules.get(), costs.get(), options)->Run(*graph, nullptr);
     if (!found.ok()) return "";
@@ -72,7 +72,7 @@ std::string Optimize(uint64_t seed, Graph* graph) {
     std::mt19937_64 random(seed);
     optimizer::RewriteFilter filter;
     filter.numerics = FloatContract::kReassociates;
-    const auto rules = Filtered(TheRules(), filter);
+    const auto rules = optimizer::Filtered(TheRules(), filter);
     for (uint64_t i = 0; i < 1 + seed % 4; ++i) {
       auto next = Rewritten(*graph, *rules, &random);
       if (!next) break;
@@ -80,7 +80,7 @@ std::string Optimize(uint64_t seed, Graph* graph) {
       absl::StrAppend(&steps, "\n", next->where);
     }
   }
-  auto folded = FoldConstants(*graph);
+  auto folded = optimizer::FoldConstants(*graph);
   if (folded.ok()) *graph = *std::move(folded);
   return steps;
 }

@@ -1,0 +1,104 @@
+// A fault in one layer of many: the referee finds the only place where the models differ, however
+// little it changes the outputs, and does not take equal models for different ones.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gtest/gtest.h"
+#include "tests/verifier/referee/referee_testutil.h"
+
+namespace lemma {
+namespace {
+
+constexpr int kLayers = 6;
+
+// A chain of layers over one weight each. `names`: what the layers' values are called.
+std::string Chain(const std::string& names, const std::vector<std::vector<float>>& weights) {
+  std::string text = "(x: f32[3,16]", body, last = "x";
+  for (int i = 0; i < kLayers; ++i) {
+    absl::StrAppend(&text, ", w", i, ": weight f32[16,16] = ", Listed(weights[i]));
+    const std::string p = absl::StrCat("p", names, i), r = absl::StrCat("r", names, i);
+    absl::StrAppend(&body, p, " = matmul(", last, ", w", i, ")\n", r, " = leaky_relu(", p,
+                    ") {alpha = 0.1}\n");
+    last = r;
+  }
+  return absl::StrCat(text, ") { ", body, " y = tanh(", last, ")\n return y }");
+}
+
+std::vector<std::vector<float>> Weights() {
+  std::vector<std::vector<float>> weights;
+  for (uint64_t i = 0; i < kLayers; ++i) weights.push_back(RandomFloats(256, 50 + i, -0.3, 0.3));
+  return weights;
+}
+
+TEST(IsolateTest, OneLayerIsAnotherOne) {
+  const std::string before = Chain("", Weights());
+  ASSERT_EQ(Summary(JudgeTexts(before, Chain("n", Weights()))), "proved bit_exact");
+  // Names may be lost: then values that are computed from the same operands are tried.
+  for (const std::string names : {"", "n"}) {
+    const std::string after = Chain(names, Weights());
+    for (const int layer : {0, 2, 5}) {
+      const std::string node = absl::StrCat("leaky_relu(p", names, layer, ") {alpha = ");
+      const std::string wrong = absl::StrReplaceAll(
+          after, {{absl::StrCat(node, "0.1}"), absl::StrCat(node, "0.10001}")}});
+      ASSERT_NE(wrong, after);
+      const auto result = JudgeTexts(before, wrong);
+      ASSERT_EQ(Summary(result), "refuted") << layer;
+      EXPECT_TRUE(result.refutation->only_here);
+      EXPECT_FALSE(result.refutation->by_weights);
+      ASSERT_TRUE(result.refutation->pair.has_value());
+      EXPECT_EQ(result.refutation->pair->before_label, absl::StrCat("r", layer));
+      EXPECT_EQ(result.refutation->pair->after_label, absl::StrCat("r", names, layer));
+      EXPECT_GT(result.refutation->pair->difference, result.refutation->pair->explained);
+    }
+  }
+}
+
+TEST(IsolateTest, OneElementOfAWeightInTheMiddle) {
+  const std::string before = Chain("", Weights());
+  for (const float factor : {1 + 0x1p-22f, 1 - 0x1p-18f, 1.5f, -1.0f, 0.0f}) {
+    for (const int layer : {0, 3, 5}) {
+      auto weights = Weights();
+      weights[layer][37] *= factor;
+      const auto result = JudgeTexts(before, Chain("", weights));
+      ASSERT_EQ(Summary(result), "refuted") << layer << " " << factor;
+      EXPECT_TRUE(result.refutation->only_here && result.refutation->by_weights);
+      ASSERT_EQ(result.strange_weights.size(), 1);
+      EXPECT_EQ(result.strange_weights[0].after, absl::StrCat("w", layer));
+      EXPECT_EQ(result.strange_weights[0].index, (std::vector<int64_t>{2, 5}));
+    }
+  }
+}
+
+// A fault that no output sees refutes nothing.
+TEST(IsolateTest, AFaultThatDoesNotMatter) {
+  const std::string model =
+      "(x: f32[4,8], w: weight f32[8,8] = W, m: weight f32[8] = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0,"
+      " 0.0]) { p = matmul(x, w)\n q = tanh(p)\n y = mul(q, m)\n return y }";
+  std::vector<float> w = RandomFloats(64, 3);
+  const std::string before = absl::StrReplaceAll(model, {{"W", Listed(w)}});
+  w[7] *= 2;  // in the last column
+  const auto result = JudgeTexts(before, absl::StrReplaceAll(model, {{"W", Listed(w)}}));
+  EXPECT_NE(result.answer, referee::Answer::kRefuted);
+}
+
+// Equal models whose values of one name differ, and which the prover may not know to be equal.
+TEST(IsolateTest, WhatALaterValueMakesGoodIsNoFault) {
+  const std::string before =
+      "(x: f32[4,8]) { c = constant f32[] fill 3.0\n t = mul(x, c)\n u = cos(t)\n e = constant "
+      "f32[]"
+      " fill 1e-5\n v = mul(u, u)\n w = add(v, e)\n y = sqrt(w)\n return y }";
+  // cos(3x) = 4 cos(x)^3 - 3 cos(x); w is v here, and the other way round.
+  const std::string after =
+      "(x: f32[4,8]) { c = constant f32[] fill 3.0\n t = cos(x)\n f = constant f32[] fill 4.0\n"
+      " a = mul(t, t)\n b = mul(a, t)\n d = mul(b, f)\n g = mul(t, c)\n u = sub(d, g)\n"
+      " e = constant f32[] fill 1e-5\n w = mul(u, u)\n v = add(w, e)\n y = sqrt(v)\n return y }";
+  const auto result = JudgeTexts(before, after);
+  EXPECT_NE(result.answer, referee::Answer::kRefuted) << Summary(result);
+  const auto wrong = JudgeTexts(before, absl::StrReplaceAll(after, {{"1e-5", "1e-4"}}));
+  EXPECT_NE(wrong.answer, referee::Answer::kProved) << Summary(wrong);
+}
+
+}  // namespace
+}  // namespace lemma
