@@ -70,6 +70,10 @@ def drop_vector(model, draw):
     return found and change(draw.choice(found), numpy.zeros_like)
 
 
+def two_operands(node):
+    return len(node.input) > 1 and node.input[0] != node.input[1]
+
+
 def some_node(model, draw, wanted):
     found = [node for node in model.graph.node if wanted(node)]
     return draw.choice(found) if found else None
@@ -130,7 +134,7 @@ def swap_axes(order):
 
 def swap_operands(model, draw):
     node = some_node(model, draw, lambda n: n.op_type in ("Sub", "Div", "MatMul", "Concat")
-                     and n.input[0] != n.input[1])
+                     and two_operands(n))
     if node is None:
         return None
     node.input[0], node.input[1] = node.input[1], node.input[0]
@@ -138,8 +142,7 @@ def swap_operands(model, draw):
 
 
 def repeat_operand(model, draw):
-    node = some_node(model, draw, lambda n: n.op_type in ("Add", "Mul", "Concat")
-                     and n.input[0] != n.input[1])
+    node = some_node(model, draw, lambda n: n.op_type in ("Add", "Mul", "Concat") and two_operands(n))
     if node is None:
         return None
     node.input[1] = node.input[0]

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -10,106 +9,46 @@
 #include "rewrite/matching/apply.h"
 #include "rewrite/matching/match.h"
 #include "verifier/referee/constants.h"
-#include "verifier/referee/difference.h"
+#include "verifier/referee/measure.h"
 #include "verifier/referee/values.h"
 
 namespace lemma::referee {
 namespace {
 
-using Values = absl::flat_hash_map<Value, Value>;
-
 constexpr size_t kMaxPairs = 16;  // tried before the search gives up
 constexpr int kMaxChain = 3;      // operators between a value and the one that it may stand for
 constexpr int kMaxOperators = 64;
 
-// The values of `graph` after some of them are replaced.
-Values AfterReplacing(const Graph& graph, const Values& replaced) {
-  Values moved;
-  for (const NodePtr& node : graph.nodes()) {
-    const NodePtr now = OverMoved(node, moved);
-    for (int o = 0; o < node->num_outputs(); ++o) {
-      const Value value(node, o);
-      auto it = replaced.find(value);
-      moved[value] = it != replaced.end() ? it->second : Value(now, o);
+// The value with its difference from `right` made large. Elements that hardly differ stay as they
+// are.
+absl::StatusOr<Tensor> Exaggerated(const Tensor& value, const RegionDifference& measured) {
+  const double factor = measured.found.scale / measured.found.largest;
+  std::vector<double> other;
+  for (int64_t i = 0; i < value.size(); ++i) {
+    const double own = value.AtDouble(i);
+    const double difference = measured.after.AtDouble(i) - measured.before.AtDouble(i);
+    if (std::isnan(difference) || std::isinf(difference)) {
+      other.push_back(measured.before.AtDouble(i));
+    } else if (std::abs(difference) < 0.01 * measured.found.largest) {
+      other.push_back(own);
+    } else if (IsFloat(value.dtype())) {
+      other.push_back(own + difference * factor);
+    } else {
+      other.push_back(measured.before.AtDouble(i));
     }
   }
-  return moved;
+  return Tensor::FromDoubles(value.type(), other);
 }
 
-// The spacing of numbers of this type, relative to their size.
-double UnitOf(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return 0x1p-11;
-    case DType::kBF16:
-      return 0x1p-8;
-    case DType::kF64:
-      return 0x1p-53;
-    default:
-      return 0x1p-24;
-  }
-}
-
-// The constant with another rounding: all elements are scaled by one factor near 1, and each by a
-// factor of its own. A single number that looks exact (0.5, 2) stays.
-std::optional<Tensor> Perturbed(const Tensor& tensor, std::mt19937_64* random) {
-  if (!IsFloat(tensor.dtype()) || tensor.size() == 0) return std::nullopt;
-  if (tensor.size() == 1 && std::floor(tensor.AtDouble(0) * 4096) == tensor.AtDouble(0) * 4096) {
-    return std::nullopt;
-  }
-  std::uniform_real_distribution<double> draw(-1, 1);
-  const double unit = 4 * UnitOf(tensor.dtype()), common = (*random)() % 2 == 0 ? unit : -unit;
-  std::vector<double> values;
-  values.reserve(static_cast<size_t>(tensor.size()));
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    values.push_back(tensor.AtDouble(i) * (1 + common + unit * draw(*random)));
-  }
-  auto made = Tensor::FromDoubles(tensor.type(), values);
-  if (!made.ok()) return std::nullopt;
-  return *std::move(made);
-}
-
-Graph Perturbed(const Graph& graph, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  Values replaced;
-  for (const NodePtr& node : graph.nodes()) {
-    if (!node->has_payload()) continue;
-    if (auto tensor = Perturbed(node->payload(), &random)) {
-      replaced[Value(node, 0)] = Value(Node::Constant(*std::move(tensor)), 0);
-    }
-  }
-  return WithValues(graph, {AfterReplacing(graph, replaced).at(graph.outputs()[0])});
-}
-
-// How much another rounding of the weights moves the result.
-absl::StatusOr<double> Response(const Graph& graph, const Tensor& result,
-                                absl::Span<const Tensor> inputs, const Runner& definition) {
-  double largest = 0;
-  for (uint64_t seed : {1, 2}) {
-    auto moved = definition(Perturbed(graph, seed), inputs);
-    if (!moved.ok()) return moved.status();
-    largest = std::max(largest, DifferenceOf(result, (*moved)[0]).largest);
-  }
-  return largest;
-}
-
-// Whether another value in the place of `value` changes an output.
-bool OutputsDependOn(const Graph& graph, const Value& value, absl::Span<const Tensor> inputs,
-                     const Runner& run) {
+// Whether an output depends on the elements of `value` that differ.
+bool OutputsDependOn(const Graph& graph, const Value& value, const RegionDifference& measured,
+                     absl::Span<const Tensor> inputs, const Runner& run) {
   auto own = Evaluate(graph, {value}, inputs, run);
   if (!own.ok()) return false;
-  const Tensor& tensor = (*own)[0];
-  std::vector<double> other;
-  for (int64_t i = 0; i < tensor.size(); ++i) {
-    const double x = tensor.AtDouble(i);
-    other.push_back(tensor.dtype() == DType::kBool ? 1 - x
-                    : IsFloat(tensor.dtype())      ? 1.5 * x + 0.1
-                                                   : x + 1);
-  }
-  auto changed = Tensor::FromDoubles(tensor.type(), other);
+  auto changed = Exaggerated((*own)[0], measured);
   if (!changed.ok()) return false;
   const Value input(Node::Input(static_cast<int>(graph.inputs().size()), value.type()), 0);
-  const Values moved = AfterReplacing(graph, {{value, input}});
+  const ValueMap moved = AfterReplacing(graph, {{value, input}});
   GraphBuilder builder(graph.name());
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     builder.Input(absl::StrCat("input ", i), graph.inputs()[i].type());
@@ -121,13 +60,13 @@ bool OutputsDependOn(const Graph& graph, const Value& value, absl::Span<const Te
   auto built = std::move(builder).Build();
   if (!built.ok()) return false;
   std::vector<Tensor> values(inputs.begin(), inputs.end());
-  values.push_back(tensor);
+  values.push_back((*own)[0]);
   auto x = run(*built, values);
   values.back() = *changed;
   auto y = run(*built, values);
   if (!x.ok() || !y.ok()) return false;
   for (size_t o = 0; o < x->size(); ++o) {
-    if (!(*x)[o].SameBytes((*y)[o])) return true;
+    if (DifferenceOf((*x)[o], (*y)[o]).largest > 0) return true;  // 0 and -0 are one number
   }
   return false;
 }
@@ -164,7 +103,7 @@ class Isolator {
   }
 
   std::optional<OnlyPlace> FindWeights(const std::vector<UnrelatedWeight>& weights) const {
-    Values formulas;
+    ValueMap formulas;
     std::vector<std::pair<Value, Value>> replaced;
     for (const UnrelatedWeight& weight : weights) {
       formulas[weight.after] = weight.nearest;
@@ -175,9 +114,9 @@ class Isolator {
     const SweepResult swept = c_.sweep(*graph);
     if (!swept.AllCovered()) return std::nullopt;
     // Values of `after` that do not depend on the weights are those of `before`.
-    const Values with_formulas = AfterReplacing(c_.after, formulas);
+    const ValueMap with_formulas = AfterReplacing(c_.after, formulas);
     std::optional<OnlyPlace> open;
-    Values moved;
+    ValueMap moved;
     absl::flat_hash_set<const Node*> dependent;
     const auto constant = ConstantNodes(c_.after);
     for (const NodePtr& node : c_.after.nodes()) {
@@ -208,7 +147,7 @@ class Isolator {
   // Pairs to try, in the order of `after`: first those that agree on random inputs, then values of
   // one name, then values of one type that are computed from the same operands.
   std::vector<std::pair<Value, Value>> Pairs() const {
-    Values alike;
+    ValueMap alike;
     for (const Unproved& unproved : c_.swept.unproved) {
       alike.emplace(unproved.after, unproved.before);
     }
@@ -278,31 +217,25 @@ class Isolator {
   // it is positive, by more than rounding explains.
   void Measure(double part, OnlyPlace* place) const {
     const Region& region = place->region;
-    if (WorkOf(region.before) + WorkOf(region.after) > kMaxWork) return;
     for (size_t sample = 0; sample < c_.options.inputs.size(); ++sample) {
       if (c_.options.deadline.Passed()) return;
-      auto inputs = Evaluate(c_.before, region.stands, c_.options.inputs[sample], c_.options.run);
-      if (!inputs.ok()) return;
-      auto x = c_.options.definition(region.before, *inputs);
-      auto y = c_.options.definition(region.after, *inputs);
-      if (!x.ok() || !y.ok()) return;
-      const TensorDifference found = DifferenceOf((*x)[0], (*y)[0]);
+      auto measured = MeasureRegion(c_.before, region, sample, c_.options);
+      if (!measured.ok()) return;
+      const TensorDifference& found = measured->found;
       if (!(found.largest > part * found.scale)) continue;
-      auto a = Response(region.before, (*x)[0], *inputs, c_.options.definition);
-      auto b = Response(region.after, (*y)[0], *inputs, c_.options.definition);
-      if (!a.ok() || !b.ok()) return;
-      DifferentPair pair;
-      pair.difference = found.largest;
-      pair.explained = 4 * std::max(*a, *b) + 16 * 0x1p-24 * found.scale;
-      if (part == 0 && !(pair.difference > pair.explained)) continue;
-      if (!OutputsDependOn(c_.after, place->after, c_.options.inputs[sample], c_.options.run)) {
+      if (part == 0 && !(found.largest > measured->explained)) continue;
+      if (!OutputsDependOn(c_.after, place->after, *measured, c_.options.inputs[sample],
+                           c_.options.run)) {
         continue;
       }
+      DifferentPair pair;
+      pair.difference = found.largest;
+      pair.explained = measured->explained;
       pair.before_label = std::string(c_.before.LabelOf(place->before));
       pair.after_label = std::string(c_.after.LabelOf(place->after));
       pair.before = region.before;
       pair.after = region.after;
-      pair.inputs = *std::move(inputs);
+      pair.inputs = std::move(measured->inputs);
       place->difference = std::move(pair);
       place->sample = sample;
       return;

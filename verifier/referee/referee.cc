@@ -13,6 +13,7 @@
 #include "verifier/referee/interface.h"
 #include "verifier/referee/isolate.h"
 #include "verifier/referee/layouts.h"
+#include "verifier/referee/measure.h"
 #include "verifier/referee/region.h"
 #include "verifier/referee/relate_weights.h"
 #include "verifier/referee/sweep.h"
@@ -22,6 +23,7 @@ namespace lemma::referee {
 namespace {
 
 constexpr int kQuickFailures = 8, kMostFailures = 60;
+constexpr double kDouble = 1e-10;  // equal values in double differ by less, relative to the largest
 
 // Whether rounding a float that the graph computes may change a result a lot.
 bool HasDiscontinuities(const Graph& graph) {
@@ -180,7 +182,12 @@ class Case {
     RegionProver prover(options_.prover);
     // A value that differs makes all proofs after it fail, so a quick sweep comes first: if it does
     // not prove all, the models probably differ somewhere.
-    limits_ = {options_.prover.work, kQuickFailures};
+    limits_ = {options_.prover.work, kQuickFailures, [this](const Region& region, bool at_all) {
+                 auto measured = MeasureRegion(before_, region, 0, options_);
+                 if (!measured.ok()) return false;
+                 return measured->found.largest >
+                        (at_all ? kDouble * measured->found.scale : measured->explained);
+               }};
     if (!related.unrelated.empty() && RefuteByWeights(related, after, &prover)) return;
     if (only_open_) {
       Explain({}, related.graph);
@@ -191,7 +198,7 @@ class Case {
         RefuteAtOnePlace(swept, related.graph, after, &prover))
       return;
     if (!swept.AllCovered()) {
-      limits_ = {options_.prover.work, kMostFailures};
+      limits_.failures = kMostFailures;
       swept = AlignAndSweep(related.graph, &prover);
     }
     result_.regions = swept.regions;

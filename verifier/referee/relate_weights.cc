@@ -63,7 +63,8 @@ double Distance(const std::vector<double>& a, const std::vector<double>& b) {
 struct Comparison {
   WeightRelation relation;
   UnrelatedWeight unrelated;
-  bool related() const { return unrelated.outside == 0; }
+  bool bounded = true;  // whether each element has a bound
+  bool related() const { return bounded && unrelated.outside == 0; }
 };
 
 Comparison CompareAll(const Value& after, const std::vector<double>& x, const Value& before,
@@ -77,7 +78,8 @@ Comparison CompareAll(const Value& after, const std::vector<double>& x, const Va
     // -0 is another number than 0: x / 0 tells them apart.
     if (difference == 0 && std::signbit(x[i]) == std::signbit(v)) continue;
     const double bound = y.exact() ? 0 : BoundOf(y.magnitude[i], y.roundings[i]);
-    if (std::isfinite(bound) && difference <= bound && !(difference == 0 && y.exact())) {
+    result.bounded &= std::isfinite(bound);
+    if (difference <= bound && !(difference == 0 && y.exact())) {
       result.relation.exact = false;
       result.relation.ulps = std::max(result.relation.ulps, difference / UlpOf(v));
       continue;
@@ -85,8 +87,8 @@ Comparison CompareAll(const Value& after, const std::vector<double>& x, const Va
     if (result.unrelated.outside++ > 0) continue;
     result.unrelated.element = static_cast<int64_t>(i);
     result.unrelated.value = x[i];
-    result.unrelated.low = v - (std::isfinite(bound) ? bound : 0);
-    result.unrelated.high = v + (std::isfinite(bound) ? bound : 0);
+    result.unrelated.low = v - bound;
+    result.unrelated.high = v + bound;
   }
   // Even if every element happens to be the nearest number, the value is a computed one.
   result.relation.exact &= y.exact();
@@ -193,6 +195,7 @@ class Relater {
       const Shared other = evaluator_.Of(candidate.value);
       const Comparison all = CompareAll(value, tensor->value, candidate.value, *other);
       if (all.related()) return all.relation;
+      if (!all.bounded) continue;
       if (!nearest || all.unrelated.outside < nearest->outside) nearest = all.unrelated;
     }
     if (nearest) result_.unrelated.push_back(*nearest);

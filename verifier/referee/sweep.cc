@@ -99,6 +99,8 @@ class Sweeper {
   bool Prove(const Value& candidate, const Value& value, const Value& now, int max_operators,
              int max_depth) {
     Unproved unproved{candidate, value, 0, ""};
+    const bool follows_fault = FollowsFault(now);
+    bool measured = false;
     for (int depth = 0; depth <= max_depth; ++depth) {
       for (bool uniform : {false, true}) {
         CutOptions cut;
@@ -107,6 +109,20 @@ class Sweeper {
         cut.max_operators = max_operators;
         const auto region = CutRegion(shared_, candidate, now, cut);
         if (!region) continue;
+        // A fault before the value makes it differ, and its proof long and hopeless.
+        if (follows_fault && (depth > 0 || uniform)) break;
+        const bool suspected = follows_fault || unproved.operators > 0;
+        if (suspected && !measured && limits_.differs) {
+          measured = true;
+          if (Differs(candidate, now, max_operators, follows_fault)) {
+            faulty_.insert(&now.node());
+            unproved.operators = std::max(unproved.operators, region->operators);
+            if (unproved.reason.empty()) unproved.reason = "the values differ on random inputs";
+            result_.unproved.push_back(std::move(unproved));
+            ++failures_;
+            return false;
+          }
+        }
         const Verdict verdict = prover_.Prove(*region, limits_.work);
         if (const auto* proved = std::get_if<Proved>(&verdict)) {
           Record(candidate, value, *region, *proved);
@@ -126,6 +142,29 @@ class Sweeper {
     result_.unproved.push_back(std::move(unproved));
     ++failures_;
     return false;
+  }
+
+  // Whether the value is computed, by operators that are not replaced, from one that differs.
+  bool FollowsFault(const Value& now) const {
+    if (faulty_.empty()) return false;
+    std::vector<const Node*> stack = {&now.node()};
+    absl::flat_hash_set<const Node*> seen;
+    while (!stack.empty()) {
+      const Node* node = stack.back();
+      stack.pop_back();
+      if (shared_.count(node) > 0 || !seen.insert(node).second) continue;
+      if (faulty_.count(node) > 0) return true;
+      for (const Value& operand : node->inputs()) stack.push_back(&operand.node());
+    }
+    return false;
+  }
+
+  bool Differs(const Value& candidate, const Value& now, int max_operators, bool at_all) const {
+    CutOptions cut;
+    cut.keep_weights = true;
+    cut.max_operators = max_operators;
+    const auto region = CutRegion(shared_, candidate, now, cut);
+    return region && limits_.differs(*region, at_all);
   }
 
   void Record(const Value& candidate, const Value& value, const Region& region,
@@ -171,6 +210,7 @@ class Sweeper {
   absl::flat_hash_set<const Node*> shared_;
   absl::flat_hash_map<uint64_t, std::vector<Value>> by_type_;
   absl::flat_hash_map<Value, Value> moved_;
+  absl::flat_hash_set<const Node*> faulty_;  // values that differ from those they are like
   SweepResult result_;
   int failures_ = 0;
 };

@@ -2,6 +2,7 @@
 #ifndef LEMMA_VERIFIER_REFEREE_SWEEP_H_
 #define LEMMA_VERIFIER_REFEREE_SWEEP_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct SweepResult {
 struct SweepLimits {
   int64_t work = 0;  // on the proof of one region
   int failures = 0;  // regions that are not proved, outputs aside
+  // Whether the sides of a region differ on values that the graphs compute: by more than rounding
+  // explains, or, if `at_all`, by more than what double leaves. Then no proof need be tried.
+  std::function<bool(const Region&, bool at_all)> differs;
 };
 
 // Goes through `after`, operands first. A value is replaced by a value of `before` if both agree on

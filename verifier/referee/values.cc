@@ -17,11 +17,24 @@ constexpr int64_t kSamples = 32;
 
 }  // namespace
 
-NodePtr OverMoved(const NodePtr& node, const absl::flat_hash_map<Value, Value>& moved) {
+NodePtr OverMoved(const NodePtr& node, const ValueMap& moved) {
   if (!node->is_op()) return node;
   std::vector<Value> operands;
   for (const Value& operand : node->inputs()) operands.push_back(moved.at(operand));
   return Node::Apply(&node->op(), std::move(operands), node->attrs(), node->types());
+}
+
+ValueMap AfterReplacing(const Graph& graph, const ValueMap& replaced) {
+  ValueMap moved;
+  for (const NodePtr& node : graph.nodes()) {
+    const NodePtr now = OverMoved(node, moved);
+    for (int o = 0; o < node->num_outputs(); ++o) {
+      const Value value(node, o);
+      auto it = replaced.find(value);
+      moved[value] = it != replaced.end() ? it->second : Value(now, o);
+    }
+  }
+  return moved;
 }
 
 Graph WithValues(const Graph& graph, const std::vector<Value>& values) {

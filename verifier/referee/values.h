@@ -35,8 +35,11 @@ using Sketches = absl::flat_hash_map<Value, Sketch>;
 absl::StatusOr<Sketches> SketchValues(const Graph& graph, absl::Span<const Tensor> inputs,
                                       const Runner& runner);
 
+using ValueMap = absl::flat_hash_map<Value, Value>;
 // The node over the values that its operands have moved to.
-NodePtr OverMoved(const NodePtr& node, const absl::flat_hash_map<Value, Value>& moved);
+NodePtr OverMoved(const NodePtr& node, const ValueMap& moved);
+// What each value of `graph` becomes if some are replaced.
+ValueMap AfterReplacing(const Graph& graph, const ValueMap& replaced);
 
 // The graph with other outputs: the inputs, and what `values` depend on.
 Graph WithValues(const Graph& graph, const std::vector<Value>& values);

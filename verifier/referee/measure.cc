@@ -1,0 +1,99 @@
+#include "verifier/referee/measure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "verifier/referee/values.h"
+
+namespace lemma::referee {
+namespace {
+
+// Rounding explains this many times the effect of another rounding of the weights, and this many
+// units in the last place of the result.
+constexpr double kTimes = 4, kUnits = 4;
+
+// The spacing of numbers of this type, relative to their size.
+double UnitOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return 0x1p-11;
+    case DType::kBF16:
+      return 0x1p-8;
+    case DType::kF64:
+      return 0x1p-53;
+    default:
+      return 0x1p-24;
+  }
+}
+
+// The constant with another rounding: all elements are scaled by one factor near 1, and each by a
+// factor of its own. A single number that looks exact (0.5, 2) stays.
+std::optional<Tensor> Perturbed(const Tensor& tensor, std::mt19937_64* random) {
+  if (!IsFloat(tensor.dtype()) || tensor.size() == 0) return std::nullopt;
+  if (tensor.size() == 1 && std::floor(tensor.AtDouble(0) * 4096) == tensor.AtDouble(0) * 4096) {
+    return std::nullopt;
+  }
+  std::uniform_real_distribution<double> draw(-1, 1);
+  const double unit = 4 * UnitOf(tensor.dtype()), common = (*random)() % 2 == 0 ? unit : -unit;
+  std::vector<double> values;
+  values.reserve(static_cast<size_t>(tensor.size()));
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    values.push_back(tensor.AtDouble(i) * (1 + common + unit * draw(*random)));
+  }
+  auto made = Tensor::FromDoubles(tensor.type(), values);
+  if (!made.ok()) return std::nullopt;
+  return *std::move(made);
+}
+
+Graph Perturbed(const Graph& graph, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  ValueMap replaced;
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->has_payload()) continue;
+    if (auto tensor = Perturbed(node->payload(), &random)) {
+      replaced[Value(node, 0)] = Value(Node::Constant(*std::move(tensor)), 0);
+    }
+  }
+  return WithValues(graph, {AfterReplacing(graph, replaced).at(graph.outputs()[0])});
+}
+
+// How much another rounding of the weights moves the result.
+absl::StatusOr<double> Response(const Graph& graph, const Tensor& result,
+                                absl::Span<const Tensor> inputs, const Runner& definition) {
+  double largest = 0;
+  for (uint64_t seed : {1, 2}) {
+    auto moved = definition(Perturbed(graph, seed), inputs);
+    if (!moved.ok()) return moved.status();
+    largest = std::max(largest, DifferenceOf(result, (*moved)[0]).largest);
+  }
+  return largest;
+}
+
+}  // namespace
+
+absl::StatusOr<RegionDifference> MeasureRegion(const Graph& before, const Region& region,
+                                               size_t sample, const RefereeOptions& options) {
+  if (WorkOf(region.before) + WorkOf(region.after) > kMaxWork) {
+    return absl::ResourceExhaustedError("too many operations");
+  }
+  RegionDifference result;
+  LEMMA_ASSIGN_OR_RETURN(result.inputs,
+                         Evaluate(before, region.stands, options.inputs[sample], options.run));
+  const Runner& definition = options.definition;
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Tensor> x, definition(region.before, result.inputs));
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Tensor> y, definition(region.after, result.inputs));
+  result.before = x[0];
+  result.after = y[0];
+  result.found = DifferenceOf(x[0], y[0]);
+  if (result.found.largest == 0) return result;
+  LEMMA_ASSIGN_OR_RETURN(const double a, Response(region.before, x[0], result.inputs, definition));
+  LEMMA_ASSIGN_OR_RETURN(const double b, Response(region.after, y[0], result.inputs, definition));
+  result.explained = kTimes * std::max(a, b) + kUnits * 0x1p-24 * result.found.scale;
+  return result;
+}
+
+}  // namespace lemma::referee

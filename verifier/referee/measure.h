@@ -1,0 +1,29 @@
+// Measures how far the two sides of a region differ, and how much of that rounding explains.
+// Internal to the referee.
+#ifndef LEMMA_VERIFIER_REFEREE_MEASURE_H_
+#define LEMMA_VERIFIER_REFEREE_MEASURE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "verifier/referee/difference.h"
+#include "verifier/referee/region.h"
+
+namespace lemma::referee {
+
+struct RegionDifference {
+  std::vector<Tensor> inputs;  // of the region
+  Tensor before, after;        // both sides' results, by definition and in double
+  TensorDifference found;
+  double explained = 0;
+};
+
+// Executes both sides on the values that `before` has on the inputs number `sample`. Nothing is
+// rounded then but the weights, so rounding explains what a change of each weight by some units in
+// the last place does. ResourceExhausted if that takes too many operations.
+absl::StatusOr<RegionDifference> MeasureRegion(const Graph& before, const Region& region,
+                                               size_t sample, const RefereeOptions& options);
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_MEASURE_H_
