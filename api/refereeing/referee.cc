@@ -85,7 +85,7 @@ absl::StatusOr<referee::RefereeOptions> EngineOptions(const Graph& before,
   engine.prover.seed = static_cast<uint64_t>(options.seed);
   engine.prover.work = options.work;
   engine.prover.interrupted = options.interrupted;
-  auto rules = LoadRulesFile(kStarterRules);
+  auto rules = LoadRulesFile(kAllRules);
   if (!rules.ok()) return rules.status();
   engine.rules = std::move(rules->rules);
   auto run = RunnerOf("cpu", options.threads), definition = RunnerOf("reference-f64", 1);

@@ -11,7 +11,8 @@
 
 namespace lemma::referee {
 
-// The largest difference of two tensors of one type, and the largest finite element.
+// The largest difference of two tensors of one type, and the largest finite element. NaN differs
+// from finite numbers only.
 struct TensorDifference {
   double largest = 0, scale = 1;  // infinite if only one of two elements is NaN or infinite
   int64_t element = 0;            // where it is

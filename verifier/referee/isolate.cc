@@ -18,35 +18,33 @@ namespace {
 constexpr size_t kMaxPairs = 16;  // tried before the search gives up
 constexpr int kMaxChain = 3;      // operators between a value and the one that it may stand for
 constexpr int kMaxOperators = 64;
+constexpr double kDouble = 1e-12;  // equal values in double differ by less, relative to the largest
+constexpr double kVisible = 1e-3;  // a part of the largest element that f32 does not lose
 
-// The value with its difference from `right` made large. Elements that hardly differ stay as they
-// are.
-absl::StatusOr<Tensor> Exaggerated(const Tensor& value, const RegionDifference& measured) {
-  const double factor = measured.found.scale / measured.found.largest;
-  std::vector<double> other;
-  for (int64_t i = 0; i < value.size(); ++i) {
-    const double own = value.AtDouble(i);
-    const double difference = measured.after.AtDouble(i) - measured.before.AtDouble(i);
-    if (std::isnan(difference) || std::isinf(difference)) {
-      other.push_back(measured.before.AtDouble(i));
-    } else if (std::abs(difference) < 0.01 * measured.found.largest) {
-      other.push_back(own);
-    } else if (IsFloat(value.dtype())) {
-      other.push_back(own + difference * factor);
+// The result of the first side, moved towards that of the second one `factor` times as far as that
+// is. Elements that hardly differ stay as they are.
+absl::StatusOr<Tensor> Moved(const RegionDifference& measured, double factor) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < measured.before.size(); ++i) {
+    const double x = measured.before.AtDouble(i), y = measured.after.AtDouble(i);
+    const double difference = y - x;
+    if (!std::isfinite(difference)) {
+      values.push_back(factor > 0 ? y : x);
     } else {
-      other.push_back(measured.before.AtDouble(i));
+      const bool counts = std::abs(difference) >= 0.01 * measured.found.largest;
+      values.push_back(counts ? x + difference * factor : x);
     }
   }
-  return Tensor::FromDoubles(value.type(), other);
+  return Tensor::FromDoubles(measured.before.type(), values);
 }
 
-// Whether an output depends on the elements of `value` that differ.
+// Whether the elements of `value` that differ change an output. A difference below this part of the
+// largest element is magnified to it.
 bool OutputsDependOn(const Graph& graph, const Value& value, const RegionDifference& measured,
-                     absl::Span<const Tensor> inputs, const Runner& run) {
-  auto own = Evaluate(graph, {value}, inputs, run);
-  if (!own.ok()) return false;
-  auto changed = Exaggerated((*own)[0], measured);
-  if (!changed.ok()) return false;
+                     double part, absl::Span<const Tensor> inputs, const Runner& run) {
+  const double factor = std::max(1.0, part * measured.found.scale / measured.found.largest);
+  auto right = Moved(measured, 0), wrong = Moved(measured, factor);
+  if (!right.ok() || !wrong.ok()) return false;
   const Value input(Node::Input(static_cast<int>(graph.inputs().size()), value.type()), 0);
   const ValueMap moved = AfterReplacing(graph, {{value, input}});
   GraphBuilder builder(graph.name());
@@ -60,9 +58,9 @@ bool OutputsDependOn(const Graph& graph, const Value& value, const RegionDiffere
   auto built = std::move(builder).Build();
   if (!built.ok()) return false;
   std::vector<Tensor> values(inputs.begin(), inputs.end());
-  values.push_back((*own)[0]);
+  values.push_back(*right);
   auto x = run(*built, values);
-  values.back() = *changed;
+  values.back() = *wrong;
   auto y = run(*built, values);
   if (!x.ok() || !y.ok()) return false;
   for (size_t o = 0; o < x->size(); ++o) {
@@ -95,7 +93,7 @@ class Isolator {
       if (!graph.ok() || !c_.sweep(*graph).AllCovered()) continue;
       auto place = PlaceOf(u, w, c_.swept.moved.at(w));
       if (!place) continue;
-      Measure(0, &*place);
+      Measure(false, &*place);
       if (place->difference) return place;
       if (!open) open = std::move(place);
     }
@@ -135,7 +133,7 @@ class Isolator {
         auto place = PlaceOf(right->second, value, moved.at(value));
         if (!place) continue;
         place->reason = "the weight does not matter on the inputs tried";
-        Measure(1e-12, &*place);
+        Measure(true, &*place);
         if (place->difference) return place;
         if (!open) open = std::move(place);
       }
@@ -213,19 +211,20 @@ class Isolator {
     return place;
   }
 
-  // Sets place->difference if the sides differ by more than this part of their size, and, unless
-  // it is positive, by more than rounding explains.
-  void Measure(double part, OnlyPlace* place) const {
+  // Sets place->difference if the sides differ by more than rounding explains and that changes an
+  // output. `by_weights`: the sides are known to differ by weights beyond rounding, so any
+  // difference counts.
+  void Measure(bool by_weights, OnlyPlace* place) const {
     const Region& region = place->region;
     for (size_t sample = 0; sample < c_.options.inputs.size(); ++sample) {
       if (c_.options.deadline.Passed()) return;
       auto measured = MeasureRegion(c_.before, region, sample, c_.options);
       if (!measured.ok()) return;
       const TensorDifference& found = measured->found;
-      if (!(found.largest > part * found.scale)) continue;
-      if (part == 0 && !(found.largest > measured->explained)) continue;
-      if (!OutputsDependOn(c_.after, place->after, *measured, c_.options.inputs[sample],
-                           c_.options.run)) {
+      const double least = by_weights ? kDouble * found.scale : measured->explained;
+      if (!(found.largest > least)) continue;
+      if (!OutputsDependOn(c_.after, place->after, *measured, by_weights ? kVisible : 0,
+                           c_.options.inputs[sample], c_.options.run)) {
         continue;
       }
       DifferentPair pair;

@@ -23,6 +23,7 @@ namespace lemma::referee {
 namespace {
 
 constexpr int kQuickFailures = 8, kMostFailures = 60;
+constexpr size_t kInputs = 2;      // on which values are compared
 constexpr double kDouble = 1e-10;  // equal values in double differ by less, relative to the largest
 
 // Whether rounding a float that the graph computes may change a result a lot.
@@ -163,8 +164,8 @@ class Case {
   }
 
   bool Refute(const Graph& after) {
-    auto a = SketchValues(before_, options_.inputs[0], options_.run);
-    auto b = SketchValues(after, options_.inputs[0], options_.run);
+    auto a = SketchValues(before_, SomeInputs(), options_.run, options_.deadline);
+    auto b = SketchValues(after, SomeInputs(), options_.run, options_.deadline);
     if (!a.ok() || !b.ok()) return false;
     auto refutation = FindRefutation(before_, after, *a, *b, options_);
     if (!refutation) return false;
@@ -214,23 +215,30 @@ class Case {
     }
   }
 
+  // On one input alone, values may be alike by chance.
+  absl::Span<const std::vector<Tensor>> SomeInputs() const {
+    return absl::MakeConstSpan(options_.inputs).subspan(0, kInputs);
+  }
+
   // Sweeps `after`, whose weights are explained.
   SweepResult AlignAndSweep(const Graph& after, RegionProver* prover) {
     if (not_executed_.empty() && in_before_.empty()) {
-      auto sketches = SketchValues(before_, options_.inputs[0], options_.run);
+      auto sketches = SketchValues(before_, SomeInputs(), options_.run, options_.deadline);
       if (sketches.ok()) in_before_ = *std::move(sketches);
       if (!sketches.ok()) not_executed_ = std::string(sketches.status().message());
     }
     Sketches a = in_before_, b;
     if (not_executed_.empty()) {
-      auto sketches = SketchValues(after, options_.inputs[0], options_.run);
+      auto sketches = SketchValues(after, SomeInputs(), options_.run, options_.deadline);
       if (sketches.ok()) b = *std::move(sketches);
       if (!sketches.ok()) not_executed_ = std::string(sketches.status().message());
     }
     std::vector<Value> derived = OtherLayouts(before_, after, a, b);
-    auto tensors = Evaluate(before_, derived, options_.inputs[0], options_.run);
-    if (!tensors.ok()) derived.clear();
-    for (size_t i = 0; i < derived.size(); ++i) a[derived[i]] = SketchOf((*tensors)[i]);
+    for (const std::vector<Tensor>& inputs : SomeInputs()) {
+      auto tensors = Evaluate(before_, derived, inputs, options_.run);
+      if (!tensors.ok()) derived.clear();
+      for (size_t i = 0; i < derived.size(); ++i) AddTo((*tensors)[i], &a[derived[i]]);
+    }
     return Sweep(before_, after, derived, a, b, prover, limits_, options_.deadline);
   }
 

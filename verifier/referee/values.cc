@@ -53,21 +53,19 @@ absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vect
   return runner(WithValues(graph, values), inputs);
 }
 
-Sketch SketchOf(const Tensor& tensor) {
-  Sketch sketch;
+void AddTo(const Tensor& tensor, Sketch* sketch) {
   const int64_t size = tensor.size();
   for (int64_t i = 0; i < std::min(size, kSamples); ++i) {
-    sketch.samples.push_back(
+    sketch->samples.push_back(
         tensor.AtDouble(size <= kSamples ? i : static_cast<int64_t>(Mix64(i) % size)));
   }
   for (int64_t i = 0; i < size; ++i) {
     const double x = tensor.AtDouble(i), size_of_x = std::abs(x);
-    if (size_of_x > sketch.scale) sketch.scale = size_of_x;
-    sketch.sum += x;
-    sketch.sum_of_sizes += size_of_x;
-    sketch.squares += x * x;
+    if (size_of_x > sketch->scale) sketch->scale = size_of_x;
+    sketch->sum += x;
+    sketch->sum_of_sizes += size_of_x;
+    sketch->squares += x * x;
   }
-  return sketch;
 }
 
 double Distance(const Sketch& a, const Sketch& b) {
@@ -86,28 +84,32 @@ double Distance(const Sketch& a, const Sketch& b) {
   return distance;
 }
 
-absl::StatusOr<Sketches> SketchValues(const Graph& graph, absl::Span<const Tensor> inputs,
-                                      const Runner& runner) {
+absl::StatusOr<Sketches> SketchValues(const Graph& graph,
+                                      absl::Span<const std::vector<Tensor>> inputs,
+                                      const Runner& runner, const Deadline& deadline) {
   std::vector<Value> values;
   for (const NodePtr& node : graph.nodes()) {
     if (!node->is_op()) continue;
     for (int o = 0; o < node->num_outputs(); ++o) values.emplace_back(node, o);
   }
   Sketches sketches;
-  for (size_t i = 0; i < inputs.size(); ++i) sketches[graph.inputs()[i]] = SketchOf(inputs[i]);
   // Some hundred values at a time, to bound memory. Each piece computes what it depends on again.
   int64_t bytes = 0;
   for (const Value& value : values) bytes += value.type().num_bytes();
   constexpr int64_t kMaxBytes = int64_t{1} << 30;
   const int64_t pieces = bytes / kMaxBytes + 1;
   const size_t per_piece = values.size() / static_cast<size_t>(pieces) + 1;
-  for (size_t begin = 0; begin < values.size(); begin += per_piece) {
-    const size_t end = std::min(values.size(), begin + per_piece);
-    const std::vector<Value> piece(values.begin() + static_cast<int64_t>(begin),
-                                   values.begin() + static_cast<int64_t>(end));
-    auto tensors = Evaluate(graph, piece, inputs, runner);
-    if (!tensors.ok()) return tensors.status();
-    for (size_t i = 0; i < piece.size(); ++i) sketches[piece[i]] = SketchOf((*tensors)[i]);
+  for (const std::vector<Tensor>& tensors : inputs) {
+    for (size_t i = 0; i < tensors.size(); ++i) AddTo(tensors[i], &sketches[graph.inputs()[i]]);
+    for (size_t begin = 0; begin < values.size(); begin += per_piece) {
+      if (deadline.Passed()) return absl::DeadlineExceededError("the time is up");
+      const size_t end = std::min(values.size(), begin + per_piece);
+      const std::vector<Value> piece(values.begin() + static_cast<int64_t>(begin),
+                                     values.begin() + static_cast<int64_t>(end));
+      auto results = Evaluate(graph, piece, tensors, runner);
+      if (!results.ok()) return results.status();
+      for (size_t i = 0; i < piece.size(); ++i) AddTo((*results)[i], &sketches[piece[i]]);
+    }
   }
   return sketches;
 }

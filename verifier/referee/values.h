@@ -18,22 +18,24 @@ namespace lemma::referee {
 absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vector<Value>& values,
                                              absl::Span<const Tensor> inputs, const Runner& runner);
 
-// Some elements of a value, the largest of all, and what does not depend on their order.
+// Some elements of a value on each input, the largest of all, and what does not depend on their
+// order.
 struct Sketch {
   std::vector<double> samples;
   double scale = 0;
   double sum = 0, sum_of_sizes = 0, squares = 0;
 };
-Sketch SketchOf(const Tensor& tensor);
+void AddTo(const Tensor& tensor, Sketch* sketch);
 // How far the samples are apart, relative to the scale; infinite if they cannot be compared.
 double Distance(const Sketch& a, const Sketch& b);
 // The distance up to which values may be equal.
 constexpr double kAlikeDistance = 1e-3;
 
 using Sketches = absl::flat_hash_map<Value, Sketch>;
-// Of all inputs and results of operators.
-absl::StatusOr<Sketches> SketchValues(const Graph& graph, absl::Span<const Tensor> inputs,
-                                      const Runner& runner);
+// Of all inputs and results of operators, on one or more inputs.
+absl::StatusOr<Sketches> SketchValues(const Graph& graph,
+                                      absl::Span<const std::vector<Tensor>> inputs,
+                                      const Runner& runner, const Deadline& deadline);
 
 using ValueMap = absl::flat_hash_map<Value, Value>;
 // The node over the values that its operands have moved to.

@@ -110,7 +110,9 @@ absl::StatusOr<std::vector<Value>> ImportGemm(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(b, TransposeIf(node, b, "transB"));
   LEMMA_ASSIGN_OR_RETURN(Value y, node.Op("matmul", {a, b}));
   LEMMA_ASSIGN_OR_RETURN(y, ScaleBy(node, y, "alpha"));
-  if (node.HasInput(2)) {
+  if (!node.HasInput(2)) {
+    LEMMA_RETURN_IF_ERROR(node.Float("beta", 1).status());  // a Gemm without C may still have it
+  } else {
     LEMMA_ASSIGN_OR_RETURN(Value c, node.Input(2));
     LEMMA_ASSIGN_OR_RETURN(c, ScaleBy(node, c, "beta"));
     const Shape shape = y.shape();

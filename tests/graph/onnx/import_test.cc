@@ -41,6 +41,14 @@ TEST(ImportTest, KeepsNamesOfValues) {
 )");
 }
 
+TEST(ImportTest, AGemmWithoutCMayHaveItsFactor) {
+  auto imported = ImportOnnxBytes(
+      OnnxModel("g (float[2,3] a, float[3,4] b) => (float[2,4] y) { y = Gemm<beta = 0.5>(a, b) }")
+          .SerializeAsString());
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_TRUE(imported->opaque.empty());
+}
+
 // Callers may give another value than the default, so nothing may be made of it beforehand.
 TEST(ImportTest, AnInitializerThatIsAnInputTooStaysAnInput) {
   auto model =
