@@ -38,14 +38,17 @@ with torch.enable_grad():
     subprocess.run([sys.executable, "-c", script], check=True, stderr=subprocess.DEVNULL)
 
 
-def saved_model(model, level):
-    """Returns the path of what ONNX Runtime or PyTorch makes of the model, which is kept."""
+def saved_model(model, level, lemma):
+    """Returns the path of what ONNX Runtime, PyTorch or Lemma makes of the model, which is kept."""
     SAVED.mkdir(parents=True, exist_ok=True)
     path = SAVED / f"{model.stem}_{level}.onnx"
     if path.exists() and path.stat().st_mtime >= model.stat().st_mtime:
         return path
     if level in EXPORTS:
         exported(model.stem, EXPORTS[level], path)
+    elif level == "lemma":
+        command = [lemma, "optimize", model, "-o", path, "--time-limit", "20"]
+        subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
     else:
         command = [ROOT / "tools/ort_run", "optimize", model, "--optimize", level, "--out", path]
         subprocess.run(list(map(str, command)), check=True)
@@ -54,7 +57,7 @@ def saved_model(model, level):
 
 def judge(flags, model, level):
     """Returns a row: the verdict and what it rests on."""
-    command = [flags.lemma, "referee", str(model), str(saved_model(model, level)), "--json"]
+    command = [flags.lemma, "referee", str(model), str(saved_model(model, level, flags.lemma)), "--json"]
     command += ["--time-limit", str(flags.seconds)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     row = {"model": model.stem, "level": level}
@@ -80,7 +83,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lemma", required=True)
     parser.add_argument("--models", type=lambda s: s.split(","), default=[])
-    parser.add_argument("--levels", type=lambda s: s.split(","), default=[*LEVELS, *EXPORTS])
+    parser.add_argument("--levels", type=lambda s: s.split(","), default=[*LEVELS, *EXPORTS, "lemma"])
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--faults", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
@@ -94,7 +97,7 @@ def main():
         raise SystemExit(f"check_referee: not exported: {', '.join(unknown)}; "
                          f"there are {', '.join(found) or 'none'}")
     if flags.faults:
-        pairs = [(found[name], saved_model(found[name], level))
+        pairs = [(found[name], saved_model(found[name], level, flags.lemma))
                  for name in flags.models or found for level in flags.levels]
         faults, neutral = referee_faults.inject(flags, pairs, flags.faults)
         if flags.out:

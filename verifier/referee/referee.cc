@@ -177,9 +177,8 @@ class Case {
   void Prove(const Graph& after) {
     const Graph folded = FoldIntoWeights(before_, options_.rules, options_.deadline);
     const std::vector<Value> formulas = WeightFormulas(folded, options_.rules, options_.deadline);
-    const RelatedWeights related =
-        RelateWeights(before_, folded, formulas, after, options_.deadline);
-    Describe(related, after);
+    RelatedWeights related =
+        RelateWeights(before_, folded, formulas, after, false, options_.deadline);
     RegionProver prover(options_.prover);
     // A value that differs makes all proofs after it fail, so a quick sweep comes first: if it does
     // not prove all, the models probably differ somewhere.
@@ -189,8 +188,12 @@ class Case {
                  return measured->found.largest >
                         (at_all ? kDouble * measured->found.scale : measured->explained);
                }};
-    if (!related.unrelated.empty() && RefuteByWeights(related, after, &prover)) return;
+    if (!related.unrelated.empty() && RefuteByWeights(related, after, &prover)) {
+      Describe(related, after);
+      return;
+    }
     if (only_open_) {
+      Describe(related, after);
       Explain({}, related.graph);
       return;
     }

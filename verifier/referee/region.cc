@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "verifier/prover/graph_claim.h"
+#include "verifier/referee/constants.h"
 #include "verifier/referee/near_numbers.h"
 
 namespace lemma::referee {
@@ -79,6 +80,7 @@ class Cutter {
   Value Copy(const Value& value, int side) {
     if (too_large_) return Value();
     const Node& node = value.node();
+    if (auto constant = ComputedConstant(value)) return *constant;
     if (IsCut(value) || (!node.is_op() && !IsKept(node))) return InputFor(value);
     if (!node.is_op()) return AsConstant(node);
     auto& copied = copied_[side];
@@ -106,6 +108,19 @@ class Cutter {
     if (node.kind() == Node::Kind::kConstant && payload.size() <= kMaxConstant) return true;
     return options_.uniform_weights && (payload.size() <= kFew || IsUniform(payload));
   }
+  std::optional<Value> ComputedConstant(const Value& value) {
+    if (!options_.uniform_weights || options_.constants == nullptr || !value.node().is_op() ||
+        value.type().num_elements() > kMaxConstant ||
+        options_.constants->count(&value.node()) == 0) {
+      return std::nullopt;
+    }
+    const auto computed = evaluator_.Of(value);
+    if (computed == nullptr || !computed->exact()) return std::nullopt;
+    auto tensor = Tensor::FromDoubles(value.type(), computed->value);
+    if (!tensor.ok()) return std::nullopt;
+    return Value(Node::Constant(*std::move(tensor)), 0);
+  }
+
   static Value AsConstant(const Node& node) { return Value(Node::Constant(node.payload()), 0); }
 
   Value InputFor(const Value& value) {
@@ -130,6 +145,7 @@ class Cutter {
 
   const absl::flat_hash_set<const Node*>& shared_;
   const CutOptions& options_;
+  ConstantEvaluator evaluator_;
   absl::flat_hash_map<const Node*, int> reached_;  // by node: the largest depth left
   absl::flat_hash_set<Value> frontier_;
   absl::flat_hash_set<const Node*> below_;

@@ -24,6 +24,9 @@ struct CutOptions {
   // Weights whose elements are all equal, or that have a few elements only, are these numbers;
   // other weights may have any values.
   bool uniform_weights = false;
+  // Then, if set, a value of these nodes with a few elements is what it is computed to be, if that
+  // is exact.
+  const absl::flat_hash_set<const Node*>* constants = nullptr;
   bool keep_weights = false;  // all weights keep their elements
   int max_operators = 48;     // of each side
 };

@@ -97,7 +97,8 @@ Comparison CompareAll(const Value& after, const std::vector<double>& x, const Va
 
 class Relater {
  public:
-  Relater(const Graph& after, const Deadline& deadline) : after_(after), deadline_(deadline) {}
+  Relater(const Graph& after, bool numbers, const Deadline& deadline)
+      : after_(after), numbers_(numbers), deadline_(deadline) {}
 
   RelatedWeights Run(const Graph& before, const Graph& folded, const std::vector<Value>& formulas) {
     std::vector<NodePtr> nodes = before.nodes();
@@ -184,8 +185,7 @@ class Relater {
   }
 
   std::optional<WeightRelation> Relate(const Value& value) {
-    // A single number may be near many others by chance; the prover takes it as it is.
-    if (value.type().num_elements() == 1) return std::nullopt;
+    if (value.type().num_elements() == 1 && !numbers_) return std::nullopt;
     const Shared tensor = evaluator_.Of(value);
     if (tensor == nullptr) return std::nullopt;
     std::optional<UnrelatedWeight> nearest;
@@ -198,7 +198,7 @@ class Relater {
       if (!all.bounded) continue;
       if (!nearest || all.unrelated.outside < nearest->outside) nearest = all.unrelated;
     }
-    if (nearest) result_.unrelated.push_back(*nearest);
+    if (nearest && value.type().num_elements() > 1) result_.unrelated.push_back(*nearest);
     return std::nullopt;
   }
 
@@ -208,7 +208,7 @@ class Relater {
     std::vector<std::pair<double, Candidate>> near;
     const std::vector<double> samples = SamplesOf(tensor.value);
     for (const Candidate& candidate : candidates) {
-      if (candidate.value.type() == value.type() || IsReshaped(candidate.value, value)) {
+      {
         double distance = Distance(samples, candidate.samples);
         const Node &x = candidate.value.node(), &y = value.node();
         const bool one_name =
@@ -236,13 +236,6 @@ class Relater {
     return result;
   }
 
-  static bool IsReshaped(const Value& a, const Value& b) {
-    auto without_ones = [](Shape shape) {
-      shape.erase(std::remove(shape.begin(), shape.end(), 1), shape.end());
-      return shape;
-    };
-    return without_ones(a.shape()) == without_ones(b.shape());
-  }
   static Value As(const Value& value, const Value& like) {
     if (value.type() == like.type()) return value;
     auto reshaped = Apply1("reshape", {value}, {{"shape", like.shape()}});
@@ -269,6 +262,7 @@ class Relater {
   }
 
   const Graph& after_;
+  const bool numbers_;
   const Deadline& deadline_;
   mutable ConstantEvaluator evaluator_;
   absl::flat_hash_set<const Node*> known_;  // constants of the other graph
@@ -280,9 +274,9 @@ class Relater {
 }  // namespace
 
 RelatedWeights RelateWeights(const Graph& before, const Graph& folded,
-                             const std::vector<Value>& formulas, const Graph& after,
+                             const std::vector<Value>& formulas, const Graph& after, bool numbers,
                              const Deadline& deadline) {
-  return Relater(after, deadline).Run(before, folded, formulas);
+  return Relater(after, numbers, deadline).Run(before, folded, formulas);
 }
 
 }  // namespace lemma::referee

@@ -39,8 +39,10 @@ struct RelatedWeights {
 //   * a constant with the same elements, possibly in another shape or transposed; or
 //   * a computed value, if each element lies in the interval that the value's f32 evaluation can
 //     give in any order of its sums (error_bounds.h).
+// Single numbers are replaced only if `numbers` is set: they may be near many others by chance, and
+// a proof may need the number itself.
 RelatedWeights RelateWeights(const Graph& before, const Graph& folded,
-                             const std::vector<Value>& formulas, const Graph& after,
+                             const std::vector<Value>& formulas, const Graph& after, bool numbers,
                              const Deadline& deadline);
 
 }  // namespace lemma::referee

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/hash.h"
+#include "verifier/referee/constants.h"
 
 namespace lemma::referee {
 namespace {
@@ -27,6 +28,7 @@ class Sweeper {
         in_before_(in_before),
         in_after_(in_after),
         deadline_(deadline),
+        constants_(ConstantNodes(before)),
         prover_(*prover),
         limits_(limits) {
     for (const Value& value : derived) by_type_[value.type().Hash()].push_back(value);
@@ -106,6 +108,7 @@ class Sweeper {
         CutOptions cut;
         cut.depth = depth;
         cut.uniform_weights = uniform;
+        cut.constants = &constants_;
         cut.max_operators = max_operators;
         const auto region = CutRegion(shared_, candidate, now, cut);
         if (!region) continue;
@@ -205,6 +208,7 @@ class Sweeper {
   const absl::flat_hash_set<Value> derived_;
   const Sketches &in_before_, &in_after_;
   const Deadline& deadline_;
+  const absl::flat_hash_set<const Node*> constants_;
   RegionProver& prover_;
   const SweepLimits& limits_;
   absl::flat_hash_set<const Node*> shared_;
