@@ -25,8 +25,11 @@ struct RefereeOptions {
   double time_limit = 300;   // seconds for the whole, reading aside
   int64_t work = 100000000;  // limit on the steps of the proof of one region
   int64_t seed = 1;          // of random inputs
-  int64_t samples = 2;       // random inputs on which the models are executed
-  int64_t int_range = 2;     // random integers lie in [0, int_range)
+  // Values of BEFORE's inputs, on which the models are executed first: files of tensors, or folders
+  // with input_0.pb, ….
+  std::vector<std::string> inputs;
+  int64_t samples = 2;    // random inputs on which the models are executed too
+  int64_t int_range = 2;  // random integers lie in [0, int_range)
   int64_t threads = 1;
   // The loosest contract that is accepted.
   FloatContract accept = FloatContract::kRealOnly;

@@ -26,6 +26,9 @@ absl::StatusOr<int> RunReferee(Arguments arguments) {
                "write inputs that show a difference, and the smallest pair of models that does");
   flags.Int("channel-block", &options.channel_block,
             "channels in a block of com.microsoft.nchwc, 8 or 16; 0: as the model shows, or 16");
+  flags.List(
+      "inputs", &options.inputs, "FILE,...",
+      "execute both models on these tensors too (.pb, .npy, or a folder with input_0.pb, …)");
   flags.Int("samples", &options.samples, "random inputs on which both models are executed");
   flags.Int("seed", &options.seed, "of the random inputs");
   flags.Bool("verbose", &verbose, "list every region and weight");

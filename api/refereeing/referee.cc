@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/execution/backends.h"
 #include "api/models/model_file.h"
+#include "api/models/model_inputs.h"
 #include "api/models/option_error.h"
 #include "api/models/random_values.h"
 #include "api/rules/rules_file.h"
@@ -79,8 +80,10 @@ absl::Status SaveCounterexample(const referee::Refutation& refutation,
   return SaveTensors(refutation.pair->inputs, folder + "/pair_input_", files);
 }
 
+// `given`: values of the inputs, to be used before random ones; may be empty.
 absl::StatusOr<referee::RefereeOptions> EngineOptions(const Graph& before,
-                                                      const RefereeOptions& options) {
+                                                      const RefereeOptions& options,
+                                                      std::vector<Tensor> given) {
   referee::RefereeOptions engine;
   engine.prover.seed = static_cast<uint64_t>(options.seed);
   engine.prover.work = options.work;
@@ -103,6 +106,7 @@ absl::StatusOr<referee::RefereeOptions> EngineOptions(const Graph& before,
     }
     return tolerances;
   };
+  if (!given.empty()) engine.inputs.push_back(std::move(given));
   for (int64_t sample = 0; sample < options.samples; ++sample) {
     const uint64_t seed = HashCombine(static_cast<uint64_t>(options.seed), sample);
     auto inputs = RandomInputs(before, seed, options.int_range);
@@ -122,7 +126,7 @@ bool IsDecided(const RefereeResult& result) {
   return IsProved(result) || (result.verdict.refutation && result.verdict.refutation->only_here);
 }
 
-absl::StatusOr<Graph> Load(const std::string& path, const RefereeOptions& options) {
+absl::StatusOr<Model> Load(const std::string& path, const RefereeOptions& options) {
   LoadOptions load;
   load.dims = options.dims;
   load.channel_block = options.channel_block;
@@ -137,16 +141,13 @@ absl::StatusOr<Graph> Load(const std::string& path, const RefereeOptions& option
   for (const std::string& note : model->notes) {
     if (options.note) options.note(path, note);
   }
-  return std::move(model->graph);
+  return *std::move(model);
 }
 
-}  // namespace
-
-absl::StatusOr<RefereeResult> Referee(const Graph& before, const Graph& after,
-                                      const RefereeOptions& options) {
-  if (absl::Status s = CheckOptions(options); !s.ok()) return s;
+absl::StatusOr<RefereeResult> Judged(const Graph& before, const Graph& after,
+                                     const RefereeOptions& options, std::vector<Tensor> given) {
   const auto start = std::chrono::steady_clock::now();
-  auto engine = EngineOptions(before, options);
+  auto engine = EngineOptions(before, options, std::move(given));
   if (!engine.ok()) return engine.status();
   RefereeResult result;
   result.verdict = referee::Judge(before, after, *engine);
@@ -163,6 +164,15 @@ absl::StatusOr<RefereeResult> Referee(const Graph& before, const Graph& after,
   return result;
 }
 
+}  // namespace
+
+absl::StatusOr<RefereeResult> Referee(const Graph& before, const Graph& after,
+                                      const RefereeOptions& options) {
+  if (absl::Status s = CheckOptions(options); !s.ok()) return s;
+  if (!options.inputs.empty()) return OptionError("option inputs: for models in files only");
+  return Judged(before, after, options, {});
+}
+
 absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::string& after,
                                       const RefereeOptions& options) {
   if (absl::Status s = CheckOptions(options); !s.ok()) return s;
@@ -170,7 +180,15 @@ absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::stri
   if (!a.ok()) return a.status();
   auto b = Load(after, options);
   if (!b.ok()) return b.status();
-  auto result = Referee(*a, *b, options);
+  std::vector<Tensor> given;
+  if (!options.inputs.empty()) {
+    InputOptions values;
+    values.files = options.inputs;
+    auto tensors = InputsOf(*a, values);
+    if (!tensors.ok()) return tensors.status();
+    given = *std::move(tensors);
+  }
+  auto result = Judged(a->graph, b->graph, options, given);
   if (!result.ok() || options.channel_block != 0 || IsDecided(*result)) return result;
   // The size of a block of NCHWc was guessed.
   RefereeOptions other = options;
@@ -178,10 +196,11 @@ absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::stri
   other.note = nullptr;
   auto a8 = Load(before, other), b8 = Load(after, other);
   if (!a8.ok() || !b8.ok()) return result;
-  if (a8->StructuralHash() == a->StructuralHash() && b8->StructuralHash() == b->StructuralHash()) {
+  if (a8->graph.StructuralHash() == a->graph.StructuralHash() &&
+      b8->graph.StructuralHash() == b->graph.StructuralHash()) {
     return result;
   }
-  auto second = Referee(*a8, *b8, other);
+  auto second = Judged(a8->graph, b8->graph, other, given);
   if (!second.ok() || !IsProved(*second)) return result;
   second->verdict.notes.push_back("proved with blocks of 8 channels in the layout NCHWc");
   return second;

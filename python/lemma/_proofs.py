@@ -52,19 +52,23 @@ def referee(
     accept: str = "real_only",
     dims: Optional[Mapping[str, int]] = None,
     time_limit: Optional[float] = None,
+    inputs: Sequence[Union[str, "os.PathLike[str]"]] = (),
     counterexample: Union[str, "os.PathLike[str]", None] = None,
 ) -> Answer:
     """Decides whether an optimized model still is the model that it was made from.
 
     `verdict` of the answer is "proved", "refuted", "unknown" or "different_interface". The answer
     is true if the models are proved equal with a contract that `accept` allows: "bit_exact",
-    "reassociates" or "real_only". `counterexample`: a folder for inputs that show a difference.
+    "reassociates" or "real_only". `inputs`: files with values of the inputs, or a folder with
+    input_0.pb, …, on which both models are executed too. `counterexample`: a folder for inputs that show a difference.
     """
     with _models.as_file(before) as path_before, _models.as_file(after) as path_after:
         arguments = ["referee", path_before, path_after, f"--accept={accept}"]
         arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
         if time_limit is not None:
             arguments.append(f"--time-limit={time_limit}")
+        if inputs:
+            arguments.append("--inputs=" + ",".join(os.path.abspath(file) for file in inputs))
         if counterexample is not None:
             arguments.append(f"--counterexample={os.path.abspath(counterexample)}")
         status, json = _command.run(arguments)

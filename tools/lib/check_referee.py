@@ -47,7 +47,7 @@ def saved_model(model, level, lemma):
     if level in EXPORTS:
         exported(model.stem, EXPORTS[level], path)
     elif level == "lemma":
-        command = [lemma, "optimize", model, "-o", path, "--time-limit", "20"]
+        command = [lemma, "optimize", model, "-o", path, "--seconds", "20"]
         subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
     else:
         command = [ROOT / "tools/ort_run", "optimize", model, "--optimize", level, "--out", path]
@@ -57,7 +57,8 @@ def saved_model(model, level, lemma):
 
 def judge(flags, model, level):
     """Returns a row: the verdict and what it rests on."""
-    command = [flags.lemma, "referee", str(model), str(saved_model(model, level, flags.lemma)), "--json"]
+    saved = saved_model(model, level, flags.lemma)
+    command = [flags.lemma, "referee", str(model), str(saved), "--json"]
     command += ["--time-limit", str(flags.seconds)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     row = {"model": model.stem, "level": level}

@@ -270,7 +270,7 @@ def near(model, place):
 
 def judge(flags, before, path):
     command = [flags.lemma, "referee", str(before), path, "--json", "--time-limit",
-               str(flags.seconds)]
+               str(flags.seconds), "--inputs", str(before.with_suffix(".io"))]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return json.loads(done.stdout) if done.stdout else {"verdict": "refused"}
 
