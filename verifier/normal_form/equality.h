@@ -35,6 +35,7 @@ class Equality {
   Normalizer& normalizer() { return normalizer_; }
   // The summands that remained when IsZero last failed at the outermost level.
   const std::string& remainder() const { return remainder_; }
+  const NormalForm& left() const { return left_; }  // the same as a form
   StepLog* log = nullptr;  // for the outermost difference
 
  private:
@@ -95,6 +96,7 @@ class Equality {
   int depth_ = 0;
   int budget_ = 4000;
   std::string remainder_;
+  NormalForm left_;
 };
 
 }  // namespace lemma::prover

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/work.h"
 #include "rewrite/rules/zero_signs.h"
+#include "verifier/identities/case_equality.h"
 #include "verifier/normal_form/bounds_check.h"
 #include "verifier/normal_form/build_form.h"
 #include "verifier/normal_form/elements.h"
@@ -163,7 +164,9 @@ class Attempt {
       *contract = std::max(*contract, needed);
       return "";
     }
-    if (undecided.empty() || depth >= 7) return reason;
+    if (undecided.empty() || depth >= 7) {
+      return well_formed && CaseByCase(more, contract) ? "" : reason;
+    }
     obligations_.resize(queries);
     steps_.resize(steps);
     for (const Facts& facts : undecided[0]) {
@@ -171,6 +174,25 @@ class Attempt {
       if (!reason.empty()) return reason;
     }
     return "";
+  }
+
+  // The last attempt, since it takes the longest.
+  bool CaseByCase(const Facts& more, FloatContract* contract) {
+    case_by_case_ = true;
+    bool proved = false;
+    for (Laws laws : {Laws::kRing, Laws::kRealOnly}) {
+      const size_t start = steps_.size();
+      elements_differ_ = false;
+      proved = ContractOf(laws) >= options_.strictest && Outputs(more, laws).empty();
+      if (!proved) continue;
+      const bool real = laws == Laws::kRealOnly || elements_differ_ || !OneFloatType(statement_);
+      if (real && options_.keep_obligations) steps_[start] = "case real";
+      *contract =
+          std::max(*contract, real ? FloatContract::kRealOnly : FloatContract::kReassociates);
+      break;
+    }
+    case_by_case_ = false;
+    return proved;
   }
 
   std::string WellFormed() {
@@ -281,6 +303,15 @@ class Attempt {
       }
       steps_.resize(written);
       equal = merged && equality.AreEqual(sums[0], sums[1], facts);
+    }
+    if (!equal && case_by_case_) {
+      steps_.resize(written);
+      doing_ = "the cases";
+      prover::CaseEquality cases(&forms_, &arith_, laws, options_.rlimit);
+      equal = cases.AreEqual(forms[0], forms[1], facts);
+      const NormalForm difference = equality.normalizer().Simplify(
+          prover::Sum(forms[0], prover::Scaled(forms[1], -1)), facts);
+      if (options_.keep_obligations) log.ZeroByLaws(difference.terms);
     }
     if (equal) {
       elements_differ_ = elements_differ_ || (laws == Laws::kRing && !SameElements(o, at, whole));
@@ -428,6 +459,7 @@ class Attempt {
   NormalForms forms_;
   Arith arith_;
   Hypotheses hypotheses_;
+  bool case_by_case_ = false;      // whether prover::CaseEquality is used too
   bool elements_differ_ = false;   // in the last attempt, whether the sides depend on different
                                    // elements
   bool rounding_differs_ = false;  // then no proof without laws can succeed
