@@ -4,7 +4,6 @@
 #include <chrono>
 #include <fstream>
 #include <map>
-#include <set>
 
 #include "gtest/gtest.h"
 #include "tests/verifier/prover_testutil.h"
