@@ -58,7 +58,7 @@ bool CaseEquality::ValueByValue(NormalForm a, NormalForm b, const Facts& context
   Leaves& leaves = forms_.leaves();
   Normalizer normalizer(&forms_, &arith_, laws_);
   for (NormalForm* form : {&a, &b}) {
-    *form = normalizer.Simplify(Unrolled(&forms_, *form), context);
+    *form = normalizer.Simplify(Unrolled(&forms_, laws_, *form), context);
   }
   std::vector<Leaf> used;
   forms_.CollectDeps(Sum(a, b), &used);
@@ -114,9 +114,9 @@ bool CaseEquality::ByIdentities(const NormalForm& a, const NormalForm& b, const 
 
 bool CaseEquality::ByQuery(const NormalForm& difference, const Facts& context,
                            const std::set<std::string>& defined, int64_t unit, int depth) {
-  Normalizer normalizer(&forms_, &arith_, laws_);
-  normalizer.UseIdentities(unit);
-  const NormalForm form = normalizer.Simplify(difference, context);
+  Equality equality(&forms_, &arith_, laws_);
+  equality.normalizer().UseIdentities(unit);
+  const NormalForm form = equality.normalizer().Simplify(difference, context);
   if (form.terms.empty()) return true;
   if (const auto guard = OuterGuard(forms_.leaves(), form)) {
     if (depth >= kMostGuards) return false;
@@ -126,7 +126,7 @@ bool CaseEquality::ByQuery(const NormalForm& difference, const Facts& context,
     }
     return true;
   }
-  RealQuery query(&forms_, &arith_, &normalizer, context, defined, rlimit_);
+  RealQuery query(&forms_, &arith_, &equality, context, defined, rlimit_);
   return query.IsZero(form);
 }
 

@@ -15,7 +15,7 @@ namespace lemma::prover {
 
 class CaseEquality {
  public:
-  // `laws`: kRing, which uses no identities of functions, or kRealOnly. `rlimit`: of each query.
+  // Only with the laws kRealOnly identities of functions are used. `rlimit`: of each query.
   CaseEquality(NormalForms* forms, Arith* arith, Laws laws, uint32_t rlimit)
       : forms_(*forms), arith_(*arith), laws_(laws), rlimit_(rlimit) {}
 

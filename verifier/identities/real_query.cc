@@ -60,17 +60,26 @@ std::set<std::string> UnconditionalKeys(NormalForms* forms, Normalizer* normaliz
   return keys;
 }
 
-std::string RealQuery::Variable(const std::string& key, bool* added) {
-  auto [it, is_new] = variables_.emplace(key, absl::StrCat("v", variables_.size()));
-  *added = is_new;
-  if (variables_.size() > kMostVariables) too_large_ = true;
-  return it->second;
+std::string RealQuery::Variable(const std::string& key, const NormalForm* form, bool* added) {
+  *added = false;
+  if (auto it = variables_.find(key); it != variables_.end()) return it->second;
+  for (const auto& [other, name] : known_) {
+    if (form == nullptr || !equality_.AreEqual(*form, other, context_)) continue;
+    variables_[key] = name;
+    return name;
+  }
+  *added = true;
+  const std::string name = absl::StrCat("v", count_++);
+  variables_[key] = name;
+  if (form != nullptr) known_.emplace_back(*form, name);
+  if (count_ > kMostVariables) too_large_ = true;
+  return name;
 }
 
 bool RealQuery::Implied(const std::string& goal, const std::string& what) {
   if (too_large_) return false;
   std::string script = "(set-logic QF_NRA)\n";
-  for (size_t i = 0; i < variables_.size(); ++i) {
+  for (size_t i = 0; i < count_; ++i) {
     absl::StrAppend(&script, "(declare-const v", i, " Real)\n");
   }
   absl::StrAppend(&script, facts_, "(assert (not ", goal, "))\n");
@@ -99,7 +108,7 @@ std::string RealQuery::Value(const Poly& p) {
     absl::StrAppend(&sum, " (* 1.0 ", Real(c));
     for (Leaf leaf : m) {
       bool added = false;
-      const std::string name = Variable(absl::StrCat("leaf ", leaf), &added);
+      const std::string name = Variable(absl::StrCat("leaf ", leaf), nullptr, &added);
       if (added && arith_.Positive(context_, Poly::Of(leaf))) {
         Assume(absl::StrCat("(>= ", name, " 1.0)"));
       }
@@ -120,55 +129,107 @@ std::string RealQuery::Value(const NormalForm& form) {
 bool RealQuery::IsPositiveSum(const Summand& sum, bool* strictly) {
   if (sum.coefficient.AsConst().value_or(0) <= 0) return false;
   std::map<std::string, int> powers;
-  *strictly = sum.axes.empty() || normalizer_.HasPoint(sum.axes, sum.guards, context_);
+  *strictly = sum.axes.empty() || equality_.normalizer().HasPoint(sum.axes, sum.guards, context_);
   for (const Atom& atom : sum.atoms) {
-    if (!normalizer_.IsSurelyPositive(OfAtom(atom), context_)) ++powers[forms_.Key(atom)];
+    if (!equality_.normalizer().IsSurelyPositive(OfAtom(atom), context_)) ++powers[forms_.Key(atom)];
   }
   if (!powers.empty()) *strictly = false;
   return std::all_of(powers.begin(), powers.end(),
                      [](const auto& power) { return power.second % 2 == 0; });
 }
 
+// Splits a sum into sums whose product it is: axes that occur together stay together.
+std::vector<Summand> RealQuery::Independent(const Summand& sum) const {
+  std::vector<Summand> parts;
+  std::vector<Leaf> open = sum.axes;
+  while (!open.empty()) {
+    std::vector<Leaf> axes = {open[0]};
+    auto touches = [&](const auto& mentions) {
+      return std::any_of(axes.begin(), axes.end(), mentions);
+    };
+    Summand part;
+    for (bool more = true; more;) {
+      more = false;
+      auto join = [&](const auto& mentions) {
+        if (!touches(mentions)) return;
+        for (Leaf axis : sum.axes) {
+          if (!mentions(axis) || std::find(axes.begin(), axes.end(), axis) != axes.end()) continue;
+          axes.push_back(axis);
+          more = true;
+        }
+      };
+      for (const Fact& fact : sum.guards) {
+        join([&](Leaf axis) { return leaves_.Mentions(fact.p, axis); });
+      }
+      for (const Atom& atom : sum.atoms) {
+        join([&](Leaf axis) { return forms_.Mentions(atom, axis); });
+      }
+    }
+    for (Leaf axis : open) {
+      if (std::find(axes.begin(), axes.end(), axis) != axes.end()) part.axes.push_back(axis);
+    }
+    for (const Fact& fact : sum.guards) {
+      if (touches([&](Leaf axis) { return leaves_.Mentions(fact.p, axis); })) {
+        part.guards.push_back(fact);
+      }
+    }
+    for (const Atom& atom : sum.atoms) {
+      if (touches([&](Leaf axis) { return forms_.Mentions(atom, axis); })) {
+        part.atoms.push_back(atom);
+      }
+    }
+    open.erase(std::remove_if(open.begin(), open.end(),
+                              [&](Leaf axis) {
+                                return std::find(axes.begin(), axes.end(), axis) != axes.end();
+                              }),
+               open.end());
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+std::string RealQuery::OfSum(const Summand& sum) {
+  bool added = false, strictly = false;
+  const NormalForm form{{sum}};
+  const std::string name = Variable(absl::StrCat("sum ", forms_.Key(sum)), &form, &added);
+  if (added && IsPositiveSum(sum, &strictly)) {
+    Assume(absl::StrCat(strictly ? "(> " : "(>= ", name, " 0.0)"));
+  }
+  return name;
+}
+
 std::string RealQuery::Value(const Summand& term) {
   // What does not depend on the axes comes out of the sum.
   Summand sum = term;
   sum.atoms.clear();
+  sum.denominator = 1;
   std::string product = "(* 1.0", conditions;
-  auto append = [&](const Atom& atom) {
-    if (IsTruth(atom)) {
+  for (const Atom& atom : term.atoms) {
+    if (IsOwn(forms_, term, atom)) {
+      sum.atoms.push_back(atom);
+    } else if (IsTruth(atom)) {
       absl::StrAppend(&conditions, " ", Condition(atom));
     } else {
       absl::StrAppend(&product, " ", Factor(atom));
     }
-  };
-  for (const Atom& atom : term.atoms) {
-    if (IsOwn(forms_, term, atom)) {
-      sum.atoms.push_back(atom);
-    } else {
-      append(atom);
+  }
+  for (const Fact& fact : term.guards) {
+    if (std::none_of(term.axes.begin(), term.axes.end(),
+                     [&](Leaf axis) { return leaves_.Mentions(fact.p, axis); })) {
+      too_large_ = true;
     }
   }
   const bool own = std::any_of(term.axes.begin(), term.axes.end(), [&](Leaf axis) {
     return leaves_.Mentions(term.coefficient, axis);
   });
   if (own) {
-    sum.denominator = 1;
+    absl::StrAppend(&product, " ", OfSum(sum));
   } else {
     sum.coefficient = 1;
-    sum.denominator = 1;
     absl::StrAppend(&product, " ", Value(term.coefficient));
+    for (const Summand& part : Independent(sum)) absl::StrAppend(&product, " ", OfSum(part));
   }
   if (term.denominator != 1) absl::StrAppend(&product, " (/ 1.0 ", Real(term.denominator), ")");
-  if (!term.axes.empty()) {
-    bool added = false, strictly = false;
-    const std::string name = Variable(absl::StrCat("sum ", forms_.Key(sum)), &added);
-    if (added && IsPositiveSum(sum, &strictly)) {
-      Assume(absl::StrCat(strictly ? "(> " : "(>= ", name, " 0.0)"));
-    }
-    absl::StrAppend(&product, " ", name);
-  } else if (!term.guards.empty()) {
-    too_large_ = true;
-  }
   product += ")";
   return conditions.empty() ? product
                             : absl::StrCat("(ite (and true", conditions, ") ", product, " 0.0)");
@@ -181,7 +242,7 @@ std::string RealQuery::Condition(const Atom& truth) {
                         Value(*truth.args[1]), ")");
   }
   bool added = false;
-  const std::string name = Variable(forms_.Key(truth), &added);
+  const std::string name = Variable(forms_.Key(truth), nullptr, &added);
   return absl::StrCat("(< 0.0 ", name, ")");
 }
 
@@ -207,7 +268,8 @@ std::string RealQuery::OfConstant(const std::string& name, const std::string& va
 
 std::string RealQuery::Factor(const Atom& atom) {
   bool added = false;
-  const std::string key = forms_.Key(atom), name = Variable(key, &added);
+  const NormalForm form = OfAtom(atom);
+  const std::string key = forms_.Key(atom), name = Variable(key, &form, &added);
   if (!added) return name;
   switch (atom.kind) {
     case Atom::Kind::kConstant:

@@ -13,9 +13,10 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "verifier/normal_form/normalize.h"
+#include "verifier/normal_form/equality.h"
 
 namespace lemma::prover {
 
@@ -27,12 +28,13 @@ std::set<std::string> UnconditionalKeys(NormalForms* forms, Normalizer* normaliz
 class RealQuery {
  public:
   // `defined`: keys of reciprocals and roots that have a value wherever there is something to prove.
-  RealQuery(NormalForms* forms, Arith* arith, Normalizer* normalizer, const Facts& context,
+  // `equality`: recognizes equal sums and functions.
+  RealQuery(NormalForms* forms, Arith* arith, Equality* equality, const Facts& context,
             std::set<std::string> defined, uint32_t rlimit)
       : forms_(*forms),
         leaves_(forms->leaves()),
         arith_(*arith),
-        normalizer_(*normalizer),
+        equality_(*equality),
         context_(context),
         defined_(std::move(defined)),
         rlimit_(rlimit) {}
@@ -44,6 +46,8 @@ class RealQuery {
   std::string Value(const NormalForm& form);
   std::string Value(const Summand& term);
   std::string Value(const Poly& p);
+  std::vector<Summand> Independent(const Summand& sum) const;
+  std::string OfSum(const Summand& sum);
   std::string Factor(const Atom& atom);
   // Whether x, the operand of the reciprocal or root with this key, meets the condition under which
   // it has a value.
@@ -51,8 +55,9 @@ class RealQuery {
   std::string Condition(const Atom& truth);
   std::string OfFunction(const Atom& atom, const std::string& name);
   std::string OfConstant(const std::string& name, const std::string& variable);
-  // A variable for what has this key; *added: whether it is new.
-  std::string Variable(const std::string& key, bool* added);
+  // A variable for a value with this key; *added: whether it is new. `form`: the value; without it
+  // only the key counts.
+  std::string Variable(const std::string& key, const NormalForm* form, bool* added);
   void Assume(const std::string& fact) { facts_ += "(assert " + fact + ")\n"; }
   // Whether the facts so far imply the goal.
   bool Implied(const std::string& goal, const std::string& what);
@@ -61,11 +66,13 @@ class RealQuery {
   NormalForms& forms_;
   Leaves& leaves_;
   Arith& arith_;
-  Normalizer& normalizer_;
+  Equality& equality_;
   const Facts& context_;
   const std::set<std::string> defined_;
   const uint32_t rlimit_;
-  std::map<std::string, std::string> variables_;
+  std::map<std::string, std::string> variables_;       // by key
+  std::vector<std::pair<NormalForm, std::string>> known_;  // variables of values
+  size_t count_ = 0;
   std::string facts_;
   bool too_large_ = false;
   bool assumed_ = false;  // whether a fact rests on `defined_`

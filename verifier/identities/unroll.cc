@@ -16,7 +16,8 @@ int64_t FloorOf(int64_t n, int64_t d) { return n / d - (n % d < 0 ? 1 : 0); }
 
 class Unroller {
  public:
-  explicit Unroller(NormalForms* forms) : forms_(*forms), leaves_(forms->leaves()) {}
+  Unroller(NormalForms* forms, Laws laws)
+      : forms_(*forms), leaves_(forms->leaves()), laws_(laws) {}
 
   NormalForm Form(const NormalForm& form) {
     NormalForm result;
@@ -73,7 +74,7 @@ class Unroller {
   NormalForm Factor(const Atom& given) {
     Atom atom = given;
     for (NormalFormPtr& arg : atom.args) arg = Share(Form(*arg));
-    if (atom.kind == Atom::Kind::kReduce) {
+    if (atom.kind == Atom::Kind::kReduce && laws_ != Laws::kNone) {
       for (Alternative& alternative : atom.alternatives) {
         alternative.value = Share(Form(*alternative.value));
       }
@@ -126,6 +127,7 @@ class Unroller {
 
   NormalForms& forms_;
   Leaves& leaves_;
+  const Laws laws_;
 };
 
 }  // namespace
@@ -149,8 +151,8 @@ std::optional<Range> SmallRange(const Leaves& leaves, const Facts& facts, Leaf l
   return Range{*low, *high};
 }
 
-NormalForm Unrolled(NormalForms* forms, const NormalForm& form) {
-  return Unroller(forms).Form(form);
+NormalForm Unrolled(NormalForms* forms, Laws laws, const NormalForm& form) {
+  return Unroller(forms, laws).Form(form);
 }
 
 }  // namespace lemma::prover

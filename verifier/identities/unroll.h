@@ -17,8 +17,9 @@ struct Range {
 // few, or if another fact than an inequality bounds it.
 std::optional<Range> SmallRange(const Leaves& leaves, const Facts& facts, Leaf leaf);
 
-// The same value, where sums, products and maxima over such axes are written out, also in functions.
-NormalForm Unrolled(NormalForms* forms, const NormalForm& form);
+// The same value, where sums, products and maxima over such axes are written out, also in functions;
+// with laws kNone only maxima.
+NormalForm Unrolled(NormalForms* forms, Laws laws, const NormalForm& form);
 
 }  // namespace lemma::prover
 

@@ -132,6 +132,7 @@ bool IsCanonicalTruth(const Atom& atom) {
 std::optional<NormalForm> Normalizer::Identity(const Atom& atom, const Facts& context) {
   switch (atom.kind) {
     case Atom::Kind::kInverse:
+      if (auto cases = CaseByCase(atom, context)) return cases;
       return SimplerInverse(*atom.args[0], context);
     case Atom::Kind::kMax:
       if (auto inside = MaxOfExp(atom)) return inside;
@@ -144,7 +145,7 @@ std::optional<NormalForm> Normalizer::Identity(const Atom& atom, const Facts& co
       return std::nullopt;
   }
   if (auto value = ByOthers(&forms_, atom)) return value;
-  if (auto cases = CaseByCase(atom)) return cases;
+  if (auto cases = CaseByCase(atom, context)) return cases;
   if (atom.Is(ScalarFn::kExp)) return PowerOfExp(*atom.args[0], context);
   if (atom.Is(ScalarFn::kSin) || atom.Is(ScalarFn::kCos)) return AngleLaw(atom);
   if (atom.Is(ScalarFn::kSqrt)) return RootLaw(*atom.args[0]);
@@ -451,7 +452,7 @@ std::optional<NormalForm> Normalizer::CanonicalComparison(const Atom& atom) {
 
 // f(… t …) = t * f(… 1 …) + (1 - t) * f(… 0 …) for a truth value t. Functions that may have no value
 // in the case that does not hold are left out, but for log, of which no law needs a value.
-std::optional<NormalForm> Normalizer::CaseByCase(const Atom& atom) {
+std::optional<NormalForm> Normalizer::CaseByCase(const Atom& atom, const Facts& context) {
   for (ScalarFn fn : {ScalarFn::kSqrt, ScalarFn::kPow, ScalarFn::kAsin, ScalarFn::kAcos}) {
     if (atom.Is(fn)) return std::nullopt;
   }
@@ -484,7 +485,13 @@ std::optional<NormalForm> Normalizer::CaseByCase(const Atom& atom) {
       }
       args.push_back(Combine(std::move(replaced)));
     }
-    values[value] = OfAtom(FnAtom(atom.name, std::move(args)));
+    if (atom.kind == Atom::Kind::kInverse) {
+      args[0] = Simplify(args[0], context);
+      if (!IsSurelyPositive(args[0], context)) return std::nullopt;
+      values[value] = Formula::Inverse(args[0]);
+    } else {
+      values[value] = OfAtom(FnAtom(atom.name, std::move(args)));
+    }
   }
   const NormalForm t = OfAtom(*truth);
   return Sum(forms_.Product(t, Sum(values[1], Scaled(values[0], -1))), values[0]);

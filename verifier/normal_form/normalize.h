@@ -86,7 +86,7 @@ class Normalizer {
   std::optional<NormalForm> MaxByTruth(const Atom& atom);
   std::optional<NormalForm> ProductOfExp(const Atom& atom);
   std::optional<NormalForm> CanonicalComparison(const Atom& atom);
-  std::optional<NormalForm> CaseByCase(const Atom& atom);
+  std::optional<NormalForm> CaseByCase(const Atom& atom, const Facts& context);
   bool HasNegativeLead(const NormalForm& form);
   void SimplifyAlternatives(Atom* atom, const Facts& context);
   // Drops alternatives that are nowhere the only maximum (or, with name min, the only minimum).

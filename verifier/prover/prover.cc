@@ -145,24 +145,9 @@ class Attempt {
     const bool well_formed = reason.empty();
     for (Laws laws : {Laws::kNone, Laws::kRing, Laws::kRealOnly}) {
       if (!well_formed) break;
-      if (ContractOf(laws) < options_.strictest) continue;
-      if (laws == Laws::kNone &&
-          (rounding_differs_ || !OneFloatType(statement_) || ZeroSignsMatter(statement_))) {
-        continue;
-      }
-      const size_t start = steps_.size();
-      elements_differ_ = false;
-      reason = Outputs(more, laws);
-      if (!reason.empty()) continue;
-      FloatContract needed = ContractOf(laws);
-      // A narrower intermediate type may overflow; elements that only one side reads may be
-      // infinite; values that rounding changed may cross a discontinuity.
-      if (laws == Laws::kRing && (elements_differ_ || !OneFloatType(statement_))) {
-        needed = FloatContract::kRealOnly;
-        if (options_.keep_obligations) steps_[start] = "case real";
-      }
-      *contract = std::max(*contract, needed);
-      return "";
+      if (!Suits(laws)) continue;
+      reason = Outputs(more, laws, contract);
+      if (reason.empty()) return "";
     }
     if (undecided.empty() || depth >= 7) {
       return well_formed && CaseByCase(more, contract) ? "" : reason;
@@ -180,19 +165,20 @@ class Attempt {
   bool CaseByCase(const Facts& more, FloatContract* contract) {
     case_by_case_ = true;
     bool proved = false;
-    for (Laws laws : {Laws::kRing, Laws::kRealOnly}) {
-      const size_t start = steps_.size();
-      elements_differ_ = false;
-      proved = ContractOf(laws) >= options_.strictest && Outputs(more, laws).empty();
-      if (!proved) continue;
-      const bool real = laws == Laws::kRealOnly || elements_differ_ || !OneFloatType(statement_);
-      if (real && options_.keep_obligations) steps_[start] = "case real";
-      *contract =
-          std::max(*contract, real ? FloatContract::kRealOnly : FloatContract::kReassociates);
-      break;
+    for (Laws laws : {Laws::kNone, Laws::kRing, Laws::kRealOnly}) {
+      if (!Suits(laws)) continue;
+      proved = Outputs(more, laws, contract).empty();
+      if (proved) break;
     }
     case_by_case_ = false;
     return proved;
+  }
+
+  // Whether a proof with these laws may succeed and is asked for.
+  bool Suits(Laws laws) const {
+    if (ContractOf(laws) < options_.strictest) return false;
+    return laws != Laws::kNone ||
+           !(rounding_differs_ || !OneFloatType(statement_) || ZeroSignsMatter(statement_));
   }
 
   std::string WellFormed() {
@@ -218,15 +204,26 @@ class Attempt {
     }
   }
 
-  std::string Outputs(const Facts& more, Laws laws) {
+  // If all outputs are proved, *contract becomes at least what that needs.
+  std::string Outputs(const Facts& more, Laws laws, FloatContract* contract) {
     const size_t queries = obligations_.size(), steps = steps_.size();
     LogCase(more, laws == Laws::kNone ? "none" : laws == Laws::kRing ? "ring" : "real");
+    elements_differ_ = false;
     std::string reason = AllOutputs(laws);
     if (!reason.empty()) {
       obligations_.resize(queries);
       steps_.resize(steps);
+      return reason;
     }
-    return reason;
+    FloatContract needed = ContractOf(laws);
+    // A narrower intermediate type may overflow; elements that only one side reads may be infinite;
+    // values that rounding changed may cross a discontinuity.
+    if (laws == Laws::kRing && (elements_differ_ || !OneFloatType(statement_))) {
+      needed = FloatContract::kRealOnly;
+      if (options_.keep_obligations) steps_[steps] = "case real";
+    }
+    *contract = std::max(*contract, needed);
+    return "";
   }
 
   std::string AllOutputs(Laws laws) {
@@ -351,18 +348,20 @@ class Attempt {
       prover::Simplify(&exact.normalizer(), facts, side);
       prover::SimplifyPartial(&interpreted.normalizer(), facts, side);
     }
-    return AreOne(prover::FormsOf(source, target), facts, &exact) &&
+    return AreOne(prover::FormsOf(source, target), facts, Laws::kNone, &exact) &&
            ((source.partial.empty() && target.partial.empty()) ||
-            AreOne(prover::PartialFormsOf(source, target), facts, &interpreted));
+            AreOne(prover::PartialFormsOf(source, target), facts, Laws::kRing, &interpreted));
   }
 
-  bool AreOne(std::vector<NormalForm> sets, Facts facts, Equality* equality) {
+  bool AreOne(std::vector<NormalForm> sets, Facts facts, Laws laws, Equality* equality) {
     for (NormalForm& form : sets) form = equality->normalizer().Simplify(form, facts);
     for (int round = 0; round < 8; ++round) {
       if (!SplitIndex(sets.data(), &facts)) break;
       for (NormalForm& form : sets) form = equality->normalizer().Simplify(form, facts);
     }
-    return equality->AreEqual(sets[0], sets[1], facts);
+    if (equality->AreEqual(sets[0], sets[1], facts)) return true;
+    return case_by_case_ && prover::CaseEquality(&forms_, &arith_, laws, options_.rlimit)
+                                .AreEqual(sets[0], sets[1], facts);
   }
 
   bool SplitIndex(NormalForm* forms, Facts* facts) {
