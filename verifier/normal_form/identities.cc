@@ -161,7 +161,11 @@ std::optional<NormalForm> Normalizer::Identity(const Atom& atom, const Facts& co
     return Sum(Apply(ScalarFn::kLess, {zero, x}), Scaled(Apply(ScalarFn::kLess, {x, zero}), -1));
   }
   if (atom.Is(ScalarFn::kNot)) return Sum(Number(1), Scaled(Truth(*atom.args[0]), -1));
-  if (atom.Is(ScalarFn::kAnd) || atom.Is(ScalarFn::kOr)) return Truth(OfAtom(atom));
+  if (atom.Is(ScalarFn::kAnd) || atom.Is(ScalarFn::kOr)) {
+    const NormalForm a = Truth(*atom.args[0]), b = Truth(*atom.args[1]);
+    const NormalForm both = forms_.Product(a, b);
+    return atom.Is(ScalarFn::kAnd) ? both : Sum(Sum(a, b), Scaled(both, -1));
+  }
   return CanonicalComparison(atom);
 }
 

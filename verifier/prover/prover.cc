@@ -73,6 +73,9 @@ bool ZeroSignsMatter(const Statement& statement) {
 // it.
 constexpr int64_t kElementsWork = 6'000'001;
 
+// Limit on the steps of comparing one output case by case: some 0.6 s. Most take a tenth of it.
+constexpr int64_t kCasesWork = 20'000'003;
+
 // Limit on the steps of the search at sizes that constants suggest: some 0.3 s.
 constexpr int64_t kSuggestedWork = 10'000'001;
 
@@ -303,9 +306,7 @@ class Attempt {
     }
     if (!equal && case_by_case_) {
       steps_.resize(written);
-      doing_ = "the cases";
-      prover::CaseEquality cases(&forms_, &arith_, laws, options_.rlimit);
-      equal = cases.AreEqual(forms[0], forms[1], facts);
+      equal = EqualByCases(forms, facts, laws);
       const NormalForm difference = equality.normalizer().Simplify(
           prover::Sum(forms[0], prover::Scaled(forms[1], -1)), facts);
       if (options_.keep_obligations) log.ZeroByLaws(difference.terms);
@@ -317,6 +318,18 @@ class Attempt {
     std::string left = equality.remainder();
     if (left.size() > 600) left = left.substr(0, 600) + "…";
     return absl::StrCat("a difference remains: ", left);
+  }
+
+  bool EqualByCases(const NormalForm forms[2], const Facts& facts, Laws laws) {
+    doing_ = "the cases";
+    WorkScope work(kCasesWork);
+    try {
+      return prover::CaseEquality(&forms_, &arith_, laws, options_.rlimit)
+          .AreEqual(forms[0], forms[1], facts);
+    } catch (const WorkEnded& end) {
+      if (end.limit != kCasesWork) throw;
+      return false;
+    }
   }
 
   // Whether the elements of both sides depend on the same elements of inputs, are discontinuous at
