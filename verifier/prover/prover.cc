@@ -153,7 +153,8 @@ class Attempt {
       if (reason.empty()) return "";
     }
     if (undecided.empty() || depth >= 7) {
-      return well_formed && CaseByCase(more, contract) ? "" : reason;
+      const bool cases = well_formed && options_.cases;
+      return cases && CaseByCase(more, contract) ? "" : reason;
     }
     obligations_.resize(queries);
     steps_.resize(steps);
@@ -304,7 +305,8 @@ class Attempt {
       steps_.resize(written);
       equal = merged && equality.AreEqual(sums[0], sums[1], facts);
     }
-    if (!equal && case_by_case_) {
+    // Identities of real functions say nothing about NaN, which truth values would show.
+    if (!equal && case_by_case_ && (laws != Laws::kRealOnly || IsFloat(types[0].dtype))) {
       steps_.resize(written);
       equal = EqualByCases(forms, facts, laws);
       const NormalForm difference = equality.normalizer().Simplify(
