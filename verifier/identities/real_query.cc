@@ -235,9 +235,11 @@ std::string RealQuery::Value(const Summand& term) {
                             : absl::StrCat("(ite (and true", conditions, ") ", product, " 0.0)");
 }
 
-// The truth value as a formula.
+// The truth value as a formula. A comparison of what may have no value may be false in any case, so
+// nothing is known of it.
 std::string RealQuery::Condition(const Atom& truth) {
-  if (truth.Is(ScalarFn::kLess) || truth.Is(ScalarFn::kEqual)) {
+  const bool compares = truth.Is(ScalarFn::kLess) || truth.Is(ScalarFn::kEqual);
+  if (compares && equality_.normalizer().IsTotal(OfAtom(truth), context_)) {
     return absl::StrCat(truth.Is(ScalarFn::kLess) ? "(< " : "(= ", Value(*truth.args[0]), " ",
                         Value(*truth.args[1]), ")");
   }

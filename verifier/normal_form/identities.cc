@@ -166,7 +166,7 @@ std::optional<NormalForm> Normalizer::Identity(const Atom& atom, const Facts& co
     const NormalForm both = forms_.Product(a, b);
     return atom.Is(ScalarFn::kAnd) ? both : Sum(Sum(a, b), Scaled(both, -1));
   }
-  return CanonicalComparison(atom);
+  return CanonicalComparison(atom, context);
 }
 
 // exp(k * t / unit) = exp(t / unit)^k, exp(log(s)) = s for positive s.
@@ -279,6 +279,37 @@ bool Normalizer::IsSurelyPositive(const NormalForm& form, const Facts& context) 
     exists = exists || IsPlain(t) || (!t.axes.empty() && HasPoint(t.axes, t.guards, context));
   }
   return exists;
+}
+
+bool Normalizer::IsTotal(const NormalForm& form, const Facts& context) {
+  auto all = [&](const Atom& atom) {
+    return std::all_of(atom.args.begin(), atom.args.end(),
+                       [&](const NormalFormPtr& arg) { return IsTotal(*arg, context); });
+  };
+  auto total = [&](const Atom& atom) {
+    switch (atom.kind) {
+      case Atom::Kind::kInverse:
+        return IsSurelyPositive(*atom.args[0], context);
+      case Atom::Kind::kFn:
+        for (int i = 0; i < kNumScalarFns; ++i) {
+          const ScalarFn fn = static_cast<ScalarFn>(i);
+          if (!atom.Is(fn)) continue;
+          if (fn == ScalarFn::kSqrt || fn == ScalarFn::kLog) {
+            return IsSurelyPositive(*atom.args[0], context);
+          }
+          const bool divides = fn == ScalarFn::kMod || fn == ScalarFn::kFmod || fn == ScalarFn::kTan;
+          return !Info(fn).partial() && !divides && all(atom);
+        }
+        return all(atom);  // storing
+      default:
+        return std::all_of(
+            atom.alternatives.begin(), atom.alternatives.end(),
+            [&](const Alternative& a) { return IsTotal(*a.value, With(context, a.guards)); });
+    }
+  };
+  return std::all_of(form.terms.begin(), form.terms.end(), [&](const Summand& t) {
+    return std::all_of(t.atoms.begin(), t.atoms.end(), total);
+  });
 }
 
 // n and d with form = n / d, where d is positive and a denominator in `form`.
@@ -418,7 +449,7 @@ std::optional<NormalForm> Normalizer::ProductOfExp(const Atom& atom) {
   return Apply(ScalarFn::kExp, {*std::move(exponent)});
 }
 
-// max(x, y) = y + (x - y) * [y < x], where [c] is 1 if c holds, else 0.
+// max(x, y) = y + (x - y) * [y < x] = x + (y - x) * [x < y], where [c] is 1 if c holds, else 0.
 std::optional<NormalForm> Normalizer::MaxByTruth(const Atom& atom) {
   constexpr size_t kMost = 4;
   if (atom.name != Name(ReduceKind::kMax) || atom.alternatives.size() > kMost) return std::nullopt;
@@ -427,7 +458,12 @@ std::optional<NormalForm> Normalizer::MaxByTruth(const Atom& atom) {
   }
   NormalForm max = *atom.alternatives.back().value;
   for (size_t i = atom.alternatives.size() - 1; i-- > 0;) {
-    const NormalForm difference = Sum(*atom.alternatives[i].value, Scaled(max, -1));
+    NormalForm other = *atom.alternatives[i].value;
+    NormalForm difference = Combine(Sum(other, Scaled(max, -1)));
+    if (HasNegativeLead(difference)) {
+      std::swap(other, max);
+      difference = Scaled(difference, -1);
+    }
     const NormalForm greater = Apply(ScalarFn::kLess, {NormalForm(), difference});
     max = Sum(max, forms_.Product(difference, greater));
   }
@@ -436,16 +472,18 @@ std::optional<NormalForm> Normalizer::MaxByTruth(const Atom& atom) {
 
 // x < y and x = y as 0 < d and 0 = d, where the coefficients of d have no common factor, and the
 // first is positive.
-std::optional<NormalForm> Normalizer::CanonicalComparison(const Atom& atom) {
+std::optional<NormalForm> Normalizer::CanonicalComparison(const Atom& atom,
+                                                          const Facts& context) {
   const bool less = atom.Is(ScalarFn::kLess);
   if (!less && !atom.Is(ScalarFn::kEqual)) return std::nullopt;
   const NormalForm d = Combine(Sum(*atom.args[1], Scaled(*atom.args[0], -1)));
   const auto content = ContentOfAll(d);
   if (!content) return std::nullopt;  // CompareLaw decides comparisons of 0
   const bool negative = HasNegativeLead(d);
-  if (atom.args[0]->terms.empty() && content->content == 1 && content->common == 1 && !negative) {
-    return std::nullopt;
-  }
+  const bool simple = content->content == 1 && content->common == 1;
+  if (atom.args[0]->terms.empty() && simple && !negative) return std::nullopt;
+  // If d has no value, neither d < 0 nor d >= 0.
+  if (less && negative && !IsTotal(d, context)) return std::nullopt;
   const NormalForm rest = Scaled(WithoutContent(d, *content), negative ? -1 : 1), zero;
   const NormalForm equal = Apply(ScalarFn::kEqual, {zero, rest});
   if (!less) return equal;

@@ -26,6 +26,8 @@ class Normalizer {
   NormalForm Simplify(const NormalForm& form, const Facts& context);
   // Whether the form shows that it is positive wherever `context` holds.
   bool IsSurelyPositive(const NormalForm& form, const Facts& context);
+  // Whether the form shows that it has a value whatever the reads are.
+  bool IsTotal(const NormalForm& form, const Facts& context);
   // Whether the guards are bounds of the axes, each of which has an extent of at least 1.
   bool HasPoint(const std::vector<Leaf>& axes, const Facts& guards, const Facts& context);
   // Appends summands to *out, any number of them, whose sum is `term`.
@@ -85,7 +87,7 @@ class Normalizer {
   std::optional<NormalForm> MaxOfExp(const Atom& atom);
   std::optional<NormalForm> MaxByTruth(const Atom& atom);
   std::optional<NormalForm> ProductOfExp(const Atom& atom);
-  std::optional<NormalForm> CanonicalComparison(const Atom& atom);
+  std::optional<NormalForm> CanonicalComparison(const Atom& atom, const Facts& context);
   std::optional<NormalForm> CaseByCase(const Atom& atom, const Facts& context);
   bool HasNegativeLead(const NormalForm& form);
   void SimplifyAlternatives(Atom* atom, const Facts& context);
