@@ -377,7 +377,7 @@ TEST(IdentitiesTest, KeepValues) {
 TEST(IdentitiesTest, EqualCasesHaveEqualValues) {
   int equal = 0, different = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
-    const std::map<std::string, IndexExpr> sizes = {{"n", 2}, {"m", 2}};
+    const absl::flat_hash_map<std::string, int64_t> sizes = {{"n", 2}, {"m", 2}};
     const Definition a = Bind(RandomDefinition(seed, 3), sizes);
     const Definition b = Bind(RandomDefinition(seed, 3, static_cast<int>(seed % 23) - 1), sizes);
     Setting s;
