@@ -332,11 +332,10 @@ class Replayer {
 
   // The step says that the whole difference is 0 by laws that this algebra may lack: then points
   // must not show that the sides differ. False ends the work on this element.
-  bool AgreeAtPoints(const Event& event, size_t steps, const Value& difference, const Value forms[2],
-                     FormValue* at, Algebra* algebra) {
+  bool AgreeAtPoints(const Event& event, size_t steps, const Value& difference,
+                     const Value forms[2], FormValue* at, Algebra* algebra) {
     const Value zero = algebra->Integer(0);
-    if (!at->problem().empty() || !algebra->problem().empty() ||
-        Algebra::Same(difference, zero)) {
+    if (!at->problem().empty() || !algebra->problem().empty() || Algebra::Same(difference, zero)) {
       return Agree(event.line, "terms that should add up to 0", difference, zero, at, algebra);
     }
     if (steps != 2) return Reject(event.line, "laws are the only step after the difference");

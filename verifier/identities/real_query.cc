@@ -131,7 +131,8 @@ bool RealQuery::IsPositiveSum(const Summand& sum, bool* strictly) {
   std::map<std::string, int> powers;
   *strictly = sum.axes.empty() || equality_.normalizer().HasPoint(sum.axes, sum.guards, context_);
   for (const Atom& atom : sum.atoms) {
-    if (!equality_.normalizer().IsSurelyPositive(OfAtom(atom), context_)) ++powers[forms_.Key(atom)];
+    if (!equality_.normalizer().IsSurelyPositive(OfAtom(atom), context_))
+      ++powers[forms_.Key(atom)];
   }
   if (!powers.empty()) *strictly = false;
   return std::all_of(powers.begin(), powers.end(),
@@ -219,9 +220,8 @@ std::string RealQuery::Value(const Summand& term) {
       too_large_ = true;
     }
   }
-  const bool own = std::any_of(term.axes.begin(), term.axes.end(), [&](Leaf axis) {
-    return leaves_.Mentions(term.coefficient, axis);
-  });
+  const bool own = std::any_of(term.axes.begin(), term.axes.end(),
+                               [&](Leaf axis) { return leaves_.Mentions(term.coefficient, axis); });
   if (own) {
     absl::StrAppend(&product, " ", OfSum(sum));
   } else {

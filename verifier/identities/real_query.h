@@ -2,8 +2,8 @@
 //
 // The form becomes an expression of nonlinear real arithmetic: reads, sums over axes and functions
 // without an algebraic law are variables; comparisons choose between values; a reciprocal r of d is
-// a variable with r * d = 1, a root w of d one with w >= 0 and w * w = d, an exponential one that is
-// positive. The second and third are stated only where d is known not to be 0 and not to be
+// a variable with r * d = 1, a root w of d one with w >= 0 and w * w = d, an exponential one that
+// is positive. The second and third are stated only where d is known not to be 0 and not to be
 // negative: because the solver proves it, or because both sides compute the reciprocal or root
 // unconditionally, so that neither has a value elsewhere.
 #ifndef LEMMA_VERIFIER_IDENTITIES_REAL_QUERY_H_
@@ -27,8 +27,8 @@ std::set<std::string> UnconditionalKeys(NormalForms* forms, Normalizer* normaliz
 
 class RealQuery {
  public:
-  // `defined`: keys of reciprocals and roots that have a value wherever there is something to prove.
-  // `equality`: recognizes equal sums and functions.
+  // `defined`: keys of reciprocals and roots that have a value wherever there is something to
+  // prove. `equality`: recognizes equal sums and functions.
   RealQuery(NormalForms* forms, Arith* arith, Equality* equality, const Facts& context,
             std::set<std::string> defined, uint32_t rlimit)
       : forms_(*forms),
@@ -70,7 +70,7 @@ class RealQuery {
   const Facts& context_;
   const std::set<std::string> defined_;
   const uint32_t rlimit_;
-  std::map<std::string, std::string> variables_;       // by key
+  std::map<std::string, std::string> variables_;           // by key
   std::vector<std::pair<NormalForm, std::string>> known_;  // variables of values
   size_t count_ = 0;
   std::string facts_;

@@ -16,8 +16,7 @@ int64_t FloorOf(int64_t n, int64_t d) { return n / d - (n % d < 0 ? 1 : 0); }
 
 class Unroller {
  public:
-  Unroller(NormalForms* forms, Laws laws)
-      : forms_(*forms), leaves_(forms->leaves()), laws_(laws) {}
+  Unroller(NormalForms* forms, Laws laws) : forms_(*forms), leaves_(forms->leaves()), laws_(laws) {}
 
   NormalForm Form(const NormalForm& form) {
     NormalForm result;

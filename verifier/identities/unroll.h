@@ -13,12 +13,12 @@ struct Range {
   int64_t low = 0, high = 0;  // both included
 };
 
-// The values of `leaf` that the facts about it alone leave; nullopt if there are none or more than a
-// few, or if another fact than an inequality bounds it.
+// The values of `leaf` that the facts about it alone leave; nullopt if there are none or more than
+// a few, or if another fact than an inequality bounds it.
 std::optional<Range> SmallRange(const Leaves& leaves, const Facts& facts, Leaf leaf);
 
-// The same value, where sums, products and maxima over such axes are written out, also in functions;
-// with laws kNone only maxima.
+// The same value, where sums, products and maxima over such axes are written out, also in
+// functions; with laws kNone only maxima.
 NormalForm Unrolled(NormalForms* forms, Laws laws, const NormalForm& form);
 
 }  // namespace lemma::prover

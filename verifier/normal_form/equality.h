@@ -36,7 +36,7 @@ class Equality {
   // The summands that remained when IsZero last failed at the outermost level.
   const std::string& remainder() const { return remainder_; }
   const NormalForm& left() const { return left_; }  // the same as a form
-  StepLog* log = nullptr;  // for the outermost difference
+  StepLog* log = nullptr;                           // for the outermost difference
 
  private:
   struct Equation {

@@ -1,6 +1,6 @@
 // Identities of real functions, which the normalizer uses on request: functions by exp, multiples
-// and sums of angles, powers of exp, roots and logarithms of products, comparisons instead of
-// maxima, and functions of truth values case by case.
+// and sums of angles, powers of exp, roots and logarithms of products. Those of maxima and
+// comparisons are in comparison_identities.cc.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -24,12 +24,6 @@ struct Formula {
   NormalForms* forms;
   NormalForm form;
 
-  static NormalForm Inverse(const NormalForm& x) {
-    Atom atom;
-    atom.kind = Atom::Kind::kInverse;
-    atom.args = {Share(x)};
-    return OfAtom(std::move(atom));
-  }
   Formula Fn(ScalarFn fn) const { return {forms, OfAtom(FnAtom(Info(fn).name, {form}))}; }
   Formula Of(int64_t n) const { return {forms, Number(n)}; }
   friend Formula operator+(const Formula& a, const Formula& b) {
@@ -42,7 +36,7 @@ struct Formula {
     return {a.forms, a.forms->Product(a.form, b.form)};
   }
   friend Formula operator/(const Formula& a, const Formula& b) {
-    return {a.forms, a.forms->Product(a.form, Inverse(b.form))};
+    return {a.forms, a.forms->Product(a.form, Reciprocal(b.form))};
   }
   friend Formula operator+(int64_t a, const Formula& b) { return b.Of(a) + b; }
   friend Formula operator-(int64_t a, const Formula& b) { return b.Of(a) - b; }
@@ -60,52 +54,13 @@ Formula Cos(const Formula& a) { return a.Fn(ScalarFn::kCos); }
 
 // The function's value in terms of others; nullopt if the table has no row.
 std::optional<NormalForm> ByOthers(NormalForms* forms, const Atom& atom) {
-#define LEMMA_BY_OTHERS(id, value)              \
-  if (atom.Is(ScalarFn::id)) {                  \
-    const Formula a{forms, *atom.args[0]};      \
-    return Formula(value).form;                 \
+#define LEMMA_BY_OTHERS(id, value)         \
+  if (atom.Is(ScalarFn::id)) {             \
+    const Formula a{forms, *atom.args[0]}; \
+    return Formula(value).form;            \
   }
 #include "graph/expr/scalar_identities.inc"
   return std::nullopt;
-}
-
-NormalForm Apply(ScalarFn fn, std::vector<NormalForm> args) {
-  return OfAtom(FnAtom(Info(fn).name, std::move(args)));
-}
-
-// The least common denominator and greatest content of all coefficients: form = content / common *
-// a form with coprime integers. nullopt where 64 bits do not suffice.
-struct Content {
-  int64_t content = 0, common = 1;
-};
-std::optional<Content> ContentOfAll(const NormalForm& form) {
-  Content result;
-  for (const Summand& t : form.terms) {
-    if (t.coefficient.overflowed() || t.coefficient.IsZero()) return std::nullopt;
-    if (__builtin_mul_overflow(result.common, t.denominator / std::gcd(result.common, t.denominator),
-                               &result.common)) {
-      return std::nullopt;
-    }
-  }
-  for (const Summand& t : form.terms) {
-    int64_t scaled = 0;
-    if ((t.coefficient * (result.common / t.denominator)).overflowed() ||
-        __builtin_mul_overflow(ContentOf(t.coefficient), result.common / t.denominator, &scaled)) {
-      return std::nullopt;
-    }
-    result.content = std::gcd(result.content, scaled);
-  }
-  return result.content == 0 ? std::nullopt : std::optional<Content>(result);
-}
-
-// form * common / content, exactly.
-NormalForm WithoutContent(NormalForm form, const Content& content) {
-  for (Summand& t : form.terms) {
-    t.coefficient =
-        *ExactQuotient(t.coefficient * (content.common / t.denominator), content.content);
-    t.denominator = 1;
-  }
-  return form;
 }
 
 // Whether the summand's coefficient is a multiple of 1 / unit; *multiple times that.
@@ -120,11 +75,6 @@ Summand UnitOf(const Summand& t, int64_t unit, int64_t sign) {
   one.coefficient = sign;
   one.denominator = unit;
   return one;
-}
-
-bool IsCanonicalTruth(const Atom& atom) {
-  const bool compares = atom.Is(ScalarFn::kLess) || atom.Is(ScalarFn::kEqual);
-  return !compares || atom.args[0]->terms.empty();
 }
 
 }  // namespace
@@ -152,13 +102,13 @@ std::optional<NormalForm> Normalizer::Identity(const Atom& atom, const Facts& co
   if (atom.Is(ScalarFn::kLog)) {
     auto quotient = WithoutDenominator(*atom.args[0], context);
     if (!quotient) return std::nullopt;
-    return Sum(Apply(ScalarFn::kLog, {quotient->first}),
-               Scaled(Apply(ScalarFn::kLog, {quotient->second}), -1));
+    return Sum(FnForm(ScalarFn::kLog, {quotient->first}),
+               Scaled(FnForm(ScalarFn::kLog, {quotient->second}), -1));
   }
   if (atom.Is(ScalarFn::kPow)) return NegativePower(atom);
   if (atom.Is(ScalarFn::kSign)) {
     const NormalForm &x = *atom.args[0], zero;
-    return Sum(Apply(ScalarFn::kLess, {zero, x}), Scaled(Apply(ScalarFn::kLess, {x, zero}), -1));
+    return Sum(FnForm(ScalarFn::kLess, {zero, x}), Scaled(FnForm(ScalarFn::kLess, {x, zero}), -1));
   }
   if (atom.Is(ScalarFn::kNot)) return Sum(Number(1), Scaled(Truth(*atom.args[0]), -1));
   if (atom.Is(ScalarFn::kAnd) || atom.Is(ScalarFn::kOr)) {
@@ -179,10 +129,10 @@ std::optional<NormalForm> Normalizer::PowerOfExp(const NormalForm& arg, const Fa
   if (is_log && IsSurelyPositive(*t.atoms[0].args[0], context)) return *t.atoms[0].args[0];
   if (!IsMultiple(t, unit_, &k)) return std::nullopt;
   if (std::abs(k) < 2 || std::abs(k) > kLargestPower) return std::nullopt;
-  const NormalForm base = Apply(ScalarFn::kExp, {NormalForm{{UnitOf(t, unit_, 1)}}});
+  const NormalForm base = FnForm(ScalarFn::kExp, {NormalForm{{UnitOf(t, unit_, 1)}}});
   NormalForm power = Number(1);
   for (int64_t i = 0; i < std::abs(k); ++i) power = forms_.Product(power, base);
-  return k > 0 ? power : Formula::Inverse(power);
+  return k > 0 ? power : Reciprocal(power);
 }
 
 // sin(a + b) = sin(a) cos(b) + cos(a) sin(b), cos(a + b) = cos(a) cos(b) - sin(a) sin(b).
@@ -229,19 +179,18 @@ std::optional<NormalForm> Normalizer::RootLaw(const NormalForm& arg) {
   }
   if (!changed) return std::nullopt;
   for (Summand& t : rest.terms) t.coefficient = t.coefficient * inside;
-  return forms_.Product(factor, Apply(ScalarFn::kSqrt, {rest}));
+  return forms_.Product(factor, FnForm(ScalarFn::kSqrt, {rest}));
 }
 
 // exp(…) or its reciprocal, if its square is a factor of each summand; takes the square out.
 std::optional<NormalForm> Normalizer::SquareFactor(NormalForm* form) {
   if (form->terms.empty()) return std::nullopt;
   for (const Atom& atom : form->terms[0].atoms) {
-    const bool inverse = atom.kind == Atom::Kind::kInverse && atom.args[0]->terms.size() == 1 &&
-                         IsPlain(atom.args[0]->terms[0]) &&
-                         atom.args[0]->terms[0].atoms.size() == 1 &&
-                         atom.args[0]->terms[0].coefficient == Poly(1) &&
-                         atom.args[0]->terms[0].denominator == 1 &&
-                         NonZero(atom.args[0]->terms[0].atoms[0]);
+    const bool inverse =
+        atom.kind == Atom::Kind::kInverse && atom.args[0]->terms.size() == 1 &&
+        IsPlain(atom.args[0]->terms[0]) && atom.args[0]->terms[0].atoms.size() == 1 &&
+        atom.args[0]->terms[0].coefficient == Poly(1) && atom.args[0]->terms[0].denominator == 1 &&
+        NonZero(atom.args[0]->terms[0].atoms[0]);
     const bool own = std::any_of(form->terms[0].axes.begin(), form->terms[0].axes.end(),
                                  [&](Leaf axis) { return forms_.Mentions(atom, axis); });
     if ((!NonZero(atom) && !inverse) || own) continue;
@@ -264,8 +213,8 @@ std::optional<NormalForm> Normalizer::SquareFactor(NormalForm* form) {
   return std::nullopt;
 }
 
-// Whether it is positive wherever `context` holds: a sum of products of positive factors, not all of
-// whose summands are empty.
+// Whether it is positive wherever `context` holds: a sum of products of positive factors, not all
+// of whose summands are empty.
 bool Normalizer::IsSurelyPositive(const NormalForm& form, const Facts& context) {
   auto positive = [&](const Atom& atom) {
     if (NonZero(atom)) return true;
@@ -279,37 +228,6 @@ bool Normalizer::IsSurelyPositive(const NormalForm& form, const Facts& context) 
     exists = exists || IsPlain(t) || (!t.axes.empty() && HasPoint(t.axes, t.guards, context));
   }
   return exists;
-}
-
-bool Normalizer::IsTotal(const NormalForm& form, const Facts& context) {
-  auto all = [&](const Atom& atom) {
-    return std::all_of(atom.args.begin(), atom.args.end(),
-                       [&](const NormalFormPtr& arg) { return IsTotal(*arg, context); });
-  };
-  auto total = [&](const Atom& atom) {
-    switch (atom.kind) {
-      case Atom::Kind::kInverse:
-        return IsSurelyPositive(*atom.args[0], context);
-      case Atom::Kind::kFn:
-        for (int i = 0; i < kNumScalarFns; ++i) {
-          const ScalarFn fn = static_cast<ScalarFn>(i);
-          if (!atom.Is(fn)) continue;
-          if (fn == ScalarFn::kSqrt || fn == ScalarFn::kLog) {
-            return IsSurelyPositive(*atom.args[0], context);
-          }
-          const bool divides = fn == ScalarFn::kMod || fn == ScalarFn::kFmod || fn == ScalarFn::kTan;
-          return !Info(fn).partial() && !divides && all(atom);
-        }
-        return all(atom);  // storing
-      default:
-        return std::all_of(
-            atom.alternatives.begin(), atom.alternatives.end(),
-            [&](const Alternative& a) { return IsTotal(*a.value, With(context, a.guards)); });
-    }
-  };
-  return std::all_of(form.terms.begin(), form.terms.end(), [&](const Summand& t) {
-    return std::all_of(t.atoms.begin(), t.atoms.end(), total);
-  });
 }
 
 // n and d with form = n / d, where d is positive and a denominator in `form`.
@@ -347,31 +265,17 @@ std::optional<std::pair<NormalForm, NormalForm>> Normalizer::WithoutDenominator(
 std::optional<NormalForm> Normalizer::SimplerInverse(const NormalForm& arg, const Facts& context) {
   if (arg.terms.size() < 2) return std::nullopt;
   if (auto quotient = WithoutDenominator(arg, context)) {
-    return forms_.Product(quotient->second, Formula::Inverse(quotient->first));
+    return forms_.Product(quotient->second, Reciprocal(quotient->first));
   }
   const auto content = ContentOfAll(arg);
   if (!content) return std::nullopt;
   const bool negative = HasNegativeLead(arg);
   if (content->content == 1 && content->common == 1 && !negative) return std::nullopt;
   const NormalForm rest = Scaled(WithoutContent(arg, *content), negative ? -1 : 1);
-  NormalForm result = Formula::Inverse(rest);
+  NormalForm result = Reciprocal(rest);
   result.terms[0].coefficient = negative ? -content->common : content->common;
   result.terms[0].denominator = content->content;
   return result;
-}
-
-// Of x and -x, exactly one has a negative lead (unless x is 0).
-bool Normalizer::HasNegativeLead(const NormalForm& form) {
-  const Summand* first = nullptr;
-  std::string least;
-  for (const Summand& t : form.terms) {
-    std::string key = forms_.Key(t, false);
-    if (first != nullptr && key >= least) continue;
-    first = &t;
-    least = std::move(key);
-  }
-  return first != nullptr && !first->coefficient.terms().empty() &&
-         first->coefficient.terms().back().second < 0;
 }
 
 // x^-n = 1 / x^n for n = 1/2, 1, 2, 3 and 4.
@@ -382,16 +286,14 @@ std::optional<NormalForm> Normalizer::NegativePower(const Atom& atom) {
   const auto n = t.coefficient.AsConst();
   if (!n || !t.atoms.empty() || *n >= 0) return std::nullopt;
   if (*n == -1 && t.denominator == 2) {
-    return Formula::Inverse(Apply(ScalarFn::kSqrt, {*atom.args[0]}));
+    return Reciprocal(FnForm(ScalarFn::kSqrt, {*atom.args[0]}));
   }
   if (t.denominator != 1 || *n < -4) return std::nullopt;
-  const NormalForm once = Formula::Inverse(*atom.args[0]);
+  const NormalForm once = Reciprocal(*atom.args[0]);
   NormalForm power = once;
   for (int64_t i = 1; i < -*n; ++i) power = forms_.Product(power, once);
   return power;
 }
-
-// ---- Maxima and comparisons ----
 
 namespace {
 
@@ -430,7 +332,7 @@ std::optional<NormalForm> Normalizer::MaxOfExp(const Atom& atom) {
       if (!all) break;
       alternative.value = Share(Scaled(*exponent, sign));
     }
-    if (all) return Scaled(Apply(ScalarFn::kExp, {Scaled(OfAtom(std::move(inside)), sign)}), sign);
+    if (all) return Scaled(FnForm(ScalarFn::kExp, {Scaled(OfAtom(std::move(inside)), sign)}), sign);
   }
   return std::nullopt;
 }
@@ -446,97 +348,7 @@ std::optional<NormalForm> Normalizer::ProductOfExp(const Atom& atom) {
     t.guards.insert(t.guards.end(), factor.guards.begin(), factor.guards.end());
     t = forms_.Renamed(t);
   }
-  return Apply(ScalarFn::kExp, {*std::move(exponent)});
-}
-
-// max(x, y) = y + (x - y) * [y < x] = x + (y - x) * [x < y], where [c] is 1 if c holds, else 0.
-std::optional<NormalForm> Normalizer::MaxByTruth(const Atom& atom) {
-  constexpr size_t kMost = 4;
-  if (atom.name != Name(ReduceKind::kMax) || atom.alternatives.size() > kMost) return std::nullopt;
-  for (const Alternative& alternative : atom.alternatives) {
-    if (!IsPlain(alternative)) return std::nullopt;
-  }
-  NormalForm max = *atom.alternatives.back().value;
-  for (size_t i = atom.alternatives.size() - 1; i-- > 0;) {
-    NormalForm other = *atom.alternatives[i].value;
-    NormalForm difference = Combine(Sum(other, Scaled(max, -1)));
-    if (HasNegativeLead(difference)) {
-      std::swap(other, max);
-      difference = Scaled(difference, -1);
-    }
-    const NormalForm greater = Apply(ScalarFn::kLess, {NormalForm(), difference});
-    max = Sum(max, forms_.Product(difference, greater));
-  }
-  return max;
-}
-
-// x < y and x = y as 0 < d and 0 = d, where the coefficients of d have no common factor, and the
-// first is positive.
-std::optional<NormalForm> Normalizer::CanonicalComparison(const Atom& atom,
-                                                          const Facts& context) {
-  const bool less = atom.Is(ScalarFn::kLess);
-  if (!less && !atom.Is(ScalarFn::kEqual)) return std::nullopt;
-  const NormalForm d = Combine(Sum(*atom.args[1], Scaled(*atom.args[0], -1)));
-  const auto content = ContentOfAll(d);
-  if (!content) return std::nullopt;  // CompareLaw decides comparisons of 0
-  const bool negative = HasNegativeLead(d);
-  const bool simple = content->content == 1 && content->common == 1;
-  if (atom.args[0]->terms.empty() && simple && !negative) return std::nullopt;
-  // If d has no value, neither d < 0 nor d >= 0.
-  if (less && negative && !IsTotal(d, context)) return std::nullopt;
-  const NormalForm rest = Scaled(WithoutContent(d, *content), negative ? -1 : 1), zero;
-  const NormalForm equal = Apply(ScalarFn::kEqual, {zero, rest});
-  if (!less) return equal;
-  const NormalForm above = Apply(ScalarFn::kLess, {zero, rest});
-  if (!negative) return above;
-  return Sum(Number(1), Scaled(Sum(above, equal), -1));
-}
-
-// f(… t …) = t * f(… 1 …) + (1 - t) * f(… 0 …) for a truth value t. Functions that may have no value
-// in the case that does not hold are left out, but for log, of which no law needs a value.
-std::optional<NormalForm> Normalizer::CaseByCase(const Atom& atom, const Facts& context) {
-  for (ScalarFn fn : {ScalarFn::kSqrt, ScalarFn::kPow, ScalarFn::kAsin, ScalarFn::kAcos}) {
-    if (atom.Is(fn)) return std::nullopt;
-  }
-  std::optional<Atom> truth;
-  for (const NormalFormPtr& arg : atom.args) {
-    for (const Summand& t : arg->terms) {
-      for (const Atom& factor : t.atoms) {
-        const bool own = std::any_of(t.axes.begin(), t.axes.end(),
-                                     [&](Leaf axis) { return forms_.Mentions(factor, axis); });
-        if (!truth && !own && IsTruth(factor) && IsCanonicalTruth(factor)) truth = factor;
-      }
-    }
-  }
-  if (!truth) return std::nullopt;
-  const std::string key = forms_.Key(*truth);
-  NormalForm values[2];
-  for (int value : {0, 1}) {
-    std::vector<NormalForm> args;
-    for (const NormalFormPtr& arg : atom.args) {
-      NormalForm replaced;
-      for (const Summand& t : arg->terms) {
-        Summand rest = t;
-        rest.atoms.erase(
-            std::remove_if(rest.atoms.begin(), rest.atoms.end(),
-                           [&](const Atom& factor) { return forms_.Key(factor) == key; }),
-            rest.atoms.end());
-        if (value == 1 || rest.atoms.size() == t.atoms.size()) {
-          replaced.terms.push_back(std::move(rest));
-        }
-      }
-      args.push_back(Combine(std::move(replaced)));
-    }
-    if (atom.kind == Atom::Kind::kInverse) {
-      args[0] = Simplify(args[0], context);
-      if (!IsSurelyPositive(args[0], context)) return std::nullopt;
-      values[value] = Formula::Inverse(args[0]);
-    } else {
-      values[value] = OfAtom(FnAtom(atom.name, std::move(args)));
-    }
-  }
-  const NormalForm t = OfAtom(*truth);
-  return Sum(forms_.Product(t, Sum(values[1], Scaled(values[0], -1))), values[0]);
+  return FnForm(ScalarFn::kExp, {*std::move(exponent)});
 }
 
 }  // namespace lemma::prover

@@ -1,6 +1,6 @@
 // Simplifies normal forms under facts. Internal to the prover. Steps on reduction axes are in
-// normalize_axes.cc, laws of functions in laws.cc, function_laws.cc, rounding_laws.cc and
-// identities.cc.
+// normalize_axes.cc, laws of functions in laws.cc, function_laws.cc and rounding_laws.cc,
+// identities in identities.cc and comparison_identities.cc.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
 
@@ -19,8 +19,8 @@ class Normalizer {
   Normalizer(NormalForms* forms, Arith* arith, Laws laws)
       : forms_(*forms), leaves_(forms->leaves()), arith_(*arith), laws_(laws) {}
 
-  // Uses the laws of identities.cc too. exp, sin and cos of p/q * t are written in terms of those of
-  // t/unit, where q divides `unit`, which is positive.
+  // Uses identities too. exp, sin and cos of p/q * t are written in terms of those of t/unit, where
+  // q divides `unit`, which is positive.
   void UseIdentities(int64_t unit) { unit_ = unit; }
 
   NormalForm Simplify(const NormalForm& form, const Facts& context);
@@ -74,7 +74,7 @@ class Normalizer {
   std::optional<NormalForm> SymmetryLaw(const Atom& atom);
   std::optional<NormalForm> CompareLaw(const Atom& atom);
   std::optional<NormalForm> TruthLaw(const Atom& atom);
-  // The laws of identities.cc.
+  // Identities.
   std::optional<NormalForm> Identity(const Atom& atom, const Facts& context);
   std::optional<NormalForm> PowerOfExp(const NormalForm& arg, const Facts& context);
   std::optional<NormalForm> AngleLaw(const Atom& atom);
@@ -106,7 +106,7 @@ class Normalizer {
   Leaves& leaves_;
   Arith& arith_;
   Laws laws_;
-  int64_t unit_ = 0;  // 0: the laws of identities.cc are not used
+  int64_t unit_ = 0;  // 0: identities are not used
   int steps_ = 0;
 };
 

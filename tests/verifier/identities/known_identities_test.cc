@@ -1,6 +1,6 @@
-// Well-known identities of tensor programs and claims that are nearly identities. The comment above a
-// rule may say "unknown: REASON"; every other rule of the list is proved with the contract that it
-// promises.
+// Well-known identities of tensor programs and claims that are nearly identities. The comment above
+// a rule may say "unknown: REASON"; every other rule of the list is proved with the contract that
+// it promises.
 #include <chrono>
 #include <fstream>
 #include <map>

@@ -1,8 +1,9 @@
-// What the prover proves about random formulas is true at points, also where formulas have no value.
+// What the prover proves about random formulas is true at points, also where formulas have no
+// value.
 //
 // Many formulas are drawn and evaluated here, in double, without any code of the prover. Those that
-// agree at some positive points are claimed to be equal. Many such claims are false at 0, at negative
-// numbers or where one side has no value. Refutation is switched off.
+// agree at some positive points are claimed to be equal. Many such claims are false at 0, at
+// negative numbers or where one side has no value. Refutation is switched off.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -33,9 +34,13 @@ double Sigmoid(double a) { return 1 / (1 + std::exp(-a)); }
 
 const Function kFunctions[] = {
     {"neg", 1, [](double a, double, double) { return -a; }},
-    {"relu", 1, [](double a, double, double) { return a > 0 ? a : a != a ? a : 0; }},
+    {"relu", 1, [](double a, double, double) { return a > 0    ? a
+                                                      : a != a ? a
+                                                               : 0; }},
     {"abs", 1, [](double a, double, double) { return std::abs(a); }},
-    {"sign", 1, [](double a, double, double) { return a > 0 ? 1 : a < 0 ? -1 : a; }},
+    {"sign", 1, [](double a, double, double) { return a > 0   ? 1
+                                                      : a < 0 ? -1
+                                                              : a; }},
     {"exp", 1, [](double a, double, double) { return std::exp(a); }},
     {"log", 1, [](double a, double, double) { return std::log(a); }},
     {"sqrt", 1, [](double a, double, double) { return std::sqrt(a); }},
@@ -174,7 +179,8 @@ TEST(RandomClaims, AreTrueIfProved) {
       const std::string sides = absl::StrCat(Side(a), " => ", Side(b));
       const bool x = Uses(a, "x"), y = Uses(a, "y");
       // The source uses each variable.
-      if (Side(a) == Side(b) || a.args.empty() || (Uses(b, "x") && !x) || (Uses(b, "y") && !y)) continue;
+      if (Side(a) == Side(b) || a.args.empty() || (Uses(b, "x") && !x) || (Uses(b, "y") && !y))
+        continue;
       if (!seen.insert(sides).second) continue;
       const std::string rule = absl::StrCat("rule r(", x ? "x: [n]" : "", x && y ? ", " : "",
                                             y ? "y: [n]" : "", ") real_only ", sides);

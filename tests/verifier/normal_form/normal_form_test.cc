@@ -400,9 +400,8 @@ TEST(IdentitiesTest, EqualCasesHaveEqualValues) {
                                 v = EvaluateNaively<double>(b, inputs)[2].data;
       for (int64_t i = 0; i < 2; ++i) {
         if (!std::isfinite(u[i]) || !std::isfinite(v[i])) continue;
-        ASSERT_NEAR(u[i], v[i], 1e-7 * (1 + std::abs(u[i])))
-            << "seed " << seed << "\n"
-            << a.ToString() << b.ToString();
+        ASSERT_NEAR(u[i], v[i], 1e-7 * (1 + std::abs(u[i]))) << "seed " << seed << "\n"
+                                                             << a.ToString() << b.ToString();
       }
     }
   }
