@@ -57,16 +57,24 @@ bool CaseEquality::AreEqual(const NormalForm& a, const NormalForm& b, const Fact
 bool CaseEquality::ValueByValue(NormalForm a, NormalForm b, const Facts& context, int depth) {
   Leaves& leaves = forms_.leaves();
   Normalizer normalizer(&forms_, &arith_, laws_);
+  bool unrolled = false;
   for (NormalForm* form : {&a, &b}) {
-    *form = normalizer.Simplify(Unrolled(&forms_, laws_, *form), context);
+    *form = normalizer.Simplify(Unrolled(&forms_, laws_, *form, &unrolled), context);
   }
   std::vector<Leaf> used;
   forms_.CollectDeps(Sum(a, b), &used);
+  auto is_small = [&](Leaf leaf) {
+    return leaves.Info(leaf).kind == LeafInfo::Kind::kVar && SmallRange(leaves, context, leaf);
+  };
+  // The usual comparison has been tried.
+  if (depth == 0 && !unrolled && laws_ != Laws::kRealOnly &&
+      std::none_of(used.begin(), used.end(), is_small)) {
+    return false;
+  }
   for (Leaf leaf : used) {
     if (depth >= kMostIndices) break;
-    if (leaves.Info(leaf).kind != LeafInfo::Kind::kVar) continue;
+    if (!is_small(leaf)) continue;
     const auto range = SmallRange(leaves, context, leaf);
-    if (!range) continue;
     for (int64_t v = range->low; v <= range->high; ++v) {
       if (++cases_ > kMostCases) return false;
       const LeafMap map = {{leaf, Poly(v)}};

@@ -25,6 +25,7 @@ class Unroller {
     }
     return result.terms.size() > kMostTerms ? form : result;
   }
+  bool changed() const { return changed_; }
 
  private:
   NormalForm Term(const Summand& given) {
@@ -33,6 +34,7 @@ class Unroller {
       const Leaf axis = given.axes[a];
       const auto range = SmallRange(leaves_, given.guards, axis);
       if (!range) continue;
+      changed_ = true;
       Summand rest = given;
       rest.axes.erase(rest.axes.begin() + a);
       NormalForm result;
@@ -110,6 +112,7 @@ class Unroller {
       const Leaf axis = given.axes[a];
       const auto range = SmallRange(leaves_, given.guards, axis);
       if (!range) continue;
+      changed_ = true;
       Alternative rest = given;
       rest.axes.erase(rest.axes.begin() + a);
       for (int64_t v = range->low; v <= range->high; ++v) {
@@ -127,6 +130,7 @@ class Unroller {
   NormalForms& forms_;
   Leaves& leaves_;
   const Laws laws_;
+  bool changed_ = false;
 };
 
 }  // namespace
@@ -150,8 +154,11 @@ std::optional<Range> SmallRange(const Leaves& leaves, const Facts& facts, Leaf l
   return Range{*low, *high};
 }
 
-NormalForm Unrolled(NormalForms* forms, Laws laws, const NormalForm& form) {
-  return Unroller(forms, laws).Form(form);
+NormalForm Unrolled(NormalForms* forms, Laws laws, const NormalForm& form, bool* changed) {
+  Unroller unroller(forms, laws);
+  NormalForm result = unroller.Form(form);
+  *changed = *changed || unroller.changed();
+  return result;
 }
 
 }  // namespace lemma::prover

@@ -19,7 +19,8 @@ std::optional<Range> SmallRange(const Leaves& leaves, const Facts& facts, Leaf l
 
 // The same value, where sums, products and maxima over such axes are written out, also in
 // functions; with laws kNone only maxima.
-NormalForm Unrolled(NormalForms* forms, Laws laws, const NormalForm& form);
+// *changed becomes true if there were such axes.
+NormalForm Unrolled(NormalForms* forms, Laws laws, const NormalForm& form, bool* changed);
 
 }  // namespace lemma::prover
 

@@ -354,8 +354,9 @@ TEST(IdentitiesTest, KeepValues) {
     const Facts facts = {Fact::Ge(Poly::Of(s.i)), Fact::Ge(Poly(n - 1) - Poly::Of(s.i))};
     Normalizer normalizer(&s.forms, &s.arith, Laws::kRealOnly);
     normalizer.UseIdentities(1 + static_cast<int64_t>(seed % 3));
+    bool changed = false;
     const NormalForm simple = normalizer.Simplify(*raw, facts),
-                     unrolled = Unrolled(&s.forms, Laws::kRealOnly, *raw);
+                     unrolled = Unrolled(&s.forms, Laws::kRealOnly, *raw, &changed);
     const std::vector<double> expected =
         EvaluateNaively<double>(definition, RandomInputs(seed, n, m))[2].data;
     FormEvaluator evaluator(s.leaves, RandomInputs(seed, n, m));
