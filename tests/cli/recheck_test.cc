@@ -21,9 +21,9 @@ TEST(RecheckTest, OthersAgreeWithEveryStarterRule) {
 // Nonlinear questions about real numbers too.
 TEST(RecheckTest, CvcAgreesWithKnownIdentities) {
   for (const char* family : {"activations", "extremes", "normalizations"}) {
-    LemmaResult result = RunLemma({"verify",
-                                   std::string("tests/verifier/identities/") + family + ".txt",
-                                   "--recheck=cvc5", "--check", "--jobs=2"});
+    LemmaResult result =
+        RunLemma({"verify", std::string("tests/verifier/identities/") + family + ".txt",
+                  "--recheck=cvc5", "--check", "--jobs=2"});
     EXPECT_THAT(result.out, HasSubstr("0 refuted, 0 unknown")) << result.out << result.err;
     EXPECT_THAT(result.out, HasSubstr("disagrees with 0, no answer to 0")) << result.out;
   }
