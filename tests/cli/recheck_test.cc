@@ -18,5 +18,16 @@ TEST(RecheckTest, OthersAgreeWithEveryStarterRule) {
   printf("%s", result.out.substr(result.out.rfind("\n", result.out.rfind(" rules: ")) + 1).c_str());
 }
 
+// Nonlinear questions about real numbers too.
+TEST(RecheckTest, CvcAgreesWithKnownIdentities) {
+  for (const char* family : {"activations", "extremes", "normalizations"}) {
+    LemmaResult result =
+        RunLemma({"verify", std::string("tests/verifier/identities/") + family + ".txt",
+                  "--recheck=cvc5", "--check", "--jobs=2"});
+    EXPECT_THAT(result.out, HasSubstr("0 refuted, 0 unknown")) << result.out << result.err;
+    EXPECT_THAT(result.out, HasSubstr("disagrees with 0, no answer to 0")) << result.out;
+  }
+}
+
 }  // namespace
 }  // namespace lemma

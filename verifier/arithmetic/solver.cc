@@ -68,9 +68,10 @@ Answer AskZ3(const std::string& script, uint32_t rlimit) {
   Z3_context context = Z3_mk_context(config);
   Z3_del_config(config);
   Z3_set_error_handler(context, [](Z3_context, Z3_error_code) {});
-  const bool nonlinear = script.find("QF_NIA") != std::string::npos;
-  Z3_solver solver = Z3_mk_solver_for_logic(
-      context, Z3_mk_string_symbol(context, nonlinear ? "QF_NIA" : "QF_LIA"));
+  const char* logic = script.find("QF_NRA") != std::string::npos   ? "QF_NRA"
+                      : script.find("QF_NIA") != std::string::npos ? "QF_NIA"
+                                                                   : "QF_LIA";
+  Z3_solver solver = Z3_mk_solver_for_logic(context, Z3_mk_string_symbol(context, logic));
   Z3_solver_inc_ref(context, solver);
   Z3_params params = Z3_mk_params(context);
   Z3_params_inc_ref(context, params);

@@ -203,7 +203,8 @@ class Reader {
       if (!output.terms.emplace(number, LastNode()).second) {
         Fail(absl::StrCat("term ", number, " is there twice"));
       }
-    } else if (head == "difference" || head == "pair" || head == "collect" || head == "zero") {
+    } else if (head == "difference" || head == "pair" || head == "collect" || head == "zero" ||
+               head == "laws") {
       ReadEvent(head, &output);
     } else {
       return false;
@@ -249,7 +250,7 @@ class Reader {
       if (word != "into") Fail("'into' is missing");
       event.made = Numbers(&word);
     } else {
-      event.kind = Event::Kind::kZero;
+      event.kind = head == "zero" ? Event::Kind::kZero : Event::Kind::kLaws;
       event.used = Numbers(&word);
     }
     if (!AtEnd()) Fail("text after the step");

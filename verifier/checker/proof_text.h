@@ -27,7 +27,7 @@ struct Node {
 
 // A step that uses up terms of a difference and makes others.
 struct Event {
-  enum class Kind { kDifference, kPair, kCollect, kZero } kind = Kind::kDifference;
+  enum class Kind { kDifference, kPair, kCollect, kZero, kLaws } kind = Kind::kDifference;
   int line = 0;
   std::vector<int> used, made;  // numbers of terms
   Node renamed, map;            // kPair

@@ -271,6 +271,9 @@ class Replayer {
         what = "the terms of the difference";
       } else if (event.kind == Event::Kind::kZero) {
         what = "a term that should be 0";
+      } else if (event.kind == Event::Kind::kLaws) {
+        if (!AgreeAtPoints(event, output.events.size(), before, forms, at, algebra)) return;
+        continue;
       } else if (event.kind == Event::Kind::kPair) {
         what = "what a pair of terms leaves";
         if (!ReplayPair(event, output, terms, at, algebra)) return;
@@ -324,6 +327,23 @@ class Replayer {
     if (event.made.empty() && images != theirs) {
       return Reject(event.line, "the map of the axes is no bijection");
     }
+    return true;
+  }
+
+  // The step says that the whole difference is 0 by laws that this algebra may lack: then points
+  // must not show that the sides differ. False ends the work on this element.
+  bool AgreeAtPoints(const Event& event, size_t steps, const Value& difference,
+                     const Value forms[2], FormValue* at, Algebra* algebra) {
+    const Value zero = algebra->Integer(0);
+    if (!at->problem().empty() || !algebra->problem().empty() || Algebra::Same(difference, zero)) {
+      return Agree(event.line, "terms that should add up to 0", difference, zero, at, algebra);
+    }
+    if (steps != 2) return Reject(event.line, "laws are the only step after the difference");
+    if (!algebra->ApproximatelyEqual(forms[0], forms[1])) {
+      return Reject(event.line, absl::StrCat("the sides differ: ", algebra->ToString(forms[0]),
+                                             " is not ", algebra->ToString(forms[1])));
+    }
+    ++result_.undecided;
     return true;
   }
 

@@ -48,7 +48,10 @@ bool Equality::IsZero(const NormalForm& difference, const Facts& context) {
     zero = false;
     if (depth_ > 0) break;
   }
-  if (!zero && depth_ == 0) remainder_ = forms_.Key(left);
+  if (!zero && depth_ == 0) {
+    remainder_ = forms_.Key(left);
+    left_ = std::move(left);
+  }
   return zero;
 }
 

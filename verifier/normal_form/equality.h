@@ -36,7 +36,8 @@ class Equality {
   Normalizer& normalizer() { return normalizer_; }
   // The summands that remained when IsZero last failed at the outermost level.
   const std::string& remainder() const { return remainder_; }
-  StepLog* log = nullptr;  // for the outermost difference
+  const NormalForm& left() const { return left_; }  // the same as a form
+  StepLog* log = nullptr;                           // for the outermost difference
 
  private:
   struct Equation {
@@ -96,6 +97,7 @@ class Equality {
   int depth_ = 0;
   int budget_ = 4000;
   std::string remainder_;
+  NormalForm left_;
 };
 
 }  // namespace lemma::prover

@@ -173,6 +173,14 @@ void StepLog::Are(const std::vector<Summand>& terms) {
   Line(absl::StrCat("collect", gone, " into", numbers));
 }
 
+void StepLog::ZeroByLaws(const std::vector<Summand>& terms) {
+  Difference(terms);
+  std::string numbers;
+  for (const Live& live : live_) absl::StrAppend(&numbers, " ", live.number);
+  live_.clear();
+  if (!numbers.empty()) Line(absl::StrCat("laws", numbers));
+}
+
 void StepLog::Zero(const Summand& term) { Line(absl::StrCat("zero ", Take(term))); }
 
 }  // namespace lemma::prover

@@ -33,6 +33,8 @@ class StepLog {
               const std::vector<Summand>& rest);
   // Summands that differed only in their coefficients were added up; `terms` are the summands now.
   void Are(const std::vector<Summand>& terms);
+  // The difference, whose summands are given, is 0 by laws that are not written down step by step.
+  void ZeroByLaws(const std::vector<Summand>& terms);
   // The summand is identically 0.
   void Zero(const Summand& term);
 

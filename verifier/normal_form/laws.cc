@@ -52,10 +52,15 @@ std::optional<NormalForm> Normalizer::Law(const Atom& atom, const Facts& context
   if (laws_ == Laws::kNone && atom.kind != Atom::Kind::kMax) return std::nullopt;
   switch (atom.kind) {
     case Atom::Kind::kInverse:
-      return InverseLaw(*atom.args[0], context);
+      if (auto simpler = InverseLaw(*atom.args[0], context)) return simpler;
+      break;
     case Atom::Kind::kMax:
-      return MaxLaw(atom, context);
+      if (auto simpler = MaxLaw(atom, context)) return simpler;
+      break;
     case Atom::Kind::kFn:
+      if (unit_ > 0) {
+        if (auto identical = Identity(atom, context)) return identical;
+      }
       if (auto rounding = RoundingOf(atom)) return RoundingLaw(*rounding, *atom.args[0]);
       if (auto symmetric = SymmetryLaw(atom)) return symmetric;
       if (laws_ != Laws::kRealOnly) return std::nullopt;
@@ -65,8 +70,9 @@ std::optional<NormalForm> Normalizer::Law(const Atom& atom, const Facts& context
       if (atom.Is(ScalarFn::kLog)) return LogLaw(*atom.args[0]);
       return std::nullopt;
     default:
-      return std::nullopt;
+      break;
   }
+  return unit_ > 0 ? Identity(atom, context) : std::nullopt;
 }
 
 // Whether the form shows that it is positive: a sum of products of exponentials and reciprocals.
@@ -399,6 +405,32 @@ std::optional<NormalForm> Normalizer::SquareLaw(const Atom& m) {
   return Sum(forms_.Product(Sum(a, b), OfAtom(m)), Scaled(forms_.Product(a, b), -1));
 }
 
+// Every guard must be a bound of one axis.
+bool Normalizer::HasPoint(const std::vector<Leaf>& axes, const Facts& guards,
+                          const Facts& context) {
+  Facts rest = guards;
+  bool exists = true;
+  for (Leaf axis : axes) {
+    Facts mine, others;
+    for (const Fact& fact : rest) (leaves_.Mentions(fact.p, axis) ? mine : others).push_back(fact);
+    Poly span;
+    bool low = false, high = false;
+    for (const Fact& fact : mine) {
+      const int64_t c = fact.p.CoefficientOf({axis});
+      low = low || c == 1;
+      high = high || c == -1;
+      span = span + fact.p;
+      exists = exists && !leaves_.Mentions(fact.p - Poly::Of(Monomial{axis}, c), axis);
+    }
+    exists = exists && mine.size() == 2 && low && high && !leaves_.Mentions(span, axis);
+    for (Leaf other : axes) exists = exists && !leaves_.Mentions(span, other);
+    for (const Fact& fact : mine) exists = exists && fact.kind == Fact::Kind::kGe;
+    exists = exists && arith_.NonNegative(context, span);
+    rest = others;
+  }
+  return exists && rest.empty();
+}
+
 // max(x) = x; max(k < K) (a + b[k]) = a + max(k < K) b[k] where K > 0;
 // max(c*x, c*y) = c * max(x, y) for a number c > 0.
 std::optional<NormalForm> Normalizer::MaxLaw(const Atom& atom, const Facts& context) {
@@ -409,29 +441,7 @@ std::optional<NormalForm> Normalizer::MaxLaw(const Atom& atom, const Facts& cont
   }
   if (laws_ == Laws::kNone) return std::nullopt;
   if (atom.alternatives.size() == 1 && !first.axes.empty()) {
-    // A point exists if every guard is a bound of one axis, whose extent is positive.
-    Facts rest = first.guards;
-    bool exists = true;
-    for (Leaf axis : first.axes) {
-      Facts mine, others;
-      for (const Fact& fact : rest)
-        (leaves_.Mentions(fact.p, axis) ? mine : others).push_back(fact);
-      Poly span;
-      bool low = false, high = false;
-      for (const Fact& fact : mine) {
-        const int64_t c = fact.p.CoefficientOf({axis});
-        low = low || c == 1;
-        high = high || c == -1;
-        span = span + fact.p;
-        exists = exists && !leaves_.Mentions(fact.p - Poly::Of(Monomial{axis}, c), axis);
-      }
-      exists = exists && mine.size() == 2 && low && high && !leaves_.Mentions(span, axis);
-      for (Leaf other : first.axes) exists = exists && !leaves_.Mentions(span, other);
-      for (const Fact& fact : mine) exists = exists && fact.kind == Fact::Kind::kGe;
-      exists = exists && arith_.NonNegative(context, span);
-      rest = others;
-    }
-    if (exists && rest.empty()) {
+    if (HasPoint(first.axes, first.guards, context)) {
       NormalForm inside, outside;
       for (const Summand& t : first.value->terms) {
         const bool depends = std::any_of(first.axes.begin(), first.axes.end(), [&](Leaf axis) {

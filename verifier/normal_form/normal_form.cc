@@ -1,6 +1,7 @@
 #include "verifier/normal_form/normal_form.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -35,6 +36,17 @@ Atom FnAtom(std::string name, std::vector<NormalForm> args) {
   return atom;
 }
 
+NormalForm FnForm(ScalarFn fn, std::vector<NormalForm> args) {
+  return OfAtom(FnAtom(Info(fn).name, std::move(args)));
+}
+
+NormalForm Reciprocal(const NormalForm& x) {
+  Atom atom;
+  atom.kind = Atom::Kind::kInverse;
+  atom.args = {Share(x)};
+  return OfAtom(std::move(atom));
+}
+
 NormalForm Sum(const NormalForm& a, const NormalForm& b) {
   NormalForm form = a;
   form.terms.insert(form.terms.end(), b.terms.begin(), b.terms.end());
@@ -44,6 +56,36 @@ NormalForm Sum(const NormalForm& a, const NormalForm& b) {
 NormalForm Scaled(const NormalForm& a, int64_t factor) {
   NormalForm form = a;
   for (Summand& term : form.terms) term.coefficient = term.coefficient * factor;
+  return form;
+}
+
+std::optional<Content> ContentOfAll(const NormalForm& form) {
+  Content result;
+  for (const Summand& t : form.terms) {
+    if (t.coefficient.overflowed() || t.coefficient.IsZero()) return std::nullopt;
+    if (__builtin_mul_overflow(result.common,
+                               t.denominator / std::gcd(result.common, t.denominator),
+                               &result.common)) {
+      return std::nullopt;
+    }
+  }
+  for (const Summand& t : form.terms) {
+    int64_t scaled = 0;
+    if ((t.coefficient * (result.common / t.denominator)).overflowed() ||
+        __builtin_mul_overflow(ContentOf(t.coefficient), result.common / t.denominator, &scaled)) {
+      return std::nullopt;
+    }
+    result.content = std::gcd(result.content, scaled);
+  }
+  return result.content == 0 ? std::nullopt : std::optional<Content>(result);
+}
+
+NormalForm WithoutContent(NormalForm form, const Content& content) {
+  for (Summand& t : form.terms) {
+    t.coefficient =
+        *ExactQuotient(t.coefficient * (content.common / t.denominator), content.content);
+    t.denominator = 1;
+  }
   return form;
 }
 

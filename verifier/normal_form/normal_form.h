@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,8 +76,19 @@ NormalFormPtr Share(NormalForm form);
 NormalForm Number(const Poly& value, int64_t denominator = 1);
 NormalForm OfAtom(Atom atom);
 Atom FnAtom(std::string name, std::vector<NormalForm> args);
+NormalForm FnForm(ScalarFn fn, std::vector<NormalForm> args);
+NormalForm Reciprocal(const NormalForm& x);
 NormalForm Sum(const NormalForm& a, const NormalForm& b);
 NormalForm Scaled(const NormalForm& a, int64_t factor);
+
+// form = content / common * a form whose coefficients are coprime integers; both are positive.
+struct Content {
+  int64_t content = 0, common = 1;
+};
+// nullopt for 0, and where 64 bits do not suffice.
+std::optional<Content> ContentOfAll(const NormalForm& form);
+// form * common / content.
+NormalForm WithoutContent(NormalForm form, const Content& content);
 
 // Substitutes, renames and prints forms over `leaves`, which must outlive it.
 class NormalForms {

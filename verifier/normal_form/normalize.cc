@@ -292,7 +292,13 @@ Normalizer::Change Normalizer::Squares(Summand* term, const Facts& context,
                                        std::vector<Summand>* out) {
   for (size_t i = 0; i < term->atoms.size(); ++i) {
     const bool truth = laws_ == Laws::kRealOnly && IsTruth(term->atoms[i]);
-    const std::optional<NormalForm> square = SquareLaw(term->atoms[i]);
+    std::optional<NormalForm> square = SquareLaw(term->atoms[i]);
+    if (unit_ > 0 && term->atoms[i].Is(ScalarFn::kSin)) {
+      // sin(x)² = 1 - cos(x)²
+      const NormalForm cosine =
+          OfAtom(FnAtom(Info(ScalarFn::kCos).name, {*term->atoms[i].args[0]}));
+      square = Sum(Number(1), Scaled(forms_.Product(cosine, cosine), -1));
+    }
     if (!square && !truth) continue;
     const std::string key = forms_.Key(term->atoms[i]);
     for (size_t j = i + 1; j < term->atoms.size(); ++j) {

@@ -1,5 +1,6 @@
 // Simplifies normal forms under facts. Internal to the prover. Steps on reduction axes are in
-// normalize_axes.cc, laws of functions in laws.cc, function_laws.cc and rounding_laws.cc.
+// normalize_axes.cc, laws of functions in laws.cc, function_laws.cc and rounding_laws.cc,
+// identities in identities.cc and comparison_identities.cc.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
 
@@ -19,7 +20,17 @@ class Normalizer {
   Normalizer(NormalForms* forms, Arith* arith, Laws laws)
       : forms_(*forms), leaves_(forms->leaves()), arith_(*arith), laws_(laws) {}
 
+  // Uses identities too. exp, sin and cos of p/q * t are written in terms of those of t/unit, where
+  // q divides `unit`, which is positive.
+  void UseIdentities(int64_t unit) { unit_ = unit; }
+
   NormalForm Simplify(const NormalForm& form, const Facts& context);
+  // Whether the form shows that it is positive wherever `context` holds.
+  bool IsSurelyPositive(const NormalForm& form, const Facts& context);
+  // Whether the form shows that it has a value whatever the reads are.
+  bool IsTotal(const NormalForm& form, const Facts& context);
+  // Whether the guards are bounds of the axes, each of which has an extent of at least 1.
+  bool HasPoint(const std::vector<Leaf>& axes, const Facts& guards, const Facts& context);
   // Appends summands to *out, any number of them, whose sum is `term`.
   void SimplifyTerm(Summand term, const Facts& context, std::vector<Summand>* out);
   // Adds up summands with equal keys.
@@ -64,6 +75,22 @@ class Normalizer {
   std::optional<NormalForm> SymmetryLaw(const Atom& atom);
   std::optional<NormalForm> CompareLaw(const Atom& atom);
   std::optional<NormalForm> TruthLaw(const Atom& atom);
+  // Identities.
+  std::optional<NormalForm> Identity(const Atom& atom, const Facts& context);
+  std::optional<NormalForm> PowerOfExp(const NormalForm& arg, const Facts& context);
+  std::optional<NormalForm> AngleLaw(const Atom& atom);
+  std::optional<NormalForm> RootLaw(const NormalForm& arg);
+  std::optional<NormalForm> SquareFactor(NormalForm* form);
+  std::optional<std::pair<NormalForm, NormalForm>> WithoutDenominator(const NormalForm& form,
+                                                                      const Facts& context);
+  std::optional<NormalForm> SimplerInverse(const NormalForm& arg, const Facts& context);
+  std::optional<NormalForm> NegativePower(const Atom& atom);
+  std::optional<NormalForm> MaxOfExp(const Atom& atom);
+  std::optional<NormalForm> MaxByTruth(const Atom& atom);
+  std::optional<NormalForm> ProductOfExp(const Atom& atom);
+  std::optional<NormalForm> CanonicalComparison(const Atom& atom, const Facts& context);
+  std::optional<NormalForm> CaseByCase(const Atom& atom, const Facts& context);
+  bool HasNegativeLead(const NormalForm& form);
   void SimplifyAlternatives(Atom* atom, const Facts& context);
   // Drops alternatives that are nowhere the only maximum (or, with name min, the only minimum).
   void DropDominated(Atom* atom, const Facts& context);
@@ -80,6 +107,7 @@ class Normalizer {
   Leaves& leaves_;
   Arith& arith_;
   Laws laws_;
+  int64_t unit_ = 0;  // 0: identities are not used
   int steps_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/work.h"
 #include "rewrite/rules/zero_signs.h"
+#include "verifier/identities/case_equality.h"
 #include "verifier/normal_form/bounds_check.h"
 #include "verifier/normal_form/build_form.h"
 #include "verifier/normal_form/elements.h"
@@ -71,6 +72,9 @@ bool ZeroSignsMatter(const Statement& statement) {
 // Limit on the steps of comparing the reads of one element: some 0.2 s. Most take a hundredth of
 // it.
 constexpr int64_t kElementsWork = 6'000'001;
+
+// Limit on the steps of comparing one output case by case: some 0.1 s. Most take a tenth of it.
+constexpr int64_t kCasesWork = 4'000'003;
 
 // Limit on the steps of the search at sizes that constants suggest: some 0.3 s.
 constexpr int64_t kSuggestedWork = 10'000'001;
@@ -144,26 +148,14 @@ class Attempt {
     const bool well_formed = reason.empty();
     for (Laws laws : {Laws::kNone, Laws::kRing, Laws::kRealOnly}) {
       if (!well_formed) break;
-      if (ContractOf(laws) < options_.strictest) continue;
-      if (laws == Laws::kNone &&
-          (rounding_differs_ || !OneFloatType(statement_) || ZeroSignsMatter(statement_))) {
-        continue;
-      }
-      const size_t start = steps_.size();
-      elements_differ_ = false;
-      reason = Outputs(more, laws);
-      if (!reason.empty()) continue;
-      FloatContract needed = ContractOf(laws);
-      // A narrower intermediate type may overflow; elements that only one side reads may be
-      // infinite; values that rounding changed may cross a discontinuity.
-      if (laws == Laws::kRing && (elements_differ_ || !OneFloatType(statement_))) {
-        needed = FloatContract::kRealOnly;
-        if (options_.keep_obligations) steps_[start] = "case real";
-      }
-      *contract = std::max(*contract, needed);
-      return "";
+      if (!Suits(laws)) continue;
+      reason = Outputs(more, laws, contract);
+      if (reason.empty()) return "";
     }
-    if (undecided.empty() || depth >= 7) return reason;
+    if (undecided.empty() || depth >= 7) {
+      const bool cases = well_formed && options_.cases;
+      return cases && CaseByCase(more, contract) ? "" : reason;
+    }
     obligations_.resize(queries);
     steps_.resize(steps);
     for (const Facts& facts : undecided[0]) {
@@ -171,6 +163,26 @@ class Attempt {
       if (!reason.empty()) return reason;
     }
     return "";
+  }
+
+  // The last attempt, since it takes the longest.
+  bool CaseByCase(const Facts& more, FloatContract* contract) {
+    case_by_case_ = true;
+    bool proved = false;
+    for (Laws laws : {Laws::kNone, Laws::kRing, Laws::kRealOnly}) {
+      if (!Suits(laws)) continue;
+      proved = Outputs(more, laws, contract).empty();
+      if (proved) break;
+    }
+    case_by_case_ = false;
+    return proved;
+  }
+
+  // Whether a proof with these laws may succeed and is asked for.
+  bool Suits(Laws laws) const {
+    if (ContractOf(laws) < options_.strictest) return false;
+    return laws != Laws::kNone ||
+           !(rounding_differs_ || !OneFloatType(statement_) || ZeroSignsMatter(statement_));
   }
 
   std::string WellFormed() {
@@ -196,15 +208,26 @@ class Attempt {
     }
   }
 
-  std::string Outputs(const Facts& more, Laws laws) {
+  // If all outputs are proved, *contract becomes at least what that needs.
+  std::string Outputs(const Facts& more, Laws laws, FloatContract* contract) {
     const size_t queries = obligations_.size(), steps = steps_.size();
     LogCase(more, laws == Laws::kNone ? "none" : laws == Laws::kRing ? "ring" : "real");
+    elements_differ_ = false;
     std::string reason = AllOutputs(laws);
     if (!reason.empty()) {
       obligations_.resize(queries);
       steps_.resize(steps);
+      return reason;
     }
-    return reason;
+    FloatContract needed = ContractOf(laws);
+    // A narrower intermediate type may overflow; elements that only one side reads may be infinite;
+    // values that rounding changed may cross a discontinuity.
+    if (laws == Laws::kRing && (elements_differ_ || !OneFloatType(statement_))) {
+      needed = FloatContract::kRealOnly;
+      if (options_.keep_obligations) steps_[steps] = "case real";
+    }
+    *contract = std::max(*contract, needed);
+    return "";
   }
 
   std::string AllOutputs(Laws laws) {
@@ -282,6 +305,14 @@ class Attempt {
       steps_.resize(written);
       equal = merged && equality.AreEqual(sums[0], sums[1], facts);
     }
+    // Identities of real functions say nothing about NaN, which truth values would show.
+    if (!equal && case_by_case_ && (laws != Laws::kRealOnly || IsFloat(types[0].dtype))) {
+      steps_.resize(written);
+      equal = EqualByCases(forms, facts, laws);
+      const NormalForm difference = equality.normalizer().Simplify(
+          prover::Sum(forms[0], prover::Scaled(forms[1], -1)), facts);
+      if (options_.keep_obligations) log.ZeroByLaws(difference.terms);
+    }
     if (equal) {
       elements_differ_ = elements_differ_ || (laws == Laws::kRing && !SameElements(o, at, whole));
       return "";
@@ -289,6 +320,18 @@ class Attempt {
     std::string left = equality.remainder();
     if (left.size() > 600) left = left.substr(0, 600) + "…";
     return absl::StrCat("a difference remains: ", left);
+  }
+
+  bool EqualByCases(const NormalForm forms[2], const Facts& facts, Laws laws) {
+    doing_ = "the cases";
+    WorkScope work(kCasesWork);
+    try {
+      return prover::CaseEquality(&forms_, &arith_, laws, options_.rlimit)
+          .AreEqual(forms[0], forms[1], facts);
+    } catch (const WorkEnded& end) {
+      if (end.limit != kCasesWork) throw;
+      return false;
+    }
   }
 
   // Whether the elements of both sides depend on the same elements of inputs, are discontinuous at
@@ -320,18 +363,20 @@ class Attempt {
       prover::Simplify(&exact.normalizer(), facts, side);
       prover::SimplifyPartial(&interpreted.normalizer(), facts, side);
     }
-    return AreOne(prover::FormsOf(source, target), facts, &exact) &&
+    return AreOne(prover::FormsOf(source, target), facts, Laws::kNone, &exact) &&
            ((source.partial.empty() && target.partial.empty()) ||
-            AreOne(prover::PartialFormsOf(source, target), facts, &interpreted));
+            AreOne(prover::PartialFormsOf(source, target), facts, Laws::kRing, &interpreted));
   }
 
-  bool AreOne(std::vector<NormalForm> sets, Facts facts, Equality* equality) {
+  bool AreOne(std::vector<NormalForm> sets, Facts facts, Laws laws, Equality* equality) {
     for (NormalForm& form : sets) form = equality->normalizer().Simplify(form, facts);
     for (int round = 0; round < 8; ++round) {
       if (!SplitIndex(sets.data(), &facts)) break;
       for (NormalForm& form : sets) form = equality->normalizer().Simplify(form, facts);
     }
-    return equality->AreEqual(sets[0], sets[1], facts);
+    if (equality->AreEqual(sets[0], sets[1], facts)) return true;
+    return case_by_case_ && prover::CaseEquality(&forms_, &arith_, laws, options_.rlimit)
+                                .AreEqual(sets[0], sets[1], facts);
   }
 
   bool SplitIndex(NormalForm* forms, Facts* facts) {
@@ -428,6 +473,7 @@ class Attempt {
   NormalForms forms_;
   Arith arith_;
   Hypotheses hypotheses_;
+  bool case_by_case_ = false;      // whether prover::CaseEquality is used too
   bool elements_differ_ = false;   // in the last attempt, whether the sides depend on different
                                    // elements
   bool rounding_differs_ = false;  // then no proof without laws can succeed

@@ -27,6 +27,9 @@ struct ProverOptions {
   const std::atomic<bool>* interrupted = nullptr;
   int samples = 10;  // concrete comparisons before a proof is tried; 0: none
   FormLimits forms;  // of a rule
+  // Whether to compare case by case and by identities of real functions where nothing else
+  // succeeds.
+  bool cases = true;
   // The first contract to try. Stricter contracts are not tried.
   FloatContract strictest = FloatContract::kBitExact;
   bool keep_obligations = false;  // whether to fill in Proved::log

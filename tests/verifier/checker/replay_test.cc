@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gtest/gtest.h"
@@ -271,6 +272,41 @@ TEST(Replay, RejectsTheProofOfAnotherRecordAndBrokenFiles) {
   EXPECT_FALSE(ReplayProof(std::string(100000, '('), rule).accepted);
   const std::string deep = "source " + std::string(100000, '(');
   EXPECT_FALSE(ReplayProof(Tampered(proof, "source ", deep), rule).accepted);
+}
+
+// A rule that needs identities which the checker does not have.
+const char kTanh[] = R"(rule r(x: [n]) real_only {
+  z = tanh(x)
+  return z
+} => {
+  one = constant [] fill 1
+  d = scalar_mul(x) {alpha = 2.0}
+  y = sigmoid(d)
+  t = scalar_mul(y) {alpha = 2.0}
+  z = sub(t, one)
+  return z
+})";
+
+TEST(Replay, DoesNotBelieveLawsThatPointsContradict) {
+  auto rules = ParseRules(kTanh);
+  ASSERT_TRUE(rules.ok()) << rules.status();
+  const std::string proof = ProofOf(rules->front());
+  const Replayed honest = ReplayProof(proof, rules->front());
+  EXPECT_TRUE(honest.accepted) << honest.problem;
+  EXPECT_GT(honest.undecided, 0);
+  // The same with 3 sigmoid(2x) - 1, in the rule and in each step.
+  const std::string forged = absl::StrReplaceAll(
+      proof, {{"scalar_mul(y) {alpha = 2.0}", "scalar_mul(y) {alpha = 3.0}"},
+              {"(term 2 1 (axes) (where) (inverse", "(term 3 1 (axes) (where) (inverse"},
+              {"(term -2 1 (axes) (where) (inverse", "(term -3 1 (axes) (where) (inverse"}});
+  EXPECT_NE(forged, proof);
+  const Replayed replayed = ReplayProof(forged, RuleOf(forged));
+  EXPECT_FALSE(replayed.accepted);
+  EXPECT_NE(replayed.problem.find("the sides differ"), std::string::npos) << replayed.problem;
+  // Laws that are said of a part of the difference are not checked, so not accepted.
+  const std::string parts = absl::StrReplaceAll(proof, {{"laws 1 2 3", "laws 1 2\nlaws 3"}});
+  EXPECT_NE(parts, proof);
+  EXPECT_FALSE(ReplayProof(parts, rules->front()).accepted);
 }
 
 // Some starter rules: with many forms, convolutions, maxima, softmax and layer norm.

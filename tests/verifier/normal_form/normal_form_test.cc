@@ -4,9 +4,12 @@
 #include <cmath>
 #include <random>
 
+#include "base/work.h"
 #include "graph/expr/compose.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/evaluate/naive_evaluator.h"
+#include "verifier/identities/case_equality.h"
+#include "verifier/identities/unroll.h"
 #include "verifier/normal_form/build_form.h"
 #include "verifier/normal_form/equality.h"
 #include "verifier/normal_form/normalize.h"
@@ -332,6 +335,74 @@ TEST_P(NormalFormTest, EqualFormsHaveEqualValues) {
               << "seed " << seed << " n=" << n << " m=" << m << "\n"
               << a.ToString() << b.ToString();
         }
+      }
+    }
+  }
+  EXPECT_GT(equal, 50);
+  EXPECT_GT(different, 50);
+}
+
+// Identities of functions, and axes written out, keep values too.
+TEST(IdentitiesTest, KeepValues) {
+  int checked = 0;
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    const int64_t n = 1 + static_cast<int64_t>(seed % 2), m = 2;
+    const Definition definition = Bind(RandomDefinition(seed, 4), {{"n", n}, {"m", m}});
+    Setting s;
+    auto raw = s.Build(definition, Laws::kRealOnly);
+    if (!raw) continue;
+    const Facts facts = {Fact::Ge(Poly::Of(s.i)), Fact::Ge(Poly(n - 1) - Poly::Of(s.i))};
+    Normalizer normalizer(&s.forms, &s.arith, Laws::kRealOnly);
+    normalizer.UseIdentities(1 + static_cast<int64_t>(seed % 3));
+    bool changed = false;
+    const NormalForm simple = normalizer.Simplify(*raw, facts),
+                     unrolled = Unrolled(&s.forms, Laws::kRealOnly, *raw, &changed);
+    const std::vector<double> expected =
+        EvaluateNaively<double>(definition, RandomInputs(seed, n, m))[2].data;
+    FormEvaluator evaluator(s.leaves, RandomInputs(seed, n, m));
+    for (int64_t i = 0; i < n; ++i) {
+      if (!std::isfinite(expected[i])) continue;
+      for (const NormalForm* form : {&simple, &unrolled}) {
+        ++checked;
+        ASSERT_NEAR(expected[i], evaluator.Form(*form, {{s.i, i}}),
+                    1e-7 * (1 + std::abs(expected[i])))
+            << "seed " << seed << " i=" << i << "\n"
+            << definition.ToString() << s.forms.Key(*form);
+      }
+    }
+  }
+  EXPECT_GT(checked, 500);
+}
+
+// What is found equal case by case has equal values.
+TEST(IdentitiesTest, EqualCasesHaveEqualValues) {
+  int equal = 0, different = 0;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    const absl::flat_hash_map<std::string, int64_t> sizes = {{"n", 2}, {"m", 2}};
+    const Definition a = Bind(RandomDefinition(seed, 3), sizes);
+    const Definition b = Bind(RandomDefinition(seed, 3, static_cast<int>(seed % 23) - 1), sizes);
+    Setting s;
+    auto x = s.Build(a, Laws::kRealOnly), y = s.Build(b, Laws::kRealOnly);
+    if (!x || !y) continue;
+    const Facts facts = {Fact::Ge(Poly::Of(s.i)), Fact::Ge(Poly(1) - Poly::Of(s.i))};
+    WorkScope work(100'000'000);
+    try {
+      if (!CaseEquality(&s.forms, &s.arith, Laws::kRealOnly, 300000).AreEqual(*x, *y, facts)) {
+        ++different;
+        continue;
+      }
+    } catch (const WorkEnded&) {
+      continue;
+    }
+    ++equal;
+    for (uint64_t input = 0; input < 5; ++input) {
+      const std::vector<Dense<double>> inputs = RandomInputs(input, 2, 2);
+      const std::vector<double> u = EvaluateNaively<double>(a, inputs)[2].data,
+                                v = EvaluateNaively<double>(b, inputs)[2].data;
+      for (int64_t i = 0; i < 2; ++i) {
+        if (!std::isfinite(u[i]) || !std::isfinite(v[i])) continue;
+        ASSERT_NEAR(u[i], v[i], 1e-7 * (1 + std::abs(u[i]))) << "seed " << seed << "\n"
+                                                             << a.ToString() << b.ToString();
       }
     }
   }

@@ -1,0 +1,44 @@
+// Decides equality where the usual comparison (verifier/normal_form/equality.h) fails: writes out
+// axes of small constant extents, treats such indices value by value and, as real numbers, uses
+// identities of functions and asks the solver about comparisons. Internal to the prover.
+#ifndef LEMMA_VERIFIER_IDENTITIES_CASE_EQUALITY_H_
+#define LEMMA_VERIFIER_IDENTITIES_CASE_EQUALITY_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "verifier/arithmetic/arith.h"
+#include "verifier/normal_form/normalize.h"
+
+namespace lemma::prover {
+
+class CaseEquality {
+ public:
+  // Only with the laws kRealOnly identities of functions are used. `rlimit`: of each query.
+  CaseEquality(NormalForms* forms, Arith* arith, Laws laws, uint32_t rlimit)
+      : forms_(*forms), arith_(*arith), laws_(laws), rlimit_(rlimit) {}
+
+  // False: no proof was found.
+  bool AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context);
+
+  const std::string& remainder() const { return remainder_; }
+
+ private:
+  bool ValueByValue(NormalForm a, NormalForm b, const Facts& context, int depth);
+  bool Compare(const NormalForm& a, const NormalForm& b, const Facts& context);
+  bool ByIdentities(const NormalForm& a, const NormalForm& b, const Facts& context);
+  bool ByQuery(const NormalForm& difference, const Facts& context,
+               const std::set<std::string>& defined, int64_t unit, int depth);
+
+  NormalForms& forms_;
+  Arith& arith_;
+  const Laws laws_;
+  const uint32_t rlimit_;
+  int cases_ = 0;
+  std::string remainder_;
+};
+
+}  // namespace lemma::prover
+
+#endif  // LEMMA_VERIFIER_IDENTITIES_CASE_EQUALITY_H_

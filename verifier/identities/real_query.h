@@ -1,0 +1,83 @@
+// Asks the solver whether a form is 0 for all values of its reads. Internal to the prover.
+//
+// The form becomes an expression of nonlinear real arithmetic: reads, sums over axes and functions
+// without an algebraic law are variables; comparisons choose between values; a reciprocal r of d is
+// a variable with r * d = 1, a root w of d one with w >= 0 and w * w = d, an exponential one that
+// is positive. The second and third are stated only where d is known not to be 0 and not to be
+// negative: because the solver proves it, or because both sides compute the reciprocal or root
+// unconditionally, so that neither has a value elsewhere.
+#ifndef LEMMA_VERIFIER_IDENTITIES_REAL_QUERY_H_
+#define LEMMA_VERIFIER_IDENTITIES_REAL_QUERY_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "verifier/normal_form/equality.h"
+
+namespace lemma::prover {
+
+// Keys of the reciprocals and roots that `form` computes whatever its reads are; empty if it
+// contains truth values, or guards that are no bounds of axes.
+std::set<std::string> UnconditionalKeys(NormalForms* forms, Normalizer* normalizer,
+                                        const NormalForm& form, const Facts& context);
+
+class RealQuery {
+ public:
+  // `defined`: keys of reciprocals and roots that have a value wherever there is something to
+  // prove. `equality`: recognizes equal sums and functions.
+  RealQuery(NormalForms* forms, Arith* arith, Equality* equality, const Facts& context,
+            std::set<std::string> defined, uint32_t rlimit)
+      : forms_(*forms),
+        leaves_(forms->leaves()),
+        arith_(*arith),
+        equality_(*equality),
+        context_(context),
+        defined_(std::move(defined)),
+        rlimit_(rlimit) {}
+
+  // False: not proved. No guard of `form` may be free of its summand's axes.
+  bool IsZero(const NormalForm& form);
+
+ private:
+  std::string Value(const NormalForm& form);
+  std::string Value(const Summand& term);
+  std::string Value(const Poly& p);
+  std::vector<Summand> Independent(const Summand& sum) const;
+  std::string OfSum(const Summand& sum);
+  std::string Factor(const Atom& atom);
+  // Whether x, the operand of the reciprocal or root with this key, meets the condition under which
+  // it has a value.
+  bool IsDefined(const std::string& key, const NormalForm& x, const std::string& condition);
+  std::string Condition(const Atom& truth);
+  std::string OfFunction(const Atom& atom, const std::string& name);
+  std::string OfConstant(const std::string& name, const std::string& variable);
+  // A variable for a value with this key; *added: whether it is new. `form`: the value; without it
+  // only the key counts.
+  std::string Variable(const std::string& key, const NormalForm* form, bool* added);
+  void Assume(const std::string& fact) { facts_ += "(assert " + fact + ")\n"; }
+  // Whether the facts so far imply the goal.
+  bool Implied(const std::string& goal, const std::string& what);
+  bool IsPositiveSum(const Summand& sum, bool* strictly);
+
+  NormalForms& forms_;
+  Leaves& leaves_;
+  Arith& arith_;
+  Equality& equality_;
+  const Facts& context_;
+  const std::set<std::string> defined_;
+  const uint32_t rlimit_;
+  std::map<std::string, std::string> variables_;           // by key
+  std::vector<std::pair<NormalForm, std::string>> known_;  // variables of values
+  size_t count_ = 0;
+  std::string facts_;
+  bool too_large_ = false;
+  bool assumed_ = false;  // whether a fact rests on `defined_`
+};
+
+}  // namespace lemma::prover
+
+#endif  // LEMMA_VERIFIER_IDENTITIES_REAL_QUERY_H_
