@@ -59,6 +59,8 @@ struct Calibration {
 // Compares the predicted times of a model's kernels with their times in a run. Kernels without
 // costs are measured. Errors about the model begin with its path; those about options name them.
 absl::StatusOr<Calibration> Calibrate(const Model& model, const CalibrationOptions& options);
+// A table of the kernels by kind, for people.
+std::string TextOf(const Calibration& report);
 
 }  // namespace lemma::api
 

@@ -8,7 +8,7 @@
 #include "graph/op_table.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "tests/graph/op_examples.h"
+#include "graph/examples/op_examples.h"
 #include "tests/kernels/evaluate/naive_evaluator.h"
 
 namespace lemma {

@@ -4,7 +4,7 @@
 #include "graph/op_table.h"
 #include "gtest/gtest.h"
 #include "kernels/evaluate/evaluate.h"
-#include "tests/graph/op_examples.h"
+#include "graph/examples/op_examples.h"
 #include "tests/kernels/evaluate/naive_evaluator.h"
 
 namespace lemma {

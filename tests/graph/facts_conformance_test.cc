@@ -3,7 +3,7 @@
 #include "gtest/gtest.h"
 #include "kernels/loops/bounds.h"
 #include "kernels/loops/cost.h"
-#include "tests/graph/op_examples.h"
+#include "graph/examples/op_examples.h"
 
 namespace lemma {
 namespace {

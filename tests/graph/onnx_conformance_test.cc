@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
 #include "tests/graph/onnx/onnx_checker.h"
-#include "tests/graph/op_examples.h"
+#include "graph/examples/op_examples.h"
 
 namespace lemma {
 namespace {

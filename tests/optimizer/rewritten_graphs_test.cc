@@ -24,9 +24,10 @@
 #include "runtime/reference/all_values.h"
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"
-#include "tests/graph/random_graph.h"
-#include "tests/rewrite/random_rewrites.h"
-#include "tests/runtime/definitions_referee.h"
+#include "graph/examples/random_graph.h"
+#include "rewrite/derivation/random_rewrites.h"
+#include "tests/rewrite/proved_rules.h"
+#include "runtime/reference/definitions_referee.h"
 #include "tests/runtime/products.h"
 #include "tests/runtime/seeded_main.h"
 

@@ -8,7 +8,8 @@
 #include "rewrite/matching/rewrite_source.h"
 #include "rewrite/matching/rule_index.h"
 #include "tests/optimizer/transformer_text.h"
-#include "tests/rewrite/random_rewrites.h"
+#include "rewrite/derivation/random_rewrites.h"
+#include "tests/rewrite/proved_rules.h"
 
 namespace lemma {
 namespace {

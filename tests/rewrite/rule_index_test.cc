@@ -10,9 +10,10 @@
 #include "gtest/gtest.h"
 #include "rewrite/egraph/egraph.h"
 #include "rewrite/matching/match_set.h"
-#include "tests/graph/random_graph.h"
+#include "graph/examples/random_graph.h"
 #include "tests/rewrite/parse_testutil.h"
-#include "tests/rewrite/random_rewrites.h"
+#include "rewrite/derivation/random_rewrites.h"
+#include "tests/rewrite/proved_rules.h"
 
 namespace lemma {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "gtest/gtest.h"
-#include "tests/graph/op_examples.h"
+#include "graph/examples/op_examples.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {

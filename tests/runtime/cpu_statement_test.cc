@@ -14,7 +14,7 @@
 #include "runtime/cpu/planner.h"
 #include "runtime/cpu/statement.h"
 #include "runtime/reference/static_evaluator.h"
-#include "tests/graph/random_graph.h"
+#include "graph/examples/random_graph.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {

@@ -10,7 +10,7 @@
 #include "graph/builder.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "tests/graph/op_examples.h"
+#include "graph/examples/op_examples.h"
 
 namespace lemma {
 namespace {

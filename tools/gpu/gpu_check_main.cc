@@ -25,7 +25,7 @@
 #include "optimizer/cost/cost_text.h"
 #include "runtime/cuda/cuda_backend.h"
 #include "runtime/reference/reference.h"
-#include "tests/graph/op_examples.h"
+#include "graph/examples/op_examples.h"
 #include "tools/gpu/bandwidth.h"
 #include "tools/gpu/loss_curve.h"
 #include "tools/gpu/packaged_models.h"

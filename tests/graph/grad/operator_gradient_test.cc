@@ -11,7 +11,7 @@
 #include "graph/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/graph/grad/graph_values.h"
-#include "tests/graph/op_examples.h"
+#include "graph/examples/op_examples.h"
 
 namespace lemma {
 namespace {

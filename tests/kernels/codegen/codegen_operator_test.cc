@@ -7,7 +7,7 @@
 #include "kernels/codegen/grid_program.h"
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"
-#include "tests/graph/op_examples.h"
+#include "graph/examples/op_examples.h"
 #include "tests/kernels/codegen/host_kernels.h"
 
 namespace lemma {

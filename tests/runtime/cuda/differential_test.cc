@@ -7,9 +7,9 @@
 
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "tests/graph/random_graph.h"
+#include "graph/examples/random_graph.h"
 #include "tests/runtime/cuda/emulated_plans.h"
-#include "tests/runtime/definitions_referee.h"
+#include "runtime/reference/definitions_referee.h"
 #include "tests/runtime/seeded_main.h"
 
 namespace lemma {

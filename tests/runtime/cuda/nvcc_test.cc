@@ -15,7 +15,7 @@
 #include "graph/op_table.h"
 #include "gtest/gtest.h"
 #include "kernels/codegen/grid_program.h"
-#include "tests/graph/op_examples.h"
+#include "graph/examples/op_examples.h"
 
 namespace lemma {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "rewrite/rules/rule_text.h"
-#include "tests/graph/op_examples.h"
+#include "graph/examples/op_examples.h"
 
 namespace lemma {
 namespace {
