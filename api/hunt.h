@@ -32,7 +32,8 @@ struct HuntOptions {
   std::string rules = "default";    // a file; "default": the built-in rules; "none": no rules
   std::string models = "none";      // a folder with further models (.onnx); "none": none
   std::string output;               // a folder for what is found, created if missing; "": none
-  double reduce_seconds = 20;       // limit on each reduction
+  double run_seconds = 2;           // after which a run of the engine counts as no answer
+  double reduce_seconds = 20;       // limit on each reduction; four times this if runs do not end
   // May be null. Soon after it becomes true, the hunt ends with what it has found.
   const std::atomic<bool>* interrupted = nullptr;
   // Receives the numbers of cases and of findings so far.

@@ -22,6 +22,8 @@ absl::StatusOr<int> RunHunt(Arguments arguments) {
   flags.String("onnxruntime", &options.onnxruntime, "FILE",
                "its library; by default where tools/lib/ort installs it");
   flags.Real("seconds", &options.seconds, "time limit; 0: none");
+  flags.Real("run-seconds", &options.run_seconds,
+             "after which a run of the engine counts as no answer");
   flags.Int("cases", &options.cases, "the largest number of cases; 0: no limit");
   flags.Int("seed", &options.seed, "of the cases");
   flags.Int("only", &options.only, "run only the case with this number; -1: all");

@@ -65,14 +65,15 @@ std::optional<Subject> Draft::Build() const {
   subject.opset = opset;
   std::vector<Value> built_leaves(leaves.size());
   std::vector<std::vector<Value>> built_steps(steps.size());
+  int names = 0;
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (!used.leaves[i]) continue;
     const Leaf& leaf = leaves[i];
     if (leaf.kind == Node::Kind::kInput) {
-      built_leaves[i] = builder.Input(absl::StrCat("x", i), leaf.value.type());
+      built_leaves[i] = builder.Input(absl::StrCat("x", names++), leaf.value.type());
       subject.inputs.push_back(leaf.value);
     } else if (leaf.kind == Node::Kind::kWeight) {
-      built_leaves[i] = builder.Weight(absl::StrCat("w", i), leaf.value);
+      built_leaves[i] = builder.Weight(absl::StrCat("w", names++), leaf.value);
     } else {
       built_leaves[i] = builder.Constant(leaf.value);
     }

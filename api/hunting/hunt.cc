@@ -67,11 +67,10 @@ std::vector<std::string> OperatorsOf(const Graph& graph) {
   return names;
 }
 
-// Findings with the same signature are taken for the same fault.
-std::string SignatureOf(const Finding& finding) {
-  std::string text = absl::StrCat(Name(finding.difference.fault), finding.difference.is_finite,
-                                  finding.difference.is_optimization);
-  for (const NodePtr& node : finding.model.graph.nodes()) {
+// Findings with the same signature are taken for the same fault, unless only one of them is finite.
+std::string SignatureOf(const Graph& graph, const Difference& difference) {
+  std::string text = absl::StrCat(Name(difference.fault), difference.is_optimization);
+  for (const NodePtr& node : graph.nodes()) {
     if (node->is_op()) absl::StrAppend(&text, " ", node->op().name, Name(node->type(0).dtype));
   }
   return text;
@@ -168,43 +167,65 @@ class Hunter {
            (difference.is_finite || !original.is_finite);
   }
 
+  // The finding of this list with the signature; nullptr if there is none.
+  static Finding* Known(const std::string& signature, std::vector<Finding>* findings) {
+    for (Finding& known : *findings) {
+      if (SignatureOf(known.model.graph, known.difference) == signature) return &known;
+    }
+    return nullptr;
+  }
+
+  Subject Reduce(const Subject& subject, const Difference& original) {
+    hunt::ReduceOptions reduce;
+    const double factor = original.fault == hunt::Fault::kNoAnswer ? 4 : 1;
+    reduce.deadline = Deadline::After(factor * options_.reduce_seconds, options_.interrupted);
+    reduce.is_known = [&](const Subject& smaller) {
+      return Known(SignatureOf(smaller.graph, original), &result_.findings) != nullptr;
+    };
+    return hunt::Reduced(
+        subject, [&](const Subject& smaller) { return Shows(smaller, original); }, reduce);
+  }
+
   absl::Status Take(const Subject& subject, const Difference& original, const std::string& source,
                     int64_t number) {
-    hunt::ReduceOptions reduce;
-    reduce.deadline = Deadline::After(options_.reduce_seconds, options_.interrupted);
     Finding finding;
-    finding.model = hunt::Reduced(
-        subject, [&](const Subject& smaller) { return Shows(smaller, original); }, reduce);
+    finding.model = Reduce(subject, original);
     auto judgement = judge_.Of(finding.model);
     if (!judgement.ok()) return judgement.status();
     const bool differs = judgement->outcome == Outcome::kDiffers;
     // A fault that comes and goes: the first difference stands.
     if (!differs) finding.model = subject;
     finding.difference = differs ? *judgement->difference : original;
+    std::vector<Finding>& list =
+        finding.difference.is_finite ? result_.findings : result_.not_finite;
+    const std::string signature = SignatureOf(finding.model.graph, finding.difference);
+    Finding* known = Known(signature, &result_.findings);
+    if (known == nullptr) known = Known(signature, &list);
+    if (known != nullptr) {
+      const bool is_new = known->case_number != number &&
+                          (known->again.empty() || known->again.back() != number);
+      if (is_new) known->again.push_back(number);
+      return absl::OkStatus();
+    }
     finding.operators = OperatorsOf(finding.model.graph);
     finding.source = source;
     finding.case_number = number;
     finding.operators_before = subject.graph.num_ops();
-    std::vector<Finding>& list =
-        finding.difference.is_finite ? result_.findings : result_.not_finite;
-    const std::string signature = SignatureOf(finding);
-    for (Finding& known : list) {
-      if (SignatureOf(known) != signature) continue;
-      if (known.case_number != number) known.again.push_back(number);
-      return absl::OkStatus();
-    }
     finding.levels = judge_.LevelsWith(finding.model, finding.difference.fault);
     finding.own_fault = hunt::WhyExportDiffers(finding.model);
     finding.repeat = Command(number);
-    if (!options_.output.empty()) {
-      finding.folder = absl::StrCat(options_.output, "/seed_", options_.seed, "_case_", number);
-      if (finding.case_number == last_written_) absl::StrAppend(&finding.folder, "_b");
-      last_written_ = number;
-      absl::Status written = WriteFinding(finding, result_.engine);
-      if (!written.ok()) return written;
-    }
+    if (absl::Status s = Write(&finding); !s.ok()) return s;
     list.push_back(std::move(finding));
     return absl::OkStatus();
+  }
+
+  absl::Status Write(Finding* finding) {
+    if (options_.output.empty()) return absl::OkStatus();
+    finding->folder = absl::StrCat(options_.output, "/seed_", options_.seed, "_case_",
+                                   finding->case_number);
+    if (finding->case_number == last_written_) finding->folder += "_b";
+    last_written_ = finding->case_number;
+    return WriteFinding(*finding, result_.engine);
   }
 
   std::string Command(int64_t number) const {
@@ -230,6 +251,7 @@ absl::Status HuntOptions::Check() const {
     return OptionError(absl::StrCat("option engine: '", engine, "' is not known; onnxruntime is"));
   }
   if (seconds < 0) return OptionError("option seconds: must not be negative");
+  if (run_seconds <= 0) return OptionError("option run_seconds: must be positive");
   if (cases < 0) return OptionError("option cases: must not be negative");
   if (only < -1) return OptionError("option only: must not be negative");
   return absl::OkStatus();
@@ -262,6 +284,7 @@ absl::StatusOr<HuntResult> Hunt(const HuntOptions& options) {
   OrtProcessOptions process;
   process.library = options.onnxruntime;
   process.interrupted = options.interrupted;
+  process.seconds = options.run_seconds;
   auto engine = OrtProcess::Start(process);
   if (!engine.ok()) return NamesOptions(engine.status());
   return Hunt(options, engine->get());

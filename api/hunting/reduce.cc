@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <utility>
@@ -23,22 +24,31 @@ class Reducer {
         options_(options) {}
 
   Subject Run() {
-    bool changed = true;
-    while (changed && !Ended()) {
-      changed = false;
-      // Operators first: all else is faster on few of them.
-      for (const auto pass :
-           {&Reducer::OneOutput, &Reducer::EarlierOutput, &Reducer::CutOff, &Reducer::Bypass,
-            &Reducer::FewerOperands, &Reducer::FewerLeaves, &Reducer::SmallerSizes,
-            &Reducer::SimplerAttributes, &Reducer::SimplerValues, &Reducer::UsualOpset}) {
-        while (!Ended() && (this->*pass)()) changed = true;
-      }
+    // Operators first: all else is faster on few of them.
+    const std::initializer_list<Pass> operators = {&Reducer::OneOutput, &Reducer::EarlierOutput,
+                                                   &Reducer::CutOff, &Reducer::Bypass};
+    while (Do(operators)) {
+    }
+    if (options_.is_known && options_.is_known(best_)) return std::move(best_);
+    while (Do({&Reducer::FewerOperands, &Reducer::FewerLeaves, &Reducer::SmallerSizes,
+               &Reducer::SimplerAttributes, &Reducer::SimplerValues, &Reducer::UsualOpset}) |
+           Do(operators)) {
     }
     return std::move(best_);
   }
 
  private:
   using Ref = Draft::Ref;
+  using Pass = bool (Reducer::*)();
+
+  // Repeats each pass as long as it finds something; whether any did.
+  bool Do(std::initializer_list<Pass> passes) {
+    bool changed = false;
+    for (const Pass pass : passes) {
+      while (!Ended() && (this->*pass)()) changed = true;
+    }
+    return changed;
+  }
 
   bool Ended() const { return tests_ >= options_.most_tests || options_.deadline.Passed(); }
 

@@ -12,6 +12,8 @@ namespace lemma::hunt {
 
 struct ReduceOptions {
   int64_t most_tests = 4000;  // calls of the test
+  // May be empty. Called when no operator can be removed alone; true ends the reduction.
+  std::function<bool(const Subject&)> is_known;
   Deadline deadline;
 };
 

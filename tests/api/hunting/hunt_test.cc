@@ -69,22 +69,24 @@ TEST(HuntTest, ReducesAWrongKernelToItsOperator) {
   }
 }
 
-// An optimization that drops a transpose before an element-wise operator.
-Wrong DropsTranspose(const Node& node, const std::vector<Tensor>& operands,
-                     const std::string& level) {
-  if (level != "all" || !node.IsOp("relu")) return std::nullopt;
-  if (!node.inputs()[0].node().IsOp("transpose")) return std::nullopt;
-  const Tensor before = Scaled(operands[0], -1);
-  return (*EvaluateNode(node, {before}))[0];
+// An optimization that halves what an element-wise operator gets from a transpose.
+Wrong HalvesTransposed(const Node& node, const std::vector<Tensor>& operands,
+                       const std::string& level) {
+  if (level != "all" || operands.size() != 1 || !IsFloat(node.type(0).dtype)) return std::nullopt;
+  const Value& operand = node.inputs()[0];
+  if (!operand.node().IsOp("transpose") || operand.type() != node.type(0)) return std::nullopt;
+  return (*EvaluateNode(node, {Scaled(operands[0], 0.5)}))[0];
 }
 
 TEST(HuntTest, ReducesAWrongOptimizationToItsTwoOperators) {
-  const api::HuntResult result = Hunted(Options(400), DropsTranspose);
+  const api::HuntResult result = Hunted(Options(400), HalvesTransposed);
   ASSERT_FALSE(result.findings.empty());
   for (const api::Finding& finding : result.findings) {
-    EXPECT_THAT(finding.operators, ElementsAre("transpose", "relu")) << TextOf(result);
+    // One if its form in ONNX has a transpose.
+    EXPECT_LE(finding.operators.size(), 2) << TextOf(result);
     EXPECT_THAT(finding.levels, ElementsAre("all"));
     EXPECT_TRUE(finding.difference.is_optimization);
+    if (finding.operators.size() == 2) EXPECT_EQ(finding.operators[0], "transpose");
   }
 }
 
