@@ -25,15 +25,15 @@ namespace lemma::api {
 struct HuntOptions {
   std::string engine = "onnxruntime";
   std::string onnxruntime;  // path of its library; "": where tools/lib/ort installs it
-  double seconds = 60;  // 0: no limit
+  double seconds = 60;      // 0: no limit
   int64_t seed = 1;
-  int64_t cases = 0;                // the largest number of cases; 0: no limit
-  int64_t only = -1;                // the number of the only case to run; -1: all
-  std::string rules = "default";    // a file; "default": the built-in rules; "none": no rules
-  std::string models = "none";      // a folder with further models (.onnx); "none": none
-  std::string output;               // a folder for what is found, created if missing; "": none
-  double run_seconds = 2;           // after which a run of the engine counts as no answer
-  double reduce_seconds = 20;       // limit on each reduction; four times this if runs do not end
+  int64_t cases = 0;              // the largest number of cases; 0: no limit
+  int64_t only = -1;              // the number of the only case to run; -1: all
+  std::string rules = "default";  // a file; "default": the built-in rules; "none": no rules
+  std::string models = "none";    // a folder with further models (.onnx); "none": none
+  std::string output;             // a folder for what is found, created if missing; "": none
+  double run_seconds = 1;         // after which a run of the engine counts as no answer
+  double reduce_seconds = 20;     // limit on each reduction; four times this if runs do not end
   // May be null. Soon after it becomes true, the hunt ends with what it has found.
   const std::atomic<bool>* interrupted = nullptr;
   // Receives the numbers of cases and of findings so far.
@@ -45,8 +45,8 @@ struct HuntOptions {
 
 // A difference between the engine and the definitions.
 struct Finding {
-  hunt::Subject model;          // reduced
-  hunt::Difference difference;  // that the reduced model shows
+  hunt::Subject model;                 // reduced
+  hunt::Difference difference;         // that the reduced model shows
   std::vector<std::string> operators;  // of the reduced model
   std::vector<std::string> levels;     // of optimization, at which it is seen
   std::string source;                  // as in hunt::Case
@@ -62,12 +62,12 @@ struct Finding {
 };
 
 struct HuntResult {
-  std::string engine;          // its name and version
-  int64_t cases = 0;           // that were run
-  int64_t models = 0;          // that were executed and compared
-  int64_t agree = 0;           // of these
-  int64_t rounding = 0;        // differ, but no more than rounding explains
-  int64_t undecided = 0;       // differ, but the definitions as typed and in double differ too
+  std::string engine;     // its name and version
+  int64_t cases = 0;      // that were run
+  int64_t models = 0;     // that were executed and compared
+  int64_t agree = 0;      // of these
+  int64_t rounding = 0;   // differ, but no more than rounding explains
+  int64_t undecided = 0;  // differ, but the definitions as typed and in double differ too
   std::map<std::string, int64_t> open;          // differ where ONNX defines nothing: by reason
   std::map<std::string, int64_t> refused;       // not executed by the engine: by its message
   std::map<std::string, int64_t> not_compared;  // not executed by Lemma: by its message

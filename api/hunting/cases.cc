@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "api/hunting/idioms.h"
 #include "api/models/model_file.h"
 #include "api/models/random_values.h"
 #include "base/hash.h"
@@ -24,11 +25,23 @@ namespace {
 
 constexpr int64_t kSearchSteps = 60;
 constexpr int kLeastOpset = 7, kOpsets = 18;
-constexpr int64_t kIntRange = 3;  // of random integers
+constexpr int64_t kIntRange = 3;         // of random integers
+constexpr uint64_t kInstances = 4;       // of a rule that are drawn until one is small
+constexpr int64_t kMostElements = 4096;  // of a value, for the definitions take their time
+
+bool IsSmall(const Graph& graph) {
+  for (const NodePtr& node : graph.nodes()) {
+    for (const TensorType& type : node->types()) {
+      if (type.num_elements() > kMostElements) return false;
+    }
+  }
+  return true;
+}
 
 RandomGraphOptions GraphOptions(uint64_t seed) {
   RandomGraphOptions options;
   options.operators = seed % 2 == 0 ? 8 : 4;
+  options.most_elements = kMostElements;
   options.allowed = [](const OpDef& op) { return op.onnx_export != nullptr; };
   // For other types engines have few kernels.
   options.allowed_type = [seed](DType dtype) {
@@ -91,7 +104,8 @@ absl::StatusOr<Case> Cases::Make(int64_t index) const {
   const auto files = static_cast<int64_t>(options_.models.size());
   if (index < files) return OfFile(options_.models[index], seed);
   const int64_t kind = (index - files) % 4;
-  if (kind < 2 || options_.rules.empty()) return Random(seed);
+  if (kind == 1) return WithIdioms(seed);
+  if (kind == 0 || options_.rules.empty()) return Random(seed);
   return kind == 2 ? OfRule(seed) : Rewritten(seed);
 }
 
@@ -103,9 +117,31 @@ Case Cases::Random(uint64_t seed) const {
   return made;
 }
 
+absl::StatusOr<Case> Cases::WithIdioms(uint64_t seed) const {
+  Case made;
+  made.source = "model with patterns that engines fuse";
+  if (seed % 3 > 0) {
+    auto idiom = RandomIdiom(seed);
+    if (!idiom) return absl::NotFoundError("not well-formed");
+    auto inputs = InputsFor(*idiom, seed);
+    if (!inputs.ok()) return inputs.status();
+    made.subjects.push_back({*std::move(idiom), *std::move(inputs), OpsetFor(seed)});
+    return made;
+  }
+  RandomGraphOptions options = GraphOptions(seed / 3);
+  options.part = RandomIdiom;
+  RandomGraph random = MakeRandomGraph(seed, options);
+  made.subjects.push_back({std::move(random.graph), std::move(random.inputs), OpsetFor(seed)});
+  return made;
+}
+
 absl::StatusOr<Case> Cases::OfRule(uint64_t seed) const {
   const Substitution& rule = options_.rules[seed % options_.rules.size()];
-  const auto instance = DrawInstance(rule, seed);
+  std::optional<RandomInstance> instance;
+  for (uint64_t k = 0; k < kInstances && !instance; ++k) {
+    instance = DrawInstance(rule, HashCombine(seed, k));
+    if (instance && !IsSmall(instance->source)) instance.reset();
+  }
   if (!instance) return absl::NotFoundError(absl::StrCat("rule ", rule.name, ": no instance"));
   const VarsAs vars = seed % 3 == 0 ? VarsAs::kInputs : VarsAs::kRoles;
   Case made;

@@ -35,9 +35,10 @@ class Cases {
   // Case number `index`; equal for equal options. NotFound if this number gives none. Errors of
   // files begin with the path.
   //
-  // After the models of files, half of the cases are random models over the whole operator table;
-  // a quarter are both sides of a rule; a quarter are models in which rules match, and what Lemma's
-  // search or a few random rewrites make of them.
+  // After the models of files, a quarter of the cases are random models over the whole operator
+  // table; a quarter are models that also have patterns which engines fuse (idioms.h), or such a
+  // pattern alone; a quarter are both sides of a rule; a quarter are models in which rules match,
+  // and what Lemma's search or a few random rewrites make of them.
   absl::StatusOr<Case> Make(int64_t index) const;
   int64_t num_files() const { return static_cast<int64_t>(options_.models.size()); }
 
@@ -46,6 +47,7 @@ class Cases {
 
   absl::StatusOr<Case> OfFile(const std::string& path, uint64_t seed) const;
   Case Random(uint64_t seed) const;
+  absl::StatusOr<Case> WithIdioms(uint64_t seed) const;
   absl::StatusOr<Case> OfRule(uint64_t seed) const;
   absl::StatusOr<Case> Rewritten(uint64_t seed) const;
   // Lemma's own optimization of the first subject becomes the second.

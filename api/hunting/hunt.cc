@@ -193,6 +193,10 @@ class Hunter {
     auto judgement = judge_.Of(finding.model);
     if (!judgement.ok()) return judgement.status();
     const bool differs = judgement->outcome == Outcome::kDiffers;
+    if (!differs && original.fault == hunt::Fault::kNoAnswer) {  // a busy machine
+      ++result_.refused["no answer, once"];
+      return absl::OkStatus();
+    }
     // A fault that comes and goes: the first difference stands.
     if (!differs) finding.model = subject;
     finding.difference = differs ? *judgement->difference : original;
@@ -202,8 +206,8 @@ class Hunter {
     Finding* known = Known(signature, &result_.findings);
     if (known == nullptr) known = Known(signature, &list);
     if (known != nullptr) {
-      const bool is_new = known->case_number != number &&
-                          (known->again.empty() || known->again.back() != number);
+      const bool is_new =
+          known->case_number != number && (known->again.empty() || known->again.back() != number);
       if (is_new) known->again.push_back(number);
       return absl::OkStatus();
     }
@@ -221,8 +225,8 @@ class Hunter {
 
   absl::Status Write(Finding* finding) {
     if (options_.output.empty()) return absl::OkStatus();
-    finding->folder = absl::StrCat(options_.output, "/seed_", options_.seed, "_case_",
-                                   finding->case_number);
+    finding->folder =
+        absl::StrCat(options_.output, "/seed_", options_.seed, "_case_", finding->case_number);
     if (finding->case_number == last_written_) finding->folder += "_b";
     last_written_ = finding->case_number;
     return WriteFinding(*finding, result_.engine);

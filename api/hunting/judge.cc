@@ -243,7 +243,7 @@ absl::StatusOr<Judgement> Judge::Of(const Subject& subject) const {
     highest->difference.reset();
     return highest->outcome == Outcome::kAgrees ? lowest : highest;
   }
-  highest->difference->is_optimization = lowest->outcome == Outcome::kAgrees;
+  highest->difference->is_optimization = lowest->outcome != Outcome::kRefused;
   return highest;
 }
 

@@ -17,11 +17,11 @@ namespace lemma::hunt {
 enum class Outcome {
   kAgrees,
   kDiffers,
-  kRounding,      // differs, but not more than errors of rounding that the model amplifies
-  kOpen,          // differs where ONNX defines no result (graph/onnx/left_open/left_open.h)
-  kUndecided,     // differs, but the definitions as typed and in double do not agree either
-  kRefused,       // the engine does not execute the model, at no level
-  kNotCompared,   // the model has no form in ONNX, or the definitions give no values
+  kRounding,     // differs, but not more than errors of rounding that the model amplifies
+  kOpen,         // differs where ONNX defines no result (graph/onnx/left_open/left_open.h)
+  kUndecided,    // differs, but the definitions as typed and in double do not agree either
+  kRefused,      // the engine does not execute the model, at no level
+  kNotCompared,  // the model has no form in ONNX, or the definitions give no values
 };
 
 enum class Fault {
@@ -35,7 +35,7 @@ const char* Name(Fault fault);  // "wrong values", …
 struct Difference {
   Fault fault = Fault::kValues;
   std::string level;  // the lowest one at which it was seen
-  // Whether the lowest level, at which the engine optimizes nothing, gives the right outputs.
+  // Whether it is not seen at the lowest level, at which the engine optimizes nothing.
   bool is_optimization = false;
   // Whether all values that the definitions give are finite.
   bool is_finite = true;

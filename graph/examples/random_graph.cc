@@ -13,8 +13,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
-#include "graph/expr/arithmetic.h"
 #include "graph/examples/op_examples.h"
+#include "graph/expr/arithmetic.h"
 
 namespace lemma {
 namespace {

@@ -84,8 +84,8 @@ absl::StatusOr<std::vector<Tensor>> RunHere(const ort::Library* library,
   std::vector<std::string> inputs = reader.Texts(), outputs = reader.Texts();
   auto tensors = reader.Tensors();
   if (!tensors.ok()) return tensors.status();
-  auto loaded = ort::LoadedModel::Create(library, model, std::move(inputs), std::move(outputs),
-                                         settings);
+  auto loaded =
+      ort::LoadedModel::Create(library, model, std::move(inputs), std::move(outputs), settings);
   if (!loaded.ok()) return loaded.status();
   return (*loaded)->Run(*tensors);
 }

@@ -61,6 +61,19 @@ std::vector<int64_t> Places(const Node& node, const Tensor& x, const Tensor& ind
   return places;
 }
 
+// Whether an update of a scatter goes to no place of `x`.
+bool LeavesTensor(const Node& node, const Tensor& x, const Tensor& indices) {
+  const int rank = x.type().rank();
+  const bool is_nd = node.IsOp("scatter_nd");
+  const int axis = is_nd ? 0 : static_cast<int>((node.Int("axis") + rank) % rank);
+  const int64_t width = is_nd ? indices.shape().back() : 1;
+  for (int64_t i = 0; i < indices.size(); ++i) {
+    const int64_t size = x.shape()[is_nd ? i % width : axis];
+    if (indices.AtInt(i) < -size || indices.AtInt(i) >= size) return true;
+  }
+  return false;
+}
+
 bool HasDuplicates(std::vector<int64_t> places) {
   std::sort(places.begin(), places.end());
   return std::adjacent_find(places.begin(), places.end()) != places.end();
@@ -82,7 +95,9 @@ std::string LeftOpen(const Node& node, absl::Span<const Tensor> operands) {
       Any(operands[0], [to](double x) { return IsBeyond(to, x); })) {
     return "a float becomes an integer that its type does not hold";
   }
-  if ((op == "scatter_nd" || op == "scatter_elements") && node.String("reduction") == "none" &&
+  const bool scatters = op == "scatter_nd" || op == "scatter_elements";
+  if (scatters && LeavesTensor(node, operands[0], operands[1])) return "an update of no element";
+  if (scatters && node.String("reduction") == "none" &&
       HasDuplicates(Places(node, operands[0], operands[1]))) {
     return "two updates of one element";
   }

@@ -47,14 +47,12 @@ TEST(ReduceTest, KeepsTheOperatorThatMatters) {
 TEST(ReduceTest, LeavesOutWhatIsOptional) {
   const std::string text =
       ReducedText(kLayer, [](const Subject& s) { return Has(s.graph, "conv2d"); });
-  EXPECT_EQ(text,
-            "graph model(x0: f32[1,1,1,1]) {\n  y0 = conv2d(x0, x0)\n  return y0\n}\n");
+  EXPECT_EQ(text, "graph model(x0: f32[1,1,1,1]) {\n  y0 = conv2d(x0, x0)\n  return y0\n}\n");
 }
 
 TEST(ReduceTest, KeepsTwoOperatorsInTheirOrder) {
-  const std::string text = ReducedText(kLayer, [](const Subject& s) {
-    return Has(s.graph, "conv2d") && Has(s.graph, "transpose");
-  });
+  const std::string text = ReducedText(
+      kLayer, [](const Subject& s) { return Has(s.graph, "conv2d") && Has(s.graph, "transpose"); });
   EXPECT_EQ(std::count(text.begin(), text.end(), '='), 3 + 0) << text;  // and one attribute
 }
 
@@ -69,10 +67,12 @@ TEST(ReduceTest, KeepsTheSizeThatMatters) {
 
 TEST(ReduceTest, KeepsTheValuesThatMatter) {
   const auto test = [](const Subject& s) {
-    const std::vector<double> x = s.inputs.empty() ? std::vector<double>() : s.inputs[0].ToDoubles();
+    const std::vector<double> x =
+        s.inputs.empty() ? std::vector<double>() : s.inputs[0].ToDoubles();
     return std::any_of(x.begin(), x.end(), [](double v) { return v < 0; });
   };
-  const Subject reduced = Reduced(SubjectOf("graph g(x: f32[9]) { y = abs(x) return y }"), test, {});
+  const Subject reduced =
+      Reduced(SubjectOf("graph g(x: f32[9]) { y = abs(x) return y }"), test, {});
   ASSERT_EQ(reduced.inputs.size(), 1);
   EXPECT_EQ(reduced.inputs[0].ToDoubles(), std::vector<double>{-1});
 }

@@ -49,8 +49,8 @@ TEST(HuntCommandTest, HuntsInOnnxRuntime) {
   if (library.empty()) GTEST_SKIP() << "ONNX Runtime is not installed: run tools/lib/ort";
   const std::string folder = NewFolder() + "/found";
   const LemmaResult result =
-      RunLemma({"hunt", "--onnxruntime=" + library, "--cases=20", "--rules=starter",
-                "--seconds=60", "--seed=1", "--out=" + folder, "--json"});
+      RunLemma({"hunt", "--onnxruntime=" + library, "--cases=20", "--rules=starter", "--seconds=60",
+                "--seed=1", "--out=" + folder, "--json"});
   EXPECT_TRUE(result.exit_status == 0 || result.exit_status == 1) << result.err;
   EXPECT_THAT(result.out, HasSubstr("{\"engine\":\"ONNX Runtime 1."));
   EXPECT_THAT(result.out, HasSubstr("\"cases\":20,"));
