@@ -31,9 +31,11 @@ struct HuntOptions {
   int64_t only = -1;              // the number of the only case to run; -1: all
   std::string rules = "default";  // a file; "default": the built-in rules; "none": no rules
   std::string models = "none";    // a folder with further models (.onnx); "none": none
-  std::string output;             // a folder for what is found, created if missing; "": none
-  double run_seconds = 1;         // after which a run of the engine counts as no answer
-  double reduce_seconds = 20;     // limit on each reduction; four times this if runs do not end
+  // A folder for what is found, created if missing; "": none. With `only`, also for the models of
+  // the case.
+  std::string output;
+  double run_seconds = 1;      // after which a run of the engine counts as no answer
+  double reduce_seconds = 20;  // limit on each reduction; four times this if runs do not end
   // May be null. Soon after it becomes true, the hunt ends with what it has found.
   const std::atomic<bool>* interrupted = nullptr;
   // Receives the numbers of cases and of findings so far.
@@ -61,6 +63,11 @@ struct Finding {
   std::string folder;  // where it was written; "": nowhere
 };
 
+struct Tally {
+  int64_t count = 0;
+  int64_t first_case = 0;
+};
+
 struct HuntResult {
   std::string engine;     // its name and version
   int64_t cases = 0;      // that were run
@@ -68,9 +75,10 @@ struct HuntResult {
   int64_t agree = 0;      // of these
   int64_t rounding = 0;   // differ, but no more than rounding explains
   int64_t undecided = 0;  // differ, but the definitions as typed and in double differ too
-  std::map<std::string, int64_t> open;          // differ where ONNX defines nothing: by reason
-  std::map<std::string, int64_t> refused;       // not executed by the engine: by its message
-  std::map<std::string, int64_t> not_compared;  // not executed by Lemma: by its message
+  // By reason or message, for a single case in full.
+  std::map<std::string, Tally> open;          // differ where ONNX defines nothing
+  std::map<std::string, Tally> refused;       // not executed by the engine
+  std::map<std::string, Tally> not_compared;  // without a form in ONNX, or without values
   std::vector<Finding> findings;
   // The same with infinite or NaN values, without which nothing differs.
   std::vector<Finding> not_finite;

@@ -111,7 +111,12 @@ class Hunter {
       return absl::OkStatus();
     }
     if (!made.ok()) return made.status();
-    for (const Subject& subject : made->subjects) {
+    for (size_t i = 0; i < made->subjects.size(); ++i) {
+      const Subject& subject = made->subjects[i];
+      if (options_.only >= 0 && !options_.output.empty()) {
+        absl::Status written = WriteSubject(subject, absl::StrCat(FolderOf(number), "_model_", i));
+        if (!written.ok() && !absl::IsUnimplemented(written)) return written;
+      }
       absl::Status judged = Examine(subject, *made, number);
       if (!judged.ok()) return judged;
     }
@@ -123,6 +128,16 @@ class Hunter {
     }
     ++result_.cases;
     return absl::OkStatus();
+  }
+
+  std::string Kind(const std::string& message) const {
+    return options_.only >= 0 ? message : hunt::MessageKind(message);
+  }
+
+  static void Count(const std::string& reason, int64_t number,
+                    std::map<std::string, Tally>* tallies) {
+    Tally& tally = tallies->try_emplace(reason, Tally{0, number}).first->second;
+    ++tally.count;
   }
 
   bool IsFile(int64_t number) const { return number < cases_->num_files(); }
@@ -141,13 +156,13 @@ class Hunter {
         ++result_.undecided;
         break;
       case Outcome::kOpen:
-        ++result_.open[judgement->reason];
+        Count(judgement->reason, number, &result_.open);
         break;
       case Outcome::kRefused:
-        ++result_.refused[hunt::MessageKind(judgement->reason)];
+        Count(Kind(judgement->reason), number, &result_.refused);
         return absl::OkStatus();
       case Outcome::kNotCompared:
-        ++result_.not_compared[hunt::MessageKind(judgement->reason)];
+        Count(Kind(judgement->reason), number, &result_.not_compared);
         return absl::OkStatus();
       case Outcome::kDiffers:
         break;
@@ -194,7 +209,7 @@ class Hunter {
     if (!judgement.ok()) return judgement.status();
     const bool differs = judgement->outcome == Outcome::kDiffers;
     if (!differs && original.fault == hunt::Fault::kNoAnswer) {  // a busy machine
-      ++result_.refused["no answer, once"];
+      Count("no answer, once", number, &result_.refused);
       return absl::OkStatus();
     }
     // A fault that comes and goes: the first difference stands.
@@ -223,10 +238,13 @@ class Hunter {
     return absl::OkStatus();
   }
 
+  std::string FolderOf(int64_t number) const {
+    return absl::StrCat(options_.output, "/seed_", options_.seed, "_case_", number);
+  }
+
   absl::Status Write(Finding* finding) {
     if (options_.output.empty()) return absl::OkStatus();
-    finding->folder =
-        absl::StrCat(options_.output, "/seed_", options_.seed, "_case_", finding->case_number);
+    finding->folder = FolderOf(finding->case_number);
     if (finding->case_number == last_written_) finding->folder += "_b";
     last_written_ = finding->case_number;
     return WriteFinding(*finding, result_.engine);

@@ -11,9 +11,10 @@
 namespace lemma::api {
 namespace {
 
-void AddCounts(const char* what, const std::map<std::string, int64_t>& counts, std::string* text) {
-  for (const auto& [reason, count] : counts) {
-    absl::StrAppendFormat(text, "%-12s %7d  %s\n", what, count, reason);
+void AddTallies(const char* what, const std::map<std::string, Tally>& tallies, std::string* text) {
+  for (const auto& [reason, tally] : tallies) {
+    absl::StrAppendFormat(text, "%-12s %7d  %s (case %d)\n", what, tally.count, reason,
+                          tally.first_case);
   }
 }
 
@@ -53,9 +54,9 @@ std::string TextOf(const HuntResult& result) {
   add("agree", result.agree, "");
   add("rounding", result.rounding, "differ, but not more than rounding explains");
   add("undecided", result.undecided, "differ, and so do the definitions as typed and in double");
-  AddCounts("open", result.open, &text);
-  AddCounts("refused", result.refused, &text);
-  AddCounts("not compared", result.not_compared, &text);
+  AddTallies("open", result.open, &text);
+  AddTallies("refused", result.refused, &text);
+  AddTallies("not compared", result.not_compared, &text);
   add("findings", static_cast<int64_t>(result.findings.size()), "");
   add("not finite", static_cast<int64_t>(result.not_finite.size()),
       "more, with infinite or NaN values");

@@ -39,6 +39,21 @@ absl::Status StageTensors(const std::vector<Tensor>& tensors, const std::string&
   return absl::OkStatus();
 }
 
+absl::Status StageSubject(const hunt::Subject& subject, const std::string& folder,
+                          std::vector<StagedFile>* files) {
+  auto model = Serialized(subject);
+  if (!model.ok()) return model.status();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return absl::InvalidArgumentError(absl::StrCat(folder, ": cannot be made: ", error.message()));
+  }
+  auto file = StagedFile::Write(folder + "/model.onnx", {model->bytes});
+  if (!file.ok()) return file.status();
+  files->push_back(*std::move(file));
+  return StageTensors(subject.inputs, folder + "/input_", files);
+}
+
 }  // namespace
 
 Json ToJson(const Finding& finding, const std::string& engine) {
@@ -73,28 +88,23 @@ Json ToJson(const Finding& finding, const std::string& engine) {
   return json;
 }
 
-absl::Status WriteFinding(const Finding& finding, const std::string& engine) {
-  std::error_code error;
-  std::filesystem::create_directories(finding.folder, error);
-  if (error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(finding.folder, ": cannot be made: ", error.message()));
-  }
-  auto model = Serialized(finding.model);
-  if (!model.ok()) return model.status();
+absl::Status WriteSubject(const hunt::Subject& subject, const std::string& folder) {
   std::vector<StagedFile> files;
-  auto file = StagedFile::Write(finding.folder + "/model.onnx", {model->bytes});
-  if (!file.ok()) return file.status();
-  files.push_back(*std::move(file));
+  if (absl::Status s = StageSubject(subject, folder, &files); !s.ok()) return s;
+  return CommitAll(std::move(files));
+}
+
+absl::Status WriteFinding(const Finding& finding, const std::string& engine) {
+  std::vector<StagedFile> files;
+  absl::Status staged = StageSubject(finding.model, finding.folder, &files);
   const hunt::Difference& difference = finding.difference;
-  const std::pair<const char*, const std::vector<Tensor>*> tensors[] = {
-      {"/input_", &finding.model.inputs},
-      {"/expected_", &difference.expected_outputs},
-      {"/seen_", &difference.seen_outputs}};
-  for (const auto& [prefix, list] : tensors) {
-    absl::Status staged = StageTensors(*list, finding.folder + prefix, &files);
-    if (!staged.ok()) return staged;
+  if (staged.ok()) {
+    staged = StageTensors(difference.expected_outputs, finding.folder + "/expected_", &files);
   }
+  if (staged.ok()) {
+    staged = StageTensors(difference.seen_outputs, finding.folder + "/seen_", &files);
+  }
+  if (!staged.ok()) return staged;
   auto record = StagedFile::Write(finding.folder + "/finding.json",
                                   {ToJson(finding, engine).ToString(), "\n"});
   if (!record.ok()) return record.status();

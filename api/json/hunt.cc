@@ -10,9 +10,13 @@
 namespace lemma::api {
 namespace {
 
-Json Counts(const std::map<std::string, int64_t>& counts) {
+Json Counts(const std::map<std::string, Tally>& tallies) {
   Json object = Json::Object();
-  for (const auto& [reason, count] : counts) object.Set(reason, count);
+  for (const auto& [reason, tally] : tallies) {
+    Json entry = Json::Object();
+    entry.Set("count", tally.count).Set("first_case", tally.first_case);
+    object.Set(reason, std::move(entry));
+  }
   return object;
 }
 
