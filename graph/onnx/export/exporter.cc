@@ -257,7 +257,7 @@ void Exporter::AddInputs() {
   }
 }
 
-void Exporter::AddOutputs() {
+absl::Status Exporter::AddOutputs() {
   std::map<std::string, const onnx::ValueInfoProto*> known;
   if (origin_ != nullptr) {
     for (const auto& output : origin_->model.graph().output()) known[output.name()] = &output;
@@ -268,16 +268,18 @@ void Exporter::AddOutputs() {
     auto named = plan_.named.find(name);
     const bool is_made = named != plan_.named.end() && named->second == value;
     if (!is_made && NameOf(value) != name) {
-      onnx::NodeProto* proto = model_.mutable_graph()->add_node();
-      proto->set_op_type("Identity");
-      proto->set_name(absl::StrCat("Identity/", name));
-      proto->add_input(NameOf(value));
-      proto->add_output(name);
+      onnx::NodeProto proto;
+      proto.set_op_type("Identity");
+      proto.set_name(absl::StrCat("Identity/", name));
+      proto.add_input(NameOf(value));
+      proto.add_output(name);
+      if (absl::Status s = AddForm(std::move(proto)); !s.ok()) return s;
     }
     auto* port = model_.mutable_graph()->add_output();
     if (auto it = known.find(name); it != known.end()) *port = *it->second;
     SetPort(name, value.type(), port);
   }
+  return absl::OkStatus();
 }
 
 void Exporter::AddInitializers() {
@@ -458,7 +460,7 @@ absl::Status Exporter::Run() {
     if (origin_ != nullptr && !plan_.spelled.contains(node.get())) continue;
     if (auto status = AddNode(node); !status.ok()) return status;
   }
-  AddOutputs();
+  if (absl::Status s = AddOutputs(); !s.ok()) return s;
   if (size_export_ != nullptr && sizes_status_.ok()) sizes_status_ = size_export_->status();
   if (!sizes_status_.ok()) return sizes_status_;
   if (auto status = OrderNodes(); !status.ok() || !is_ordered_) return status;
