@@ -66,7 +66,7 @@ class IdiomBuilder {
   // The number itself in most draws.
   double Near(double right) {
     if (!Sometimes(4)) return right;
-    return OneOf<double>({0, 1, -1, 2, right * 1.01, right * 2, -right, 0.5});
+    return OneOf<double>({0, 1, -1, 2, 3, 4, right * 1.01, right * 2, -right, 0.5});
   }
   double Real() { return static_cast<double>(Below(4001)) / 1000 - 2; }
 
