@@ -11,12 +11,13 @@ class ArithmeticIdioms : public IdiomBuilder {
   std::optional<Graph> Make() {
     using Idiom = Value (ArithmeticIdioms::*)();
     static constexpr Idiom kIdioms[] = {
-        &ArithmeticIdioms::Gelu,       &ArithmeticIdioms::TanhGelu,
-        &ArithmeticIdioms::QuickGelu,  &ArithmeticIdioms::Normalization,
-        &ArithmeticIdioms::Dense,      &ArithmeticIdioms::Transposed,
-        &ArithmeticIdioms::Clips,      &ArithmeticIdioms::Casts,
-        &ArithmeticIdioms::Neutral,    &ArithmeticIdioms::Choice,
-        &ArithmeticIdioms::Infinities, &ArithmeticIdioms::Attention};
+        &ArithmeticIdioms::Gelu,          &ArithmeticIdioms::TanhGelu,
+        &ArithmeticIdioms::QuickGelu,     &ArithmeticIdioms::Normalization,
+        &ArithmeticIdioms::Normalization, &ArithmeticIdioms::Dense,
+        &ArithmeticIdioms::Transposed,    &ArithmeticIdioms::Clips,
+        &ArithmeticIdioms::Casts,         &ArithmeticIdioms::Neutral,
+        &ArithmeticIdioms::Choice,        &ArithmeticIdioms::Infinities,
+        &ArithmeticIdioms::Attention};
     return Build((this->*kIdioms[Below(std::size(kIdioms))])());
   }
 

@@ -104,7 +104,7 @@ absl::StatusOr<Case> Cases::Make(int64_t index) const {
   const auto files = static_cast<int64_t>(options_.models.size());
   if (index < files) return OfFile(options_.models[index], seed);
   const int64_t kind = (index - files) % 4;
-  if (kind == 1) return WithIdioms(seed);
+  if (kind == 1 || (kind == 2 && options_.rules.empty())) return WithIdioms(seed);
   if (kind == 0 || options_.rules.empty()) return Random(seed);
   return kind == 2 ? OfRule(seed) : Rewritten(seed);
 }

@@ -33,12 +33,13 @@ class Cases {
   static absl::StatusOr<std::unique_ptr<Cases>> Create(CaseOptions options);
 
   // Case number `index`; equal for equal options. NotFound if this number gives none. Errors of
-  // files begin with the path.
+  // files, which come first, begin with the path.
   //
   // After the models of files, a quarter of the cases are random models over the whole operator
   // table; a quarter are models that also have patterns which engines fuse (idioms.h), or such a
   // pattern alone; a quarter are both sides of a rule; a quarter are models in which rules match,
-  // and what Lemma's search or a few random rewrites make of them.
+  // and what Lemma's search or a few random rewrites make of them. Without rules, half and half of
+  // the first two kinds.
   absl::StatusOr<Case> Make(int64_t index) const;
   int64_t num_files() const { return static_cast<int64_t>(options_.models.size()); }
 

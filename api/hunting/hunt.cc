@@ -110,6 +110,11 @@ class Hunter {
       ++result_.cases;
       return absl::OkStatus();
     }
+    if (!made.ok() && IsFile(number)) {
+      Count(std::string(made.status().message()), number, &result_.not_compared);
+      ++result_.cases;
+      return absl::OkStatus();
+    }
     if (!made.ok()) return made.status();
     for (size_t i = 0; i < made->subjects.size(); ++i) {
       const Subject& subject = made->subjects[i];
