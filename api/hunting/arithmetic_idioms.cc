@@ -103,19 +103,27 @@ class ArithmeticIdioms : public IdiomBuilder {
   Value Clips() {
     Value y = Op("clip", {X(AnyShape())}, {{"min", Real()}, {"max", Real()}});
     for (int64_t i = Below(3); i >= 0; --i) {
-      const std::string op = OneName({"clip", "relu", "max", "min", "leaky_relu"});
-      if (op == "clip") {
-        Attrs attrs;
-        if (!Sometimes(4)) attrs["min"] = Real();
-        if (!Sometimes(4)) attrs["max"] = Real();
-        y = Op(op, {y}, attrs);
-      } else if (op == "max" || op == "min") {
-        y = Op(op, {y, Number(Real())});
-      } else {
-        y = Op(op, {y});
-      }
+      y = Clipped(y, Below(5));
     }
     return y;
+  }
+
+  Value Clipped(const Value& y, int64_t how) {
+    Attrs attrs;
+    switch (how) {
+      case 0:
+        if (!Sometimes(4)) attrs["min"] = Real();
+        if (!Sometimes(4)) attrs["max"] = Real();
+        return Op("clip", {y}, attrs);
+      case 1:
+        return Op("relu", {y});
+      case 2:
+        return Op("max", {y, Number(Real())});
+      case 3:
+        return Op("min", {y, Number(Real())});
+      default:
+        return Op("leaky_relu", {y});
+    }
   }
 
   Value Casts() {
@@ -131,11 +139,13 @@ class ArithmeticIdioms : public IdiomBuilder {
   Value Neutral() {
     Value y = Maybe(X(AnyShape()));
     for (int64_t i = Below(2); i >= 0; --i) {
-      const std::string op = OneName({"add", "sub", "mul", "div", "pow"});
-      const double neutral = op == "add" || op == "sub" ? 0 : 1;
+      static constexpr const char* kNames[] = {"add", "sub", "mul", "div", "pow"};
+      const int64_t which = Below(5);
+      const std::string op = kNames[which];
+      const double neutral = which < 2 ? 0 : 1;
       Shape shape = OneOf<Shape>({{}, {1}, {1, 1, 1, 1}, {ShapeOf(y).back()}, {3, 1}, ShapeOf(y)});
       const Value other = Filled(shape, Near(neutral));
-      y = op != "pow" && Sometimes(3) ? Op(op, {other, y}) : Op(op, {y, other});
+      y = which < 4 && Sometimes(3) ? Op(op, {other, y}) : Op(op, {y, other});
     }
     return Maybe(y);
   }

@@ -25,7 +25,6 @@ namespace lemma::api {
 namespace {
 
 using hunt::Difference;
-using hunt::Judgement;
 using hunt::Outcome;
 using hunt::Subject;
 

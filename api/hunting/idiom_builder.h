@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,8 +91,8 @@ class IdiomBuilder {
 
   Value Op(const std::string& op, std::vector<Value> operands, Attrs attrs = {}) {
     if (failed_) return {};
-    const bool swaps = operands.size() == 2 && (op == "add" || op == "mul") && Sometimes(2);
-    if (swaps) std::swap(operands[0], operands[1]);
+    static const std::set<std::string> swapped = {"add", "mul"};
+    if (swapped.count(op) > 0 && Sometimes(2)) std::swap(operands[0], operands[1]);
     auto result = builder_.Op(op, std::move(operands), std::move(attrs));
     failed_ = !result.ok() || result->type().num_elements() > 4096;
     return failed_ ? Value() : *result;
