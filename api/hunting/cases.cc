@@ -137,7 +137,7 @@ absl::StatusOr<Case> Cases::WithIdioms(uint64_t seed) const {
 
 absl::StatusOr<Case> Cases::OfRule(uint64_t seed) const {
   const Substitution& rule = options_.rules[seed % options_.rules.size()];
-  std::optional<RandomInstance> instance;
+  std::optional<RuleInstance> instance;
   for (uint64_t k = 0; k < kInstances && !instance; ++k) {
     instance = DrawInstance(rule, HashCombine(seed, k));
     if (instance && !IsSmall(instance->source)) instance.reset();

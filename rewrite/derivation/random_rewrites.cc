@@ -16,8 +16,8 @@ bool Holds(const Substitution& rule, const SymbolValues& symbols) {
 }
 
 // The instance with some sizes enlarged, if its source stays well-formed.
-std::optional<RandomInstance> Grown(const Substitution& rule, Assignment assignment,
-                                    std::mt19937_64* random) {
+std::optional<RuleInstance> Grown(const Substitution& rule, Assignment assignment,
+                                  std::mt19937_64* random) {
   auto graph = Instantiate(rule, rule.source, assignment, VarsAs::kRoles);
   if (!graph.ok()) return std::nullopt;
   static constexpr int64_t kSizes[] = {4, 5, 8, 13, 16, 17, 32};
@@ -32,12 +32,12 @@ std::optional<RandomInstance> Grown(const Substitution& rule, Assignment assignm
     graph = *std::move(grown);
     assignment = std::move(larger);
   }
-  return RandomInstance{std::move(assignment), *std::move(graph)};
+  return RuleInstance{std::move(assignment), *std::move(graph)};
 }
 
 }  // namespace
 
-std::optional<RandomInstance> DrawInstance(const Substitution& rule, uint64_t seed) {
+std::optional<RuleInstance> DrawInstance(const Substitution& rule, uint64_t seed) {
   auto assignment = InstanceSampler(rule, seed).Draw(300);
   if (!assignment) return std::nullopt;
   std::mt19937_64 random(seed);

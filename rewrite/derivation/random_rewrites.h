@@ -14,14 +14,14 @@
 
 namespace lemma {
 
-struct RandomInstance {
+struct RuleInstance {
   Assignment assignment;
   Graph source;  // over the rule's variables; those that must be weights are weights without values
 };
 
 // A random instance of the rule. Sizes are small, or up to 32 if a size of the rule is a symbol by
 // itself. nullopt if none was found.
-std::optional<RandomInstance> DrawInstance(const Substitution& rule, uint64_t seed);
+std::optional<RuleInstance> DrawInstance(const Substitution& rule, uint64_t seed);
 
 // The source of such an instance of a random rule.
 std::optional<Graph> RandomSource(const std::vector<Substitution>& rules, uint64_t seed);
