@@ -62,6 +62,8 @@ struct Calibration {
 // costs are measured. Stops timing after a minute. Errors about the model begin with its path;
 // those about options name them.
 absl::StatusOr<Calibration> Calibrate(const Model& model, const CalibrationOptions& options);
+// A table of the kernels by kind, for people.
+std::string TextOf(const Calibration& report);
 
 }  // namespace lemma::api
 

@@ -277,7 +277,7 @@ absl::StatusOr<std::vector<Tensor>> Feed(const Library* library, const Editor& w
   }
   feeder.Cut(kept_inputs, outputs);
   LoadSettings settings;
-  settings.optimizes = false;
+  settings.level = OrtLevel::kDisabled;
   auto loaded = LoadedModel::Create(library, feeder.Serialized(), names, outputs, settings);
   if (!loaded.ok()) return loaded.status();
   return (*loaded)->Run(values);

@@ -137,7 +137,7 @@ class OrtMeasurer : public KernelMeasurer {
     if (model.outputs.empty()) return ready;
     LoadSettings settings;
     settings.threads = threads_;
-    settings.optimizes = !model.is_optimized;
+    if (model.is_optimized) settings.level = OrtLevel::kDisabled;
     auto loaded = LoadedModel::Create(library_, model.model, model.inputs, model.outputs, settings);
     if (!loaded.ok()) return loaded.status();
     ready.loaded = *std::move(loaded);

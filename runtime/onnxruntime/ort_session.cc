@@ -9,8 +9,6 @@
 namespace lemma::ort {
 namespace {
 
-constexpr int kNoOptimizations = 0, kAllOptimizations = 99;
-
 // The library's number of an element type, which is ONNX's.
 struct ElementTypeNumber {
   DType dtype;
@@ -107,8 +105,7 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadedModel::Create(const Library* 
   absl::Status s = library->Take(f.SetIntraOpThreads(options, settings.threads));
   if (s.ok()) s = library->Take(f.SetInterOpThreads(options, 1));
   if (s.ok()) {
-    s = library->Take(
-        f.SetOptimizationLevel(options, settings.optimizes ? kAllOptimizations : kNoOptimizations));
+    s = library->Take(f.SetOptimizationLevel(options, static_cast<int>(settings.level)));
   }
   // Threads of a session that waits would take the processor from another one that is timed.
   if (s.ok()) s = library->Take(f.AddConfigEntry(options, "session.force_spinning_stop", "1"));

@@ -15,9 +15,12 @@
 
 namespace lemma::ort {
 
+// How far the library optimizes a model on its own; the numbers are the library's.
+enum class OrtLevel { kDisabled = 0, kBasic = 1, kExtended = 2, kAll = 99 };
+
 struct LoadSettings {
-  int threads = 1;              // inside an operator; operators run one after another
-  bool optimizes = true;        // all of the library's own optimizations, or none
+  int threads = 1;  // inside an operator; operators run one after another
+  OrtLevel level = OrtLevel::kAll;
   std::string optimized_model;  // a file for the model after them; "": none
 };
 

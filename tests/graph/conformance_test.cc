@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_join.h"
 #include "graph/builder.h"
+#include "graph/examples/op_examples.h"
 #include "graph/expr/compose.h"
 #include "graph/op_table.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "tests/graph/op_examples.h"
 #include "tests/kernels/evaluate/naive_evaluator.h"
 
 namespace lemma {

@@ -1,10 +1,10 @@
 // Execution, fingerprints and facts derived from definitions, for every operator of the table.
 #include <cmath>
 
+#include "graph/examples/op_examples.h"
 #include "graph/op_table.h"
 #include "gtest/gtest.h"
 #include "kernels/evaluate/evaluate.h"
-#include "tests/graph/op_examples.h"
 #include "tests/kernels/evaluate/naive_evaluator.h"
 
 namespace lemma {

@@ -1,9 +1,9 @@
 // Facts derived from definitions: reads are in bounds, and work is counted.
+#include "graph/examples/op_examples.h"
 #include "graph/op_def.h"
 #include "gtest/gtest.h"
 #include "kernels/loops/bounds.h"
 #include "kernels/loops/cost.h"
-#include "tests/graph/op_examples.h"
 
 namespace lemma {
 namespace {

@@ -3,13 +3,13 @@
 #include <limits>
 
 #include "graph/builder.h"
+#include "graph/examples/op_examples.h"
 #include "graph/onnx/export.h"
 #include "graph/onnx/import.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
 #include "tests/graph/onnx/onnx_checker.h"
-#include "tests/graph/op_examples.h"
 
 namespace lemma {
 namespace {

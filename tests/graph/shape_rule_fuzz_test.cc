@@ -2,9 +2,9 @@
 #include <cmath>
 #include <random>
 
+#include "graph/examples/op_examples.h"
 #include "graph/op_table.h"
 #include "gtest/gtest.h"
-#include "tests/graph/op_examples.h"
 #include "tests/kernels/evaluate/naive_evaluator.h"
 
 namespace lemma {

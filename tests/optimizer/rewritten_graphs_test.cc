@@ -14,19 +14,20 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/examples/random_graph.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/cost/analytic_cost.h"
 #include "optimizer/folding/constant_folding.h"
 #include "optimizer/search/backtracking.h"
 #include "optimizer/search/rewrite_filter.h"
+#include "rewrite/derivation/random_rewrites.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/reference/all_values.h"
+#include "runtime/reference/definitions_referee.h"
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"
-#include "tests/graph/random_graph.h"
-#include "tests/rewrite/random_rewrites.h"
-#include "tests/runtime/definitions_referee.h"
+#include "tests/rewrite/proved_rules.h"
 #include "tests/runtime/products.h"
 #include "tests/runtime/seeded_main.h"
 

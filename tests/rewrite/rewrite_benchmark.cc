@@ -4,11 +4,12 @@
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "graph/text/text.h"
+#include "rewrite/derivation/random_rewrites.h"
 #include "rewrite/matching/apply.h"
 #include "rewrite/matching/rewrite_source.h"
 #include "rewrite/matching/rule_index.h"
 #include "tests/optimizer/transformer_text.h"
-#include "tests/rewrite/random_rewrites.h"
+#include "tests/rewrite/proved_rules.h"
 
 namespace lemma {
 namespace {

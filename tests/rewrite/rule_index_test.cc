@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/examples/random_graph.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
+#include "rewrite/derivation/random_rewrites.h"
 #include "rewrite/egraph/egraph.h"
 #include "rewrite/matching/match_set.h"
-#include "tests/graph/random_graph.h"
 #include "tests/rewrite/parse_testutil.h"
-#include "tests/rewrite/random_rewrites.h"
+#include "tests/rewrite/proved_rules.h"
 
 namespace lemma {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
+#include "graph/examples/op_examples.h"
 #include "gtest/gtest.h"
-#include "tests/graph/op_examples.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {

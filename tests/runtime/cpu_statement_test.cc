@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "graph/builder.h"
+#include "graph/examples/random_graph.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/plan_check.h"
@@ -14,7 +15,6 @@
 #include "runtime/cpu/planner.h"
 #include "runtime/cpu/statement.h"
 #include "runtime/reference/static_evaluator.h"
-#include "tests/graph/random_graph.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {

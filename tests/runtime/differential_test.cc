@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/examples/random_graph.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/cpu/plan_check.h"
 #include "runtime/cpu/planner.h"
-#include "tests/graph/random_graph.h"
-#include "tests/runtime/definitions_referee.h"
+#include "runtime/reference/definitions_referee.h"
 #include "tests/runtime/products.h"
 #include "tests/runtime/seeded_main.h"
 

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/builder.h"
+#include "graph/examples/op_examples.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "tests/graph/op_examples.h"
 
 namespace lemma {
 namespace {

@@ -257,7 +257,7 @@ void Exporter::AddInputs() {
   }
 }
 
-void Exporter::AddOutputs() {
+absl::Status Exporter::AddOutputs() {
   std::map<std::string, const onnx::ValueInfoProto*> known;
   std::set<std::string> input_dims;
   if (origin_ != nullptr) {
@@ -274,11 +274,12 @@ void Exporter::AddOutputs() {
     auto named = plan_.named.find(name);
     const bool is_made = named != plan_.named.end() && named->second == value;
     if (!is_made && NameOf(value) != name) {
-      onnx::NodeProto* proto = model_.mutable_graph()->add_node();
-      proto->set_op_type("Identity");
-      proto->set_name(absl::StrCat("Identity/", name));
-      proto->add_input(NameOf(value));
-      proto->add_output(name);
+      onnx::NodeProto proto;
+      proto.set_op_type("Identity");
+      proto.set_name(absl::StrCat("Identity/", name));
+      proto.add_input(NameOf(value));
+      proto.add_output(name);
+      if (absl::Status s = AddForm(std::move(proto)); !s.ok()) return s;
     }
     auto* port = model_.mutable_graph()->add_output();
     auto it = known.find(name);
@@ -294,6 +295,7 @@ void Exporter::AddOutputs() {
           dim);
     }
   }
+  return absl::OkStatus();
 }
 
 void Exporter::AddInitializers() {
@@ -474,7 +476,7 @@ absl::Status Exporter::Run() {
     if (origin_ != nullptr && !plan_.spelled.contains(node.get())) continue;
     if (auto status = AddNode(node); !status.ok()) return status;
   }
-  AddOutputs();
+  if (absl::Status s = AddOutputs(); !s.ok()) return s;
   if (size_export_ != nullptr && sizes_status_.ok()) sizes_status_ = size_export_->status();
   if (!sizes_status_.ok()) return sizes_status_;
   if (auto status = OrderNodes(); !status.ok() || !is_ordered_) return status;

@@ -59,7 +59,7 @@ class Exporter {
   void SetMetadata(const std::map<std::string, std::string>& entries);
   void PlanNames();
   void AddInputs();
-  void AddOutputs();
+  absl::Status AddOutputs();
   void AddInitializers();
   void AddValueInfos();
   void AddFunctions();

@@ -195,13 +195,13 @@ OpDef Make_mish() {
     return f.Mul(dy, f.Add(t, f.Mul(f.Mul(x, s), slope)));
   });
   op.onnx_import = {ImportAs("Mish", "mish")};
-  op.onnx_export = [](OnnxExport& out) {
-    std::string softplus = out.Temporary(), gate = out.Temporary();
-    out.Emit("Softplus", {out.Input(0)}, {softplus});
+  op.onnx_export = ForFloats("Softplus", [](OnnxExport& out) {
+    std::string x = out.Input(0), softplus = out.Temporary(), gate = out.Temporary();
+    out.Emit("Softplus", {x}, {softplus});
     out.Emit("Tanh", {softplus}, {gate});
-    out.Emit("Mul", {out.Input(0), gate}, {out.Output(0)});
+    out.Emit("Mul", {x, gate}, {out.Output(0)});
     return absl::OkStatus();
-  };
+  });
   return op;
 }
 

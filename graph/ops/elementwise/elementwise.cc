@@ -91,29 +91,6 @@ class InF32 : public OnnxExport {
   const std::string result_;
 };
 
-// As `export_node`, through f32 where ONNX's operator does not take the element type.
-ExportHook ForFloats(const std::string& onnx_type, ExportHook export_node) {
-  static const auto* const without_bf16 = new std::set<std::string>{
-      "Elu",       "Selu", "HardSigmoid", "Softplus", "Softsign", "ThresholdedRelu",
-      "HardSwish", "Sin",  "Shrink",      "Cos",      "Tan",      "Asin",
-      "Acos",      "Atan", "Sinh",        "Cosh",     "Asinh",    "Acosh",
-      "Atanh",     "Round"};
-  const bool only_f32 = onnx_type == "Celu";
-  if (!only_f32 && without_bf16->count(onnx_type) == 0) return export_node;
-  return [only_f32, export_node = std::move(export_node)](OnnxExport& out) -> absl::Status {
-    const DType dtype = out.node().inputs()[0].dtype();
-    if (only_f32 && dtype == DType::kF64) {
-      return absl::UnimplementedError(
-          absl::StrCat("ONNX's ", out.node().op().name, " does not take ", Name(dtype)));
-    }
-    if (dtype != DType::kBF16 && !(only_f32 && dtype == DType::kF16)) return export_node(out);
-    InF32 in_f32(&out);
-    LEMMA_RETURN_IF_ERROR(export_node(in_f32));
-    in_f32.CastResult();
-    return absl::OkStatus();
-  };
-}
-
 OpDef Elementwise(std::string name, std::string equation, std::string onnx_type) {
   OpDef op;
   op.group = "element-wise";
@@ -158,6 +135,28 @@ OpDef MakeBinary(OpDef op, Accepts accepts, bool test, BinaryBody f) {
 }
 
 }  // namespace
+
+ExportHook ForFloats(const std::string& onnx_type, ExportHook export_node) {
+  static const auto* const without_bf16 = new std::set<std::string>{
+      "Elu",       "Selu", "HardSigmoid", "Softplus", "Softsign", "ThresholdedRelu",
+      "HardSwish", "Sin",  "Shrink",      "Cos",      "Tan",      "Asin",
+      "Acos",      "Atan", "Sinh",        "Cosh",     "Asinh",    "Acosh",
+      "Atanh",     "Round"};
+  const bool only_f32 = onnx_type == "Celu";
+  if (!only_f32 && without_bf16->count(onnx_type) == 0) return export_node;
+  return [only_f32, export_node = std::move(export_node)](OnnxExport& out) -> absl::Status {
+    const DType dtype = out.node().inputs()[0].dtype();
+    if (only_f32 && dtype == DType::kF64) {
+      return absl::UnimplementedError(
+          absl::StrCat("ONNX's ", out.node().op().name, " does not take ", Name(dtype)));
+    }
+    if (dtype != DType::kBF16 && !(only_f32 && dtype == DType::kF16)) return export_node(out);
+    InF32 in_f32(&out);
+    LEMMA_RETURN_IF_ERROR(export_node(in_f32));
+    in_f32.CastResult();
+    return absl::OkStatus();
+  };
+}
 
 absl::Status RequireDType(OpContext& c, int input, Accepts accepts) {
   LEMMA_REQUIRE(c, Fits(c.dtype(input), accepts), "the element type must be ", Describe(accepts),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "graph/onnx/composites/types.h"
 #include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
 
@@ -47,6 +48,10 @@ AttrSpec Real(std::string name, std::optional<double> default_value, std::string
 
 // Sets the ONNX hooks to the operator `onnx_type`. `attrs` maps all attribute names.
 void NameInOnnx(OpDef& op, std::string onnx_type, AttrNames attrs);
+
+// `export_node`, which emits the ONNX operator `onnx_type` and maybe others. Through f32 where that
+// does not take the element type.
+ExportHook ForFloats(const std::string& onnx_type, ExportHook export_node);
 
 // Imports a variadic ONNX operator as a chain of applications of a binary one. Chain builds it.
 OnnxImporter ImportChain(std::string onnx_type, std::string our_op);

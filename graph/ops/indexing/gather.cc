@@ -270,7 +270,11 @@ OpDef Make_reverse_sequence() {
   };
   op.examples = {"(f32[4,2], i64[2])", "(f32[2,3,2], i64[2]) {time_axis = 1, batch_axis = 0}"};
   NameInOnnx(op, "ReverseSequence", {{"time_axis", "time_axis"}, {"batch_axis", "batch_axis"}});
-  op.onnx_export = ExportWithPositions(1, {DType::kI64}, op.onnx_export);
+  op.onnx_export = [hook = ExportWithPositions(1, {DType::kI64}, op.onnx_export)](
+                       OnnxExport& out) -> absl::Status {
+    if (out.node().type(0).dtype != DType::kBF16) return hook(out);
+    return absl::UnimplementedError("ONNX's reverse_sequence does not take bf16");
+  };
   return op;
 }
 

@@ -40,6 +40,11 @@ absl::StatusOr<std::vector<Value>> ImportOneHot(OnnxImport& node) {
 
 // ONNX's indices have at least one dimension; the dimension added to a scalar is removed again.
 absl::Status ExportOneHot(OnnxExport& out) {
+  for (const Value& input : out.node().inputs()) {
+    if (input.dtype() == DType::kBF16) {
+      return absl::UnimplementedError("ONNX's one_hot does not take bf16");
+    }
+  }
   const int64_t depth = out.node().Int("depth");
   const std::string depths = out.Constant(Tensor::Ints({depth}));
   if (out.node().inputs()[0].type().rank() > 0) {

@@ -99,6 +99,11 @@ absl::Status DefineEinsum(OpContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) {
     for (int d = 0; d < c.rank(i); ++d) {
       char label = equation.inputs[i][d];
+      const auto first = static_cast<int>(equation.inputs[i].find(label));
+      // No broadcasting along a diagonal.
+      LEMMA_REQUIRE(c, Eq(c.Dim(i, first), c.Dim(i, d)), "the sizes ", c.Dim(i, first).ToString(),
+                    " and ", c.Dim(i, d).ToString(), " of subscript ", std::string(1, label),
+                    " in one operand must be equal");
       auto [it, is_new] = sizes.emplace(label, c.Dim(i, d));
       if (is_new) {
         order += label;

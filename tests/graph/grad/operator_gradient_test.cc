@@ -7,11 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
 #include "graph/builder.h"
+#include "graph/examples/op_examples.h"
 #include "graph/grad/gradient.h"
 #include "graph/op_table.h"
 #include "gtest/gtest.h"
 #include "tests/graph/grad/graph_values.h"
-#include "tests/graph/op_examples.h"
 
 namespace lemma {
 namespace {

@@ -116,6 +116,32 @@ TEST(ExportTest, WidensPositionsThatOnnxTakesAsInt64Alone) {
 }
 
 // ONNX has neither a OneHot nor a Transpose of a scalar nor, in ONNX Runtime, a Slice of one.
+// ONNX's Softplus, of which a mish is made, takes no bf16 before operator set 22.
+TEST(ExportTest, WritesMishOfBf16InF32) {
+  EXPECT_THAT(Nodes(Export(Parse("graph g(x: bf16[2]) { y = mish(x) return y }"))),
+              ElementsAre("Cast", "Softplus", "Tanh", "Mul", "Cast"));
+}
+
+TEST(ExportTest, RefusesBf16WhereOnnxHasNone) {
+  const auto why = [](const char* text) {
+    return std::string(ExportOnnx(Parse(text)).status().message());
+  };
+  EXPECT_THAT(why("graph g(x: i64[2], v: bf16[2]) { y = one_hot(x, v) {depth = 3} return y }"),
+              HasSubstr("ONNX's one_hot does not take bf16"));
+  EXPECT_THAT(why("graph g(x: bf16[4,2], n: i64[2]) { y = reverse_sequence(x, n) return y }"),
+              HasSubstr("ONNX's reverse_sequence does not take bf16"));
+}
+
+TEST(ExportTest, TakesTheOperatorSetThatAnOutputNeeds) {
+  ExportOptions options;
+  options.info.opset = 8;
+  onnx::ModelProto model;
+  ASSERT_TRUE(
+      model.ParseFromString(*ExportOnnx(Parse("graph g(x: bf16[2]) { return y = x }"), options)));
+  EXPECT_THAT(Nodes(model), ElementsAre("Identity"));
+  EXPECT_EQ(model.opset_import(0).version(), 13);  // the first whose Identity takes bf16
+}
+
 TEST(ExportTest, WritesOperatorsOfScalars) {
   EXPECT_THAT(Nodes(Export(Parse("graph g(x: i32[], v: i64[2]) "
                                  "{ y = one_hot(x, v) {depth = 2, axis = 0} return y }"))),

@@ -58,6 +58,8 @@ TEST(Einsum, SaysWhatIsWrong) {
   EXPECT_THAT(TypeOf("einsum", {a}, Equation("ij->k")), HasSubstr("output's subscript k"));
   EXPECT_THAT(TypeOf("einsum", {a}, Equation("ij->ii")), HasSubstr("repeats the subscript i"));
   EXPECT_THAT(TypeOf("einsum", {a, a}, Equation("ij,jk")), HasSubstr("the sizes 3 and 2"));
+  EXPECT_THAT(TypeOf("einsum", {{DType::kF32, {1, 3}}}, Equation("ii")),
+              HasSubstr("the sizes 1 and 3 of subscript i in one operand"));
   EXPECT_THAT(TypeOf("einsum", {a}, Equation("i+")), HasSubstr("must be letters"));
   EXPECT_THAT(
       Requirements("einsum", {{"M", "K"}, {"L", "N"}}, {{"equation", std::string("ij,jk->ik")}}),

@@ -3,11 +3,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
+#include "graph/examples/op_examples.h"
 #include "gtest/gtest.h"
 #include "kernels/codegen/grid_program.h"
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"
-#include "tests/graph/op_examples.h"
 #include "tests/kernels/codegen/host_kernels.h"
 
 namespace lemma {

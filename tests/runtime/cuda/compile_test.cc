@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "graph/examples/op_examples.h"
 #include "gtest/gtest.h"
 #include "kernels/codegen/grid_program.h"
-#include "tests/graph/op_examples.h"
 #if HAVE_CUDA
 #include "runtime/cuda/cublas.h"
 #include "runtime/cuda/cuda_compiler.h"

@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
+#include "graph/examples/random_graph.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "tests/graph/random_graph.h"
+#include "runtime/reference/definitions_referee.h"
 #include "tests/runtime/cuda/emulated_plans.h"
-#include "tests/runtime/definitions_referee.h"
 #include "tests/runtime/seeded_main.h"
 
 namespace lemma {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
+#include "graph/examples/op_examples.h"
 #include "gtest/gtest.h"
-#include "tests/graph/op_examples.h"
 #include "tests/runtime/cuda/emulated_plans.h"
 #include "tests/runtime/runtime_testutil.h"
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "graph/examples/op_examples.h"
 #include "graph/op_table.h"
 #include "gtest/gtest.h"
 #include "kernels/codegen/grid_program.h"
-#include "tests/graph/op_examples.h"
 
 namespace lemma {
 namespace {

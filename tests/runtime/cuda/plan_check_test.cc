@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/strings/substitute.h"
+#include "graph/examples/random_graph.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/cuda/cuda_plan.h"
-#include "tests/graph/random_graph.h"
 #include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {

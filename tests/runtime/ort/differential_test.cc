@@ -7,17 +7,17 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <regex>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "api/hunting/message_kind.h"
+#include "graph/examples/random_graph.h"
 #include "graph/onnx/export.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "tests/graph/random_graph.h"
-#include "tests/runtime/definitions_referee.h"
+#include "runtime/reference/definitions_referee.h"
 #include "tests/runtime/ort/engine.h"
 #include "tests/runtime/ort/exceptions.h"
 #include "tests/runtime/seeded_main.h"
@@ -45,16 +45,6 @@ RandomGraphOptions Exportable(uint64_t seed) {
     }
   };
   return options;
-}
-
-// The error message without names, so that similar messages can be counted.
-std::string KindOf(const absl::Status& status) {
-  std::string text(status.message());
-  for (const char* name :
-       {"\\\\n|[{}\"\n]", "'[^']*'", "\\([^)]*\\)", "/[^ :]*", "-?[0-9]+", " *error:"}) {
-    text = std::regex_replace(text, std::regex(name), "");
-  }
-  return text.substr(0, 120);
 }
 
 // Whether ONNX Runtime calls the model invalid, and not only lacks a kernel or rejects input
@@ -86,7 +76,7 @@ class OrtDifferential : public testing::TestWithParam<const char*> {
     options.info.opset = opset;
     const auto model = ExportOnnx(random.graph, options);
     if (!model.ok()) {
-      ++not_exported_[KindOf(model.status())];
+      ++not_exported_[hunt::MessageKind(model.status().message())];
       return;
     }
     const DefinitionsReferee referee(random.graph, random.inputs);
@@ -96,7 +86,7 @@ class OrtDifferential : public testing::TestWithParam<const char*> {
     if (!actual.ok()) {
       ASSERT_TRUE(!IsInvalidModel(actual.status()) || !WhyRefused(random.graph).empty())
           << actual.status() << ", " << what;
-      ++refused_[KindOf(actual.status())];
+      ++refused_[hunt::MessageKind(actual.status().message())];
       return;
     }
     ASSERT_EQ(actual->size(), random.graph.outputs().size()) << what;

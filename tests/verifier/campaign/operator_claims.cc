@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graph/examples/op_examples.h"
 #include "rewrite/rules/rule_text.h"
-#include "tests/graph/op_examples.h"
 
 namespace lemma {
 namespace {

@@ -13,9 +13,9 @@
 #include "optimizer/folding/constant_folding.h"
 #include "optimizer/folding/rebuild.h"
 #include "optimizer/search/certificate.h"
+#include "rewrite/derivation/random_rewrites.h"
 #include "rewrite/derivation/randomized_check.h"
 #include "rewrite/rules/rule_text.h"
-#include "tests/rewrite/random_rewrites.h"
 #include "verifier/certificate/check.h"
 
 namespace lemma {

@@ -31,8 +31,6 @@ const std::map<std::string, std::vector<std::string>>& Undecided() {
       {"random inputs do not show the difference; those of the pair do",
        {"ort_17953_cast_to_unsigned", "ort_16105_sixteen_bits", "ort_22580_clip_narrow",
         "ort_8787_cast_to_half"}},
-      {"some of the random inputs differ, and a refutation asks for all",
-       {"ort_28448_resize", "onnxsim_290_zeros_into_max_pool"}},
       {"exp is not known to be increasing", {"optimizer_281_monotone_argmax"}},
       {"infinite constants are not real numbers", {"onnxsim_290_minus_infinity"}},
       {"QLinearAdd is not known", {"ort_32132_one_step"}},

@@ -1,4 +1,4 @@
-#include "tests/graph/random_graph.h"
+#include "graph/examples/random_graph.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +13,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
+#include "graph/examples/op_examples.h"
 #include "graph/expr/arithmetic.h"
-#include "tests/graph/op_examples.h"
 
 namespace lemma {
 namespace {

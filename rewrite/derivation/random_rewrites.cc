@@ -1,15 +1,9 @@
-#include "tests/rewrite/random_rewrites.h"
+#include "rewrite/derivation/random_rewrites.h"
 
-#include <fstream>
-#include <sstream>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/hash.h"
-#include "gtest/gtest.h"
 #include "rewrite/derivation/randomized_check.h"
-#include "rewrite/matching/instantiate.h"
-#include "rewrite/rules/rule_text.h"
 
 namespace lemma {
 namespace {
@@ -21,9 +15,9 @@ bool Holds(const Substitution& rule, const SymbolValues& symbols) {
   return true;
 }
 
-// The source with some sizes enlarged, if it stays well-formed.
-std::optional<Graph> Grown(const Substitution& rule, Assignment assignment,
-                           std::mt19937_64* random) {
+// The instance with some sizes enlarged, if its source stays well-formed.
+std::optional<RuleInstance> Grown(const Substitution& rule, Assignment assignment,
+                                  std::mt19937_64* random) {
   auto graph = Instantiate(rule, rule.source, assignment, VarsAs::kRoles);
   if (!graph.ok()) return std::nullopt;
   static constexpr int64_t kSizes[] = {4, 5, 8, 13, 16, 17, 32};
@@ -38,34 +32,22 @@ std::optional<Graph> Grown(const Substitution& rule, Assignment assignment,
     graph = *std::move(grown);
     assignment = std::move(larger);
   }
-  return *std::move(graph);
+  return RuleInstance{std::move(assignment), *std::move(graph)};
 }
 
 }  // namespace
 
-std::vector<Substitution> ProvedRules(const std::string& file, const std::string& prefix) {
-  const std::string path = absl::StrCat("data/rules/", file);
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  auto parsed = ParseRules(text.str(), path);
-  EXPECT_TRUE(parsed.ok()) << parsed.status();
-  std::vector<Substitution> proved;
-  if (!parsed.ok()) return proved;
-  for (Substitution& rule : *parsed) {
-    if (rule.proof.verdict != ProofRecord::Verdict::kProved) continue;
-    rule.name = absl::StrCat(prefix, rule.name);
-    proved.push_back(std::move(rule));
-  }
-  return proved;
-}
-
-std::optional<Graph> RandomSource(const std::vector<Substitution>& rules, uint64_t seed) {
-  const Substitution& rule = rules[Mix64(seed) % rules.size()];
+std::optional<RuleInstance> DrawInstance(const Substitution& rule, uint64_t seed) {
   auto assignment = InstanceSampler(rule, seed).Draw(300);
   if (!assignment) return std::nullopt;
   std::mt19937_64 random(seed);
   return Grown(rule, *std::move(assignment), &random);
+}
+
+std::optional<Graph> RandomSource(const std::vector<Substitution>& rules, uint64_t seed) {
+  auto instance = DrawInstance(rules[Mix64(seed) % rules.size()], seed);
+  if (!instance) return std::nullopt;
+  return std::move(instance->source);
 }
 
 std::optional<RandomRewrite> Rewritten(const Graph& graph, const RewriteSource& source,

@@ -1,4 +1,4 @@
-#include "tests/graph/op_examples.h"
+#include "graph/examples/op_examples.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-// The example applications that the operator table gives, for tests.
-#ifndef LEMMA_TESTS_GRAPH_OP_EXAMPLES_H_
-#define LEMMA_TESTS_GRAPH_OP_EXAMPLES_H_
+// The example applications that the operator table gives.
+#ifndef LEMMA_GRAPH_EXAMPLES_OP_EXAMPLES_H_
+#define LEMMA_GRAPH_EXAMPLES_OP_EXAMPLES_H_
 
 #include <ostream>
 #include <string>
@@ -32,4 +32,4 @@ std::vector<std::vector<double>> ExampleValues(const OpExample& example);
 
 }  // namespace lemma
 
-#endif  // LEMMA_TESTS_GRAPH_OP_EXAMPLES_H_
+#endif  // LEMMA_GRAPH_EXAMPLES_OP_EXAMPLES_H_

@@ -1,7 +1,7 @@
 // Compares an execution with the definitions of a graph's operators, each result rounded to its
 // type. Distinguishes faults from rounding errors that the graph amplifies.
-#ifndef LEMMA_TESTS_RUNTIME_DEFINITIONS_REFEREE_H_
-#define LEMMA_TESTS_RUNTIME_DEFINITIONS_REFEREE_H_
+#ifndef LEMMA_RUNTIME_REFERENCE_DEFINITIONS_REFEREE_H_
+#define LEMMA_RUNTIME_REFERENCE_DEFINITIONS_REFEREE_H_
 
 #include <functional>
 #include <memory>
@@ -53,4 +53,4 @@ class DefinitionsReferee {
 
 }  // namespace lemma
 
-#endif  // LEMMA_TESTS_RUNTIME_DEFINITIONS_REFEREE_H_
+#endif  // LEMMA_RUNTIME_REFERENCE_DEFINITIONS_REFEREE_H_

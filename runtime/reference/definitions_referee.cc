@@ -1,4 +1,4 @@
-#include "tests/runtime/definitions_referee.h"
+#include "runtime/reference/definitions_referee.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
-// Makes random graphs over the whole operator table, for tests that compare two executions of a
+// Makes random graphs over the whole operator table, to compare two executions of a
 // graph.
-#ifndef LEMMA_TESTS_GRAPH_RANDOM_GRAPH_H_
-#define LEMMA_TESTS_GRAPH_RANDOM_GRAPH_H_
+#ifndef LEMMA_GRAPH_EXAMPLES_RANDOM_GRAPH_H_
+#define LEMMA_GRAPH_EXAMPLES_RANDOM_GRAPH_H_
 
 #include <cstdint>
 #include <functional>
@@ -42,4 +42,4 @@ RandomGraph MakeRandomGraph(uint64_t seed, const RandomGraphOptions& options = {
 
 }  // namespace lemma
 
-#endif  // LEMMA_TESTS_GRAPH_RANDOM_GRAPH_H_
+#endif  // LEMMA_GRAPH_EXAMPLES_RANDOM_GRAPH_H_

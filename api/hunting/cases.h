@@ -1,0 +1,63 @@
+// Makes the models that a hunt gives to an engine.
+#ifndef LEMMA_API_HUNTING_CASES_H_
+#define LEMMA_API_HUNTING_CASES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "api/hunting/subject.h"
+#include "graph/examples/random_graph.h"
+#include "rewrite/matching/rewrite_source.h"
+#include "rewrite/rules/substitution.h"
+
+namespace lemma::hunt {
+
+// One or two models. Two are equal by Lemma's rules, have the same inputs, and `inputs` values.
+struct Case {
+  std::string source;  // such as "random model" or "rule NAME"
+  std::vector<Subject> subjects;
+};
+
+struct CaseOptions {
+  uint64_t seed = 1;
+  std::vector<Substitution> rules;  // proved ones; empty: random models without rules only
+  std::vector<std::string> models;  // paths; they are the first cases
+};
+
+class Cases {
+ public:
+  // InvalidArgument if a rule cannot be matched.
+  static absl::StatusOr<std::unique_ptr<Cases>> Create(CaseOptions options);
+
+  // Case number `index`; equal for equal options. NotFound if this number gives none. Errors of
+  // files, which come first, begin with the path.
+  //
+  // After the models of files, a quarter of the cases are random models over the whole operator
+  // table; a quarter are models that also have patterns which engines fuse (idioms.h), or such a
+  // pattern alone; a quarter are both sides of a rule; a quarter are models in which rules match,
+  // and what Lemma's search or a few random rewrites make of them. Without rules, half and half of
+  // the first two kinds.
+  absl::StatusOr<Case> Make(int64_t index) const;
+  int64_t num_files() const { return static_cast<int64_t>(options_.models.size()); }
+
+ private:
+  explicit Cases(CaseOptions options) : options_(std::move(options)) {}
+
+  absl::StatusOr<Case> OfFile(const std::string& path, uint64_t seed) const;
+  Case Random(uint64_t seed) const;
+  absl::StatusOr<Case> WithIdioms(uint64_t seed) const;
+  absl::StatusOr<Case> OfRule(uint64_t seed) const;
+  absl::StatusOr<Case> Rewritten(uint64_t seed) const;
+  // Lemma's own optimization of the first subject becomes the second.
+  absl::Status AddOptimized(Case* made, uint64_t seed) const;
+
+  const CaseOptions options_;
+  std::unique_ptr<RuleSet> rule_set_;
+};
+
+}  // namespace lemma::hunt
+
+#endif  // LEMMA_API_HUNTING_CASES_H_

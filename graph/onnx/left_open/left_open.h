@@ -1,0 +1,19 @@
+// Lists results that ONNX does not define, so that engines may differ in them.
+#ifndef LEMMA_GRAPH_ONNX_LEFT_OPEN_LEFT_OPEN_H_
+#define LEMMA_GRAPH_ONNX_LEFT_OPEN_LEFT_OPEN_H_
+
+#include <string>
+
+#include "absl/types/span.h"
+#include "graph/graph.h"
+#include "graph/tensor.h"
+
+namespace lemma {
+
+// Why ONNX leaves the result of `node` on these operands open ("two updates of one element"); "" if
+// it does not, as far as is known.
+std::string LeftOpen(const Node& node, absl::Span<const Tensor> operands);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_LEFT_OPEN_LEFT_OPEN_H_

@@ -1,0 +1,39 @@
+// Another program that executes ONNX models, to be compared with the definitions.
+#ifndef LEMMA_RUNTIME_ENGINE_H_
+#define LEMMA_RUNTIME_ENGINE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/tensor.h"
+
+namespace lemma {
+
+// `inputs` and `outputs` are names, in the order of the tensors.
+struct SerializedModel {
+  std::string bytes;
+  std::vector<std::string> inputs, outputs;
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // With the version, such as "ONNX Runtime 1.30.0".
+  virtual std::string Name() const = 0;
+  // Names of its levels of optimization, the lowest first. At the first one it optimizes nothing.
+  virtual const std::vector<std::string>& Levels() const = 0;
+
+  // The outputs of the model. InvalidArgument if the engine refuses the model or the inputs,
+  // Unimplemented if it has no kernel, Internal for another error that it reports. Aborted if its
+  // process ended, DeadlineExceeded if it gave no answer: a later call works again.
+  virtual absl::StatusOr<std::vector<Tensor>> Run(const SerializedModel& model,
+                                                  absl::Span<const Tensor> inputs,
+                                                  const std::string& level) = 0;
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_RUNTIME_ENGINE_H_

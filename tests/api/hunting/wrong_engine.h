@@ -1,0 +1,39 @@
+// An engine that executes ONNX models by the definitions, except for faults on purpose.
+#ifndef LEMMA_TESTS_API_HUNTING_WRONG_ENGINE_H_
+#define LEMMA_TESTS_API_HUNTING_WRONG_ENGINE_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/tensor.h"
+#include "runtime/engine.h"
+
+namespace lemma {
+
+class WrongEngine : public Engine {
+ public:
+  // Gets a node, its operands and the level; gives its first result where it is to be wrong.
+  using Fault = std::function<absl::StatusOr<std::optional<Tensor>>(
+      const Node&, const std::vector<Tensor>&, const std::string&)>;
+  explicit WrongEngine(Fault fault) : fault_(std::move(fault)) {}
+
+  std::string Name() const override { return "Wrong 1.0"; }
+  const std::vector<std::string>& Levels() const override { return levels_; }  // none, all
+  absl::StatusOr<std::vector<Tensor>> Run(const SerializedModel& model,
+                                          absl::Span<const Tensor> inputs,
+                                          const std::string& level) override;
+
+ private:
+  const Fault fault_;
+  const std::vector<std::string> levels_ = {"none", "all"};
+};
+
+// Every element times `factor`.
+Tensor Scaled(const Tensor& tensor, double factor);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_API_HUNTING_WRONG_ENGINE_H_
