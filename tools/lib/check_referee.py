@@ -15,14 +15,19 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
 SAVED = pathlib.Path.home() / ".cache/lemma/referee"
 LEVELS = ["basic", "extended", "all"]  # of ONNX Runtime
-# Arguments of torch.onnx.export. The models of tools/export_models are exported with neither
-# constant folding nor changes for inference.
-EXPORTS = {"folded": "do_constant_folding=True, training=torch.onnx.TrainingMode.PRESERVE",
+# Arguments of torch.onnx.export; "plain" is what the others are compared with.
+EXPORTS = {"plain": "do_constant_folding=False, training=torch.onnx.TrainingMode.PRESERVE",
+           "folded": "do_constant_folding=True, training=torch.onnx.TrainingMode.PRESERVE",
            "eval": "do_constant_folding=False, training=torch.onnx.TrainingMode.EVAL"}
 
 
-def exported(name, arguments, path):
-    """Exports the model anew, with the same weights."""
+def export(name):
+    """Exports the module with each of EXPORTS: the same weights, which another process may round
+    otherwise."""
+    paths = {level: str(SAVED / f"{name}_{level}.onnx") for level in EXPORTS}
+    calls = "\n".join(f"    torch.onnx.export(module, inputs, {paths[level]!r}, input_names=names, "
+                      f"output_names=['output'], opset_version=export_models.OPSET, {arguments})"
+                      for level, arguments in EXPORTS.items())
     script = f"""
 import sys, warnings, torch
 sys.path.insert(0, {str(ROOT / "tools/lib")!r})
@@ -32,33 +37,33 @@ with torch.no_grad():
     module, inputs = export_models.build({name!r})
 names = ["input"] if len(inputs) == 1 else [f"input_{{i}}" for i in range(len(inputs))]
 with torch.enable_grad():
-    torch.onnx.export(module, inputs, {str(path)!r}, input_names=names, output_names=["output"],
-                      opset_version=export_models.OPSET, {arguments})
+{calls}
 """
     subprocess.run([sys.executable, "-c", script], check=True, stderr=subprocess.DEVNULL)
 
 
-def saved_model(model, level, lemma):
-    """Returns the path of what ONNX Runtime, PyTorch or Lemma makes of the model, which is kept."""
+def saved_pair(model, level, lemma):
+    """Returns the paths of a model and of what ONNX Runtime, PyTorch or Lemma makes of it."""
     SAVED.mkdir(parents=True, exist_ok=True)
     path = SAVED / f"{model.stem}_{level}.onnx"
-    if path.exists() and path.stat().st_mtime >= model.stat().st_mtime:
-        return path
+    before = SAVED / f"{model.stem}_plain.onnx" if level in EXPORTS else model
+    if path.exists() and before.exists() and path.stat().st_mtime >= model.stat().st_mtime:
+        return before, path
     if level in EXPORTS:
-        exported(model.stem, EXPORTS[level], path)
+        export(model.stem)
     elif level == "lemma":
         command = [lemma, "optimize", model, "-o", path, "--seconds", "20"]
         subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
     else:
         command = [ROOT / "tools/ort_run", "optimize", model, "--optimize", level, "--out", path]
         subprocess.run(list(map(str, command)), check=True)
-    return path
+    return before, path
 
 
 def judge(flags, model, level):
     """Returns a row: the verdict and what it rests on."""
-    saved = saved_model(model, level, flags.lemma)
-    command = [flags.lemma, "referee", str(model), str(saved), "--json"]
+    before, after = saved_pair(model, level, flags.lemma)
+    command = [flags.lemma, "referee", str(before), str(after), "--json"]
     command += ["--time-limit", str(flags.seconds)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     row = {"model": model.stem, "level": level}
@@ -84,7 +89,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lemma", required=True)
     parser.add_argument("--models", type=lambda s: s.split(","), default=[])
-    parser.add_argument("--levels", type=lambda s: s.split(","), default=[*LEVELS, *EXPORTS, "lemma"])
+    parser.add_argument("--levels", type=lambda s: s.split(","), default=[*LEVELS, "folded", "eval", "lemma"])
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--faults", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
@@ -98,7 +103,7 @@ def main():
         raise SystemExit(f"check_referee: not exported: {', '.join(unknown)}; "
                          f"there are {', '.join(found) or 'none'}")
     if flags.faults:
-        pairs = [(found[name], saved_model(found[name], level, flags.lemma))
+        pairs = [(found[name], *saved_pair(found[name], level, flags.lemma))
                  for name in flags.models or found for level in flags.levels]
         faults, neutral = referee_faults.inject(flags, pairs, flags.faults)
         if flags.out:

@@ -202,6 +202,21 @@ def referee(report):
             "ulps", "seconds"], lines, after
 
 
+def referee_faults(report):
+    kinds = {}
+    for row in report["rows"]:
+        counts = kinds.setdefault(row["fault"], collections.Counter())
+        counts[row["verdict"]] += 1
+        counts["placed"] += row.get("right_place", False)
+    lines = [[kind, *(str(counts[key]) for key in ("refuted", "placed", "unknown", "proved"))]
+             for kind, counts in sorted(kinds.items())]
+    total = sum(kinds.values(), collections.Counter())
+    after = (f"{len(report['rows'])} faults: {total['refuted']} refuted, {total['placed']} of them at"
+             f" the right place; {total['unknown']} unknown; {total['proved']} proved. Seed"
+             f" {report['seed']}; {report['neutral']} more changed nothing.")
+    return ["fault", "refuted", "at the right place", "unknown", "proved"], lines, after
+
+
 def growth(report):
     keys = ["graphs", "terms", "class_members"]
     lines = [[f"{label} {row[by]}", *(f"{row[k]:,}" for k in keys),
@@ -257,7 +272,7 @@ VIEWS = {"inference": inference, "onnxruntime": onnxruntime, "half": half, "size
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
          "bandwidth": bandwidth, "proofs": proofs, "generator_growth": growth, "rules": rules,
-         "referee": referee,
+         "referee": referee, "referee_faults": referee_faults,
          "pet": pet}
 
 

@@ -268,9 +268,9 @@ def near(model, place):
     return names
 
 
-def judge(flags, before, path):
+def judge(flags, inputs, before, path):
     command = [flags.lemma, "referee", str(before), path, "--json", "--time-limit",
-               str(flags.seconds), "--inputs", str(before.with_suffix(".io"))]
+               str(flags.seconds), "--inputs", str(inputs)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return json.loads(done.stdout) if done.stdout else {"verdict": "refused"}
 
@@ -302,8 +302,9 @@ def inject(flags, pairs, count):
         while len(rows) < count and attempts < 20 * count:
             kind = kinds[attempts % len(kinds)]
             attempts += 1
-            before, after = draw.choice(pairs)
-            inputs = sorted(before.with_suffix(".io").glob("input_*.pb"))
+            exported, before, after = draw.choice(pairs)
+            folder_of_inputs = exported.with_suffix(".io")
+            inputs = sorted(folder_of_inputs.glob("input_*.pb"))
             model = onnx.load(str(after))
             place = FAULTS[kind](model, draw)
             if not place:
@@ -319,8 +320,8 @@ def inject(flags, pairs, count):
                 neutral += 1
                 continue
             start = time.monotonic()
-            row = {"model": after.stem, **row_of(judge(flags, before, str(path)), kind, place,
-                                                 model)}
+            row = {"model": after.stem, **row_of(
+                judge(flags, folder_of_inputs, before, str(path)), kind, place, model)}
             row["seconds"] = round(time.monotonic() - start, 1)
             rows.append(row)
             print("|", " | ".join(str(value) for value in row.values()), "|", flush=True)

@@ -107,14 +107,8 @@ class Transformer {
     const ScalarExpr value = ScalarExpr::Apply(e.fn(), values);
     switch (e.fn()) {
       case ScalarFn::kAdd:
-      case ScalarFn::kSub: {
-        // A sum of two numbers that are not rounded has one rounding, that of its value.
-        const ScalarExpr roundings = x[0].roundings + x[1].roundings;
-        const ScalarExpr is_exact = Apply(ScalarFn::kLess, roundings, ScalarExpr(0.5));
-        return {value,
-                Apply(ScalarFn::kWhere, is_exact, Abs(value), x[0].magnitude + x[1].magnitude),
-                roundings + 1.0};
-      }
+      case ScalarFn::kSub:
+        return {value, x[0].magnitude + x[1].magnitude, x[0].roundings + x[1].roundings + 1.0};
       case ScalarFn::kMul:
         return {value, x[0].magnitude * x[1].magnitude, x[0].roundings + x[1].roundings + 1.0};
       case ScalarFn::kDiv:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -18,55 +19,59 @@ namespace {
 constexpr size_t kMaxPairs = 16;  // tried before the search gives up
 constexpr int kMaxChain = 3;      // operators between a value and the one that it may stand for
 constexpr int kMaxOperators = 64;
-constexpr double kDouble = 1e-12;  // equal values in double differ by less, relative to the largest
-constexpr double kVisible = 1e-3;  // a part of the largest element that f32 does not lose
+constexpr double kDouble = 1e-11;  // equal values in double differ by less, relative to the largest
+constexpr double kMaxWorkOfModel = 1e11;  // operations of an execution by definition
+// Faults of weights are this many times as far off as rounding explains.
+constexpr double kFarOutside = 4;
+constexpr uint64_t kRoundings = 4;  // other roundings that are tried
 
-// The result of the first side, moved towards that of the second one `factor` times as far as that
-// is. Elements that hardly differ stay as they are.
-absl::StatusOr<Tensor> Moved(const RegionDifference& measured, double factor) {
-  std::vector<double> values;
-  for (int64_t i = 0; i < measured.before.size(); ++i) {
-    const double x = measured.before.AtDouble(i), y = measured.after.AtDouble(i);
-    const double difference = y - x;
-    if (!std::isfinite(difference)) {
-      values.push_back(factor > 0 ? y : x);
-    } else {
-      const bool counts = std::abs(difference) >= 0.01 * measured.found.largest;
-      values.push_back(counts ? x + difference * factor : x);
+struct OutputDifference {
+  double largest = 0, scale = 0;
+};
+
+// How far the float outputs of two graphs over the same inputs are apart, by definition. Their
+// difference is a part of the executed graph, so that it is taken in double.
+std::optional<OutputDifference> DifferenceOfOutputs(const Graph& a, const Graph& b,
+                                                    absl::Span<const Tensor> inputs,
+                                                    const Runner& definition) {
+  std::vector<Value> values;
+  for (size_t o = 0; o < a.outputs().size(); ++o) {
+    const Value &x = a.outputs()[o], &y = b.outputs()[o];
+    if (!IsFloat(x.dtype()) || x == y) continue;
+    auto difference = Apply1("sub", {x, y});
+    if (!difference.ok()) return std::nullopt;
+    values.push_back(*difference);
+    values.push_back(x);
+  }
+  const Graph joined = WithValues(a, values);
+  if (values.empty() || WorkOf(joined) > kMaxWorkOfModel) return std::nullopt;
+  auto results = definition(joined, inputs);
+  if (!results.ok()) return std::nullopt;
+  OutputDifference found;
+  for (size_t i = 0; i < results->size(); i += 2) {
+    const Tensor &difference = (*results)[i], &x = (*results)[i + 1];
+    for (int64_t e = 0; e < x.size(); ++e) {
+      if (!std::isfinite(difference.AtDouble(e))) continue;
+      found.largest = std::max(found.largest, std::abs(difference.AtDouble(e)));
+      found.scale = std::max(found.scale, std::abs(x.AtDouble(e)));
     }
   }
-  return Tensor::FromDoubles(measured.before.type(), values);
+  return found;
 }
 
-// Whether the elements of `value` that differ change an output. A difference below this part of the
-// largest element is magnified to it.
-bool OutputsDependOn(const Graph& graph, const Value& value, const RegionDifference& measured,
-                     double part, absl::Span<const Tensor> inputs, const Runner& run) {
-  const double factor = std::max(1.0, part * measured.found.scale / measured.found.largest);
-  auto right = Moved(measured, 0), wrong = Moved(measured, factor);
-  if (!right.ok() || !wrong.ok()) return false;
-  const Value input(Node::Input(static_cast<int>(graph.inputs().size()), value.type()), 0);
-  const ValueMap moved = AfterReplacing(graph, {{value, input}});
-  GraphBuilder builder(graph.name());
-  for (size_t i = 0; i < graph.inputs().size(); ++i) {
-    builder.Input(absl::StrCat("input ", i), graph.inputs()[i].type());
+// The weight with its strange elements moved by two units in the last place, up or down.
+std::optional<Value> Reseated(const UnrelatedWeight& weight, uint64_t seed) {
+  const Node& node = weight.after.node();
+  if (!node.has_payload() || weight.after.dtype() != DType::kF32) return std::nullopt;
+  std::vector<double> values = node.payload().ToDoubles();
+  std::mt19937_64 random(seed);
+  for (int64_t e : weight.elements) {
+    const float towards = random() % 2 == 0 ? -INFINITY : INFINITY;
+    values[e] = std::nextafter(std::nextafter(static_cast<float>(values[e]), towards), towards);
   }
-  builder.Input("value", value.type());
-  for (size_t o = 0; o < graph.outputs().size(); ++o) {
-    builder.Output(absl::StrCat("output ", o), moved.at(graph.outputs()[o]));
-  }
-  auto built = std::move(builder).Build();
-  if (!built.ok()) return false;
-  std::vector<Tensor> values(inputs.begin(), inputs.end());
-  values.push_back(*right);
-  auto x = run(*built, values);
-  values.back() = *wrong;
-  auto y = run(*built, values);
-  if (!x.ok() || !y.ok()) return false;
-  for (size_t o = 0; o < x->size(); ++o) {
-    if (DifferenceOf((*x)[o], (*y)[o]).largest > 0) return true;  // 0 and -0 are one number
-  }
-  return false;
+  auto tensor = Tensor::FromDoubles(weight.after.type(), values);
+  if (!tensor.ok()) return std::nullopt;
+  return Value(Node::Constant(*std::move(tensor)), 0);
 }
 
 class Isolator {
@@ -93,7 +98,7 @@ class Isolator {
       if (!graph.ok() || !c_.sweep(*graph).AllCovered()) continue;
       auto place = PlaceOf(u, w, c_.swept.moved.at(w));
       if (!place) continue;
-      Measure(false, &*place);
+      Measure(*graph, &*place);
       if (place->difference) return place;
       if (!open) open = std::move(place);
     }
@@ -103,9 +108,11 @@ class Isolator {
   std::optional<OnlyPlace> FindWeights(const std::vector<UnrelatedWeight>& weights) const {
     ValueMap formulas;
     std::vector<std::pair<Value, Value>> replaced;
+    double farthest = 0;
     for (const UnrelatedWeight& weight : weights) {
       formulas[weight.after] = weight.nearest;
       replaced.emplace_back(weight.after, weight.nearest);
+      farthest = std::max(farthest, weight.farthest);
     }
     auto graph = Replace(index_, replaced);
     if (!graph.ok()) return std::nullopt;
@@ -113,7 +120,6 @@ class Isolator {
     if (!swept.AllCovered()) return std::nullopt;
     // Values of `after` that do not depend on the weights are those of `before`.
     const ValueMap with_formulas = AfterReplacing(c_.after, formulas);
-    std::optional<OnlyPlace> open;
     ValueMap moved;
     absl::flat_hash_set<const Node*> dependent;
     const auto constant = ConstantNodes(c_.after);
@@ -132,13 +138,14 @@ class Isolator {
         if (shared_.count(&right->second.node()) == 0) continue;
         auto place = PlaceOf(right->second, value, moved.at(value));
         if (!place) continue;
-        place->reason = "the weight does not matter on the inputs tried";
-        Measure(true, &*place);
-        if (place->difference) return place;
-        if (!open) open = std::move(place);
+        place->reason = absl::StrCat(
+            "a weight has elements that no evaluation in f32 gives, but the outputs do not differ "
+            "by more than its rounding explains");
+        if (farthest > kFarOutside) MeasureWeights(weights, *graph, &*place);
+        return place;
       }
     }
-    return open;
+    return std::nullopt;
   }
 
  private:
@@ -211,34 +218,67 @@ class Isolator {
     return place;
   }
 
-  // Sets place->difference if the sides differ by more than rounding explains and that changes an
-  // output. `by_weights`: the sides are known to differ by weights beyond rounding, so any
-  // difference counts.
-  void Measure(bool by_weights, OnlyPlace* place) const {
-    const Region& region = place->region;
+  // Sets place->difference if the sides differ by more than rounding explains, and the outputs do
+  // so too. `right`: the second graph with the first side in the place of the second one.
+  void Measure(const Graph& right, OnlyPlace* place) const {
     for (size_t sample = 0; sample < c_.options.inputs.size(); ++sample) {
       if (c_.options.deadline.Passed()) return;
-      auto measured = MeasureRegion(c_.before, region, sample, c_.options);
+      const std::vector<Tensor>& inputs = c_.options.inputs[sample];
+      auto measured = MeasureRegion(c_.before, place->region, sample, c_.options);
       if (!measured.ok()) return;
-      const TensorDifference& found = measured->found;
-      const double least = by_weights ? kDouble * found.scale : measured->explained;
-      if (!(found.largest > least)) continue;
-      if (!OutputsDependOn(c_.after, place->after, *measured, by_weights ? kVisible : 0,
-                           c_.options.inputs[sample], c_.options.run)) {
-        continue;
-      }
-      DifferentPair pair;
-      pair.difference = found.largest;
-      pair.explained = measured->explained;
-      pair.before_label = std::string(c_.before.LabelOf(place->before));
-      pair.after_label = std::string(c_.after.LabelOf(place->after));
-      pair.before = region.before;
-      pair.after = region.after;
-      pair.inputs = std::move(measured->inputs);
-      place->difference = std::move(pair);
-      place->sample = sample;
+      if (!(measured->found.largest > measured->explained)) continue;
+      const auto outputs = DifferenceOfOutputs(c_.after, right, inputs, c_.options.definition);
+      if (!outputs || !(outputs->largest > kDouble * outputs->scale)) continue;
+      SetDifference(*std::move(measured), sample, place);
       return;
     }
+  }
+
+  // The same if the weights are all that differs: the outputs must differ by much more than another
+  // rounding of the strange elements explains. So weights that make good for each other, or for
+  // which something later makes good, are not taken for faults.
+  void MeasureWeights(const std::vector<UnrelatedWeight>& weights, const Graph& right,
+                      OnlyPlace* place) const {
+    for (size_t sample = 0; sample < c_.options.inputs.size(); ++sample) {
+      if (c_.options.deadline.Passed()) return;
+      const std::vector<Tensor>& inputs = c_.options.inputs[sample];
+      const auto outputs = DifferenceOfOutputs(c_.after, right, inputs, c_.options.definition);
+      if (!outputs || !(outputs->largest > kDouble * outputs->scale)) continue;
+      double explained = 0;
+      for (uint64_t seed = 1; seed <= kRoundings; ++seed) {
+        ValueMap rounded;
+        for (const UnrelatedWeight& weight : weights) {
+          auto other = Reseated(weight, seed);
+          if (!other) return;
+          rounded[weight.after] = *other;
+        }
+        const ValueMap moved = AfterReplacing(c_.after, rounded);
+        std::vector<Value> values;
+        for (const Value& output : c_.after.outputs()) values.push_back(moved.at(output));
+        const auto response = DifferenceOfOutputs(c_.after, WithValues(c_.after, values), inputs,
+                                                  c_.options.definition);
+        if (!response) return;
+        explained = std::max(explained, response->largest);
+      }
+      if (!(outputs->largest > kFarOutside * explained)) continue;
+      auto measured = MeasureRegion(c_.before, place->region, sample, c_.options);
+      if (!measured.ok()) return;
+      SetDifference(*std::move(measured), sample, place);
+      return;
+    }
+  }
+
+  void SetDifference(RegionDifference measured, size_t sample, OnlyPlace* place) const {
+    DifferentPair pair;
+    pair.difference = measured.found.largest;
+    pair.explained = measured.explained;
+    pair.before_label = std::string(c_.before.LabelOf(place->before));
+    pair.after_label = std::string(c_.after.LabelOf(place->after));
+    pair.before = place->region.before;
+    pair.after = place->region.after;
+    pair.inputs = std::move(measured.inputs);
+    place->difference = std::move(pair);
+    place->sample = sample;
   }
 
   const Comparison& c_;

@@ -198,9 +198,19 @@ class Case {
       return;
     }
     SweepResult swept = AlignAndSweep(related.graph, &prover);
-    if (!swept.AllCovered() && !only_open_ &&
-        RefuteAtOnePlace(swept, related.graph, after, &prover))
-      return;
+    if (!swept.AllCovered()) {
+      RelatedWeights more =
+          RelateWeights(before_, folded, formulas, after, true, options_.deadline);
+      if (more.relations.size() > related.relations.size()) {
+        SweepResult other = AlignAndSweep(more.graph, &prover);
+        if (other.AllCovered()) {
+          related = std::move(more);
+          swept = std::move(other);
+        }
+      }
+    }
+    Describe(related, after);
+    if (!swept.AllCovered() && RefuteAtOnePlace(swept, related.graph, after, &prover)) return;
     if (!swept.AllCovered()) {
       limits_.failures = kMostFailures;
       swept = AlignAndSweep(related.graph, &prover);

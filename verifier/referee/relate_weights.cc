@@ -67,6 +67,14 @@ struct Comparison {
   bool related() const { return bounded && unrelated.outside == 0; }
 };
 
+// The half-width of an element's interval. A value that is rounded once, such as a sum of two exact
+// numbers, is the nearest number.
+double Bound(const BoundedTensor& tensor, size_t i) {
+  if (tensor.exact()) return 0;
+  const bool once = tensor.roundings[i] <= 1;
+  return BoundOf(once ? std::abs(tensor.value[i]) : tensor.magnitude[i], tensor.roundings[i]);
+}
+
 Comparison CompareAll(const Value& after, const std::vector<double>& x, const Value& before,
                       const BoundedTensor& y) {
   Comparison result;
@@ -77,13 +85,16 @@ Comparison CompareAll(const Value& after, const std::vector<double>& x, const Va
     const double v = y.value[i], difference = std::abs(x[i] - v);
     // -0 is another number than 0: x / 0 tells them apart.
     if (difference == 0 && std::signbit(x[i]) == std::signbit(v)) continue;
-    const double bound = y.exact() ? 0 : BoundOf(y.magnitude[i], y.roundings[i]);
+    const double bound = Bound(y, i);
     result.bounded &= std::isfinite(bound);
     if (difference <= bound && !(difference == 0 && y.exact())) {
       result.relation.exact = false;
       result.relation.ulps = std::max(result.relation.ulps, difference / UlpOf(v));
       continue;
     }
+    result.unrelated.elements.push_back(static_cast<int64_t>(i));
+    result.unrelated.farthest =
+        std::max(result.unrelated.farthest, difference / std::max({bound, UlpOf(v) / 2, 0x1p-126}));
     if (result.unrelated.outside++ > 0) continue;
     result.unrelated.element = static_cast<int64_t>(i);
     result.unrelated.value = x[i];

@@ -22,7 +22,11 @@ struct WeightRelation {
 // A constant that is near one of the other graph, but has an element that no f32 evaluation gives.
 struct UnrelatedWeight {
   Value after, nearest;
-  int64_t outside = 0;  // elements outside of their intervals
+  int64_t outside = 0;            // elements outside of their intervals
+  std::vector<int64_t> elements;  // these
+  // The largest distance of them from the exact value, in half-widths of the interval or, where
+  // that is less than one rounding, in roundings.
+  double farthest = 0;
   int64_t element = 0;  // the first of them, and its interval
   double value = 0, low = 0, high = 0;
 };

@@ -27,7 +27,6 @@ const std::map<std::string, std::vector<std::string>>& Undecided() {
       {"folds into transposed convolutions, merged groups and split weights are not explained",
        {"ultralytics_25364_transposed_right", "pytorch_180995_transposed_groups_right",
         "taso_31_merged_groups_zeros", "taso_rule_24_by_group"}},
-      {"a folded scalar is a number of the graph, not a weight", {"ort_23210_steps"}},
       {"random inputs do not show the difference; those of the pair do",
        {"ort_17953_cast_to_unsigned", "ort_16105_sixteen_bits", "ort_22580_clip_narrow",
         "ort_8787_cast_to_half"}},

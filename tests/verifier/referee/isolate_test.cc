@@ -58,7 +58,7 @@ TEST(IsolateTest, OneLayerIsAnotherOne) {
 
 TEST(IsolateTest, OneElementOfAWeightInTheMiddle) {
   const std::string before = Chain("", Weights());
-  for (const float factor : {1 + 0x1p-22f, 1 - 0x1p-18f, 1.5f, -1.0f, 0.0f}) {
+  for (const float factor : {1 + 0x1p-19f, 1 - 0x1p-18f, 1.5f, -1.0f, 0.0f}) {
     for (const int layer : {0, 3, 5}) {
       auto weights = Weights();
       weights[layer][37] *= factor;
@@ -85,6 +85,27 @@ TEST(IsolateTest, AFaultThatDoesNotMatter) {
   w[7] *= 2;  // in the last column
   const auto result = JudgeTexts(before, absl::StrReplaceAll(model, {{"W", Listed(w)}}));
   EXPECT_NE(result.answer, referee::Answer::kRefuted);
+}
+
+// Two weights may make good for each other, exactly or up to their rounding.
+TEST(IsolateTest, WeightsThatMakeGoodForEachOther) {
+  for (const float factor : {2.0F, 3.0F}) {
+    auto weights = Weights();
+    for (float& x : weights[2]) x *= factor;
+    for (float& x : weights[3]) x /= factor;
+    const auto result = JudgeTexts(Chain("", Weights()), Chain("", weights));
+    EXPECT_NE(result.answer, referee::Answer::kRefuted) << Summary(result);
+  }
+}
+
+// A softmax takes away what is added to all elements of a row.
+TEST(IsolateTest, AWeightThatCancelsDoesNotMatter) {
+  auto model = [](float shift) {
+    return absl::StrCat("(x: f32[4,8], w: weight f32[4,1] = ", Listed({0.25F, shift, 0.5F, -1.5F}),
+                        ") { s = sub(x, w)\n y = softmax(s) {axis = 1}\n return y }");
+  };
+  const auto result = JudgeTexts(model(0.75F), model(0.8F));
+  EXPECT_NE(result.answer, referee::Answer::kRefuted) << Summary(result);
 }
 
 // Equal models whose values of one name differ, and which the prover may not know to be equal.

@@ -99,9 +99,8 @@ TEST(RefereeTest, TransposedWeightsAreCopies) {
   ASSERT_EQ(result.weights.size(), 1);
   EXPECT_TRUE(result.weights[0].exact);
   t[5] = std::nextafter(t[5], 2.0f);
-  const auto other = JudgeTexts(before, after(t));
-  ASSERT_EQ(Summary(other), "refuted");
-  EXPECT_TRUE(other.refutation->by_weights);
+  // One unit in the last place is too little for a refutation.
+  EXPECT_THAT(Summary(JudgeTexts(before, after(t))), StartsWith("unknown"));
 }
 
 TEST(RefereeTest, ADroppedBias) {
