@@ -43,8 +43,9 @@ std::optional<OutputDifference> DifferenceOfOutputs(const Graph& a, const Graph&
     values.push_back(*difference);
     values.push_back(x);
   }
+  if (values.empty()) return std::nullopt;
   const Graph joined = WithValues(a, values);
-  if (values.empty() || WorkOf(joined) > kMaxWorkOfModel) return std::nullopt;
+  if (WorkOf(joined) > kMaxWorkOfModel) return std::nullopt;
   auto results = definition(joined, inputs);
   if (!results.ok()) return std::nullopt;
   OutputDifference found;

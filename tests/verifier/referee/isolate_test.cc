@@ -87,6 +87,14 @@ TEST(IsolateTest, AFaultThatDoesNotMatter) {
   EXPECT_NE(result.answer, referee::Answer::kRefuted);
 }
 
+// Integers cannot be compared in double; the verdict is open then.
+TEST(IsolateTest, OutputsThatAreNoFloats) {
+  const std::string before =
+      "(x: f32[2,8]) { r = relu(x)\n y = cast(r) {dtype = \"i64\"}\n return y }";
+  const std::string after = absl::StrReplaceAll(before, {{"relu(x)", "abs(x)"}});
+  EXPECT_NE(JudgeTexts(before, after).answer, referee::Answer::kProved);
+}
+
 // Two weights may make good for each other, exactly or up to their rounding.
 TEST(IsolateTest, WeightsThatMakeGoodForEachOther) {
   for (const float factor : {2.0F, 3.0F}) {
