@@ -62,9 +62,9 @@ std::optional<OutputDifference> DifferenceOfOutputs(const Graph& a, const Graph&
 
 // The weight with its strange elements moved by two units in the last place, up or down.
 std::optional<Value> Reseated(const UnrelatedWeight& weight, uint64_t seed) {
-  const Node& node = weight.after.node();
-  if (!node.has_payload() || weight.after.dtype() != DType::kF32) return std::nullopt;
-  std::vector<double> values = node.payload().ToDoubles();
+  const auto exact = ConstantEvaluator().Of(weight.after);
+  if (exact == nullptr || weight.after.dtype() != DType::kF32) return std::nullopt;
+  std::vector<double> values = exact->value;
   std::mt19937_64 random(seed);
   for (int64_t e : weight.elements) {
     const float towards = random() % 2 == 0 ? -INFINITY : INFINITY;

@@ -40,15 +40,16 @@ struct OnlyPlace {
   size_t sample = 0;
 };
 
-// nullopt if no pair is found before the deadline. A difference is found by the operators'
-// definitions, in double, on values that the graphs compute from the inputs. Rounding explains what
-// a change of each weight of the pair by some units in the last place does.
+// nullopt if no pair is found before the deadline. The region differs if the operators' definitions
+// in double give other results on values that the graphs compute from the inputs (measure.h), and
+// the outputs of the whole graphs differ in double too.
 std::optional<OnlyPlace> FindOnlyPlace(const Comparison& comparison);
 
 // The same for weights that no f32 evaluation gives: nullopt unless the graphs are proved equal
 // with the formulas that these weights are near to in their place. The place is the first value
-// that depends on the weights and is proved equal without them; its difference may be below what
-// rounding explains, and is missing if the weights do not matter on the inputs.
+// that depends on the weights and is proved equal without them. It has a difference if, in double,
+// the outputs differ by much more than another rounding of the strange elements explains; the
+// difference of the place itself may be below what rounding explains.
 std::optional<OnlyPlace> FindWrongWeights(const Comparison& comparison,
                                           const std::vector<UnrelatedWeight>& weights);
 

@@ -75,6 +75,20 @@ TEST(IsolateTest, OneElementOfAWeightInTheMiddle) {
   }
 }
 
+TEST(IsolateTest, OneElementOfATransposedWeight) {
+  std::vector<float> w = RandomFloats(64, 3);
+  auto model = [](const std::vector<float>& weight) {
+    return absl::StrCat("(x: f32[4,8], w: weight f32[8,8] = ", Listed(weight),
+                        ") { t = transpose(w) {perm = [1, 0]}\n p = matmul(x, t)\n"
+                        " y = tanh(p)\n return y }");
+  };
+  const std::string before = model(w);
+  w[7] *= 1 + 0x1p-18F;
+  const auto result = JudgeTexts(before, model(w));
+  ASSERT_EQ(Summary(result), "refuted");
+  EXPECT_TRUE(result.refutation->by_weights);
+}
+
 // A fault that no output sees refutes nothing.
 TEST(IsolateTest, AFaultThatDoesNotMatter) {
   const std::string model =
