@@ -15,6 +15,8 @@ namespace {
 
 constexpr int kCandidates = 3;  // values of `before` tried for one of `after`
 constexpr int kMaxDepth = 2;
+// Choices between the elements of several constants multiply, and so does the memory of a proof.
+constexpr int64_t kLessWithValues = 20;
 constexpr int kForOutputs = 96;  // operators in a region that ends at an output
 
 class Sweeper {
@@ -126,7 +128,8 @@ class Sweeper {
             return false;
           }
         }
-        const Verdict verdict = prover_.Prove(*region, limits_.work);
+        const Verdict verdict =
+            prover_.Prove(*region, uniform ? limits_.work / kLessWithValues : limits_.work);
         if (const auto* proved = std::get_if<Proved>(&verdict)) {
           Record(candidate, value, *region, *proved);
           return true;

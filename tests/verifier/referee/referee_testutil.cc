@@ -67,6 +67,7 @@ referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
                                    std::vector<std::vector<Tensor>> inputs, double seconds) {
   referee::RefereeOptions options;
   options.rules = StarterRules();
+  options.prover.work = 100'000'000;  // as in api/referee.h
   options.run = RunnerOf(MakeCpuBackend());
   options.definition = RunnerOf(MakeReferenceBackend(BetweenOperators::kUnrounded));
   options.tolerances = [](const Graph& graph) { return RelativeTolerances(graph); };
