@@ -1,6 +1,7 @@
 """Puts faults into what ONNX Runtime made of models, and lets the referee judge them."""
 
 import collections
+import datetime
 import json
 import pathlib
 import random
@@ -290,6 +291,13 @@ def row_of(report, kind, place, model):
     return row
 
 
+def save(flags, rows, neutral):
+    """Writes what is known so far, so that an interruption loses nothing."""
+    report = {"date": str(datetime.date.today()), "onnxruntime": "1.30.0", "seed": flags.seed,
+              "neutral": neutral, "rows": rows}
+    flags.out.write_text(json.dumps(report, indent=1) + "\n")
+
+
 def inject(flags, pairs, count):
     """Returns a row for each of `count` faults that change what ONNX Runtime computes."""
     draw = random.Random(flags.seed)
@@ -324,6 +332,8 @@ def inject(flags, pairs, count):
                 judge(flags, folder_of_inputs, before, str(path)), kind, place, model)}
             row["seconds"] = round(time.monotonic() - start, 1)
             rows.append(row)
+            if flags.out:
+                save(flags, rows, neutral)
             print("|", " | ".join(str(value) for value in row.values()), "|", flush=True)
             if flags.keep and row["verdict"] != "refuted":
                 flags.keep.mkdir(parents=True, exist_ok=True)
