@@ -42,6 +42,12 @@ Json Json::Array(const std::vector<double>& values) {
   return result;
 }
 
+Json Json::Texts(const std::vector<std::string>& texts) {
+  Json list = Array();
+  for (const std::string& text : texts) list.Add(text);
+  return list;
+}
+
 Json Json::Object() {
   Json result;
   result.kind_ = Kind::kObject;

@@ -24,6 +24,7 @@ class Json {
   Json(const char* value) : Json(absl::string_view(value)) {}
 
   static Json Array(const std::vector<double>& values = {});
+  static Json Texts(const std::vector<std::string>& texts);  // an array
   static Json Object();
 
   Json& Add(Json value) &;                         // to an array

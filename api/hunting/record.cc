@@ -16,12 +16,6 @@
 namespace lemma::api {
 namespace {
 
-Json Texts(const std::vector<std::string>& texts) {
-  Json list = Json::Array();
-  for (const std::string& text : texts) list.Add(text);
-  return list;
-}
-
 // JSON has no infinities and no NaN.
 Json NumberOf(double number) {
   if (std::isfinite(number)) return number;
@@ -60,8 +54,8 @@ Json ToJson(const Finding& finding, const std::string& engine) {
   const hunt::Difference& difference = finding.difference;
   Json json = Json::Object();
   json.Set("fault", Name(difference.fault)).Set("engine", engine);
-  json.Set("lemma", kVersion).Set("operators", Texts(finding.operators));
-  json.Set("levels", Texts(finding.levels)).Set("threads", 1);
+  json.Set("lemma", kVersion).Set("operators", Json::Texts(finding.operators));
+  json.Set("levels", Json::Texts(finding.levels)).Set("threads", 1);
   json.Set("is_optimization", difference.is_optimization);
   json.Set("is_finite", difference.is_finite).Set("message", difference.message);
   if (!difference.output.empty()) {

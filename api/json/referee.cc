@@ -6,12 +6,6 @@
 namespace lemma::api {
 namespace {
 
-Json Texts(const std::vector<std::string>& texts) {
-  Json list = Json::Array();
-  for (const std::string& text : texts) list.Add(text);
-  return list;
-}
-
 Json Indices(const std::vector<int64_t>& index) {
   Json list = Json::Array();
   for (int64_t i : index) list.Add(i);
@@ -24,8 +18,8 @@ Json RegionsOf(const referee::RefereeResult& verdict) {
     Json item = Json::Object();
     item.Set("before", region.before).Set("after", region.after);
     item.Set("contract", Name(region.contract));
-    item.Set("before_operators", Texts(region.before_operators));
-    item.Set("after_operators", Texts(region.after_operators));
+    item.Set("before_operators", Json::Texts(region.before_operators));
+    item.Set("after_operators", Json::Texts(region.after_operators));
     list.Add(std::move(item));
   }
   return list;
@@ -75,7 +69,7 @@ Json ToJson(const std::string& before, const std::string& after, const RefereeRe
   if (proved) json.Set("contract", Name(verdict.contract)).Set("coverage", verdict.coverage);
   if (proved) json.Set("accepted", result.accepted);
   if (verdict.answer == referee::Answer::kUnknown) json.Set("reason", verdict.reason);
-  if (!verdict.interface.empty()) json.Set("interface", Texts(verdict.interface));
+  if (!verdict.interface.empty()) json.Set("interface", Json::Texts(verdict.interface));
   if (verdict.refutation) json.Set("refutation", RefutationOf(*verdict.refutation));
   json.Set("regions", RegionsOf(verdict)).Set("weights", WeightsOf(verdict));
   Json open = Json::Array();
@@ -93,7 +87,7 @@ Json ToJson(const std::string& before, const std::string& after, const RefereeRe
     outputs.Add(std::move(item));
   }
   json.Set("open", std::move(open)).Set("outputs", std::move(outputs));
-  json.Set("notes", Texts(verdict.notes)).Set("files", Texts(result.files));
+  json.Set("notes", Json::Texts(verdict.notes)).Set("files", Json::Texts(result.files));
   return json.Set("seconds", result.seconds);
 }
 

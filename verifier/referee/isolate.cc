@@ -61,7 +61,7 @@ std::optional<OutputDifference> DifferenceOfOutputs(const Graph& a, const Graph&
 }
 
 // The weight with its strange elements moved by two units in the last place, up or down.
-std::optional<Value> Reseated(const UnrelatedWeight& weight, uint64_t seed) {
+std::optional<Value> WithOtherRounding(const UnrelatedWeight& weight, uint64_t seed) {
   const auto exact = ConstantEvaluator().Of(weight.after);
   if (exact == nullptr || weight.after.dtype() != DType::kF32) return std::nullopt;
   std::vector<double> values = exact->value;
@@ -77,7 +77,7 @@ std::optional<Value> Reseated(const UnrelatedWeight& weight, uint64_t seed) {
 
 class Isolator {
  public:
-  explicit Isolator(const Comparison& comparison) : c_(comparison), index_(comparison.after) {
+  explicit Isolator(const SweptGraphs& graphs) : c_(graphs), index_(graphs.after) {
     for (const NodePtr& node : c_.before.nodes()) {
       shared_.insert(node.get());
       for (int o = 0; o < node->num_outputs(); ++o) {
@@ -139,9 +139,10 @@ class Isolator {
         if (shared_.count(&right->second.node()) == 0) continue;
         auto place = PlaceOf(right->second, value, moved.at(value));
         if (!place) continue;
-        place->reason = absl::StrCat(
+        place->reason =
             "a weight has elements that no evaluation in f32 gives, but the outputs do not differ "
-            "by more than its rounding explains");
+            "by "
+            "more than its rounding explains";
         if (farthest > kFarOutside) MeasureWeights(weights, *graph, &*place);
         return place;
       }
@@ -249,7 +250,7 @@ class Isolator {
       for (uint64_t seed = 1; seed <= kRoundings; ++seed) {
         ValueMap rounded;
         for (const UnrelatedWeight& weight : weights) {
-          auto other = Reseated(weight, seed);
+          auto other = WithOtherRounding(weight, seed);
           if (!other) return;
           rounded[weight.after] = *other;
         }
@@ -282,7 +283,7 @@ class Isolator {
     place->sample = sample;
   }
 
-  const Comparison& c_;
+  const SweptGraphs& c_;
   const MatchIndex index_;
   absl::flat_hash_set<const Node*> shared_;
   absl::flat_hash_map<std::string, Value> by_label_;
@@ -291,13 +292,13 @@ class Isolator {
 
 }  // namespace
 
-std::optional<OnlyPlace> FindOnlyPlace(const Comparison& comparison) {
-  return Isolator(comparison).FindPlace();
+std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs) {
+  return Isolator(graphs).FindPlace();
 }
 
-std::optional<OnlyPlace> FindWrongWeights(const Comparison& comparison,
+std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
                                           const std::vector<UnrelatedWeight>& weights) {
-  return Isolator(comparison).FindWeights(weights);
+  return Isolator(graphs).FindWeights(weights);
 }
 
 }  // namespace lemma::referee

@@ -21,10 +21,11 @@
 
 namespace lemma::referee {
 
-// Two graphs, how far their sweep came, and how to sweep them again with a changed second graph.
-struct Comparison {
+// Two graphs, how far a sweep of both came, and how to sweep them again with a changed second
+// graph.
+struct SweptGraphs {
   const Graph& before;
-  const Graph& after;  // with explained weights in the place of its own
+  const Graph& after;  // its explained weights are replaced by their formulas
   const SweepResult& swept;
   std::function<SweepResult(const Graph& after)> sweep;
   const RefereeOptions& options;
@@ -43,14 +44,14 @@ struct OnlyPlace {
 // nullopt if no pair is found before the deadline. The region differs if the operators' definitions
 // in double give other results on values that the graphs compute from the inputs (measure.h), and
 // the outputs of the whole graphs differ in double too.
-std::optional<OnlyPlace> FindOnlyPlace(const Comparison& comparison);
+std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
 // The same for weights that no f32 evaluation gives: nullopt unless the graphs are proved equal
 // with the formulas that these weights are near to in their place. The place is the first value
 // that depends on the weights and is proved equal without them. It has a difference if, in double,
 // the outputs differ by much more than another rounding of the strange elements explains; the
 // difference of the place itself may be below what rounding explains.
-std::optional<OnlyPlace> FindWrongWeights(const Comparison& comparison,
+std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
                                           const std::vector<UnrelatedWeight>& weights);
 
 }  // namespace lemma::referee

@@ -258,10 +258,10 @@ class Case {
   // Whether the graphs differ by weights that no evaluation in f32 gives, and by nothing else.
   bool RefuteByWeights(const RelatedWeights& related, const Graph& after, RegionProver* prover) {
     SweepResult none;
-    const Comparison comparison = {before_, related.graph, none,
-                                   [&](const Graph& graph) { return AlignAndSweep(graph, prover); },
-                                   options_};
-    auto place = FindWrongWeights(comparison, related.unrelated);
+    const SweptGraphs graphs = {before_, related.graph, none,
+                                [&](const Graph& graph) { return AlignAndSweep(graph, prover); },
+                                options_};
+    auto place = FindWrongWeights(graphs, related.unrelated);
     if (!place) return false;
     if (!place->difference) {
       SetOpen(*place, related.graph);
@@ -275,10 +275,10 @@ class Case {
   // Whether the graphs differ at one place, and are proved equal but for that.
   bool RefuteAtOnePlace(const SweepResult& swept, const Graph& related, const Graph& after,
                         RegionProver* prover) {
-    const Comparison comparison = {before_, related, swept,
-                                   [&](const Graph& graph) { return AlignAndSweep(graph, prover); },
-                                   options_};
-    auto place = FindOnlyPlace(comparison);
+    const SweptGraphs graphs = {before_, related, swept,
+                                [&](const Graph& graph) { return AlignAndSweep(graph, prover); },
+                                options_};
+    auto place = FindOnlyPlace(graphs);
     if (!place) return false;
     if (place->difference) return RefuteAt(&*place, after);
     SetOpen(*place, related);

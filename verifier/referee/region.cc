@@ -109,8 +109,9 @@ class Cutter {
     return options_.uniform_weights && (payload.size() <= kFew || IsUniform(payload));
   }
   std::optional<Value> ComputedConstant(const Value& value) {
+    // Constants are computed in double, which does not hold all integers.
     if (!options_.uniform_weights || options_.constants == nullptr || !value.node().is_op() ||
-        value.type().num_elements() > kMaxConstant ||
+        !IsFloat(value.dtype()) || value.type().num_elements() > kMaxConstant ||
         options_.constants->count(&value.node()) == 0) {
       return std::nullopt;
     }

@@ -22,6 +22,7 @@ using Shared = std::shared_ptr<const BoundedTensor>;
 constexpr int64_t kSamples = 48;
 constexpr double kAlike = 1e-2;  // of samples, relative to the largest: a constant worth comparing
 constexpr double kMost = 0.75;   // the part of the samples that must be alike: a few may be wrong
+constexpr double kLast = 1e9;    // the distance of a weight of the same name that is not alike
 constexpr int64_t kMaxComputed = 1 << 16;
 constexpr int kMaxCompared = 6;  // constants compared with one, element by element
 
@@ -219,18 +220,17 @@ class Relater {
     std::vector<std::pair<double, Candidate>> near;
     const std::vector<double> samples = SamplesOf(tensor.value);
     for (const Candidate& candidate : candidates) {
-      {
-        double distance = Distance(samples, candidate.samples);
-        const Node &x = candidate.value.node(), &y = value.node();
-        const bool one_name =
-            x.kind() == Node::Kind::kWeight && y.kind() == x.kind() && x.name() == y.name();
+      double distance = Distance(samples, candidate.samples);
+      const Node &x = candidate.value.node(), &y = value.node();
+      const bool one_name =
+          x.kind() == Node::Kind::kWeight && y.kind() == x.kind() && x.name() == y.name();
+      if (distance <= kAlike) {
         if (one_name && distance == 0) distance = -1;
-        // A weight of the same name is worth comparing whatever its values are.
-        if (distance <= kAlike || (one_name && x.type(0) == y.type(0))) {
-          near.emplace_back(distance, Candidate{As(candidate.value, value), {}});
-          continue;
-        }
+        near.emplace_back(distance, Candidate{As(candidate.value, value), {}});
+        continue;
       }
+      // A weight of the same name is worth comparing whatever its values are, after all others.
+      if (one_name && x.type(0) == y.type(0)) near.emplace_back(kLast, candidate);
       for (const auto& order : OrdersBetween(candidate.value.shape(), value.shape())) {
         if (!IsAlike(candidate.value, order, value.shape(), samples)) continue;
         auto moved = Apply1("transpose", {candidate.value}, {{"perm", order}});

@@ -105,8 +105,11 @@ class Sweeper {
     Unproved unproved{candidate, value, 0, ""};
     const bool follows_fault = FollowsFault(now);
     bool measured = false;
-    for (int depth = 0; depth <= max_depth; ++depth) {
+    // After a fault, a proof is long and hopeless, unless the fault does not matter here.
+    const int deepest = follows_fault ? 0 : max_depth;
+    for (int depth = 0; depth <= deepest; ++depth) {
       for (bool uniform : {false, true}) {
+        if (follows_fault && uniform) continue;
         CutOptions cut;
         cut.depth = depth;
         cut.uniform_weights = uniform;
@@ -114,8 +117,6 @@ class Sweeper {
         cut.max_operators = max_operators;
         const auto region = CutRegion(shared_, candidate, now, cut);
         if (!region) continue;
-        // A fault before the value makes it differ, and its proof long and hopeless.
-        if (follows_fault && (depth > 0 || uniform)) break;
         const bool suspected = follows_fault || unproved.operators > 0;
         if (suspected && !measured && limits_.differs) {
           measured = true;

@@ -1,8 +1,5 @@
 // lemma hunt: flags and exit statuses. With ONNX Runtime, if it is installed.
-#include <pwd.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -10,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "tests/base/temp_files.h"
 #include "tests/cli/lemma_process.h"
+#include "tests/cli/onnxruntime/installed.h"
 
 namespace lemma {
 namespace {
@@ -28,24 +26,8 @@ TEST(HuntCommandTest, RefusesWrongUse) {
   ExpectOneLine(RunLemma({"hunt", "model.onnx"}), {"flags only"});
 }
 
-// The library that tools/lib/ort has installed; "" if it has not.
-std::string Library() {
-  namespace fs = std::filesystem;
-  const passwd* user = getpwuid(getuid());
-  if (user == nullptr) return "";
-  std::error_code error;
-  const fs::path folder = fs::path(user->pw_dir) / ".cache/lemma/ort";
-  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
-    const fs::path& path = entry.path();
-    if (path.filename() == "libonnxruntime.so.1" && path.parent_path().filename() == "x64") {
-      return path.string();
-    }
-  }
-  return "";
-}
-
 TEST(HuntCommandTest, HuntsInOnnxRuntime) {
-  const std::string library = Library();
+  const std::string library = InstalledOnnxRuntime();
   if (library.empty()) GTEST_SKIP() << "ONNX Runtime is not installed: run tools/lib/ort";
   const std::string folder = NewFolder() + "/found";
   const LemmaResult result =

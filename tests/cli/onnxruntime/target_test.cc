@@ -1,14 +1,12 @@
 // lemma optimize --target=onnxruntime, with ONNX Runtime. Skipped where it is not installed.
-#include <pwd.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/base/temp_files.h"
 #include "tests/cli/lemma_process.h"
+#include "tests/cli/onnxruntime/installed.h"
 #include "tests/graph/onnx/onnx_text.h"
 
 namespace lemma {
@@ -16,22 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// The library that tools/lib/ort has installed; "" if it has not.
-std::string Library() {
-  namespace fs = std::filesystem;
-  const passwd* user = getpwuid(getuid());
-  if (user == nullptr) return "";
-  std::error_code error;
-  const fs::path folder = fs::path(user->pw_dir) / ".cache/lemma/ort";
-  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
-    const fs::path& path = entry.path();
-    if (path.filename() == "libonnxruntime.so.1" && path.parent_path().filename() == "x64") {
-      return path.string();
-    }
-  }
-  return "";
-}
 
 // A HardSwish, written out, between two convolutions: ONNX Runtime computes it inside the first one
 // only if it is one operator.
@@ -52,7 +34,7 @@ std::string WrittenOut() {
 }
 
 TEST(TargetTest, MakesAModelThatIsFasterInOnnxRuntime) {
-  const std::string library = Library();
+  const std::string library = InstalledOnnxRuntime();
   if (library.empty()) GTEST_SKIP() << "ONNX Runtime is not installed: run tools/lib/ort";
   const std::string folder = NewFolder(), model = WrittenOut(), out = folder + "/out.onnx";
   const LemmaResult result =
@@ -68,7 +50,7 @@ TEST(TargetTest, MakesAModelThatIsFasterInOnnxRuntime) {
 }
 
 TEST(TargetTest, ItsMemoryIsNoObjective) {
-  const std::string library = Library();
+  const std::string library = InstalledOnnxRuntime();
   if (library.empty()) GTEST_SKIP() << "ONNX Runtime is not installed: run tools/lib/ort";
   ExpectOneLine(
       RunLemma({"optimize", WrittenOut(), "-o", NewFolder() + "/out.onnx", "--target=onnxruntime",

@@ -103,6 +103,36 @@ TEST(RefereeTest, TransposedWeightsAreCopies) {
   EXPECT_THAT(Summary(JudgeTexts(before, after(t))), StartsWith("unknown"));
 }
 
+// The name says which weight it was, not how it lies in memory.
+TEST(RefereeTest, ATransposedSquareOfTheSameName) {
+  const std::vector<float> w = RandomFloats(16, 7);
+  std::vector<float> t(16);
+  for (size_t i = 0; i < 4; ++i) {
+    for (size_t j = 0; j < 4; ++j) t[j * 4 + i] = w[i * 4 + j];
+  }
+  const auto result = JudgeTexts(
+      absl::StrCat("(x: f32[2,4], w: weight f32[4,4] = ", Listed(w),
+                   ") { y = matmul(x, w)\n return y }"),
+      absl::StrCat("(x: f32[2,4], w: weight f32[4,4] = ", Listed(t),
+                   ") { v = transpose(w) {perm = [1, 0]}\n y = matmul(x, v)\n return y }"));
+  EXPECT_EQ(Summary(result), "proved bit_exact");
+}
+
+// 2^53 + 1 is no double.
+TEST(RefereeTest, LargeIntegersKeepTheirLastDigit) {
+  auto before = [](const std::string& number) {
+    return absl::StrCat("(x: i64[2,1]) { c = constant i64[2] [", number,
+                        ", 1]\n r = reshape(c) {shape = [2, 1]}\n y = add(x, r)\n return y }");
+  };
+  auto after = [](const std::string& number) {
+    return absl::StrCat("(x: i64[2,1]) { c = constant i64[2,1] [", number,
+                        ", 1]\n y = add(x, c)\n return y }");
+  };
+  EXPECT_NE(JudgeTexts(before("9007199254740993"), after("9007199254740992")).answer,
+            referee::Answer::kProved);
+  EXPECT_EQ(JudgeTexts(before("3"), after("3")).answer, referee::Answer::kProved);
+}
+
 TEST(RefereeTest, ADroppedBias) {
   const std::vector<float> w = RandomFloats(12, 7), b = RandomFloats(4, 8);
   const std::string bias = absl::StrCat(", b: weight f32[4] = ", Listed(b));
