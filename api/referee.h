@@ -13,13 +13,20 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/sizes/symbolic_size.h"
 #include "rewrite/rules/substitution.h"
 #include "verifier/referee/referee.h"
 
 namespace lemma::api {
 
 struct RefereeOptions {
-  std::map<std::string, int64_t> dims;  // sizes of symbolic dimensions of ONNX models
+  // Sizes of symbolic dimensions of ONNX models. Dimensions without one stay symbolic, and the
+  // models are compared for all their sizes.
+  std::map<std::string, int64_t> dims;
+  std::map<std::string, SizeRange> ranges;  // of symbolic dimensions; at least 1 unless given
+  // Sizes of symbolic dimensions at which the models are executed; usual ones (UsualSize) unless
+  // given. They are executed at others too.
+  DimValues hint;
   // Channels in a block of the layout NCHWc: 8 or 16; 0: as LoadOptions::channel_block.
   int64_t channel_block = 0;
   double time_limit = 300;   // seconds for the whole, reading aside
@@ -28,7 +35,7 @@ struct RefereeOptions {
   // Values of BEFORE's inputs, on which the models are executed first: files of tensors, or folders
   // with input_0.pb, ….
   std::vector<std::string> inputs;
-  int64_t samples = 2;    // random inputs on which the models are executed too
+  int64_t samples = 2;    // random inputs, for each choice of sizes, for executions
   int64_t int_range = 2;  // random integers lie in [0, int_range)
   int64_t threads = 1;
   // The loosest contract that is accepted.

@@ -29,7 +29,12 @@ absl::StatusOr<int> RunReferee(Arguments arguments) {
   flags.List(
       "inputs", &options.inputs, "FILE,...",
       "execute both models on these tensors too (.pb, .npy, or a folder with input_0.pb, …)");
-  flags.Int("samples", &options.samples, "random inputs on which both models are executed");
+  flags.Int("samples", &options.samples,
+            "random inputs, for each choice of sizes, on which both models are executed");
+  std::vector<std::map<std::string, int64_t>> hints;
+  flags.SizeSets("hint", &hints,
+                 "sizes of symbolic dimensions at which both models are executed, beside others");
+  common.AddRanges(&flags);
   flags.Int("seed", &options.seed, "of the random inputs");
   flags.Bool("verbose", &verbose, "list every region and weight");
   common.AddModel(&flags);
@@ -39,6 +44,11 @@ absl::StatusOr<int> RunReferee(Arguments arguments) {
     options.interrupted = &interrupt.flag();
     options.accept = *ParseFloatContract(accept);
     options.dims = common.dims;
+    for (const auto& [name, range] : common.ranges) {
+      options.ranges[name] = {range.first, range.second};
+    }
+    if (hints.size() > 1) return absl::InvalidArgumentError("--hint: give it once");
+    if (!hints.empty()) options.hint = hints[0];
     options.note = [&](const std::string& path, const std::string& note) {
       if (!common.json) std::fprintf(stderr, "lemma: note: %s: %s\n", path.c_str(), note.c_str());
     };

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "graph/expr/unsigned.h"
+#include "graph/sizes/condition_text.h"
 #include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
@@ -49,26 +50,6 @@ bool IsSymbolic(const ExprAttr& value) {
     }
   }
   return false;
-}
-
-std::string Text(const IndexExpr& e) {
-  auto size = ToSize(e);
-  return size ? SizeName(*size) : e.ToString();
-}
-
-std::string Text(const Guard& guard) {
-  switch (guard.kind()) {
-    case Guard::Kind::kLe:
-      return absl::StrCat(Text(guard.lhs()), " <= ", Text(guard.rhs()));
-    case Guard::Kind::kEq:
-      return absl::StrCat(Text(guard.lhs()), " = ", Text(guard.rhs()));
-    case Guard::Kind::kAnd:
-      return absl::StrCat(Text(guard.left()), " and ", Text(guard.right()));
-    case Guard::Kind::kOr:
-      return absl::StrCat(Text(guard.left()), " or ", Text(guard.right()));
-    default:
-      return guard.ToString();
-  }
 }
 
 // Whether a requirement on symbolic sizes holds for all of them, or may be assumed: a model that
@@ -321,7 +302,7 @@ absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
       return context.Fail(absl::StrCat("the sizes are too large: ", requirement.ToString()));
     }
     if (!MayBeAssumed(requirement)) {
-      return context.Fail(absl::StrCat("for some sizes this does not hold: ", Text(requirement),
+      return context.Fail(absl::StrCat("for some sizes this does not hold: ", ConditionText(requirement),
                                        "; where both are equal and never 1, give --range"));
     }
   }

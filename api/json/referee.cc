@@ -45,6 +45,12 @@ Json WeightsOf(const referee::RefereeResult& verdict) {
 
 Json RefutationOf(const referee::Refutation& refutation) {
   Json json = Json::Object();
+  if (!refutation.sizes.empty()) {
+    Json sizes = Json::Object();
+    for (const auto& [name, size] : refutation.sizes) sizes.Set(name, size);
+    json.Set("sizes", std::move(sizes));
+  }
+  if (!refutation.failure.empty()) return json.Set("failure", refutation.failure);
   json.Set("output", refutation.output).Set("index", Indices(refutation.index));
   json.Set("before", refutation.before).Set("after", refutation.after);
   json.Set("explained", refutation.explained);

@@ -1,21 +1,28 @@
 #include "api/referee.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "api/execution/backends.h"
+#include "api/execution/running_sizes.h"
 #include "api/models/model_file.h"
 #include "api/models/model_inputs.h"
 #include "api/models/option_error.h"
 #include "api/models/random_values.h"
+#include "api/models/sizes.h"
+#include "api/models/tensor_files.h"
 #include "api/rules/rules_file.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "graph/onnx/tensor_proto.h"
+#include "graph/sizes/specialize.h"
 #include "runtime/tolerance.h"
 
 namespace lemma::api {
@@ -80,10 +87,8 @@ absl::Status SaveCounterexample(const referee::Refutation& refutation,
   return SaveTensors(refutation.pair->inputs, folder + "/pair_input_", files);
 }
 
-// `given`: values of the inputs, to be used before random ones; may be empty.
-absl::StatusOr<referee::RefereeOptions> EngineOptions(const Graph& before,
-                                                      const RefereeOptions& options,
-                                                      std::vector<Tensor> given) {
+absl::StatusOr<referee::RefereeOptions> EngineOptions(const RefereeOptions& options,
+                                                      std::vector<referee::Sample> samples) {
   referee::RefereeOptions engine;
   engine.prover.seed = static_cast<uint64_t>(options.seed);
   engine.prover.work = options.work;
@@ -106,13 +111,7 @@ absl::StatusOr<referee::RefereeOptions> EngineOptions(const Graph& before,
     }
     return tolerances;
   };
-  if (!given.empty()) engine.inputs.push_back(std::move(given));
-  for (int64_t sample = 0; sample < options.samples; ++sample) {
-    const uint64_t seed = HashCombine(static_cast<uint64_t>(options.seed), sample);
-    auto inputs = RandomInputs(before, seed, options.int_range);
-    if (!inputs.ok()) return inputs.status();
-    engine.inputs.push_back(*std::move(inputs));
-  }
+  engine.samples = std::move(samples);
   engine.deadline = Deadline::After(options.time_limit, options.interrupted);
   return engine;
 }
@@ -126,28 +125,125 @@ bool IsDecided(const RefereeResult& result) {
   return IsProved(result) || (result.verdict.refutation && result.verdict.refutation->only_here);
 }
 
+// Dimensions that `options` does not bind stay symbolic.
 absl::StatusOr<Model> Load(const std::string& path, const RefereeOptions& options) {
   LoadOptions load;
   load.dims = options.dims;
+  load.ranges = options.ranges;
   load.channel_block = options.channel_block;
+  load.symbolic = true;
   auto model = LoadModel(path, load);
   if (!model.ok()) return model.status();
-  if (!model->default_dims.empty()) {
-    const std::string& name = model->default_dims[0];
-    return OptionError(absl::StrCat("option dims: ", path, ": dimension ", name,
-                                    " is symbolic; give its size, such as ", name,
-                                    "=16: the verdict holds for that size"));
-  }
   for (const std::string& note : model->notes) {
     if (options.note) options.note(path, note);
   }
-  return *std::move(model);
+  return model;
+}
+
+// The same for the model that the other one is compared with. Says which size is missing if some
+// operator needs a number.
+absl::StatusOr<Model> LoadBefore(const std::string& path, const RefereeOptions& options) {
+  auto model = Load(path, options);
+  if (model.ok() || !absl::IsInvalidArgument(model.status())) return model;
+  auto fixed = LoadModel(path, options.dims);
+  if (!fixed.ok() || fixed->default_dims.empty()) return model;
+  const std::string& name = fixed->default_dims[0];
+  return OptionError(absl::StrCat("option dims: ", model.status().message(), "; give sizes, such as ",
+                                  name, "=16: the verdict then holds for these"));
+}
+
+DimValues FirstSizes(const Model& model, const RefereeOptions& options) {
+  if (options.hint.empty()) {
+    ExecutionOptions execution;
+    execution.backend = "cpu";
+    return RunningSizes(model, InputOptions(), execution);
+  }
+  return *CompleteSizes(model.graph, options.hint);
+}
+
+// Up to two choices of sizes, smaller ones and larger ones, that differ from `first` in every
+// dimension of more than one size, and at which the graph is well-formed.
+std::vector<DimValues> OtherSizes(const Graph& graph, const DimValues& first) {
+  const std::map<std::string, SizeRange> dims = DimsOf(graph);
+  std::vector<DimValues> choices;
+  for (const bool larger : {false, true}) {
+    for (const bool simple : {false, true}) {
+      DimValues sizes;
+      int64_t number = 0;  // no two dimensions get the same size
+      for (const auto& [name, range] : dims) {
+        const int64_t size = first.at(name), less = size - size / 4 - 1 - 2 * number,
+                      more = size + size / 4 + 1 + 2 * number;
+        int64_t other = larger ? (simple ? size * 2 : more) : (simple ? size / 2 : less);
+        if (size < 16) other = size + (larger ? 5 : 2) + number;
+        other = std::clamp(other, range.least, range.most);
+        if (other == size) other = size > range.least ? range.least : range.most;
+        sizes[name] = other;
+        ++number;
+      }
+      if (sizes == first || (!choices.empty() && sizes == choices[0])) continue;
+      if (!Specialize(graph, sizes).ok()) continue;
+      choices.push_back(std::move(sizes));
+      break;
+    }
+  }
+  return choices;
+}
+
+// Values of the inputs of a model: those given, then random ones, at several choices of sizes if
+// there are symbolic dimensions.
+absl::StatusOr<std::vector<referee::Sample>> SamplesFor(const Model& before,
+                                                        const RefereeOptions& options) {
+  const Graph& graph = before.graph;
+  std::vector<referee::Sample> samples;
+  std::vector<DimValues> choices = {{}};
+  if (absl::Status known = CompleteSizes(graph, options.hint).status(); !known.ok()) {
+    return OptionError(absl::StrCat("option hint: ", known.message()));
+  }
+  if (IsSymbolic(graph)) choices = {FirstSizes(before, options)};
+  if (!options.inputs.empty()) {
+    InputOptions values;
+    values.files = options.inputs;
+    Model sized = before;
+    if (IsSymbolic(graph)) {
+      auto tensors = ReadTensors(options.inputs, "input_");
+      if (!tensors.ok()) return tensors.status();
+      std::vector<TensorType> types;
+      for (const Tensor& tensor : *tensors) types.push_back(tensor.type());
+      auto sizes = BindDims(graph, types);
+      if (sizes.ok()) sizes = CompleteSizes(graph, *sizes);
+      if (!sizes.ok()) return OptionError(absl::StrCat("option inputs: ", sizes.status().message()));
+      auto at_sizes = AtSizes(before, *sizes);
+      if (!at_sizes.ok()) return at_sizes.status();
+      sized = *std::move(at_sizes);
+      choices = {*sizes};
+    }
+    auto tensors = InputsOf(sized, values);
+    if (!tensors.ok()) return tensors.status();
+    samples.push_back({*std::move(tensors), choices[0], true});
+  }
+  if (IsSymbolic(graph)) {
+    const std::vector<DimValues> others = OtherSizes(graph, choices[0]);
+    // Values are aligned on the first two samples, so these have different sizes.
+    choices.insert(choices.begin() + (samples.empty() ? 1 : 0), others.begin(), others.end());
+  }
+  for (int64_t number = 0; number < options.samples; ++number) {
+    for (const DimValues& sizes : choices) {
+      auto sized = AtSizes(before, sizes);
+      if (!sized.ok()) return sized.status();
+      const uint64_t seed = HashCombine(static_cast<uint64_t>(options.seed), number);
+      auto inputs = RandomInputs(sized->graph, seed, options.int_range);
+      if (!inputs.ok()) return inputs.status();
+      samples.push_back({*std::move(inputs), sizes, false});
+    }
+  }
+  return samples;
 }
 
 absl::StatusOr<RefereeResult> Judged(const Graph& before, const Graph& after,
-                                     const RefereeOptions& options, std::vector<Tensor> given) {
+                                     const RefereeOptions& options,
+                                     std::vector<referee::Sample> samples) {
   const auto start = std::chrono::steady_clock::now();
-  auto engine = EngineOptions(before, options, std::move(given));
+  auto engine = EngineOptions(options, std::move(samples));
   if (!engine.ok()) return engine.status();
   RefereeResult result;
   result.verdict = referee::Judge(before, after, *engine);
@@ -157,9 +253,55 @@ absl::StatusOr<RefereeResult> Judged(const Graph& before, const Graph& after,
                     result.verdict.contract <= options.accept;
   const auto& refutation = result.verdict.refutation;
   if (refutation && !options.counterexample.empty()) {
-    absl::Status saved = SaveCounterexample(*refutation, engine->inputs[refutation->sample],
+    absl::Status saved = SaveCounterexample(*refutation, engine->samples[refutation->sample].inputs,
                                             options.counterexample, &result.files);
     if (!saved.ok()) return saved;
+  }
+  return result;
+}
+
+// For a model that cannot be read for all sizes (`why`): compares both at the sizes of the samples.
+absl::StatusOr<RefereeResult> JudgedAtSizes(const Model& before, const std::string& after,
+                                            const absl::Status& why, const RefereeOptions& options,
+                                            const std::vector<referee::Sample>& samples) {
+  std::map<DimValues, std::vector<referee::Sample>> by_sizes;
+  for (const referee::Sample& sample : samples) by_sizes[sample.sizes].push_back({sample.inputs, {}, sample.decides});
+  std::vector<std::string> proved;
+  std::optional<RefereeResult> result;
+  std::optional<std::pair<DimValues, absl::Status>> unreadable;
+  for (auto& [sizes, at_sizes] : by_sizes) {
+    RefereeOptions fixed = options;
+    fixed.note = nullptr;
+    fixed.ranges.clear();
+    fixed.dims.insert(sizes.begin(), sizes.end());
+    auto b = Load(after, fixed);
+    if (!b.ok()) {
+      unreadable = {sizes, b.status()};
+      continue;
+    }
+    auto a = Specialize(before.graph, sizes);
+    if (!a.ok()) return a.status();
+    auto judged = Judged(*a, b->graph, fixed, at_sizes);
+    if (!judged.ok()) return judged.status();
+    if (judged->verdict.refutation) judged->verdict.refutation->sizes = sizes;
+    if (judged->verdict.answer != referee::Answer::kUnknown && !IsProved(*judged)) return judged;
+    if (IsProved(*judged)) proved.push_back(absl::StrJoin(sizes, ", ", absl::PairFormatter("=")));
+    result = *std::move(judged);
+  }
+  if (!result) return why;
+  result->accepted = false;
+  referee::RefereeResult& verdict = result->verdict;
+  if (unreadable && absl::IsInvalidArgument(unreadable->second)) {
+    verdict.answer = referee::Answer::kRefuted;
+    verdict.refutation = referee::Refutation();
+    verdict.refutation->sizes = unreadable->first;
+    verdict.refutation->failure = std::string(unreadable->second.message());
+    return result;
+  }
+  verdict.answer = referee::Answer::kUnknown;
+  verdict.reason = std::string(why.message());
+  if (!proved.empty()) {
+    absl::StrAppend(&verdict.reason, "; proved at ", absl::StrJoin(proved, " and at "), " only");
   }
   return result;
 }
@@ -170,25 +312,26 @@ absl::StatusOr<RefereeResult> Referee(const Graph& before, const Graph& after,
                                       const RefereeOptions& options) {
   if (absl::Status s = CheckOptions(options); !s.ok()) return s;
   if (!options.inputs.empty()) return OptionError("option inputs: for models in files only");
-  return Judged(before, after, options, {});
+  Model model;
+  model.graph = before;
+  auto samples = SamplesFor(model, options);
+  if (!samples.ok()) return samples.status();
+  return Judged(before, after, options, *std::move(samples));
 }
 
 absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::string& after,
                                       const RefereeOptions& options) {
   if (absl::Status s = CheckOptions(options); !s.ok()) return s;
-  auto a = Load(before, options);
+  auto a = LoadBefore(before, options);
   if (!a.ok()) return a.status();
+  auto samples = SamplesFor(*a, options);
+  if (!samples.ok()) return samples.status();
   auto b = Load(after, options);
-  if (!b.ok()) return b.status();
-  std::vector<Tensor> given;
-  if (!options.inputs.empty()) {
-    InputOptions values;
-    values.files = options.inputs;
-    auto tensors = InputsOf(*a, values);
-    if (!tensors.ok()) return tensors.status();
-    given = *std::move(tensors);
+  if (!b.ok()) {
+    if (!IsSymbolic(a->graph) || !absl::IsInvalidArgument(b.status())) return b.status();
+    return JudgedAtSizes(*a, after, b.status(), options, *samples);
   }
-  auto result = Judged(a->graph, b->graph, options, given);
+  auto result = Judged(a->graph, b->graph, options, *samples);
   if (!result.ok() || options.channel_block != 0 || IsDecided(*result)) return result;
   // The size of a block of NCHWc was guessed.
   RefereeOptions other = options;
@@ -200,7 +343,7 @@ absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::stri
       b8->graph.StructuralHash() == b->graph.StructuralHash()) {
     return result;
   }
-  auto second = Judged(a8->graph, b8->graph, other, given);
+  auto second = Judged(a8->graph, b8->graph, other, *samples);
   if (!second.ok() || !IsProved(*second)) return result;
   second->verdict.notes.push_back("proved with blocks of 8 channels in the layout NCHWc");
   return second;

@@ -81,10 +81,18 @@ void AddOutputs(const referee::RefereeResult& verdict, std::string* text) {
 }
 
 void AddRefutation(const referee::Refutation& refutation, std::string* text) {
+  const std::string sizes = absl::StrJoin(refutation.sizes, ", ", absl::PairFormatter("="));
+  if (!refutation.failure.empty()) {
+    absl::StrAppend(text, "refuted: at ", sizes,
+                    ", where the first model runs, the second one does not: ", refutation.failure,
+                    "\n");
+    return;
+  }
   absl::StrAppendFormat(text,
                         "refuted: %s[%s] is %.9g before and %.9g after; rounding explains %.3g\n",
                         refutation.output, absl::StrJoin(refutation.index, ","), refutation.before,
                         refutation.after, refutation.explained);
+  if (!sizes.empty()) absl::StrAppend(text, "sizes     ", sizes, "\n");
   if (!refutation.pair) return;
   const referee::DifferentPair& pair = *refutation.pair;
   auto operators = [](const Graph& graph) {

@@ -64,7 +64,7 @@ bool CaseEquality::ValueByValue(NormalForm a, NormalForm b, const Facts& context
   std::vector<Leaf> used;
   forms_.CollectDeps(Sum(a, b), &used);
   auto is_small = [&](Leaf leaf) {
-    return leaves.Info(leaf).kind == LeafInfo::Kind::kVar && SmallRange(leaves, context, leaf);
+    return leaves.Info(leaf).kind == LeafInfo::Kind::kVar && SmallRange(context, leaf);
   };
   // The usual comparison has been tried.
   if (depth == 0 && !unrolled && laws_ != Laws::kRealOnly &&
@@ -74,7 +74,7 @@ bool CaseEquality::ValueByValue(NormalForm a, NormalForm b, const Facts& context
   for (Leaf leaf : used) {
     if (depth >= kMostIndices) break;
     if (!is_small(leaf)) continue;
-    const auto range = SmallRange(leaves, context, leaf);
+    const auto range = SmallRange(context, leaf);
     for (int64_t v = range->low; v <= range->high; ++v) {
       if (++cases_ > kMostCases) return false;
       const LeafMap map = {{leaf, Poly(v)}};

@@ -32,7 +32,7 @@ class Unroller {
     SpendWork(static_cast<int64_t>(4 + given.atoms.size()));
     for (size_t a = 0; a < given.axes.size(); ++a) {
       const Leaf axis = given.axes[a];
-      const auto range = SmallRange(leaves_, given.guards, axis);
+      const auto range = SmallRange(given.guards, axis);
       if (!range) continue;
       changed_ = true;
       Summand rest = given;
@@ -110,7 +110,7 @@ class Unroller {
   void Values(const Alternative& given, std::vector<Alternative>* all) {
     for (size_t a = 0; a < given.axes.size(); ++a) {
       const Leaf axis = given.axes[a];
-      const auto range = SmallRange(leaves_, given.guards, axis);
+      const auto range = SmallRange(given.guards, axis);
       if (!range) continue;
       changed_ = true;
       Alternative rest = given;
@@ -135,7 +135,7 @@ class Unroller {
 
 }  // namespace
 
-std::optional<Range> SmallRange(const Leaves& leaves, const Facts& facts, Leaf leaf) {
+std::optional<Range> SmallRange(const Facts& facts, Leaf leaf) {
   std::optional<int64_t> low, high;
   for (const Fact& fact : facts) {
     if (fact.kind != Fact::Kind::kGe || fact.p.overflowed()) continue;

@@ -15,7 +15,7 @@ struct Range {
 
 // The values of `leaf` that the facts about it alone leave; nullopt if there are none or more than
 // a few, or if another fact than an inequality bounds it.
-std::optional<Range> SmallRange(const Leaves& leaves, const Facts& facts, Leaf leaf);
+std::optional<Range> SmallRange(const Facts& facts, Leaf leaf);
 
 // The same value, where sums, products and maxima over such axes are written out, also in
 // functions; with laws kNone only maxima.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/work.h"
+#include "graph/sizes/specialize.h"
 #include "kernels/evaluate/evaluate.h"
 #include "verifier/referee/error_bounds.h"
 
@@ -53,7 +54,8 @@ absl::flat_hash_set<const Node*> ConstantNodes(const Graph& graph) {
   absl::flat_hash_set<const Node*> constants;
   for (const NodePtr& node : graph.nodes()) {
     bool constant = node->has_payload();
-    if (node->is_op() && !node->inputs().empty() && DefinitionOf(*node).ok()) {
+    if (node->is_op() && !node->inputs().empty() && !IsSymbolic(*node) &&
+        DefinitionOf(*node).ok()) {
       constant = std::all_of(node->inputs().begin(), node->inputs().end(),
                              [&](const Value& v) { return constants.count(&v.node()) > 0; });
     }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "base/status_macros.h"
 #include "kernels/loops/cost.h"
 #include "verifier/referee/region.h"
 
@@ -14,6 +16,7 @@ namespace lemma::referee {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 std::vector<int64_t> IndexOf(int64_t element, const Shape& shape) {
   std::vector<int64_t> index;
   for (int64_t stride : RowMajorStrides(shape)) {
@@ -105,20 +108,19 @@ class FirstDifference {
 
 // Both sides by definition, on values of the first graph; nullopt if that shows no difference.
 std::optional<DifferentPair> Confirm(const Graph& before, const Region& region,
-                                     const std::vector<Tensor>& inputs,
-                                     const RefereeOptions& options) {
-  if (WorkOf(region.before) + WorkOf(region.after) > kMaxWork) return std::nullopt;
-  auto values = Evaluate(before, region.stands, inputs, options.run);
+                                     const Sample& sample, const RefereeOptions& options) {
+  auto a = AtSizes(region.before, sample.sizes), b = AtSizes(region.after, sample.sizes);
+  if (!a.ok() || !b.ok() || WorkOf(*a) + WorkOf(*b) > kMaxWork) return std::nullopt;
+  auto values = Evaluate(before, region.stands, sample, options.run);
   if (!values.ok()) return std::nullopt;
-  auto x = options.definition(region.before, *values);
-  auto y = options.definition(region.after, *values);
+  auto x = options.definition(*a, *values);
+  auto y = options.definition(*b, *values);
   if (!x.ok() || !y.ok()) return std::nullopt;
   const TensorDifference found = DifferenceOf((*x)[0], (*y)[0]);
-  const double tolerance =
-      options.tolerances(region.before)[0] + options.tolerances(region.after)[0];
+  const double tolerance = options.tolerances(*a)[0] + options.tolerances(*b)[0];
   DifferentPair pair;
-  pair.before = region.before;
-  pair.after = region.after;
+  pair.before = *std::move(a);
+  pair.after = *std::move(b);
   pair.inputs = *std::move(values);
   pair.difference = found.largest;
   pair.explained = tolerance * found.scale;
@@ -127,21 +129,21 @@ std::optional<DifferentPair> Confirm(const Graph& before, const Region& region,
 }
 
 // The whole graphs by definition.
-bool ConfirmWhole(const Graph& before, const Graph& after, size_t output, size_t sample,
+bool ConfirmWhole(const Graph& before, const Graph& after, size_t output, const Sample& sample,
                   double explained, const RefereeOptions& options) {
-  auto x =
-      options.definition(WithValues(before, {before.outputs()[output]}), options.inputs[sample]);
-  auto y = options.definition(WithValues(after, {after.outputs()[output]}), options.inputs[sample]);
+  auto x = Evaluate(before, {before.outputs()[output]}, sample, options.definition);
+  auto y = Evaluate(after, {after.outputs()[output]}, sample, options.definition);
   return x.ok() && y.ok() && DifferenceOf((*x)[0], (*y)[0]).largest > kFarBeyond * explained;
 }
 
-// The output number `output` on inputs; nullopt if the graphs cannot be executed.
+// The output number `output` on a sample; nullopt if the graphs cannot be executed.
 std::optional<Refutation> DifferenceAt(const Graph& before, const Graph& after, size_t output,
                                        size_t sample, const RefereeOptions& options) {
-  const std::vector<Tensor>& inputs = options.inputs[sample];
-  auto x = options.run(WithValues(before, {before.outputs()[output]}), inputs);
-  auto y = options.run(WithValues(after, {after.outputs()[output]}), inputs);
-  if (!x.ok() || !y.ok()) return std::nullopt;
+  const Sample& values = options.samples[sample];
+  auto x = Evaluate(before, {before.outputs()[output]}, values, options.run);
+  auto y = Evaluate(after, {after.outputs()[output]}, values, options.run);
+  auto a = AtSizes(before, values.sizes), b = AtSizes(after, values.sizes);
+  if (!x.ok() || !y.ok() || !a.ok() || !b.ok()) return std::nullopt;
   const TensorDifference found = DifferenceOf((*x)[0], (*y)[0]);
   Refutation refutation;
   refutation.sample = sample;
@@ -150,8 +152,37 @@ std::optional<Refutation> DifferenceAt(const Graph& before, const Graph& after, 
   refutation.before = (*x)[0].AtDouble(found.element);
   refutation.after = (*y)[0].AtDouble(found.element);
   refutation.explained =
-      found.scale * (options.tolerances(before)[output] + options.tolerances(after)[output]);
+      found.scale * (options.tolerances(*a)[output] + options.tolerances(*b)[output]);
   return refutation;
+}
+
+struct FarOutput {
+  size_t sample = 0, output = 0;
+};
+
+// An output that is far off on a sample that decides, or on all random samples of the same sizes,
+// and the first of these samples.
+std::optional<FarOutput> FindFarOutput(const Graph& before, const Graph& after,
+                                       const RefereeOptions& options) {
+  // By whether a sample decides, and its sizes: the first sample, and which outputs are far off.
+  std::map<std::pair<bool, DimValues>, std::pair<size_t, std::vector<bool>>> far;
+  for (size_t sample = 0; sample < options.samples.size(); ++sample) {
+    auto outputs = CompareOutputs(before, after, sample, options);
+    if (!outputs.ok()) return std::nullopt;
+    auto& [first, is_far] =
+        far.emplace(std::pair(options.samples[sample].decides, options.samples[sample].sizes),
+                    std::pair(sample, std::vector<bool>(outputs->size(), true)))
+            .first->second;
+    for (size_t o = 0; o < outputs->size(); ++o) {
+      if ((*outputs)[o].difference <= kFarBeyond * (*outputs)[o].explained) is_far[o] = false;
+    }
+  }
+  for (const auto& [kind, found] : far) {
+    const auto& [sample, is_far] = found;
+    const auto output = std::find(is_far.begin(), is_far.end(), true);
+    if (output != is_far.end()) return FarOutput{sample, static_cast<size_t>(output - is_far.begin())};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -192,14 +223,15 @@ TensorDifference DifferenceOf(const Tensor& before, const Tensor& after) {
 absl::StatusOr<std::vector<OutputComparison>> CompareOutputs(const Graph& before,
                                                              const Graph& after, size_t sample,
                                                              const RefereeOptions& options) {
-  auto x = options.run(before, options.inputs[sample]);
-  if (!x.ok()) return x.status();
-  auto y = options.run(after, options.inputs[sample]);
-  if (!y.ok()) return y.status();
-  const std::vector<double> a = options.tolerances(before), b = options.tolerances(after);
+  const Sample& values = options.samples[sample];
+  LEMMA_ASSIGN_OR_RETURN(const Graph at_before, AtSizes(before, values.sizes));
+  LEMMA_ASSIGN_OR_RETURN(const Graph at_after, AtSizes(after, values.sizes));
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> x, options.run(at_before, values.inputs));
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> y, options.run(at_after, values.inputs));
+  const std::vector<double> a = options.tolerances(at_before), b = options.tolerances(at_after);
   std::vector<OutputComparison> result;
-  for (size_t o = 0; o < x->size(); ++o) {
-    const TensorDifference found = DifferenceOf((*x)[o], (*y)[o]);
+  for (size_t o = 0; o < x.size(); ++o) {
+    const TensorDifference found = DifferenceOf(x[o], y[o]);
     result.push_back(
         {before.output_names()[o], found.largest, found.scale, (a[o] + b[o]) * found.scale});
   }
@@ -221,33 +253,23 @@ std::optional<Refutation> WorstOutput(const Graph& before, const Graph& after, s
 std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after,
                                          const Sketches& in_before, const Sketches& in_after,
                                          const RefereeOptions& options) {
-  // The output that is furthest off on every sample.
-  std::optional<size_t> worst;
-  for (size_t sample = 0; sample < options.inputs.size(); ++sample) {
-    auto outputs = CompareOutputs(before, after, sample, options);
-    if (!outputs.ok()) return std::nullopt;
-    auto is_far = [&](size_t o) {
-      return (*outputs)[o].difference > kFarBeyond * (*outputs)[o].explained;
-    };
-    for (size_t o = 0; o < outputs->size() && !worst; ++o) {
-      if (is_far(o)) worst = o;
-    }
-    if (!worst || !is_far(*worst)) return std::nullopt;
-  }
-  if (!worst) return std::nullopt;
-  const std::vector<Tensor>& inputs = options.inputs[0];
-  auto refutation = DifferenceAt(before, after, *worst, 0, options);
-  if (!refutation) return std::nullopt;
+  const auto far = FindFarOutput(before, after, options);
+  if (!far) return std::nullopt;
+  const Sample& sample = options.samples[far->sample];
+  auto refutation = DifferenceAt(before, after, far->output, far->sample, options);
+  auto a = AtSizes(before, sample.sizes), b = AtSizes(after, sample.sizes);
+  if (!refutation || !a.ok() || !b.ok()) return std::nullopt;
   // In f32, cancellation may move what is equal; in double it does not.
-  const bool is_small = WorkOf(before) + WorkOf(after) <= kMaxWork;
-  if (is_small && !ConfirmWhole(before, after, *worst, 0, refutation->explained, options)) {
+  const bool is_small = WorkOf(*a) + WorkOf(*b) <= kMaxWork;
+  if (is_small &&
+      !ConfirmWhole(before, after, far->output, sample, refutation->explained, options)) {
     return std::nullopt;
   }
   const FirstDifference first(before, after, in_before, in_after);
-  for (const auto& [u, w] : first.Pairs(*worst)) {
+  for (const auto& [u, w] : first.Pairs(far->output)) {
     const auto region = first.Cut(u, w);
     if (!region) continue;
-    if (auto pair = Confirm(before, *region, inputs, options)) {
+    if (auto pair = Confirm(before, *region, sample, options)) {
       pair->before_label = std::string(before.LabelOf(u));
       pair->after_label = std::string(after.LabelOf(w));
       refutation->pair = *std::move(pair);

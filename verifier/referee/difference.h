@@ -23,7 +23,7 @@ TensorDifference DifferenceOf(const Tensor& before, const Tensor& after);
 double WorkOf(const Graph& graph);
 constexpr double kMaxWork = 6e9;
 
-// Each output on the inputs number `sample`.
+// Each output on the sample of this number.
 absl::StatusOr<std::vector<OutputComparison>> CompareOutputs(const Graph& before,
                                                              const Graph& after, size_t sample,
                                                              const RefereeOptions& options);
@@ -31,13 +31,13 @@ absl::StatusOr<std::vector<OutputComparison>> CompareOutputs(const Graph& before
 // Differences beyond this many times what rounding explains are not rounding.
 constexpr double kFarBeyond = 20;
 
-// The output that differs most on the inputs number `sample`, against what rounding explains.
+// The output that differs most on the sample of this number, against what rounding explains.
 std::optional<Refutation> WorstOutput(const Graph& before, const Graph& after, size_t sample,
                                       const RefereeOptions& options);
 
-// nullopt unless an output differs far beyond what rounding explains on all inputs given, and the
-// operators' definitions confirm it: on a pair of small graphs whose inputs agree, or, if there is
-// none, on the whole graphs.
+// nullopt unless an output differs far beyond what rounding explains, on a sample that decides or on
+// all random ones of some sizes, and the operators' definitions confirm it: on a pair of small
+// graphs whose inputs agree, or, if there is none, on the whole graphs.
 std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after,
                                          const Sketches& in_before, const Sketches& in_after,
                                          const RefereeOptions& options);

@@ -32,7 +32,7 @@ struct OutputDifference {
 // How far the float outputs of two graphs over the same inputs are apart, by definition. Their
 // difference is a part of the executed graph, so that it is taken in double.
 std::optional<OutputDifference> DifferenceOfOutputs(const Graph& a, const Graph& b,
-                                                    absl::Span<const Tensor> inputs,
+                                                    const Sample& sample,
                                                     const Runner& definition) {
   std::vector<Value> values;
   for (size_t o = 0; o < a.outputs().size(); ++o) {
@@ -44,9 +44,9 @@ std::optional<OutputDifference> DifferenceOfOutputs(const Graph& a, const Graph&
     values.push_back(x);
   }
   if (values.empty()) return std::nullopt;
-  const Graph joined = WithValues(a, values);
-  if (WorkOf(joined) > kMaxWorkOfModel) return std::nullopt;
-  auto results = definition(joined, inputs);
+  auto joined = AtSizes(WithValues(a, values), sample.sizes);
+  if (!joined.ok() || WorkOf(*joined) > kMaxWorkOfModel) return std::nullopt;
+  auto results = definition(*joined, sample.inputs);
   if (!results.ok()) return std::nullopt;
   OutputDifference found;
   for (size_t i = 0; i < results->size(); i += 2) {
@@ -152,7 +152,7 @@ class Isolator {
 
  private:
   // Pairs to try, in the order of `after`: first those that agree on random inputs, then values of
-  // one name, then values of one type that are computed from the same operands.
+  // one name, then values of one type that are computed from an operand of both.
   std::vector<std::pair<Value, Value>> Pairs() const {
     ValueMap alike;
     for (const Unproved& unproved : c_.swept.unproved) {
@@ -183,25 +183,34 @@ class Isolator {
     return pairs;
   }
 
-  // Values of `before` that the operator of `now` computes from an operand of it, and values of
-  // this type that are computed from nothing else of this kind, such as its normalization.
+  // Values of `before` that are computed from an operand of `now`, by the same operator or, after
+  // those, by another one; and values of this type that are computed from nothing else of this
+  // kind, such as its normalization.
   std::vector<Value> OfSameOperands(const Value& now) const {
     std::vector<Value> found;
-    for (const Value& operand : now.node().inputs()) {
-      auto it = users_.find(operand);
-      if (it == users_.end() || !operand.node().is_op()) continue;
-      for (const NodePtr& user : it->second) {
-        if (&user->op() != &now.node().op() || user->types() != now.node().types()) continue;
-        Value value(user, now.output());
-        for (int step = 0; step < kMaxChain && value.type() == now.type(); ++step) {
-          found.push_back(value);
-          auto next = users_.find(value);
-          if (next == users_.end() || next->second.size() != 1) break;
-          value = Value(next->second[0], 0);
+    for (const bool same_operator : {true, false}) {
+      for (const Value& operand : now.node().inputs()) {
+        auto it = users_.find(operand);
+        if (it == users_.end() || !operand.node().is_op()) continue;
+        for (const NodePtr& user : it->second) {
+          if ((&user->op() == &now.node().op()) != same_operator) continue;
+          if (user->types() == now.node().types()) AddChain(Value(user, now.output()), &found);
         }
       }
     }
     return found;
+  }
+
+  // Adds the value, and values of its type that are computed from it step by step while nothing
+  // else is.
+  void AddChain(Value value, std::vector<Value>* found) const {
+    const TensorType type = value.type();
+    for (int step = 0; step < kMaxChain && value.type() == type; ++step) {
+      found->push_back(value);
+      auto next = users_.find(value);
+      if (next == users_.end() || next->second.size() != 1) break;
+      value = Value(next->second[0], 0);
+    }
   }
 
   std::optional<OnlyPlace> PlaceOf(const Value& u, const Value& w, const Value& now) const {
@@ -223,13 +232,13 @@ class Isolator {
   // Sets place->difference if the sides differ by more than rounding explains, and the outputs do
   // so too. `right`: the second graph with the first side in the place of the second one.
   void Measure(const Graph& right, OnlyPlace* place) const {
-    for (size_t sample = 0; sample < c_.options.inputs.size(); ++sample) {
+    for (size_t sample = 0; sample < c_.options.samples.size(); ++sample) {
       if (c_.options.deadline.Passed()) return;
-      const std::vector<Tensor>& inputs = c_.options.inputs[sample];
+      const Sample& values = c_.options.samples[sample];
       auto measured = MeasureRegion(c_.before, place->region, sample, c_.options);
       if (!measured.ok()) return;
       if (!(measured->found.largest > measured->explained)) continue;
-      const auto outputs = DifferenceOfOutputs(c_.after, right, inputs, c_.options.definition);
+      const auto outputs = DifferenceOfOutputs(c_.after, right, values, c_.options.definition);
       if (!outputs || !(outputs->largest > kDouble * outputs->scale)) continue;
       SetDifference(*std::move(measured), sample, place);
       return;
@@ -241,10 +250,10 @@ class Isolator {
   // which something later makes good, are not taken for faults.
   void MeasureWeights(const std::vector<UnrelatedWeight>& weights, const Graph& right,
                       OnlyPlace* place) const {
-    for (size_t sample = 0; sample < c_.options.inputs.size(); ++sample) {
+    for (size_t sample = 0; sample < c_.options.samples.size(); ++sample) {
       if (c_.options.deadline.Passed()) return;
-      const std::vector<Tensor>& inputs = c_.options.inputs[sample];
-      const auto outputs = DifferenceOfOutputs(c_.after, right, inputs, c_.options.definition);
+      const Sample& values = c_.options.samples[sample];
+      const auto outputs = DifferenceOfOutputs(c_.after, right, values, c_.options.definition);
       if (!outputs || !(outputs->largest > kDouble * outputs->scale)) continue;
       double explained = 0;
       for (uint64_t seed = 1; seed <= kRoundings; ++seed) {
@@ -255,9 +264,9 @@ class Isolator {
           rounded[weight.after] = *other;
         }
         const ValueMap moved = AfterReplacing(c_.after, rounded);
-        std::vector<Value> values;
-        for (const Value& output : c_.after.outputs()) values.push_back(moved.at(output));
-        const auto response = DifferenceOfOutputs(c_.after, WithValues(c_.after, values), inputs,
+        std::vector<Value> others;
+        for (const Value& output : c_.after.outputs()) others.push_back(moved.at(output));
+        const auto response = DifferenceOfOutputs(c_.after, WithValues(c_.after, others), values,
                                                   c_.options.definition);
         if (!response) return;
         explained = std::max(explained, response->largest);
@@ -276,8 +285,8 @@ class Isolator {
     pair.explained = measured.explained;
     pair.before_label = std::string(c_.before.LabelOf(place->before));
     pair.after_label = std::string(c_.after.LabelOf(place->after));
-    pair.before = place->region.before;
-    pair.after = place->region.after;
+    pair.before = std::move(measured.before_side);
+    pair.after = std::move(measured.after_side);
     pair.inputs = std::move(measured.inputs);
     place->difference = std::move(pair);
     place->sample = sample;

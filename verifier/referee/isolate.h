@@ -36,7 +36,7 @@ struct OnlyPlace {
   Value before, after;  // a value of each graph; the rest is proved equal if these are
   Region region;        // what computes them from values that are proved equal
   std::string reason;   // why the region is not proved
-  // The pair on the inputs number `sample`, if it differs there by more than rounding explains.
+  // The pair on this sample, if it differs there by more than rounding explains.
   std::optional<DifferentPair> difference;
   size_t sample = 0;
 };

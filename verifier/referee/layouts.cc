@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "graph/builder.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::referee {
 namespace {
@@ -53,7 +54,7 @@ std::vector<Value> OtherLayouts(const Graph& before, const Graph& after, const S
     for (int o = 0; o < node->num_outputs(); ++o) {
       const Value value(node, o);
       if (in_before.count(value) == 0) continue;
-      by_size[{value.dtype(), value.type().num_elements()}].push_back(value);
+      by_size[{value.dtype(), ProductOf(value.shape())}].push_back(value);
     }
   }
   std::vector<Value> derived;
@@ -65,7 +66,7 @@ std::vector<Value> OtherLayouts(const Graph& before, const Graph& after, const S
     for (int o = 0; o < node->num_outputs() && node->is_op(); ++o) {
       const Value value(node, o);
       auto sketch = in_after.find(value);
-      auto found = by_size.find({value.dtype(), value.type().num_elements()});
+      auto found = by_size.find({value.dtype(), ProductOf(value.shape())});
       if (sketch == in_after.end() || found == by_size.end() || derived.size() > kMaxDerived) {
         continue;
       }

@@ -80,11 +80,14 @@ absl::StatusOr<double> Response(const Graph& graph, const Tensor& result,
 
 absl::StatusOr<RegionDifference> MeasureRegion(const Graph& before, const Region& region,
                                                size_t sample, const RefereeOptions& options) {
-  if (WorkOf(region.before) + WorkOf(region.after) > kMaxWork) {
+  const Sample& values = options.samples[sample];
+  LEMMA_ASSIGN_OR_RETURN(const Graph a, AtSizes(region.before, values.sizes));
+  LEMMA_ASSIGN_OR_RETURN(const Graph b, AtSizes(region.after, values.sizes));
+  if (WorkOf(a) + WorkOf(b) > kMaxWork) {
     return absl::ResourceExhaustedError("too many operations");
   }
   // The definitions in double do not round what is stored in f16.
-  for (const Graph* graph : {&region.before, &region.after}) {
+  for (const Graph* graph : {&a, &b}) {
     for (const NodePtr& node : graph->nodes()) {
       for (const TensorType& type : node->types()) {
         if (IsFloat(type.dtype) && SizeOf(type.dtype) < 4) {
@@ -95,17 +98,19 @@ absl::StatusOr<RegionDifference> MeasureRegion(const Graph& before, const Region
   }
   RegionDifference result;
   LEMMA_ASSIGN_OR_RETURN(result.inputs,
-                         Evaluate(before, region.stands, options.inputs[sample], options.run));
+                         Evaluate(before, region.stands, values, options.run));
   const Runner& definition = options.definition;
-  LEMMA_ASSIGN_OR_RETURN(std::vector<Tensor> x, definition(region.before, result.inputs));
-  LEMMA_ASSIGN_OR_RETURN(std::vector<Tensor> y, definition(region.after, result.inputs));
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Tensor> x, definition(a, result.inputs));
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Tensor> y, definition(b, result.inputs));
+  result.before_side = a;
+  result.after_side = b;
   result.before = x[0];
   result.after = y[0];
   result.found = DifferenceOf(x[0], y[0]);
   if (result.found.largest == 0) return result;
-  LEMMA_ASSIGN_OR_RETURN(const double a, Response(region.before, x[0], result.inputs, definition));
-  LEMMA_ASSIGN_OR_RETURN(const double b, Response(region.after, y[0], result.inputs, definition));
-  result.explained = kTimes * std::max(a, b) + kUnits * 0x1p-24 * result.found.scale;
+  LEMMA_ASSIGN_OR_RETURN(const double of_a, Response(a, x[0], result.inputs, definition));
+  LEMMA_ASSIGN_OR_RETURN(const double of_b, Response(b, y[0], result.inputs, definition));
+  result.explained = kTimes * std::max(of_a, of_b) + kUnits * 0x1p-24 * result.found.scale;
   return result;
 }
 

@@ -12,13 +12,14 @@
 namespace lemma::referee {
 
 struct RegionDifference {
-  std::vector<Tensor> inputs;  // of the region
-  Tensor before, after;        // both sides' results, computed in double and stored in their types
+  Graph before_side, after_side;  // the region at the sizes of the sample
+  std::vector<Tensor> inputs;     // of both
+  Tensor before, after;  // both sides' results, computed in double and stored in their types
   TensorDifference found;
   double explained = 0;
 };
 
-// Executes both sides on the values that `before` has on the inputs number `sample`. Nothing is
+// Executes both sides on the values that `before` has on the sample of this number. Nothing is
 // rounded then but the weights, so rounding explains what a change of each weight by some units in
 // the last place does. ResourceExhausted if that takes too many operations; Unimplemented if values
 // are stored in half precision, which execution in double does not round.

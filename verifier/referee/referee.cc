@@ -7,6 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/work.h"
+#include "graph/sizes/assumptions.h"
+#include "graph/sizes/condition_text.h"
+#include "graph/sizes/specialize.h"
 #include "verifier/normal_form/elements.h"
 #include "verifier/referee/difference.h"
 #include "verifier/referee/fold_rules.h"
@@ -23,7 +26,7 @@ namespace lemma::referee {
 namespace {
 
 constexpr int kQuickFailures = 8, kMostFailures = 60;
-constexpr size_t kInputs = 2;      // on which values are compared
+constexpr size_t kSamples = 2;     // on which values are compared
 constexpr double kDouble = 1e-10;  // equal values in double differ by less, relative to the largest
 
 // Whether rounding a float that the graph computes may change a result a lot.
@@ -107,38 +110,54 @@ std::string Coverage(const Graph& graph) {
     parts.push_back(
         absl::StrCat(graph.input_names()[i], ": ", graph.inputs()[i].type().ToString()));
   }
-  return absl::StrCat("the shapes ", absl::StrJoin(parts, ", "));
+  std::string text = absl::StrCat("the shapes ", absl::StrJoin(parts, ", "));
+  parts.clear();
+  for (const auto& [name, range] : DimsOf(graph)) {
+    parts.push_back(absl::StrCat(range.least, " <= ", name));
+    if (range.most < SizeRange::kNoLimit) absl::StrAppend(&parts.back(), " <= ", range.most);
+  }
+  if (parts.empty()) return text;
+  for (const Guard& guard : AssumptionsOf(graph)) parts.push_back(ConditionText(guard));
+  return absl::StrCat(text, ", for all ", absl::StrJoin(parts, ", "));
 }
 
 class Case {
  public:
-  Case(const Graph& before, const RefereeOptions& options) : before_(before), options_(options) {}
+  Case(const Graph& before, const RefereeOptions& options)
+      : before_(before), options_(options), assumptions_(AssumptionsOf(before)) {}
 
   RefereeResult Run(const Graph& given) {
+    Compare(given);
+    if (result_.refutation) {
+      result_.refutation->sizes = options_.samples[result_.refutation->sample].sizes;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void Compare(const Graph& given) {
     MatchedInterface interface = MatchInterface(before_, given);
     result_.notes = interface.notes;
     if (!interface.differences.empty()) {
       result_.answer = Answer::kDifferentInterface;
       result_.interface = interface.differences;
-      return std::move(result_);
+      return;
     }
     const Graph& after = interface.after;
     if (before_.outputs() == after.outputs()) {
       Conclude(after);
-      return std::move(result_);
+      return;
     }
-    if (!HasElements()) return std::move(result_);
+    if (!HasElements() || !AreDefinedTogether(after)) return;
     // A pair that differs needs no proof; most cases are decided here or by the sweep.
     CompareOnInputs(after);
-    if (far_off_ && Refute(after)) return std::move(result_);
+    if (far_off_ && Refute(after)) return;
     Prove(after);
-    return std::move(result_);
   }
 
- private:
   bool HasElements() {
     for (size_t i = 0; i < before_.inputs().size(); ++i) {
-      if (before_.inputs()[i].type().num_elements() > 0) continue;
+      if (!MayBeEmpty(before_.inputs()[i].shape())) continue;
       result_.reason = absl::StrCat("input ", before_.input_names()[i],
                                     " has no elements, which no proof covers");
       return false;
@@ -146,8 +165,32 @@ class Case {
     return true;
   }
 
+  // Whether `after` is well-formed at all sizes at which the first graph is.
+  bool AreDefinedTogether(const Graph& after) {
+    for (size_t sample = 0; sample < options_.samples.size(); ++sample) {
+      const DimValues& sizes = options_.samples[sample].sizes;
+      auto at_sizes = AtSizes(after, sizes);
+      if (at_sizes.ok() || !AtSizes(before_, sizes).ok()) continue;
+      result_.answer = Answer::kRefuted;
+      result_.refutation = Refutation();
+      result_.refutation->sample = sample;
+      result_.refutation->failure = std::string(at_sizes.status().message());
+      return false;
+    }
+    std::set<std::string> known;
+    for (const Guard& guard : assumptions_) known.insert(guard.ToString());
+    for (const Guard& guard : AssumptionsOf(after)) {
+      if (known.count(guard.ToString()) > 0) continue;
+      result_.reason = absl::StrCat(
+          "the second model may not run at some sizes at which the first one does: it needs ",
+          ConditionText(guard));
+      return false;
+    }
+    return true;
+  }
+
   void CompareOnInputs(const Graph& after) {
-    for (size_t sample = 0; sample < options_.inputs.size(); ++sample) {
+    for (size_t sample = 0; sample < options_.samples.size(); ++sample) {
       auto outputs = CompareOutputs(before_, after, sample, options_);
       if (!outputs.ok()) {
         not_executed_ = std::string(outputs.status().message());
@@ -164,8 +207,8 @@ class Case {
   }
 
   bool Refute(const Graph& after) {
-    auto a = SketchValues(before_, SomeInputs(), options_.run, options_.deadline);
-    auto b = SketchValues(after, SomeInputs(), options_.run, options_.deadline);
+    auto a = SketchValues(before_, SomeSamples(), options_.run, options_.deadline);
+    auto b = SketchValues(after, SomeSamples(), options_.run, options_.deadline);
     if (!a.ok() || !b.ok()) return false;
     auto refutation = FindRefutation(before_, after, *a, *b, options_);
     if (!refutation) return false;
@@ -179,7 +222,7 @@ class Case {
     const std::vector<Value> formulas = WeightFormulas(folded, options_.rules, options_.deadline);
     RelatedWeights related =
         RelateWeights(before_, folded, formulas, after, false, options_.deadline);
-    RegionProver prover(options_.prover);
+    RegionProver prover(options_.prover, assumptions_);
     // A value that differs makes all proofs after it fail, so a quick sweep comes first: if it does
     // not prove all, the models probably differ somewhere.
     limits_ = {options_.prover.work, kQuickFailures, [this](const Region& region, bool at_all) {
@@ -229,26 +272,26 @@ class Case {
   }
 
   // On one input alone, values may be alike by chance.
-  absl::Span<const std::vector<Tensor>> SomeInputs() const {
-    return absl::MakeConstSpan(options_.inputs).subspan(0, kInputs);
+  absl::Span<const Sample> SomeSamples() const {
+    return absl::MakeConstSpan(options_.samples).subspan(0, kSamples);
   }
 
   // Sweeps `after`, whose weights are explained.
   SweepResult AlignAndSweep(const Graph& after, RegionProver* prover) {
     if (not_executed_.empty() && in_before_.empty()) {
-      auto sketches = SketchValues(before_, SomeInputs(), options_.run, options_.deadline);
+      auto sketches = SketchValues(before_, SomeSamples(), options_.run, options_.deadline);
       if (sketches.ok()) in_before_ = *std::move(sketches);
       if (!sketches.ok()) not_executed_ = std::string(sketches.status().message());
     }
     Sketches a = in_before_, b;
     if (not_executed_.empty()) {
-      auto sketches = SketchValues(after, SomeInputs(), options_.run, options_.deadline);
+      auto sketches = SketchValues(after, SomeSamples(), options_.run, options_.deadline);
       if (sketches.ok()) b = *std::move(sketches);
       if (!sketches.ok()) not_executed_ = std::string(sketches.status().message());
     }
     std::vector<Value> derived = OtherLayouts(before_, after, a, b);
-    for (const std::vector<Tensor>& inputs : SomeInputs()) {
-      auto tensors = Evaluate(before_, derived, inputs, options_.run);
+    for (const Sample& sample : SomeSamples()) {
+      auto tensors = Evaluate(before_, derived, sample, options_.run);
       if (!tensors.ok()) derived.clear();
       for (size_t i = 0; i < derived.size(); ++i) AddTo((*tensors)[i], &a[derived[i]]);
     }
@@ -390,6 +433,7 @@ class Case {
 
   const Graph& before_;
   const RefereeOptions& options_;
+  const std::vector<Guard> assumptions_;  // at sizes that do not meet these, no model runs
   RefereeResult result_ = [] {
     RefereeResult result;
     result.contract = FloatContract::kBitExact;

@@ -17,15 +17,25 @@
 #include "absl/types/span.h"
 #include "base/deadline.h"
 #include "graph/graph.h"
+#include "graph/sizes/symbolic_size.h"
 #include "graph/tensor.h"
 #include "rewrite/rules/substitution.h"
 #include "verifier/prover/prover.h"
 
 namespace lemma::referee {
 
-// Executes a graph.
+// Executes a graph whose sizes are numbers.
 using Runner =
     std::function<absl::StatusOr<std::vector<Tensor>>(const Graph&, absl::Span<const Tensor>)>;
+
+// Values of the inputs of the first graph.
+struct Sample {
+  std::vector<Tensor> inputs;
+  DimValues sizes;  // of its symbolic dimensions
+  // Whether a difference on this sample alone counts, as for inputs that a user gives. A difference
+  // on random inputs has to show on all those of the same sizes.
+  bool decides = false;
+};
 
 struct RefereeOptions {
   ProverOptions prover;  // its limit on work is that of a region
@@ -35,8 +45,8 @@ struct RefereeOptions {
   Runner definition;  // by the operators' definitions, in double; confirms that graphs differ
   // The relative error of each output that rounding explains.
   std::function<std::vector<double>(const Graph&)> tolerances;
-  // Values of the first graph's inputs, at least once.
-  std::vector<std::vector<Tensor>> inputs;
+  // At least one. If there are symbolic dimensions, the first two should have different sizes.
+  std::vector<Sample> samples;
   Deadline deadline;
 };
 
@@ -78,7 +88,11 @@ struct DifferentPair {
 };
 
 struct Refutation {
-  size_t sample = 0;  // number of the inputs
+  size_t sample = 0;  // number of the sample
+  DimValues sizes;    // of the sample
+  // If not "": why the second graph is not well-formed at the sizes of the sample, at which the
+  // first one is. Then nothing below is set.
+  std::string failure;
   // The output that differs most. The difference may be small if there is a `pair` that shows more.
   std::string output;
   std::vector<int64_t> index;    // of the element that differs most
@@ -121,7 +135,8 @@ struct RefereeResult {
 };
 
 // Inputs and outputs correspond by name, or by position if names differ. Weights are known by
-// value. Never throws.
+// value. Graphs with symbolic dimensions are compared for all sizes in the ranges of these. Never
+// throws.
 RefereeResult Judge(const Graph& before, const Graph& after, const RefereeOptions& options);
 
 }  // namespace lemma::referee

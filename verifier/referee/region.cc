@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
+#include "graph/sizes/specialize.h"
 #include "verifier/prover/graph_claim.h"
 #include "verifier/referee/constants.h"
 #include "verifier/referee/near_numbers.h"
@@ -111,8 +112,8 @@ class Cutter {
   std::optional<Value> ComputedConstant(const Value& value) {
     // Constants are computed in double, which does not hold all integers.
     if (!options_.uniform_weights || options_.constants == nullptr || !value.node().is_op() ||
-        !IsFloat(value.dtype()) || value.type().num_elements() > kMaxConstant ||
-        options_.constants->count(&value.node()) == 0) {
+        !IsFloat(value.dtype()) || options_.constants->count(&value.node()) == 0 ||
+        value.type().num_elements() > kMaxConstant) {
       return std::nullopt;
     }
     const auto computed = evaluator_.Of(value);
@@ -195,9 +196,25 @@ Verdict RegionProver::Prove(const Region& region, int64_t work) {
   return verdict;
 }
 
+// The ranges of the region's symbolic dimensions, and the assumptions on them.
+std::vector<Guard> RegionProver::RequirementsOn(const Region& region) const {
+  std::map<std::string, SizeRange> dims = DimsOf(region.before);
+  for (const auto& dim : DimsOf(region.after)) dims.insert(dim);
+  std::vector<Guard> requirements;
+  for (const auto& [name, range] : dims) {
+    const IndexExpr dim = SymbolicDim(name, range);
+    requirements.push_back(Le(range.least, dim));
+    if (range.most < SizeRange::kNoLimit) requirements.push_back(Le(dim, range.most));
+  }
+  if (!dims.empty()) {
+    requirements.insert(requirements.end(), assumptions_.begin(), assumptions_.end());
+  }
+  return requirements;
+}
+
 Verdict RegionProver::ProveAnew(const Region& region, int64_t work) const {
   for (const Value& input : region.before.inputs()) {
-    if (input.type().num_elements() > 0) continue;
+    if (!MayBeEmpty(input.shape())) continue;
     return Unknown{"a value has no elements, which no proof covers"};
   }
   auto claim = prover::MakeClaim(region.before, region.after, false);
@@ -206,6 +223,7 @@ Verdict RegionProver::ProveAnew(const Region& region, int64_t work) const {
   for (size_t i = 0; i < region.finite.size(); ++i) {
     if (region.finite[i]) claim->statement.finite[i] = true;
   }
+  claim->statement.requirements = RequirementsOn(region);
   ProverOptions options = options_;
   options.work = work;
   Verdict verdict = prover::ProveClaim(*claim, options);

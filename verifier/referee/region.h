@@ -6,10 +6,12 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "graph/expr/index_expr.h"
 #include "graph/graph.h"
 #include "verifier/prover/prover.h"
 #include "verifier/verdict.h"
@@ -48,7 +50,10 @@ std::optional<Region> CutRegion(const absl::flat_hash_set<const Node*>& shared, 
 // Proves regions and remembers the answers: layers repeat.
 class RegionProver {
  public:
-  explicit RegionProver(const ProverOptions& options) : options_(options) {}
+  // `assumptions`: what the symbolic dimensions of the whole graphs satisfy, beside being in their
+  // ranges.
+  explicit RegionProver(const ProverOptions& options, std::vector<Guard> assumptions = {})
+      : options_(options), assumptions_(std::move(assumptions)) {}
   // Never Refuted. Spends at most `work` steps (ProverOptions::work).
   Verdict Prove(const Region& region, int64_t work);
   int proofs() const { return proofs_; }
@@ -56,8 +61,10 @@ class RegionProver {
 
  private:
   Verdict ProveAnew(const Region& region, int64_t work) const;
+  std::vector<Guard> RequirementsOn(const Region& region) const;
 
   const ProverOptions& options_;
+  const std::vector<Guard> assumptions_;
   // Equal graphs have equal outputs, since equal values are one value.
   using Key = std::tuple<Value, Value, std::vector<bool>>;
   struct Known {

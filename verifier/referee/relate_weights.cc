@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "graph/builder.h"
+#include "graph/sizes/specialize.h"
 #include "rewrite/matching/apply.h"
 #include "verifier/referee/constants.h"
 #include "verifier/referee/error_bounds.h"
@@ -148,7 +149,8 @@ class Relater {
   void FindConstants(const std::vector<NodePtr>& nodes) {
     for (const NodePtr& node : nodes) {
       bool constant = node->has_payload();
-      if (node->is_op() && !node->inputs().empty() && DefinitionOf(*node).ok()) {
+      if (node->is_op() && !node->inputs().empty() && !IsSymbolic(*node) &&
+          DefinitionOf(*node).ok()) {
         constant = std::all_of(node->inputs().begin(), node->inputs().end(),
                                [&](const Value& v) { return known_.count(&v.node()) > 0; });
       }

@@ -8,7 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
+#include "base/status_macros.h"
 #include "graph/builder.h"
+#include "graph/sizes/specialize.h"
 
 namespace lemma::referee {
 namespace {
@@ -46,11 +48,16 @@ Graph WithValues(const Graph& graph, const std::vector<Value>& values) {
   return *std::move(builder).Build();
 }
 
+absl::StatusOr<Graph> AtSizes(const Graph& graph, const DimValues& sizes) {
+  if (!IsSymbolic(graph)) return graph;
+  return Specialize(graph, sizes);
+}
+
 absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vector<Value>& values,
-                                             absl::Span<const Tensor> inputs,
-                                             const Runner& runner) {
+                                             const Sample& sample, const Runner& runner) {
   if (values.empty()) return std::vector<Tensor>{};
-  return runner(WithValues(graph, values), inputs);
+  LEMMA_ASSIGN_OR_RETURN(const Graph at_sizes, AtSizes(WithValues(graph, values), sample.sizes));
+  return runner(at_sizes, sample.inputs);
 }
 
 void AddTo(const Tensor& tensor, Sketch* sketch) {
@@ -84,8 +91,7 @@ double Distance(const Sketch& a, const Sketch& b) {
   return distance;
 }
 
-absl::StatusOr<Sketches> SketchValues(const Graph& graph,
-                                      absl::Span<const std::vector<Tensor>> inputs,
+absl::StatusOr<Sketches> SketchValues(const Graph& graph, absl::Span<const Sample> samples,
                                       const Runner& runner, const Deadline& deadline) {
   std::vector<Value> values;
   for (const NodePtr& node : graph.nodes()) {
@@ -94,21 +100,27 @@ absl::StatusOr<Sketches> SketchValues(const Graph& graph,
   }
   Sketches sketches;
   // Some hundred values at a time, to bound memory. Each piece computes what it depends on again.
-  int64_t bytes = 0;
-  for (const Value& value : values) bytes += value.type().num_bytes();
   constexpr int64_t kMaxBytes = int64_t{1} << 30;
-  const int64_t pieces = bytes / kMaxBytes + 1;
-  const size_t per_piece = values.size() / static_cast<size_t>(pieces) + 1;
-  for (const std::vector<Tensor>& tensors : inputs) {
-    for (size_t i = 0; i < tensors.size(); ++i) AddTo(tensors[i], &sketches[graph.inputs()[i]]);
+  for (const Sample& sample : samples) {
+    const Specializer sizes(sample.sizes);
+    int64_t bytes = 0;
+    for (const Value& value : values) {
+      LEMMA_ASSIGN_OR_RETURN(const TensorType type, sizes.Of(value.type()));
+      bytes += std::min(type.num_bytes(), kMaxBytes);
+    }
+    const int64_t pieces = bytes / kMaxBytes + 1;
+    const size_t per_piece = values.size() / static_cast<size_t>(pieces) + 1;
+    for (size_t i = 0; i < sample.inputs.size(); ++i) {
+      AddTo(sample.inputs[i], &sketches[graph.inputs()[i]]);
+    }
     for (size_t begin = 0; begin < values.size(); begin += per_piece) {
       if (deadline.Passed()) return absl::DeadlineExceededError("the time is up");
       const size_t end = std::min(values.size(), begin + per_piece);
       const std::vector<Value> piece(values.begin() + static_cast<int64_t>(begin),
                                      values.begin() + static_cast<int64_t>(end));
-      auto results = Evaluate(graph, piece, tensors, runner);
-      if (!results.ok()) return results.status();
-      for (size_t i = 0; i < piece.size(); ++i) AddTo((*results)[i], &sketches[piece[i]]);
+      LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
+                             Evaluate(graph, piece, sample, runner));
+      for (size_t i = 0; i < piece.size(); ++i) AddTo(results[i], &sketches[piece[i]]);
     }
   }
   return sketches;

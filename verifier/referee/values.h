@@ -14,9 +14,11 @@
 
 namespace lemma::referee {
 
+// The graph at these sizes of its symbolic dimensions, if it has any.
+absl::StatusOr<Graph> AtSizes(const Graph& graph, const DimValues& sizes);
 // The tensors of `values`, which are values of `graph`.
 absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vector<Value>& values,
-                                             absl::Span<const Tensor> inputs, const Runner& runner);
+                                             const Sample& sample, const Runner& runner);
 
 // Some elements of a value on each input, the largest of all, and what does not depend on their
 // order.
@@ -32,9 +34,8 @@ double Distance(const Sketch& a, const Sketch& b);
 constexpr double kAlikeDistance = 1e-3;
 
 using Sketches = absl::flat_hash_map<Value, Sketch>;
-// Of all inputs and results of operators, on one or more inputs.
-absl::StatusOr<Sketches> SketchValues(const Graph& graph,
-                                      absl::Span<const std::vector<Tensor>> inputs,
+// Of all inputs and results of operators, on one or more samples.
+absl::StatusOr<Sketches> SketchValues(const Graph& graph, absl::Span<const Sample> samples,
                                       const Runner& runner, const Deadline& deadline);
 
 using ValueMap = absl::flat_hash_map<Value, Value>;

@@ -33,8 +33,8 @@ LemmaResult Referee(const std::string& before, const std::string& after,
   return RunLemma(arguments);
 }
 
-// A rewrite that is right for one size is not proved without saying for which.
-TEST(RefereeCommandTest, ASymbolicSizeMustBeGiven) {
+// A rewrite that is right for one size only (tests/api/referee_test.cc has more).
+TEST(RefereeCommandTest, SymbolicSizes) {
   const std::string before = WriteTemp(
       "n.onnx", OnnxModel("g (float[n,4] x) => (float[m,4] y) { s = Constant<value = int64[2] {-1, "
                           "4}>() y = Reshape(x, s) }")
@@ -43,10 +43,16 @@ TEST(RefereeCommandTest, ASymbolicSizeMustBeGiven) {
       "one.onnx", OnnxModel("g (float[n,4] x) => (float[m,4] y) { s = Constant<value = int64[2] "
                             "{1, 4}>() y = Reshape(x, s) }")
                       .SerializeAsString());
-  ExpectOneLine(RunLemma({"referee", before, after}),
-                {"--dim", "n.onnx", "dimension n is symbolic", "n=16"});
+  const LemmaResult same = RunLemma({"referee", before, before, "--range", "n=1:64"});
+  EXPECT_EQ(same.exit_status, 0) << same.out << same.err;
+  EXPECT_THAT(same.out, HasSubstr("for all 1 <= n <= 64"));
+  const LemmaResult result = RunLemma({"referee", before, after, "--json"});
+  EXPECT_EQ(result.exit_status, 1) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\"refutation\":{\"sizes\":{\"n\":"));
   EXPECT_EQ(RunLemma({"referee", before, before, "--dim", "n=3"}).exit_status, 0);
-  EXPECT_NE(RunLemma({"referee", before, after, "--dim", "n=3"}).exit_status, 0);
+  EXPECT_EQ(RunLemma({"referee", before, after, "--dim", "n=1"}).exit_status, 0);
+  ExpectOneLine(RunLemma({"referee", before, after, "--hint", "m=2"}),
+                {"--hint", "no dimension is called m"});
 }
 
 // The file does not say how many channels a block has.

@@ -1,0 +1,16 @@
+// Writes conditions on sizes as people do.
+#ifndef LEMMA_GRAPH_SIZES_CONDITION_TEXT_H_
+#define LEMMA_GRAPH_SIZES_CONDITION_TEXT_H_
+
+#include <string>
+
+#include "graph/expr/index_expr.h"
+
+namespace lemma {
+
+// "128 <= seq", "n = 2*m and 3 <= m".
+std::string ConditionText(const Guard& condition);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_SIZES_CONDITION_TEXT_H_

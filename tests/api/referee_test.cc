@@ -1,0 +1,111 @@
+// api::Referee on models with symbolic dimensions: a verdict holds for all sizes, or says for which.
+#include "api/referee.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/base/temp_files.h"
+#include "tests/graph/onnx/onnx_text.h"
+
+namespace lemma::api {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string File(const std::string& name, const std::string& text) {
+  return WriteTemp(name, OnnxModel(text).SerializeAsString());
+}
+
+// The verdict on two models with these inputs and outputs, and these nodes.
+std::string Verdict(const std::string& interface, const std::string& before,
+                    const std::string& after, RefereeOptions options = {}) {
+  auto result = Referee(File("before.onnx", "g " + interface + " { " + before + " }"),
+                        File("after.onnx", "g " + interface + " { " + after + " }"), options);
+  return result.ok() ? TextOf(*result, false) : std::string(result.status().message());
+}
+
+constexpr char kRows[] = "(float[n,4] x) => (float[n,4] y)";
+constexpr char kMatrix[] = "(float[batch,seq] x) => (float[batch,seq] y)";
+
+TEST(RefereeTest, ProvedForAllSizes) {
+  const auto proved = AllOf(HasSubstr("proved\ncontract  bit_exact"),
+                            HasSubstr("for all 1 <= batch, 1 <= seq"));
+  EXPECT_THAT(Verdict(kMatrix, "a = Relu(x) y = Relu(a)", "y = Relu(x)"), proved);
+  EXPECT_THAT(Verdict(kMatrix, "a = Transpose(x) b = Neg(a) y = Transpose(b)", "y = Neg(x)"),
+              proved);
+  EXPECT_THAT(Verdict(kMatrix,
+                      "i = Constant<value = int64[1] {0}>() a = Unsqueeze(x, i) b = Exp(a) "
+                      "y = Squeeze(b, i)",
+                      "y = Exp(x)"),
+              proved);
+}
+
+TEST(RefereeTest, ProvedForTheSizesOfARange) {
+  RefereeOptions options;
+  options.ranges = {{"n", {2, 64}}};
+  EXPECT_THAT(Verdict(kRows, "s = Constant<value = int64[2] {-1, 4}>() y = Reshape(x, s)",
+                      "y = Identity(x)", options),
+              AllOf(HasSubstr("proved"), HasSubstr("for all 2 <= n <= 64")));
+}
+
+// A sum over a symbolic dimension, divided by the size.
+TEST(RefereeTest, TheMeanOverASymbolicDimension) {
+  const std::string interface = "(float[batch,seq] x) => (float[batch,1] y)";
+  const std::string mean = "y = ReduceMean<axes = [1]>(x)";
+  const std::string axis = "i = Constant<value = int64[1] {1}>() ";
+  EXPECT_THAT(Verdict(interface, mean,
+                      axis + "s = Shape<start = 1>(x) f = Cast<to = 1>(s) a = ReduceSum(x, i) "
+                             "y = Div(a, f)"),
+              HasSubstr("proved"));
+  // Right at the hint only.
+  RefereeOptions options;
+  options.hint = {{"seq", 32}};
+  EXPECT_THAT(Verdict(interface, mean,
+                      axis + "c = Constant<value = float {32.0}>() a = ReduceSum(x, i) "
+                             "y = Div(a, c)",
+                      options),
+              AllOf(HasSubstr("refuted: y["), HasSubstr("seq=")));
+}
+
+TEST(RefereeTest, AShapeThatFitsOneSizeOnly) {
+  EXPECT_THAT(Verdict(kRows, "s = Constant<value = int64[2] {-1, 4}>() y = Reshape(x, s)",
+                      "s = Constant<value = int64[2] {1, 4}>() y = Reshape(x, s)"),
+              AllOf(HasSubstr("refuted: at n="), HasSubstr("the second one does not: ")));
+}
+
+TEST(RefereeTest, ASliceThatCutsLargeSizesOff) {
+  const std::string slice =
+      "b = Constant<value = int64[1] {0}>() e = Constant<value = int64[1] {140}>() "
+      "i = Constant<value = int64[1] {1}>() y = Slice(x, b, e, i)";
+  EXPECT_THAT(Verdict("(float[batch,seq] x) => (float[batch,length] y)", "y = Identity(x)", slice),
+              ::testing::Not(HasSubstr("proved\n")));
+}
+
+// Adding a row that only fits one size, or is broadcast from size 1.
+TEST(RefereeTest, ABroadcastThatFitsOneSizeOnly) {
+  const std::string row = "z = Constant<value = float[4] {0.0, 0.0, 0.0, 0.0}>() y = Add(x, z)";
+  RefereeOptions options;
+  options.hint = {{"seq", 4}};
+  EXPECT_THAT(Verdict(kMatrix, "y = Identity(x)", row, options),
+              ::testing::Not(HasSubstr("proved\n")));
+}
+
+TEST(RefereeTest, AnotherSymbolIsAnotherInterface) {
+  auto result = Referee(File("before.onnx", "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"),
+                        File("after.onnx", "g (float[2,4] x) => (float[2,4] y) { y = Relu(x) }"));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(TextOf(*result, false),
+              HasSubstr("different interface: input x is f32[n,4] before and f32[2,4] after"));
+}
+
+TEST(RefereeTest, BadHints) {
+  RefereeOptions options;
+  options.hint = {{"m", 2}};
+  EXPECT_THAT(Verdict(kRows, "y = Relu(x)", "y = Relu(x)", options),
+              AllOf(HasSubstr("option hint"), HasSubstr("no dimension is called m")));
+}
+
+}  // namespace
+}  // namespace lemma::api
