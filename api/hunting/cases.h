@@ -15,7 +15,7 @@
 
 namespace lemma::hunt {
 
-// One or two models. Two are equal by Lemma's rules, have the same inputs, and `inputs` values.
+// One or two models. Two are equal by Lemma's rules and have the same inputs, with the same values.
 struct Case {
   std::string source;  // such as "random model" or "rule NAME"
   std::vector<Subject> subjects;
@@ -23,7 +23,7 @@ struct Case {
 
 struct CaseOptions {
   uint64_t seed = 1;
-  std::vector<Substitution> rules;  // proved ones; empty: random models without rules only
+  std::vector<Substitution> rules;  // proved ones; empty: no cases that need rules (Cases::Make)
   std::vector<std::string> models;  // paths; they are the first cases
 };
 

@@ -1,4 +1,4 @@
-// Judges what an engine makes of a model by the operators' definitions.
+// Executes a model in an engine and judges the results by the operators' definitions.
 #ifndef LEMMA_API_HUNTING_JUDGE_H_
 #define LEMMA_API_HUNTING_JUDGE_H_
 
@@ -14,13 +14,15 @@
 
 namespace lemma::hunt {
 
+// "As typed": the definitions with each operator's result rounded to its type. "In double": without
+// this rounding.
 enum class Outcome {
   kAgrees,
   kDiffers,
-  kRounding,     // differs, but not more than errors of rounding that the model amplifies
+  kRounding,     // differs, but no more than the model may amplify rounding errors
   kOpen,         // differs where ONNX defines no result (graph/onnx/left_open/left_open.h)
-  kUndecided,    // differs, but the definitions as typed and in double do not agree either
-  kRefused,      // the engine does not execute the model, at no level
+  kUndecided,    // differs, but the definitions in double do not confirm those as typed (Judge::Of)
+  kRefused,      // the engine does not execute the model at its lowest or its highest level
   kNotCompared,  // the model has no form in ONNX, or the definitions give no values
 };
 
@@ -34,8 +36,9 @@ const char* Name(Fault fault);  // "wrong values", …
 
 struct Difference {
   Fault fault = Fault::kValues;
-  std::string level;  // the lowest one at which it was seen
-  // Whether it is not seen at the lowest level, at which the engine optimizes nothing.
+  std::string level;  // of the engine: its lowest if the difference is seen there, else its highest
+  // Whether the engine executes the model at its lowest level, at which it optimizes nothing,
+  // without the difference.
   bool is_optimization = false;
   // Whether all values that the definitions give are finite.
   bool is_finite = true;
@@ -63,10 +66,11 @@ class Judge {
   // The engine must outlive the judge.
   explicit Judge(Engine* engine) : engine_(*engine) {}
 
-  // Executes the subject at the engine's lowest and highest levels. A difference is reported only
-  // if the definitions as typed and in double agree with each other, and neither agrees with the
-  // engine (docs/reliability.md); at the lowest level if it is seen there. Cancelled if the engine
-  // was interrupted.
+  // Executes the subject at the engine's lowest level and, if nothing differs there, at its
+  // highest. A difference of values is reported only if the definitions as typed and in double
+  // agree with each other, and neither agrees with the engine (docs/reliability.md). A refusal is
+  // a difference if the engine agrees with the definitions at its lowest level and refuses at its
+  // highest. Cancelled if the engine was interrupted.
   absl::StatusOr<Judgement> Of(const Subject& subject) const;
 
   // The levels at which the subject, which was judged to differ, has a fault of that kind.

@@ -1,4 +1,4 @@
-// Simpler attributes and values than given ones, the simplest first.
+// Simpler attributes and values than given ones, roughly the simplest first.
 #ifndef LEMMA_API_HUNTING_SIMPLER_H_
 #define LEMMA_API_HUNTING_SIMPLER_H_
 
@@ -10,16 +10,16 @@
 
 namespace lemma::hunt {
 
-// 0 is simpler than 1, that than other integers, small ones before large ones, these than fractions
-// and these than infinities and NaN. Positive numbers are simpler than negative ones.
+// Grows in this order: 0, 1, other integers by magnitude, fractions, infinities and NaN. A negative
+// number counts as slightly more complex than its absolute value.
 double Complexity(double number);
 
-// Other values for an attribute: its default, and simpler numbers. They need not be valid. Empty
-// if the attribute has its default.
+// Other values for an attribute: its default, simpler numbers, and lists with an entry less or a
+// simpler one. They need not be valid. Empty if the attribute has its default.
 std::vector<AttrValue> SimplerAttrs(const AttrValue& value, const AttrSpec& spec);
 
-// Other tensors of the same type: of zeros, of ones, with finite numbers, with integers, and with
-// parts of zeros or ones.
+// Tensors of the same type whose elements have a smaller sum of complexities: of zeros, of ones,
+// with finite numbers, with integers, and with parts of zeros or ones.
 std::vector<Tensor> SimplerTensors(const Tensor& tensor);
 
 }  // namespace lemma::hunt

@@ -13,7 +13,8 @@ namespace lemma::api {
 
 // Adds the verdict's members to `json`, an object.
 void AddVerdict(const Verdict& verdict, Json* json);
-// The same for the verdict and the answers of those who repeated the proof.
+// The same for the verdict and the answers of the programs that repeated the proof: the second
+// solver and the small checker.
 void AddOutcome(const ProofOutcome& outcome, Json* json);
 
 // The answer about the graphs in the files `a` and `b`.

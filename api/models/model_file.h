@@ -31,14 +31,16 @@ struct Model {
   // Sizes of those symbolic dimensions that the values in LoadOptions::input_files determined, or
   // that got usual sizes (LoadOptions::fixes_sizes).
   std::map<std::string, int64_t> bound_dims;
-  std::vector<std::string> default_dims;  // as in ImportedModel
+  // Symbolic dimensions of inputs to which nothing gave a size: they have size 1.
+  std::vector<std::string> default_dims;
   // Inputs whose values, from these files or LoadOptions::input_values, became part of the graph.
   // The graph is right for these values only.
   std::map<std::string, Tensor> fixed_inputs;
 };
 
 // Recognizes the format by content, not by name. Messages begin with the path. `dims` binds
-// symbolic dimensions of ONNX models; `training` keeps their dropout operators.
+// symbolic dimensions of ONNX models; `training` keeps their dropout operators. Errors as in
+// ImportOnnx (graph/onnx/import.h); InvalidArgument if the file is of none of the formats.
 absl::StatusOr<Model> LoadModel(const std::string& path,
                                 const std::map<std::string, int64_t>& dims = {},
                                 bool training = false);
@@ -48,20 +50,24 @@ struct LoadOptions {
   std::map<std::string, int64_t> dims;
   bool training = false;
   // Dimensions of an ONNX model that `dims` does not bind stay symbolic
-  // (graph/sizes/symbolic_size.h), within `ranges`. If false, each gets the size that a given value
-  // has there, else 1, and a note says so.
+  // (graph/sizes/symbolic_size.h), within `ranges`. If false, each gets the size that it has in the
+  // values of inputs below, else 1, and a note says so.
   bool symbolic = false;
-  // With `symbolic`: dimensions that an operator needs numbers for get usual sizes instead of an
-  // error, unless `ranges` has them; a note says so.
+  // With `symbolic`: dimensions that an operator needs numbers for are fixed instead of an error,
+  // unless `ranges` has them: to their sizes in the values of inputs, else to a usual size, such as
+  // 224 for images (ImportOptions in graph/onnx/import.h). A note says so.
   bool fixes_sizes = false;
   std::map<std::string, SizeRange> ranges;
-  // Values of the inputs, as InputOptions::files. Unless `symbolic`, they bind symbolic
-  // dimensions. Values that operators need as constants, such as shapes and axes, become part of
-  // the graph.
+  // Values of the inputs, in their order: files of tensors, or folders with input_0.pb, …. Unless
+  // `symbolic`, they bind symbolic dimensions. Values that operators need as constants, such as
+  // shapes and axes, become part of the graph.
   std::vector<std::string> input_files;
   std::map<std::string, Tensor> input_values;  // the same, by name
-  int64_t channel_block = 0;                   // as ImportOptions::channel_block
-  std::optional<uint64_t> reseed;  // replaces the weights by random values (ReseedWeights)
+  // Channels in a block of ONNX Runtime's layout NCHWc: 8 or 16. 0: as the model's convolutions
+  // suggest, else 16.
+  int64_t channel_block = 0;
+  // Replaces the weights by random values (ReseedWeights in api/models/random_values.h).
+  std::optional<uint64_t> reseed;
 };
 absl::StatusOr<Model> LoadModel(const std::string& path, const LoadOptions& options);
 
@@ -82,9 +88,10 @@ absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std
                                                    ModelFormat format,
                                                    std::vector<std::string>* notes = nullptr);
 
-// Prepares a copy of a file as it was read, and of the files with its weights. NotFound if the
-// file has changed since (its SHA-256 differs), or if the place of a file with weights is taken by
-// a file with other contents. Aborted if a file with weights has changed since.
+// Prepares copies of the model's file, which had the hash `sha256` (64 hex digits) when it was
+// read, and of the files with its weights. NotFound if the model's file has changed, if a file is
+// missing, or if another file is where a file with weights has to go. Aborted if a file with
+// weights has changed since it was read.
 absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std::string& sha256,
                                                   const std::string& path);
 

@@ -13,8 +13,9 @@
 
 namespace lemma::api {
 
-// The tensors of files, told apart by content. A folder stands for the files PREFIX0.pb (or
-// PREFIX0.npy), PREFIX1.pb, … in it; NotFound if there are none. Messages name the file.
+// Reads a tensor from each file; its content, not its name, tells the format. A folder stands for
+// the files PREFIX0.pb (or PREFIX0.npy), PREFIX1.pb, … in it; NotFound if there are none. `prefix`
+// is "input_" or "output_". Messages name the file.
 absl::StatusOr<std::vector<Tensor>> ReadTensors(const std::vector<std::string>& paths,
                                                 const std::string& prefix);
 

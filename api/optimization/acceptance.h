@@ -51,8 +51,8 @@ struct AcceptanceOptions {
   Backend* planner = nullptr;
   // The quantity to reduce. kPareto: the product of time and memory or, with a limit, time.
   optimizer::Objective objective = {};
-  // Timing of a contender stops here, but not within two seconds after it began. A comparison that
-  // is still open then counts as "not better".
+  // Timing stops here, but each contender gets at least two seconds. A comparison that is still
+  // open then counts as "not better".
   Deadline deadline;
 };
 

@@ -18,28 +18,29 @@
 namespace lemma::api {
 
 struct CostOptions {
-  // True: times of kernels on this machine, measured if the database lacks them. False, and always
-  // for a back end whose kernels cannot be measured one by one: an estimate.
+  // True: times of kernels on this machine, measured if the database lacks them. False: the
+  // analytic estimate (optimizer/cost/analytic_cost.h). It is also used if the back end's kernels
+  // cannot be measured one by one.
   bool measured = true;
   std::string database = optimizer::CostDb::DefaultPath();
-  // A device that is not present: its costs come from the database, and nothing is measured. "":
-  // this machine.
+  // A device that is not present, by its name in the database (KernelMeasurer::device): its costs
+  // come from there, and nothing is measured. "": this machine.
   std::string device;
   // False: nothing is measured. Costs of this machine that the database lacks are then estimated
-  // from those that it has; if it has none, all are estimated.
+  // from those that it has; if it has none, the model is the analytic estimate.
   bool measure_new = true;
 };
 
 // The cost model and what it refers to.
 struct Costs {
-  std::unique_ptr<KernelMeasurer> measurer;  // null if costs are estimated; `db` then too
+  std::unique_ptr<KernelMeasurer> measurer;  // null with the analytic estimate; `db` too
   std::unique_ptr<optimizer::CostDb> db;
   std::unique_ptr<optimizer::CostModel> model;
 };
 
 // `on_measure` is called with each kernel's signature before it is measured. After an interruption
 // through `deadline`, the cost model returns Cancelled instead of measuring. NotFound if the
-// database has no costs of the device.
+// database has no costs of `options.device`; other errors as CostDb::Open.
 absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptions& execution,
                                 const Deadline& deadline,
                                 std::function<void(absl::string_view kernel)> on_measure);

@@ -9,7 +9,8 @@
 
 namespace lemma::codegen {
 
-// Whether `program` is one kernel without barriers and checks that works with any block size.
+// Whether `program` is one kernel that has neither barriers nor checks and works with the block
+// size of a fused kernel.
 bool CanFuseHorizontally(const GridProgram& program);
 
 // Limit on the number of pointer arguments of a fused kernel.

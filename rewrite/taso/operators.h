@@ -29,11 +29,12 @@ class TasoOp {
     std::optional<int> fixed;
     int least = 0;
     bool scalar_operand = false;  // the second operand is a number
-    bool from_front = false;      // it counts dimensions from the first: no batch dimensions
+    bool from_front = false;      // dimensions are counted from the first: no batch dimensions
   };
   Ranks ranks() const;
 
-  // The operator's results. `batch` and `rank`: those of the result if it has no operands.
+  // The operator's results, added to `builder`. `batch` (as in TypedValue) and `rank` are those of
+  // the result of an operator without operands; other operators ignore them.
   absl::StatusOr<std::vector<TypedValue>> Lower(RuleBuilder& builder,
                                                 const std::vector<TypedValue>& inputs,
                                                 const std::string& batch, int rank) const;

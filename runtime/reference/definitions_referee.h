@@ -21,16 +21,18 @@ class DefinitionsReferee {
 
   DefinitionsReferee(Graph graph, std::vector<Tensor> inputs);
 
-  // The outputs that the definitions give.
+  // The outputs that the definitions give, or why they give none. The functions below may be called
+  // only if this is not an error.
   const Outputs& expected() const { return expected_; }
   bool ExpectsNaN() const;
 
-  // Returns "" if `actual`, which `run` computed from the inputs, agrees with the definitions;
-  // otherwise which output differs and how far. A difference beyond runtime/tolerance.h is excused
-  // in three cases: the definitions change as much when each operator's operands and result are
-  // disturbed within tolerance; both agree on nearby inputs (then rounding crossed a
-  // discontinuity); or finite values agree and sums may overflow (runtime/overflow.h). *excused, if
-  // given, receives whether it was.
+  // Returns "" if `actual`, the graph's outputs as `run` computed them from the inputs, agrees with
+  // the definitions; otherwise which output differs and how far. A difference beyond
+  // runtime/tolerance.h is excused in three cases: the definitions change a quarter as much, or
+  // more, when each operator's operands and result are disturbed within tolerance; `run` and the
+  // definitions agree on nearby inputs (then rounding crossed a discontinuity); or finite values
+  // agree and sums may overflow (runtime/overflow.h). *excused, if given, becomes true if an output
+  // was excused, and otherwise stays as it is.
   std::string Off(const std::vector<Tensor>& actual, const Execution& run,
                   bool* excused = nullptr) const;
   // The same for one output.

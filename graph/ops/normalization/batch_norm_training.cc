@@ -200,8 +200,8 @@ OpDef Make_batch_norm_training_gradient() {
       "dbias[c] = sum(n < N, i… < I…) dy[n,c,i…], z[n,c,i…] = (x[n,c,i…] - mean[c]) * inverse[c], "
       "inverse[c] = 1 / sqrt(variance[c] + epsilon)";
   op.doc =
-      "Outputs dx, dscale, dbias: the gradients of batch_norm_training's inputs, of whose y dy is "
-      "the gradient, where mean and variance are its other outputs.";
+      "The gradient of batch_norm_training: mean and variance are its outputs, dy is the gradient "
+      "of its output y. Outputs dx, dscale, dbias.";
   op.input_names = {"x", "scale", "mean", "variance", "dy"};
   op.min_inputs = op.max_inputs = 5;
   op.attrs = {BatchNormEpsilon()};

@@ -25,8 +25,9 @@ OpDef Make_offload() {
   op.group = "layout";
   op.equation = "y[i] = x[i]";
   op.doc =
-      "x, kept in the host's memory by a back end whose device has memory of its own, where only "
-      "barriers read it; `barrier(y, after)` brings it back. Elsewhere it is x where it lies.";
+      "x, kept in the host's memory if the device has memory of its own and only barriers read y; "
+      "`barrier(y, after)` brings it back to the device. Otherwise y is x where it lies, and "
+      "nothing is copied.";
   op.input_names = {"x"};
   op.min_inputs = 1;
   op.max_inputs = 1;

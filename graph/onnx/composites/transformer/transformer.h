@@ -1,5 +1,5 @@
-// Imports ONNX operators of transformers as compositions of Lemma's. Names of other domains include
-// the domain.
+// Imports ONNX operators of transformers, such as Attention and
+// com.microsoft.SkipLayerNormalization, as compositions of Lemma's.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_TRANSFORMER_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_TRANSFORMER_H_
 
