@@ -296,14 +296,14 @@ absl::StatusOr<RefereeResult> JudgedAtSizes(const Model& before, const std::stri
     verdict.refutation = referee::Refutation();
     verdict.refutation->sizes = unreadable->first;
     verdict.refutation->failure = std::string(unreadable->second.message());
-    return result;
+    return *std::move(result);
   }
   verdict.answer = referee::Answer::kUnknown;
   verdict.reason = std::string(why.message());
   if (!proved.empty()) {
     absl::StrAppend(&verdict.reason, "; proved at ", absl::StrJoin(proved, " and at "), " only");
   }
-  return result;
+  return *std::move(result);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ Table& SizeTable() {
 
 // An interval whose ends beyond +-kFar mean that there is none.
 struct Bounds {
-  static constexpr __int128 kFar = static_cast<__int128>(1) << 62;
+  static constexpr __int128 kFar = static_cast<__int128>(1) << 63;
   __int128 lo = -kFar, hi = kFar;
 
   static __int128 Clamp(__int128 v) { return std::min(std::max(v, -kFar), kFar); }

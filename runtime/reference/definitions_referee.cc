@@ -54,6 +54,9 @@ bool DefinitionsReferee::ExpectsNaN() const {
 
 std::string DefinitionsReferee::Off(const std::vector<Tensor>& actual, const Execution& run,
                                     bool* excused) const {
+  if (actual.size() != expected_->size()) {
+    return absl::StrCat(actual.size(), " outputs, expected ", expected_->size());
+  }
   for (size_t i = 0; i < actual.size(); ++i) {
     if (std::string off = OffAt(i, actual, run, excused); off != "") return off;
   }

@@ -70,9 +70,15 @@ TEST(RefereeTest, TheMeanOverASymbolicDimension) {
 }
 
 TEST(RefereeTest, AShapeThatFitsOneSizeOnly) {
-  EXPECT_THAT(Verdict(kRows, "s = Constant<value = int64[2] {-1, 4}>() y = Reshape(x, s)",
-                      "s = Constant<value = int64[2] {1, 4}>() y = Reshape(x, s)"),
+  auto reshaped = [](const std::string& rows) {
+    return "s = Constant<value = int64[2] {" + rows + ", 4}>() a = Reshape(x, s) y = Add(x, a)";
+  };
+  EXPECT_THAT(Verdict(kRows, reshaped("-1"), reshaped("1")),
               AllOf(HasSubstr("refuted: at n="), HasSubstr("the second one does not: ")));
+  // The output's shape says it too.
+  EXPECT_THAT(Verdict(kRows, "y = Identity(x)",
+                      "s = Constant<value = int64[2] {1, 4}>() y = Reshape(x, s)"),
+              HasSubstr("different interface: output y is f32[n,4] before and f32[1,4] after"));
 }
 
 TEST(RefereeTest, ASliceThatCutsLargeSizesOff) {

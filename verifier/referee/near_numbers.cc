@@ -14,6 +14,7 @@ namespace {
 
 // Two numbers of f32 that are neighbours differ by at most this much, relative to them.
 constexpr double kNear = 0x1p-23;
+constexpr size_t kMostComposed = 24;  // numbers of which sums and products are tried
 
 // Small fractions of powers of two are exact and mean themselves.
 bool IsExact(double x) { return !std::isfinite(x) || x * 4096 == std::floor(x * 4096); }
@@ -33,10 +34,17 @@ class Unifier {
     if (has_doubles_) return false;
     Replace(&statement_.source, false);
     Replace(&statement_.target, true);
+    if (changed_) return true;
+    // The other direction: the source has a number that the target computes.
+    composed_in_source_ = true;
+    Replace(&statement_.source, false);
     return changed_;
   }
 
  private:
+  struct Numbers {
+    std::set<double> rounded, exact;  // whether f32 probably rounded them
+  };
   using Memo = absl::flat_hash_map<const ScalarNode*, ScalarExpr>;
 
   // The value of a tensor that is one number everywhere.
@@ -52,7 +60,7 @@ class Unifier {
     return std::nullopt;
   }
 
-  void Collect(const Definition& definition, std::set<double>* numbers) {
+  void Collect(const Definition& definition, Numbers* numbers) {
     std::set<const ScalarNode*> seen;
     for (const ExprType& input : definition.inputs) has_doubles_ |= input.dtype == DType::kF64;
     for (const TensorExpr& tensor : definition.tensors) {
@@ -60,10 +68,11 @@ class Unifier {
       Collect(tensor.body, &seen, numbers);
     }
   }
-  static void Collect(const ScalarExpr& e, std::set<const ScalarNode*>* seen,
-                      std::set<double>* numbers) {
+  static void Collect(const ScalarExpr& e, std::set<const ScalarNode*>* seen, Numbers* numbers) {
     if (!seen->insert(e.node().get()).second) return;
-    if (e.kind() == ScalarExpr::Kind::kConst && !IsExact(e.value())) numbers->insert(e.value());
+    if (e.kind() == ScalarExpr::Kind::kConst) {
+      (IsExact(e.value()) ? numbers->exact : numbers->rounded).insert(e.value());
+    }
     for (const ScalarExpr& arg : e.args()) Collect(arg, seen, numbers);
   }
 
@@ -81,8 +90,30 @@ class Unifier {
 
   // The number of the source that a number of the target stands for.
   std::optional<double> Common(double x) const {
-    const std::optional<double> found = OnlyNear(x, in_source_);
-    return found && OnlyNear(*found, in_target_) ? found : std::nullopt;
+    const std::optional<double> found = OnlyNear(x, in_source_.rounded);
+    return found && OnlyNear(*found, in_target_.rounded) ? found : std::nullopt;
+  }
+
+  // The sum, difference, product or quotient of two of `numbers`, or its negation, that rounds to x.
+  static std::optional<ScalarExpr> Composed(double x, const Numbers& numbers) {
+    std::vector<double> all(numbers.rounded.begin(), numbers.rounded.end());
+    all.insert(all.end(), numbers.exact.begin(), numbers.exact.end());
+    if (all.size() > kMostComposed) return std::nullopt;
+    for (double a : numbers.rounded) {
+      if (AreNear(-a, x)) return -ScalarExpr(a);
+      for (double b : all) {
+        if (!std::isfinite(b)) continue;
+        const ScalarExpr p(a), q(b);
+        const std::pair<double, ScalarExpr> choices[] = {
+            {a * b, p * q}, {a / b, p / q}, {b / a, q / p}, {a + b, p + q}, {a - b, p - q}};
+        for (const auto& [value, expr] : choices) {
+          if (!std::isfinite(value)) continue;
+          if (AreNear(value, x)) return expr;
+          if (AreNear(-value, x)) return -expr;
+        }
+      }
+    }
+    return std::nullopt;
   }
 
   void Replace(Definition* definition, bool in_target) {
@@ -106,9 +137,15 @@ class Unifier {
     const auto number = NumberOf(definition, e);
     if (in_target && number && !IsExact(*number)) {
       const std::optional<double> common = Common(*number);
-      if (!common) return e;
-      changed_ |= *common != *number;
-      return *common;
+      const auto composed = common ? std::nullopt : Composed(*number, in_source_);
+      changed_ |= composed.has_value() || (common && *common != *number);
+      return composed ? *composed : common ? ScalarExpr(*common) : e;
+    }
+    if (!in_target && composed_in_source_ && number && !IsExact(*number) &&
+        !OnlyNear(*number, in_target_.rounded)) {
+      const auto composed = Composed(*number, in_target_);
+      changed_ |= composed.has_value();
+      return composed ? *composed : e;
     }
     if (e.args().empty()) return e;
     std::vector<ScalarExpr> args;
@@ -118,9 +155,9 @@ class Unifier {
       case ScalarExpr::Kind::kApply:
         if (e.fn() == ScalarFn::kDiv) {
           const auto divisor = NumberOf(definition, e.args()[1]);
-          const std::set<double>& own = in_target ? in_target_ : in_source_;
+          const std::set<double>& own = (in_target ? in_target_ : in_source_).rounded;
           const auto common = divisor && !IsExact(*divisor) && OnlyNear(*divisor, own)
-                                  ? OnlyNear(1 / *divisor, in_target ? in_source_ : in_target_)
+                                  ? OnlyNear(1 / *divisor, (in_target ? in_source_ : in_target_).rounded)
                                   : std::nullopt;
           changed_ |= common.has_value();
           if (common) return args[0] * ScalarExpr(*common);
@@ -136,8 +173,9 @@ class Unifier {
   }
 
   Statement& statement_;
-  std::set<double> in_source_, in_target_;
+  Numbers in_source_, in_target_;
   bool has_doubles_ = false;
+  bool composed_in_source_ = false;
   bool changed_ = false;
 };
 

@@ -24,6 +24,7 @@ constexpr int64_t kSamples = 48;
 constexpr double kAlike = 1e-2;  // of samples, relative to the largest: a constant worth comparing
 constexpr double kMost = 0.75;   // the part of the samples that must be alike: a few may be wrong
 constexpr double kLast = 1e9;    // the distance of a weight of the same name that is not alike
+constexpr double kAlikeMultiple = 1e-6;  // the same for multiples of a constant
 constexpr int64_t kMaxComputed = 1 << 16;
 constexpr int kMaxCompared = 6;  // constants compared with one, element by element
 
@@ -212,8 +213,56 @@ class Relater {
       if (!all.bounded) continue;
       if (!nearest || all.unrelated.outside < nearest->outside) nearest = all.unrelated;
     }
+    if (value.type().num_elements() > 1 && value.dtype() == DType::kF32) {
+      if (auto relation = RelateMultiple(value, *tensor, found->second)) return relation;
+    }
     if (nearest && value.type().num_elements() > 1) result_.unrelated.push_back(*nearest);
     return std::nullopt;
+  }
+
+  // A weight times a number, such as one that was moved into it.
+  std::optional<WeightRelation> RelateMultiple(const Value& value, const BoundedTensor& tensor,
+                                               const std::vector<Candidate>& candidates) {
+    const std::vector<double> samples = SamplesOf(tensor.value);
+    const auto largest = std::max_element(samples.begin(), samples.end(), [](double a, double b) {
+      return std::abs(a) < std::abs(b);
+    });
+    int compared = 0;
+    for (const Candidate& candidate : candidates) {
+      if (!candidate.value.node().has_payload() || compared >= kMaxCompared) continue;
+      const double ratio = *largest / candidate.samples[largest - samples.begin()];
+      if (!std::isfinite(ratio) || ratio == 0 || ratio == 1) continue;
+      std::vector<double> scaled = candidate.samples;
+      for (double& x : scaled) x *= ratio;
+      if (Distance(samples, scaled) > kAlikeMultiple) continue;
+      ++compared;
+      const Value like = As(candidate.value, value);
+      for (const float factor : FactorsNear(ratio)) {
+        auto number = Tensor::FromDoubles({DType::kF32, {}}, {factor});
+        if (!like || !number.ok()) continue;
+        auto product =
+            Apply1("mul", {like, Value(Node::Constant(*std::move(number)), 0)});
+        const Shared computed = product.ok() ? evaluator_.Of(*product) : nullptr;
+        if (computed == nullptr) continue;
+        const Comparison all = CompareAll(value, tensor.value, *product, *computed);
+        if (all.related()) return all.relation;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // The floats that may be a factor of which the rounded products have this ratio.
+  static std::vector<float> FactorsNear(double ratio) {
+    const auto nearest = static_cast<float>(ratio);
+    std::vector<float> factors = {nearest};
+    float less = nearest, more = nearest;
+    for (int step = 0; step < 2; ++step) {
+      less = std::nextafter(less, -INFINITY);
+      more = std::nextafter(more, INFINITY);
+      factors.push_back(less);
+      factors.push_back(more);
+    }
+    return factors;
   }
 
   // The candidates whose samples are like the value's, as values of its type: nearest first.

@@ -36,12 +36,12 @@ LemmaResult Referee(const std::string& before, const std::string& after,
 // A rewrite that is right for one size only (tests/api/referee_test.cc has more).
 TEST(RefereeCommandTest, SymbolicSizes) {
   const std::string before = WriteTemp(
-      "n.onnx", OnnxModel("g (float[n,4] x) => (float[m,4] y) { s = Constant<value = int64[2] {-1, "
-                          "4}>() y = Reshape(x, s) }")
+      "n.onnx", OnnxModel("g (float[n,4] x) => (float[n,4] y) { s = Constant<value = int64[2] {-1, "
+                          "4}>() a = Reshape(x, s) y = Add(x, a) }")
                     .SerializeAsString());
   const std::string after = WriteTemp(
-      "one.onnx", OnnxModel("g (float[n,4] x) => (float[m,4] y) { s = Constant<value = int64[2] "
-                            "{1, 4}>() y = Reshape(x, s) }")
+      "one.onnx", OnnxModel("g (float[n,4] x) => (float[n,4] y) { s = Constant<value = int64[2] "
+                            "{1, 4}>() a = Reshape(x, s) y = Add(x, a) }")
                       .SerializeAsString());
   const LemmaResult same = RunLemma({"referee", before, before, "--range", "n=1:64"});
   EXPECT_EQ(same.exit_status, 0) << same.out << same.err;

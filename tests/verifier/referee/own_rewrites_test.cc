@@ -164,7 +164,8 @@ TEST(OwnRewritesTest, AreProved) {
     const std::string steps = Optimize(seed, &after);
     if (steps.empty() || after.outputs() == random.graph.outputs()) continue;
     ++judged;
-    const auto result = JudgeGraphs(random.graph, after, {random.inputs, Others(random, seed)}, 5);
+    const auto result = JudgeGraphs(random.graph, after, {random.inputs, Others(random, seed)}, 5,
+                                    &AllRules());
     ++answers[result.answer];
     const std::string what = absl::StrCat("seed ", seed, ": ", Summary(result), steps, "\n",
                                           PrintGraph(random.graph), "\n", PrintGraph(after));

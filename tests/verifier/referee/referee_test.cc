@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/verifier/referee/referee_testutil.h"
@@ -178,6 +179,29 @@ TEST(RefereeTest, NumbersInDoubleAreNotUnified) {
   EXPECT_EQ(Summary(JudgeTexts(text("0.3"), text("0.3"))), "proved bit_exact");
   EXPECT_THAT(Summary(JudgeTexts(text("0.3"), text("0.30000001"))),
               testing::Not(StartsWith("proved")));
+}
+
+// One model multiplies by two numbers, the other one by their rounded product.
+TEST(RefereeTest, ProductsAndSumsOfNumbersAreRounded) {
+  auto two = [](const std::string& op, float a, float b) {
+    return absl::StrFormat(
+        "(x: f32[3]) { c = constant f32[] [%.9g]\n d = constant f32[] [%.9g]\n y = %s(x, c)\n"
+        " z = %s(y, d)\n return z }",
+        a, b, op, op);
+  };
+  auto one = [](const std::string& op, float c) {
+    return absl::StrFormat("(x: f32[3]) { c = constant f32[] [%.9g]\n y = %s(x, c)\n return y }", c,
+                           op);
+  };
+  const float a = 0.3f, b = 0.7f;
+  const std::string proved = "proved reassociates";
+  EXPECT_EQ(Summary(JudgeTexts(two("mul", a, b), one("mul", a * b))), proved);
+  EXPECT_EQ(Summary(JudgeTexts(one("mul", a * b), two("mul", a, b))), proved);
+  EXPECT_EQ(JudgeTexts(two("add", a, b), one("add", a + b)).answer, referee::Answer::kProved);
+  EXPECT_EQ(Summary(JudgeTexts(two("div", a, b), one("mul", 1 / (a * b)))).substr(0, 7), "unknown");
+  // 1e-6 beside the product is another number.
+  EXPECT_NE(JudgeTexts(two("mul", a, b), one("mul", a * b * 1.000001f)).answer,
+            referee::Answer::kProved);
 }
 
 TEST(RefereeTest, AZeroOfTheOtherSignIsAnotherWeight) {

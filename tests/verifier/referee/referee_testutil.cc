@@ -64,9 +64,10 @@ std::string Listed(const std::vector<float>& values) {
 }
 
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
-                                   std::vector<std::vector<Tensor>> inputs, double seconds) {
+                                   std::vector<std::vector<Tensor>> inputs, double seconds,
+                                   const std::vector<Substitution>* rules) {
   referee::RefereeOptions options;
-  options.rules = StarterRules();
+  options.rules = rules == nullptr ? StarterRules() : *rules;
   options.prover.work = 100'000'000;  // as in api/referee.h
   options.run = RunnerOf(MakeCpuBackend());
   options.definition = RunnerOf(MakeReferenceBackend(BetweenOperators::kUnrounded));

@@ -14,12 +14,14 @@ std::vector<float> RandomFloats(int64_t count, uint64_t seed, float low = -1, fl
 // "[1, 2.5, …]", which reads back as the same floats.
 std::string Listed(const std::vector<float>& values);
 
-// The referee with the starter rules, the CPU back end and two random inputs. Texts are graphs.
+// The referee with the CPU back end, the starter rules unless `rules` are given, and two random
+// inputs unless they are given. Texts are graphs.
 referee::RefereeResult JudgeTexts(const std::string& before, const std::string& after,
                                   double seconds = 60);
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds = 60);
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
-                                   std::vector<std::vector<Tensor>> inputs, double seconds = 60);
+                                   std::vector<std::vector<Tensor>> inputs, double seconds = 60,
+                                   const std::vector<Substitution>* rules = nullptr);
 
 // "proved reassociates", "refuted", "unknown: REASON", "different_interface: LINE".
 std::string Summary(const referee::RefereeResult& result);
