@@ -134,9 +134,22 @@ class Transformer {
         return {value, Abs(value),
                 Roundings(RelativeError(x[0]), std::abs(e.args()[1].value()) * kSecondOrder,
                           kFunctionRoundings)};
+      case ScalarFn::kErf:
+        return Smooth(value, 1.13, x[0]);
+      case ScalarFn::kTanh:
+      case ScalarFn::kSin:
+      case ScalarFn::kCos:
+        return Smooth(value, 1, x[0]);
       default:
         return NoBound(value);
     }
+  }
+
+  // A function whose slope is at most `slope`. The error of an exact operand is none.
+  static Bounded Smooth(const ScalarExpr& value, double slope, const Bounded& x) {
+    const ScalarExpr of_operand = ScalarExpr(slope) * x.magnitude *
+                                  Apply(ScalarFn::kMin, x.roundings, 1.0);
+    return {value, Abs(value) + of_operand, Max(x.roundings, kFunctionRoundings)};
   }
 
   absl::flat_hash_map<const ScalarNode*, Bounded> done_;

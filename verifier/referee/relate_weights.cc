@@ -24,7 +24,6 @@ constexpr int64_t kSamples = 48;
 constexpr double kAlike = 1e-2;  // of samples, relative to the largest: a constant worth comparing
 constexpr double kMost = 0.75;   // the part of the samples that must be alike: a few may be wrong
 constexpr double kLast = 1e9;    // the distance of a weight of the same name that is not alike
-constexpr double kAlikeMultiple = 1e-6;  // the same for multiples of a constant
 constexpr int64_t kMaxComputed = 1 << 16;
 constexpr int kMaxCompared = 6;  // constants compared with one, element by element
 
@@ -37,27 +36,41 @@ double UlpOf(double x) {
 struct Candidate {
   Value value;
   std::vector<double> samples;
+  double largest = 0;  // absolute value of an element
 };
 
+double LargestOf(const std::vector<double>& data) {
+  double largest = 0;
+  for (double x : data) largest = std::max(largest, std::abs(x));
+  return largest;
+}
+
+// The element that is the sample of this number.
+size_t SampleAt(int64_t number, size_t size) {
+  return static_cast<int64_t>(size) <= kSamples ? static_cast<size_t>(number)
+                                                : Mix64(number) % size;
+}
+
 std::vector<double> SamplesOf(const std::vector<double>& data) {
-  const auto size = static_cast<int64_t>(data.size());
-  if (size <= kSamples) return data;
   std::vector<double> samples;
-  for (int64_t i = 0; i < kSamples; ++i) samples.push_back(data[Mix64(i) % data.size()]);
+  const int64_t count = std::min(kSamples, static_cast<int64_t>(data.size()));
+  for (int64_t i = 0; i < count; ++i) samples.push_back(data[SampleAt(i, data.size())]);
   return samples;
 }
 
-// The difference of most samples, relative to the largest one.
+// The difference of most samples, relative to the largest one. Common zeros do not count.
 double Distance(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() != b.size() || a.empty()) return INFINITY;
   double largest = 1e-30;
   std::vector<double> differences;
   for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == 0 && b[i] == 0) continue;
     largest = std::max(largest, std::abs(a[i]));
     const double difference = std::abs(a[i] - b[i]);
     differences.push_back(std::isnan(difference) ? INFINITY : difference);
   }
-  const auto most = static_cast<int64_t>(kMost * static_cast<double>(a.size() - 1));
+  if (differences.empty()) return 0;
+  const auto most = static_cast<int64_t>(kMost * static_cast<double>(differences.size() - 1));
   std::nth_element(differences.begin(), differences.begin() + most, differences.end());
   return differences[most] / largest;
 }
@@ -161,14 +174,19 @@ class Relater {
 
   // Of the sizes that are wanted.
   void AddCandidates(const std::vector<Value>& wanted) {
-    for (const Value& value : wanted) by_size_[{value.dtype(), value.type().num_elements()}];
+    for (const Value& value : wanted) {
+      by_size_[{value.dtype(), value.type().num_elements()}];
+      for (int64_t size : value.shape()) by_size_[{value.dtype(), size}];  // factors along an axis
+    }
     for (const NodePtr& node : constants_) {
       for (int o = 0; o < node->num_outputs(); ++o) {
         const Value value(node, o);
         auto found = by_size_.find({value.dtype(), value.type().num_elements()});
         if (deadline_.Passed() || found == by_size_.end()) continue;
         const Shared tensor = evaluator_.Of(value);
-        if (tensor != nullptr) found->second.push_back({value, SamplesOf(tensor->value)});
+        if (tensor != nullptr) {
+          found->second.push_back({value, SamplesOf(tensor->value), LargestOf(tensor->value)});
+        }
       }
     }
   }
@@ -215,40 +233,117 @@ class Relater {
     }
     if (value.type().num_elements() > 1 && value.dtype() == DType::kF32) {
       if (auto relation = RelateMultiple(value, *tensor, found->second)) return relation;
+      if (auto relation = RelateScaled(value, *tensor, found->second)) return relation;
     }
     if (nearest && value.type().num_elements() > 1) result_.unrelated.push_back(*nearest);
     return std::nullopt;
   }
 
-  // A weight times a number, such as one that was moved into it.
+  // A weight times a number, such as one that was moved into it; possibly transposed.
   std::optional<WeightRelation> RelateMultiple(const Value& value, const BoundedTensor& tensor,
                                                const std::vector<Candidate>& candidates) {
-    const std::vector<double> samples = SamplesOf(tensor.value);
-    const auto largest = std::max_element(samples.begin(), samples.end(), [](double a, double b) {
-      return std::abs(a) < std::abs(b);
-    });
+    const double largest = LargestOf(tensor.value);
     int compared = 0;
     for (const Candidate& candidate : candidates) {
-      if (!candidate.value.node().has_payload() || compared >= kMaxCompared) continue;
-      const double ratio = *largest / candidate.samples[largest - samples.begin()];
-      if (!std::isfinite(ratio) || ratio == 0 || ratio == 1) continue;
-      std::vector<double> scaled = candidate.samples;
-      for (double& x : scaled) x *= ratio;
-      if (Distance(samples, scaled) > kAlikeMultiple) continue;
-      ++compared;
-      const Value like = As(candidate.value, value);
-      for (const float factor : FactorsNear(ratio)) {
-        auto number = Tensor::FromDoubles({DType::kF32, {}}, {factor});
-        if (!like || !number.ok()) continue;
-        auto product =
-            Apply1("mul", {like, Value(Node::Constant(*std::move(number)), 0)});
-        const Shared computed = product.ok() ? evaluator_.Of(*product) : nullptr;
-        if (computed == nullptr) continue;
-        const Comparison all = CompareAll(value, tensor.value, *product, *computed);
-        if (all.related()) return all.relation;
+      if (!candidate.value.node().has_payload()) continue;
+      for (const double ratio : {largest / candidate.largest, -largest / candidate.largest}) {
+        if (!std::isfinite(ratio) || ratio == 0 || ratio == 1) continue;
+        std::vector<double> samples = SamplesOf(tensor.value);
+        for (double& x : samples) x /= ratio;
+        for (const Value& moved : InOrders(candidate, value, samples)) {
+          if (++compared > kMaxCompared) return std::nullopt;
+          if (auto relation = RelateMultiple(value, tensor, moved)) return relation;
+        }
       }
     }
     return std::nullopt;
+  }
+
+  // The candidate in the orders of dimensions in which it has these samples.
+  std::vector<Value> InOrders(const Candidate& candidate, const Value& like,
+                              const std::vector<double>& samples) const {
+    std::vector<Value> moved;
+    if (Distance(samples, candidate.samples) <= kAlike) moved.push_back(As(candidate.value, like));
+    for (const auto& order : OrdersBetween(candidate.value.shape(), like.shape())) {
+      if (!IsAlike(candidate.value, order, like.shape(), samples)) continue;
+      auto transposed = Apply1("transpose", {candidate.value}, {{"perm", order}});
+      if (transposed.ok()) moved.push_back(*transposed);
+    }
+    return moved;
+  }
+
+  std::optional<WeightRelation> RelateMultiple(const Value& value, const BoundedTensor& tensor,
+                                               const Value& weight) {
+    const Shared whole = weight ? evaluator_.Of(weight) : nullptr;
+    if (whole == nullptr) return std::nullopt;
+    const auto largest = std::max_element(
+        tensor.value.begin(), tensor.value.end(),
+        [](double a, double b) { return std::abs(a) < std::abs(b); });
+    for (const float factor : FactorsNear(*largest / whole->value[largest - tensor.value.begin()])) {
+      auto number = Tensor::FromDoubles({DType::kF32, {}}, {factor});
+      if (!number.ok()) continue;
+      auto product = Apply1("mul", {weight, Value(Node::Constant(*std::move(number)), 0)});
+      const Shared computed = product.ok() ? evaluator_.Of(*product) : nullptr;
+      if (computed == nullptr) continue;
+      const Comparison all = CompareAll(value, tensor.value, *product, *computed);
+      if (all.related()) return all.relation;
+    }
+    return std::nullopt;
+  }
+
+  // A weight times, or divided by, another one along one of its dimensions.
+  std::optional<WeightRelation> RelateScaled(const Value& value, const BoundedTensor& tensor,
+                                             const std::vector<Candidate>& candidates) {
+    int compared = 0;
+    for (const Candidate& candidate : candidates) {
+      if (!candidate.value.node().has_payload() || candidate.value.type() != value.type()) continue;
+      const Shared weight = evaluator_.Of(candidate.value);
+      for (size_t axis = 0; axis < value.shape().size(); ++axis) {
+        const std::vector<double> factors = FactorsAlong(axis, value.shape(), tensor, *weight);
+        if (factors.empty()) continue;
+        for (const Candidate& other : by_size_[{value.dtype(), value.shape()[axis]}]) {
+          for (const char* op : {"mul", "div"}) {
+            std::vector<double> samples = SamplesOf(factors);
+            if (op[0] == 'd') {
+              for (double& x : samples) x = 1 / x;
+            }
+            if (Distance(samples, other.samples) > kAlike || ++compared > kMaxCompared) continue;
+            Shape shape(value.shape().size(), 1);
+            shape[axis] = value.shape()[axis];
+            auto vector = Apply1("reshape", {other.value}, {{"shape", shape}});
+            auto product = vector.ok() ? Apply1(op, {candidate.value, *vector}) : vector;
+            const Shared computed = product.ok() ? evaluator_.Of(*product) : nullptr;
+            if (computed == nullptr) continue;
+            const Comparison all = CompareAll(value, tensor.value, *product, *computed);
+            if (all.related()) return all.relation;
+          }
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  // The factors by which the slices of `weight` along an axis have to be multiplied to become those
+  // of `tensor`, from their largest elements; empty unless there are several and most others agree.
+  static std::vector<double> FactorsAlong(size_t axis, const Shape& shape,
+                                          const BoundedTensor& tensor,
+                                          const BoundedTensor& weight) {
+    const int64_t stride = RowMajorStrides(shape)[axis], count = shape[axis];
+    if (count < 2) return {};
+    std::vector<double> factors(static_cast<size_t>(count), 0),
+        largest(static_cast<size_t>(count), 0);
+    auto slice = [&](size_t i) { return static_cast<int64_t>(i) / stride % count; };
+    for (size_t i = 0; i < weight.value.size(); ++i) {
+      if (std::abs(weight.value[i]) <= largest[slice(i)]) continue;
+      largest[slice(i)] = std::abs(weight.value[i]);
+      factors[slice(i)] = tensor.value[i] / weight.value[i];
+    }
+    std::vector<double> scaled = SamplesOf(weight.value);
+    for (int64_t s = 0; s < static_cast<int64_t>(scaled.size()); ++s) {
+      scaled[s] *= factors[slice(SampleAt(s, weight.value.size()))];
+    }
+    if (Distance(SamplesOf(tensor.value), scaled) > kAlike) return {};
+    return factors;
   }
 
   // The floats that may be a factor of which the rounded products have this ratio.
@@ -277,7 +372,7 @@ class Relater {
           x.kind() == Node::Kind::kWeight && y.kind() == x.kind() && x.name() == y.name();
       if (distance <= kAlike) {
         if (one_name && distance == 0) distance = -1;
-        near.emplace_back(distance, Candidate{As(candidate.value, value), {}});
+        near.emplace_back(distance, Candidate{As(candidate.value, value), {}, 0});
         continue;
       }
       // A weight of the same name is worth comparing whatever its values are, after all others.
@@ -285,7 +380,7 @@ class Relater {
       for (const auto& order : OrdersBetween(candidate.value.shape(), value.shape())) {
         if (!IsAlike(candidate.value, order, value.shape(), samples)) continue;
         auto moved = Apply1("transpose", {candidate.value}, {{"perm", order}});
-        if (moved.ok()) near.emplace_back(0, Candidate{*moved, {}});
+        if (moved.ok()) near.emplace_back(0, Candidate{*moved, {}, 0});
       }
     }
     std::stable_sort(near.begin(), near.end(),
@@ -314,7 +409,8 @@ class Relater {
     const int64_t size = from.type().num_elements();
     std::vector<double> moved;
     for (int64_t i = 0; i < std::min(size, kSamples); ++i) {
-      int64_t rest = size <= kSamples ? i : static_cast<int64_t>(Mix64(i) % size), at = 0;
+      auto rest = static_cast<int64_t>(SampleAt(i, static_cast<size_t>(size)));
+      int64_t at = 0;
       for (size_t d = shape.size(); d-- > 0; rest /= shape[d]) {
         at += rest % shape[d] * strides[order[d]];
       }
