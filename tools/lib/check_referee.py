@@ -42,7 +42,25 @@ with torch.enable_grad():
     subprocess.run([sys.executable, "-c", script], check=True, stderr=subprocess.DEVNULL)
 
 
-def saved_pair(model, level, lemma):
+def open_models():
+    """Exports models with symbolic sizes; returns their paths and the flags with their ranges."""
+    import torch  # exporting only
+
+    import check_sizes
+    import sizes_zoo
+    models = {}
+    with torch.no_grad():
+        for name in OPEN:
+            folder = SAVED / "open" / name
+            path = folder / f"{name}_open.onnx"
+            if not path.exists():
+                check_sizes.Model(name, folder).path.rename(path)
+            ranges = sizes_zoo.MODELS[name].ranges
+            models[path] = [f"--range={dim}={sizes}" for dim, sizes in ranges.items()]
+    return models
+
+
+def saved_pair(model, level, lemma, ranges=()):
     """Returns the paths of a model and of what ONNX Runtime, PyTorch or Lemma makes of it."""
     SAVED.mkdir(parents=True, exist_ok=True)
     path = SAVED / f"{model.stem}_{level}.onnx"
@@ -52,7 +70,9 @@ def saved_pair(model, level, lemma):
     if level in EXPORTS:
         export(model.stem)
     elif level == "lemma":
-        command = [lemma, "optimize", model, "-o", path, "--seconds", "20"]
+        command = [lemma, "optimize", model, "-o", path, "--seconds", "20", *ranges]
+        if ranges or model.stem.endswith("_open"):
+            command += ["--execution", "off"]
         subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
     else:
         command = [ROOT / "tools/ort_run", "optimize", model, "--optimize", level, "--out", path]
@@ -60,10 +80,10 @@ def saved_pair(model, level, lemma):
     return before, path
 
 
-def judge(flags, model, level):
+def judge(flags, model, level, ranges=()):
     """Returns a row: the verdict and what it rests on."""
-    before, after = saved_pair(model, level, flags.lemma)
-    command = [flags.lemma, "referee", str(before), str(after), "--json"]
+    before, after = saved_pair(model, level, flags.lemma, ranges)
+    command = [flags.lemma, "referee", str(before), str(after), "--json", *ranges]
     command += ["--time-limit", str(flags.seconds)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     row = {"model": model.stem, "level": level}
@@ -71,6 +91,7 @@ def judge(flags, model, level):
         return {**row, "verdict": "error", "reason": done.stderr.strip()}
     report = json.loads(done.stdout)
     row.update(verdict=report["verdict"], contract=report.get("contract", ""))
+    row["sizes"] = report.get("coverage", "").partition(", for all ")[2]
     row.update(regions=len(report["regions"]), seconds=round(report["seconds"], 1))
     weights = [weight for weight in report["weights"] if "ulps" in weight]
     row["weights_copied"] = sum(weight["exact"] for weight in weights)
@@ -81,6 +102,8 @@ def judge(flags, model, level):
     return row
 
 
+# Models of tools/lib/sizes_zoo.py, with --open.
+OPEN = ["encoder", "resnet18", "decoder", "unet", "unet_nearest"]
 COLUMNS = ["model", "level", "verdict", "contract", "regions", "weights_copied",
            "weights_computed", "ulps", "seconds"]
 
@@ -91,6 +114,7 @@ def main():
     parser.add_argument("--models", type=lambda s: s.split(","), default=[])
     parser.add_argument("--levels", type=lambda s: s.split(","), default=[*LEVELS, "folded", "eval", "lemma"])
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--open", action="store_true")
     parser.add_argument("--faults", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kinds", type=lambda s: s.split(","), default=[])
@@ -108,20 +132,25 @@ def main():
         faults, _ = referee_faults.inject(flags, pairs, flags.faults)
         return any(fault["verdict"] == "proved" for fault in faults)
     rows = []
-    print("|", " | ".join(COLUMNS), "|")
-    print("|" + "---|" * len(COLUMNS), flush=True)
-    for name in flags.models or found:
+    columns = [*COLUMNS, "sizes"] if flags.open else COLUMNS
+    print("|", " | ".join(columns), "|")
+    print("|" + "---|" * len(columns), flush=True)
+    models = open_models() if flags.open else {found[name]: () for name in flags.models or found}
+    if flags.open:
+        flags.levels = [level for level in flags.levels if level not in EXPORTS]
+    for model, ranges in models.items():
         for level in flags.levels:
-            row = judge(flags, found[name], level)
+            row = judge(flags, model, level, ranges)
             rows.append(row)
-            print("|", " | ".join(str(row.get(column, "")) for column in COLUMNS), "|", flush=True)
+            print("|", " | ".join(str(row.get(column, "")) for column in columns), "|", flush=True)
             if row.get("reason"):
                 print(f"    {row['reason']}", *row.get("open", []), sep="\n    ", flush=True)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
     machine = {"processor": platform.processor() or platform.machine(),
                "onnxruntime": "1.30.0", "date": str(datetime.date.today())}
     report = {"machine": machine, "peak_memory_gib": round(peak, 2), "rows": rows}
-    out = flags.out or ROOT / "data/measurements/referee.json"
+    name = "referee_open.json" if flags.open else "referee.json"
+    out = flags.out or ROOT / "data/measurements" / name
     out.write_text(json.dumps(report, indent=1) + "\n")
     return any(row["verdict"] == "refuted" for row in rows)
 

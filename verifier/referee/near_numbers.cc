@@ -137,7 +137,8 @@ class Unifier {
     const auto number = NumberOf(definition, e);
     if (in_target && number && !IsExact(*number)) {
       const std::optional<double> common = Common(*number);
-      const auto composed = common ? std::nullopt : Composed(*number, in_source_);
+      const bool is_known = common || reciprocals_.count(*number) > 0;
+      const auto composed = is_known ? std::nullopt : Composed(*number, in_source_);
       changed_ |= composed.has_value() || (common && *common != *number);
       return composed ? *composed : common ? ScalarExpr(*common) : e;
     }
@@ -160,7 +161,10 @@ class Unifier {
                                   ? OnlyNear(1 / *divisor, (in_target ? in_source_ : in_target_).rounded)
                                   : std::nullopt;
           changed_ |= common.has_value();
-          if (common) return args[0] * ScalarExpr(*common);
+          if (common) {
+            reciprocals_.insert(*common);
+            return args[0] * ScalarExpr(*common);
+          }
         }
         return ScalarExpr::Apply(e.fn(), std::move(args));
       case ScalarExpr::Kind::kSelect:
@@ -174,6 +178,7 @@ class Unifier {
 
   Statement& statement_;
   Numbers in_source_, in_target_;
+  std::set<double> reciprocals_;  // numbers of one side by which the other one divides no more
   bool has_doubles_ = false;
   bool composed_in_source_ = false;
   bool changed_ = false;

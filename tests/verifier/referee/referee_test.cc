@@ -199,6 +199,14 @@ TEST(RefereeTest, ProductsAndSumsOfNumbersAreRounded) {
   EXPECT_EQ(Summary(JudgeTexts(one("mul", a * b), two("mul", a, b))), proved);
   EXPECT_EQ(JudgeTexts(two("add", a, b), one("add", a + b)).answer, referee::Answer::kProved);
   EXPECT_EQ(Summary(JudgeTexts(two("div", a, b), one("mul", 1 / (a * b)))).substr(0, 7), "unknown");
+  // A reciprocal beside a number that would make a product of it.
+  auto halves = [](const std::string& op, float c) {
+    return absl::StrFormat(
+        "(x: f32[3]) { c = constant f32[] [%.9g]\n h = constant f32[] [0.5]\n y = %s(x, c)\n"
+        " e = erf(y)\n z = mul(e, h)\n return z }",
+        c, op);
+  };
+  EXPECT_EQ(Summary(JudgeTexts(halves("div", 1.41421354f), halves("mul", 0.707106769f))), proved);
   // 1e-6 beside the product is another number.
   EXPECT_NE(JudgeTexts(two("mul", a, b), one("mul", a * b * 1.000001f)).answer,
             referee::Answer::kProved);

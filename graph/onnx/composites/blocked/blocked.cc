@@ -9,6 +9,7 @@
 #include "graph/onnx/composites/blocked/convolution.h"
 #include "graph/onnx/composites/blocked/layout.h"
 #include "graph/onnx/composites/pool.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -42,7 +43,7 @@ class WithInput : public OnnxImport {
 absl::StatusOr<Value> BlockedInput(OnnxImport& node, OnnxBuild& b) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   const int64_t block = node.channel_block();
-  if (x.type().rank() != 4 || x.shape()[1] % block != 0) {
+  if (x.type().rank() != 4 || IsSymbolic(x.shape()[1]) || x.shape()[1] % block != 0) {
     return node.Unsupported(
         absl::StrCat("operand ", x.type().ToString(), " with blocks of ", block, " channels"));
   }
@@ -59,6 +60,7 @@ absl::StatusOr<std::vector<Value>> ImportReorderInput(OnnxImport& node) {
   if (x.type().rank() != 4) return node.Unsupported("an operand that has not 4 dimensions");
   if (channels_last != 0) x = b.Transpose(x, {0, 3, 1, 2});
   const int64_t block = node.channel_block();
+  if (x && IsSymbolic(x.shape()[1])) return node.Unsupported("a symbolic number of channels");
   if (x) x = PadChannels(b, x, (x.shape()[1] + block - 1) / block * block, 0);
   x = ToBlocked(b, x, block);
   if (!b.status().ok()) return b.status();
@@ -122,7 +124,8 @@ absl::StatusOr<std::vector<Value>> ImportUpsample(OnnxImport& node) {
   const Value split = b.Reshape(x, {s[0], s[1], s[2], 1, s[3], 1});
   const Shape wide = {s[0], s[1], s[2], scales[2], s[3], scales[3]};
   const Value repeated = b.Op("expand", {split}, {{"shape", wide}});
-  const Value y = b.Reshape(repeated, {s[0], s[1], s[2] * scales[2], s[3] * scales[3]});
+  const Value y = b.Reshape(
+      repeated, {s[0], s[1], ProductOf({s[2], scales[2]}), ProductOf({s[3], scales[3]})});
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
 }

@@ -9,6 +9,7 @@
 #include "graph/onnx/composites/activation.h"
 #include "graph/onnx/composites/blocked/layout.h"
 #include "graph/ops/convolution/window.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -38,7 +39,8 @@ absl::StatusOr<Parts> ReadParts(OnnxImport& node, OnnxBuild& b) {
   LEMMA_ASSIGN_OR_RETURN(p.x, node.Input(0));
   LEMMA_ASSIGN_OR_RETURN(p.w, node.Input(1));
   LEMMA_ASSIGN_OR_RETURN(p.groups, node.Int("group", 1));
-  if (p.x.type().rank() != 4 || p.w.type().rank() != 4 || p.w.shape()[0] % p.block != 0) {
+  if (p.x.type().rank() != 4 || p.w.type().rank() != 4 || IsSymbolic(p.x.shape()[1]) ||
+      p.w.shape()[0] % p.block != 0) {
     return node.Unsupported(absl::StrCat("operands ", p.x.type().ToString(), " and ",
                                          p.w.type().ToString(), " with blocks of ", p.block));
   }
