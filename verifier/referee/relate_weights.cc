@@ -5,7 +5,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
+#include <variant>
 
 #include "base/hash.h"
 #include "graph/builder.h"
@@ -134,6 +136,7 @@ class Relater {
     for (const NodePtr& node : nodes) listed.insert(node.get());
     for (const Value& value : formulas) List(value.node_ptr(), &listed, &nodes);
     FindConstants(nodes);
+    for (const NodePtr& node : before.nodes()) FindNumbers(*node);
     const std::vector<Value> wanted = Wanted();
     AddCandidates(wanted);
     std::vector<std::pair<Value, Value>> replaced;
@@ -170,6 +173,21 @@ class Relater {
       }
       if (constant && known_.insert(node.get()).second) constants_.push_back(node);
     }
+  }
+
+  // The numbers of the graph by which a tool may have multiplied a weight: those of constants and
+  // attributes, and their reciprocals. A weight times another number is no weight of the graph.
+  void FindNumbers(const Node& node) {
+    auto add = [&](double x) {
+      if (std::isnan(x)) return;
+      for (double y : {x, -x, 1 / x, -1 / x}) numbers_of_before_.insert(static_cast<float>(y));
+    };
+    for (const auto& [name, attr] : node.attrs()) {
+      if (auto* x = std::get_if<double>(&attr)) add(*x);
+    }
+    const bool is_number = node.has_payload() && IsFloat(node.type(0).dtype) &&
+                           node.type(0).num_elements() == 1;
+    if (is_number) add(node.payload().AtDouble(0));
   }
 
   // Of the sizes that are wanted.
@@ -239,7 +257,7 @@ class Relater {
     return std::nullopt;
   }
 
-  // A weight times a number, such as one that was moved into it; possibly transposed.
+  // A weight times a number of the graph that was moved into it; possibly transposed.
   std::optional<WeightRelation> RelateMultiple(const Value& value, const BoundedTensor& tensor,
                                                const std::vector<Candidate>& candidates) {
     const double largest = LargestOf(tensor.value);
@@ -346,18 +364,11 @@ class Relater {
     return factors;
   }
 
-  // The floats that may be a factor of which the rounded products have this ratio.
-  static std::vector<float> FactorsNear(double ratio) {
-    const auto nearest = static_cast<float>(ratio);
-    std::vector<float> factors = {nearest};
-    float less = nearest, more = nearest;
-    for (int step = 0; step < 2; ++step) {
-      less = std::nextafter(less, -INFINITY);
-      more = std::nextafter(more, INFINITY);
-      factors.push_back(less);
-      factors.push_back(more);
-    }
-    return factors;
+  // The numbers of the graph of which rounded products may have this ratio.
+  std::vector<float> FactorsNear(double ratio) const {
+    auto least = std::nextafter(std::nextafter(static_cast<float>(ratio), -INFINITY), -INFINITY);
+    auto most = std::nextafter(std::nextafter(static_cast<float>(ratio), INFINITY), INFINITY);
+    return {numbers_of_before_.lower_bound(least), numbers_of_before_.upper_bound(most)};
   }
 
   // The candidates whose samples are like the value's, as values of its type: nearest first.
@@ -425,6 +436,7 @@ class Relater {
   mutable ConstantEvaluator evaluator_;
   absl::flat_hash_set<const Node*> known_;  // constants of the other graph
   std::vector<NodePtr> constants_;          // the same, operands before users
+  std::set<float> numbers_of_before_ = {-1};
   std::map<std::pair<DType, int64_t>, std::vector<Candidate>> by_size_;
   RelatedWeights result_;
 };

@@ -41,8 +41,8 @@ struct RelatedWeights {
 // `folded` is `before` with computation moved into its weights; `formulas` are computed from its
 // values, and so are the constants in them. A constant is replaced by
 //   * a constant with the same elements, possibly in another shape or transposed; or
-//   * a computed value, such as a multiple, if each element lies in the interval that the value's
-//     f32 evaluation can give in any order of its sums (error_bounds.h).
+//   * a computed value, such as a multiple by a number of `before`, if each element lies in the
+//     interval that the value's f32 evaluation can give in any order of its sums (error_bounds.h).
 // Single numbers are replaced only if `numbers` is set: they may be near many others by chance, and
 // a proof may need the number itself.
 RelatedWeights RelateWeights(const Graph& before, const Graph& folded,
