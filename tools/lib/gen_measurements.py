@@ -202,6 +202,17 @@ def referee(report):
             "ulps", "seconds"], lines, after
 
 
+def referee_open(report):
+    lines = [[row["model"].removesuffix("_open"), row["level"], row["verdict"],
+              row.get("contract", ""), str(row.get("regions", "")), str(row.get("seconds", "")),
+              row.get("sizes", "").removesuffix(", wherever both read inside their tensors")]
+             for row in report["rows"]]
+    reasons = [f"{line[0]}, {line[1]}: {row['reason'].rpartition('.onnx: ')[2]}."
+               for line, row in zip(lines, report["rows"]) if row.get("reason")]
+    return ["model", "level", "verdict", "contract", "regions", "seconds", "for all"], lines, \
+        " ".join(reasons)
+
+
 def referee_faults(report):
     kinds = {}
     for row in report["rows"]:
@@ -273,6 +284,7 @@ VIEWS = {"inference": inference, "onnxruntime": onnxruntime, "half": half, "size
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
          "bandwidth": bandwidth, "proofs": proofs, "generator_growth": growth, "rules": rules,
          "referee": referee, "referee_faults": referee_faults,
+         "referee_open": referee_open,
          "pet": pet}
 
 

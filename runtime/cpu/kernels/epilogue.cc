@@ -80,6 +80,37 @@ bool Clash(const Eltwise& a, const Eltwise& b) {
   return a.algorithm == b.algorithm && (a.alpha != b.alpha || a.beta != b.beta);
 }
 
+// Whether oneDNN has fast code for a sum with a tensor behind another post-operation, in a
+// convolution and in a matrix product. Where it has none, as with AVX2 in version 2.6, its reference
+// code is a hundred times slower. Asks the library once.
+bool TakesLateSums() {
+  static const bool takes = [] {
+    dnnl::post_ops ops;
+    ops.append_eltwise(1.0f, algorithm::eltwise_relu, 0, 0);
+    ops.append_sum(1.0f);
+    dnnl::primitive_attr attr = OwnScratch();
+    attr.set_post_ops(ops);
+    const Shape image = {1, 32, 14, 14}, filter = {32, 32, 3, 3};
+    const dnnl::memory::desc x = ChannelsLastDesc(image), rows = Desc({14, 32}, {32, 1});
+    try {
+      const dnnl::convolution_forward::desc conv(
+          dnnl::prop_kind::forward_inference, algorithm::convolution_direct, x, AnyDesc(filter), x,
+          {1, 1}, {0, 0}, {1, 1}, {1, 1});
+      const dnnl::matmul::desc product(rows, AnyDesc({32, 32}), rows);
+      for (const std::string& code :
+           {std::string(
+                dnnl::convolution_forward::primitive_desc(conv, attr, Engine()).impl_info_str()),
+            std::string(dnnl::matmul::primitive_desc(product, attr, Engine()).impl_info_str())}) {
+        if (code.rfind("ref", 0) == 0) return false;
+      }
+      return true;
+    } catch (const dnnl::error&) {
+      return false;
+    }
+  }();
+  return takes;
+}
+
 // The largest number of post-operations for an application.
 int MostPostOps(PostOpKind how) { return how == PostOpKind::kChannelAffine ? 2 : 1; }
 
@@ -140,6 +171,7 @@ bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool 
     if (own && other && Clash(*own, *other)) return false;
     // Only one operand can be read from the output's own memory.
     if (how == PostOpKind::kSum && fused == PostOpKind::kSum) return false;
+    if (how == PostOpKind::kSum && fused != PostOpKind::kBias && !TakesLateSums()) return false;
     post_ops += MostPostOps(fused);
   }
   return post_ops <= kMaxPostOps;
