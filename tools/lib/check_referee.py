@@ -72,7 +72,9 @@ def saved_pair(model, level, lemma, ranges=()):
     elif level == "lemma":
         command = [lemma, "optimize", model, "-o", path, "--seconds", "20", *ranges]
         if ranges or model.stem.endswith("_open"):
-            command += ["--execution", "off", "--effort", "quick"]
+            # Nothing is measured, so that costs are the same on every machine.
+            command += ["--execution", "off", "--effort", "quick",
+                        "--cost-db", SAVED / "open" / "costs.sqlite"]
         subprocess.run(list(map(str, command)), check=True, stdout=subprocess.DEVNULL)
     else:
         command = [ROOT / "tools/ort_run", "optimize", model, "--optimize", level, "--out", path]
