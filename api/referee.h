@@ -51,6 +51,7 @@ struct RefereeOptions {
 
 struct RefereeResult {
   referee::RefereeResult verdict;
+  Graph before, after;  // as they were read, with numbers for the sizes if `verdict` is for these
   double seconds = 0;
   std::vector<std::string> files;  // that were written
   bool accepted = false;           // proved, with an accepted contract
@@ -63,8 +64,9 @@ absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::stri
 absl::StatusOr<RefereeResult> Referee(const Graph& before, const Graph& after,
                                       const RefereeOptions& options = {});
 
-// The result for people: the verdict in the first line, then what it rests on. `verbose`: all
-// regions and weights.
+// The verdict in one line.
+std::string Headline(const RefereeResult& result);
+// The result for people: the headline, then what it rests on. `verbose`: all regions and weights.
 std::string TextOf(const RefereeResult& result, bool verbose);
 
 }  // namespace lemma::api

@@ -246,6 +246,8 @@ absl::StatusOr<RefereeResult> Judged(const Graph& before, const Graph& after,
   auto engine = EngineOptions(options, std::move(samples));
   if (!engine.ok()) return engine.status();
   RefereeResult result;
+  result.before = before;
+  result.after = after;
   result.verdict = referee::Judge(before, after, *engine);
   if (options.interrupted != nullptr && *options.interrupted) return Deadline::Interruption();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -80,18 +80,14 @@ void AddOutputs(const referee::RefereeResult& verdict, std::string* text) {
   }
 }
 
+std::string SizesOf(const referee::Refutation& refutation) {
+  return absl::StrJoin(refutation.sizes, ", ", absl::PairFormatter("="));
+}
+
+// Adds all but the headline.
 void AddRefutation(const referee::Refutation& refutation, std::string* text) {
-  const std::string sizes = absl::StrJoin(refutation.sizes, ", ", absl::PairFormatter("="));
-  if (!refutation.failure.empty()) {
-    absl::StrAppend(text, "refuted: at ", sizes,
-                    ", where the first model runs, the second one does not: ", refutation.failure,
-                    "\n");
-    return;
-  }
-  absl::StrAppendFormat(text,
-                        "refuted: %s[%s] is %.9g before and %.9g after; rounding explains %.3g\n",
-                        refutation.output, absl::StrJoin(refutation.index, ","), refutation.before,
-                        refutation.after, refutation.explained);
+  if (!refutation.failure.empty()) return;
+  const std::string sizes = SizesOf(refutation);
   if (!sizes.empty()) absl::StrAppend(text, "sizes     ", sizes, "\n");
   if (!refutation.pair) return;
   const referee::DifferentPair& pair = *refutation.pair;
@@ -124,24 +120,38 @@ void AddOpen(const referee::RefereeResult& verdict, bool verbose, std::string* t
 
 }  // namespace
 
-std::string TextOf(const RefereeResult& result, bool verbose) {
+std::string Headline(const RefereeResult& result) {
   const referee::RefereeResult& verdict = result.verdict;
-  std::string text;
+  const auto& refutation = verdict.refutation;
   switch (verdict.answer) {
     case Answer::kProved:
-      absl::StrAppend(&text, "proved\ncontract  ", Name(verdict.contract), "\nsizes     ",
-                      verdict.coverage, "\n");
-      break;
+      return "proved";
     case Answer::kRefuted:
-      AddRefutation(*verdict.refutation, &text);
-      break;
+      if (!refutation->failure.empty()) {
+        return absl::StrCat(
+            "refuted: at ", SizesOf(*refutation),
+            ", where the first model runs, the second one does not: ", refutation->failure);
+      }
+      return absl::StrFormat(
+          "refuted: %s[%s] is %.9g before and %.9g after; rounding explains %.3g",
+          refutation->output, absl::StrJoin(refutation->index, ","), refutation->before,
+          refutation->after, refutation->explained);
     case Answer::kUnknown:
-      absl::StrAppend(&text, "unknown: ", verdict.reason, "\n");
-      break;
+      return absl::StrCat("unknown: ", verdict.reason);
     case Answer::kDifferentInterface:
-      absl::StrAppend(&text, "different interface: ", absl::StrJoin(verdict.interface, "; "), "\n");
-      break;
+      return absl::StrCat("different interface: ", absl::StrJoin(verdict.interface, "; "));
   }
+  return "";
+}
+
+std::string TextOf(const RefereeResult& result, bool verbose) {
+  const referee::RefereeResult& verdict = result.verdict;
+  std::string text = absl::StrCat(Headline(result), "\n");
+  if (verdict.answer == Answer::kProved) {
+    absl::StrAppend(&text, "contract  ", Name(verdict.contract), "\nsizes     ", verdict.coverage,
+                    "\n");
+  }
+  if (verdict.answer == Answer::kRefuted) AddRefutation(*verdict.refutation, &text);
   for (const std::string& note : verdict.notes) absl::StrAppend(&text, "note      ", note, "\n");
   AddRegions(verdict, verbose, &text);
   AddWeights(verdict, verbose, &text);

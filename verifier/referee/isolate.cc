@@ -288,6 +288,8 @@ class Isolator {
     pair.before = std::move(measured.before_side);
     pair.after = std::move(measured.after_side);
     pair.inputs = std::move(measured.inputs);
+    pair.before_value = place->before;
+    pair.after_value = place->after;
     place->difference = std::move(pair);
     place->sample = sample;
   }

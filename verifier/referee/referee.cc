@@ -144,6 +144,7 @@ class Case {
       return;
     }
     const Graph& after = interface.after;
+    result_.compared = after;
     if (before_.outputs() == after.outputs()) {
       Conclude(after);
       return;
@@ -253,10 +254,12 @@ class Case {
       }
     }
     Describe(related, after);
+    result_.equal = swept.equal;
     if (!swept.AllCovered() && RefuteAtOnePlace(swept, related.graph, after, &prover)) return;
     if (!swept.AllCovered()) {
       limits_.failures = kMostFailures;
       swept = AlignAndSweep(related.graph, &prover);
+      result_.equal = swept.equal;
     }
     result_.regions = swept.regions;
     result_.proofs = prover.proofs();
@@ -330,7 +333,11 @@ class Case {
 
   void SetOpen(const OnlyPlace& place, const Graph& after) {
     only_open_ = {std::string(before_.LabelOf(place.before)),
-                  std::string(after.LabelOf(place.after)), place.region.operators, place.reason};
+                  std::string(after.LabelOf(place.after)),
+                  place.region.operators,
+                  place.reason,
+                  place.before,
+                  place.after};
   }
 
   bool RefuteAt(OnlyPlace* place, const Graph& after) {
@@ -375,6 +382,7 @@ class Case {
   }
 
   void Describe(const RelatedWeights& related, const Graph& after) {
+    result_.compared = related.graph;
     for (const WeightRelation& r : related.relations) {
       result_.weights.push_back(
           {NameOf(after, r.after), Formula(r.before), r.exact, r.ulps, r.elements});
@@ -399,7 +407,8 @@ class Case {
   void Explain(const SweepResult& swept, const Graph& after) {
     for (const Unproved& u : swept.unproved) {
       result_.open.push_back({std::string(before_.LabelOf(u.before)),
-                              std::string(after.LabelOf(u.after)), u.operators, u.reason});
+                              std::string(after.LabelOf(u.after)), u.operators, u.reason, u.before,
+                              u.after});
     }
     std::stable_sort(result_.open.begin(), result_.open.end(),
                      [](const OpenRegion& a, const OpenRegion& b) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -60,6 +61,8 @@ struct ProvedRegion {
   FloatContract contract = FloatContract::kBitExact;
   std::vector<std::string> before_operators, after_operators;
   std::string condition;  // "" or ", wherever both read inside their tensors"
+  // The values: of the first graph, or computed from its values; of RefereeResult::compared.
+  Value before_value, after_value;
 };
 
 // A weight of the second graph that is computed from weights of the first one.
@@ -85,6 +88,7 @@ struct DifferentPair {
   Graph before, after;
   std::vector<Tensor> inputs;
   double difference = 0, explained = 0;  // the largest difference, and what rounding explains
+  Value before_value, after_value;       // as of ProvedRegion
 };
 
 struct Refutation {
@@ -116,6 +120,7 @@ struct OpenRegion {
   std::string before, after;
   int operators = 0;
   std::string reason;
+  Value before_value = {}, after_value = {};  // as of ProvedRegion
 };
 
 struct RefereeResult {
@@ -132,6 +137,12 @@ struct RefereeResult {
   std::string reason;            // of "unknown"
   std::string coverage;          // of "proved": the shapes, and conditions
   int proofs = 0, remembered = 0;
+  // The second graph as it was compared: inputs and outputs are those of the first one, explained
+  // weights are what they are computed from. Without outputs if the interfaces differ.
+  Graph compared;
+  // Its values that are proved equal to a value of the first graph, or computed from such values,
+  // and that value; operands first. Empty if no proof was tried.
+  std::vector<std::pair<Value, Value>> equal;
 };
 
 // Inputs and outputs correspond by name, or by position if names differ. Weights are known by

@@ -48,6 +48,9 @@ class Sweeper {
     for (size_t o = 0; o < after_.outputs().size(); ++o) {
       result_.covered.push_back(CoverOutput(before_.outputs()[o], after_.outputs()[o]));
     }
+    for (const NodePtr& node : after_.nodes()) {
+      for (int o = 0; o < node->num_outputs(); ++o) KeepIfEqual(Value(node, o));
+    }
     result_.moved = std::move(moved_);
     return std::move(result_);
   }
@@ -60,6 +63,12 @@ class Sweeper {
       moved_[Value(node, o)] = value;
       if (now->is_op() && shared_.count(now.get()) == 0) Merge(Value(node, o), value);
     }
+  }
+
+  void KeepIfEqual(const Value& value) {
+    const Value& now = moved_.at(value);
+    const bool is_equal = shared_.contains(&now.node()) || derived_.contains(now);
+    if (is_equal) result_.equal.emplace_back(value, now);
   }
 
   // `value` of `after`; `now` is the same value over replaced operands.
@@ -183,6 +192,8 @@ class Sweeper {
     record.before_operators = OperatorsOf(region.before);
     record.after_operators = OperatorsOf(region.after);
     record.condition = proved.coverage;
+    record.before_value = candidate;
+    record.after_value = value;
     result_.regions.push_back(std::move(record));
   }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -30,6 +31,7 @@ struct SweepResult {
   // over such values.
   absl::flat_hash_map<Value, Value> moved;
   bool timed_out = false;
+  std::vector<std::pair<Value, Value>> equal;  // as RefereeResult::equal
 
   bool AllCovered() const;
 };
