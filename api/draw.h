@@ -11,9 +11,9 @@
 namespace lemma::api {
 
 struct DotOptions {
-  // For a comparison of two graphs: whether the other graph lacks the node. Such nodes get the
-  // class "changed" in SVG. Absent: no node does.
-  std::function<bool(const Node&)> changed;
+  // The classes that a node has in SVG, by which a page colours it; "": none. Absent: no node has
+  // any.
+  std::function<std::string(const Node&)> classes;
   // Whether to draw an operator or input. Absent: all are drawn.
   std::function<bool(const Node&)> shown;
 };

@@ -1,4 +1,4 @@
-// Reports of optimizations: one page for people. Code: api/report.
+// Reports of optimizations and of verdicts: one page for people. Code: api/report.
 #ifndef LEMMA_API_REPORT_H_
 #define LEMMA_API_REPORT_H_
 
@@ -7,6 +7,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "api/optimize.h"
+#include "api/referee.h"
+#include "base/deadline.h"
 #include "graph/graph.h"
 #include "graph/tensor.h"
 
@@ -26,6 +28,15 @@ struct ReportFiles {
 absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor> inputs,
                                      const OptimizeOptions& options, const OptimizeResult& result,
                                      const ReportFiles& files);
+
+// The result of Referee on the models in the files `before` and `after`, as one HTML page that
+// needs no other file: the verdict, the regions in the order of the second model, both graphs with
+// the regions in colours, the smallest pair that differs, weights and outputs. It exists for each
+// verdict. If a graph has more than 800 operators, only what is open, refuted or different, and its
+// operands, are drawn. Once the deadline has passed nothing is drawn, and the page says so.
+absl::StatusOr<std::string> ReportOf(const std::string& before, const std::string& after,
+                                     const RefereeResult& result,
+                                     const Deadline& deadline = Deadline());
 
 }  // namespace lemma::api
 

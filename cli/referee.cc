@@ -4,16 +4,36 @@
 #include <cstdio>
 
 #include "api/json/referee.h"
+#include "api/models/model_file.h"
+#include "api/report.h"
+#include "base/deadline.h"
+#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/interrupt.h"
 
 namespace lemma::cli {
+namespace {
+
+// Drawing may take this long, however little the referee has left of its time.
+constexpr double kLateSeconds = 10;
+
+absl::Status WriteReport(const std::string& before, const std::string& after,
+                         const Deadline& deadline, const std::string& path,
+                         api::RefereeResult* result) {
+  auto page = api::ReportOf(before, after, *result, deadline.NotWithin(kLateSeconds));
+  if (!page.ok()) return page.status();
+  result->files.push_back(path);
+  return WriteFileAtomically(path, {*page});
+}
+
+}  // namespace
 
 absl::StatusOr<int> RunReferee(Arguments arguments) {
   CommonFlags common;
   api::RefereeOptions options;
   std::string accept = Name(options.accept);
+  std::string report;
   bool verbose = false;
   Flags flags("referee", "BEFORE AFTER",
               "Decides whether an optimized model still is the model that it was made from. Exit "
@@ -24,6 +44,8 @@ absl::StatusOr<int> RunReferee(Arguments arguments) {
                "the loosest contract with which exit status 0 is given");
   flags.String("counterexample", &options.counterexample, "DIR",
                "write inputs that show a difference, and the smallest pair of models that does");
+  flags.String("report", &report, "FILE",
+               "write a page (HTML) with the verdict, the regions and both graphs");
   flags.Int("channel-block", &options.channel_block,
             "channels in a block of com.microsoft.nchwc, 8 or 16; 0: as the model shows, or 16");
   flags.List(
@@ -40,7 +62,11 @@ absl::StatusOr<int> RunReferee(Arguments arguments) {
   common.AddModel(&flags);
   return ParseAndRun(&flags, arguments, [&](const Positional& models) -> absl::StatusOr<int> {
     if (models.size() != 2) return absl::InvalidArgumentError("two models, please: BEFORE AFTER");
+    std::vector<std::string> inputs = options.inputs;
+    inputs.insert(inputs.end(), {models[0], models[1]});
+    if (absl::Status s = api::CheckOutputs({report}, inputs); !s.ok()) return s;
     InterruptScope interrupt;
+    const Deadline deadline = Deadline::After(options.time_limit, &interrupt.flag());
     options.interrupted = &interrupt.flag();
     options.accept = *ParseFloatContract(accept);
     options.dims = common.dims;
@@ -54,6 +80,10 @@ absl::StatusOr<int> RunReferee(Arguments arguments) {
     };
     auto result = api::Referee(models[0], models[1], options);
     if (!result.ok()) return WithFlags(result.status());
+    if (!report.empty()) {
+      absl::Status written = WriteReport(models[0], models[1], deadline, report, &*result);
+      if (!written.ok()) return written;
+    }
     if (common.json) PrintJson(ToJson(models[0], models[1], *result));
     if (!common.json) std::fputs(TextOf(*result, verbose).c_str(), stdout);
     if (result->verdict.answer == referee::Answer::kUnknown) return kExitUnknown;

@@ -47,12 +47,13 @@ std::string GraphToDot(const Graph& graph, const DotOptions& options) {
     const int id = static_cast<int>(number.size());
     number[node.get()] = id;
     if (options.shown && !options.shown(*node)) continue;
+    const std::string classes = options.classes ? options.classes(*node) : "";
     const std::string label =
         node->is_op() ? node->op().name : graph.input_names()[node->input_index()];
     absl::StrAppend(&text, "  n", id, " [label=", Quoted(label + "\n" + node->type(0).ToString()),
                     ", tooltip=", Quoted(Tooltip(graph, node)),
                     node->is_op() ? "" : ", style=rounded",
-                    options.changed && options.changed(*node) ? ", class=changed" : "", "];\n");
+                    classes.empty() ? "" : absl::StrCat(", class=", Quoted(classes)), "];\n");
     for (const Value& v : node->inputs()) {
       auto operand = number.find(&v.node());
       if (operand == number.end() || (options.shown && !options.shown(v.node()))) continue;

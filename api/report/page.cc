@@ -7,33 +7,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
-#include "api/draw.h"
-#include "api/report/page_template.h"
+#include "api/report/html.h"
 #include "base/text_table.h"
 #include "rewrite/rules/rule_text.h"
 
 namespace lemma::api {
 namespace {
-
-constexpr int kLargestDrawing = 800;  // operators
-
-std::string Escaped(const std::string& text) {
-  return absl::StrReplaceAll(text,
-                             {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
-}
-
-std::string Cell(const std::string& text, bool number = false) {
-  return absl::StrCat(number ? "<td class=\"number\">" : "<td>", Escaped(text), "</td>");
-}
-
-std::string Facts(const Report& report) {
-  std::string html = "<table>\n";
-  for (const auto& [what, value] : report.facts) {
-    absl::StrAppend(&html, "<tr>", Cell(what), Cell(value), "</tr>\n");
-  }
-  return html + "</table>\n";
-}
 
 std::string RuleId(const std::string& name) { return absl::StrCat("rule-", name); }
 
@@ -155,45 +134,33 @@ absl::flat_hash_set<const Node*> Changed(const Graph& graph, const Graph& other)
   return changed;
 }
 
-absl::StatusOr<std::string> Drawing(const Graph& graph, const Graph& other, const std::string& id,
-                                    const Deadline& deadline) {
-  if (deadline.Passed()) {
-    return absl::StrCat("<p>", graph.num_ops(), " operators; not drawn: the time is up</p>\n");
-  }
+absl::StatusOr<std::string> DrawingOf(const Graph& graph, const Graph& other, const std::string& id,
+                                      const Deadline& deadline) {
   const absl::flat_hash_set<const Node*> changed = Changed(graph, other);
-  absl::flat_hash_set<const Node*> around = changed;
-  for (const Node* node : changed) {
-    for (const Value& v : node->inputs()) around.insert(&v.node());
-  }
-  DotOptions options;
-  options.changed = [&](const Node& node) { return changed.contains(&node); };
-  const bool all = graph.num_ops() <= kLargestDrawing;
-  if (!all) options.shown = [&](const Node& node) { return around.contains(&node); };
-  auto svg = DotToSvg(GraphToDot(graph, options));
-  if (!svg.ok()) return svg.status();
-  return absl::StrCat(
-      "<p>", graph.num_ops(), " operators", all ? "" : "; what changed is drawn, and its operands",
-      " <input id=\"", id, "\" placeholder=\"search\"> <span id=\"", id,
-      "-count\"></span></p>\n<div class=\"graph\" data-search=\"", id, "\">", *svg, "</div>\n");
+  DrawingOptions options;
+  options.search = id;
+  options.classes = [&](const Node& node) { return changed.contains(&node) ? "changed" : ""; };
+  options.matters = [&](const Node& node) { return changed.contains(&node); };
+  return Drawing(graph, options, deadline);
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> ReportPage(const Report& report, const Deadline& deadline) {
   const Graph &before = report.before.graph, &after = report.after.graph;
-  auto drawn_before = Drawing(before, after, "search-before", deadline);
+  auto drawn_before = DrawingOf(before, after, "search-before", deadline);
   if (!drawn_before.ok()) return drawn_before.status();
-  auto drawn_after = Drawing(after, before, "search-after", deadline);
+  auto drawn_after = DrawingOf(after, before, "search-after", deadline);
   if (!drawn_after.ok()) return drawn_after.status();
   const std::string body = absl::StrCat(
-      "<h1>", Escaped(report.title), "</h1>\n", Facts(report), "<h2>Graphs before and after</h2>\n",
+      "<h1>", Escaped(report.title), "</h1>\n", FactsTable(report.facts),
+      "<h2>Graphs before and after</h2>\n",
       "<p>Drag to move, turn the wheel to enlarge, double-click to see all. Marked: what the other "
       "graph does not have.</p>\n<div class=\"pair\"><div>",
       *drawn_before, "</div><div>", *drawn_after, "</div></div>\n<h2>Steps</h2>\n", Steps(report),
       "<h2>Time by kernel</h2>\n", Kernels(report), "<h2>Memory of values over time</h2>\n",
       Memory(report), "<h2>Rules</h2>\n", Rules(report));
-  return absl::StrReplaceAll(kReportTemplate,
-                             {{"@TITLE@", Escaped(report.title)}, {"@BODY@", body}});
+  return HtmlPage(report.title, body);
 }
 
 }  // namespace lemma::api

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "api/report/html.h"
 #include "base/deadline.h"
 #include "graph/graph.h"
 #include "rewrite/rules/substitution.h"
@@ -28,8 +28,8 @@ struct ReportStep {
 };
 
 struct Report {
-  std::string title;                                       // the model's file
-  std::vector<std::pair<std::string, std::string>> facts;  // names and values, in the page's order
+  std::string title;  // the model's file
+  Facts facts;
   ReportGraph before, after;
   double predicted_ms = 0;  // of the input
   std::vector<ReportStep> steps;

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
+#include "tests/api/html_page.h"
 #include "tests/api/model_text.h"
 
 namespace lemma::api {
@@ -20,12 +21,6 @@ Graph Parse(const std::string& text) {
   auto graph = ParseGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();
   return *std::move(graph);
-}
-
-int Count(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
 }
 
 Report Example() {
@@ -60,32 +55,39 @@ TEST(ReportTest, ShowsBothGraphsAndMarksWhatDiffers) {
   EXPECT_THAT(*page, HasSubstr("a&lt;b&gt;.onnx"));
   EXPECT_THAT(*page, HasSubstr("reassociate &amp; more"));
   EXPECT_THAT(*page, HasSubstr("-0.5000 ms"));
-  EXPECT_THAT(*page, Not(HasSubstr("@BODY@")));
-  // Nothing is fetched from elsewhere.
-  EXPECT_THAT(*page, Not(HasSubstr("src=")));
-  EXPECT_THAT(*page, Not(HasSubstr("<link")));
-  EXPECT_THAT(*page, Not(HasSubstr("url(")));
-  EXPECT_THAT(*page, Not(HasSubstr("@import")));
-  EXPECT_EQ(Count(*page, "href=\""), Count(*page, "href=\"#"));
-  EXPECT_EQ(Count(*page, "://"), Count(*page, "=\"http://www.w3.org/"));  // names of XML
+  ExpectSelfContained(*page);
 }
 
 TEST(ReportTest, EqualReportsGiveEqualPages) {
   EXPECT_EQ(*ReportPage(Example()), *ReportPage(Example()));
 }
 
-TEST(ReportTest, OfALargeGraphDrawsWhatChanged) {
-  Report report = Example();
+// The beginning of a graph of 1000 operators; the last value is v999.
+std::string LongText() {
   std::string text = "graph g(x: f32[2]) { v0 = relu(x)";
   for (int i = 1; i < 1000; ++i) {
     text += " v" + std::to_string(i) + " = sin(v" + std::to_string(i - 1) + ")";
   }
-  report.before.graph = Parse(text + " w = tanh(v999) return w }");
-  report.after.graph = Parse(text + " w = exp(v999) return w }");
+  return text;
+}
+
+TEST(ReportTest, OfALargeGraphDrawsWhatChanged) {
+  Report report = Example();
+  report.before.graph = Parse(LongText() + " w = tanh(v999) return w }");
+  report.after.graph = Parse(LongText() + " w = exp(v999) return w }");
   auto page = ReportPage(report);
   ASSERT_TRUE(page.ok()) << page.status();
   EXPECT_EQ(Count(*page, ">sin</text>"), 2);  // the operand of each
   EXPECT_EQ(Count(*page, ">tanh</text>"), 1);
+}
+
+TEST(ReportTest, OfALargeGraphWithoutAChangeDrawsNothing) {
+  Report report = Example();
+  report.before.graph = report.after.graph = Parse(LongText() + " return v999 }");
+  auto page = ReportPage(report);
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(Count(*page, "1000 operators; not drawn: there are more than 800, and none is marked"),
+            2);
 }
 
 TEST(ReportTest, TellsOfAnOptimization) {

@@ -104,6 +104,18 @@ TEST(RefereeCommandTest, RefutedWithFiles) {
   EXPECT_EQ(result.exit_status, 1) << result.out;
 }
 
+TEST(RefereeCommandTest, Report) {
+  const std::string page = NewFolder() + "/page.html";
+  LemmaResult result = Referee(kBefore, kWrong, {"--report", page, "--json"});
+  EXPECT_EQ(result.exit_status, 1) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\"files\":[\"" + page + "\"]"));
+  EXPECT_THAT(ReadAll(page), HasSubstr("<h2>Where they differ</h2>"));
+  const std::string before = WriteTemp("before.lemma", kBefore);
+  ExpectOneLine(RunLemma({"referee", before, before, "--report", before}),
+                {"before.lemma: would overwrite the input"});
+  ExpectOneLine(Referee(kBefore, kAfter, {"--report=/nowhere/page.html"}), {"/nowhere/page.html"});
+}
+
 // Equal by a law that the prover does not have.
 TEST(RefereeCommandTest, Unknown) {
   const std::string a =
