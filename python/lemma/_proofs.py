@@ -3,7 +3,7 @@
 import os
 import pathlib
 import tempfile
-from typing import Any, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 from lemma import _command, _models
 
@@ -51,26 +51,37 @@ def referee(
     *,
     accept: str = "real_only",
     dims: Optional[Mapping[str, int]] = None,
+    ranges: Optional[Mapping[str, Tuple[int, int]]] = None,
+    hint: Optional[Mapping[str, int]] = None,
     time_limit: Optional[float] = None,
     inputs: Sequence[Union[str, "os.PathLike[str]"]] = (),
     counterexample: Union[str, "os.PathLike[str]", None] = None,
+    report: Union[str, "os.PathLike[str]", None] = None,
 ) -> Answer:
     """Decides whether an optimized model still is the model that it was made from.
 
     `verdict` of the answer is "proved", "refuted", "unknown" or "different_interface". The answer
     is true if the models are proved equal with a contract that `accept` allows: "bit_exact",
-    "reassociates" or "real_only". `inputs`: files with values of the inputs, or a folder with
-    input_0.pb, …, on which both models are executed too. `counterexample`: a folder for inputs that show a difference.
+    "reassociates" or "real_only". `dims` fixes symbolic dimensions, `ranges` bounds those that stay
+    symbolic, by the least and the largest size, and `hint` says at which sizes both models are
+    executed. `inputs`: files with values of the inputs, or a folder with input_0.pb, …, on which
+    both models are executed too. `counterexample`: a folder for inputs that show a difference.
+    `report`: a file for a page (HTML) with the regions and both graphs.
     """
     with _models.as_file(before) as path_before, _models.as_file(after) as path_after:
         arguments = ["referee", path_before, path_after, f"--accept={accept}"]
         arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
+        arguments += [f"--range={name}={low}:{high}" for name, (low, high) in (ranges or {}).items()]
+        if hint:
+            arguments.append("--hint=" + ",".join(f"{name}={size}" for name, size in hint.items()))
         if time_limit is not None:
             arguments.append(f"--time-limit={time_limit}")
         if inputs:
             arguments.append("--inputs=" + ",".join(os.path.abspath(file) for file in inputs))
         if counterexample is not None:
             arguments.append(f"--counterexample={os.path.abspath(counterexample)}")
+        if report is not None:
+            arguments.append(f"--report={os.path.abspath(report)}")
         status, json = _command.run(arguments)
     return Answer(status == 0, json)
 

@@ -225,6 +225,14 @@ class ProofTest(unittest.TestCase):
         other = lemma.referee(weights.format(0.5), weights.format(0.25))
         self.assertFalse(other)
         self.assertEqual(other.verdict, "refuted")
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "page.html")
+            lemma.referee(SCALED, SCALED, report=page)
+            self.assertIn("<h1>", page.read_text())
+        with self.assertRaisesRegex(ValueError, "hint: .*no dimension is called n"):
+            lemma.referee(SCALED, SCALED, hint={"n": 4})
+        with self.assertRaisesRegex(ValueError, "range"):
+            lemma.referee(SCALED, SCALED, ranges={"n": (9, 4)})
         with self.assertRaisesRegex(ValueError, "accept"):
             lemma.referee(SCALED, SCALED, accept="anything")
 
