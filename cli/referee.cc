@@ -61,6 +61,9 @@ absl::StatusOr<int> RunReferee(Arguments arguments) {
   flags.Bool("verbose", &verbose, "list every region and weight");
   common.AddModel(&flags);
   return ParseAndRun(&flags, arguments, [&](const Positional& models) -> absl::StatusOr<int> {
+    if (common.reseed >= 0) {
+      return absl::InvalidArgumentError("--reseed-weights: the models are compared as they are");
+    }
     if (models.size() != 2) return absl::InvalidArgumentError("two models, please: BEFORE AFTER");
     std::vector<std::string> inputs = options.inputs;
     inputs.insert(inputs.end(), {models[0], models[1]});

@@ -302,8 +302,9 @@ absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
       return context.Fail(absl::StrCat("the sizes are too large: ", requirement.ToString()));
     }
     if (!MayBeAssumed(requirement)) {
-      return context.Fail(absl::StrCat("for some sizes this does not hold: ", ConditionText(requirement),
-                                       "; where both are equal and never 1, give --range"));
+      return context.Fail(
+          absl::StrCat("for some sizes this does not hold: ", ConditionText(requirement),
+                       "; where both are equal and never 1, give --range"));
     }
   }
   std::vector<TensorType> result;

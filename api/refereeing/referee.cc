@@ -129,7 +129,11 @@ bool IsDecided(const RefereeResult& result) {
 absl::StatusOr<Model> Load(const std::string& path, const RefereeOptions& options) {
   LoadOptions load;
   load.dims = options.dims;
-  load.ranges = options.ranges;
+  for (const auto& [name, range] : options.ranges) {
+    // One size needs no proof for all sizes.
+    if (range.least == range.most) load.dims.emplace(name, range.least);
+    if (range.least < range.most) load.ranges.emplace(name, range);
+  }
   load.channel_block = options.channel_block;
   load.symbolic = true;
   auto model = LoadModel(path, load);
@@ -148,8 +152,9 @@ absl::StatusOr<Model> LoadBefore(const std::string& path, const RefereeOptions& 
   auto fixed = LoadModel(path, options.dims);
   if (!fixed.ok() || fixed->default_dims.empty()) return model;
   const std::string& name = fixed->default_dims[0];
-  return OptionError(absl::StrCat("option dims: ", model.status().message(), "; give sizes, such as ",
-                                  name, "=16: the verdict then holds for these"));
+  return OptionError(absl::StrCat("option dims: ", model.status().message(),
+                                  "; give sizes, such as ", name,
+                                  "=16: the verdict then holds for these"));
 }
 
 DimValues FirstSizes(const Model& model, const RefereeOptions& options) {
@@ -211,7 +216,8 @@ absl::StatusOr<std::vector<referee::Sample>> SamplesFor(const Model& before,
       for (const Tensor& tensor : *tensors) types.push_back(tensor.type());
       auto sizes = BindDims(graph, types);
       if (sizes.ok()) sizes = CompleteSizes(graph, *sizes);
-      if (!sizes.ok()) return OptionError(absl::StrCat("option inputs: ", sizes.status().message()));
+      if (!sizes.ok())
+        return OptionError(absl::StrCat("option inputs: ", sizes.status().message()));
       auto at_sizes = AtSizes(before, *sizes);
       if (!at_sizes.ok()) return at_sizes.status();
       sized = *std::move(at_sizes);
@@ -267,7 +273,8 @@ absl::StatusOr<RefereeResult> JudgedAtSizes(const Model& before, const std::stri
                                             const absl::Status& why, const RefereeOptions& options,
                                             const std::vector<referee::Sample>& samples) {
   std::map<DimValues, std::vector<referee::Sample>> by_sizes;
-  for (const referee::Sample& sample : samples) by_sizes[sample.sizes].push_back({sample.inputs, {}, sample.decides});
+  for (const referee::Sample& sample : samples)
+    by_sizes[sample.sizes].push_back({sample.inputs, {}, sample.decides});
   std::vector<std::string> proved;
   std::optional<RefereeResult> result;
   std::optional<std::pair<DimValues, absl::Status>> unreadable;

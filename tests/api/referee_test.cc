@@ -1,4 +1,5 @@
-// api::Referee on models with symbolic dimensions: a verdict holds for all sizes, or says for which.
+// api::Referee on models with symbolic dimensions: a verdict holds for all sizes, or says for
+// which.
 #include "api/referee.h"
 
 #include <string>
@@ -30,8 +31,8 @@ constexpr char kRows[] = "(float[n,4] x) => (float[n,4] y)";
 constexpr char kMatrix[] = "(float[batch,seq] x) => (float[batch,seq] y)";
 
 TEST(RefereeTest, ProvedForAllSizes) {
-  const auto proved = AllOf(HasSubstr("proved\ncontract  bit_exact"),
-                            HasSubstr("for all 1 <= batch, 1 <= seq"));
+  const auto proved =
+      AllOf(HasSubstr("proved\ncontract  bit_exact"), HasSubstr("for all 1 <= batch, 1 <= seq"));
   EXPECT_THAT(Verdict(kMatrix, "a = Relu(x) y = Relu(a)", "y = Relu(x)"), proved);
   EXPECT_THAT(Verdict(kMatrix, "a = Transpose(x) b = Neg(a) y = Transpose(b)", "y = Neg(x)"),
               proved);
@@ -48,6 +49,14 @@ TEST(RefereeTest, ProvedForTheSizesOfARange) {
   EXPECT_THAT(Verdict(kRows, "s = Constant<value = int64[2] {-1, 4}>() y = Reshape(x, s)",
                       "y = Identity(x)", options),
               AllOf(HasSubstr("proved"), HasSubstr("for all 2 <= n <= 64")));
+}
+
+TEST(RefereeTest, ARangeOfOneSizeIsASize) {
+  RefereeOptions options;
+  options.ranges = {{"n", {3, 3}}};
+  EXPECT_THAT(Verdict(kRows, "y = Identity(x)",
+                      "s = Constant<value = int64[2] {3, 4}>() y = Reshape(x, s)", options),
+              HasSubstr("proved\ncontract  bit_exact\nsizes     the shapes x: f32[3,4]\n"));
 }
 
 // A sum over a symbolic dimension, divided by the size.

@@ -48,8 +48,8 @@ TEST(ProfileTest, CountsWorkAndComparesItWithTheRoofline) {
   EXPECT_THAT(table.out, HasSubstr("MFU"));
 }
 
-// oneDNN's reference code is a hundred times slower than its other code. With AVX2 and no more, that
-// is all there is for a sum behind other post-operations.
+// oneDNN's reference code is a hundred times slower than its other code. With AVX2 and no more,
+// that is all there is for a sum behind other post-operations.
 TEST(ProfileTest, NoReferenceCodeWithAvx2) {
   const std::string model = WriteTemp(
       "residual.txt",
@@ -57,8 +57,8 @@ TEST(ProfileTest, NoReferenceCodeWithAvx2) {
       "fill 0.5, b: weight f32[16] = fill 0.5, m: weight f32[16] = fill 0.5, v: weight f32[16] = "
       "fill 0.5) {\n  c = conv2d(x, f) {pads = [1,1,1,1]}\n"
       "  n = batch_norm(c, s, b, m, v)\n  a = add(n, x)\n  r = relu(a)\n  return r\n}\n");
-  const LemmaResult run = RunLemmaUnder({"env", "DNNL_MAX_CPU_ISA=AVX2"},
-                                        {"run", model, "--profile", "--runs=1"});
+  const LemmaResult run =
+      RunLemmaUnder({"env", "DNNL_MAX_CPU_ISA=AVX2"}, {"run", model, "--profile", "--runs=1"});
   ASSERT_EQ(run.exit_status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("jit:"));
   EXPECT_THAT(run.out, ::testing::Not(HasSubstr("ref:"))) << run.out;

@@ -63,7 +63,7 @@ class FirstDifference {
 
   std::optional<Region> Cut(const Value& u, const Value& w) const {
     CutOptions options;
-    options.keep_weights = true;
+    options.weights = CutOptions::Weights::kAll;
     options.max_operators = 64;
     return CutRegion(shared_, u, moved_.at(w), options);
   }
@@ -180,7 +180,8 @@ std::optional<FarOutput> FindFarOutput(const Graph& before, const Graph& after,
   for (const auto& [kind, found] : far) {
     const auto& [sample, is_far] = found;
     const auto output = std::find(is_far.begin(), is_far.end(), true);
-    if (output != is_far.end()) return FarOutput{sample, static_cast<size_t>(output - is_far.begin())};
+    if (output != is_far.end())
+      return FarOutput{sample, static_cast<size_t>(output - is_far.begin())};
   }
   return std::nullopt;
 }

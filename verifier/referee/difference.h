@@ -35,8 +35,8 @@ constexpr double kFarBeyond = 20;
 std::optional<Refutation> WorstOutput(const Graph& before, const Graph& after, size_t sample,
                                       const RefereeOptions& options);
 
-// nullopt unless an output differs far beyond what rounding explains, on a sample that decides or on
-// all random ones of some sizes, and the operators' definitions confirm it: on a pair of small
+// nullopt unless an output differs far beyond what rounding explains, on a sample that decides or
+// on all random ones of some sizes, and the operators' definitions confirm it: on a pair of small
 // graphs whose inputs agree, or, if there is none, on the whole graphs.
 std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after,
                                          const Sketches& in_before, const Sketches& in_after,

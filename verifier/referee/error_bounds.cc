@@ -147,8 +147,8 @@ class Transformer {
 
   // A function whose slope is at most `slope`. The error of an exact operand is none.
   static Bounded Smooth(const ScalarExpr& value, double slope, const Bounded& x) {
-    const ScalarExpr of_operand = ScalarExpr(slope) * x.magnitude *
-                                  Apply(ScalarFn::kMin, x.roundings, 1.0);
+    const ScalarExpr of_operand =
+        ScalarExpr(slope) * x.magnitude * Apply(ScalarFn::kMin, x.roundings, 1.0);
     return {value, Abs(value) + of_operand, Max(x.roundings, kFunctionRoundings)};
   }
 

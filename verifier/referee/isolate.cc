@@ -215,7 +215,7 @@ class Isolator {
 
   std::optional<OnlyPlace> PlaceOf(const Value& u, const Value& w, const Value& now) const {
     CutOptions cut;
-    cut.keep_weights = true;
+    cut.weights = CutOptions::Weights::kAll;
     cut.max_operators = kMaxOperators;
     auto region = CutRegion(shared_, u, now, cut);
     if (!region) return std::nullopt;

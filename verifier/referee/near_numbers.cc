@@ -94,7 +94,8 @@ class Unifier {
     return found && OnlyNear(*found, in_target_.rounded) ? found : std::nullopt;
   }
 
-  // The sum, difference, product or quotient of two of `numbers`, or its negation, that rounds to x.
+  // The sum, difference, product or quotient of two of `numbers`, or its negation, that rounds to
+  // x.
   static std::optional<ScalarExpr> Composed(double x, const Numbers& numbers) {
     std::vector<double> all(numbers.rounded.begin(), numbers.rounded.end());
     all.insert(all.end(), numbers.exact.begin(), numbers.exact.end());
@@ -157,9 +158,10 @@ class Unifier {
         if (e.fn() == ScalarFn::kDiv) {
           const auto divisor = NumberOf(definition, e.args()[1]);
           const std::set<double>& own = (in_target ? in_target_ : in_source_).rounded;
-          const auto common = divisor && !IsExact(*divisor) && OnlyNear(*divisor, own)
-                                  ? OnlyNear(1 / *divisor, (in_target ? in_source_ : in_target_).rounded)
-                                  : std::nullopt;
+          const auto common =
+              divisor && !IsExact(*divisor) && OnlyNear(*divisor, own)
+                  ? OnlyNear(1 / *divisor, (in_target ? in_source_ : in_target_).rounded)
+                  : std::nullopt;
           changed_ |= common.has_value();
           if (common) {
             reciprocals_.insert(*common);

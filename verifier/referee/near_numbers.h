@@ -13,9 +13,9 @@ namespace lemma::referee {
 // last place of f32, and writes a division by a number as a product if the reciprocal is so near to
 // a number of the other side. A number without such a partner becomes the sum, difference, product
 // or quotient of two numbers of the other side if it is that, rounded. Two numbers of one side are
-// never mixed up, and nothing changes if an f64 takes part. Returns whether anything changed. Each number then stands for one that f32 rounds
-// to it or to its neighbour, so a proof holds within the rounding of the numbers: it is not bit
-// exact.
+// never mixed up, and nothing changes if an f64 takes part. Returns whether anything changed. Each
+// number then stands for one that f32 rounds to it or to its neighbour, so a proof holds within the
+// rounding of the numbers: it is not bit exact.
 bool UnifyNearNumbers(Statement* statement);
 
 }  // namespace lemma::referee

@@ -103,16 +103,19 @@ class Cutter {
   // Whether the leaf's elements matter.
   bool IsKept(const Node& node) const {
     if (node.kind() == Node::Kind::kInput || !node.has_payload()) return false;
-    if (options_.keep_weights) return true;
+    if (options_.weights == CutOptions::Weights::kAll) return true;
     const Tensor& payload = node.payload();
     if (!IsFloat(payload.dtype()) || payload.size() <= 1) return true;
     if (node.kind() == Node::Kind::kConstant && payload.size() <= kMaxConstant) return true;
-    return options_.uniform_weights && (payload.size() <= kFew || IsUniform(payload));
+    if (options_.weights == CutOptions::Weights::kAny) return false;
+    return IsUniform(payload) ||
+           (options_.weights == CutOptions::Weights::kFew && payload.size() <= kFew);
   }
   std::optional<Value> ComputedConstant(const Value& value) {
     // Constants are computed in double, which does not hold all integers.
-    if (!options_.uniform_weights || options_.constants == nullptr || !value.node().is_op() ||
-        !IsFloat(value.dtype()) || options_.constants->count(&value.node()) == 0 ||
+    if (options_.weights != CutOptions::Weights::kFew || options_.constants == nullptr ||
+        !value.node().is_op() || !IsFloat(value.dtype()) ||
+        options_.constants->count(&value.node()) == 0 ||
         value.type().num_elements() > kMaxConstant) {
       return std::nullopt;
     }

@@ -23,14 +23,18 @@ struct CutOptions {
   // How many operators deep the region reaches below the values that both graphs are known to
   // share.
   int depth = 0;
-  // Weights whose elements are all equal, or that have a few elements only, are these numbers;
-  // other weights may have any values.
-  bool uniform_weights = false;
-  // Then, if set, a value of these nodes with a few elements is what it is computed to be, if that
-  // is exact.
+  // Which weights have the elements that they have; others may have any.
+  enum class Weights {
+    kAny,      // none
+    kUniform,  // those whose elements are all equal
+    kFew,      // those, and those with a few elements
+    kAll,
+  };
+  Weights weights = Weights::kAny;
+  // With kFew, if set: a value of these nodes with a few elements is what it is computed to be, if
+  // that is exact.
   const absl::flat_hash_set<const Node*>* constants = nullptr;
-  bool keep_weights = false;  // all weights keep their elements
-  int max_operators = 48;     // of each side
+  int max_operators = 48;  // of each side
 };
 
 // Two graphs of one output each over the same inputs. An input stands for a value that both graphs

@@ -185,8 +185,8 @@ class Relater {
     for (const auto& [name, attr] : node.attrs()) {
       if (auto* x = std::get_if<double>(&attr)) add(*x);
     }
-    const bool is_number = node.has_payload() && IsFloat(node.type(0).dtype) &&
-                           node.type(0).num_elements() == 1;
+    const bool is_number =
+        node.has_payload() && IsFloat(node.type(0).dtype) && node.type(0).num_elements() == 1;
     if (is_number) add(node.payload().AtDouble(0));
   }
 
@@ -294,10 +294,11 @@ class Relater {
                                                const Value& weight) {
     const Shared whole = weight ? evaluator_.Of(weight) : nullptr;
     if (whole == nullptr) return std::nullopt;
-    const auto largest = std::max_element(
-        tensor.value.begin(), tensor.value.end(),
-        [](double a, double b) { return std::abs(a) < std::abs(b); });
-    for (const float factor : FactorsNear(*largest / whole->value[largest - tensor.value.begin()])) {
+    const auto largest =
+        std::max_element(tensor.value.begin(), tensor.value.end(),
+                         [](double a, double b) { return std::abs(a) < std::abs(b); });
+    for (const float factor :
+         FactorsNear(*largest / whole->value[largest - tensor.value.begin()])) {
       auto number = Tensor::FromDoubles({DType::kF32, {}}, {factor});
       if (!number.ok()) continue;
       auto product = Apply1("mul", {weight, Value(Node::Constant(*std::move(number)), 0)});

@@ -117,11 +117,12 @@ class Sweeper {
     // After a fault, a proof is long and hopeless, unless the fault does not matter here.
     const int deepest = follows_fault ? 0 : max_depth;
     for (int depth = 0; depth <= deepest; ++depth) {
-      for (bool uniform : {false, true}) {
-        if (follows_fault && uniform) continue;
+      using Weights = CutOptions::Weights;
+      for (const Weights weights : {Weights::kAny, Weights::kUniform, Weights::kFew}) {
+        if (follows_fault && weights == Weights::kFew) continue;
         CutOptions cut;
         cut.depth = depth;
-        cut.uniform_weights = uniform;
+        cut.weights = weights;
         cut.constants = &constants_;
         cut.max_operators = max_operators;
         const auto region = CutRegion(shared_, candidate, now, cut);
@@ -138,8 +139,8 @@ class Sweeper {
             return false;
           }
         }
-        const Verdict verdict =
-            prover_.Prove(*region, uniform ? limits_.work / kLessWithValues : limits_.work);
+        const Verdict verdict = prover_.Prove(
+            *region, weights == Weights::kFew ? limits_.work / kLessWithValues : limits_.work);
         if (const auto* proved = std::get_if<Proved>(&verdict)) {
           Record(candidate, value, *region, *proved);
           return true;
@@ -177,7 +178,7 @@ class Sweeper {
 
   bool Differs(const Value& candidate, const Value& now, int max_operators, bool at_all) const {
     CutOptions cut;
-    cut.keep_weights = true;
+    cut.weights = CutOptions::Weights::kAll;
     cut.max_operators = max_operators;
     const auto region = CutRegion(shared_, candidate, now, cut);
     return region && limits_.differs(*region, at_all);

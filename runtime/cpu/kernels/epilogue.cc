@@ -81,8 +81,8 @@ bool Clash(const Eltwise& a, const Eltwise& b) {
 }
 
 // Whether oneDNN has fast code for a sum with a tensor behind another post-operation, in a
-// convolution and in a matrix product. Where it has none, as with AVX2 in version 2.6, its reference
-// code is a hundred times slower. Asks the library once.
+// convolution and in a matrix product. Where it has none, as with AVX2 in version 2.6, its
+// reference code is a hundred times slower. Asks the library once.
 bool TakesLateSums() {
   static const bool takes = [] {
     dnnl::post_ops ops;
@@ -93,9 +93,9 @@ bool TakesLateSums() {
     const Shape image = {1, 32, 14, 14}, filter = {32, 32, 3, 3};
     const dnnl::memory::desc x = ChannelsLastDesc(image), rows = Desc({14, 32}, {32, 1});
     try {
-      const dnnl::convolution_forward::desc conv(
-          dnnl::prop_kind::forward_inference, algorithm::convolution_direct, x, AnyDesc(filter), x,
-          {1, 1}, {0, 0}, {1, 1}, {1, 1});
+      const dnnl::convolution_forward::desc conv(dnnl::prop_kind::forward_inference,
+                                                 algorithm::convolution_direct, x, AnyDesc(filter),
+                                                 x, {1, 1}, {0, 0}, {1, 1}, {1, 1});
       const dnnl::matmul::desc product(rows, AnyDesc({32, 32}), rows);
       for (const std::string& code :
            {std::string(

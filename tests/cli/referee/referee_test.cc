@@ -51,6 +51,7 @@ TEST(RefereeCommandTest, SymbolicSizes) {
   EXPECT_THAT(result.out, HasSubstr("\"refutation\":{\"sizes\":{\"n\":"));
   EXPECT_EQ(RunLemma({"referee", before, before, "--dim", "n=3"}).exit_status, 0);
   EXPECT_EQ(RunLemma({"referee", before, after, "--dim", "n=1"}).exit_status, 0);
+  ExpectOneLine(RunLemma({"referee", before, after, "--reseed-weights=1"}), {"--reseed-weights"});
   ExpectOneLine(RunLemma({"referee", before, after, "--hint", "m=2"}),
                 {"--hint", "no dimension is called m"});
 }

@@ -37,6 +37,25 @@ TEST(RefereeTest, UnfoldingIsProvedToo) {
 
 // A weight just outside of its interval changes the result by less than rounding does, so nothing
 // refutes it; it must not be proved.
+// As in a fresh model: scale and variance are one weight, and so are shift and mean. The folded
+// convolution is nearly the one before, and of its name.
+TEST(RefereeTest, ANormalizationWithDefaultParameters) {
+  const std::vector<float> w = RandomFloats(4 * 3 * 3 * 3, 1), bias = RandomFloats(4, 2);
+  const float scale = 1 / std::sqrt(1 + 1e-5f);
+  auto scaled = [&](std::vector<float> values) {
+    for (float& x : values) x *= scale;
+    return values;
+  };
+  const auto result = JudgeTexts(
+      absl::StrCat("(x: f32[1,3,6,6], w: weight f32[4,3,3,3] = ", Listed(w),
+                   ", b: weight f32[4] = ", Listed(bias),
+                   ", s: weight f32[4] = fill 1.0, m: weight f32[4] = fill 0.0) {"
+                   " c = conv2d(x, w, b) {pads = [1,1,1,1]}\n n = batch_norm(c, s, m, m, s)"
+                   " {epsilon = 1e-05}\n y = relu(n)\n return y }"),
+      ConvNorm::FoldedText(scaled(w), scaled(bias)));
+  EXPECT_EQ(Summary(result), "proved reassociates");
+}
+
 TEST(RefereeTest, AWeightOutsideOfItsInterval) {
   const ConvNorm model;
   for (size_t i : {size_t{0}, size_t{40}, size_t{107}}) {

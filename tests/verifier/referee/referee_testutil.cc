@@ -72,7 +72,8 @@ referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
   options.run = RunnerOf(MakeCpuBackend());
   options.definition = RunnerOf(MakeReferenceBackend(BetweenOperators::kUnrounded));
   options.tolerances = [](const Graph& graph) { return RelativeTolerances(graph); };
-  for (std::vector<Tensor>& values : inputs) options.samples.push_back({std::move(values), {}, false});
+  for (std::vector<Tensor>& values : inputs)
+    options.samples.push_back({std::move(values), {}, false});
   options.deadline = Deadline::After(seconds);
   return referee::Judge(before, after, options);
 }

@@ -124,8 +124,8 @@ absl::StatusOr<std::vector<Value>> ImportUpsample(OnnxImport& node) {
   const Value split = b.Reshape(x, {s[0], s[1], s[2], 1, s[3], 1});
   const Shape wide = {s[0], s[1], s[2], scales[2], s[3], scales[3]};
   const Value repeated = b.Op("expand", {split}, {{"shape", wide}});
-  const Value y = b.Reshape(
-      repeated, {s[0], s[1], ProductOf({s[2], scales[2]}), ProductOf({s[3], scales[3]})});
+  const Value y =
+      b.Reshape(repeated, {s[0], s[1], ProductOf({s[2], scales[2]}), ProductOf({s[3], scales[3]})});
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
 }
