@@ -115,6 +115,43 @@ TEST(RefereeTest, AnotherSymbolIsAnotherInterface) {
               HasSubstr("different interface: input x is f32[n,4] before and f32[2,4] after"));
 }
 
+// Positions beyond the tensor at small sizes, which the first model does not read.
+TEST(RefereeTest, AReadBeyondSmallSizes) {
+  RefereeOptions options;
+  options.hint = {{"n", 128}};
+  EXPECT_THAT(Verdict("(float[n,4] x) => (float[n,4] y)", "y = Relu(x)",
+                      "r = Relu(x) i = Constant<value = int64[1] {20}>() g = Gather(r, i) "
+                      "d = Sub(g, g) y = Add(r, d)",
+                      options),
+              ::testing::Not(HasSubstr("proved\n")));
+}
+
+// f16 holds no integer beyond 2048 exactly, and none beyond 65504.
+TEST(RefereeTest, IntegersInHalfPrecision) {
+  const std::string compare = "k = Constant<value = int64[1] {2048}>() ";
+  EXPECT_THAT(Verdict("(int64[4] x) => (bool[4] y)", compare + "y = Greater(x, k)",
+                      compare + "h = Cast<to = 10>(x) l = Cast<to = 10>(k) y = Greater(h, l)"),
+              HasSubstr("half precision"));
+}
+
+// (h + 1) / 2 and h - h / 2 are equal, but not known to be.
+TEST(RefereeTest, SizesThatAreComputedInAnotherWay) {
+  const std::string interface = "(float[1,2,h,8] x) => (float[1,2,k,m] y)";
+  EXPECT_THAT(Verdict(interface, "y = MaxPool<kernel_shape = [1, 1], strides = [2, 2]>(x)",
+                      "y = MaxPool<kernel_shape = [1, 1], strides = [2, 2], ceil_mode = 1>(x)"),
+              ::testing::Not(HasSubstr("different interface")));
+}
+
+TEST(RefereeTest, AModelWithTheSizeWrittenIntoIt) {
+  RefereeOptions options;
+  options.dims = {{"n", 7}};
+  auto result = Referee(File("before.onnx", "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"),
+                        File("after.onnx", "g (float[7,4] x) => (float[7,4] y) { y = Relu(x) }"),
+                        options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(TextOf(*result, false), HasSubstr("proved\n"));
+}
+
 TEST(RefereeTest, BadHints) {
   RefereeOptions options;
   options.hint = {{"m", 2}};

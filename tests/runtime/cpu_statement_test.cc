@@ -152,8 +152,8 @@ Change InputStrides(int input, Strides strides) {
 }
 
 constexpr char kProduct[] = R"(graph g(x: f32[4,4], w: f32[4,4], v: f32[4], u: f32[4], r: f32[4,4],
-    q: f32[4,4]) { p = matmul(x, w) a = add(p, v) b = leaky_relu(a) {alpha = 0.1}
-    c = add(b, r) y = clip(c) {min = -0.5, max = 0.5} return y, u, q })";
+    q: f32[4,4]) { p = matmul(x, w) a = add(p, v) b = add(a, r)
+    c = leaky_relu(b) {alpha = 0.1} y = clip(c) {min = -0.5, max = 0.5} return y, u, q })";
 constexpr char kConvolution[] = R"(graph g(x: f32[1,4,5,5], w: weight f32[4,4,3,3],
     v: weight f32[4]) { p = conv2d(x, w, v) {pads = [1,1,1,1]} y = elu(p) {alpha = 0.5}
     return y })";

@@ -94,7 +94,9 @@ class Transformer {
       return {value, reduce(ReduceKind::kSum, body.magnitude), most + terms};
     }
     if (e.reduce() == ReduceKind::kProd) return NoBound(value);
-    return {value, Max(reduce(ReduceKind::kMax, body.magnitude), 0.0), most};
+    const ScalarExpr low = reduce(e.reduce(), body.value - ErrorOf(body)),
+                     high = reduce(e.reduce(), body.value + ErrorOf(body));
+    return Between(value, low, high, most);
   }
 
   Bounded Function(const ScalarExpr& e) {
@@ -119,8 +121,13 @@ class Transformer {
       case ScalarFn::kAbs:
         return {value, x[0].magnitude, x[0].roundings};
       case ScalarFn::kMin:
-      case ScalarFn::kMax:
-        return {value, Max(x[0].magnitude, x[1].magnitude), Max(x[0].roundings, x[1].roundings)};
+      case ScalarFn::kMax: {
+        auto at = [&](double sign) {
+          return Apply(e.fn(), x[0].value + ScalarExpr(sign) * ErrorOf(x[0]),
+                       x[1].value + ScalarExpr(sign) * ErrorOf(x[1]));
+        };
+        return Between(value, at(-1), at(1), Max(x[0].roundings, x[1].roundings));
+      }
       case ScalarFn::kStoredF32:
         return {x[0].value, x[0].magnitude, x[0].roundings + 1.0};
       case ScalarFn::kSqrt:
@@ -135,21 +142,32 @@ class Transformer {
                 Roundings(RelativeError(x[0]), std::abs(e.args()[1].value()) * kSecondOrder,
                           kFunctionRoundings)};
       case ScalarFn::kErf:
-        return Smooth(value, 1.13, x[0]);
-      case ScalarFn::kTanh:
+      case ScalarFn::kTanh: {
+        auto at = [&](double sign) {
+          return Apply(e.fn(), x[0].value + ScalarExpr(sign) * ErrorOf(x[0]));
+        };
+        return Between(value, at(-1), at(1), kFunctionRoundings);
+      }
       case ScalarFn::kSin:
       case ScalarFn::kCos:
-        return Smooth(value, 1, x[0]);
+        return Between(value, value - ErrorOf(x[0]), value + ErrorOf(x[0]), kFunctionRoundings);
       default:
         return NoBound(value);
     }
   }
 
-  // A function whose slope is at most `slope`. The error of an exact operand is none.
-  static Bounded Smooth(const ScalarExpr& value, double slope, const Bounded& x) {
-    const ScalarExpr of_operand =
-        ScalarExpr(slope) * x.magnitude * Apply(ScalarFn::kMin, x.roundings, 1.0);
-    return {value, Abs(value) + of_operand, Max(x.roundings, kFunctionRoundings)};
+  // The largest error of `x`, to first order; infinite if it has no bound.
+  static ScalarExpr ErrorOf(const Bounded& x) {
+    return x.roundings * ScalarExpr(kUnit * kSecondOrder) * x.magnitude;
+  }
+
+  // A value of which the error of the operands makes [low, high], and which is then rounded by an
+  // operation that counts as so many roundings of the value. The magnitude makes that many roundings
+  // of it cover both.
+  static Bounded Between(const ScalarExpr& value, const ScalarExpr& low, const ScalarExpr& high,
+                         const ScalarExpr& roundings) {
+    const ScalarExpr error = Max(high - value, value - low);
+    return {value, Abs(value) + error / (ScalarExpr(kUnit) * Max(roundings, 1.0)), roundings};
   }
 
   absl::flat_hash_map<const ScalarNode*, Bounded> done_;

@@ -8,6 +8,7 @@
 #include "verifier/prover/graph_claim.h"
 #include "verifier/referee/constants.h"
 #include "verifier/referee/near_numbers.h"
+#include "verifier/referee/one_sided.h"
 
 namespace lemma::referee {
 namespace {
@@ -216,6 +217,11 @@ std::vector<Guard> RegionProver::RequirementsOn(const Region& region) const {
 }
 
 Verdict RegionProver::ProveAnew(const Region& region, int64_t work) const {
+  if (std::string reason = ReadsElsewhere(region); !reason.empty()) return Unknown{reason};
+  const OneSidedConversions conversions = ConversionsOf(region);
+  if (conversions.to_half) {
+    return Unknown{"only one model stores these integers in half precision, which rounds them"};
+  }
   for (const Value& input : region.before.inputs()) {
     if (!MayBeEmpty(input.shape())) continue;
     return Unknown{"a value has no elements, which no proof covers"};
@@ -234,7 +240,10 @@ Verdict RegionProver::ProveAnew(const Region& region, int64_t work) const {
     options.strictest = FloatContract::kReassociates;
     verdict = prover::ProveClaim(*claim, options);
   }
-  const auto* proved = std::get_if<Proved>(&verdict);
+  auto* proved = std::get_if<Proved>(&verdict);
+  if (proved != nullptr && conversions.any) {
+    proved->contract = std::max(proved->contract, FloatContract::kReassociates);
+  }
   if (proved != nullptr && proved->contract == FloatContract::kRealOnly &&
       Narrows(region.before, region.after)) {
     // In f16, 123456.7 is infinite and 1e-12 is 0: that is more than rounding.

@@ -1,0 +1,26 @@
+// What the second side of a region does and the first one does not, and a proof about real numbers
+// does not see. Internal to the referee.
+#ifndef LEMMA_VERIFIER_REFEREE_ONE_SIDED_H_
+#define LEMMA_VERIFIER_REFEREE_ONE_SIDED_H_
+
+#include <string>
+
+#include "verifier/referee/region.h"
+
+namespace lemma::referee {
+
+// Why the second side may read outside of a tensor where the first one does not: an operator reads
+// at positions that are data, or constants where sizes are symbolic, and the first side has no such
+// operator with the same positions. "" if there is none.
+std::string ReadsElsewhere(const Region& region);
+
+// Conversions of integers to floats that only one side has.
+struct OneSidedConversions {
+  bool any = false;
+  bool to_half = false;  // f16 holds no integer beyond 65504, and not all beyond 2048
+};
+OneSidedConversions ConversionsOf(const Region& region);
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_ONE_SIDED_H_
