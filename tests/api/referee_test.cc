@@ -145,9 +145,9 @@ TEST(RefereeTest, SizesThatAreComputedInAnotherWay) {
 TEST(RefereeTest, AModelWithTheSizeWrittenIntoIt) {
   RefereeOptions options;
   options.dims = {{"n", 7}};
-  auto result = Referee(File("before.onnx", "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"),
-                        File("after.onnx", "g (float[7,4] x) => (float[7,4] y) { y = Relu(x) }"),
-                        options);
+  auto result =
+      Referee(File("before.onnx", "g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"),
+              File("after.onnx", "g (float[7,4] x) => (float[7,4] y) { y = Relu(x) }"), options);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_THAT(TextOf(*result, false), HasSubstr("proved\n"));
 }

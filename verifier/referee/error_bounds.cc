@@ -162,8 +162,8 @@ class Transformer {
   }
 
   // A value of which the error of the operands makes [low, high], and which is then rounded by an
-  // operation that counts as so many roundings of the value. The magnitude makes that many roundings
-  // of it cover both.
+  // operation that counts as so many roundings of the value. The magnitude makes that many
+  // roundings of it cover both.
   static Bounded Between(const ScalarExpr& value, const ScalarExpr& low, const ScalarExpr& high,
                          const ScalarExpr& roundings) {
     const ScalarExpr error = Max(high - value, value - low);

@@ -1,6 +1,7 @@
 #include "verifier/referee/one_sided.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -10,39 +11,48 @@
 namespace lemma::referee {
 namespace {
 
-bool HoldsLoad(const IndexExpr& e) {
+void CollectReads(const ScalarExpr& e, std::set<TensorId>* tensors) {
+  if (e.kind() == ScalarExpr::Kind::kRead) tensors->insert(e.tensor());
+  for (const ScalarExpr& arg : e.args()) CollectReads(arg, tensors);
+}
+
+// The tensors whose elements are part of the index.
+void CollectLoads(const IndexExpr& e, std::set<TensorId>* tensors) {
   switch (e.kind()) {
     case IndexExpr::Kind::kLoad:
-      return true;
+      CollectReads(ScalarExpr(e.load()), tensors);
+      break;
     case IndexExpr::Kind::kConst:
     case IndexExpr::Kind::kSymbol:
     case IndexExpr::Kind::kVar:
-      return false;
+      break;
     default:
-      return HoldsLoad(e.lhs()) || HoldsLoad(e.rhs());
+      CollectLoads(e.lhs(), tensors);
+      CollectLoads(e.rhs(), tensors);
   }
 }
 
-bool ReadsAtData(const ScalarExpr& e) {
-  if (e.kind() == ScalarExpr::Kind::kRead &&
-      std::any_of(e.indices().begin(), e.indices().end(), HoldsLoad)) {
-    return true;
+void CollectPositions(const ScalarExpr& e, std::set<TensorId>* tensors) {
+  if (e.kind() == ScalarExpr::Kind::kRead) {
+    for (const IndexExpr& index : e.indices()) CollectLoads(index, tensors);
   }
-  return std::any_of(e.args().begin(), e.args().end(), ReadsAtData);
+  for (const ScalarExpr& arg : e.args()) CollectPositions(arg, tensors);
 }
 
-bool ReadsAtData(const Node& node) {
-  if (!node.is_op()) return false;
-  const auto definition = DefinitionOf(node);
-  return definition.ok() &&
-         std::any_of(definition->tensors.begin(), definition->tensors.end(),
-                     [](const TensorExpr& tensor) { return ReadsAtData(tensor.body); });
-}
-
+// The operands whose elements say where the operator reads.
 std::vector<Value> PositionsOf(const Node& node) {
+  if (!node.is_op()) return {};
+  const auto definition = DefinitionOf(node);
+  if (!definition.ok()) return {};
+  std::set<TensorId> tensors;
+  for (const TensorExpr& tensor : definition->tensors) CollectPositions(tensor.body, &tensors);
   std::vector<Value> positions;
-  for (const Value& operand : node.inputs()) {
-    if (!IsFloat(operand.dtype())) positions.push_back(operand);
+  for (const TensorId id : tensors) {
+    // A computed position depends on any of the operands.
+    if (id >= static_cast<TensorId>(node.inputs().size())) {
+      return {node.inputs().begin(), node.inputs().end()};
+    }
+    positions.push_back(node.inputs()[id]);
   }
   return positions;
 }
@@ -78,7 +88,7 @@ void Collect(const Graph& graph, const Graph& other, OneSidedConversions* found)
 std::string ReadsElsewhere(const Region& region) {
   const absl::flat_hash_set<Value> known = ValuesOf(region.before);
   for (const NodePtr& node : region.after.nodes()) {
-    if (known.count(Value(node, 0)) > 0 || !ReadsAtData(*node) || IsFixed(*node)) continue;
+    if (known.count(Value(node, 0)) > 0 || PositionsOf(*node).empty() || IsFixed(*node)) continue;
     const auto is_alike = [&](const NodePtr& other) {
       return other->is_op() && &other->op() == &node->op() &&
              other->inputs()[0].shape() == node->inputs()[0].shape() &&

@@ -169,11 +169,10 @@ class Case {
         return false;
       }
     }
-    return std::all_of(
-        options_.samples.begin(), options_.samples.end(), [&](const Sample& sample) {
-          auto a = AtSizes(before_, sample.sizes), b = AtSizes(after, sample.sizes);
-          return a.ok() && b.ok() && MatchInterface(*a, *b).differences.empty();
-        });
+    return std::all_of(options_.samples.begin(), options_.samples.end(), [&](const Sample& sample) {
+      auto a = AtSizes(before_, sample.sizes), b = AtSizes(after, sample.sizes);
+      return a.ok() && b.ok() && MatchInterface(*a, *b).differences.empty();
+    });
   }
 
   bool HasElements() {
