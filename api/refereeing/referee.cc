@@ -120,9 +120,13 @@ bool IsProved(const RefereeResult& result) {
   return result.verdict.answer == referee::Answer::kProved;
 }
 
-// Whether most of the model is proved, so that the layout is understood.
-bool IsDecided(const RefereeResult& result) {
-  return IsProved(result) || (result.verdict.refutation && result.verdict.refutation->only_here);
+// How far the outputs of both models are apart, against what rounding explains.
+double DistanceOf(const RefereeResult& result) {
+  double distance = 0;
+  for (const referee::OutputComparison& output : result.verdict.outputs) {
+    distance = std::max(distance, output.difference / (output.explained + 1e-300));
+  }
+  return distance;
 }
 
 // Dimensions that `options` does not bind stay symbolic.
@@ -348,7 +352,7 @@ absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::stri
     return JudgedAtSizes(*a, after, b.status(), options, *samples);
   }
   auto result = Judged(a->graph, b->graph, options, *samples);
-  if (!result.ok() || options.channel_block != 0 || IsDecided(*result)) return result;
+  if (!result.ok() || options.channel_block != 0 || IsProved(*result)) return result;
   // The size of a block of NCHWc was guessed.
   RefereeOptions other = options;
   other.channel_block = 8;
@@ -361,10 +365,8 @@ absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::stri
   }
   auto second = Judged(a8->graph, b8->graph, other, *samples);
   if (!second.ok()) return result;
-  // With blocks of the wrong size, even equal models are far off.
-  const bool is_better = IsDecided(*second) || (result->verdict.refutation.has_value() &&
-                                                !second->verdict.refutation.has_value());
-  if (!is_better) return result;
+  // With blocks of the wrong size, even equal models differ.
+  if (!IsProved(*second) && DistanceOf(*second) >= DistanceOf(*result)) return result;
   second->verdict.notes.push_back(IsProved(*second)
                                       ? "proved with blocks of 8 channels in the layout NCHWc"
                                       : "compared with blocks of 8 channels in the layout NCHWc");
