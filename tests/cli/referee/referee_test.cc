@@ -66,8 +66,8 @@ std::string BlockedFile(const std::string& text) {
   return WriteTemp("blocked.onnx", blocked.SerializeAsString());
 }
 
-// With blocks of 16 channels the models differ, with blocks of 8 nothing is proved: the layout is a
-// guess, which refutes nothing.
+// With blocks of 16 channels the models differ in one region, and all else is proved. The layout is
+// a guess, which refutes nothing.
 TEST(RefereeCommandTest, BlocksOfAnotherSizeRefuteNothing) {
   // exp(max(x)) = max(exp(x)), after sums that depend on the order.
   const std::string axis = "  axis = Constant<value = int64 {1}>()";
@@ -83,7 +83,7 @@ TEST(RefereeCommandTest, BlocksOfAnotherSizeRefuteNothing) {
       BlockedFile("g (float[1,16,1,2] x) => (float[1,1] y) { a = ReorderInput(x) b = Flatten(a)" +
                   axis + "  d = CumSum(b, axis)  e = Exp(d)  y = ReduceMax<axes = [1]>(e) }");
   const LemmaResult result = RunLemma({"referee", before, after});
-  EXPECT_EQ(result.exit_status, 4) << result.out << result.err;
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
   EXPECT_EQ(RunLemma({"referee", before, after, "--channel-block=16"}).exit_status, 1);
 }
 
