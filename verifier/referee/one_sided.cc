@@ -71,15 +71,27 @@ absl::flat_hash_set<Value> ValuesOf(const Graph& graph) {
   return values;
 }
 
-// The casts of integers in `graph` that are not in `other`.
+// Whether the operator makes floats of the values of an operand of integers.
+bool ConvertsIntegers(const Node& node) {
+  if (!node.is_op() || !IsFloat(node.type(0).dtype)) return false;
+  const auto definition = DefinitionOf(node);
+  if (!definition.ok()) return false;
+  std::set<TensorId> read;
+  for (const TensorExpr& tensor : definition->tensors) CollectReads(tensor.body, &read);
+  return std::any_of(read.begin(), read.end(), [&](TensorId id) {
+    if (id >= static_cast<TensorId>(node.inputs().size())) return false;
+    const DType dtype = node.inputs()[id].dtype();
+    return !IsFloat(dtype) && dtype != DType::kBool;
+  });
+}
+
+// The conversions of integers in `graph` that are not in `other`.
 void Collect(const Graph& graph, const Graph& other, OneSidedConversions* found) {
   const absl::flat_hash_set<Value> known = ValuesOf(other);
   for (const NodePtr& node : graph.nodes()) {
-    if (!node->IsOp("cast") || known.count(Value(node, 0)) > 0) continue;
-    const DType from = node->inputs()[0].dtype(), to = node->type(0).dtype;
-    if (IsFloat(from) || from == DType::kBool || !IsFloat(to)) continue;
+    if (known.count(Value(node, 0)) > 0 || !ConvertsIntegers(*node)) continue;
     found->any = true;
-    found->to_half |= SizeOf(to) < 4;
+    found->to_half |= SizeOf(node->type(0).dtype) < 4;
   }
 }
 
