@@ -95,13 +95,16 @@ class Unifier {
   }
 
   // The sum, difference, product or quotient of two of `numbers`, or its negation, that rounds to
-  // x.
-  static std::optional<ScalarExpr> Composed(double x, const Numbers& numbers) {
+  // x; x is one of `own`, and no other one of these is so near to it.
+  static std::optional<ScalarExpr> Composed(double x, const Numbers& numbers, const Numbers& own) {
+    auto rounds_to_x = [&](double value) {
+      return AreNear(value, x) && OnlyNear(value, own.rounded).has_value();
+    };
     std::vector<double> all(numbers.rounded.begin(), numbers.rounded.end());
     all.insert(all.end(), numbers.exact.begin(), numbers.exact.end());
     if (all.size() > kMostComposed) return std::nullopt;
     for (double a : numbers.rounded) {
-      if (AreNear(-a, x)) return -ScalarExpr(a);
+      if (rounds_to_x(-a)) return -ScalarExpr(a);
       for (double b : all) {
         if (!std::isfinite(b)) continue;
         const ScalarExpr p(a), q(b);
@@ -109,8 +112,8 @@ class Unifier {
             {a * b, p * q}, {a / b, p / q}, {b / a, q / p}, {a + b, p + q}, {a - b, p - q}};
         for (const auto& [value, expr] : choices) {
           if (!std::isfinite(value)) continue;
-          if (AreNear(value, x)) return expr;
-          if (AreNear(-value, x)) return -expr;
+          if (rounds_to_x(value)) return expr;
+          if (rounds_to_x(-value)) return -expr;
         }
       }
     }
@@ -139,13 +142,13 @@ class Unifier {
     if (in_target && number && !IsExact(*number)) {
       const std::optional<double> common = Common(*number);
       const bool is_known = common || reciprocals_.count(*number) > 0;
-      const auto composed = is_known ? std::nullopt : Composed(*number, in_source_);
+      const auto composed = is_known ? std::nullopt : Composed(*number, in_source_, in_target_);
       changed_ |= composed.has_value() || (common && *common != *number);
       return composed ? *composed : common ? ScalarExpr(*common) : e;
     }
     if (!in_target && composed_in_source_ && number && !IsExact(*number) &&
         !OnlyNear(*number, in_target_.rounded)) {
-      const auto composed = Composed(*number, in_target_);
+      const auto composed = Composed(*number, in_target_, in_source_);
       changed_ |= composed.has_value();
       return composed ? *composed : e;
     }

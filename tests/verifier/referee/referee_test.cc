@@ -226,6 +226,15 @@ TEST(RefereeTest, ProductsAndSumsOfNumbersAreRounded) {
         c, op);
   };
   EXPECT_EQ(Summary(JudgeTexts(halves("div", 1.41421354f), halves("mul", 0.707106769f))), proved);
+  // Two neighbours of which the difference matters are not both the product.
+  auto both = [](float c, float d) {
+    return absl::StrFormat(
+        "(x: f32[3]) { c = constant f32[] [%.9g]\n d = constant f32[] [%.9g]\n y = mul(x, c)\n"
+        " z = mul(x, d)\n u = sub(y, z)\n e = exp(x)\n v = mul(u, e)\n return v }",
+        c, d);
+  };
+  const float other = std::nextafter(-a, 0.0f);
+  EXPECT_NE(JudgeTexts(both(a, a), both(-a, other)).answer, referee::Answer::kProved);
   // 1e-6 beside the product is another number.
   EXPECT_NE(JudgeTexts(two("mul", a, b), one("mul", a * b * 1.000001f)).answer,
             referee::Answer::kProved);
