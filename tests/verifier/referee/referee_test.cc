@@ -1,6 +1,7 @@
 // What the referee proves, refutes and leaves open, on small models.
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -268,6 +269,41 @@ TEST(RefereeTest, ASumOfExactNumbersRoundsOnce) {
   };
   EXPECT_THAT(Summary(JudgeTexts(before, after("8.0"))), StartsWith("proved"));
   EXPECT_THAT(Summary(JudgeTexts(before, after("11.0"))), testing::Not(StartsWith("proved")));
+}
+
+// A function of a product that was folded: the error of the product counts once, and where the
+// function is flat it hardly counts. The other half of the outputs hides the difference from
+// executions, so that only the interval of the weight can show it.
+TEST(RefereeTest, FoldedFunctionsOfLargeNumbers) {
+  const std::vector<float> p = {123.4567f, 0.3f, -23.45678f, 1.5f},
+                           f = {34.56789f, 0.7f, 123.45f, 2};
+  auto model = [](const std::string& weights, const std::string& folded) {
+    return absl::StrCat("(x: f32[4]", weights, ") { ", folded,
+                        " a = add(x, e)\n k = constant f32[] fill 1e6\n b = mul(x, k)\n"
+                        " y = concat(a, b) {axis = 0}\n return y }");
+  };
+  using Function = double (*)(double);
+  const std::vector<std::pair<std::string, Function>> functions = {
+      {"tanh", [](double x) { return std::tanh(x); }},
+      {"erf", [](double x) { return std::erf(x); }},
+      {"sin", [](double x) { return std::sin(x); }},
+      {"cos", [](double x) { return std::cos(x); }}};
+  for (const auto& [name, function] : functions) {
+    const std::string before =
+        model(absl::StrCat(", p: weight f32[4] = ", Listed(p), ", f: weight f32[4] = ", Listed(f)),
+              absl::StrCat("t = mul(p, f)\n e = ", name, "(t)\n"));
+    for (const bool wrong : {false, true}) {
+      std::vector<float> values;
+      for (size_t i = 0; i < p.size(); ++i) {
+        values.push_back(static_cast<float>(function(p[i] * f[i])));
+      }
+      // Five roundings of the product, which is about 4268.
+      if (wrong) values[0] -= 1.3e-3f;
+      const auto result =
+          JudgeTexts(before, model(absl::StrCat(", e: weight f32[4] = ", Listed(values)), ""));
+      EXPECT_EQ(result.answer == referee::Answer::kProved, !wrong) << name << Summary(result);
+    }
+  }
 }
 
 TEST(RefereeTest, CancellationIsNoRefutation) {
