@@ -202,6 +202,72 @@ TEST(SymbolicTest, ConvolutionsAndPoolings) {
       model, {{{"batch", 1}, {"h", 8}, {"w", 9}}, {{"batch", 2}, {"h", 5}, {"w", 1}}});
 }
 
+// The numeric imports of these operators are compared with ONNX Runtime (transformer_ort_test.cc,
+// blocked_test.cc).
+TEST(SymbolicTest, FusedOperators) {
+  struct Case {
+    const char *domain, *inputs, *node;
+  };
+  constexpr char kMicrosoft[] = "com.microsoft", kNchwc[] = "com.microsoft.nchwc";
+  constexpr char kRow[] = "float[batch,seq,8] x, float[batch,seq,8] s, float[8] w, float[8] b";
+  constexpr char kImage[] = "float[batch,3,seq,5] x, float[4,3,3,3] w, float[4] b";
+  constexpr char kBlocked[] = "float[batch,16,seq,3] x";
+  const Case cases[] = {
+      {kMicrosoft, "float[batch,2,seq,4] x, float[batch,2,seq,4] z",
+       "y = FusedMatMul<transB = 1, alpha = 0.5>(x, z)"},
+      {kMicrosoft, "float[seq,4] x, float[batch,4] z",
+       "y = FusedGemm<transB = 1, activation = \"Relu\">(x, z)"},
+      {kMicrosoft, kImage,
+       "y = FusedConv<pads = [1, 1, 1, 1], strides = [2, 2], activation = \"Relu\">(x, w, b)"},
+      {kMicrosoft, kRow, "y = Gelu(x)"},
+      {kMicrosoft, kRow, "y = BiasGelu(x, b)"},
+      {kMicrosoft, kRow, "y = FastGelu(x, b)"},
+      {kMicrosoft, kRow, "y = QuickGelu(x)"},
+      {kMicrosoft, kRow, "y = SkipLayerNormalization(x, s, w, b)"},
+      {kMicrosoft, kRow, "y = SkipSimplifiedLayerNormalization(x, s, w)"},
+      {"", kRow, "y = SimplifiedLayerNormalization(x, w)"},
+      {kNchwc, kBlocked, "y = ReorderInput(x)"},
+      {kNchwc, kBlocked, "y = ReorderOutput<channels = 13>(x)"},
+      {kNchwc, kBlocked, "y = MaxPool<kernel_shape = [2, 2], pads = [1, 1, 1, 1]>(x)"},
+      {kNchwc, kBlocked, "y = GlobalAveragePool(x)"},
+      {kNchwc, kBlocked, "y = Upsample<scales = [1, 1, 2, 3]>(x)"},
+  };
+  for (const Case& c : cases) {
+    onnx::ModelProto model =
+        OnnxModel(absl::StrCat("g (", c.inputs, ") => (float y) { ", c.node, " }"));
+    onnx::GraphProto& graph = *model.mutable_graph();
+    graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+    graph.mutable_node(0)->set_domain(c.domain);
+    auto* set = model.add_opset_import();
+    set->set_domain(c.domain);
+    set->set_version(1);
+    if (c.domain[0] == 0) model.mutable_opset_import()->RemoveLast();
+    const std::string bytes = model.SerializeAsString();
+    auto symbolic = ImportOnnxBytes(bytes, Symbolic());
+    ASSERT_TRUE(symbolic.ok()) << c.node << ": " << symbolic.status();
+    EXPECT_TRUE(symbolic->opaque.empty()) << c.node;
+    for (const DimValues& sizes : kSizes) {
+      ImportOptions numbers;
+      numbers.dims = sizes;
+      auto sized = ImportOnnxBytes(bytes, numbers);
+      ASSERT_TRUE(sized.ok()) << c.node << ": " << sized.status();
+      auto made = Specialize(symbolic->graph, sizes);
+      ASSERT_TRUE(made.ok()) << c.node << ": " << made.status();
+      ExpectSame(sized->graph, *made, c.node);
+    }
+  }
+}
+
+// Blocks of channels need their number.
+TEST(SymbolicTest, RefusesSymbolicChannelsInBlocks) {
+  onnx::ModelProto model = OnnxModel("g (float[1,c,4,4] x) => (float y) { y = ReorderInput(x) }");
+  model.mutable_graph()->mutable_node(0)->set_domain("com.microsoft.nchwc");
+  auto* set = model.add_opset_import();
+  set->set_domain("com.microsoft.nchwc");
+  set->set_version(1);
+  EXPECT_NE(ErrorOf(model), "");
+}
+
 TEST(SymbolicTest, EnlargesByWholeFactors) {
   ExpectOneModelForAllSizes(
       OnnxModel(R"(g (float[batch,2,h,w] x) => (float[batch,2,p,q] y) {
