@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -120,9 +121,10 @@ bool IsProved(const RefereeResult& result) {
   return result.verdict.answer == referee::Answer::kProved;
 }
 
-// How far the outputs of both models are apart, against what rounding explains.
+// How far the outputs of both models are apart, against what rounding explains; infinite if they
+// could not be compared.
 double DistanceOf(const RefereeResult& result) {
-  double distance = 0;
+  double distance = result.verdict.outputs.empty() ? std::numeric_limits<double>::infinity() : 0;
   for (const referee::OutputComparison& output : result.verdict.outputs) {
     distance = std::max(distance, output.difference / (output.explained + 1e-300));
   }

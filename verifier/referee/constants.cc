@@ -50,9 +50,9 @@ bool OnlyMoves(const Node& node) {
   return true;
 }
 
-absl::flat_hash_set<const Node*> ConstantNodes(const Graph& graph) {
+absl::flat_hash_set<const Node*> ConstantNodes(const std::vector<NodePtr>& nodes) {
   absl::flat_hash_set<const Node*> constants;
-  for (const NodePtr& node : graph.nodes()) {
+  for (const NodePtr& node : nodes) {
     bool constant = node->has_payload();
     if (node->is_op() && !node->inputs().empty() && !IsSymbolic(*node) &&
         DefinitionOf(*node).ok()) {

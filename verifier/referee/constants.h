@@ -15,8 +15,8 @@ namespace lemma::referee {
 // Whether the operator only moves elements of one element type, so that its results are exact.
 bool OnlyMoves(const Node& node);
 
-// The nodes of `graph` that depend on known elements only, leaves included.
-absl::flat_hash_set<const Node*> ConstantNodes(const Graph& graph);
+// Those of `nodes`, operands before users, that depend on known elements only, leaves included.
+absl::flat_hash_set<const Node*> ConstantNodes(const std::vector<NodePtr>& nodes);
 
 // A constant with the bounds of error_bounds.h.
 struct BoundedTensor {

@@ -123,7 +123,7 @@ class Isolator {
     const ValueMap with_formulas = AfterReplacing(c_.after, formulas);
     ValueMap moved;
     absl::flat_hash_set<const Node*> dependent;
-    const auto constant = ConstantNodes(c_.after);
+    const auto constant = ConstantNodes(c_.after.nodes());
     for (const NodePtr& node : c_.after.nodes()) {
       bool depends = formulas.count(Value(node, 0)) > 0;
       for (const Value& operand : node->inputs()) depends |= dependent.count(&operand.node()) > 0;

@@ -11,7 +11,6 @@
 
 #include "base/hash.h"
 #include "graph/builder.h"
-#include "graph/sizes/specialize.h"
 #include "rewrite/matching/apply.h"
 #include "verifier/referee/constants.h"
 #include "verifier/referee/error_bounds.h"
@@ -135,7 +134,13 @@ class Relater {
     absl::flat_hash_set<const Node*> listed;
     for (const NodePtr& node : nodes) listed.insert(node.get());
     for (const Value& value : formulas) List(value.node_ptr(), &listed, &nodes);
-    FindConstants(nodes);
+    known_ = ConstantNodes(nodes);
+    absl::flat_hash_set<const Node*> added;
+    for (const NodePtr& node : nodes) {
+      if (known_.count(node.get()) > 0 && added.insert(node.get()).second) {
+        constants_.push_back(node);
+      }
+    }
     for (const NodePtr& node : before.nodes()) FindNumbers(*node);
     const std::vector<Value> wanted = Wanted();
     AddCandidates(wanted);
@@ -161,18 +166,6 @@ class Relater {
     if (!listed->insert(node.get()).second) return;
     for (const Value& operand : node->inputs()) List(operand.node_ptr(), listed, nodes);
     nodes->push_back(node);
-  }
-
-  void FindConstants(const std::vector<NodePtr>& nodes) {
-    for (const NodePtr& node : nodes) {
-      bool constant = node->has_payload();
-      if (node->is_op() && !node->inputs().empty() && !IsSymbolic(*node) &&
-          DefinitionOf(*node).ok()) {
-        constant = std::all_of(node->inputs().begin(), node->inputs().end(),
-                               [&](const Value& v) { return known_.count(&v.node()) > 0; });
-      }
-      if (constant && known_.insert(node.get()).second) constants_.push_back(node);
-    }
   }
 
   // The numbers of the graph by which a tool may have multiplied a weight: those of constants and
@@ -211,7 +204,7 @@ class Relater {
 
   // The exact constants of `after` that something else reads, except those of `before`.
   std::vector<Value> Wanted() const {
-    const auto constants = ConstantNodes(after_);
+    const auto constants = ConstantNodes(after_.nodes());
     absl::flat_hash_set<const Node*> exact;
     for (const NodePtr& node : after_.nodes()) {
       const bool moves = node->is_op() && OnlyMoves(*node) &&

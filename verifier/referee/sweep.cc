@@ -30,7 +30,7 @@ class Sweeper {
         in_before_(in_before),
         in_after_(in_after),
         deadline_(deadline),
-        constants_(ConstantNodes(before)),
+        constants_(ConstantNodes(before.nodes())),
         prover_(*prover),
         limits_(limits) {
     for (const Value& value : derived) by_type_[value.type().Hash()].push_back(value);
