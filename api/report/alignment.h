@@ -13,7 +13,7 @@
 
 namespace lemma::api {
 
-// What a verdict says of an operator.
+// The verdict on an operator.
 enum class Standing {
   kUnsaid,   // nothing
   kSame,     // the other graph has the same operator on equal operands

@@ -27,7 +27,8 @@ std::string ClassOf(Standing standing, const std::optional<FloatContract>& contr
     case Standing::kSame:
       return "same";
     case Standing::kProved:
-      return contract ? Name(*contract) : "bit_exact";
+      // Where the contract is not known, no colour says more than the loosest one.
+      return Name(contract.value_or(FloatContract::kRealOnly));
     case Standing::kOpen:
       return "open";
     case Standing::kRefuted:
