@@ -138,8 +138,8 @@ struct RefereeResult {
   std::vector<OpenRegion> open;  // smallest first
   std::string reason;            // of "unknown"
   std::string coverage;          // of "proved": the shapes, and conditions
-  int proofs = 0,
-      remembered = 0;  // regions that were proved anew, and those equal to an earlier one
+  int proofs = 0;                // tried: one for each region that equals no earlier one
+  int remembered = 0;            // regions that equal an earlier one
   // The second graph as it was compared: with the inputs and outputs of the first one, and with
   // their formulas in place of explained weights. Without outputs if the interfaces differ.
   Graph compared;
