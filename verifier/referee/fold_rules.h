@@ -20,7 +20,8 @@ bool FoldsIntoWeights(const Substitution& rule);
 Graph FoldIntoWeights(const Graph& graph, const std::vector<Substitution>& rules,
                       const Deadline& deadline);
 
-// What the other rules would compute from weights wherever they match: outputs of their targets.
+// Values that the other rules would compute from weights: the outputs of their targets, at each of
+// their matches.
 std::vector<Value> WeightFormulas(const Graph& graph, const std::vector<Substitution>& rules,
                                   const Deadline& deadline);
 
