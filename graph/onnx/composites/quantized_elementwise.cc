@@ -36,11 +36,25 @@ Values Result(OnnxImport& node, OnnxBuild& b, const Value& y, int i, const Value
   return std::vector<Value>{result};
 }
 
+// round(a * p + b * q + (c0 - (a0 * p + b0 * q))), p = a_scale / c_scale, q = b_scale / c_scale:
+// what ONNX Runtime rounds, which is not what it rounds for DequantizeLinear, Add and
+// QuantizeLinear.
 Values ImportAdd(OnnxImport& node) {
   OnnxBuild b(node);
   const Quantized left = Read(node, b, 0), right = Read(node, b, 3);
+  const Value scale = Number(node, b, 6), zero = Number(node, b, 7);
   if (!b.status().ok()) return b.status();
-  return Result(node, b, b.Add(Dequantized(b, left), Dequantized(b, right)), 6, left.x);
+  const Value p = b.Div(left.scale, scale), q = b.Div(right.scale, scale);
+  auto number = [&](const Value& v) {
+    return v ? b.Cast(v, DType::kF32) : b.Scalar(DType::kF32, 0);
+  };
+  const Value fixed =
+      b.Sub(number(zero), b.Add(b.Mul(p, number(left.zero)), b.Mul(q, number(right.zero))));
+  const Value sum = b.Add(b.Mul(b.Cast(right.x, DType::kF32), q),
+                          b.Add(b.Mul(b.Cast(left.x, DType::kF32), p), fixed));
+  const Value y = RoundToSteps(b, sum, Value(), zero ? zero.dtype() : left.x.dtype());
+  if (!b.status().ok()) return b.status();
+  return std::vector<Value>{y};
 }
 
 // (a - a0) * (b - b0) is exact; it is multiplied by a_scale b_scale / c_scale.
