@@ -273,7 +273,8 @@ absl::StatusOr<Value> InterpolateAnySize(OnnxImport& node, const Value& x,
                                          const std::string& coordinates) {
   if (!IsFloat(x.dtype())) return node.Unsupported("interpolation between integers");
   const bool from_middle = coordinates == "half_pixel" || coordinates == "pytorch_half_pixel";
-  if (!from_middle && coordinates != "asymmetric") {
+  const bool corners = coordinates == "align_corners";
+  if (!from_middle && !corners && coordinates != "asymmetric") {
     return node.Unsupported(absl::StrCat("linear, ", coordinates, ", of symbolic sizes"));
   }
   Value y = x;
@@ -295,13 +296,20 @@ absl::StatusOr<Value> InterpolateAnySize(OnnxImport& node, const Value& x,
     };
     // The same arithmetic as ResizePosition's and Weight's, in the same order.
     const int64_t size = y.shape()[d], grown = ProductOf({size, factors[d]});
+    auto last_of = [&](int64_t length) {
+      const Value all = cast(op("sizes", {}, {{"sizes", Shape{length}}}), DType::kF64);
+      return op("sub", {all, number(1)});
+    };
+    const Value last = last_of(size);
     Value at = cast(op("iota", {}, {{"size", grown}}), DType::kF64);
-    if (from_middle) at = op("add", {at, number(0.5)});
-    at = op("div", {at, number(static_cast<double>(factors[d]))});
-    if (from_middle) at = op("sub", {at, number(0.5)});
+    if (corners) {
+      at = op("div", {op("mul", {at, last}), last_of(grown)});
+    } else {
+      if (from_middle) at = op("add", {at, number(0.5)});
+      at = op("div", {at, number(static_cast<double>(factors[d]))});
+      if (from_middle) at = op("sub", {at, number(0.5)});
+    }
     const Value low = op("floor", {at}), high = op("add", {low, number(1)});
-    const Value last =
-        op("sub", {cast(op("sizes", {}, {{"sizes", Shape{size}}}), DType::kF64), number(1)});
     std::vector<Value> positions, weights;
     for (const bool is_low : {true, false}) {
       const Value inside = op("min", {op("max", {is_low ? low : high, number(0)}), last});
