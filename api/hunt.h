@@ -2,8 +2,8 @@
 // says what was found.
 //
 // Executes random models, both sides of proved rules, and models beside their own optimizations in
-// the engine, with its optimizations off and on. What differs from the definitions beyond rounding
-// is reduced to a minimal model.
+// the engine, with its optimizations off and on. A model whose results differ from
+// the definitions beyond rounding is reduced to a minimal one.
 #ifndef LEMMA_API_HUNT_H_
 #define LEMMA_API_HUNT_H_
 

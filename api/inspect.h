@@ -28,8 +28,8 @@ std::vector<OperatorEntry> ListOperators();
 // none of that name.
 absl::StatusOr<std::string> OperatorPage(const std::string& name);
 
-// What an ONNX model is written for, one line each: operator sets and IR version, the sizes that
-// its symbolic dimensions have, and its unknown operators with counts. Empty for other formats.
+// Facts about an ONNX model, one line each: its operator sets and IR version, the sizes that its
+// symbolic dimensions have, and its unknown operators with counts. Empty for other formats.
 std::vector<std::string> OnnxHeader(const Model& model);
 
 // All applications of one operator in a graph.

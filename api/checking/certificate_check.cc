@@ -50,9 +50,9 @@ std::string ReplayOne(const Substitution& rule, const std::string& folder) {
   return replayed.accepted ? "" : absl::StrCat(path, ": ", replayed.problem);
 }
 
-// Why a rule of a certificate is not believed; "" if it is one of the file's rules, or is proved.
-std::string Disbelieve(const CheckOptions& options, const RulesFile& file, const Substitution& rule,
-                       CheckResult::Hint* hint) {
+// Why a rule of a certificate is not trusted; "" if it is one of the file's rules, or is proved.
+std::string WhyUntrusted(const CheckOptions& options, const RulesFile& file,
+                         const Substitution& rule, CheckResult::Hint* hint) {
   const Substitution* own = nullptr;
   for (const Substitution& r : file.rules) {
     if (r.name == rule.name && PrintRule(ForCertificate(r)) == PrintRule(rule)) own = &r;
@@ -174,8 +174,8 @@ absl::StatusOr<CheckResult> CheckCertificate(const Model& input, const Model& ou
     graph = *std::move(reseeded);
   }
   CertificateCheckOptions check;
-  check.disbelieve = [&](const Substitution& rule) {
-    return Disbelieve(options, *rules, rule, &result.hint);
+  check.why_untrusted = [&](const Substitution& rule) {
+    return WhyUntrusted(options, *rules, rule, &result.hint);
   };
   check.as_written = [&](const Graph& written) { return AsWritten(written, output); };
   check.samples = options.samples;

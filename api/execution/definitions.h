@@ -29,9 +29,9 @@ class Definitions {
   // Whether `run` computes what the definitions say. `run` executes this graph (`is_graph`) or an
   // equal one, and gave `outputs`. An output that differs by more than rounding explains
   // (runtime/tolerance.h) is excused, with the reason in difference.excuse, if
-  //   - rounding between operators explains it: the definitions' own output differs from the same
-  //     output in double by more than the tolerance, and `run` differs from the output in double by
-  //     at most four times as much; or
+  //   - rounding between operators explains it: with values between operators in double, the
+  //     definitions give an output that differs from outputs() by more than the tolerance, and
+  //     `run` differs from the output in double by at most four times as much; or
   //   - rounding moved a value across a discontinuity, such as the one of relu's gradient at 0, and
   //     `run` and the definitions agree on some inputs near these; or
   //   - `run` executes the graph itself, all finite values agree, and the order of a sum decides

@@ -32,14 +32,14 @@ class Cases {
   // InvalidArgument if a rule cannot be matched.
   static absl::StatusOr<std::unique_ptr<Cases>> Create(CaseOptions options);
 
-  // Case number `index`; equal for equal options. NotFound if this number gives none. Errors of
-  // files, which come first, begin with the path.
+  // Case number `index`; equal for equal options. NotFound if this number gives none. The first
+  // num_files() cases are the files of the options; their errors begin with the path.
   //
   // After the models of files, a quarter of the cases are random models over the whole operator
   // table; a quarter are models that also have patterns which engines fuse (idioms.h), or such a
   // pattern alone; a quarter are both sides of a rule; a quarter are models in which rules match,
-  // and what Lemma's search or a few random rewrites make of them. Without rules, half and half of
-  // the first two kinds.
+  // and what Lemma's search or a few random rewrites make of them. Without rules, half of
+  // the cases are of the first kind and half of the second.
   absl::StatusOr<Case> Make(int64_t index) const;
   int64_t num_files() const { return static_cast<int64_t>(options_.models.size()); }
 

@@ -159,7 +159,7 @@ class Hunter {
       case Outcome::kUndecided:
         ++result_.undecided;
         break;
-      case Outcome::kOpen:
+      case Outcome::kLeftOpenByOnnx:
         Count(judgement->reason, number, &result_.open);
         break;
       case Outcome::kRefused:

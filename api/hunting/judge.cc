@@ -149,7 +149,7 @@ class Examination {
     if (off.empty()) return judgement;
     if (!open_) open_ = OpenReasons(subject_);
     if (!(*open_)[output].empty()) {
-      judgement.outcome = Outcome::kOpen;
+      judgement.outcome = Outcome::kLeftOpenByOnnx;
       judgement.reason = (*open_)[output];
       return judgement;
     }

@@ -19,8 +19,8 @@ namespace lemma::hunt {
 enum class Outcome {
   kAgrees,
   kDiffers,
-  kRounding,     // differs, but no more than the model may amplify rounding errors
-  kOpen,         // differs where ONNX defines no result (graph/onnx/left_open/left_open.h)
+  kRounding,        // differs, but no more than the model may amplify rounding errors
+  kLeftOpenByOnnx,  // differs where ONNX defines no result (graph/onnx/left_open/left_open.h)
   kUndecided,    // differs, but the definitions in double do not confirm those as typed (Judge::Of)
   kRefused,      // the engine does not execute the model at its lowest or its highest level
   kNotCompared,  // the model has no form in ONNX, or the definitions give no values
@@ -57,7 +57,7 @@ struct Difference {
 
 struct Judgement {
   Outcome outcome = Outcome::kAgrees;
-  std::string reason;                    // kOpen, kRefused, kNotCompared
+  std::string reason;                    // kLeftOpenByOnnx, kRefused, kNotCompared
   std::optional<Difference> difference;  // kDiffers
 };
 

@@ -15,7 +15,7 @@ Json GraphJson(const WhyNotGraph& graph) {
     for (const std::string& place : group.places) places.Add(place);
     Json json = Json::Object();
     json.Set("missing", Name(group.missing)).Set("reason", group.reason);
-    json.Set("all_else_fits", group.alone).Set("places", std::move(places));
+    json.Set("all_else_fits", group.only_obstacle).Set("places", std::move(places));
     if (const auto& c = group.change; c) {
       json.Set("change_ms_least", c->least_ms).Set("change_ms_most", c->most_ms);
       json.Set("change_bytes_least", c->least_bytes).Set("change_bytes_most", c->most_bytes);

@@ -13,8 +13,8 @@
 namespace lemma::api {
 
 // Sizes at which a model is priced and executed if no others are given: the usual ones (UsualSize);
-// a size outside its range becomes the nearest one inside. The size of a result is 16, or its bound
-// if that is less. `length`, if it is not 0, takes the place of usual sizes other than 1.
+// a size outside its range becomes the nearest one inside. A result size (docs/glossary.md) is 16,
+// or its bound if that is less. If `length` is not 0, it replaces each usual size other than 1.
 DimValues DefaultSizes(const Graph& graph, int64_t length = 0);
 
 // Completes the sizes that a user gave: other dimensions get those of DefaultSizes. InvalidArgument

@@ -57,10 +57,10 @@ WhyNotGroup& GroupOf(WhyNotGraph* graph, const WhyNot& answer, const std::string
   for (WhyNotGroup& group : graph->groups) {
     if (group.missing != answer.missing || group.reason != reason) continue;
     group.held = std::max(group.held, answer.held);
-    group.alone = group.alone || answer.alone;
+    group.only_obstacle = group.only_obstacle || answer.only_obstacle;
     return group;
   }
-  graph->groups.push_back({answer.missing, reason, answer.held, answer.alone, {}, {}});
+  graph->groups.push_back({answer.missing, reason, answer.held, answer.only_obstacle, {}, {}});
   return graph->groups.back();
 }
 
@@ -77,7 +77,7 @@ void AddChange(const optimizer::Rank& before, const optimizer::Rank& after,
 // Orders groups: the nearest to a match first, then the most frequent.
 std::tuple<int, bool, bool, int, int> Key(const WhyNotGroup& group) {
   const Missing stage = std::max(group.missing, Missing::kGuard);  // matched at all
-  return {-static_cast<int>(stage), !group.alone, !group.change.has_value(), -group.held,
+  return {-static_cast<int>(stage), !group.only_obstacle, !group.change.has_value(), -group.held,
           -static_cast<int>(group.places.size())};
 }
 

@@ -22,7 +22,7 @@ struct WhyNotGroup {
   Missing missing = Missing::kNothing;
   std::string reason;
   int held = 0;                     // the most conditions that hold together at one of the places
-  bool alone = false;               // at one of the places, no other condition fails
+  bool only_obstacle = false;       // at one of the places, no other condition fails
   std::vector<std::string> places;  // labels, or positions in the graph
   // If the rule applies: the least and the greatest change of the graph's predicted time and peak
   // memory over the places. Absent if it was not priced.

@@ -27,8 +27,8 @@ std::string FactsTable(const Facts& facts);
 struct DrawingOptions {
   std::string search;  // the id of the drawing's search field; "": a small drawing without one
   std::function<std::string(const Node&)> classes;  // as in DotOptions (api/draw.h)
-  // If the graph has more than 800 operators, these and their operands are drawn. Absent: none.
-  // Where there are none, the page says so.
+  // If the graph has more than 800 operators, only nodes for which this is true and their operands
+  // are drawn; if there are none, or if this is absent, the page says so instead.
   std::function<bool(const Node&)> matters;
 };
 

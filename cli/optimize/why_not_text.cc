@@ -32,7 +32,8 @@ std::string Range(T least, T most) {
 
 std::string GroupText(const WhyNotGroup& group, bool memory) {
   std::string text = absl::StrFormat("%5d x %s", group.places.size(), group.reason);
-  if (group.alone && group.missing < Missing::kTangled) absl::StrAppend(&text, "; all else fits");
+  if (group.only_obstacle && group.missing < Missing::kTangled)
+    absl::StrAppend(&text, "; all else fits");
   if (const auto& c = group.change; c && (memory || c->least_ms != 0 || c->most_ms != 0)) {
     absl::StrAppend(&text, ": ", Range(c->least_ms, c->most_ms),
                     memory ? ", " + Range(c->least_bytes, c->most_bytes) : "");

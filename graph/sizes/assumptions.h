@@ -1,4 +1,4 @@
-// What a graph assumes about its symbolic dimensions.
+// The assumptions of a graph about its symbolic dimensions.
 #ifndef LEMMA_GRAPH_SIZES_ASSUMPTIONS_H_
 #define LEMMA_GRAPH_SIZES_ASSUMPTIONS_H_
 

@@ -214,7 +214,7 @@ absl::Status RunNest(const loops::Nest& nest, absl::Span<const BoundSlot> slots,
 }
 
 template <class T>
-absl::Status RunStep(const loops::PlanStep& step, absl::Span<const BoundSlot> slots,
+absl::Status RunStep(const loops::NestStep& step, absl::Span<const BoundSlot> slots,
                      const Plan& plan, bool aliased, int threads) {
   if (step.contraction) {
     absl::StatusOr<bool> done =
@@ -282,7 +282,7 @@ absl::Status Run(const LoopProgram& program, absl::Span<const TensorView> inputs
     locals.emplace_back(NumElements(plan->slots[i].dims) * sizeof(Number));
     slots[i] = Bind<Number>(locals.back().data(), std::nullopt);
   }
-  for (const loops::PlanStep& step : plan->steps) {
+  for (const loops::NestStep& step : plan->steps) {
     absl::Status status =
         RunStep<Number>(step, slots, *plan, aliased, std::max(1, options.threads));
     if (!status.ok()) return status;

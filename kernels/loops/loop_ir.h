@@ -94,7 +94,7 @@ struct Node {
 
   // Set by scheduling.
   int lane = -1;      // the variable this node is vectorized over; -1: a scalar
-  int own_lane = -1;  // scalar kReduce: the axis of its own that is its body's lane
+  int own_lane = -1;  // scalar kReduce: the one of its `axes` that its body is vectorized over
   LaneMode mode = LaneMode::kAffine;
   std::vector<std::vector<int>> level_guards;  // kReduce: conjuncts to test inside axis i
   int lane_guard = kCondTrue;                  // kReduce: the conjuncts that depend on the lane

@@ -32,7 +32,7 @@ NestSource InMemoryOrder(const NestSource& source, const Slot& slot) {
 }
 
 // Recognizes a nest that copies elements along affine paths.
-void FindCopy(PlanStep* step) {
+void FindCopy(NestStep* step) {
   const Nest& nest = step->nest;
   const Node& root = nest.nodes[nest.root];
   if (root.kind != ScalarExpr::Kind::kRead || !root.checks.empty()) return;
@@ -74,7 +74,7 @@ class Planner {
  private:
   void Emit(const NestSource& source) {
     if (IsEmpty(source)) return;
-    PlanStep step;
+    NestStep step;
     step.source = source;
     if (auto contraction = MatchContraction(source.body, source.axes)) {
       step.contraction = LowerContraction(source, *contraction, plan_.slots, &fresh_);

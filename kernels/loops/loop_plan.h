@@ -15,7 +15,7 @@ namespace lemma {
 namespace loops {
 
 // One nest, with the ways to compute it.
-struct PlanStep {
+struct NestStep {
   NestSource source;
   // Used if set, unless the factors' values rule it out (see RunContraction).
   std::optional<Contraction> contraction;
@@ -31,7 +31,7 @@ struct PlanStep {
 struct Plan {
   std::vector<Slot> slots;  // one for each tensor of the definition, then temporaries
   int num_inputs = 0;
-  std::vector<PlanStep> steps;  // in order
+  std::vector<NestStep> steps;  // in order
 };
 
 // `slots` has the strides of all tensors of `definition`, which must have passed CheckEvaluable.

@@ -25,8 +25,9 @@ class NodePrices {
   // by CostModel::CostOf if exact[n], else by EstimateOf.
   absl::StatusOr<std::vector<int64_t>> All(const std::vector<bool>& exact);
 
-  // Lowers prices to the shares of a graph made of the e-graph's nodes. Afterwards the sum of its
-  // nodes' prices is at most the graph's cost.
+  // `graph` is made of the e-graph's nodes. From now on a price that All gives for such a node is
+  // at most the node's share of the graph's cost (CostModel::SharesOf). So the sum of its nodes'
+  // prices is at most the graph's cost.
   absl::Status LookAt(const Graph& graph);
 
  private:
@@ -37,7 +38,7 @@ class NodePrices {
   const EGraph& egraph_;
   CostModel& costs_;
   absl::flat_hash_map<int, int64_t> seen_;  // by node: its least share in a graph
-  std::vector<Chain> chain_;                // by node: the node itself, last, after those before it
+  std::vector<Chain> chain_;                // by node: the chain that gave its price; it ends in it
   absl::flat_hash_map<uint64_t, int64_t> known_, estimated_;  // by the hash of a small graph
 };
 

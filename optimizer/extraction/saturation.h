@@ -22,7 +22,7 @@ struct SaturationOptions {
 // new arises or the e-graph is full, and extracts the cheapest graph
 // (optimizer/extraction/extraction.h). It reaches that graph from the input by the rewrites that
 // the e-graph recorded, so that the result has steps as usual. Rewrites that conflict with one
-// another are skipped; a descent follows. The result is the best graph of all these.
+// another are skipped; a descent follows. The result is the best graph that any of this reached.
 //
 // A cost model that is not a sum over operators is approximated by one
 // (optimizer/cost/node_price.h); the bound then refers to the approximation. The result itself is

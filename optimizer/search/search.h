@@ -1,5 +1,5 @@
-// The interface of a search strategy: it finds a cheaper graph that equals the given one. The
-// strategies are optimizer/search/backtracking.h and optimizer/extraction/saturation.h.
+// The interface of a search strategy: it finds a cheaper graph that equals the given one.
+// optimizer/strategies/strategies.inc lists the strategies.
 #ifndef LEMMA_OPTIMIZER_SEARCH_SEARCH_H_
 #define LEMMA_OPTIMIZER_SEARCH_SEARCH_H_
 
@@ -70,9 +70,9 @@ struct FrontPoint {
 // A lower bound on the cost of equal graphs.
 struct SearchBound {
   Cost cost;
-  // True: no graph considered costs less, up to one millionth. False: the bound is an estimate. The
-  // cost model is then not a sum over operators, and the least cost that each operator adds
-  // (optimizer/cost/node_price.h) was sought in some graphs only.
+  // True: no graph considered costs less, up to one millionth. False: the bound is an estimate,
+  // because the cost model is not a sum over operators. It then rests on the least cost that each
+  // operator was seen to add (optimizer/cost/node_price.h); in another graph it might add less.
   bool is_proved = false;
   // True: the bound holds for all graphs that the rules reach. False: it holds only for the graphs
   // that were considered.

@@ -249,7 +249,7 @@ Binding WhyNotExplainer::InTheWhole(const Weakened& weakened, const Binding& par
 WhyNot WhyNotExplainer::Obstacle(const MatchIndex& index, const Binding& match) const {
   WhyNot answer;
   answer.held = static_cast<int>(conditions_.size());
-  answer.alone = true;
+  answer.only_obstacle = true;
   answer.at = match.anchor;
   const Substitution& rule = rule_.rule();
   if (rule_.matcher.Tangled(index, match)) {
@@ -306,7 +306,7 @@ WhyNot WhyNotExplainer::Explain(const MatchIndex& index, int anchor) {
   const RuleCondition& condition = conditions_[failing];
   result.missing = condition.kind;
   result.held = static_cast<int>(std::count(kept.begin(), kept.end(), true));
-  result.alone = result.held + 1 == static_cast<int>(kept.size());
+  result.only_obstacle = result.held + 1 == static_cast<int>(kept.size());
   const Binding match = InTheWhole(weakened, best[0]);
   result.at = PlaceOf(rule_.rule(), match, condition);
   result.reason = ReasonText(rule_.rule(), index, match, condition);

@@ -39,7 +39,7 @@ class RankClasses {
   struct Rank {
     std::optional<int> fixed;
     int least = 0;
-    bool from_front = false;  // of rank `least` if `fixed` is absent
+    bool counts_from_first = false;  // of rank `least` if `fixed` is absent
   };
 
   int Find(const TensorKey& key) {
@@ -64,7 +64,7 @@ class RankClasses {
     if (r.fixed && rank.fixed && *r.fixed != *rank.fixed) return false;
     if (rank.fixed) r.fixed = rank.fixed;
     r.least = std::max(r.least, rank.least);
-    r.from_front |= rank.from_front;
+    r.counts_from_first |= rank.counts_from_first;
     return !r.fixed || *r.fixed >= r.least;
   }
   const Rank& RankOf(const TensorKey& key) { return ranks_[Find(key)]; }
@@ -137,7 +137,7 @@ class RuleImporter {
     const taso::Operator& op = Ops(side)[i];
     const TasoOp::Ranks ranks = ops_[side][i].ranks();
     const TensorKey result{side, i, 0};
-    bool fits = ranks_.Restrict(result, {ranks.fixed, ranks.least, ranks.from_front});
+    bool fits = ranks_.Restrict(result, {ranks.fixed, ranks.least, ranks.counts_from_first});
     for (int ts = 1; ts < ops_[side][i].num_outputs(); ++ts) {
       fits &= ranks_.Unite(result, {side, i, ts});
     }
@@ -209,7 +209,7 @@ class RuleImporter {
   // "" if the rank is known, else the list symbol for the dimensions before.
   std::string BatchOf(const TensorKey& key) {
     const RankClasses::Rank& rank = ranks_.RankOf(key);
-    if (rank.fixed || rank.from_front) return "";
+    if (rank.fixed || rank.counts_from_first) return "";
     auto [it, added] = batches_.emplace(ranks_.Find(key), "");
     if (added) it->second = batches_.size() == 1 ? "b" : absl::StrCat("b", batches_.size());
     return it->second;

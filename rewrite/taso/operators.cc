@@ -198,7 +198,7 @@ TasoOp::Ranks TasoOp::ranks() const {
       break;
     case kSplit:
       ranks.least = At(kAxis) + 1;
-      ranks.from_front = true;
+      ranks.counts_from_first = true;
       break;
     case kMatmul:
       ranks.least = 2;

@@ -28,8 +28,8 @@ class TasoOp {
   struct Ranks {
     std::optional<int> fixed;
     int least = 0;
-    bool scalar_operand = false;  // the second operand is a number
-    bool from_front = false;      // dimensions are counted from the first: no batch dimensions
+    bool scalar_operand = false;     // the second operand is a number
+    bool counts_from_first = false;  // dimensions are counted from the first: no batch dimensions
   };
   Ranks ranks() const;
 

@@ -48,14 +48,14 @@ class CpuExecutable : public Executable {
     ThreadScope scope(threads_);
     StaticEvaluator evaluator(threads_);
     std::vector<int> reads(plan_.statics.size());  // by steps without a kernel
-    for (const PlanStep& step : plan_.steps) {
+    for (const CpuStep& step : plan_.steps) {
       for (const int id : step.static_inputs) {
         if (id >= 0) ++reads[id];
       }
     }
     statics_.resize(plan_.statics.size());
     std::vector<int64_t> scratch;
-    for (const PlanStep& step : plan_.steps) {
+    for (const CpuStep& step : plan_.steps) {
       StaticValues values(step.spec->inputs.size());
       for (size_t i = 0; i < values.size(); ++i) {
         if (step.static_inputs[i] < 0) continue;
@@ -125,7 +125,7 @@ class CpuExecutable : public Executable {
     return absl::OkStatus();
   }
 
-  void AddOperands(const PlanStep& step) {
+  void AddOperands(const CpuStep& step) {
     std::vector<Place> in, out;
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       in.push_back({step.inputs[i].buffer,
@@ -139,7 +139,7 @@ class CpuExecutable : public Executable {
     inputs_.push_back(std::move(in));
     outputs_.push_back(std::move(out));
     std::vector<Condition> conditions;
-    for (const PlanStep::Condition& c : step.conditions) {
+    for (const CpuStep::Condition& c : step.conditions) {
       conditions.push_back({{c.at.buffer, c.at.offset * SizeOf(DType::kBool), -1}, c.holds});
     }
     conditions_.push_back(std::move(conditions));

@@ -192,7 +192,7 @@ class CpuMeasurer : public KernelMeasurer {
     absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, {threads_, options_.fuse_layout});
     if (!plan.ok()) return plan.status();
     KernelPlan result;
-    for (const PlanStep& step : plan->steps) {
+    for (const CpuStep& step : plan->steps) {
       result.kernels.push_back({step.spec->Signature(), step.spec, plan->NodesOf(step)});
     }
     absl::StatusOr<std::vector<int64_t>> scratch = ScratchOf(result.kernels);
@@ -208,7 +208,7 @@ class CpuMeasurer : public KernelMeasurer {
     if (!plan.ok()) return plan.status();
     MemoryTimeline timeline;
     std::vector<int> ids, number(plan->buffers.size(), -1);
-    for (const PlanStep& step : plan->steps) {
+    for (const CpuStep& step : plan->steps) {
       timeline.kernels.push_back({step.spec->Signature(), step.spec, plan->NodesOf(step)});
     }
     absl::StatusOr<std::vector<int64_t>> scratch = ScratchOf(timeline.kernels);
@@ -219,7 +219,7 @@ class CpuMeasurer : public KernelMeasurer {
     auto add = [&](int buffer, std::vector<int>* to) {
       if (buffer >= 0 && number[buffer] >= 0) to->push_back(number[buffer]);
     };
-    for (const PlanStep& step : plan->steps) {
+    for (const CpuStep& step : plan->steps) {
       timeline.reads.emplace_back();
       timeline.writes.emplace_back();
       for (size_t i = 0; i < step.inputs.size(); ++i) {

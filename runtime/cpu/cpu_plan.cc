@@ -44,7 +44,7 @@ bool CpuPlan::MayOverwrite(int input, int output) const {
   }
   if (first_write < 0 || last_read > first_write) return false;
   if (last_read < first_write) return true;
-  const PlanStep& step = steps[first_write];
+  const CpuStep& step = steps[first_write];
   if (step.spec->def != &PointwiseKernel()) return false;
   const CpuKernelSpec::Operand& to = step.spec->outputs[0];
   for (size_t i = 0; i < step.inputs.size(); ++i) {
@@ -58,7 +58,7 @@ bool CpuPlan::MayOverwrite(int input, int output) const {
   return true;
 }
 
-std::vector<NodePtr> CpuPlan::NodesOf(const PlanStep& step) const {
+std::vector<NodePtr> CpuPlan::NodesOf(const CpuStep& step) const {
   std::vector<NodePtr> nodes;
   for (const NodePtr& node : step.spec->nodes) {
     const NodePtr& given = wide.OriginOf(node);

@@ -40,7 +40,7 @@ class PlaceChecker {
 
   absl::Status Run() {
     for (step_ = 0; step_ < plan_.steps.size(); ++step_) {
-      const PlanStep& step = plan_.steps[step_];
+      const CpuStep& step = plan_.steps[step_];
       for (size_t i = 0; i < step.inputs.size(); ++i) {
         if (step.static_inputs[i] >= 0) continue;
         absl::Status s = Check("input", i, step.spec->inputs[i], step.inputs[i]);
@@ -239,9 +239,9 @@ class MovementChecker {
                                             plan_.steps[step_].spec->Signature(), ")"));
   }
 
-  absl::Status Follow(const PlanStep& step) {
+  absl::Status Follow(const CpuStep& step) {
     const CpuKernelSpec& spec = *step.spec;
-    for (const PlanStep::Condition& condition : step.conditions) {
+    for (const CpuStep::Condition& condition : step.conditions) {
       if (condition.value.type() == TensorType{DType::kBool, {}} &&
           Holds(condition.at, condition.value.type(), ElementsOf(condition.value))) {
         continue;
@@ -310,8 +310,8 @@ absl::flat_hash_set<Value> NeededValues(const Graph& graph, NodeTraitsCache& tra
 absl::Status CheckConditions(const CpuPlan& plan) {
   const Graph& graph = plan.wide.graph;
   absl::flat_hash_map<Value, bool> truth;
-  for (const PlanStep& step : plan.steps) {
-    for (const PlanStep::Condition& condition : step.conditions) truth[condition.value] = false;
+  for (const CpuStep& step : plan.steps) {
+    for (const CpuStep::Condition& condition : step.conditions) truth[condition.value] = false;
   }
   if (truth.empty()) return absl::OkStatus();
   constexpr size_t kMostForAll = 6;
@@ -326,7 +326,7 @@ absl::Status CheckConditions(const CpuPlan& plan) {
     }
     const absl::flat_hash_set<Value> needed = NeededValues(graph, traits, truth);
     for (size_t s = 0; s < plan.steps.size(); ++s) {
-      const PlanStep& step = plan.steps[s];
+      const CpuStep& step = plan.steps[s];
       const bool is_run = std::all_of(
           step.conditions.begin(), step.conditions.end(),
           [&](const auto& condition) { return truth.at(condition.value) == condition.holds; });

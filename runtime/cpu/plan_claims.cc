@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<KernelClaim>> ClaimsOfPlan(const Graph& graph,
   LEMMA_RETURN_IF_ERROR(CheckMemoryPlan(lives, PlanMemory(lives)));
   StaticEvaluator evaluator(compile.threads);
   std::vector<KernelClaim> claims;
-  for (const cpu::PlanStep& step : plan.steps) {
+  for (const cpu::CpuStep& step : plan.steps) {
     cpu::StaticValues statics(step.spec->inputs.size());
     for (size_t i = 0; i < statics.size(); ++i) {
       if (step.static_inputs[i] < 0) continue;

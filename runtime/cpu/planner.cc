@@ -114,7 +114,7 @@ class Planner {
     return id;
   }
 
-  void Push(PlanStep step) {
+  void Push(CpuStep step) {
     const int now = static_cast<int>(plan_.steps.size());
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       if (step.static_inputs[i] < 0) plan_.buffers[step.inputs[i].buffer].last_step = now;
@@ -123,7 +123,7 @@ class Planner {
       PlanBuffer& buffer = plan_.buffers[out.buffer];
       buffer.last_step = std::max(buffer.last_step, now);
     }
-    for (const PlanStep::Condition& condition : step.conditions) {
+    for (const CpuStep::Condition& condition : step.conditions) {
       plan_.buffers[condition.at.buffer].last_step = now;
     }
     plan_.steps.push_back(std::move(step));
@@ -131,7 +131,7 @@ class Planner {
 
   // Emits a step that copies a value (located at `from`, or static) to `to`.
   void EmitCopy(const Value& v, const TensorType& type, const Location* from, const Location& to) {
-    PlanStep step;
+    CpuStep step;
     step.spec = std::make_shared<CpuKernelSpec>();
     step.spec->def = &CopyKernel();
     step.spec->threads = options_.threads;
@@ -271,7 +271,7 @@ class Planner {
 
   void EmitGroup(int n) {
     const Group& group = grouping_.groups[grouping_.group_of[n]];
-    PlanStep step;
+    CpuStep step;
     step.spec = SpecOf(group);
     CpuKernelSpec& spec = *step.spec;
     spec.def->layouts(spec, Preferred(spec.outputs[0].value));
@@ -297,8 +297,8 @@ class Planner {
   }
 
   // Those of node n's conditions that lie in memory when the node is executed.
-  std::vector<PlanStep::Condition> ConditionsOf(int n) {
-    std::vector<PlanStep::Condition> result;
+  std::vector<CpuStep::Condition> ConditionsOf(int n) {
+    std::vector<CpuStep::Condition> result;
     for (const auto& [condition, holds] : conditions_[n]) {
       if (IsStatic(condition)) continue;
       const Location& at = LocationOf(condition);
@@ -308,7 +308,7 @@ class Planner {
     return result;
   }
 
-  Location PlaceOutput(const PlanStep& step, size_t k) {
+  Location PlaceOutput(const CpuStep& step, size_t k) {
     const CpuKernelSpec& spec = *step.spec;
     const CpuKernelSpec::Operand& out = spec.outputs[k];
     const Shape& shape = out.type.shape;
@@ -345,7 +345,7 @@ class Planner {
   }
 
   // Whether nothing reads input i of the step after that step.
-  bool Reusable(const PlanStep& step, int i) {
+  bool Reusable(const CpuStep& step, int i) {
     const Value& v = step.spec->inputs[i].value;
     const int buffer = LocationOf(v).buffer;
     if (step.inputs[i].buffer != buffer || holders_[buffer] != 1 || uses_.IsOutput(v) ||

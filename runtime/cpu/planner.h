@@ -33,7 +33,7 @@ struct PlanBuffer {
   int first_step = 0, last_step = 0;  // the steps that use it
 };
 
-struct PlanStep {
+struct CpuStep {
   // A condition on a scalar truth value.
   struct Condition {
     Value value;
@@ -50,7 +50,7 @@ struct PlanStep {
 
 struct CpuPlan {
   WideGraph wide;  // the graph that the steps compute
-  std::vector<PlanStep> steps;
+  std::vector<CpuStep> steps;
   std::vector<PlanBuffer> buffers;
   std::vector<Value> statics;  // static values that some step reads
   // The buffers of the given graph's values; empty unless requested.
@@ -65,7 +65,7 @@ struct CpuPlan {
   std::vector<BufferLife> ArenaLives(std::vector<int>* ids,
                                      absl::Span<const int64_t> scratch = {}) const;
   // The nodes of the given graph that the step computes, wholly or in part.
-  std::vector<NodePtr> NodesOf(const PlanStep& step) const;
+  std::vector<NodePtr> NodesOf(const CpuStep& step) const;
   std::string Describe() const;
 };
 

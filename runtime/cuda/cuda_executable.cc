@@ -68,7 +68,7 @@ class CudaExecutable : public Executable, public StateKeeper {
       s.Update(cuda_.Check(cuda_.cuEventElapsedTime(&ms, events_[first], events_[l]),
                            launches_.NameOf(first)));
       if (!s.ok()) return s;
-      const cuda::PlanStep& step = plan_.steps[id];
+      const cuda::CudaStep& step = plan_.steps[id];
       while (static_cast<int>(work_.size()) <= id) {
         work_.push_back(WorkOfGroup(plan_.steps[work_.size()].nodes));
       }

@@ -25,7 +25,7 @@ namespace {
 constexpr double kTimesSlower = 60;
 
 struct StepSpec : KernelSpec {
-  explicit StepSpec(const PlanStep& step)
+  explicit StepSpec(const CudaStep& step)
       : nodes(step.nodes), is_transfer(step.program == nullptr) {}
   std::vector<NodePtr> nodes;
   bool is_transfer;  // between device and host memory
@@ -99,7 +99,7 @@ absl::StatusOr<double> Time(Executable*, const std::vector<Tensor>&) {
 // Lifetimes counted in steps.
 MemoryTimeline TimelineOf(const CudaPlan& plan) {
   MemoryTimeline timeline;
-  for (const PlanStep& step : plan.steps) {
+  for (const CudaStep& step : plan.steps) {
     timeline.kernels.push_back({step.signature, std::make_shared<StepSpec>(step), step.nodes});
   }
   timeline.peak_bytes = plan.memory.planned_bytes;
@@ -161,7 +161,7 @@ class CudaMeasurer : public KernelMeasurer {
         PlanGraph(graph, traits_, {options_.grid, /*horizontal_fusion=*/false});
     if (!plan.ok()) return plan.status();
     KernelPlan result;
-    for (const PlanStep& step : plan->steps) {
+    for (const CudaStep& step : plan->steps) {
       result.kernels.push_back({step.signature, std::make_shared<StepSpec>(step), step.nodes});
     }
     result.peak_bytes = plan->memory.planned_bytes;

@@ -105,7 +105,7 @@ class Planner {
   }
 
   void AddTransfer(const NodePtr& node) {
-    PlanStep step;
+    CudaStep step;
     step.nodes = {node};
     step.operators = node->op().name;
     step.buffers = {BufferOf(node->inputs()[0]), BufferOf(Value(node, 0))};
@@ -114,7 +114,7 @@ class Planner {
   }
 
   absl::Status AddStep(const std::vector<int>& members) {
-    PlanStep step;
+    CudaStep step;
     for (int member : members) step.nodes.push_back(uses_.nodes[member]);
     step.operators = OperatorsOf(step.nodes);
     const std::vector<Value> operands = OperandsOf(step.nodes);
@@ -197,7 +197,7 @@ class Planner {
                         absl::Hex(meaning, absl::kZeroPad16));
   }
 
-  static absl::Status Annotated(const absl::Status& status, const PlanStep& step) {
+  static absl::Status Annotated(const absl::Status& status, const CudaStep& step) {
     return absl::Status(status.code(), absl::StrCat(step.operators, ": ", status.message()));
   }
 
@@ -439,7 +439,7 @@ std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan) {
   constexpr size_t kKernels = 16;  // a source's fixed cost equals a few kernels'
   std::vector<KernelSet> sets;
   absl::flat_hash_set<std::string> known;
-  for (const PlanStep& step : plan.steps) {
+  for (const CudaStep& step : plan.steps) {
     if (step.program == nullptr) continue;
     for (const GridKernel& kernel : step.program->kernels) {
       if (!known.insert(kernel.name).second) continue;

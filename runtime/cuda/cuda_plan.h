@@ -39,7 +39,7 @@ struct StepPart {
 // One of three: a group of fused applications, as one or several kernels; several such groups,
 // independent of each other, fused horizontally; or a copy between device and host memory, from
 // buffers[0] to buffers[1], without a program.
-struct PlanStep {
+struct CudaStep {
   std::vector<NodePtr> nodes;  // operands before users
   std::string operators;       // "conv2d+add+relu"; "106 mul+sub, 54 add" if fused horizontally
   std::shared_ptr<const codegen::GridProgram> program;
@@ -59,7 +59,7 @@ struct Launch {
 };
 
 struct CudaPlan {
-  std::vector<PlanStep> steps;
+  std::vector<CudaStep> steps;
   std::vector<Launch> launches;  // in an order that respects `after`
   std::vector<Buffer> buffers;
   std::vector<Value> statics;        // the value of each static buffer, in order

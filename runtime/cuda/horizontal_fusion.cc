@@ -20,9 +20,9 @@ namespace {
 
 constexpr int64_t kSmallBytes = 64 * 1024;
 
-const GridKernel& OnlyKernel(const PlanStep& step) { return step.program->kernels[0]; }
+const GridKernel& OnlyKernel(const CudaStep& step) { return step.program->kernels[0]; }
 
-bool IsSmall(const CudaPlan& plan, const PlanStep& step) {
+bool IsSmall(const CudaPlan& plan, const CudaStep& step) {
   if (step.program == nullptr || !codegen::CanFuseHorizontally(*step.program)) return false;
   const std::vector<int>& buffers = step.buffers;
   return std::all_of(buffers.begin(), buffers.end(), [&](int b) {
@@ -30,20 +30,20 @@ bool IsSmall(const CudaPlan& plan, const PlanStep& step) {
   });
 }
 
-size_t PointersOf(const PlanStep& step) {
+size_t PointersOf(const CudaStep& step) {
   return OnlyKernel(step).reads.size() + OnlyKernel(step).writes.size();
 }
 
-PlanStep Together(std::vector<PlanStep> steps) {
+CudaStep Together(std::vector<CudaStep> steps) {
   if (steps.size() == 1) return std::move(steps[0]);
-  PlanStep result;
+  CudaStep result;
   std::map<std::string, int> counts;
-  for (const PlanStep& step : steps) ++counts[step.operators];
+  for (const CudaStep& step : steps) ++counts[step.operators];
   result.operators = absl::StrJoin(counts, ", ", [](std::string* text, const auto& count) {
     absl::StrAppend(text, count.second, " ", count.first);
   });
   std::vector<std::shared_ptr<const GridProgram>> programs;
-  for (const PlanStep& step : steps) {
+  for (const CudaStep& step : steps) {
     result.nodes.insert(result.nodes.end(), step.nodes.begin(), step.nodes.end());
     result.buffers.insert(result.buffers.end(), step.buffers.begin(), step.buffers.end());
     result.parts.push_back({step.nodes.size(), step.program->slots.size()});
@@ -60,7 +60,7 @@ void FuseSmallLaunches(CudaPlan* plan) {
   // By buffer: whether a step that does not move reads it. Readers come after the writer.
   std::vector<bool> needed(plan->buffers.size(), false), moves(count, false);
   for (size_t s = count; s-- > 0;) {
-    const PlanStep& step = plan->steps[s];
+    const CudaStep& step = plan->steps[s];
     moves[s] = IsSmall(*plan, step) &&
                std::none_of(OnlyKernel(step).writes.begin(), OnlyKernel(step).writes.end(),
                             [&](int slot) { return needed[step.buffers[slot]]; });
@@ -75,10 +75,10 @@ void FuseSmallLaunches(CudaPlan* plan) {
   }
   // The level of a moving step: after all steps that write what it reads.
   std::vector<int> level_of(plan->buffers.size(), 0);
-  std::map<int, std::vector<PlanStep>> levels;
-  std::vector<PlanStep> steps;
+  std::map<int, std::vector<CudaStep>> levels;
+  std::vector<CudaStep> steps;
   for (size_t s = 0; s < count; ++s) {
-    PlanStep& step = plan->steps[s];
+    CudaStep& step = plan->steps[s];
     if (!moves[s]) {
       steps.push_back(std::move(step));
       continue;
@@ -89,9 +89,9 @@ void FuseSmallLaunches(CudaPlan* plan) {
     levels[level].push_back(std::move(step));
   }
   for (auto& [level, small] : levels) {
-    std::vector<PlanStep> group;
+    std::vector<CudaStep> group;
     size_t pointers = 0;
-    for (PlanStep& step : small) {
+    for (CudaStep& step : small) {
       if (!group.empty() && pointers + PointersOf(step) > codegen::kMostPointers) {
         steps.push_back(Together(std::exchange(group, {})));
         pointers = 0;

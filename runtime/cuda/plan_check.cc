@@ -32,7 +32,7 @@ struct Content {
 class Checker {
  public:
   Checker(const Graph& graph, const CudaPlan& plan) : graph_(graph), plan_(plan) {
-    for (const PlanStep& step : plan_.steps) {
+    for (const CudaStep& step : plan_.steps) {
       for (const NodePtr& node : step.nodes) computed_.insert(node.get());
     }
     statics_.insert(plan_.statics.begin(), plan_.statics.end());
@@ -135,7 +135,7 @@ class Checker {
 
   // The contents of each slot after a step.
   absl::StatusOr<std::vector<Content>> SlotsOf(int s) const {
-    const PlanStep& step = plan_.steps[s];
+    const CudaStep& step = plan_.steps[s];
     std::vector<Content> slots;
     if (step.program == nullptr) {  // a copy
       absl::StatusOr<Content> from = Canonical(step.nodes[0]->inputs()[0]);
@@ -205,7 +205,7 @@ class Checker {
 
   absl::Status Simulate(size_t l, const std::vector<Content>& slots) {
     const Launch& launch = plan_.launches[l];
-    const PlanStep& step = plan_.steps[launch.step];
+    const CudaStep& step = plan_.steps[launch.step];
     std::vector<int> reads = {0}, writes = {1};
     if (!plan_.IsCopy(launch)) {
       reads = plan_.KernelOf(launch).reads;
@@ -273,7 +273,7 @@ absl::StatusOr<Tensor> Multiply(const codegen::GemmCall& call,
 }
 
 // The results of the step's nodes, each rounded to its type.
-absl::StatusOr<Tensor> ByDefinition(const PlanStep& step, const std::vector<Value>& operands,
+absl::StatusOr<Tensor> ByDefinition(const CudaStep& step, const std::vector<Value>& operands,
                                     const std::vector<Tensor>& inputs) {
   absl::flat_hash_map<Value, Tensor> values;
   for (size_t i = 0; i < operands.size(); ++i) values[operands[i]] = inputs[i];
@@ -288,7 +288,7 @@ absl::StatusOr<Tensor> ByDefinition(const PlanStep& step, const std::vector<Valu
 }
 
 // Checks a step that is one kernel and a product.
-absl::Status CheckProduct(const PlanStep& step, uint64_t seed) {
+absl::Status CheckProduct(const CudaStep& step, uint64_t seed) {
   const codegen::GridKernel& kernel = step.program->kernels[0];
   const std::vector<Value> operands = OperandsOf(step.nodes);
   std::vector<Tensor> inputs;
@@ -323,7 +323,7 @@ absl::Status CheckProduct(const PlanStep& step, uint64_t seed) {
 absl::StatusOr<ProductCheck> CheckProducts(const CudaPlan& plan, uint64_t seed) {
   ProductCheck result;
   absl::flat_hash_set<std::string> known;
-  for (const PlanStep& step : plan.steps) {
+  for (const CudaStep& step : plan.steps) {
     if (step.program == nullptr || step.program->kernels.size() != 1) continue;
     if (!step.program->kernels[0].gemm.has_value()) continue;
     ++result.launches;

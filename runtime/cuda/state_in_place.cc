@@ -49,7 +49,7 @@ class InPlace {
   }
 
   void Unite(int old_buffer, int new_buffer) {
-    for (PlanStep& step : plan_.steps) {
+    for (CudaStep& step : plan_.steps) {
       const auto uses = [&](int buffer) {
         return std::count(step.buffers.begin(), step.buffers.end(), buffer) > 0;
       };
@@ -70,7 +70,7 @@ class InPlace {
   };
 
   // Whether element i of `from` is read only to compute element i of `to`.
-  bool DependsElementByElement(const PlanStep& step, int from, int to) const {
+  bool DependsElementByElement(const CudaStep& step, int from, int to) const {
     const int64_t elements = plan_.buffers[from].type.num_elements();
     absl::flat_hash_set<const Node*> depends;
     bool makes = false;
@@ -88,7 +88,7 @@ class InPlace {
   }
 
   // Replaces its kernels by ones that may write what they read.
-  void AllowAliases(PlanStep* step) {
+  void AllowAliases(CudaStep* step) {
     if (step->program == nullptr || aliased_.count(step->program) > 0) return;
     Program& program = with_aliases_[step->program];
     if (program == nullptr) {

@@ -1,4 +1,4 @@
-// What every page of the library must be.
+// Checks the properties that every HTML page of the library must have.
 #ifndef LEMMA_TESTS_API_HTML_PAGE_H_
 #define LEMMA_TESTS_API_HTML_PAGE_H_
 

@@ -210,7 +210,7 @@ bool IsCaught(const Fault& fault) {
   auto plan = cpu::PlanGraph(graph, traits, {});
   EXPECT_TRUE(plan.ok()) << plan.status();
   StaticEvaluator evaluator(1);
-  for (const cpu::PlanStep& step : plan->steps) {
+  for (const cpu::CpuStep& step : plan->steps) {
     if (step.spec->nodes.empty()) continue;
     cpu::CpuKernelSpec changed = *step.spec;
     if (!fault.change(&changed)) continue;
@@ -259,7 +259,7 @@ std::vector<PlanFault> PlanFaults() {
        }},
       {"rows of a result overlap",
        [](CpuPlan* plan) {
-         for (cpu::PlanStep& step : plan->steps) {
+         for (cpu::CpuStep& step : plan->steps) {
            step.spec->outputs[0].strides = {1, 1};
            step.outputs[0].strides = {1, 1};
          }

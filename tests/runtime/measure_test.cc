@@ -91,7 +91,7 @@ TEST(Measure, EveryWeightIsPackedOrRead) {
                              traits, {});
   ASSERT_TRUE(plan.ok()) << plan.status();
   int weights = 0;
-  for (const cpu::PlanStep& step : plan->steps) {
+  for (const cpu::CpuStep& step : plan->steps) {
     cpu::StaticValues values(step.spec->inputs.size());
     int64_t bytes = 0;
     for (size_t i = 0; i < values.size(); ++i) {

@@ -146,7 +146,7 @@ TEST(RunConditionsTest, RandomChoicesGiveWhatTheReferenceGives) {
     NodeTraitsCache traits;
     auto plan = cpu::PlanGraph(graph, traits, {});
     ASSERT_TRUE(plan.ok()) << plan.status();
-    for (const cpu::PlanStep& step : plan->steps) skipping += step.conditions.empty() ? 0 : 1;
+    for (const cpu::CpuStep& step : plan->steps) skipping += step.conditions.empty() ? 0 : 1;
     for (uint64_t seed = 1; seed <= 3; ++seed) {
       ExpectCpuMatchesReference(graph, RandomInputs(graph, seed));
     }
@@ -161,7 +161,7 @@ TEST(RunConditionsTest, AStepThatIsWronglySkippedIsFound) {
   auto plan = cpu::PlanGraph(graph, traits, {});
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_TRUE(cpu::CheckConditions(*plan).ok());
-  for (cpu::PlanStep& step : plan->steps) {
+  for (cpu::CpuStep& step : plan->steps) {
     for (auto& condition : step.conditions) condition.holds = !condition.holds;
   }
   EXPECT_FALSE(cpu::CheckConditions(*plan).ok());

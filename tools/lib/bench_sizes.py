@@ -97,7 +97,7 @@ def main(arguments):
         })
         print(f"seq {s:>4}: " + ", ".join(f"{k} {v:.3f} ms" for k, v in rows[-1]["ms"].items()) +
               f"; ratio {rows[-1]['every_to_this'][1]:.3f}; first run {first['first_ms']:.1f} ms, "
-              f"then {first['median_ms']:.3f}, seen before {first['again_ms']:.3f}")
+              f"then {first['median_ms']:.3f}, after all other sizes {first['again_ms']:.3f}")
     low, middle, high = interval(ratios)
     print(f"geometric mean of five sizes, every size / this size: {middle:.3f} "
           f"(95 %: {low:.3f} to {high:.3f}, {flags.rounds} rounds of fresh processes)")

@@ -81,8 +81,8 @@ def sizes(report):
     after = (f"Geometric mean of the five, every size / this size: {middle:.3f}, with 95 % "
              f"confidence between {low:.3f} and {high:.3f} ({report['rounds']} rounds).")
     return ["sequence", "optimized for every size", "for this size", "as it is", "ORT",
-            "every / this", "every / ORT", "first run", "later runs",
-            "run of a size seen before"], lines, after
+            "every / this", "every / ORT", "first run", "median of the next runs",
+            "run after all other sizes"], lines, after
 
 
 def search(report):

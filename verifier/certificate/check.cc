@@ -105,7 +105,7 @@ class Checker {
       result_.mutants.push_back(*checked);
       return "";
     }
-    return options_.disbelieve ? options_.disbelieve(rule) : "";
+    return options_.why_untrusted ? options_.why_untrusted(rule) : "";
   }
 
   absl::Status Step(const CertificateStep& step) {

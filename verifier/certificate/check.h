@@ -21,7 +21,7 @@ namespace lemma {
 struct CertificateCheckOptions {
   // Says why a rule is not trusted; "" if it is. Is called only for rules whose record is of their
   // current statement and definitions.
-  std::function<std::string(const Substitution&)> disbelieve;
+  std::function<std::string(const Substitution&)> why_untrusted;
   // Gives the graph as it is when written in the output's format and read again. Absent: unchanged.
   std::function<absl::StatusOr<Graph>(const Graph&)> as_written;
   // Number of comparisons of input and result in the field; 0: none.

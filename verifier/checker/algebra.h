@@ -76,7 +76,8 @@ class Algebra {
   // `values`: all values of the reduction, in its order.
   Value Reduce(ReduceKind kind, const std::vector<Value>& values);
   Value Reciprocal(const Value& x);
-  // Interprets sums and products as polynomials at any level.
+  // The polynomial a + factor * b or a * b, even at Level::kBits, where Apply does not add or
+  // multiply.
   Value Sum(const Value& a, const Value& b, Rational factor = {1, 1});  // a + factor * b
   Value Product(const Value& a, const Value& b);
 
@@ -119,7 +120,7 @@ class Algebra {
   Polynomial WithoutSquares(const Polynomial& x);
   Value Compare(ScalarFn fn, const Value& a, const Value& b);
   Value Round(ScalarFn fn, const Value& a);
-  // Replaces f(x), f odd or even, by f(0) or f(-x) where that is the canonical form.
+  // For an odd or even f: f(0) if x is 0, or -f(-x) or f(-x) if that is the canonical form.
   std::optional<Value> Symmetric(ScalarFn fn, const Value& x);
   Value Power(const Value& base, const Value& exponent);
   Value Exp(const Value& x);

@@ -102,20 +102,20 @@ class Side {
     return true;
   }
 
-  void AppendWhatIsDone(std::vector<bool>* does) const {
+  void AppendEffects(std::vector<bool>* effects) const {
     size_t counts = definition_.num_inputs() + facts_.size();
     for (size_t i = 0; i < facts_.size(); ++i) {
       for (size_t k = 0; k < facts_[i].reductions.size(); ++k) {
         const std::vector<Field>& terms = tensors_[counts++].data;
-        does->push_back(std::any_of(terms.begin(), terms.end(),
-                                    [](Field n) { return n != Field(0) && n != Field(1); }));
+        effects->push_back(std::any_of(terms.begin(), terms.end(),
+                                       [](Field n) { return n != Field(0) && n != Field(1); }));
       }
       const Values<Field>& result = tensors_[definition_.num_inputs() + i];
       bool copies = false;
       for (TensorId id : facts_[i].reads) {
         copies |= tensors_[id].dims == result.dims && tensors_[id].data == result.data;
       }
-      does->push_back(!copies);
+      effects->push_back(!copies);
     }
   }
 
@@ -224,7 +224,7 @@ void RuleInstances::DrawFrom(const RuleForm& form, int count) {
       param_values[name] = Field::FromRaw(random() % Field::kPrime);
     }
     if (!source.Run(*inputs, param_values) || !target.Run(*inputs, param_values)) continue;
-    target.AppendWhatIsDone(&instance.does);
+    target.AppendEffects(&instance.effects);
     instance.agree = true;
     bool same = source.SameResults(target);
     for (Elements elements : {Elements::kOneSign, Elements::kSparse}) {
@@ -248,9 +248,9 @@ void RuleInstances::DrawFrom(const RuleForm& form, int count) {
         }
       }
     }
-    std::vector<bool>& seen = seen_[instance.does.size()];
-    seen.resize(instance.does.size());
-    for (size_t k = 0; k < instance.does.size(); ++k) seen[k] = seen[k] || instance.does[k];
+    std::vector<bool>& seen = seen_[instance.effects.size()];
+    seen.resize(instance.effects.size());
+    for (size_t k = 0; k < instance.effects.size(); ++k) seen[k] = seen[k] || instance.effects[k];
     all_.push_back(std::move(instance));
   }
 }
@@ -258,10 +258,10 @@ void RuleInstances::DrawFrom(const RuleForm& form, int count) {
 bool RuleInstances::ShowEverything(const std::vector<int>& instances) const {
   std::map<size_t, std::vector<bool>> shown;
   for (int i : instances) {
-    const std::vector<bool>& does = all_[i].does;
-    std::vector<bool>& done = shown[does.size()];
-    done.resize(does.size());
-    for (size_t k = 0; k < does.size(); ++k) done[k] = done[k] || does[k];
+    const std::vector<bool>& effects = all_[i].effects;
+    std::vector<bool>& done = shown[effects.size()];
+    done.resize(effects.size());
+    for (size_t k = 0; k < effects.size(); ++k) done[k] = done[k] || effects[k];
   }
   for (const auto& [size, done] : shown) {
     if (done == seen_.at(size)) return true;

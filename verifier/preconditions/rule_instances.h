@@ -19,10 +19,10 @@ struct RuleInstance {
   int form = 0;         // number of the rule's form
   SymbolValues values;  // of the rule's symbols; absent: a real
   bool agree = false;
-  // Flags of the target's operators, in order: for each reduction, whether it has several terms
-  // here; for each operator, whether its result is not a copy of an operand. (An operator of the
-  // source may do nothing: a rule that then leaves it out is useful.)
-  std::vector<bool> does;
+  // For each operator of the target, in order: for each of its reductions, whether it has several
+  // terms here; and whether the operator's result is not a copy of an operand. (An operator of the
+  // source may have no effect: a rule that then leaves it out is useful.)
+  std::vector<bool> effects;
 };
 
 // The instances drawn so far. `rule` and `options` must outlive it.
@@ -37,9 +37,9 @@ class RuleInstances {
   const std::vector<RuleInstance>& all() const { return all_; }
   // For the first instance on which the sides differed.
   const std::optional<Refuted>& counterexample() const { return counterexample_; }
-  // Whether the target's operators do, in these instances together, everything that they did in any
-  // instance. Instances with different numbers of flags in `does` are judged apart; it suffices for
-  // one number.
+  // Whether each effect that occurs in any instance occurs in one of these. Instances with
+  // different numbers of `effects` are judged apart; it suffices that one such group shows all of
+  // its effects.
   bool ShowEverything(const std::vector<int>& instances) const;
 
  private:
@@ -50,7 +50,7 @@ class RuleInstances {
   const ProverOptions& options_;
   uint64_t draws_ = 0;
   std::map<std::string, int> forms_;
-  std::map<size_t, std::vector<bool>> seen_;  // by size of `does`: the flags seen so far
+  std::map<size_t, std::vector<bool>> seen_;  // by size of `effects`: those seen so far
   std::set<std::string> known_;
   std::vector<RuleInstance> all_;
   std::optional<Refuted> counterexample_;

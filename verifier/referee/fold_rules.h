@@ -10,19 +10,19 @@
 
 namespace lemma::referee {
 
-// Whether the target computes with weights what the source computes with other values: it applies
-// fewer operators to those, and some to weights.
-bool FoldsIntoWeights(const Substitution& rule);
+struct Folds {
+  Graph graph;  // after all steps
+  // What rules that match would compute from constants, beside other values: outputs of their
+  // targets in the graph given, in `graph`, and of each step between them.
+  std::vector<Value> formulas;
+};
 
-// Applies such rules as long as one matches. Nothing that is computed from weights is evaluated.
-// The result only suggests how weights of another graph may have been made, so nobody has to trust
-// the rules.
-Graph FoldIntoWeights(const Graph& graph, const std::vector<Substitution>& rules,
+// Applies rules as long as one folds: where it matches, its target applies fewer operators to
+// values that are not constants, and more to constants, than its source. Nothing that is computed
+// from constants is evaluated. The result only suggests how weights of another graph may have been
+// made, so nobody has to trust the rules.
+Folds FoldIntoWeights(const Graph& graph, const std::vector<Substitution>& rules,
                       const Deadline& deadline);
-
-// What the other rules would compute from weights wherever they match: outputs of their targets.
-std::vector<Value> WeightFormulas(const Graph& graph, const std::vector<Substitution>& rules,
-                                  const Deadline& deadline);
 
 }  // namespace lemma::referee
 

@@ -1,4 +1,5 @@
-// Values of one graph that are those of another one in another layout. Internal to the referee.
+// Finds values of one graph that are values of another graph with the elements in another order.
+// Internal to the referee.
 #ifndef LEMMA_VERIFIER_REFEREE_LAYOUTS_H_
 #define LEMMA_VERIFIER_REFEREE_LAYOUTS_H_
 
@@ -9,12 +10,13 @@
 
 namespace lemma::referee {
 
-// The orders of dimensions that make `to` of `from`, but the order as it is. Dimensions of size 1
-// keep their order among each other.
+// The permutations, except the identity, that transpose a tensor of shape `from` to one of shape
+// `to`. They leave the dimensions of size 1 in their order, because moving these moves no element.
 std::vector<std::vector<int64_t>> OrdersBetween(const Shape& from, const Shape& to);
 
-// Reshaped and transposed values of `before` that may be values of `after` for which `before` has
-// none of that type: their elements are alike but for the order.
+// For values of `after` that agree with no value of `before` of the same type: reshaped or
+// transposed values of `before` that may equal them. By their sketches, both have the same
+// elements, perhaps in another order.
 std::vector<Value> OtherLayouts(const Graph& before, const Graph& after, const Sketches& in_before,
                                 const Sketches& in_after);
 

@@ -1,5 +1,6 @@
-// What the second side of a region does and the first one does not, and a proof about real numbers
-// does not see. Internal to the referee.
+// Finds operations that only the second side of a region has and that a proof about real numbers
+// does not look at: reads that may lie outside of a tensor, and conversions. Internal to the
+// referee.
 #ifndef LEMMA_VERIFIER_REFEREE_ONE_SIDED_H_
 #define LEMMA_VERIFIER_REFEREE_ONE_SIDED_H_
 

@@ -238,10 +238,8 @@ class Case {
   }
 
   void Prove(const Graph& after) {
-    const Graph folded = FoldIntoWeights(before_, options_.rules, options_.deadline);
-    const std::vector<Value> formulas = WeightFormulas(folded, options_.rules, options_.deadline);
-    RelatedWeights related =
-        RelateWeights(before_, folded, formulas, after, false, options_.deadline);
+    const Folds folds = FoldIntoWeights(before_, options_.rules, options_.deadline);
+    RelatedWeights related = RelateWeights(before_, folds, after, false, options_.deadline);
     RegionProver prover(options_.prover, assumptions_);
     // A value that differs makes all proofs after it fail, so a quick sweep comes first: if it does
     // not prove all, the models probably differ somewhere.
@@ -262,8 +260,7 @@ class Case {
     }
     SweepResult swept = AlignAndSweep(related.graph, &prover);
     if (!swept.AllCovered()) {
-      RelatedWeights more =
-          RelateWeights(before_, folded, formulas, after, true, options_.deadline);
+      RelatedWeights more = RelateWeights(before_, folds, after, true, options_.deadline);
       if (more.relations.size() > related.relations.size()) {
         SweepResult other = AlignAndSweep(more.graph, &prover);
         if (other.AllCovered()) {

@@ -2,8 +2,8 @@
 // (docs/referee.md).
 //
 // It explains the weights of the second graph by those of the first one, finds values that agree on
-// random inputs, cuts both graphs into regions between such values, and proves each region. It
-// believes neither names nor random inputs: they only say what to try.
+// random inputs, cuts both graphs into regions between such values, and proves each region. Names
+// and random inputs only say what to try; they prove nothing.
 #ifndef LEMMA_VERIFIER_REFEREE_REFEREE_H_
 #define LEMMA_VERIFIER_REFEREE_REFEREE_H_
 
@@ -33,13 +33,13 @@ using Runner =
 struct Sample {
   std::vector<Tensor> inputs;
   DimValues sizes;  // of its symbolic dimensions
-  // Whether a difference on this sample alone counts, as for inputs that a user gives. A difference
-  // on random inputs has to show on all those of the same sizes.
+  // Whether a difference on this sample alone counts, as for inputs that a user gives. Otherwise a
+  // difference has to show on all samples of the same sizes.
   bool decides = false;
 };
 
 struct RefereeOptions {
-  ProverOptions prover;  // its limit on work is that of a region
+  ProverOptions prover;  // `work` limits each region
   // Rules that may say how weights were folded (fold_rules.h). They need not be proved.
   std::vector<Substitution> rules;
   Runner run;         // in f32; finds what may be equal
@@ -55,14 +55,15 @@ enum class Answer { kProved, kRefuted, kUnknown, kDifferentInterface };
 // "proved", "refuted", "unknown", "different_interface".
 const char* Name(Answer answer);
 
-// Two values that were proved equal, and what lies between them and the values before them.
+// Two values that were proved equal, and the operators that compute them from values that were
+// proved equal before.
 struct ProvedRegion {
   std::string before, after;  // labels of the values; "" if they have none
   FloatContract contract = FloatContract::kBitExact;
   std::vector<std::string> before_operators, after_operators;
   std::string condition;  // "" or ", wherever both read inside their tensors"
-  // The values: of the first graph, or computed from its values; of RefereeResult::compared.
-  Value before_value, after_value;
+  Value before_value;     // of the first graph, or computed from its values
+  Value after_value;      // of RefereeResult::compared
 };
 
 // A weight of the second graph that is computed from weights of the first one.
@@ -74,7 +75,8 @@ struct FoldedWeight {
   int64_t elements = 0;
 };
 
-// A weight that is near such a value, but that no evaluation in f32 gives.
+// A weight of the second graph that is near a value computed from weights of the first one,
+// although no evaluation in f32 gives the weight's elements.
 struct StrangeWeight {
   std::string after, before;   // as above
   int64_t outside = 0;         // elements outside of their intervals
@@ -115,10 +117,10 @@ struct OutputComparison {
   double difference = 0, scale = 1, explained = 0;  // largest ones, absolute
 };
 
-// What could not be proved: values that agree on random inputs.
+// Two values that agree on random inputs but could not be proved equal.
 struct OpenRegion {
-  std::string before, after;
-  int operators = 0;
+  std::string before, after;  // labels, as of ProvedRegion
+  int operators = 0;          // of the region in both graphs; 0: it was too large to be tried
   std::string reason;
   Value before_value = {}, after_value = {};  // as of ProvedRegion
 };
@@ -136,18 +138,19 @@ struct RefereeResult {
   std::vector<OpenRegion> open;  // smallest first
   std::string reason;            // of "unknown"
   std::string coverage;          // of "proved": the shapes, and conditions
-  int proofs = 0, remembered = 0;
-  // The second graph as it was compared: inputs and outputs are those of the first one, explained
-  // weights are what they are computed from. Without outputs if the interfaces differ.
+  int proofs = 0;                // tried: one for each region that equals no earlier one
+  int remembered = 0;            // regions that equal an earlier one
+  // The second graph as it was compared: with the inputs and outputs of the first one, and with
+  // their formulas in place of explained weights. Without outputs if the interfaces differ.
   Graph compared;
-  // Its values that are proved equal to a value of the first graph, or computed from such values,
-  // and that value; operands first. Empty if no proof was tried.
+  // Pairs of a value of `compared` and a value that it is proved equal to, operands first. The
+  // latter is a value of the first graph or computed from its values. Empty if no proof was tried.
   std::vector<std::pair<Value, Value>> equal;
 };
 
 // Inputs and outputs correspond by name, or by position if names differ. Weights are known by
-// value. Graphs with symbolic dimensions are compared for all sizes in the ranges of these. Never
-// throws.
+// value. Graphs with symbolic dimensions are compared for all sizes in the ranges of these
+// dimensions.
 RefereeResult Judge(const Graph& before, const Graph& after, const RefereeOptions& options);
 
 }  // namespace lemma::referee

@@ -1,12 +1,14 @@
 #include "verifier/referee/region.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "graph/sizes/specialize.h"
 #include "verifier/prover/graph_claim.h"
 #include "verifier/referee/constants.h"
+#include "verifier/referee/error_bounds.h"
 #include "verifier/referee/near_numbers.h"
 #include "verifier/referee/one_sided.h"
 
@@ -16,12 +18,35 @@ namespace {
 // A leaf with more elements becomes an input.
 constexpr int64_t kMaxConstant = 64;
 constexpr int64_t kFew = 16;
+constexpr int64_t kMaxWithSigns = 1 << 16;
 
 bool IsUniform(const Tensor& tensor) {
   for (int64_t i = 1; i < tensor.size(); ++i) {
     if (tensor.AtDouble(i) != tensor.AtDouble(0)) return false;
   }
   return true;
+}
+
+// What is known of all elements.
+enum class Signs { kUnknown, kZeroOrOne, kNoneNegative, kNonePositive };
+
+// Zeros must have the sign of the other elements.
+Signs SignsOf(const BoundedTensor& tensor) {
+  bool positive = false, negative = false, mask = tensor.exact();
+  for (size_t i = 0; i < tensor.value.size(); ++i) {
+    const double x = tensor.value[i];
+    const bool is_certain =
+        tensor.exact() ? !std::isnan(x)
+                       : tensor.magnitude[i] == 0 ||
+                             std::abs(x) > BoundOf(tensor.magnitude[i], tensor.roundings[i]);
+    if (!is_certain) return Signs::kUnknown;
+    (std::signbit(x) ? negative : positive) = true;
+    mask &= x == 0 || x == 1;
+    if (positive && negative) break;
+  }
+  if (positive == negative) return Signs::kUnknown;
+  if (negative) return Signs::kNonePositive;
+  return mask ? Signs::kZeroOrOne : Signs::kNoneNegative;
 }
 
 class Cutter {
@@ -83,7 +108,10 @@ class Cutter {
     if (too_large_) return Value();
     const Node& node = value.node();
     if (auto constant = ComputedConstant(value)) return *constant;
-    if (IsCut(value) || (!node.is_op() && !IsKept(node))) return InputFor(value);
+    if (auto constant = WithSigns(value)) return *constant;
+    if (IsCut(value) || (!node.is_op() && !IsKept(node))) {
+      return InputFor(value, value.dtype());
+    }
     if (!node.is_op()) return AsConstant(node);
     auto& copied = copied_[side];
     if (auto it = copied.find(&node); it != copied.end()) return Value(it->second, value.output());
@@ -127,13 +155,51 @@ class Cutter {
     return Value(Node::Constant(*std::move(tensor)), 0);
   }
 
+  // With kSigns: the input that stands for a constant of known signs.
+  std::optional<Value> WithSigns(const Value& value) {
+    const Node& node = value.node();
+    if (options_.weights != CutOptions::Weights::kSigns || !IsFloat(value.dtype()) ||
+        value.type().num_elements() > kMaxWithSigns || node.kind() == Node::Kind::kInput ||
+        (node.is_op() &&
+         (options_.constants == nullptr || options_.constants->count(&node) == 0)) ||
+        (!node.is_op() && (!node.has_payload() || IsKept(node)))) {
+      return std::nullopt;
+    }
+    const auto computed = evaluator_.Of(value);
+    const Signs signs = computed == nullptr ? Signs::kUnknown : SignsOf(*computed);
+    absl::StatusOr<Value> restricted = Value();
+    switch (signs) {
+      case Signs::kUnknown:
+        return std::nullopt;
+      case Signs::kZeroOrOne:
+        restricted = Apply1("where", {InputFor(value, DType::kBool), Number(value.dtype(), 1),
+                                      Number(value.dtype(), 0)});
+        break;
+      case Signs::kNoneNegative:
+      case Signs::kNonePositive:
+        restricted = Apply1("abs", {InputFor(value, value.dtype())});
+        if (restricted.ok() && signs == Signs::kNonePositive) {
+          restricted = Apply1("neg", {*restricted});
+        }
+        break;
+    }
+    return restricted.ok() ? std::optional<Value>(*restricted) : std::nullopt;
+  }
+
+  static Value Number(DType dtype, double x) {
+    return Value(Node::Constant(*Tensor::FromDoubles({dtype, {}}, {x})), 0);
+  }
+
   static Value AsConstant(const Node& node) { return Value(Node::Constant(node.payload()), 0); }
 
-  Value InputFor(const Value& value) {
+  // With another element type, the input stands for a value that makes `value`.
+  Value InputFor(const Value& value, DType dtype) {
     auto [it, added] = inputs_.try_emplace(value, Value());
     if (added) {
-      it->second = Value(Node::Input(static_cast<int>(stands_.size()), value.type()), 0);
+      const TensorType type{dtype, value.shape()};
+      it->second = Value(Node::Input(static_cast<int>(stands_.size()), type), 0);
       stands_.push_back(value);
+      types_.push_back(type);
       const Node& node = value.node();
       finite_.push_back(!node.is_op() && node.has_payload() && node.is_finite());
     }
@@ -142,9 +208,7 @@ class Cutter {
 
   Graph Build(const std::string& name, const Value& output) const {
     GraphBuilder builder(name);
-    for (size_t i = 0; i < stands_.size(); ++i) {
-      builder.Input(absl::StrCat("x", i), stands_[i].type());
-    }
+    for (size_t i = 0; i < types_.size(); ++i) builder.Input(absl::StrCat("x", i), types_[i]);
     builder.Output("y", output);
     return *std::move(builder).Build();
   }
@@ -158,6 +222,7 @@ class Cutter {
   absl::flat_hash_map<const Node*, NodePtr> copied_[2];
   absl::flat_hash_map<Value, Value> inputs_;
   std::vector<Value> stands_;
+  std::vector<TensorType> types_;  // of the inputs
   std::vector<bool> finite_;
   int counts_[2] = {0, 0};
   bool too_large_ = false;

@@ -27,12 +27,13 @@ struct CutOptions {
   enum class Weights {
     kAny,      // none
     kUniform,  // those whose elements are all equal
+    kSigns,    // none, but elements that are all of one sign are so, and those that are 0 or 1 too
     kFew,      // those, and those with a few elements
     kAll,
   };
   Weights weights = Weights::kAny;
-  // With kFew, if set: a value of these nodes with a few elements is what it is computed to be, if
-  // that is exact.
+  // If set, values of these nodes that are exact are like weights: with kFew those with a few
+  // elements, with kSigns those with known signs.
   const absl::flat_hash_set<const Node*>* constants = nullptr;
   int max_operators = 48;  // of each side
 };
@@ -42,7 +43,7 @@ struct CutOptions {
 struct Region {
   Graph before, after;
   std::vector<bool> finite;   // by input: a weight without infinities and NaN
-  std::vector<Value> stands;  // by input: what it stands for, a value of the first graph
+  std::vector<Value> stands;  // by input: what it stands for or makes, a value of the first graph
   int operators = 0;
 };
 

@@ -128,12 +128,12 @@ class Relater {
   Relater(const Graph& after, bool numbers, const Deadline& deadline)
       : after_(after), numbers_(numbers), deadline_(deadline) {}
 
-  RelatedWeights Run(const Graph& before, const Graph& folded, const std::vector<Value>& formulas) {
+  RelatedWeights Run(const Graph& before, const Folds& folds) {
     std::vector<NodePtr> nodes = before.nodes();
-    nodes.insert(nodes.end(), folded.nodes().begin(), folded.nodes().end());
+    nodes.insert(nodes.end(), folds.graph.nodes().begin(), folds.graph.nodes().end());
     absl::flat_hash_set<const Node*> listed;
     for (const NodePtr& node : nodes) listed.insert(node.get());
-    for (const Value& value : formulas) List(value.node_ptr(), &listed, &nodes);
+    for (const Value& value : folds.formulas) List(value.node_ptr(), &listed, &nodes);
     known_ = ConstantNodes(nodes);
     absl::flat_hash_set<const Node*> added;
     for (const NodePtr& node : nodes) {
@@ -437,10 +437,9 @@ class Relater {
 
 }  // namespace
 
-RelatedWeights RelateWeights(const Graph& before, const Graph& folded,
-                             const std::vector<Value>& formulas, const Graph& after, bool numbers,
-                             const Deadline& deadline) {
-  return Relater(after, numbers, deadline).Run(before, folded, formulas);
+RelatedWeights RelateWeights(const Graph& before, const Folds& folds, const Graph& after,
+                             bool numbers, const Deadline& deadline) {
+  return Relater(after, numbers, deadline).Run(before, folds);
 }
 
 }  // namespace lemma::referee

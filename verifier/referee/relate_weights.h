@@ -8,6 +8,7 @@
 
 #include "base/deadline.h"
 #include "graph/graph.h"
+#include "verifier/referee/fold_rules.h"
 
 namespace lemma::referee {
 
@@ -37,17 +38,15 @@ struct RelatedWeights {
   std::vector<UnrelatedWeight> unrelated;
 };
 
-// Replaces constants of `after` by values that are computed from constants of `before` or `folded`.
-// `folded` is `before` with computation moved into its weights; `formulas` are computed from its
-// values, and so are the constants in them. A constant is replaced by
+// Replaces constants of `after` by values that are computed from constants of `before`, also by
+// those of its folds (`folds`), and by the constants in their formulas. A constant is replaced by
 //   * a constant with the same elements, possibly in another shape or transposed; or
 //   * a computed value, such as a multiple by a number of `before`, if each element lies in the
 //     interval that the value's f32 evaluation can give in any order of its sums (error_bounds.h).
 // Single numbers are replaced only if `numbers` is set: they may be near many others by chance, and
 // a proof may need the number itself.
-RelatedWeights RelateWeights(const Graph& before, const Graph& folded,
-                             const std::vector<Value>& formulas, const Graph& after, bool numbers,
-                             const Deadline& deadline);
+RelatedWeights RelateWeights(const Graph& before, const Folds& folds, const Graph& after,
+                             bool numbers, const Deadline& deadline);
 
 }  // namespace lemma::referee
 

@@ -118,7 +118,8 @@ class Sweeper {
     const int deepest = follows_fault ? 0 : max_depth;
     for (int depth = 0; depth <= deepest; ++depth) {
       using Weights = CutOptions::Weights;
-      for (const Weights weights : {Weights::kAny, Weights::kUniform, Weights::kFew}) {
+      for (const Weights weights :
+           {Weights::kAny, Weights::kUniform, Weights::kSigns, Weights::kFew}) {
         if (follows_fault && weights == Weights::kFew) continue;
         CutOptions cut;
         cut.depth = depth;

@@ -47,8 +47,8 @@ struct SweepLimits {
 
 // Goes through `after`, operands first. A value is replaced by a value of `before` if both agree on
 // random inputs (`in_before`, `in_after`) and are then proved equal, from values that were replaced
-// before. What cannot be proved stays and becomes a part of later regions. `derived`: values
-// computed from those of `before`, for values of `after` that `before` does not have.
+// before. A value that cannot be proved equal stays and becomes a part of later regions. `derived`:
+// values computed from those of `before`, for values of `after` that `before` does not have.
 SweepResult Sweep(const Graph& before, const Graph& after, const std::vector<Value>& derived,
                   const Sketches& in_before, const Sketches& in_after, RegionProver* prover,
                   const SweepLimits& limits, const Deadline& deadline);

@@ -41,7 +41,7 @@ absl::StatusOr<Sketches> SketchValues(const Graph& graph, absl::Span<const Sampl
 using ValueMap = absl::flat_hash_map<Value, Value>;
 // The node over the values that its operands have moved to.
 NodePtr OverMoved(const NodePtr& node, const ValueMap& moved);
-// What each value of `graph` becomes if some are replaced.
+// For each value of `graph`: the value in its place if some values are replaced.
 ValueMap AfterReplacing(const Graph& graph, const ValueMap& replaced);
 
 // The graph with other outputs: the inputs, and what `values` depend on.

@@ -34,8 +34,8 @@ class SizeExport {
 
   // The name of an i64 vector of sizes. Each size is computed once.
   std::string Vector(absl::Span<const int64_t> sizes);
-  // Unimplemented if a dimension was needed that is not a size by itself (`n`, not `2*n`) of any
-  // input or of any result of an opaque operator.
+  // Unimplemented if a dimension was needed that cannot be read: no input and no result of an
+  // opaque operator has it as a size of its own (`n`, not `2*n`).
   const absl::Status& status() const { return status_; }
 
  private:

@@ -20,7 +20,7 @@ class Binder {
   // Binds inputs so that `pattern`, an expression of the node's inputs, becomes `value`. False if
   // that is impossible; the binder is then of no further use. Linear in the expression's size.
   bool Match(const Value& pattern, const Value& value);
-  // What the input became; empty if no expression that was matched contains it.
+  // The value that the input was bound to; empty if no matched expression contains the input.
   Value Bound(const Value& input) const;
   // Binds an input that is still free. False if the node does not take such a value.
   bool Bind(const Value& input, const Value& value);

@@ -12,11 +12,13 @@
 
 namespace lemma::ops {
 
+// How one axis of Resize's input x becomes one of its result.
 struct ResizeAxis {
-  int64_t input = 0, output = 0;
-  // The scale as a fraction num/den in lowest terms. If sizes are given, it is output over input,
-  // or one such fraction for all resized axes if the policy is not stretch. Otherwise it is the
-  // given number, where a float such as 0.6 means 3/5.
+  int64_t input = 0, output = 0;  // sizes
+  // The scale as a fraction num/den in lowest terms. If the node gives sizes, it is output over
+  // input; if also its keep_aspect_ratio_policy is not "stretch", it is one such fraction for all
+  // resized axes. If the node gives scales, it is the given number, where a float such as 0.6 means
+  // 3/5.
   std::pair<int64_t, int64_t> scale = {1, 1};
   // The part of x that the result shows, for tf_crop_and_resize: from 0 to 1 is all of it.
   double begin = 0, end = 1;

@@ -236,7 +236,7 @@ OpDef Make_reshape() {
   op.name = "reshape";
   op.group = "layout";
   op.equation = "y[i…] = x[j…] where i… and j… are equal row-major positions";
-  op.doc = "Also what ONNX's Flatten, Squeeze and Unsqueeze are.";
+  op.doc = "ONNX's Flatten, Squeeze and Unsqueeze are reshapes too.";
   op.input_names = {"x"};
   op.attrs = {{"shape", AttrKind::kInts, std::nullopt, true, "of the result"}};
   op.define = DefineReshape;

@@ -118,7 +118,7 @@ absl::Status DefineMaxPoolIndex(OpContext& c) {
   return absl::OkStatus();
 }
 
-// dx[n,c,h,w] = sum(r < R, s < S, p and q whole and windows, h,w the first maximum of p,q)
+// dx[n,c,h,w] = sum(r < R, s < S, p and q whole and inside dy, h,w the first maximum of p,q)
 //                   dy[n,c,p,q], p = (h + top - r*dh) / sh, q = (w + left - s*dw) / sw.
 absl::Status DefineMaxPoolGradient(OpContext& c) {
   LEMMA_RETURN_IF_ERROR(RequireFloat(c));
@@ -295,7 +295,7 @@ OpDef Make_max_pool2d_gradient() {
   op.name = "max_pool2d_gradient";
   op.group = "pooling";
   op.equation =
-      "y[n,c,h,w] = sum(r < R, s < S, p and q whole and windows, x[n,c,h,w] the first maximum of "
+      "y[n,c,h,w] = sum(r < R, s < S, p and q whole and inside dy, x[n,c,h,w] the first maximum of "
       "the window p,q) dy[n,c,p,q], p = (h + top - r*dh) / sh, q = (w + left - s*dw) / sw";
   op.doc = "Puts each dy where max_pool2d, with the same windows, took its maximum from.";
   op.input_names = {"x", "dy"};

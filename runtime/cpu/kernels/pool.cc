@@ -3,8 +3,8 @@
 
 #include "base/parallel.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
+#include "runtime/cpu/kernels/vectorized/mean_of_rows.h"
 #include "runtime/cpu/kernels/vectorized/plain_rows.h"
-#include "runtime/cpu/kernels/vectorized/row_mean.h"
 
 namespace lemma::cpu {
 namespace {
@@ -141,9 +141,9 @@ class SpatialMean : public Kernel {
     ParallelFor(threads_, batch_ * parts, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t n = i / parts, c = i % parts * kChannelsPerPart;
-        kernels::RowMean(x + n * batch_step_ + c, pixels_,
-                         std::min(kChannelsPerPart, channels_ - c), pixel_step_,
-                         y + n * channels_ + c);
+        kernels::MeanOfRows(x + n * batch_step_ + c, pixels_,
+                            std::min(kChannelsPerPart, channels_ - c), pixel_step_,
+                            y + n * channels_ + c);
       }
     });
     return absl::OkStatus();

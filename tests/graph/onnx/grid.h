@@ -46,8 +46,8 @@ Grid Sum(Grid a, const Grid& b);
 Grid InHeads(const Grid& x, int64_t heads);
 Grid OfHeads(const Grid& x);
 
-// What the model's outputs are on these inputs, computed by definition. `graph` is in ONNX's text
-// form; its nodes are in `domain`, but for constants. If there is an error, the test fails.
+// The model's outputs on these inputs, computed by definition. `graph` is in ONNX's text form; its
+// nodes, except constants, are in `domain`. If there is an error, the test fails.
 std::vector<Grid> RunGraph(const std::string& graph, int opset, const std::vector<Grid>& inputs,
                            const std::string& domain = "");
 // The error of importing it.

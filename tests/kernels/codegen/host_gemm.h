@@ -1,4 +1,4 @@
-// Computes the matrix products described for a library, on the host.
+// Computes on the host a matrix product that a CUDA plan leaves to cuBLASLt.
 #ifndef LEMMA_TESTS_KERNELS_CODEGEN_HOST_GEMM_H_
 #define LEMMA_TESTS_KERNELS_CODEGEN_HOST_GEMM_H_
 

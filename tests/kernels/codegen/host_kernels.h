@@ -22,8 +22,9 @@ class HostKernels {
       const std::vector<const codegen::GridProgram*>& programs);
   ~HostKernels();
 
-  // Runs one of the compiled kernels. `pointers` are its arguments without the error word. NotFound
-  // if it was not compiled; OutOfRange or Internal if it finds an index outside a tensor.
+  // Runs one of the compiled kernels. `pointers` are its arguments except the last, the word in
+  // which it reports errors. NotFound if it was not compiled; OutOfRange or Internal if it finds an
+  // index outside a tensor.
   absl::Status Launch(const codegen::GridKernel& kernel, std::vector<void*> pointers) const;
 
   // Runs one of the compiled programs.

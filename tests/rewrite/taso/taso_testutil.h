@@ -10,18 +10,20 @@
 
 namespace lemma::taso {
 
+// Pairs of a parameter's key and its value. Keys are those of rewrite/taso/format.h: 4 and 5 are
+// the kernel's height and width, 6 and 7 the strides, 8 the padding, 9 the activation.
 using Params = std::vector<std::pair<int, int>>;
 
 // 3 x 3 kernels. kSame: stride 1, padding "same". kValid: strides 2 and 1, no padding, then relu.
 inline const Params kSame = {{4, 3}, {5, 3}, {6, 1}, {7, 1}, {8, 0}, {9, 0}};
 inline const Params kValid = {{4, 3}, {5, 3}, {6, 2}, {7, 1}, {8, 1}, {9, 2}};
 
-// An operator: its type, its operands as pairs of operator (or variable) and output, its parameters
-// as pairs of key and value.
+// An operator: its type (rewrite/taso/format.h), its operands and its parameters. An operand is a
+// pair: the position of an operator and the number of its output, or a negative variable and 0.
 Operator Op(int type, const std::vector<std::pair<int, int>>& inputs, const Params& params = {});
 
-// One rule, serialized. The rule's output is output 0 of each side's last operator. A negative
-// `variable` takes the place of the target's.
+// A file with one rule. The rule's output is output 0 of each side's last operator. If `variable`
+// is negative, the target returns this variable instead.
 std::string File(const std::vector<Operator>& source, const std::vector<Operator>& target,
                  int variable = 0);
 

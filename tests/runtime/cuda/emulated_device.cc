@@ -266,7 +266,7 @@ absl::StatusOr<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(
   std::vector<const codegen::GridProgram*> programs;
   auto made = std::make_unique<State>();
   for (const cuda::CudaPlan* plan : plans) {
-    for (const cuda::PlanStep& step : plan->steps) {
+    for (const cuda::CudaStep& step : plan->steps) {
       if (step.program == nullptr) continue;
       programs.push_back(step.program.get());
       for (const GridKernel& kernel : step.program->kernels) made->kernel_of[kernel.name] = &kernel;

@@ -34,7 +34,7 @@ absl::Status EmulatedPlans::Add(const Graph& graph, const cuda::PlanOptions& opt
 absl::Status EmulatedPlans::Compile() {
   std::vector<const codegen::GridProgram*> programs;
   for (const CudaPlan& plan : plans_) {
-    for (const cuda::PlanStep& step : plan.steps) {
+    for (const cuda::CudaStep& step : plan.steps) {
       if (step.program != nullptr) programs.push_back(step.program.get());
     }
   }

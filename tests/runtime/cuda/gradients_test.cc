@@ -249,7 +249,7 @@ TEST(CudaRandomGradients, MatchReference) {
     const absl::Status added = plans.Add(*graph, options);
     ASSERT_TRUE(added.ok()) << "seed " << seed << ": " << added;
     const cuda::CudaPlan& plan = plans.plan(plans.size() - 1);
-    for (const cuda::PlanStep& step : plan.steps) {
+    for (const cuda::CudaStep& step : plan.steps) {
       horizontal_fusion += step.signature.empty() ? 1 : 0;
       std::vector<int> writers(step.buffers.size(), 0);
       for (const codegen::GridKernel& kernel : step.program->kernels) {

@@ -122,7 +122,7 @@ bool MoveOntoAnother(CudaPlan* plan) {
 }
 
 bool SwapOperands(CudaPlan* plan) {
-  for (cuda::PlanStep& step : plan->steps) {
+  for (cuda::CudaStep& step : plan->steps) {
     if (step.operators.find("matmul") == std::string::npos) continue;
     std::swap(step.buffers[0], step.buffers[1]);
     return true;

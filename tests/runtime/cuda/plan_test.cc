@@ -271,7 +271,7 @@ TEST(CudaPlan, StepOfManyOperandsIsALaunchOfItsOwn) {
       absl::StrCat(text, ") {\nz = neg(y)\nc = concat(", parts, ") {axis = 0}\nreturn c, z }"));
   EmulatedPlans plans;
   ASSERT_TRUE(plans.Add(graph).ok());
-  for (const cuda::PlanStep& step : plans.plan(0).steps) EXPECT_FALSE(step.nodes.empty());
+  for (const cuda::CudaStep& step : plans.plan(0).steps) EXPECT_FALSE(step.nodes.empty());
   EXPECT_EQ(plans.plan(0).launches.size(), 2u);
   ASSERT_TRUE(plans.Compile().ok());
   plans.ExpectMatchesReference(0);

@@ -43,7 +43,7 @@ TEST(Tiles, EachMatchesTheReference) {
       for (const char* text : kGraphs) {
         const TileChoice choice{static_cast<int>(tile), parts};
         ASSERT_TRUE(plans.Add(GraphOf(text), {{choice}}).ok());
-        for (const cuda::PlanStep& step : plans.plan(plans.size() - 1).steps) {
+        for (const cuda::CudaStep& step : plans.plan(plans.size() - 1).steps) {
           for (const codegen::GridKernel& kernel : step.program->kernels) {
             if (!kernel.tile) continue;
             schedules.insert(absl::StrCat(kernel.schedule, " in ", kernel.tile->choice.parts));

@@ -146,7 +146,7 @@ std::string Problem(const CertificateCase& files) {
 }
 
 std::string Problem(const CertificateCase& files,
-                    const std::function<std::string(const Substitution&)>& disbelieve) {
+                    const std::function<std::string(const Substitution&)>& why_untrusted) {
   auto certificate = ParseCertificate(files.certificate);
   if (!certificate.ok()) return std::string(certificate.status().message());
   if (certificate->input_file != Sha256Of(files.input)) return "another input";
@@ -156,7 +156,7 @@ std::string Problem(const CertificateCase& files,
   auto output = ParseGraph(files.output);
   if (!output.ok()) return std::string(output.status().message());
   CertificateCheckOptions options;
-  options.disbelieve = disbelieve;
+  options.why_untrusted = why_untrusted;
   const CertificateCheck check = CheckCertificate(*certificate, *input, *output, options);
   return check.ok() ? "" : absl::StrCat("step ", check.step, ": ", check.problem);
 }

@@ -38,9 +38,9 @@ CertificateCase Walk(const std::string& graph, const std::vector<Substitution>& 
 // The problem that `lemma check` reports for the three files if it trusts the starter rules; "" if
 // there is none.
 std::string Problem(const CertificateCase& files);
-// The same. `disbelieve` says why a rule is not trusted; "" if it is.
+// The same. `why_untrusted` says why a rule is not trusted; "" if it is.
 std::string Problem(const CertificateCase& files,
-                    const std::function<std::string(const Substitution&)>& disbelieve);
+                    const std::function<std::string(const Substitution&)>& why_untrusted);
 
 // The case with its certificate changed and written again with a correct checksum.
 CertificateCase Changed(const CertificateCase& files,

@@ -32,8 +32,9 @@ constexpr char kForgedVars[] = "x: f32[5,4], y: f32[5,4]";
 Forgery ForgedProduct(const std::string& name, const std::string& statements,
                       const std::string& problem);
 
-// The case with text replaced in both graphs and with a changed certificate, of one step and
-// without folding. Hashes are made to fit.
+// A copy of the case, whose certificate must have one step and no folds. Texts in the two graphs
+// are replaced as `input` and `output` say, and the certificate gets the hashes of the new graphs.
+// Then `change` may change it.
 using Texts = std::vector<std::pair<std::string, std::string>>;
 CertificateCase Resigned(const CertificateCase& files, const Texts& input, const Texts& output,
                          const std::function<void(Certificate*)>& change);

@@ -1,11 +1,11 @@
-#include "runtime/cpu/kernels/vectorized/row_mean.h"
+#include "runtime/cpu/kernels/vectorized/mean_of_rows.h"
 
 #include <algorithm>
 
 namespace lemma::kernels {
 
 __attribute__((target_clones("avx512f", "avx2", "default")))  // one of them runs
-void RowMean(const float* x, int64_t rows, int64_t columns, int64_t step, float* y) {
+void MeanOfRows(const float* x, int64_t rows, int64_t columns, int64_t step, float* y) {
   constexpr int64_t kWidth = 64, kRows = 64;
   for (int64_t first = 0; first < columns; first += kWidth) {
     const int64_t width = std::min(kWidth, columns - first);
