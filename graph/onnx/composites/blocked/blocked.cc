@@ -136,7 +136,11 @@ absl::StatusOr<std::vector<Value>> ImportUpsample(OnnxImport& node) {
   if (mode == "nearest") return Repeated(node, x, scales);
   if (mode != "linear") return node.Unsupported("mode " + mode);
   if (IsSymbolic(x.shape())) {
-    LEMMA_ASSIGN_OR_RETURN(x, InterpolateAnySize(node, x, scales, coordinates));
+    Shape sizes;
+    for (size_t d = 0; d < scales.size(); ++d) {
+      sizes.push_back(ProductOf({x.shape()[d], scales[d]}));
+    }
+    LEMMA_ASSIGN_OR_RETURN(x, InterpolateAnySize(node, x, sizes, coordinates));
     return std::vector<Value>{x};
   }
   std::vector<ResizeAxis> axes;

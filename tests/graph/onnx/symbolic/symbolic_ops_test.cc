@@ -20,6 +20,28 @@ struct Case {
   int opset = 17;
 };
 
+// The import of `model` for all sizes is, at some sizes, the import for them; after an export,
+// whose operators round elsewhere, nearly so.
+void ExpectNearOneModel(const std::string& model) {
+  auto symbolic = ImportOnnxBytes(model, Symbolic());
+  ASSERT_TRUE(symbolic.ok()) << symbolic.status();
+  auto written = ExportOnnx(symbolic->graph);
+  ASSERT_TRUE(written.ok()) << written.status();
+  auto again = ImportOnnxBytes(*written, Symbolic());
+  ASSERT_TRUE(again.ok()) << again.status();
+  for (const DimValues& sizes : kSizes) {
+    ImportOptions numbers;
+    numbers.dims = sizes;
+    auto sized = ImportOnnxBytes(model, numbers);
+    ASSERT_TRUE(sized.ok()) << sized.status();
+    ExpectSame(*Specialize(symbolic->graph, sizes), sized->graph, "specialized");
+    const Tensor x = RunOnReference(sized->graph)[0];
+    const Tensor y = RunOnReference(*Specialize(again->graph, sizes))[0];
+    ASSERT_EQ(x.type(), y.type());
+    for (int64_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x.AtDouble(i), y.AtDouble(i), 1e-5);
+  }
+}
+
 class SymbolicOpsTest : public testing::TestWithParam<Case> {};
 
 TEST_P(SymbolicOpsTest, IsOneModelForAllSizes) {
@@ -86,6 +108,36 @@ INSTANTIATE_TEST_SUITE_P(
              "s = Shape(x) o = Constant<value_ints = [1]>() k = Gather(s, o) y, i = TopK(x, k)",
              "float[batch,seq]"}));
 
+// Only sizes that are numbers change; a size becomes that of another tensor.
+INSTANTIATE_TEST_SUITE_P(
+    Resize, SymbolicOpsTest,
+    testing::Values(
+        Case{"float[batch,2,5,3] x",
+             "s = Constant<value_floats = [1.0, 1.0, 1.6, 2.0]>() "
+             "y = Resize<mode = \"cubic\">(x, , s)",
+             "float[batch,2,8,6]"},
+        Case{"float[batch,2,5,3] x",
+             "h = Shape<end = 2>(x) w = Constant<value_ints = [7, 2]>() s = Concat<axis = 0>(h, w) "
+             "y = Resize<mode = \"nearest\">(x, , , s)",
+             "float[batch,2,7,2]"},
+        Case{"float[2,2,batch,3] x, float[2,2,seq,5] z",
+             "s = Shape(z) y = Resize<mode = \"nearest\", coordinate_transformation_mode = "
+             "\"asymmetric\", nearest_mode = \"floor\">(x, , , s)",
+             "float[2,2,seq,5]"}));
+
+// ONNX has no operator for it: its parts round in between.
+TEST(SymbolicOpsTest, InterpolatesToTheSizeOfAnotherTensor) {
+  for (const char* mode : {"half_pixel", "asymmetric"}) {
+    const std::string model =
+        OnnxModel(absl::StrCat("g (float[2,2,batch,3] x, float[2,2,seq,5] z) => "
+                               "(float[2,2,seq,5] y) { s = Shape(z) y = Resize<mode = \"linear\", "
+                               "coordinate_transformation_mode = \"",
+                               mode, "\">(x, , , s) }"))
+            .SerializeAsString();
+    ExpectNearOneModel(model);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Normalizations, SymbolicOpsTest,
     testing::Values(Case{kRows, "y = Hardmax(x)", "float[batch,seq,8]"},
@@ -123,23 +175,7 @@ TEST(SymbolicOpsTest, GroupNormalizationIsWrittenAsParts) {
           " y = GroupNormalization<num_groups = 2>(x, s, b) }",
           21)
           .SerializeAsString();
-  auto symbolic = ImportOnnxBytes(model, Symbolic());
-  ASSERT_TRUE(symbolic.ok()) << symbolic.status();
-  auto written = ExportOnnx(symbolic->graph);
-  ASSERT_TRUE(written.ok()) << written.status();
-  auto again = ImportOnnxBytes(*written, Symbolic());
-  ASSERT_TRUE(again.ok()) << again.status();
-  for (const DimValues& sizes : kSizes) {
-    ImportOptions numbers;
-    numbers.dims = sizes;
-    auto sized = ImportOnnxBytes(model, numbers);
-    ASSERT_TRUE(sized.ok()) << sized.status();
-    ExpectSame(*Specialize(symbolic->graph, sizes), sized->graph, "specialized");
-    const Tensor x = RunOnReference(sized->graph)[0];
-    const Tensor y = RunOnReference(*Specialize(again->graph, sizes))[0];
-    ASSERT_EQ(x.type(), y.type());
-    for (int64_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x.AtDouble(i), y.AtDouble(i), 1e-5);
-  }
+  ExpectNearOneModel(model);
 }
 
 // The number of steps has to be a number; the operator is kept, with its sizes.
