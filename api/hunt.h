@@ -80,7 +80,7 @@ struct HuntResult {
   std::map<std::string, Tally> refused;       // not executed by the engine
   std::map<std::string, Tally> not_compared;  // without a form in ONNX, or without values
   std::vector<Finding> findings;
-  // The same with infinite or NaN values, without which nothing differs.
+  // Findings that show only if infinite or NaN values take part.
   std::vector<Finding> not_finite;
   // Equal models that differ by Lemma's own definitions: a fault of Lemma, one text each.
   std::vector<std::string> own_faults;

@@ -45,6 +45,8 @@ struct RefereeOptions {
   std::string counterexample;
   // Called with a model's path and a decision made while it was read, one line.
   std::function<void(const std::string&, const std::string&)> note;
+  // Whether to fill in the log of `verdict.evidence`.
+  bool keep_obligations = false;
   // May be null. Soon after it becomes true, the function ends with Cancelled.
   const std::atomic<bool>* interrupted = nullptr;
 };

@@ -6,6 +6,16 @@
 
 namespace lemma {
 
+void Join(const Proved& part, Proved* total) {
+  total->contract = std::max(total->contract, part.contract);
+  if (total->coverage.empty()) total->coverage = part.coverage;
+  total->queries += part.queries;
+  total->work += part.work;
+  auto append = [](const auto& from, auto* to) { to->insert(to->end(), from.begin(), from.end()); };
+  append(part.log.queries, &total->log.queries);
+  append(part.log.steps, &total->log.steps);
+}
+
 std::string Refuted::ToString() const {
   std::vector<std::string> bindings;
   for (const auto& [name, value] : values) bindings.push_back(absl::StrCat(name, " = ", value));

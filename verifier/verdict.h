@@ -33,6 +33,9 @@ struct Proved {
   ProofLog log;
 };
 
+// Adds `part` to `total`, which now rests on it too: the looser contract, the work, the log.
+void Join(const Proved& part, Proved* total);
+
 // A counterexample: an element in which the sides differ.
 struct Refuted {
   std::map<std::string, std::string> values;  // of symbols and attributes; small

@@ -8,6 +8,7 @@
 #include "api/models/model_file.h"
 #include "api/models/option_error.h"
 #include "api/models/random_values.h"
+#include "api/proofs/by_regions.h"
 #include "api/proofs/worker.h"
 #include "api/rules/jobs.h"
 #include "api/rules/symbolic_graph.h"
@@ -77,6 +78,11 @@ absl::StatusOr<ProveResult> ProveAtShapes(const Graph& a, const Graph& b, ProofW
   ProofOutcome outcome;
   const auto start = std::chrono::steady_clock::now();
   outcome.verdict = ProveGraphs(a, b, worker->options());
+  if (std::holds_alternative<Unknown>(outcome.verdict) && HaveOneInterface(a, b)) {
+    auto verdict = ProveByRegions(a, b, worker->options());
+    if (!verdict.ok()) return verdict.status();
+    outcome.verdict = *std::move(verdict);
+  }
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   worker->Repeat(absl::StrCat(a.name(), "_equals_", b.name()), nullptr, &outcome);
   return Result(*worker, std::move(outcome), false);

@@ -93,6 +93,7 @@ absl::StatusOr<referee::RefereeOptions> EngineOptions(const RefereeOptions& opti
   engine.prover.seed = static_cast<uint64_t>(options.seed);
   engine.prover.work = options.work;
   engine.prover.interrupted = options.interrupted;
+  engine.prover.keep_obligations = options.keep_obligations;
   auto rules = LoadRulesFile(kAllRules);
   if (!rules.ok()) return rules.status();
   engine.rules = std::move(rules->rules);

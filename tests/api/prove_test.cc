@@ -1,10 +1,13 @@
 #include "api/prove.h"
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
@@ -47,6 +50,60 @@ TEST(ApiProveTest, GraphsAtTheirShapes) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(IsRefuted(result->outcome.verdict));
   EXPECT_FALSE(result->outcome.ok());
+}
+
+// Gated layers. `layer(i)` is the text that computes a<i> and b<i> from h<i>, w<i> and v<i>.
+std::string Deep(int depth, const std::function<std::string(int)>& layer) {
+  std::string text = "(x: f32[4,6]";
+  for (int i = 0; i < depth; ++i) {
+    absl::StrAppend(&text, ", w", i, ": weight f32[6,6], v", i, ": weight f32[6,6]");
+  }
+  text += ") { h0 = relu(x)\n";
+  for (int i = 0; i < depth; ++i) {
+    text += absl::StrReplaceAll(layer(i), {{"#", absl::StrCat(i)}});
+    text += absl::StrReplaceAll("c# = sigmoid(a#)\n d# = mul(c#, b#)\n ", {{"#", absl::StrCat(i)}});
+    absl::StrAppend(&text, "h", i + 1, " = add(h", i, ", d", i, ")\n");
+  }
+  return absl::StrCat(text, "return h", depth, " }");
+}
+constexpr char kTwo[] = "a# = matmul(h#, w#)\n b# = matmul(h#, v#)\n";
+constexpr char kMerged[] =
+    "k# = concat(w#, v#) {axis = 1}\n p# = matmul(h#, k#)\n"
+    "a#, b# = split(p#) {axis = 1, sizes = [6, 6]}\n";
+constexpr char kSwapped[] =
+    "k# = concat(v#, w#) {axis = 1}\n p# = matmul(h#, k#)\n"
+    "a#, b# = split(p#) {axis = 1, sizes = [6, 6]}\n";
+constexpr char kDoubled[] =
+    "u# = add(v#, v#)\n a# = matmul(h#, w#)\n t# = matmul(h#, u#)\n b# = scalar_mul(t#) {alpha = "
+    "0.5}\n";
+
+Verdict ProveDeep(const std::string& a, const std::string& b) {
+  auto result = api::Prove(GraphOf("graph a" + a), GraphOf("graph b" + b));
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result.ok() ? result->outcome.verdict : Unknown{"not tried"};
+}
+
+TEST(ApiProveTest, DeepGraphsLayerByLayer) {
+  using Layers = std::function<std::string(int)>;
+  auto all = [](const char* layer) -> Layers {
+    return [layer](int) { return std::string(layer); };
+  };
+  auto one = [](const char* layer) -> Layers {
+    return [layer](int i) { return std::string(i == 7 ? layer : kTwo); };
+  };
+  const std::string plain = Deep(16, all(kTwo));
+  const Verdict merged = ProveDeep(plain, Deep(16, all(kMerged)));
+  ASSERT_TRUE(IsProved(merged)) << ToString(merged);
+  EXPECT_EQ(std::get<Proved>(merged).contract, FloatContract::kBitExact);
+  // The strictest contract that all steps allow.
+  const Verdict twice = ProveDeep(plain, Deep(16, one(kDoubled)));
+  ASSERT_TRUE(IsProved(twice)) << ToString(twice);
+  EXPECT_EQ(std::get<Proved>(twice).contract, FloatContract::kReassociates);
+  for (const auto& wrong : {all(kSwapped), one(kSwapped)}) {
+    const Verdict verdict = ProveDeep(plain, Deep(16, wrong));
+    EXPECT_FALSE(IsProved(verdict)) << ToString(verdict);
+  }
+  EXPECT_TRUE(IsRefuted(ProveDeep(Deep(3, all(kTwo)), Deep(3, all(kSwapped)))));
 }
 
 TEST(ApiProveTest, ARuleWithItsProofRepeated) {

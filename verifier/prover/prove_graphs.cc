@@ -1,13 +1,11 @@
-// Proves two graphs equal at their shapes: in one proof if they are small, else value by value.
+// Proves two graphs equal at their shapes, in one proof.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
 #include "base/work.h"
-#include "rewrite/rules/zero_signs.h"
 #include "verifier/normal_form/elements.h"
 #include "verifier/prover/graph_claim.h"
-#include "verifier/prover/graph_sweep.h"
 
 namespace lemma {
 namespace {
@@ -62,52 +60,6 @@ Verdict AtOnce(const GraphClaim& claim, const ProverOptions& options) {
                               " operators have to be looked at together")};
 }
 
-bool HasDiscontinuities(const Graph& graph) {
-  for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_op()) continue;
-    auto definition = DefinitionOf(*node);
-    if (!definition.ok() || prover::IsDiscontinuous(*definition)) return true;
-  }
-  return false;
-}
-
-// Adjusts the contract of pieces that were proved one by one. A value that one piece rounds
-// differently may cross a discontinuity in a later one, and a zero of undetermined sign may become
-// a divisor there.
-Verdict Joined(const Graph& a, const Graph& b, const GraphClaim& whole, Proved proved) {
-  const Statement& statement = whole.statement;
-  if (proved.contract == FloatContract::kBitExact &&
-      (DividesByZeroOfAnySign(statement.source) || DividesByZeroOfAnySign(statement.target))) {
-    proved.contract = FloatContract::kReassociates;
-  }
-  if (proved.contract == FloatContract::kReassociates &&
-      (HasDiscontinuities(a) || HasDiscontinuities(b))) {
-    proved.contract = FloatContract::kRealOnly;
-  }
-  return proved;
-}
-
-// Proves value by value, then proves what is left in one proof.
-Verdict PieceByPiece(const Graph& a, const Graph& b, const GraphClaim& whole,
-                     const ProverOptions& options) {
-  auto swept = prover::Sweep(a, b, options);
-  if (!swept) return Unknown{"the graphs are too large to be run"};
-  if (swept->graph.outputs() == a.outputs()) return Joined(a, b, whole, swept->proved);
-  auto rest = prover::MakeClaim(a, swept->graph, true);
-  if (!rest.ok()) return Unknown{std::string(rest.status().message())};
-  Verdict verdict = AtOnce(*rest, options);
-  if (auto* proved = std::get_if<Proved>(&verdict)) {
-    prover::Join(swept->proved, proved);
-    return Joined(a, b, whole, *proved);
-  }
-  return verdict;
-}
-
-bool IsBitExact(const Verdict& verdict) {
-  auto* proved = std::get_if<Proved>(&verdict);
-  return proved != nullptr && proved->contract == FloatContract::kBitExact;
-}
-
 Verdict ProveDifferent(const Graph& a, const Graph& b, const GraphClaim& whole,
                        const ProverOptions& options) {
   // First with the values that both graphs compute as inputs: a weaker claim, but a simpler one.
@@ -115,12 +67,12 @@ Verdict ProveDifferent(const Graph& a, const Graph& b, const GraphClaim& whole,
   if (!cut.ok()) return Unknown{std::string(cut.status().message())};
   Verdict verdict = Unknown{""};
   if (cut->operators <= kSmall) verdict = prover::ProveClaim(*cut, options);
-  if (IsBitExact(verdict)) return verdict;
-  Verdict pieces = PieceByPiece(a, b, whole, options);
-  if (IsBitExact(pieces) || (IsProved(pieces) && !IsProved(verdict))) return pieces;
-  if (IsProved(verdict)) return verdict;
-  verdict = AtOnce(whole, options);
-  return IsProved(verdict) || whole.operators <= kLargest ? verdict : pieces;
+  auto* proved = std::get_if<Proved>(&verdict);
+  if (proved != nullptr && proved->contract == FloatContract::kBitExact) return verdict;
+  Verdict other = AtOnce(whole, options);
+  if (!IsProved(other)) return IsProved(verdict) ? verdict : other;
+  if (proved != nullptr && proved->contract <= std::get<Proved>(other).contract) return verdict;
+  return other;
 }
 
 Verdict CompareGraphs(const Graph& a, const Graph& b, const ProverOptions& options) {
@@ -139,13 +91,16 @@ Verdict CompareGraphs(const Graph& a, const Graph& b, const ProverOptions& optio
   }
   if (auto* proved = std::get_if<Proved>(&verdict)) {
     proved->coverage = absl::StrCat(Coverage(a), proved->coverage);
-    proved->id =
-        absl::StrFormat("%016x%016x", a.StructuralHash(), HashCombine(b.StructuralHash(), 1));
+    proved->id = ProofId(a, b);
   }
   return verdict;
 }
 
 }  // namespace
+
+std::string ProofId(const Graph& a, const Graph& b) {
+  return absl::StrFormat("%016x%016x", a.StructuralHash(), HashCombine(b.StructuralHash(), 1));
+}
 
 Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options) {
   // Each proof has its own limit, and the number of proofs is limited.

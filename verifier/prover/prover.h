@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 #include "graph/graph.h"
 #include "rewrite/rules/statement.h"
@@ -43,9 +44,12 @@ Verdict Prove(const Statement& statement, const ProverOptions& options = {});
 // options.forms. Proved::coverage names the values.
 Verdict ProveRule(const Substitution& rule, const ProverOptions& options = {});
 
-// Proves two graphs equal at their shapes (prove_graphs.cc). Inputs correspond by position, weights
-// by name, and constants by value.
+// Proves two graphs equal at their shapes in one proof (prove_graphs.cc), so they must be small:
+// the referee (verifier/referee/referee.h) compares large ones. Inputs correspond by position,
+// weights by name, and constants by value.
 Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options = {});
+// Proved::id of that proof.
+std::string ProofId(const Graph& a, const Graph& b);
 
 }  // namespace lemma
 

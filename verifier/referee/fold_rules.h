@@ -12,8 +12,8 @@ namespace lemma::referee {
 
 struct Folds {
   Graph graph;  // after all steps
-  // What rules that match would compute from constants, beside other values: outputs of their
-  // targets in the graph given, in `graph`, and of each step between them.
+  // The values that matching rules would compute from constants, beside other values: outputs of
+  // their targets in the given graph, in `graph`, and in the graphs of the steps between these.
   std::vector<Value> formulas;
 };
 

@@ -19,10 +19,11 @@ struct RegionDifference {
   double explained = 0;
 };
 
-// Executes both sides on the values that `before` has on the sample of this number. Nothing is
-// rounded then but the weights, so rounding explains what a change of each weight by some units in
-// the last place does. ResourceExhausted if that takes too many operations; Unimplemented if values
-// are stored in half precision, which execution in double does not round.
+// Executes both sides on the values that `before` has on the sample of this number. In double,
+// only the weights are rounded numbers. So rounding explains a difference up to four times the
+// effect of changing each weight by some units in the last place, plus four units in the last place
+// of the largest element. ResourceExhausted if this takes too many operations; Unimplemented if
+// values are stored in half precision, which execution in double does not round.
 absl::StatusOr<RegionDifference> MeasureRegion(const Graph& before, const Region& region,
                                                size_t sample, const RefereeOptions& options);
 

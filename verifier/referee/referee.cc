@@ -280,6 +280,7 @@ class Case {
     result_.regions = swept.regions;
     result_.proofs = prover.proofs();
     result_.remembered = prover.remembered();
+    result_.evidence = prover.evidence();
     for (const ProvedRegion& region : result_.regions) {
       result_.contract = std::max(result_.contract, region.contract);
     }

@@ -140,6 +140,9 @@ struct RefereeResult {
   std::string coverage;          // of "proved": the shapes, and conditions
   int proofs = 0;                // tried: one for each region that equals no earlier one
   int remembered = 0;            // regions that equal an earlier one
+  // The queries, the work and, with ProverOptions::keep_obligations, the log of the regions'
+  // proofs, those of regions that were not needed in the end included.
+  Proved evidence;
   // The second graph as it was compared: with the inputs and outputs of the first one, and with
   // their formulas in place of explained weights. Without outputs if the interfaces differ.
   Graph compared;

@@ -260,7 +260,11 @@ Verdict RegionProver::Prove(const Region& region, int64_t work) {
     return it->second.verdict;
   }
   ++proofs_;
-  const Verdict verdict = ProveAnew(region, work);
+  Verdict verdict = ProveAnew(region, work);
+  if (auto* proved = std::get_if<Proved>(&verdict)) {
+    Join(*proved, &evidence_);
+    proved->log = {};  // it may be long
+  }
   known_[key] = {verdict, work};
   return verdict;
 }

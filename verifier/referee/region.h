@@ -63,6 +63,8 @@ class RegionProver {
   Verdict Prove(const Region& region, int64_t work);
   int proofs() const { return proofs_; }
   int remembered() const { return remembered_; }
+  // What all proofs rest on together.
+  const Proved& evidence() const { return evidence_; }
 
  private:
   Verdict ProveAnew(const Region& region, int64_t work) const;
@@ -78,6 +80,7 @@ class RegionProver {
   };
   absl::flat_hash_map<Key, Known> known_;
   int proofs_ = 0, remembered_ = 0;
+  Proved evidence_;
 };
 
 }  // namespace lemma::referee

@@ -15,7 +15,8 @@ namespace lemma {
 
 class WrongEngine : public Engine {
  public:
-  // Gets a node, its operands and the level; gives its first result where it is to be wrong.
+  // Gets a node, its operands and the level. Returns a wrong first result of the node; nullopt if
+  // the node is to be executed rightly.
   using Fault = std::function<absl::StatusOr<std::optional<Tensor>>(
       const Node&, const std::vector<Tensor>&, const std::string&)>;
   explicit WrongEngine(Fault fault) : fault_(std::move(fault)) {}

@@ -24,9 +24,9 @@ TEST(RuleFoldsTest, WhateverARuleMakesOfConstantsIsAFold) {
       for (size_t j = 0; j < 2; ++j) ab[i * 2 + j] += a[i * 4 + k] * b[k * 2 + j];
     }
   }
-  const std::string before =
-      absl::StrCat("(x: f32[5,3], a: weight f32[3,4] = ", Listed(a), ", b: weight f32[4,2] = ",
-                   Listed(b), ") {\n h = matmul(x, a)\n y = matmul(h, b)\n return y }");
+  const std::string before = absl::StrCat("(x: f32[5,3], a: weight f32[3,4] = ", Listed(a),
+                                          ", b: weight f32[4,2] = ", Listed(b),
+                                          ") {\n h = matmul(x, a)\n y = matmul(h, b)\n return y }");
   auto after = [](const std::vector<float>& w) {
     return absl::StrCat("(x: f32[5,3], w: weight f32[3,2] = ", Listed(w),
                         ") {\n y = matmul(x, w)\n return y }");
@@ -91,8 +91,8 @@ TEST(KnownSignsTest, AMaskIsItsSquare) {
   std::vector<float> mask(40);
   for (size_t i = 0; i < mask.size(); ++i) mask[i] = i % 3 == 0 ? 1 : 0;
   auto judged = [](const std::vector<float>& w) {
-    return Summary(JudgeTexts(WithWeight(w, "p = mul(x, w)\n y = mul(p, w)"),
-                              WithWeight(w, "y = mul(x, w)")));
+    return Summary(
+        JudgeTexts(WithWeight(w, "p = mul(x, w)\n y = mul(p, w)"), WithWeight(w, "y = mul(x, w)")));
   };
   EXPECT_THAT(judged(mask), StartsWith("proved"));
   std::vector<float> other = mask;
@@ -107,9 +107,9 @@ TEST(KnownSignsTest, AMaskIsItsSquare) {
 // The constant is the sum of computed numbers near 0, of which the sign is not certain.
 TEST(KnownSignsTest, ASignThatRoundingMayChangeIsUnknown) {
   auto judged = [](float second) {
-    const std::string head = absl::StrCat(
-        "(x: f32[40], a: weight f32[40] = fill 0.1, b: weight f32[40] = fill ", second,
-        ") {\n w = add(a, b)\n");
+    const std::string head =
+        absl::StrCat("(x: f32[40], a: weight f32[40] = fill 0.1, b: weight f32[40] = fill ", second,
+                     ") {\n w = add(a, b)\n");
     return Summary(JudgeTexts(head + "p = mul(x, w)\n y = relu(p)\n return y }",
                               head + "r = relu(x)\n y = mul(r, w)\n return y }"));
   };

@@ -1,0 +1,22 @@
+// Proves graphs that are too large for one proof, region by region, as the referee does.
+#ifndef LEMMA_API_PROOFS_BY_REGIONS_H_
+#define LEMMA_API_PROOFS_BY_REGIONS_H_
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "verifier/prover/prover.h"
+#include "verifier/verdict.h"
+
+namespace lemma::api {
+
+// Whether inputs and outputs, which correspond by position, have the same types.
+bool HaveOneInterface(const Graph& a, const Graph& b);
+
+// The verdict on two graphs that have one interface. Weights without values may have any; they
+// correspond by name.
+absl::StatusOr<Verdict> ProveByRegions(const Graph& a, const Graph& b,
+                                       const ProverOptions& options);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_PROOFS_BY_REGIONS_H_
