@@ -29,8 +29,8 @@ struct InputOptions {
 // Messages name options, such as "option int_range" (api/models/option_error.h).
 absl::Status CheckInputOptions(const InputOptions& options);
 
-// The tensors of `files`, and in their places the default values of inputs that the files leave out.
-// Neither number nor types are checked.
+// The tensors of `files`, and in their places the default values of inputs that the files leave
+// out. Neither number nor types are checked.
 absl::StatusOr<std::vector<Tensor>> GivenInputs(const Model& model,
                                                 const std::vector<std::string>& files);
 
