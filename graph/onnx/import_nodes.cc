@@ -35,7 +35,8 @@ const OnnxImporter* FindImporter(const std::string& op_type) {
       ops::FourierComposites(),     ops::RecurrentComposites(),   ops::QuantizedComposites(),
       ops::OptimizerComposites(),   ops::SamplingComposites(),    ops::RegionComposites(),
       ops::LayoutComposites(),      ops::ConstantComposites(),    ops::BitComposites(),
-      ops::DeterminantComposites(), ops::TransformerComposites(), ops::BlockedComposites()};
+      ops::DeterminantComposites(), ops::TransformerComposites(), ops::BlockedComposites(),
+      ops::QuantizedProducts(),     ops::QuantizedElementwise()};
   static const auto* const table = [] {
     auto* by_type = new absl::flat_hash_map<std::string, const OnnxImporter*>;
     auto add = [&](const std::vector<OnnxImporter>& importers) {

@@ -3,6 +3,7 @@
 #include "rewrite/rules/statement.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -76,9 +77,48 @@ Guard Relate(const IndexExpr& a, Relation relation, const IndexExpr& b) {
   return true;
 }
 
-// False if it cannot hold. Ignores comparisons of reals.
+using Bounds = std::map<std::string, std::pair<double, double>>;
+
+// The comparison of a parameter with a number bounds the parameter.
+void AddBound(const ExprAttr& parameter, Relation relation, const ExprAttr& bound, Bounds* bounds) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  auto *x = std::get_if<ScalarExpr>(&parameter), *real = std::get_if<ScalarExpr>(&bound);
+  auto* whole = std::get_if<IndexExpr>(&bound);
+  if (x == nullptr || x->kind() != ScalarExpr::Kind::kParam) return;
+  double number = 0;
+  if (whole != nullptr && whole->is_const()) {
+    number = static_cast<double>(whole->value());
+  } else if (real != nullptr && real->kind() == ScalarExpr::Kind::kConst) {
+    number = real->value();
+  } else {
+    return;
+  }
+  auto& [low, high] =
+      bounds->emplace(x->name(), std::make_pair(-kInfinity, kInfinity)).first->second;
+  const bool equal = relation == Relation::kEq;
+  if (equal || relation == Relation::kGe || relation == Relation::kGt) low = std::max(low, number);
+  if (equal || relation == Relation::kLe || relation == Relation::kLt)
+    high = std::min(high, number);
+}
+
+Relation Mirrored(Relation relation) {
+  switch (relation) {
+    case Relation::kLt:
+      return Relation::kGt;
+    case Relation::kLe:
+      return Relation::kGe;
+    case Relation::kGt:
+      return Relation::kLt;
+    case Relation::kGe:
+      return Relation::kLe;
+    default:
+      return relation;
+  }
+}
+
+// False if it cannot hold. Comparisons of reals only bound parameters.
 bool AddComparison(const Comparison& comparison, const SymbolValues& symbols,
-                   std::vector<Guard>* guards) {
+                   std::vector<Guard>* guards, Bounds* bounds) {
   auto lhs = EvaluateAssuming(comparison.lhs, symbols, guards);
   auto rhs = EvaluateAssuming(comparison.rhs, symbols, guards);
   if (!lhs || !rhs) return false;
@@ -92,6 +132,8 @@ bool AddComparison(const Comparison& comparison, const SymbolValues& symbols,
     for (size_t i = 0; i < x->size() && i < y->size(); ++i) guard = guard && Eq((*x)[i], (*y)[i]);
     if (comparison.relation == Relation::kNe) guard = !guard;
   } else {
+    AddBound(*lhs, comparison.relation, *rhs, bounds);
+    AddBound(*rhs, Mirrored(comparison.relation), *lhs, bounds);
     auto constant = Evaluate(comparison, symbols);
     return !constant || *constant;
   }
@@ -192,9 +234,15 @@ absl::Status MakeStatement(const Substitution& rule, RuleForm* form, DType commo
     }
     inputs.push_back({var.dtype.value_or(common), std::get<Idx>(*dims)});
     statement.finite.push_back(var.role != VarRole::kAny);
+    statement.typed = statement.typed && var.dtype.has_value();
+  }
+  for (const Pattern* pattern : {&rule.source, &rule.target}) {
+    for (const PatternNode& node : pattern->nodes) {
+      statement.typed = statement.typed && (node.op != nullptr || node.dtype.has_value());
+    }
   }
   for (const Comparison& comparison : rule.where) {
-    if (!AddComparison(comparison, form->symbols, &statement.requirements)) {
+    if (!AddComparison(comparison, form->symbols, &statement.requirements, &statement.bounds)) {
       return absl::InvalidArgumentError("the precondition does not hold");
     }
   }
@@ -211,6 +259,17 @@ absl::Status MakeStatement(const Substitution& rule, RuleForm* form, DType commo
   return absl::OkStatus();
 }
 
+bool UsesIntegers(const Statement& statement) {
+  auto is_integer = [](const auto& tensor) { return IsInteger(tensor.dtype); };
+  for (const Definition* d : {&statement.source, &statement.target}) {
+    if (std::any_of(d->inputs.begin(), d->inputs.end(), is_integer) ||
+        std::any_of(d->tensors.begin(), d->tensors.end(), is_integer)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string ProofId(const Statement& statement) {
   const StatementText definitions = TextOf(statement, DType::kF32);
   std::string text = absl::StrCat("lemma proof 4\n", definitions.text, "\n");
@@ -223,6 +282,10 @@ std::string ProofId(const Statement& statement) {
   for (const Guard& guard : statement.requirements) {
     absl::StrAppend(&text, "where ", guard.ToString(), "\n");
   }
+  for (const auto& [name, bound] : statement.bounds) {
+    absl::StrAppend(&text, "bound ", name, " ", bound.first, " ", bound.second, "\n");
+  }
+  if (statement.typed && UsesIntegers(statement)) absl::StrAppend(&text, "typed\n");
   // An older prover proved such statements bit-exact without regard to signs of zeros. This line
   // makes those records stale, and no others.
   if (DividesByZeroOfAnySign(statement.source) || DividesByZeroOfAnySign(statement.target)) {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,7 +28,15 @@ struct Statement {
   // contract then ignores which of them a side reads. Reads beyond the input's end never count as
   // finite.
   std::vector<bool> finite;
+  // Whether every element type is what it is: no rule's common type, which may be another one.
+  bool typed = true;
+  // Bounds of parameters by name, from the precondition's comparisons with numbers; they may be
+  // infinite. A parameter without a bound is not listed.
+  std::map<std::string, std::pair<double, double>> bounds;
 };
+
+// Whether a tensor of either side holds integers.
+bool UsesIntegers(const Statement& statement);
 
 // The statement's proof id: a hash of its composed definitions with all types, the operator that
 // computes each tensor, the order of outputs, and the requirements. It changes if an operator's

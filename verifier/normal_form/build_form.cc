@@ -16,8 +16,6 @@ namespace {
 constexpr size_t kMaxTerms = 3000;
 constexpr int64_t kMaxNumber = int64_t{1} << 24;
 
-std::string RoundingTo(DType dtype) { return absl::StrCat("round_", Name(dtype)); }
-
 NormalForm Guarded(NormalForm form, const Facts& guards) {
   for (Summand& term : form.terms) {
     term.guards.insert(term.guards.end(), guards.begin(), guards.end());
@@ -116,20 +114,22 @@ std::vector<Facts> FormBuilder::Cases(const Guard& guard, bool positive, const E
 }
 
 NormalForm FormBuilder::Constant(double value) {
-  if (laws_ != Laws::kNone && std::isfinite(value)) {
+  const bool named = laws_ == Laws::kNone || laws_ == Laws::kExact;
+  const bool minus_zero = value == 0 && std::signbit(value);
+  if (laws_ != Laws::kNone && std::isfinite(value) && !(laws_ == Laws::kExact && minus_zero)) {
     for (int64_t denominator = 1; denominator <= 4096; denominator *= 2) {
       const double scaled = value * static_cast<double>(denominator);
       if (std::abs(scaled) > static_cast<double>(kMaxNumber)) break;
       if (scaled == std::floor(scaled)) return Number(static_cast<int64_t>(scaled), denominator);
     }
   }
-  if (laws_ != Laws::kNone && !std::isfinite(value)) {
+  if (!named && !std::isfinite(value)) {
     if (error_.empty()) error_ = "a constant that is not a real number";
     return {};
   }
   Atom atom;
   atom.kind = Atom::Kind::kConstant;
-  const bool negative = laws_ != Laws::kNone && std::signbit(value);
+  const bool negative = !named && std::signbit(value);
   atom.name = absl::StrFormat("c:%.17g", negative ? -value : value);
   return Scaled(OfAtom(std::move(atom)), negative ? -1 : 1);
 }
@@ -226,7 +226,13 @@ NormalForm FormBuilder::Apply(const ScalarExpr& e, const Env& env) {
     }
   }
   std::vector<NormalForm> args;
-  for (const ScalarExpr& arg : e.args()) args.push_back(Scalar(arg, env));
+  const bool any_zero = computation_.any_zero;
+  for (size_t i = 0; i < e.args().size(); ++i) {
+    computation_.any_zero = AnyZero(e.fn(), i, any_zero);
+    args.push_back(Scalar(e.args()[i], env));
+  }
+  computation_.any_zero = any_zero;
+  if (laws_ == Laws::kExact) return ApplyWhereExact(e.fn(), args);
   if (laws_ == Laws::kNone) {
     if (auto exact = ApplyExactly(e.fn(), args)) return *std::move(exact);
   } else {
@@ -297,10 +303,19 @@ NormalForm FormBuilder::Reduce(const ScalarExpr& e, const Env& env) {
     ranges.push_back(Fact::Ge(Poly::Of(leaf)));
     ranges.push_back(Fact::Ge(extent - 1 - Poly::Of(leaf)));
   }
+  const ReduceKind kind = e.reduce();
   NormalForm body = Scalar(e.args()[0], inner);
   const std::vector<Facts> cases = Cases(e.guard(), true, inner);
-  const ReduceKind kind = e.reduce();
-  const bool ordered = laws_ == Laws::kNone;
+  bool ordered = laws_ == Laws::kNone;
+  Span bound;  // of an exact sum
+  if (laws_ == Laws::kExact) {
+    // Every partial sum in any order is exact if the sum of all magnitudes is.
+    Summand all;
+    all.axes = axes;
+    all.guards = ranges;
+    all.atoms = {FnAtom("value", {body})};
+    ordered = kind != ReduceKind::kSum || !IsExactSum(all, body, &bound);
+  }
   if (kind == ReduceKind::kSum && !ordered) {
     NormalForm sum;
     for (const Facts& guards : cases) {
@@ -313,6 +328,7 @@ NormalForm FormBuilder::Reduce(const ScalarExpr& e, const Env& env) {
       }
     }
     TooLarge(sum);
+    if (laws_ == Laws::kExact) normalizer_->Remember(sum, bound);
     return sum;
   }
   if (kind == ReduceKind::kMax || kind == ReduceKind::kMin) {
@@ -446,7 +462,7 @@ NormalForm FormBuilder::Scalar(const ScalarExpr& e, const Env& env) {
 }
 
 NormalForm FormBuilder::ValueIn(TensorId tensor, const ScalarExpr& e, const Env& env) {
-  const bool rounds = laws_ == Laws::kNone && operators_ != nullptr;
+  const bool rounds = (laws_ == Laws::kNone || laws_ == Laws::kExact) && operators_ != nullptr;
   const int own = rounds ? operators_->at(tensor - definition_.num_inputs()) : -1;
   const int reader = std::exchange(reader_, own);
   NormalForm value = Scalar(e, env);
@@ -465,9 +481,17 @@ NormalForm FormBuilder::Element(TensorId tensor, const std::vector<Poly>& at) {
   const TensorExpr& body = definition_.tensors[tensor - definition_.num_inputs()];
   Env env;
   for (size_t i = 0; i < body.axes.size(); ++i) env[body.axes[i].var] = at[i];
-  const bool rounds = laws_ == Laws::kNone && operators_ != nullptr;
+  const bool rounds = (laws_ == Laws::kNone || laws_ == Laws::kExact) && operators_ != nullptr;
   const int own = rounds ? operators_->at(tensor - definition_.num_inputs()) : -1;
   const int reader = std::exchange(reader_, own);
+  if (laws_ == Laws::kExact) {
+    const Computation computation = Enter(body);
+    NormalForm exact = Scalar(body.body, env);
+    reader_ = reader;
+    computation_ = computation;
+    if (!error_.empty()) return {};
+    return StoredExactly(std::move(exact), body, rounds && own != reader);
+  }
   NormalForm value = Scalar(body.body, env);
   reader_ = reader;
   std::string storage = IntegerStorage(definition_, body);

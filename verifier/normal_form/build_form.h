@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "graph/expr/tensor_expr.h"
 #include "verifier/normal_form/normal_form.h"
+#include "verifier/normal_form/normalize.h"
 
 namespace lemma::prover {
 
@@ -27,6 +28,13 @@ class FormBuilder {
         laws_(laws),
         symbols_(symbols),
         operators_(operators) {}
+
+  // What exact arithmetic needs: `normalizer` says which values are exact wherever `context` holds.
+  // Both must outlive the object.
+  void UseExact(Normalizer* normalizer, const Facts* context) {
+    normalizer_ = normalizer;
+    context_ = context;
+  }
 
   // The element of `tensor`, an input or an output, at index `at`, with local tensors expanded. Not
   // simplified. If a part cannot be expressed, error() says which, and the form means nothing.
@@ -54,6 +62,24 @@ class FormBuilder {
   NormalForm Apply(const ScalarExpr& e, const Env& env);
   std::optional<NormalForm> ApplyExactly(ScalarFn fn, const std::vector<NormalForm>& args);
   NormalForm Reduce(const ScalarExpr& e, const Env& env);
+  // Where exact arithmetic is interpreted (exact/build_exact.cc). IsExact: whether the number is
+  // computed without rounding.
+  bool IsExact(const NormalForm& form);
+  NormalForm ApplyWhereExact(ScalarFn fn, const std::vector<NormalForm>& args);
+  std::optional<NormalForm> ExactSum(const NormalForm& a, const NormalForm& b, bool unsigned_zero);
+  std::optional<NormalForm> ExactProduct(const NormalForm& a, const NormalForm& b);
+  NormalForm Unsigned(const NormalForm& form);
+  bool IsExactSum(const Summand& all, const NormalForm& body, Span* bound);
+  NormalForm StoredExactly(NormalForm value, const TensorExpr& tensor, bool rounds);
+  // Sets how the body of `tensor` is computed; returns how the tensor before was.
+  struct Computation {
+    int digits = 0;         // that the floats have in which it is computed; 0: integers
+    bool any_zero = false;  // the sign of a zero does not matter
+  };
+  Computation Enter(const TensorExpr& tensor);
+  // Whether the sign of a zero in argument `i` shows at most in the sign of a zero of fn's value,
+  // and that does not matter (`any_zero`), or does not show at all.
+  static bool AnyZero(ScalarFn fn, size_t i, bool any_zero);
   NormalForm Constant(double value);
   NormalForm Max(std::vector<NormalForm> values);
   NormalForm Inverse(NormalForm form);
@@ -67,6 +93,9 @@ class FormBuilder {
   const std::vector<int>* operators_;
   int reader_ = -1;  // the operator whose element is being built
   std::string error_;
+  Normalizer* normalizer_ = nullptr;
+  const Facts* context_ = nullptr;
+  Computation computation_;
   // Number of scalar expressions visited, and its limit: a value used twice is expanded twice.
   static constexpr int64_t kMaxScalars = 30000;
   int64_t scalars_ = 0;

@@ -268,7 +268,7 @@ bool Equality::ReductionsEqual(const Atom& a, const Atom& b, const Facts& contex
   const Summand mine = as_term(a.alternatives[0]);
   const Summand other = forms_.Renamed(as_term(b.alternatives[0]));
   std::optional<Pairing> pairing;
-  if (laws_ == Laws::kNone) {  // the same order too
+  if (laws_ == Laws::kNone || laws_ == Laws::kExact) {  // the same order too
     if (mine.axes.size() != other.axes.size()) return false;
     LeafMap map;
     for (size_t i = 0; i < mine.axes.size(); ++i) map[other.axes[i]] = Poly::Of(mine.axes[i]);

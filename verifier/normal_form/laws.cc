@@ -49,6 +49,7 @@ Atom InverseAtom(NormalForm form) {
 }  // namespace
 
 std::optional<NormalForm> Normalizer::Law(const Atom& atom, const Facts& context) {
+  if (laws_ == Laws::kExact) return ExactLaw(atom, context);
   if (laws_ == Laws::kNone && atom.kind != Atom::Kind::kMax) return std::nullopt;
   switch (atom.kind) {
     case Atom::Kind::kInverse:
@@ -367,8 +368,17 @@ void Normalizer::DropDominated(Atom* atom, const Facts& context) {
   auto dominated = [&](size_t p) {
     if (!IsPlain(all[p])) return false;
     for (size_t a = 0; a < all.size(); ++a) {
-      if (a == p || !IsPlain(all[a])) continue;
+      if (a == p) continue;
       const NormalForm &less = *all[p].value, &more = *all[a].value;
+      if (laws_ == Laws::kExact) {
+        // What is dropped is a number, so that NaN elsewhere still shows.
+        if (!HasPoint(all[a].axes, all[a].guards, context)) continue;
+        const Span x = SpanOf(less, context), y = SpanOf(more, With(context, all[a].guards));
+        const bool max = atom->name == Name(ReduceKind::kMax);
+        if (x.exact && (max ? x.high <= y.low : x.low >= y.high)) return true;
+        continue;
+      }
+      if (!IsPlain(all[a])) continue;
       if (laws_ == Laws::kNone) {
         const auto x = ConstantOf(less), y = ConstantOf(more);
         if (x && y && (atom->name == Name(ReduceKind::kMax) ? *x < *y : *x > *y)) return true;

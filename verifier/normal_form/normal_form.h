@@ -67,6 +67,7 @@ struct Summand {
 // The laws of real numbers that may be used.
 enum class Laws {
   kNone,      // arithmetic is uninterpreted: only data is moved
+  kExact,     // arithmetic that rounds nothing is interpreted; laws that hold bit for bit
   kRing,      // sums and products in any order, maxima; division only by sizes
   kRealOnly,  // also laws of exp, log and division, which rounding and overflow break
 };

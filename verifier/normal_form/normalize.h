@@ -4,11 +4,14 @@
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "graph/expr/tensor_expr.h"
+#include "verifier/normal_form/exact/span.h"
 #include "verifier/normal_form/normal_form.h"
 
 namespace lemma::prover {
@@ -23,6 +26,19 @@ class Normalizer {
   // Uses identities too. exp, sin and cos of p/q * t are written in terms of those of t/unit, where
   // q divides `unit`, which is positive.
   void UseIdentities(int64_t unit) { unit_ = unit; }
+
+  // What the exact laws use: the types of the inputs, and the bounds of parameters by name.
+  void UseTypes(const std::vector<ExprType>* inputs,
+                const std::map<std::string, std::pair<double, double>>* bounds) {
+    inputs_ = inputs;
+    bounds_ = bounds;
+  }
+  // What the form shows of its value wherever `context` holds. Nothing without UseTypes.
+  Span SpanOf(const NormalForm& form, const Facts& context);
+  // Makes SpanOf say of the form what the caller knows of it in every context that follows.
+  void Remember(const NormalForm& form, const Span& span);
+  // Whether the form shows that the float type `dtype` holds its value.
+  bool Holds(DType dtype, const NormalForm& form, const Facts& context);
 
   NormalForm Simplify(const NormalForm& form, const Facts& context);
   // Whether the form shows that it is positive wherever `context` holds.
@@ -75,6 +91,21 @@ class Normalizer {
   std::optional<NormalForm> SymmetryLaw(const Atom& atom);
   std::optional<NormalForm> CompareLaw(const Atom& atom);
   std::optional<NormalForm> TruthLaw(const Atom& atom);
+  // Laws that hold bit for bit (exact_laws.cc).
+  std::optional<NormalForm> ExactLaw(const Atom& atom, const Facts& context);
+  std::optional<NormalForm> RoundedLaw(const Atom& atom, DType dtype, const Facts& context);
+  std::optional<NormalForm> ToIntegerLaw(const Atom& atom, const Facts& context);
+  std::optional<NormalForm> StoredLaw(const Atom& atom, DType dtype, bool wraps,
+                                      const Facts& context);
+  std::optional<NormalForm> ContentLaw(const Atom& atom, const Facts& context);
+  std::optional<NormalForm> ClampLaw(const Atom& atom, const Facts& context);
+  std::optional<NormalForm> Monotone(const Atom& outer, const Atom& fn, const Facts& context);
+  Span SpanOf(const Summand& term, const Facts& context);
+  Span SpanOf(const Atom& atom, const Facts& context);
+  Span SpanOfExtreme(const Atom& atom, const Facts& context);
+  bool Holds(DType dtype, const Atom& atom, const Facts& context);
+  // An upper bound of a product of sizes; infinity if none is known.
+  double UpperBound(const Poly& p, const Facts& context);
   // Identities.
   std::optional<NormalForm> Identity(const Atom& atom, const Facts& context);
   std::optional<NormalForm> PowerOfExp(const NormalForm& arg, const Facts& context);
@@ -108,7 +139,10 @@ class Normalizer {
   Arith& arith_;
   Laws laws_;
   int64_t unit_ = 0;  // 0: identities are not used
+  const std::vector<ExprType>* inputs_ = nullptr;
+  const std::map<std::string, std::pair<double, double>>* bounds_ = nullptr;
   int steps_ = 0;
+  std::map<std::string, Span> remembered_;  // by key, of forms with several summands
 };
 
 // 1 where `condition` is not 0, else 0.
@@ -120,6 +154,11 @@ bool IsTruth(const Atom& atom);
 std::optional<ScalarFn> RoundingOf(const Atom& atom);
 // fn(arg), simplified by a law of rounding functions.
 std::optional<NormalForm> RoundingLaw(ScalarFn fn, const NormalForm& arg);
+
+// The name of the function that rounds to a float type.
+std::string RoundingTo(DType dtype);
+// x + 0: x, but for the sign of a zero.
+constexpr char kPlusZero[] = "plus_zero";
 
 // The facts of both.
 Facts With(const Facts& facts, const Facts& more);

@@ -84,6 +84,13 @@ bool StaysIn(DType dtype, const Definition& definition, const ScalarExpr& e) {
 
 }  // namespace
 
+bool ComputesWithFloats(const Definition& definition, const TensorExpr& tensor) {
+  bool floats = false;
+  ForEachValueRead(definition, tensor.body,
+                   [&](DType dtype) { floats = floats || IsFloat(dtype); });
+  return floats;
+}
+
 std::string IntegerStorage(const Definition& definition, const TensorExpr& tensor) {
   if (!IsInteger(tensor.dtype) || StaysIn(tensor.dtype, definition, tensor.body)) return "";
   // A real number saturates, an integer wraps.

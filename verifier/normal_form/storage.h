@@ -14,6 +14,9 @@ namespace lemma::prover {
 // cuts off fractions, and a narrow one wraps or saturates.
 std::string IntegerStorage(const Definition& definition, const TensorExpr& tensor);
 
+// Whether floats contribute to the value of an element of `tensor`.
+bool ComputesWithFloats(const Definition& definition, const TensorExpr& tensor);
+
 }  // namespace lemma::prover
 
 #endif  // LEMMA_VERIFIER_NORMAL_FORM_STORAGE_H_

@@ -45,9 +45,9 @@ std::vector<IndexExpr> InputSizes(const Statement& statement) {
 }
 
 FloatContract ContractOf(Laws laws) {
-  return laws == Laws::kNone   ? FloatContract::kBitExact
-         : laws == Laws::kRing ? FloatContract::kReassociates
-                               : FloatContract::kRealOnly;
+  return laws == Laws::kNone || laws == Laws::kExact ? FloatContract::kBitExact
+         : laws == Laws::kRing                       ? FloatContract::kReassociates
+                                                     : FloatContract::kRealOnly;
 }
 
 // Whether all floats have one type, so that nothing is rounded to another type on the way.
@@ -146,7 +146,7 @@ class Attempt {
     const size_t queries = obligations_.size(), steps = steps_.size();
     std::string reason = WellFormed();
     const bool well_formed = reason.empty();
-    for (Laws laws : {Laws::kNone, Laws::kRing, Laws::kRealOnly}) {
+    for (Laws laws : {Laws::kNone, Laws::kExact, Laws::kRing, Laws::kRealOnly}) {
       if (!well_formed) break;
       if (!Suits(laws)) continue;
       reason = Outputs(more, laws, contract);
@@ -181,7 +181,8 @@ class Attempt {
   // Whether a proof with these laws may succeed and is asked for.
   bool Suits(Laws laws) const {
     if (ContractOf(laws) < options_.strictest) return false;
-    return laws != Laws::kNone ||
+    if (laws == Laws::kExact && (!statement_.typed || !UsesIntegers(statement_))) return false;
+    return ContractOf(laws) != FloatContract::kBitExact ||
            !(rounding_differs_ || !OneFloatType(statement_) || ZeroSignsMatter(statement_));
   }
 
@@ -211,7 +212,10 @@ class Attempt {
   // If all outputs are proved, *contract becomes at least what that needs.
   std::string Outputs(const Facts& more, Laws laws, FloatContract* contract) {
     const size_t queries = obligations_.size(), steps = steps_.size();
-    LogCase(more, laws == Laws::kNone ? "none" : laws == Laws::kRing ? "ring" : "real");
+    LogCase(more, laws == Laws::kNone    ? "none"
+                  : laws == Laws::kExact ? "exact"
+                  : laws == Laws::kRing  ? "ring"
+                                         : "real");
     elements_differ_ = false;
     std::string reason = AllOutputs(laws);
     if (!reason.empty()) {
@@ -277,6 +281,10 @@ class Attempt {
     NormalForm forms[2];
     doing_ = "the normal forms";
     for (int side = 0; side < 2; ++side) {
+      if (laws == Laws::kExact) {
+        equality.normalizer().UseTypes(&sides[side]->inputs, &statement_.bounds);
+        builders[side].UseExact(&equality.normalizer(), &whole);
+      }
       forms[side] = builders[side].Element(sides[side]->outputs[o], at);
       if (!builders[side].error().empty()) return builders[side].error();
       forms[side] = equality.normalizer().Simplify(forms[side], facts);

@@ -95,8 +95,17 @@ class Comparer {
     }
     for (const std::string& name : sides_.params) {
       const double eighths = std::round(Real() * 8) / 8;
-      params_[name] = eighths == 0 ? 1 : eighths;
+      params_[name] = Within(name, eighths == 0 ? 1 : eighths);
     }
+  }
+
+  // x, or a number within the parameter's bounds.
+  double Within(const std::string& name, double x) const {
+    if (sides_.bounds == nullptr || sides_.bounds->count(name) == 0) return x;
+    const auto& [low, high] = sides_.bounds->at(name);
+    if (low < x && x < high) return x;
+    if (std::isfinite(low) && std::isfinite(high)) return low + (high - low) / 2;
+    return std::isfinite(low) ? low + 1 : high - 1;
   }
 
   // Rounding alone makes a large difference only next to a discontinuity of a function.

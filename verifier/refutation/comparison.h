@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/tensor.h"
@@ -44,6 +45,8 @@ struct ComparedSides {
   // Values of the inputs that are known; the others are drawn. Empty: none is known.
   std::vector<std::optional<Tensor>> known;
   double tolerance = 1e-6;
+  // Bounds of parameters by name (Statement::bounds), if there are any.
+  const std::map<std::string, std::pair<double, double>>* bounds = nullptr;
 };
 
 // An element in which outputs differ, and its row-major position in the output.

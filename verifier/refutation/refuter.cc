@@ -183,6 +183,7 @@ std::optional<Refuted> Refuter::Compare(const SymbolMap& symbols, uint64_t seed)
   }
   if (wraps_bytes_) return std::nullopt;
   ComparedSides sides = {*source, *target, bound.inputs, params_, {}};
+  sides.bounds = &statement_.bounds;
   const std::vector<InputStyle> styles = Styles();
   for (size_t i = 0; i < styles.size(); ++i) {
     const uint64_t of_style = HashCombine(seed, i);
@@ -210,7 +211,9 @@ void Refuter::CompareInOrder(const absl::flat_hash_map<std::string, int64_t>& bi
   for (auto reals : {InputStyle::Reals::kPositive, InputStyle::Reals::kSomeInfinite}) {
     InputStyle style;
     style.reals = reals;
-    FindDifference({*a, *b, bound.inputs, params_, {}}, style, seed, &rounding_differs_);
+    ComparedSides sides = {*a, *b, bound.inputs, params_, {}};
+    sides.bounds = &statement_.bounds;
+    FindDifference(sides, style, seed, &rounding_differs_);
   }
 }
 

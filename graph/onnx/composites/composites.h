@@ -22,8 +22,12 @@ std::vector<OnnxImporter> LossComposites();
 std::vector<OnnxImporter> FourierComposites();
 // RNN, GRU, LSTM.
 std::vector<OnnxImporter> RecurrentComposites();
-// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, QLinearMatMul.
+// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
 std::vector<OnnxImporter> QuantizedComposites();
+// QLinearMatMul; QGemm, MatMulNBits and others of com.microsoft.
+std::vector<OnnxImporter> QuantizedProducts();
+// QLinearAdd, QLinearConcat and others of com.microsoft.
+std::vector<OnnxImporter> QuantizedElementwise();
 // GridSample, AffineGrid, DeformConv.
 std::vector<OnnxImporter> SamplingComposites();
 // RoiAlign, MaxRoiPool.

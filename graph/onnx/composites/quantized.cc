@@ -1,4 +1,6 @@
 // Quantization as arithmetic on the numbers that the integers represent.
+#include "graph/onnx/composites/quantized.h"
+
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -74,28 +76,70 @@ absl::StatusOr<std::optional<DType>> TypeAttr(OnnxImport& node, const char* name
 // The lowest and highest number of a narrow integer type.
 std::pair<double, double> RangeOf(DType dtype) {
   const double values = std::ldexp(1.0, static_cast<int>(8 * SizeOf(dtype)));
-  if (Name(dtype)[0] == 'u') return {0, values - 1};
+  if (IsUnsigned(dtype)) return {0, values - 1};
   return {-values / 2, values / 2 - 1};
 }
 
-// saturate(round(x / scale) + zero) as `to`.
-Value Quantize(OnnxBuild& b, const Value& x, const Value& scale, const Value& zero, DType to) {
-  Value rounded = b.Op("round", {b.Div(x, scale)});
-  if (zero && rounded) rounded = b.Add(rounded, b.Cast(zero, rounded.dtype()));
-  const auto [low, high] = RangeOf(to);
-  return b.Cast(b.Op("clip", {rounded}, {{"min", low}, {"max", high}}), to);
+// The largest |x - zero|.
+int64_t LargestStep(const Value& x, const Value& zero) {
+  return zero || IsUnsigned(x.dtype()) ? 255 : 128;
 }
 
-// (x - zero) as numbers of `dtype`.
-Value Centered(OnnxBuild& b, const Value& x, const Value& zero, DType dtype) {
-  Value number = b.Cast(x, dtype);
-  return zero ? b.Sub(number, b.Cast(zero, dtype)) : number;
-}
+}  // namespace
 
 absl::Status CheckNarrow(OnnxImport& node, DType dtype) {
   if (IsInteger(dtype) && SizeOf(dtype) <= 2) return absl::OkStatus();
   return node.Unsupported(absl::StrCat("quantized type ", Name(dtype)));
 }
+
+// The zero point is added in f32 at least: f16 does not hold all integers of 16 bits.
+Value RoundToSteps(OnnxBuild& b, const Value& x, const Value& zero, DType to) {
+  Value rounded = b.Op("round", {x});
+  if (!rounded) return rounded;
+  if (IsHalfFloat(rounded.dtype())) rounded = b.Cast(rounded, DType::kF32);
+  if (zero && rounded) rounded = b.Add(rounded, b.Cast(zero, rounded.dtype()));
+  const auto [low, high] = RangeOf(to);
+  return b.Cast(b.Op("clip", {rounded}, {{"min", low}, {"max", high}}), to);
+}
+
+Value Quantize(OnnxBuild& b, const Value& x, const Value& scale, const Value& zero, DType to) {
+  return RoundToSteps(b, b.Div(x, scale), zero, to);
+}
+
+Value Centered(OnnxBuild& b, const Value& x, const Value& zero, DType dtype) {
+  const bool wide = x && SizeOf(x.dtype()) > 2;  // a float may not hold it
+  if (zero && wide && IsFloat(dtype)) return b.Cast(b.Sub(x, zero), dtype);
+  Value number = b.Cast(x, dtype);
+  return zero ? b.Sub(number, b.Cast(zero, dtype)) : number;
+}
+
+Value Dequantize(OnnxBuild& b, const Value& x, const Value& scale, const Value& zero) {
+  const DType dtype = scale && scale.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+  return b.Mul(Centered(b, x, zero, dtype), b.Cast(scale, dtype));
+}
+
+std::vector<Value> QuantizeDynamically(OnnxBuild& b, const Value& x) {
+  if (!x) return {};
+  std::vector<int64_t> axes(x.type().rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  auto extreme = [&](const char* reduce, const char* with_zero) {
+    Value e = axes.empty() ? x : b.Op(reduce, {x}, {{"axes", axes}, {"keepdims", int64_t{0}}});
+    return b.Op(with_zero, {e, b.Scalar(x.dtype(), 0)});
+  };
+  Value low = extreme("reduce_min", "min");
+  Value range = b.Sub(extreme("reduce_max", "max"), low);
+  Value scale = b.Div(range, b.Scalar(x.dtype(), 255));
+  Value zero = Quantize(b, b.Op("neg", {low}), scale, Value(), DType::kU8);
+  return {Quantize(b, x, scale, zero, DType::kU8), scale, zero};
+}
+
+DType ProductType(const Value& a, const Value& a_zero, const Value& b, const Value& b_zero,
+                  int64_t terms) {
+  const int64_t product = LargestStep(a, a_zero) * LargestStep(b, b_zero);
+  return terms <= (int64_t{1} << 24) / product ? DType::kF32 : DType::kI32;
+}
+
+namespace {
 
 // The quotient is taken in the scale's type, or in the type that the attribute precision names.
 Values ImportQuantize(OnnxImport& node) {
@@ -137,49 +181,16 @@ Values ImportDequantize(OnnxImport& node) {
   }
   LEMMA_ASSIGN_OR_RETURN(scale, AlongAxis(node, scale, blocks));
   OnnxBuild b(node);
-  Value y = b.Mul(Centered(b, x, zero, scale.dtype()), scale);
-  if (output) y = b.Cast(y, *output);
+  Value y = b.Cast(Dequantize(b, x, scale, zero), output.value_or(scale.dtype()));
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
 }
 
-// scale = (max(x, 0) - min(x, 0)) / 255, zero = saturate(round(-min(x, 0) / scale)).
 Values ImportDynamicQuantize(OnnxImport& node) {
-  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   OnnxBuild b(node);
-  std::vector<int64_t> axes(x.type().rank());
-  std::iota(axes.begin(), axes.end(), 0);
-  auto extreme = [&](const char* reduce, const char* with_zero) {
-    Value e = axes.empty() ? x : b.Op(reduce, {x}, {{"axes", axes}, {"keepdims", int64_t{0}}});
-    return b.Op(with_zero, {e, b.Scalar(x.dtype(), 0)});
-  };
-  Value low = extreme("reduce_min", "min");
-  Value range = b.Sub(extreme("reduce_max", "max"), low);
-  Value scale = b.Div(range, b.Scalar(x.dtype(), 255));
-  Value zero = Quantize(b, b.Op("neg", {low}), scale, Value(), DType::kU8);
-  Value y = Quantize(b, x, scale, zero, DType::kU8);
+  std::vector<Value> outputs = QuantizeDynamically(b, b.Input(0));
   if (!b.status().ok()) return b.status();
-  return std::vector<Value>{y, scale, zero};
-}
-
-// y = quantize(sum(k) (a - a0) (b - b0) * (a_scale b_scale / y_scale)).
-Values ImportQuantizedMatMul(OnnxImport& node) {
-  OnnxBuild b(node);
-  std::vector<Value> in(8);
-  for (int i = 0; i < 8; ++i) in[i] = b.Input(i);
-  if (!b.status().ok()) return b.status();
-  for (int i : {1, 2, 4, 5, 6, 7}) {
-    if (in[i].type().num_elements() != 1) return node.Unsupported("a scale for each row or column");
-    in[i] = b.Reshape(in[i], {});
-  }
-  LEMMA_RETURN_IF_ERROR(CheckNarrow(node, in[7].dtype()));
-  const DType number = in[1].dtype();
-  Value sum =
-      b.Op("matmul", {Centered(b, in[0], in[2], number), Centered(b, in[3], in[5], number)});
-  Value scale = b.Div(in[6], b.Mul(in[1], in[4]));
-  Value y = Quantize(b, sum, scale, in[7], in[7].dtype());
-  if (!b.status().ok()) return b.status();
-  return std::vector<Value>{y};
+  return outputs;
 }
 
 }  // namespace
@@ -188,7 +199,8 @@ std::vector<OnnxImporter> QuantizedComposites() {
   return {{"QuantizeLinear", ImportQuantize},
           {"DequantizeLinear", ImportDequantize},
           {"DynamicQuantizeLinear", ImportDynamicQuantize},
-          {"QLinearMatMul", ImportQuantizedMatMul}};
+          {"com.microsoft.QuantizeLinear", ImportQuantize},
+          {"com.microsoft.DequantizeLinear", ImportDequantize}};
 }
 
 }  // namespace lemma::ops

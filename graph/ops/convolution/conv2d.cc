@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
 
 #include "base/status_macros.h"
 #include "graph/gradient_builder.h"
@@ -6,6 +9,7 @@
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/depth.h"
 #include "graph/onnx/composites/dtype.h"
+#include "graph/onnx/composites/quantized.h"
 #include "graph/onnx/composites/types.h"
 #include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
@@ -131,84 +135,126 @@ absl::StatusOr<std::vector<Value>> ImportFusedConv(OnnxImport& node) {
   return y;
 }
 
-// The integers as f32 minus their zero point, which is one number, or one per output channel of a
-// weight.
-absl::StatusOr<Value> Centered(OnnxImport& node, int i) {
-  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(i));
-  LEMMA_ASSIGN_OR_RETURN(x, Cast(node, x, DType::kF32));
-  if (!node.HasInput(i + 2)) return x;
-  LEMMA_ASSIGN_OR_RETURN(Value zero, node.Input(i + 2));
-  LEMMA_ASSIGN_OR_RETURN(zero, Cast(node, zero, DType::kF32));
-  Shape shape(zero.type().num_elements() == 1 ? 0 : x.type().rank(), 1);
-  if (!shape.empty()) shape[0] = zero.type().num_elements();
-  LEMMA_ASSIGN_OR_RETURN(zero, Reshape(node, zero, shape));
-  return node.Op("sub", {x, zero});
+// Input i; that is one number, or one for each output channel, so that it broadcasts over a tensor
+// of `rank` dimensions of which `behind` come behind the channels.
+absl::StatusOr<Value> PerChannel(OnnxImport& node, int i, int behind) {
+  LEMMA_ASSIGN_OR_RETURN(const Value v, node.Input(i));
+  Shape shape;
+  if (v.type().num_elements() != 1) {
+    shape.assign(static_cast<size_t>(behind) + 1, 1);
+    shape[0] = v.type().num_elements();
+  }
+  return Reshape(node, v, shape);
 }
 
-// Computes in f32, which ONNX can express and which is exact for sums up to 2^24.
+// conv(x - x0, w - w0) in f32 or i32, exactly if 32 bits hold it. Inputs x and w; their zero points
+// if present.
+absl::StatusOr<Value> ConvOfIntegers(OnnxImport& node, int x, int x_zero, int w, int w_zero) {
+  OnnxBuild b(node);
+  const Value in[] = {b.Input(x), b.Input(w)};
+  if (!b.status().ok()) return b.status();
+  const int behind = in[1].type().rank() - 1;
+  Value zeros[2];
+  if (node.HasInput(x_zero)) zeros[0] = b.Take(PerChannel(node, x_zero, behind));
+  if (node.HasInput(w_zero)) zeros[1] = b.Take(PerChannel(node, w_zero, behind));
+  if (!b.status().ok()) return b.status();
+  for (const Value& v : in) {
+    if (v.dtype() != DType::kU8 && v.dtype() != DType::kI8) {
+      return node.Unsupported(absl::StrCat("a convolution of ", Name(v.dtype())));
+    }
+  }
+  const int64_t outputs = behind < 0 ? 1 : std::max<int64_t>(1, in[1].shape()[0]);
+  const int64_t terms = in[1].type().num_elements() / outputs;
+  const DType sum = ProductType(in[0], zeros[0], in[1], zeros[1], terms);
+  std::vector<Value> centered = {Centered(b, in[0], zeros[0], sum),
+                                 Centered(b, in[1], zeros[1], sum)};
+  if (!b.status().ok()) return b.status();
+  return ImportConvOf(node, std::move(centered));
+}
+
 absl::StatusOr<std::vector<Value>> ImportConvInteger(OnnxImport& node) {
-  LEMMA_ASSIGN_OR_RETURN(Value x, Centered(node, 0));
-  LEMMA_ASSIGN_OR_RETURN(Value w, Centered(node, 1));
-  const int64_t outputs = w.type().rank() == 0 ? 1 : std::max<int64_t>(1, w.shape()[0]);
-  const int64_t terms = w.type().num_elements() / outputs;
-  if (terms > (1 << 24) / (255 * 255)) return node.Unsupported("sums of more than 258 products");
-  LEMMA_ASSIGN_OR_RETURN(Value y, ImportConvOf(node, {x, w}));
+  LEMMA_ASSIGN_OR_RETURN(Value y, ConvOfIntegers(node, 0, 2, 1, 3));
   LEMMA_ASSIGN_OR_RETURN(y, Cast(node, y, DType::kI32));
   return std::vector<Value>{y};
 }
 
-// Input i, integers, as f32 minus input `zero`; that is one number, or one per output channel.
-absl::StatusOr<Value> CenteredBy(OnnxImport& node, int i, int zero) {
-  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(i));
-  LEMMA_ASSIGN_OR_RETURN(Value z, node.Input(zero));
-  LEMMA_ASSIGN_OR_RETURN(x, Cast(node, x, DType::kF32));
-  LEMMA_ASSIGN_OR_RETURN(z, Cast(node, z, DType::kF32));
-  Shape shape(z.type().num_elements() == 1 ? 0 : x.type().rank(), 1);
-  if (!shape.empty()) shape[0] = z.type().num_elements();
-  LEMMA_ASSIGN_OR_RETURN(z, Reshape(node, z, shape));
-  return node.Op("sub", {x, z});
+// y = quantize((conv(x - x0, w - w0) + bias) * (x_scale w_scale / y_scale)), with a w_scale for
+// each output channel.
+absl::StatusOr<std::vector<Value>> ImportQuantizedConv(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value y, ConvOfIntegers(node, 0, 2, 3, 5));
+  OnnxBuild b(node);
+  const int behind = y.type().rank() - 2;
+  if (node.HasInput(8)) {
+    y = b.Add(b.Cast(y, DType::kI32), b.Take(PerChannel(node, 8, behind)));
+  }
+  const Value scale =
+      b.Div(b.Mul(b.Take(PerChannel(node, 1, behind)), b.Take(PerChannel(node, 4, behind))),
+            b.Take(PerChannel(node, 6, behind)));
+  const Value zero = b.Input(7);
+  if (!b.status().ok()) return b.status();
+  LEMMA_RETURN_IF_ERROR(CheckNarrow(node, zero.dtype()));
+  if (zero.type().num_elements() != 1) return node.Unsupported("several zero points of the output");
+  y = RoundToSteps(b, b.Mul(b.Cast(y, DType::kF32), scale), b.Reshape(zero, {}), zero.dtype());
+  if (!b.status().ok()) return b.status();
+  return std::vector<Value>{y};
 }
 
-// y = quantize((conv(x - x0, w - w0) + bias) * (x_scale w_scale / y_scale)), with a w_scale for
-// each output channel. The sums are f32, as those of QLinearMatMul.
-absl::StatusOr<std::vector<Value>> ImportQuantizedConv(OnnxImport& node) {
-  LEMMA_ASSIGN_OR_RETURN(const Value x, CenteredBy(node, 0, 2));
-  LEMMA_ASSIGN_OR_RETURN(const Value w, CenteredBy(node, 3, 5));
-  std::vector<Value> in = {x, w};
-  if (node.HasInput(8)) {
-    LEMMA_ASSIGN_OR_RETURN(Value bias, node.Input(8));
-    LEMMA_ASSIGN_OR_RETURN(bias, Cast(node, bias, DType::kF32));
-    in.push_back(bias);
-  }
-  LEMMA_ASSIGN_OR_RETURN(Value y, ImportConvOf(node, in));
-  auto scale_of = [&](int i) -> absl::StatusOr<Value> {
-    LEMMA_ASSIGN_OR_RETURN(const Value scale, node.Input(i));
-    Shape shape;
-    if (scale.type().num_elements() != 1) {
-      shape.assign(static_cast<size_t>(y.type().rank()) - 1, 1);
-      shape[0] = scale.type().num_elements();
+// The largest magnitude of an integer that is computed from narrow ones, as a quantized value minus
+// its zero point is; nullopt if this is not seen.
+std::optional<int64_t> LargestMagnitude(const Value& v) {
+  const Node& node = v.node();
+  if (IsInteger(v.dtype()) && SizeOf(v.dtype()) <= 2) return int64_t{1} << (8 * SizeOf(v.dtype()));
+  if (node.has_payload() && IsInteger(v.dtype())) {
+    int64_t most = 0;
+    for (const int64_t i : node.payload().ToInts()) {
+      if (i > INT32_MAX || i < INT32_MIN) return std::nullopt;
+      most = std::max(most, std::abs(i));
     }
-    return Reshape(node, scale, shape);
-  };
-  LEMMA_ASSIGN_OR_RETURN(Value scale, scale_of(1));
-  LEMMA_ASSIGN_OR_RETURN(const Value w_scale, scale_of(4));
-  LEMMA_ASSIGN_OR_RETURN(const Value y_scale, scale_of(6));
-  LEMMA_ASSIGN_OR_RETURN(scale, node.Op("mul", {scale, w_scale}));
-  LEMMA_ASSIGN_OR_RETURN(scale, node.Op("div", {scale, y_scale}));
-  LEMMA_ASSIGN_OR_RETURN(Value zero, node.Input(7));
-  const DType to = zero.dtype();
-  if ((to != DType::kI8 && to != DType::kU8) || zero.type().num_elements() != 1) {
-    return node.Unsupported("an output other than of i8 or u8 with one zero point");
+    return most;
   }
-  LEMMA_ASSIGN_OR_RETURN(zero, Reshape(node, zero, {}));
-  LEMMA_ASSIGN_OR_RETURN(zero, Cast(node, zero, DType::kF32));
-  LEMMA_ASSIGN_OR_RETURN(y, node.Op("mul", {y, scale}));
-  LEMMA_ASSIGN_OR_RETURN(y, node.Op("round", {y}));
-  LEMMA_ASSIGN_OR_RETURN(y, node.Op("add", {y, zero}));
-  const double low = to == DType::kI8 ? -128 : 0;
-  LEMMA_ASSIGN_OR_RETURN(y, node.Op("clip", {y}, {{"min", low}, {"max", low + 255}}));
-  LEMMA_ASSIGN_OR_RETURN(y, Cast(node, y, to));
-  return std::vector<Value>{y};
+  if (!node.is_op() || !IsInteger(v.dtype())) return std::nullopt;
+  int64_t most = 0;
+  if (node.IsOp("cast") || node.IsOp("reshape") || node.IsOp("transpose")) {
+    return LargestMagnitude(node.inputs()[0]);
+  }
+  if (!node.IsOp("add") && !node.IsOp("sub")) return std::nullopt;
+  for (const Value& operand : node.inputs()) {
+    const std::optional<int64_t> part = LargestMagnitude(operand);
+    if (!part) return std::nullopt;
+    most += *part;
+  }
+  return most <= INT32_MAX ? std::optional<int64_t>(most) : std::nullopt;
+}
+
+// ONNX's Conv takes floats only. One that holds every sum gives the same integers.
+absl::Status ExportIntegerConv(OnnxExport& out, const AttrNames& names) {
+  const std::vector<Value>& in = out.node().inputs();
+  const std::optional<int64_t> x = LargestMagnitude(in[0]), w = LargestMagnitude(in[1]);
+  const std::optional<int64_t> bias = in.size() < 3 ? 0 : LargestMagnitude(in[2]);
+  const int64_t terms = in[1].type().num_elements() / std::max<int64_t>(1, in[1].shape()[0]);
+  const double most = x && w && bias ? 1.0 * *x * *w * terms + *bias : INFINITY;
+  if (most > std::ldexp(1.0, 53)) {
+    return absl::UnimplementedError(
+        "ONNX's Conv does not take i32, and no float holds all of these sums");
+  }
+  const DType number = most <= std::ldexp(1.0, 24) ? DType::kF32 : DType::kF64;
+  std::vector<std::string> inputs;
+  for (int i = 0; i < static_cast<int>(in.size()); ++i) {
+    inputs.push_back(out.Temporary());
+    out.Emit("Cast", {out.Input(i)}, {inputs.back()}, {{"to", ToOnnxNumber(number)}});
+  }
+  const std::string sum = out.Temporary(), wide = out.Temporary();
+  std::vector<std::pair<std::string, OnnxAttr>> attrs;
+  for (const auto& [ours, onnx] : names) {
+    const AttrValue& value = out.node().attrs().at(ours);
+    if (const auto* one = std::get_if<int64_t>(&value)) attrs.emplace_back(onnx, *one);
+    if (const auto* all = std::get_if<std::vector<int64_t>>(&value)) attrs.emplace_back(onnx, *all);
+  }
+  out.Emit("Conv", std::move(inputs), {sum}, std::move(attrs));
+  // By way of 64 bits, from which a cast to fewer wraps.
+  out.Emit("Cast", {sum}, {wide}, {{"to", ToOnnxNumber(DType::kI64)}});
+  out.Emit("Cast", {wide}, {out.Output(0)}, {{"to", ToOnnxNumber(in[0].dtype())}});
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -241,10 +287,14 @@ OpDef Make_conv2d() {
                     {"com.microsoft.FusedConv", ImportFusedConv},
                     {"ConvInteger", ImportConvInteger},
                     {"QLinearConv", ImportQuantizedConv}};
-  op.onnx_export = ExportFor(OnnxFloats(), ExportAs("Conv", {{"strides", "strides"},
-                                                             {"pads", "pads"},
-                                                             {"dilations", "dilations"},
-                                                             {"groups", "group"}}));
+  const AttrNames names = {
+      {"strides", "strides"}, {"pads", "pads"}, {"dilations", "dilations"}, {"groups", "group"}};
+  op.onnx_export = [names,
+                    floats = ExportFor(OnnxFloats(), ExportAs("Conv", names))](OnnxExport& out) {
+    const DType dtype = out.node().inputs()[0].dtype();
+    return dtype == DType::kI32 || dtype == DType::kI64 ? ExportIntegerConv(out, names)
+                                                        : floats(out);
+  };
   return op;
 }
 
