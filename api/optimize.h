@@ -166,9 +166,9 @@ absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Ten
                                         const OptimizeOptions& options);
 
 // Find the operators that nodes of an ONNX model became: LoopsOf, for OptimizeOptions::fixed, those
-// of loops and recurrent networks; NodesOf, for OptimizeOptions::unfolded, those of all nodes.
-// StageOptimized writes a node as it was if its operators did not change. `model` need not outlive
-// the result.
+// of loops, recurrent networks and samplers; NodesOf, for OptimizeOptions::unfolded, those of all
+// nodes. StageOptimized writes a node as it was if its operators did not change. `model` need not
+// outlive the result.
 std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model);
 std::function<FixedNodes(const Graph&)> NodesOf(const Model& model);
 

@@ -64,6 +64,19 @@ absl::Status CheckInputOptions(const InputOptions& options) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<Tensor>> GivenInputs(const Model& model,
+                                                const std::vector<std::string>& files) {
+  auto tensors = ReadTensors(files, "input_");
+  const Graph& graph = model.graph;
+  if (!tensors.ok() || tensors->size() == graph.inputs().size()) return tensors;
+  for (size_t i = 0; i < graph.inputs().size() && i <= tensors->size(); ++i) {
+    auto value = model.info.defaults.find(graph.input_names()[i]);
+    if (value == model.info.defaults.end()) continue;
+    tensors->insert(tensors->begin() + static_cast<std::ptrdiff_t>(i), value->second);
+  }
+  return tensors;
+}
+
 absl::StatusOr<std::vector<Tensor>> InputsOf(const Model& model, const InputOptions& options) {
   const Graph& graph = model.graph;
   if (absl::Status s = CheckInputOptions(options); !s.ok()) return s;
@@ -71,17 +84,11 @@ absl::StatusOr<std::vector<Tensor>> InputsOf(const Model& model, const InputOpti
   const bool random = options.files.empty();
   auto tensors = random
                      ? RandomInputs(graph, static_cast<uint64_t>(options.seed), options.int_range)
-                     : ReadTensors(options.files, "input_");
+                     : GivenInputs(model, options.files);
   if (!tensors.ok()) return tensors.status();
-  const bool all = !random && tensors->size() == graph.inputs().size();
-  for (size_t i = 0; i < graph.inputs().size() && !all; ++i) {
+  for (size_t i = 0; i < graph.inputs().size() && random; ++i) {
     auto value = model.info.defaults.find(graph.input_names()[i]);
-    if (value == model.info.defaults.end()) continue;
-    if (random) {
-      (*tensors)[i] = value->second;
-    } else if (i <= tensors->size()) {
-      tensors->insert(tensors->begin() + static_cast<std::ptrdiff_t>(i), value->second);
-    }
+    if (value != model.info.defaults.end()) (*tensors)[i] = value->second;
   }
   if (absl::Status s = CheckInputs(graph, *tensors); !s.ok()) return s;
   return tensors;

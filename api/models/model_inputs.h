@@ -29,6 +29,11 @@ struct InputOptions {
 // Messages name options, such as "option int_range" (api/models/option_error.h).
 absl::Status CheckInputOptions(const InputOptions& options);
 
+// The tensors of `files`, and in their places the default values of inputs that the files leave
+// out. Neither number nor types are checked.
+absl::StatusOr<std::vector<Tensor>> GivenInputs(const Model& model,
+                                                const std::vector<std::string>& files);
+
 // One tensor per input. InvalidArgument if the files do not match the inputs; ResourceExhausted if
 // the model needs more memory than max_memory_gb.
 absl::StatusOr<std::vector<Tensor>> InputsOf(const Model& model, const InputOptions& options);

@@ -6,7 +6,6 @@
 #include "api/execution/running_sizes.h"
 #include "api/models/option_error.h"
 #include "api/models/sizes.h"
-#include "api/models/tensor_files.h"
 #include "graph/sizes/specialize.h"
 
 namespace lemma::api {
@@ -19,7 +18,7 @@ absl::StatusOr<Hints> HintsFor(const Model& model, const HintOptions& options) {
     return hints;
   }
   if (!options.inputs.files.empty()) {
-    auto tensors = ReadTensors(options.inputs.files, "input_");
+    auto tensors = GivenInputs(model, options.inputs.files);
     if (!tensors.ok()) return tensors.status();
     std::vector<TensorType> types;
     for (const Tensor& tensor : *tensors) types.push_back(tensor.type());

@@ -18,7 +18,6 @@
 #include "api/models/option_error.h"
 #include "api/models/random_values.h"
 #include "api/models/sizes.h"
-#include "api/models/tensor_files.h"
 #include "api/rules/rules_file.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -217,7 +216,7 @@ absl::StatusOr<std::vector<referee::Sample>> SamplesFor(const Model& before,
     values.files = options.inputs;
     Model sized = before;
     if (IsSymbolic(graph)) {
-      auto tensors = ReadTensors(options.inputs, "input_");
+      auto tensors = GivenInputs(before, options.inputs);
       if (!tensors.ok()) return tensors.status();
       std::vector<TensorType> types;
       for (const Tensor& tensor : *tensors) types.push_back(tensor.type());

@@ -27,8 +27,9 @@ void OptimizeFlags::AddTo(Flags* flags) {
   flags->Choice("search", &search, api::SearchNames(),
                 absl::StrJoin(api::SearchDescriptions(), "; "));
   flags->Choice("loops", &loops, {"keep", "open"},
-                "LSTM, GRU, RNN, Loop and Scan for ONNX output: leave them as they are, or rewrite "
-                "inside them too, which may write them unrolled");
+                "loops and samplers (LSTM, GRU, RNN, Loop, Scan, GridSample, RoiAlign, DeformConv) "
+                "for ONNX output: leave them as they are, or rewrite inside them too, which may "
+                "write them as their parts");
   flags->Choice("pet", &pet, {"off", "on"},
                 "rewrite parts by corrected mutants of theirs too, which takes seconds for each");
   flags->Int("nodes", &nodes, "operators that saturation keeps at once");

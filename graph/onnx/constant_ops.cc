@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "graph/onnx/composites/build.h"
 #include "graph/onnx/composites/dtype.h"
 #include "graph/onnx_conversion.h"
 #include "graph/sizes/symbolic_size.h"
@@ -177,6 +178,18 @@ absl::StatusOr<DType> TypeAttr(OnnxImport& node, const char* name, DType fallbac
   return ops::FromOnnxNumber(node, *number);
 }
 
+// 1 where column = row + k, for sizes that may be symbolic.
+Values DiagonalOf(OnnxImport& node, const TensorType& type, int64_t k) {
+  ops::OnnxBuild b(node);
+  Value row = b.Op("iota", {}, {{"size", type.shape[0]}});
+  row = b.Reshape(b.Add(row, static_cast<double>(k)), {type.shape[0], 1});
+  const Value column = b.Op("iota", {}, {{"size", type.shape[1]}});
+  const Value y =
+      b.Op("cast", {b.Op("equal", {row, column})}, {{"dtype", std::string(Name(type.dtype))}});
+  if (!b.status().ok()) return b.status();
+  return std::vector<Value>{y};
+}
+
 Values ImportEyeLike(OnnxImport& node) {
   auto x = node.Input(0);
   if (!x.ok()) return x.status();
@@ -187,6 +200,7 @@ Values ImportEyeLike(OnnxImport& node) {
   }
   if (x->type().rank() != 2) return absl::InvalidArgumentError("the input must have rank 2");
   TensorType type{*dtype, x->shape()};
+  if (IsSymbolic(type.shape)) return DiagonalOf(node, type, *diagonal);
   if (auto status = CheckSize(type); !status.ok()) return status;
   std::vector<double> values(static_cast<size_t>(type.num_elements()), 0.0);
   for (int64_t i = 0; i < type.shape[0]; ++i) {

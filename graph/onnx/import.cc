@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/mapped_file.h"
 #include "base/status_macros.h"
 #include "graph/onnx/convert.h"
@@ -99,7 +100,13 @@ class Import {
     // With numbers, an invalid size is what it says, and no other dimension is the reason.
     const bool is_invalid = !usual_.empty() && absl::IsInvalidArgument(imported.status());
     if (!imported.ok() && !is_invalid) needed_ = importer.needed_sizes();
-    return imported;
+    if (imported.ok() || importer.default_dims().empty()) return imported;
+    return absl::Status(
+        imported.status().code(),
+        absl::StrCat(imported.status().message(), "; ",
+                     absl::StrJoin(importer.default_dims(), ", "),
+                     importer.default_dims().size() == 1 ? " is" : " are", " taken to be ",
+                     options_.default_dim, " here: --dim NAME=SIZE gives another size"));
   }
 
   static int CountKept(const ImportedModel& model) {

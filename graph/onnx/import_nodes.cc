@@ -211,7 +211,9 @@ absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope
   const size_t opaque_before = result_.opaque.size();
   const Use use = use_;
   if (!options_.computes_result_sizes && NormalDomain(node.domain()).empty()) {
-    if (node.op_type() == "Loop" || node.op_type() == "TopK") use_ = std::min(use_, Use::kIntegers);
+    const bool decides =
+        node.op_type() == "If" || node.op_type() == "Loop" || node.op_type() == "TopK";
+    if (decides) use_ = std::min(use_, Use::kIntegers);
     if (HasOpenResults(node)) use_ = Use::kNone;
   }
   auto results = Translate(node, *scope);

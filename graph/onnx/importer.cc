@@ -368,7 +368,7 @@ absl::StatusOr<TensorType> ModelImporter::InputType(const onnx::ValueInfoProto& 
   } else if (value != nullptr) {
     type.shape = value->shape();
   } else {
-    return absl::UnimplementedError("unsupported: no shape is declared");
+    return absl::UnimplementedError("unsupported: no shape is declared, and no value is given");
   }
   if (value != nullptr && value->type() != type && !IsSymbolic(type.shape)) {
     return absl::InvalidArgumentError(

@@ -76,6 +76,8 @@ class ModelImporter {
   // After a run that failed at an operator: the usual sizes of the symbolic dimensions that this
   // operator reads. Empty if it reads none.
   const DimValues& needed_sizes() const { return needed_sizes_; }
+  // After a run: the dimensions that have ImportOptions::default_dim, since nobody gave a size.
+  const std::vector<std::string>& default_dims() const { return result_.default_dims; }
 
   // The value's elements, if they are known: a payload, or a small computation from payloads and
   // from the input values given in the options.

@@ -142,14 +142,17 @@ OpaqueNode PackOpaque(const onnx::NodeProto& original, const std::map<std::strin
 
   onnx::ModelProto model;
   model.set_ir_version(8);
+  std::map<std::string, const onnx::FunctionProto*> called;
+  std::set<std::string> domains = {""};
+  VisitNodes(std::vector<onnx::NodeProto>{original}, functions, &called,
+             [&](const onnx::NodeProto& inner) { domains.insert(NormalDomain(inner.domain())); });
   for (const auto& [domain, version] : opsets) {
+    if (domains.count(domain) == 0) continue;
     auto* entry = model.add_opset_import();
     entry->set_domain(domain);
     entry->set_version(version);
   }
   *model.mutable_graph()->add_node() = std::move(node);
-  std::map<std::string, const onnx::FunctionProto*> called;
-  VisitNodes(std::vector<onnx::NodeProto>{original}, functions, &called, [](const auto&) {});
   for (const auto& [name, function] : called) *model.add_functions() = *function;
   result.payload = model.SerializeAsString();
   return result;

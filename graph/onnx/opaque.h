@@ -1,11 +1,11 @@
 // Packs ONNX nodes that Lemma does not interpret into opaque operators, and unpacks them at export.
 // Internal to graph/onnx.
 //
-// The payload is an ONNX model of one node. It keeps the operator sets that the node was written
-// for and the model's functions that it needs. Names in it are positions ("i0", "o1", "c0" for
-// names that subgraphs capture), so equal nodes give equal bytes whatever their values are called.
-// A node that may draw random numbers equals no other: a number in its doc_string identifies it, in
-// exported models too.
+// The payload is an ONNX model of one node. It keeps the operator sets of the domains that the node
+// and its subgraphs use, and the model's functions that it needs. Names in it are positions ("i0",
+// "o1", "c0" for names that subgraphs capture), so equal nodes give equal bytes whatever their
+// values are called. A node that may draw random numbers equals no other: a number in its
+// doc_string identifies it, in exported models too.
 #ifndef LEMMA_GRAPH_ONNX_OPAQUE_H_
 #define LEMMA_GRAPH_ONNX_OPAQUE_H_
 

@@ -1,8 +1,10 @@
 #include "rewrite/rules/zero_signs.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "graph/expr/arithmetic.h"
 
 namespace lemma {
@@ -10,15 +12,21 @@ namespace {
 
 class ZeroSigns {
  public:
-  explicit ZeroSigns(const Definition& definition) : definition_(definition) {}
-
-  bool Run() {
+  // `open`, by input: whether it may be a zero of undetermined sign.
+  ZeroSigns(const Definition& definition, std::vector<bool> open)
+      : definition_(definition), open_(std::move(open)) {
     for (const TensorExpr& tensor : definition_.tensors) {
-      const bool open = IsOpen(tensor.body);
+      const bool is_open = IsOpen(tensor.body);
       // Integers have one zero.
-      open_.push_back(open && IsFloat(tensor.dtype));
+      open_.push_back(is_open && IsFloat(tensor.dtype));
     }
-    return divides_;
+  }
+
+  // Whether such a zero may be a divisor.
+  bool divides() const { return divides_; }
+  // Whether this output may be such a zero.
+  bool IsOpenOutput(int output) const {
+    return open_[static_cast<size_t>(definition_.outputs[output])];
   }
 
  private:
@@ -32,10 +40,8 @@ class ZeroSigns {
       case ScalarExpr::Kind::kParam:
       case ScalarExpr::Kind::kIndex:
         return false;
-      case ScalarExpr::Kind::kRead: {
-        const TensorId made = e.tensor() - definition_.num_inputs();
-        return made >= 0 && open_[made];
-      }
+      case ScalarExpr::Kind::kRead:
+        return open_[static_cast<size_t>(e.tensor())];
       case ScalarExpr::Kind::kReduce:
         return any || e.reduce() == ReduceKind::kMax || e.reduce() == ReduceKind::kMin;
       case ScalarExpr::Kind::kSelect:
@@ -76,12 +82,31 @@ class ZeroSigns {
   }
 
   const Definition& definition_;
-  std::vector<bool> open_;  // by computed tensor
+  std::vector<bool> open_;  // by tensor, inputs first
   bool divides_ = false;
 };
 
 }  // namespace
 
-bool DividesByZeroOfAnySign(const Definition& definition) { return ZeroSigns(definition).Run(); }
+bool DividesByZeroOfAnySign(const Definition& definition) {
+  return ZeroSigns(definition, std::vector<bool>(definition.inputs.size(), false)).divides();
+}
+
+bool DividesByZeroOfAnySign(const Graph& graph) {
+  absl::flat_hash_set<Value> open;
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op()) continue;
+    auto definition = DefinitionOf(*node);
+    if (!definition.ok()) return true;
+    std::vector<bool> operands;
+    for (const Value& operand : node->inputs()) operands.push_back(open.count(operand) > 0);
+    const ZeroSigns signs(*definition, std::move(operands));
+    if (signs.divides()) return true;
+    for (int o = 0; o < node->num_outputs(); ++o) {
+      if (signs.IsOpenOutput(o)) open.insert(Value(node, o));
+    }
+  }
+  return false;
+}
 
 }  // namespace lemma

@@ -3,6 +3,7 @@
 #define LEMMA_REWRITE_RULES_ZERO_SIGNS_H_
 
 #include "graph/expr/tensor_expr.h"
+#include "graph/graph.h"
 
 namespace lemma {
 
@@ -11,6 +12,8 @@ namespace lemma {
 // order. The sign matters only in divisions and powers: division by -0 gives an infinity of the
 // other sign than division by 0. The answer "false" is certain; "true" may be wrong.
 bool DividesByZeroOfAnySign(const Definition& definition);
+// The same for a graph. True if an operator has no definition.
+bool DividesByZeroOfAnySign(const Graph& graph);
 
 }  // namespace lemma
 

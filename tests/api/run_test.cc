@@ -6,6 +6,9 @@
 #include "absl/strings/match.h"
 #include "api/models/random_values.h"
 #include "api/models/tensor_files.h"
+#include "api/optimization/hints.h"
+#include "graph/builder.h"
+#include "graph/sizes/symbolic_size.h"
 #include "gtest/gtest.h"
 #include "tests/api/model_text.h"
 
@@ -145,6 +148,26 @@ TEST(InputsTest, FilesAndDefaultsMakeTheInputs) {
   options.int_range = 0;
   EXPECT_EQ(api::InputsOf(model, options).status().message(),
             "option int_range: must be at least 1");
+}
+
+// The sizes that files give are found with the inputs that have a default left out.
+TEST(InputsTest, FilesAndDefaultsGiveTheSizes) {
+  GraphBuilder builder("g");
+  const Value x = builder.Input("x", {DType::kF32, {*ToSize(SymbolicDim("n"))}});
+  const Value k = builder.Input("k", {DType::kF32, {1}});
+  builder.Output("y", *builder.Op("mul", {x, k}));
+  api::Model model;
+  model.graph = *std::move(builder).Build();
+  model.info.defaults["k"] = *Tensor::Filled({DType::kF32, {1}}, 5);
+  const std::string folder = NewTestFolder();
+  const api::Model four = ModelOf("graph g(x: f32[4]) { y = relu(x) return y }");
+  ASSERT_TRUE(api::SaveOutputs(four.graph, {*Tensor::Filled({DType::kF32, {4}}, 3)}, folder).ok());
+  api::HintOptions options;
+  options.inputs.files = {folder + "/output_0.pb"};
+  auto hints = api::HintsFor(model, options);
+  ASSERT_TRUE(hints.ok()) << hints.status();
+  ASSERT_EQ(hints->sizes.size(), 1u);
+  EXPECT_EQ(hints->sizes[0].sizes, (DimValues{{"n", 4}}));
 }
 
 TEST(OutputsTest, NeedAFolder) {

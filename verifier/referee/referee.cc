@@ -10,6 +10,7 @@
 #include "graph/sizes/assumptions.h"
 #include "graph/sizes/condition_text.h"
 #include "graph/sizes/specialize.h"
+#include "rewrite/rules/zero_signs.h"
 #include "verifier/normal_form/elements.h"
 #include "verifier/referee/difference.h"
 #include "verifier/referee/fold_rules.h"
@@ -39,32 +40,6 @@ bool HasDiscontinuities(const Graph& graph) {
     if (!reads_floats) continue;
     auto definition = DefinitionOf(*node);
     if (!definition.ok() || prover::IsDiscontinuous(*definition)) return true;
-  }
-  return false;
-}
-
-bool Reads(const ScalarExpr& e) {
-  if (e.kind() == ScalarExpr::Kind::kRead) return true;
-  return std::any_of(e.args().begin(), e.args().end(), Reads);
-}
-
-bool DividesByData(const ScalarExpr& e) {
-  if (e.kind() == ScalarExpr::Kind::kApply) {
-    if (e.fn() == ScalarFn::kDiv && Reads(e.args()[1])) return true;
-    if (e.fn() == ScalarFn::kPow) return true;
-  }
-  return std::any_of(e.args().begin(), e.args().end(), DividesByData);
-}
-
-// Whether the sign of a zero may matter, which bit-exact proofs of regions do not look at.
-bool DividesByData(const Graph& graph) {
-  for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_op()) continue;
-    auto definition = DefinitionOf(*node);
-    if (!definition.ok()) return true;
-    for (const TensorExpr& tensor : definition->tensors) {
-      if (DividesByData(tensor.body)) return true;
-    }
   }
   return false;
 }
@@ -383,7 +358,7 @@ class Case {
         result_.contract = std::max(result_.contract, FloatContract::kReassociates);
     }
     if (result_.contract == FloatContract::kBitExact && !result_.regions.empty() &&
-        (DividesByData(before_) || DividesByData(after))) {
+        (DividesByZeroOfAnySign(before_) || DividesByZeroOfAnySign(after))) {
       result_.contract = FloatContract::kReassociates;
     }
     if (result_.contract == FloatContract::kReassociates &&

@@ -108,8 +108,8 @@ class Cutter {
     if (too_large_) return Value();
     const Node& node = value.node();
     if (auto constant = ComputedConstant(value)) return *constant;
-    if (auto constant = WithSigns(value)) return *constant;
     if (IsCut(value) || (!node.is_op() && !IsKept(node))) {
+      if (auto constant = WithSigns(value)) return *constant;
       return InputFor(value, value.dtype());
     }
     if (!node.is_op()) return AsConstant(node);
@@ -159,12 +159,13 @@ class Cutter {
   std::optional<Value> WithSigns(const Value& value) {
     const Node& node = value.node();
     if (options_.weights != CutOptions::Weights::kSigns || !IsFloat(value.dtype()) ||
-        value.type().num_elements() > kMaxWithSigns || node.kind() == Node::Kind::kInput ||
-        (node.is_op() &&
-         (options_.constants == nullptr || options_.constants->count(&node) == 0)) ||
-        (!node.is_op() && (!node.has_payload() || IsKept(node)))) {
+        value.type().num_elements() > kMaxWithSigns) {
       return std::nullopt;
     }
+    const bool is_constant =
+        node.is_op() ? options_.constants != nullptr && options_.constants->count(&node) > 0
+                     : node.has_payload();
+    if (!is_constant) return std::nullopt;
     const auto computed = evaluator_.Of(value);
     const Signs signs = computed == nullptr ? Signs::kUnknown : SignsOf(*computed);
     absl::StatusOr<Value> restricted = Value();

@@ -7,6 +7,7 @@
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/composites.h"
 #include "graph/onnx_conversion.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -72,8 +73,8 @@ absl::StatusOr<Value> ApplyProduct(OnnxImport& node, const Product& p, Value a, 
   };
   auto matrices = [&](const std::string& rows, const std::string& columns) {
     Shape shape = shape_of(p.batch);
-    shape.push_back(NumElements(shape_of(rows)));
-    shape.push_back(NumElements(shape_of(columns)));
+    shape.push_back(ProductOf(shape_of(rows)));
+    shape.push_back(ProductOf(shape_of(columns)));
     return shape;
   };
   LEMMA_ASSIGN_OR_RETURN(a, Arrange(node, a, p.a, p.batch + p.rows + p.inner));

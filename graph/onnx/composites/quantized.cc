@@ -11,6 +11,7 @@
 #include "graph/onnx/composites/build.h"
 #include "graph/onnx/composites/composites.h"
 #include "graph/onnx/composites/dtype.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -21,6 +22,7 @@ using Values = absl::StatusOr<std::vector<Value>>;
 absl::StatusOr<Value> RepeatedBlocks(OnnxImport& node, const Value& v, int64_t axis, int64_t size,
                                      const Shape& shape) {
   const int64_t length = shape[static_cast<size_t>(axis)];
+  if (IsSymbolic(length)) return node.Unsupported("blocks along an axis of symbolic size");
   Shape expected = shape;
   expected[static_cast<size_t>(axis)] = (length + size - 1) / size;
   if (v.shape() != expected) {

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "graph/onnx/composites/build.h"
 #include "graph/onnx/composites/composites.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -28,6 +29,7 @@ const std::string* FindActivation(const std::string& name) {
 struct RecurrentLayer {
   int64_t steps = 0, batch = 0, hidden = 0, directions = 1;
   int64_t gates = 1;
+  bool has_lengths = false;  // input 4 gives each sequence's number of steps
   bool reverse = false;      // the only direction runs backwards
   bool batch_first = false;  // layout = 1
   std::optional<double> clip;
@@ -86,6 +88,9 @@ class Recurrence {
   // Slice `direction` of a [directions, ...] input, that dimension dropped; empty if it is absent.
   Value OfDirection(int input, int64_t direction, int axis = 0);
   Weights WeightsOf(int64_t direction);
+  // `next` for sequences that are longer than `step`, `rest` for the others.
+  Value IfLonger(int64_t step, const Value& next, const Value& rest);
+  Value Zeros(DType dtype);
   State InitialState(int64_t direction, DType dtype, bool has_cell);
 };
 
@@ -125,15 +130,26 @@ Weights Recurrence::WeightsOf(int64_t direction) {
   return result;
 }
 
+Value Recurrence::IfLonger(int64_t step, const Value& next, const Value& rest) {
+  const Value lengths = b_.Input(4);
+  if (!lengths || !next || !rest) return Value();
+  const Value longer =
+      b_.Op("less", {b_.Scalar(lengths.dtype(), static_cast<double>(step)), lengths});
+  return b_.Op("where", {b_.Reshape(longer, {layer_.batch, 1}), next, rest});
+}
+
+Value Recurrence::Zeros(DType dtype) {
+  const Shape shape = {layer_.batch, layer_.hidden};
+  if (IsSymbolic(shape)) return b_.Op("expand", {b_.Scalar(dtype, 0)}, {{"shape", shape}});
+  auto tensor = b_.Take(Tensor::Filled({dtype, shape}, 0));
+  return b_.status().ok() ? node_.Constant(std::move(tensor)) : Value();
+}
+
 State Recurrence::InitialState(int64_t direction, DType dtype, bool has_cell) {
   const int axis = layer_.batch_first ? 1 : 0;
   State state{OfDirection(5, direction, axis), OfDirection(6, direction, axis)};
-  auto zeros = [&] {
-    auto tensor = Tensor::Filled({dtype, {layer_.batch, layer_.hidden}}, 0);
-    return tensor.ok() ? node_.Constant(*std::move(tensor)) : Value();
-  };
-  if (!state.h) state.h = zeros();
-  if (!state.c && has_cell) state.c = zeros();
+  if (!state.h) state.h = Zeros(dtype);
+  if (!state.c && has_cell) state.c = Zeros(dtype);
   return state;
 }
 
@@ -142,7 +158,7 @@ Values Recurrence::Run(bool has_cell) {
   Value x = b_.Input(0);
   if (layer_.batch_first) x = b_.Transpose(x, {1, 0, 2});
   if (!x) return b_.status();
-  Value rows = b_.Reshape(x, {steps * batch, x.shape()[2]});
+  Value rows = b_.Reshape(x, {ProductOf({steps, batch}), x.shape()[2]});
   std::vector<Value> all, last_h, last_c;
   for (int64_t d = 0; d < layer_.directions; ++d) {
     Weights w = WeightsOf(d);
@@ -159,8 +175,15 @@ Values Recurrence::Run(bool has_cell) {
     std::vector<Value> outputs(steps);
     for (int64_t i = 0; i < steps; ++i) {
       const int64_t t = backwards ? steps - 1 - i : i;
-      state = Step(d, parts[t], state, w);
-      outputs[t] = state.h;
+      const State next = Step(d, parts[t], state, w);
+      if (!layer_.has_lengths) {
+        state = next;
+        outputs[t] = state.h;
+        continue;
+      }
+      // A sequence that has ended keeps its state, and its results are 0.
+      state = {IfLonger(t, next.h, state.h), has_cell ? IfLonger(t, next.c, state.c) : Value()};
+      outputs[t] = IfLonger(t, next.h, Zeros(x.dtype()));
     }
     all.push_back(b_.Reshape(b_.Concat(outputs, 0), {steps, 1, batch, hidden}));
     last_h.push_back(b_.Reshape(state.h, {1, batch, hidden}));
@@ -298,10 +321,20 @@ absl::StatusOr<RecurrentLayer> ReadLayer(OnnxImport& node, int64_t gates,
   }
   LEMMA_RETURN_IF_ERROR(ReadActivations(node, std::move(activations), &layer));
   if (node.HasInput(4)) {
-    LEMMA_ASSIGN_OR_RETURN(Tensor lengths, node.ConstantInput(4));
-    for (int64_t length : lengths.ToInts()) {
-      if (length != layer.steps) return node.Unsupported("sequences of several lengths");
+    LEMMA_ASSIGN_OR_RETURN(const Value given, node.Input(4));
+    if (given.shape() != Shape{layer.batch}) {
+      return absl::InvalidArgumentError(absl::StrCat("sequence_lens ", ToString(given.shape()),
+                                                     " must be ", ToString(Shape{layer.batch})));
     }
+    layer.has_lengths = true;
+    if (given.node().has_payload()) {
+      const std::vector<int64_t> lengths = given.node().payload().ToInts();
+      layer.has_lengths = std::any_of(lengths.begin(), lengths.end(),
+                                      [&](int64_t length) { return length != layer.steps; });
+    }
+  }
+  if (IsSymbolic({layer.steps, layer.hidden, x.shape()[2]})) {
+    return node.Unsupported("a symbolic number of time steps");
   }
   if (layer.steps < 1 || layer.steps > 4096) return node.Unsupported("more than 4096 time steps");
   return layer;

@@ -71,22 +71,61 @@ struct AttrSetter {
 bool ExportsSymbolicSizes(const Node& node) {
   static const auto* const groups =
       new absl::flat_hash_set<std::string>{"activation", "comparison and logic", "element-wise"};
-  static const auto* const names =
-      new absl::flat_hash_set<std::string>{"argmax",      "argmin",        "avg_pool2d",
-                                           "batch_norm",  "cast",          "concat",
-                                           "conv2d",      "cumsum",        "einsum",
-                                           "expand",      "gather",        "gather_elements",
-                                           "gather_nd",   "iota",          "layer_norm",
-                                           "log_softmax", "matmul",        "max_pool2d",
-                                           "pad",         "reduce_l1",     "reduce_l2",
-                                           "reduce_max",  "reduce_mean",   "reduce_min",
-                                           "reduce_sum",  "reshape",       "resize_nearest",
-                                           "sizes",       "slice",         "softmax",
-                                           "split",       "tile",          "transpose",
-                                           "trilu",       "instance_norm", "conv_transpose2d",
-                                           "opaque",      "resample"};
+  static const auto* const names = new absl::flat_hash_set<std::string>{"argmax",
+                                                                        "argmin",
+                                                                        "avg_pool2d",
+                                                                        "batch_norm",
+                                                                        "cast",
+                                                                        "concat",
+                                                                        "conv2d",
+                                                                        "cumsum",
+                                                                        "einsum",
+                                                                        "expand",
+                                                                        "gather",
+                                                                        "gather_elements",
+                                                                        "gather_nd",
+                                                                        "iota",
+                                                                        "layer_norm",
+                                                                        "log_softmax",
+                                                                        "matmul",
+                                                                        "max_pool2d",
+                                                                        "pad",
+                                                                        "reduce_l1",
+                                                                        "reduce_l2",
+                                                                        "reduce_max",
+                                                                        "reduce_mean",
+                                                                        "reduce_min",
+                                                                        "reduce_sum",
+                                                                        "reshape",
+                                                                        "resize_nearest",
+                                                                        "sizes",
+                                                                        "slice",
+                                                                        "softmax",
+                                                                        "split",
+                                                                        "tile",
+                                                                        "transpose",
+                                                                        "trilu",
+                                                                        "instance_norm",
+                                                                        "conv_transpose2d",
+                                                                        "opaque",
+                                                                        "resample",
+                                                                        "depth_to_space",
+                                                                        "space_to_depth",
+                                                                        "one_hot",
+                                                                        "reverse_sequence",
+                                                                        "scatter_elements",
+                                                                        "scatter_nd",
+                                                                        "top_k",
+                                                                        "hardmax",
+                                                                        "lrn",
+                                                                        "group_norm"};
   const OpDef& op = node.op();
   if (op.name == "bitwise_and" || op.name == "dropout") return false;
+  // Scatters that take the larger or smaller element are written as parts that count elements.
+  const bool reduces = op.FindAttr("reduction") != nullptr;
+  if (reduces && (node.String("reduction") == "max" || node.String("reduction") == "min")) {
+    return false;
+  }
   if (op.FindAttr("ceil_mode") != nullptr && node.Int("ceil_mode") != 0) return false;
   return names->contains(op.name) || groups->contains(op.group);
 }

@@ -12,10 +12,13 @@ namespace {
 
 using Nodes = absl::flat_hash_set<const Node*>;
 
-bool IsLoop(const onnx::NodeProto& node) {
-  static const auto* loops = new std::set<std::string>{"GRU", "LSTM", "Loop", "RNN", "Scan"};
+// Loops, and operators that sample at computed positions: their parts are many, and other programs
+// execute the parts far more slowly than the node.
+bool IsLoopOrSampler(const onnx::NodeProto& node) {
+  static const auto* names = new std::set<std::string>{"DeformConv", "GRU", "GridSample", "LSTM",
+                                                       "Loop",       "RNN", "RoiAlign",   "Scan"};
   const bool is_default = node.domain().empty() || node.domain() == "ai.onnx";
-  return is_default && loops->count(node.op_type()) != 0;
+  return is_default && names->count(node.op_type()) != 0;
 }
 
 // The bodies of nodes of which `wanted` holds.
@@ -42,7 +45,7 @@ Nodes KeptBodies(const Graph& graph, const OnnxInfo& info) {
 }
 
 Nodes LoopBodies(const Graph& graph, const OnnxInfo& info) {
-  return info.origin == nullptr ? Nodes() : Bodies(graph, *info.origin, IsLoop);
+  return info.origin == nullptr ? Nodes() : Bodies(graph, *info.origin, IsLoopOrSampler);
 }
 
 }  // namespace lemma

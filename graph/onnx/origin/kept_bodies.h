@@ -12,7 +12,8 @@ namespace lemma {
 // for a node of the model changes, an export writes that node as it was.
 absl::flat_hash_set<const Node*> KeptBodies(const Graph& graph, const OnnxInfo& info);
 
-// Those that stand for a GRU, Loop, LSTM, RNN or Scan.
+// Those that stand for a loop (GRU, Loop, LSTM, RNN, Scan) or for an operator that samples at
+// computed positions (DeformConv, GridSample, RoiAlign).
 absl::flat_hash_set<const Node*> LoopBodies(const Graph& graph, const OnnxInfo& info);
 
 }  // namespace lemma

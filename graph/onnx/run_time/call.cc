@@ -93,6 +93,7 @@ class ImportedGraph {
       version.types.push_back(inputs[i].type());
     }
     LEMMA_ASSIGN_OR_RETURN(ImportedModel imported, ModelImporter(&model, options, "").Run());
+    LEMMA_RETURN_IF_ERROR(CheckProgress(imported));
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (imported.fixed_inputs.count(imported.graph.input_names()[i]) == 0) continue;
       version.values.emplace_back(i, inputs[i]);
@@ -100,6 +101,26 @@ class ImportedGraph {
     for (const Value& output : imported.graph.outputs()) version.outputs.push_back(output.type());
     LEMMA_ASSIGN_OR_RETURN(version.run, compile_(imported.graph));
     return version;
+  }
+
+  // An error if the import keeps the very node that it should take apart.
+  absl::Status CheckProgress(const ImportedModel& imported) const {
+    if (model_.graph().node_size() != 1) return absl::OkStatus();
+    const onnx::NodeProto& node = model_.graph().node(0);
+    const std::string domain = NormalDomain(node.domain());
+    for (const NodePtr& made : imported.graph.nodes()) {
+      if (!made->IsOp("opaque") || made->String("domain") != domain ||
+          made->String("op_type") != node.op_type() ||
+          made->inputs().size() != static_cast<size_t>(model_.graph().input_size())) {
+        continue;
+      }
+      onnx::ModelProto kept;
+      if (!kept.ParseFromString(made->String("payload")) || kept.graph().node_size() != 1) continue;
+      if (kept.graph().node(0).SerializeAsString() != node.SerializeAsString()) continue;
+      return absl::UnimplementedError(
+          imported.opaque.empty() ? "its results cannot be computed here" : imported.opaque[0]);
+    }
+    return absl::OkStatus();
   }
 
   const onnx::ModelProto model_;

@@ -150,16 +150,19 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
       if (!repeated) repeated = TypesOfRepeat(node, scope);
       if (repeated->ok() && i < (*repeated)->size()) type = (**repeated)[i];
     }
-    if (!type && may_be_open && !inferred) inferred = InferredTypesOf(opaque, inputs);
+    if (!type && !inferred) inferred = InferredTypesOf(opaque, inputs);
     std::optional<OpenType> open;
-    if (!type && may_be_open) {
+    if (!type) {
       const auto found = inferred->find(absl::StrCat("o", i));
       if (found != inferred->end()) open = found->second;
+    }
+    if (!type && open) type = open->Complete();
+    if (!type && may_be_open) {
       if (!open) open = DeclaredOpenType(scope, output);
       if (!open) open = TypeOfCompress(node, inputs);
       if (open) type = open->Complete();
     }
-    if (!type && open) {
+    if (!type && open && may_be_open) {
       LEMMA_ASSIGN_OR_RETURN(
           type, WithResultSizes(*open, output, BoundsOf(node, inputs, static_cast<int>(i))));
     }

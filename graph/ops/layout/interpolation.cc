@@ -41,6 +41,10 @@ absl::StatusOr<std::vector<ResizeAxis>> FromScales(const std::vector<double>& sc
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     ResizeAxis& axis = result[axes[i]];
+    if (IsSymbolic(axis.input)) {
+      if (scales[i] == 1) continue;
+      return absl::UnimplementedError("unsupported: a symbolic size is scaled");
+    }
     auto scale = AsFraction(scales[i]);
     if (!scale) return absl::InvalidArgumentError(absl::StrCat("scale ", scales[i]));
     const double size = std::floor(static_cast<double>(axis.input) * scales[i]);
@@ -62,6 +66,10 @@ absl::StatusOr<std::vector<ResizeAxis>> FromSizes(const std::vector<int64_t>& si
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     ResizeAxis& axis = result[axes[i]];
+    if (IsSymbolic({sizes[i], axis.input})) {
+      if (sizes[i] == axis.input && policy == "stretch") continue;
+      return absl::UnimplementedError("unsupported: a symbolic size is given");
+    }
     if (sizes[i] < 1 || sizes[i] > kMaxLength || axis.input < 1 || axis.input > kMaxLength) {
       return absl::InvalidArgumentError(
           absl::StrCat("size ", sizes[i], " of dimension ", axes[i], ", which is ", axis.input));
@@ -268,17 +276,23 @@ absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
   return y;
 }
 
-absl::StatusOr<Value> InterpolateAnySize(OnnxImport& node, const Value& x,
-                                         const std::vector<int64_t>& factors,
+absl::StatusOr<Value> InterpolateAnySize(OnnxImport& node, const Value& x, const Shape& sizes,
                                          const std::string& coordinates) {
   if (!IsFloat(x.dtype())) return node.Unsupported("interpolation between integers");
   const bool from_middle = coordinates == "half_pixel" || coordinates == "pytorch_half_pixel";
-  if (!from_middle && coordinates != "asymmetric") {
+  const bool corners = coordinates == "align_corners";
+  if (!from_middle && !corners && coordinates != "asymmetric") {
     return node.Unsupported(absl::StrCat("linear, ", coordinates, ", of symbolic sizes"));
   }
   Value y = x;
-  for (size_t d = 0; d < factors.size(); ++d) {
-    if (factors[d] == 1) continue;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t size = y.shape()[d], grown = sizes[d];
+    if (size == grown) continue;
+    // These modes have a case of their own for a result of one element.
+    if (coordinates != "half_pixel" && coordinates != "asymmetric" && !IsAtLeast(grown, 2)) {
+      return node.Unsupported(absl::StrCat(coordinates, ", of size ", SizeName(grown),
+                                           ", which may be 1: a range excludes that"));
+    }
     absl::Status failed;
     auto op = [&](const char* name, std::vector<Value> inputs, Attrs attrs = {}) {
       if (!failed.ok()) return Value();
@@ -293,15 +307,26 @@ absl::StatusOr<Value> InterpolateAnySize(OnnxImport& node, const Value& x,
     auto cast = [&](const Value& v, DType to) {
       return op("cast", {v}, {{"dtype", std::string(Name(to))}});
     };
+    auto length = [&](int64_t of) {
+      return cast(op("sizes", {}, {{"sizes", Shape{of}}}), DType::kF64);
+    };
+    // By how much the axis grows: a number, or a quotient of sizes.
+    auto scale = [&] {
+      const auto factor = QuotientOf(grown, size);
+      if (factor && !IsSymbolic(*factor)) return number(static_cast<double>(*factor));
+      return op("div", {length(grown), length(size)});
+    };
     // The same arithmetic as ResizePosition's and Weight's, in the same order.
-    const int64_t size = y.shape()[d], grown = ProductOf({size, factors[d]});
+    const Value last = op("sub", {length(size), number(1)});
     Value at = cast(op("iota", {}, {{"size", grown}}), DType::kF64);
-    if (from_middle) at = op("add", {at, number(0.5)});
-    at = op("div", {at, number(static_cast<double>(factors[d]))});
-    if (from_middle) at = op("sub", {at, number(0.5)});
+    if (corners) {
+      at = op("div", {op("mul", {at, last}), op("sub", {length(grown), number(1)})});
+    } else {
+      if (from_middle) at = op("add", {at, number(0.5)});
+      at = op("div", {at, scale()});
+      if (from_middle) at = op("sub", {at, number(0.5)});
+    }
     const Value low = op("floor", {at}), high = op("add", {low, number(1)});
-    const Value last =
-        op("sub", {cast(op("sizes", {}, {{"sizes", Shape{size}}}), DType::kF64), number(1)});
     std::vector<Value> positions, weights;
     for (const bool is_low : {true, false}) {
       const Value inside = op("min", {op("max", {is_low ? low : high, number(0)}), last});

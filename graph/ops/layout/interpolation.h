@@ -34,7 +34,7 @@ absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& 
                                       const std::string& mode);
 
 // One per dimension of `shape`. Reads the scales or sizes of a Resize or Upsample of any opset
-// version, from its attributes or inputs.
+// version, from its attributes or inputs. Unimplemented if a symbolic size does not stay as it is.
 absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const Shape& shape);
 
 struct Interpolation {
@@ -59,10 +59,9 @@ absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis&
 absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
                                   const std::vector<ResizeAxis>& axes, const Interpolation& how);
 
-// Linear interpolation of axes with symbolic sizes, each enlarged by a whole factor. The resulting
-// graph computes positions and weights from the sizes.
-absl::StatusOr<Value> InterpolateAnySize(OnnxImport& node, const Value& x,
-                                         const std::vector<int64_t>& factors,
+// Linear interpolation to `sizes`, which may be symbolic, as x's may. The resulting graph computes
+// positions and weights from the sizes.
+absl::StatusOr<Value> InterpolateAnySize(OnnxImport& node, const Value& x, const Shape& sizes,
                                          const std::string& coordinates);
 
 }  // namespace lemma::ops

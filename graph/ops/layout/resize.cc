@@ -218,37 +218,35 @@ absl::StatusOr<Value> Extrapolated(OnnxImport& node, Value y, const std::vector<
   return y;
 }
 
-// By how much each dimension of x grows; an error unless that is a whole number for all sizes.
-absl::StatusOr<std::vector<int64_t>> WholeFactors(OnnxImport& node, const Shape& x) {
-  std::vector<int64_t> factors;
-  const bool has_sizes = node.op_type() == "Resize" && node.opset() >= 11 && node.HasInput(3);
-  if (!has_sizes) {
-    Shape any = x;  // scales say the same for every size
-    for (int64_t& size : any) size = IsSymbolic(size) ? 1 : size;
-    LEMMA_ASSIGN_OR_RETURN(std::vector<ResizeAxis> axes, ReadResizeAxes(node, any));
-    for (const ResizeAxis& axis : axes) {
-      factors.push_back(axis.scale.second == 1 ? axis.scale.first : 0);
-    }
-  } else {
+// The sizes that dimensions of x get if some are symbolic: those that are given, or x's times whole
+// numbers.
+absl::StatusOr<Shape> SymbolicSizes(OnnxImport& node, const Shape& x) {
+  Shape sizes;
+  if (node.op_type() == "Resize" && node.opset() >= 11 && node.HasInput(3)) {
     for (int i : {1, 2}) {
       if (node.HasInput(i)) LEMMA_RETURN_IF_ERROR(node.Input(i).status());
     }
-    LEMMA_ASSIGN_OR_RETURN(const Tensor sizes, node.ConstantInput(3));
-    if (sizes.size() != static_cast<int64_t>(x.size())) {
+    LEMMA_ASSIGN_OR_RETURN(const Tensor given, node.ConstantInput(3));
+    sizes = given.ToInts();
+    if (sizes.size() != x.size()) {
       return node.Unsupported("sizes of some axes where others are symbolic");
     }
-    for (size_t d = 0; d < x.size(); ++d) {
-      const auto factor = QuotientOf(sizes.AtInt(static_cast<int64_t>(d)), x[d]);
-      factors.push_back(factor && !IsSymbolic(*factor) ? *factor : 0);
+    for (int64_t size : sizes) {
+      if (!IsAtLeast(size, 1)) return node.Unsupported("a size that may be 0");
     }
+    return sizes;
   }
-  for (int64_t factor : factors) {
-    if (factor < 1) {
+  Shape any = x;  // scales say the same for every size
+  for (int64_t& size : any) size = IsSymbolic(size) ? 1 : size;
+  LEMMA_ASSIGN_OR_RETURN(std::vector<ResizeAxis> axes, ReadResizeAxes(node, any));
+  for (size_t d = 0; d < axes.size(); ++d) {
+    if (axes[d].scale.second != 1) {
       return node.Unsupported(
           absl::StrCat("symbolic sizes ", ToString(x), " that do not grow by whole numbers"));
     }
+    sizes.push_back(ProductOf({x[d], axes[d].scale.first}));
   }
-  return factors;
+  return sizes;
 }
 
 // Repeats elements of an x with symbolic sizes.
@@ -265,8 +263,8 @@ absl::StatusOr<std::vector<Value>> ResizeSymbolic(OnnxImport& node, const Value&
       LEMMA_ASSIGN_OR_RETURN(const int64_t value, node.Int(other, 0));
       if (value != 0) return node.Unsupported(absl::StrCat(other, " of symbolic sizes"));
     }
-    LEMMA_ASSIGN_OR_RETURN(const std::vector<int64_t> factors, WholeFactors(node, x.shape()));
-    LEMMA_ASSIGN_OR_RETURN(Value y, InterpolateAnySize(node, x, factors, coordinates));
+    LEMMA_ASSIGN_OR_RETURN(const Shape sizes, SymbolicSizes(node, x.shape()));
+    LEMMA_ASSIGN_OR_RETURN(Value y, InterpolateAnySize(node, x, sizes, coordinates));
     return std::vector<Value>{y};
   }
   // In other modes, positions depend on the size.
@@ -275,25 +273,38 @@ absl::StatusOr<std::vector<Value>> ResizeSymbolic(OnnxImport& node, const Value&
   if (mode != "nearest" || !is_local) {
     return node.Unsupported(absl::StrCat("mode ", mode, ", ", coordinates, ", of symbolic sizes"));
   }
-  LEMMA_ASSIGN_OR_RETURN(const std::vector<int64_t> factors, WholeFactors(node, x.shape()));
-  Shape sizes;
-  for (size_t d = 0; d < factors.size(); ++d) {
+  LEMMA_ASSIGN_OR_RETURN(const Shape sizes, SymbolicSizes(node, x.shape()));
+  std::vector<int64_t> mul, by;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const auto factor = QuotientOf(sizes[d], x.shape()[d]);
+    if (!factor || IsSymbolic(*factor)) {
+      // Element i shows floor(i * input / output).
+      if (coordinates != "asymmetric" || rounding != "floor") {
+        return node.Unsupported(absl::StrCat("nearest_mode ", rounding, ", ", coordinates,
+                                             ", of symbolic sizes ", ToString(x.shape()),
+                                             " that do not grow by whole numbers"));
+      }
+      mul.push_back(x.shape()[d]);
+      by.push_back(sizes[d]);
+      continue;
+    }
     // Positions repeat after each element of x, so some elements show all of them.
     constexpr int64_t kSome = 16;
-    const ResizeAxis some{kSome, kSome * factors[d], {factors[d], 1}};
+    const ResizeAxis some{kSome, kSome * *factor, {*factor, 1}};
     LEMMA_ASSIGN_OR_RETURN(const Linear position, SourcePosition(node, some, coordinates));
     LEMMA_ASSIGN_OR_RETURN(const Linear rounded, Rounded(node, position, rounding));
     const Linear form = Simplest(rounded, some.input, some.output);
-    if (form.mul != 1 || form.add != 0 || form.by != factors[d]) {
+    if (form.mul != 1 || form.add != 0 || form.by != *factor) {
       return node.Unsupported(
           absl::StrCat("nearest_mode ", rounding, ", ", coordinates, ", of symbolic sizes"));
     }
-    sizes.push_back(ProductOf({x.shape()[d], factors[d]}));
+    mul.push_back(1);
+    by.push_back(*factor);
   }
   if (sizes == x.shape()) return std::vector<Value>{x};
-  const std::vector<int64_t> ones(sizes.size(), 1), zeros(sizes.size(), 0);
+  const std::vector<int64_t> zeros(sizes.size(), 0);
   return node.Ops("resize_nearest", {x},
-                  {{"sizes", sizes}, {"mul", ones}, {"add", zeros}, {"by", factors}});
+                  {{"sizes", sizes}, {"mul", mul}, {"add", zeros}, {"by", by}});
 }
 
 absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
@@ -304,8 +315,11 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
                                                               old ? "asymmetric" : "half_pixel"));
   LEMMA_ASSIGN_OR_RETURN(std::string rounding,
                          node.String("nearest_mode", old ? "floor" : "round_prefer_floor"));
-  if (IsSymbolic(x.shape())) return ResizeSymbolic(node, x, coordinates, rounding);
-  LEMMA_ASSIGN_OR_RETURN(std::vector<ResizeAxis> axes, ReadResizeAxes(node, x.shape()));
+  auto read = ReadResizeAxes(node, x.shape());
+  if (absl::IsUnimplemented(read.status()) && IsSymbolic(x.shape())) {
+    return ResizeSymbolic(node, x, coordinates, rounding);
+  }
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, std::move(read));
   LEMMA_ASSIGN_OR_RETURN(const double outside, node.Float("extrapolation_value", 0));
   bool changes = false;
   for (const ResizeAxis& axis : axes) {
@@ -345,6 +359,28 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
+// Emits the positions i * mul / by along a dimension of symbolic size.
+absl::StatusOr<std::string> EmitSources(OnnxExport& out, size_t d) {
+  const Node& node = out.node();
+  const int64_t size = node.Ints("sizes")[d], mul = node.Ints("mul")[d], by = node.Ints("by")[d];
+  const int64_t input = node.inputs()[0].shape()[d];
+  const bool repeats = mul == 1 && size == ProductOf({input, by});
+  if (node.Ints("add")[d] != 0 || (!repeats && (mul != input || by != size))) {
+    return absl::UnimplementedError(absl::StrCat("unsupported: positions i * ", SizeName(mul),
+                                                 " / ", SizeName(by), " of symbolic sizes"));
+  }
+  auto number = [&](int64_t value) {
+    return out.Constant(*Tensor::FromInts({DType::kI64, {}}, {value}));
+  };
+  const std::string limit = out.Temporary(), all = out.Temporary(), moved = out.Temporary(),
+                    from = out.Temporary();
+  out.Emit("Squeeze", {out.Constant(Tensor::Ints({size}))}, {limit});
+  out.Emit("Range", {number(0), limit, number(1)}, {all});
+  out.Emit("Mul", {all, out.Constant(Tensor::Ints({mul}))}, {moved});
+  out.Emit("Div", {moved, out.Constant(Tensor::Ints({by}))}, {from});
+  return from;
+}
+
 // Exports enlargement by whole factors as Resize, and anything else as one Gather per axis, which
 // floating-point rounding cannot change.
 absl::Status ExportResizeNearest(OnnxExport& out) {
@@ -367,20 +403,28 @@ absl::Status ExportResizeNearest(OnnxExport& out) {
               {"nearest_mode", std::string("floor")}});
     return absl::OkStatus();
   }
-  if (IsSymbolic(sizes)) return absl::UnimplementedError("unsupported: resize of symbolic sizes");
-  std::string current = out.Input(0);
+  std::vector<std::pair<int64_t, std::string>> gathers;  // by axis
   for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == input[d] && mul[d] == by[d] && add[d] == 0) continue;
+    if (IsSymbolic({sizes[d], input[d], mul[d], add[d], by[d]})) {
+      LEMMA_ASSIGN_OR_RETURN(std::string from, EmitSources(out, d));
+      gathers.emplace_back(static_cast<int64_t>(d), std::move(from));
+      continue;
+    }
     const Linear form{mul[d], add[d], by[d]};
     std::vector<int64_t> from;
     for (int64_t i = 0; i < sizes[d]; ++i) {
       from.push_back(std::min(std::max<int64_t>(form.At(i), 0), input[d] - 1));
     }
-    std::string next = d + 1 == sizes.size() ? out.Output(0) : out.Temporary();
-    out.Emit("Gather", {current, out.Constant(Tensor::Ints(from))}, {next},
-             {{"axis", static_cast<int64_t>(d)}});
+    gathers.emplace_back(static_cast<int64_t>(d), out.Constant(Tensor::Ints(from)));
+  }
+  std::string current = out.Input(0);
+  if (gathers.empty()) out.Emit("Identity", {current}, {out.Output(0)});
+  for (size_t i = 0; i < gathers.size(); ++i) {
+    const std::string next = i + 1 == gathers.size() ? out.Output(0) : out.Temporary();
+    out.Emit("Gather", {current, gathers[i].second}, {next}, {{"axis", gathers[i].first}});
     current = next;
   }
-  if (sizes.empty()) out.Emit("Identity", {current}, {out.Output(0)});
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include "graph/ops/checks.h"
 #include "graph/ops/normalization/moments.h"
 #include "graph/ops/normalization/norm_gradient.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -210,7 +211,11 @@ absl::Status ExportGroupNorm(OnnxExport& out) {
     out.Emit("Reshape", {from, out.Constant(Tensor::Ints(shape))}, {to});
     return to;
   };
-  const int64_t instance = NumElements(type.shape) / std::max<int64_t>(1, type.shape[0] * groups);
+  const auto channels = QuotientOf(type.shape[1], groups);
+  if (!channels) return absl::UnimplementedError("a group of channels of unknown size");
+  Shape group(type.shape.begin() + 1, type.shape.end());
+  group[0] = *channels;
+  const int64_t instance = ProductOf(group);
   Shape per_channel(type.rank(), 1);
   per_channel[1] = type.shape[1];
   std::string grouped = reshape(out.Input(0), {type.shape[0], groups, instance});

@@ -156,6 +156,18 @@ TEST(ImportTest, KeepsUnknownOperatorsOpaque) {
   EXPECT_THAT(imported->opaque, ElementsAre(HasSubstr("Frobnicate")));
 }
 
+// ONNX Runtime imports its domains into each model that it saves.
+TEST(ImportTest, UnusedDomainsDoNotDistinguishOpaqueOperators) {
+  onnx::ModelProto model = OnnxModel("g (float[4] x) => (int64[1,n] y) { y = NonZero(x) }");
+  auto plain = ImportOnnxBytes(model.SerializeAsString());
+  auto* entry = model.add_opset_import();
+  entry->set_domain("com.microsoft");
+  entry->set_version(1);
+  auto more = ImportOnnxBytes(model.SerializeAsString());
+  ASSERT_TRUE(plain.ok() && more.ok()) << plain.status() << more.status();
+  EXPECT_EQ(plain->graph.outputs()[0], more->graph.outputs()[0]);
+}
+
 // A model with an If that stays opaque, since its branches differ in type. One calls my.G, which is
 // `op`.
 onnx::ModelProto CallsInABranch(const std::string& op) {

@@ -461,6 +461,17 @@ TEST(KeptTest, RecurrentOperatorsStayOneNode) {
   }
 }
 
+// So do operators that sample.
+TEST(KeptTest, SamplersCountAsLoops) {
+  const ImportedModel imported =
+      Import(OnnxModel("g (float[1,2,4,4] x, float[1,3,3,2] p) => (float[1,2,3,3] y) { r = Relu(x) "
+                       "y = GridSample(r, p) }",
+                       16));
+  EXPECT_GT(imported.graph.num_ops(), 10);
+  EXPECT_EQ(LoopBodies(imported.graph, imported.info).size() + 1,
+            static_cast<size_t>(imported.graph.num_ops()));
+}
+
 // A step that changed something inside.
 TEST(KeptTest, ARecurrentOperatorThatChangedIsWrittenUnrolled) {
   const ImportedModel imported = Import(RecurrentModel("LSTM", 4));

@@ -9,6 +9,7 @@
 #include "graph/onnx/composites/blocked/convolution.h"
 #include "graph/onnx/composites/blocked/layout.h"
 #include "graph/onnx/composites/pool.h"
+#include "graph/ops/layout/interpolation.h"
 #include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
@@ -108,18 +109,10 @@ Importer GlobalPool(const char* op) {
   };
 }
 
-// Repeats each element; interpolation is not supported.
-absl::StatusOr<std::vector<Value>> ImportUpsample(OnnxImport& node) {
+// Each element shown as often as the scales say.
+absl::StatusOr<std::vector<Value>> Repeated(OnnxImport& node, const Value& x,
+                                            const std::vector<int64_t>& scales) {
   OnnxBuild b(node);
-  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
-  LEMMA_ASSIGN_OR_RETURN(std::string mode, node.String("mode", "nearest"));
-  LEMMA_ASSIGN_OR_RETURN(auto scales, node.Ints("scales"));
-  LEMMA_ASSIGN_OR_RETURN(std::string ignored,
-                         node.String("coordinate_transformation_mode", "asymmetric"));
-  if (mode != "nearest") return node.Unsupported("mode " + mode);
-  if (scales.size() != 4 || scales[0] != 1 || scales[1] != 1 || scales[2] < 1 || scales[3] < 1) {
-    return node.Unsupported("these scales");
-  }
   const Shape& s = x.shape();
   const Value split = b.Reshape(x, {s[0], s[1], s[2], 1, s[3], 1});
   const Shape wide = {s[0], s[1], s[2], scales[2], s[3], scales[3]};
@@ -128,6 +121,36 @@ absl::StatusOr<std::vector<Value>> ImportUpsample(OnnxImport& node) {
       b.Reshape(repeated, {s[0], s[1], ProductOf({s[2], scales[2]}), ProductOf({s[3], scales[3]})});
   if (!b.status().ok()) return b.status();
   return std::vector<Value>{y};
+}
+
+absl::StatusOr<std::vector<Value>> ImportUpsample(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(std::string mode, node.String("mode", "nearest"));
+  LEMMA_ASSIGN_OR_RETURN(auto scales, node.Ints("scales"));
+  LEMMA_ASSIGN_OR_RETURN(std::string coordinates,
+                         node.String("coordinate_transformation_mode", "asymmetric"));
+  if (scales.size() != 4 || scales[0] != 1 || scales[1] != 1 || scales[2] < 1 || scales[3] < 1) {
+    return node.Unsupported(
+        absl::StrCat("scales ", ToString(scales), "; supported are two whole numbers after 1, 1"));
+  }
+  if (mode == "nearest") return Repeated(node, x, scales);
+  if (mode != "linear") return node.Unsupported("mode " + mode);
+  if (IsSymbolic(x.shape())) {
+    Shape sizes;
+    for (size_t d = 0; d < scales.size(); ++d) {
+      sizes.push_back(ProductOf({x.shape()[d], scales[d]}));
+    }
+    LEMMA_ASSIGN_OR_RETURN(x, InterpolateAnySize(node, x, sizes, coordinates));
+    return std::vector<Value>{x};
+  }
+  std::vector<ResizeAxis> axes;
+  for (size_t d = 0; d < scales.size(); ++d) {
+    axes.push_back({x.shape()[d], x.shape()[d] * scales[d], {scales[d], 1}});
+  }
+  Interpolation how;
+  how.coordinates = coordinates;
+  LEMMA_ASSIGN_OR_RETURN(x, Interpolate(node, x, axes, how));
+  return std::vector<Value>{x};
 }
 
 }  // namespace

@@ -117,6 +117,13 @@ TEST(BlockedTest, AgainstOnnxRuntime) {
       {"float[1,32,3,3] x", "y = GlobalAveragePool(x)"},
       {"float[1,32,3,3] x", "y = GlobalMaxPool(x)"},
       {"float[1,16,2,3] x", "y = Upsample<scales = [1, 1, 2, 3]>(x)"},
+      {"float[1,16,2,3] x", "y = Upsample<scales = [1, 1, 2, 3], mode = \"linear\">(x)"},
+      {"float[1,16,4,3] x",
+       "y = Upsample<scales = [1, 1, 2, 3], mode = \"linear\", coordinate_transformation_mode = "
+       "\"half_pixel\">(x)"},
+      {"float[2,16,3,1] x",
+       "y = Upsample<scales = [1, 1, 2, 2], mode = \"linear\", coordinate_transformation_mode = "
+       "\"align_corners\">(x)"},
   };
   for (const auto& [inputs, body] : cases) {
     SCOPED_TRACE(body);

@@ -1,7 +1,6 @@
 // Models with symbolic dimensions: the import for all sizes must be, at each size, the import for
 // that size, before and after an export.
 #include <fstream>
-#include <random>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,9 +11,8 @@
 #include "graph/onnx/import.h"
 #include "graph/sizes/specialize.h"
 #include "gtest/gtest.h"
-#include "runtime/reference/reference.h"
-#include "tests/graph/onnx/onnx_checker.h"
 #include "tests/graph/onnx/onnx_text.h"
+#include "tests/graph/onnx/symbolic/all_sizes.h"
 
 namespace lemma {
 namespace {
@@ -23,78 +21,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
-
-ImportOptions Symbolic(std::map<std::string, SizeRange> ranges = {}) {
-  ImportOptions options;
-  options.symbolic = true;
-  options.ranges = std::move(ranges);
-  return options;
-}
-
-std::vector<Tensor> RandomInputs(const Graph& graph) {
-  std::mt19937 random(7);
-  std::vector<Tensor> inputs;
-  for (const Value& input : graph.inputs()) {
-    std::vector<double> values;
-    for (int64_t i = 0; i < input.type().num_elements(); ++i) {
-      values.push_back(IsFloat(input.dtype()) ? static_cast<double>(random() % 2001) / 1000 - 1
-                                              : static_cast<double>(random() % 3));
-    }
-    inputs.push_back(*Tensor::FromDoubles(input.type(), values));
-  }
-  return inputs;
-}
-
-std::vector<Tensor> Run(const Graph& graph) {
-  auto executable = MakeReferenceBackend()->Compile(graph, {});
-  EXPECT_TRUE(executable.ok()) << executable.status();
-  if (!executable.ok()) return {};
-  auto outputs = (*executable)->Run(RandomInputs(graph));
-  EXPECT_TRUE(outputs.ok()) << outputs.status();
-  return outputs.ok() ? *outputs : std::vector<Tensor>();
-}
-
-void ExpectSame(const Graph& a, const Graph& b, const std::string& what) {
-  const std::vector<Tensor> x = Run(a), y = Run(b);
-  ASSERT_EQ(x.size(), y.size()) << what;
-  for (size_t i = 0; i < x.size(); ++i) {
-    EXPECT_TRUE(x[i].SameBytes(y[i]))
-        << what << ": output " << i << " is " << x[i].type().ToString() << " and "
-        << y[i].type().ToString();
-  }
-}
-
-void ExpectOneModelForAllSizes(const onnx::ModelProto& model, const std::vector<DimValues>& sizes,
-                               const std::map<std::string, SizeRange>& ranges = {}) {
-  const std::string bytes = model.SerializeAsString();
-  auto symbolic = ImportOnnxBytes(bytes, Symbolic(ranges));
-  ASSERT_TRUE(symbolic.ok()) << symbolic.status();
-  EXPECT_TRUE(symbolic->opaque.empty());
-  ExportOptions spelled;  // without the origin, every node is written anew
-  for (const bool keeps_nodes : {false, true}) {
-    ExportOptions options = spelled;
-    if (keeps_nodes) options.info = symbolic->info;
-    auto written = ExportOnnx(symbolic->graph, options);
-    ASSERT_TRUE(written.ok()) << written.status();
-    EXPECT_EQ(CheckWithOnnx(*written), "");
-    auto again = ImportOnnxBytes(*written, Symbolic(ranges));
-    ASSERT_TRUE(again.ok()) << again.status();
-    for (const DimValues& values : sizes) {
-      ImportOptions concrete;
-      concrete.dims = values;
-      auto imported = ImportOnnxBytes(bytes, concrete);
-      ASSERT_TRUE(imported.ok()) << imported.status();
-      auto made = Specialize(symbolic->graph, values), third = Specialize(again->graph, values);
-      ASSERT_TRUE(made.ok()) << made.status();
-      ASSERT_TRUE(third.ok()) << third.status();
-      ExpectSame(imported->graph, *made, "specialized");
-      ExpectSame(imported->graph, *third, "exported, imported and specialized");
-      auto direct = ImportOnnxBytes(*written, concrete);
-      ASSERT_TRUE(direct.ok()) << direct.status();
-      ExpectSame(imported->graph, direct->graph, "exported, and imported for numbers");
-    }
-  }
-}
 
 std::string ErrorOf(const onnx::ModelProto& model, std::map<std::string, SizeRange> ranges = {}) {
   auto imported = ImportOnnxBytes(model.SerializeAsString(), Symbolic(std::move(ranges)));
@@ -231,6 +157,7 @@ TEST(SymbolicTest, FusedOperators) {
       {kNchwc, kBlocked, "y = MaxPool<kernel_shape = [2, 2], pads = [1, 1, 1, 1]>(x)"},
       {kNchwc, kBlocked, "y = GlobalAveragePool(x)"},
       {kNchwc, kBlocked, "y = Upsample<scales = [1, 1, 2, 3]>(x)"},
+      {kNchwc, kBlocked, "y = Upsample<scales = [1, 1, 2, 3], mode = \"linear\">(x)"},
   };
   for (const Case& c : cases) {
     onnx::ModelProto model =
@@ -283,7 +210,8 @@ TEST(SymbolicTest, EnlargesByWholeFactors) {
 }
 
 TEST(SymbolicTest, InterpolatesByWholeFactors) {
-  for (const char* coordinates : {"half_pixel", "pytorch_half_pixel", "asymmetric"}) {
+  for (const char* coordinates :
+       {"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"}) {
     const std::string model =
         OnnxModel(absl::StrReplaceAll(R"(g (float[batch,2,h,w] x) => (float[batch,2,p,q] y) {
       scales = Constant<value_floats = [1.0, 1.0, 2.0, 3.0]>()
@@ -305,8 +233,8 @@ TEST(SymbolicTest, InterpolatesByWholeFactors) {
       ASSERT_TRUE(sized.ok()) << sized.status();
       ExpectSame(*Specialize(symbolic->graph, sizes), sized->graph, coordinates);
       // ONNX has no such operator: its parts round in between.
-      const Tensor x = lemma::Run(sized->graph)[0];
-      const Tensor y = lemma::Run(*Specialize(again->graph, sizes))[0];
+      const Tensor x = RunOnReference(sized->graph)[0];
+      const Tensor y = RunOnReference(*Specialize(again->graph, sizes))[0];
       ASSERT_EQ(x.type(), y.type());
       for (int64_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x.AtDouble(i), y.AtDouble(i), 1e-6);
     }
@@ -430,8 +358,8 @@ TEST(SymbolicTest, FixesOnlyWhatNeedsNumbers) {
   EXPECT_THAT(FixedSizes(OnnxModel("g (float[n,l] x) => (float[n,l] y) { y = Relu(x) }")),
               IsEmpty());
   EXPECT_THAT(
-      FixedSizes(OnnxModel("g (float[n,l] x, float[l,4] z) => (float[l,4] y, float[n,l] r) {"
-                           " y = EyeLike(z) r = Relu(x) }")),
+      FixedSizes(OnnxModel("g (float[n,l] x, float[4,4,l] z) => (float[4,4,k] y, float[n,l] r) {"
+                           " y = LpPool<kernel_shape = [2]>(z) r = Relu(x) }")),
       ElementsAre(Pair("l", 128)));
 }
 
@@ -444,24 +372,27 @@ TEST(SymbolicTest, FixesSizesThatTheModelAccepts) {
               Contains(Pair("l", 256)));
   // Two dimensions that have to be 1.
   EXPECT_THAT(
-      FixedSizes(OnnxModel("g (float[4,a] x, float[4,b] z) => (float[8,c] q, float[4,1] r) {"
-                           " p = Concat<axis = 0>(x, z) q = EyeLike(p)"
+      FixedSizes(OnnxModel("g (float[4,a] x, float[4,b] z) => (float[8,1,c] q, float[4,1] r) {"
+                           " p = Concat<axis = 0>(x, z) a3 = Constant<value_ints = [8, 1, -1]>()"
+                           " p3 = Reshape(p, a3) q = LpPool<kernel_shape = [1]>(p3)"
                            " s = Constant<value_ints = [4, 1]>() r = Reshape(z, s) }")),
       ElementsAre(Pair("a", 1), Pair("b", 1)));
 }
 
 TEST(SymbolicTest, FixesSizesOfGivenValues) {
   ImportOptions options;
-  options.inputs = {*Tensor::Filled({DType::kF32, {7, 4}}, 1)};
-  EXPECT_THAT(
-      FixedSizes(OnnxModel("g (float[a,4] x) => (float[a,4] y) { y = EyeLike(x) }"), options),
-      ElementsAre(Pair("a", 7)));
+  options.inputs = {*Tensor::Filled({DType::kF32, {1, 2, 7}}, 1)};
+  EXPECT_THAT(FixedSizes(OnnxModel("g (float[1,2,a] x) => (float[1,2,b] y) {"
+                                   " y = LpPool<kernel_shape = [2]>(x) }"),
+                         options),
+              ElementsAre(Pair("a", 7)));
 }
 
 TEST(SymbolicTest, NamesWhoNeedsNumbers) {
   const std::string error =
-      ErrorOf(OnnxModel("g (float[a,4] x) => (float[a,4] y) { y = EyeLike(x) }"));
-  EXPECT_TRUE(absl::StrContains(error, "EyeLike needs numbers")) << error;
+      ErrorOf(OnnxModel("g (float[1,2,a] x) => (float[1,2,b] y) {"
+                        " y = LpPool<kernel_shape = [2]>(x) }"));
+  EXPECT_TRUE(absl::StrContains(error, "LpPool needs numbers")) << error;
   EXPECT_TRUE(absl::StrContains(error, "--dim")) << error;
 }
 
