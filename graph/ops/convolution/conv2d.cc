@@ -163,6 +163,7 @@ absl::StatusOr<Value> ConvOfIntegers(OnnxImport& node, int x, int x_zero, int w,
       return node.Unsupported(absl::StrCat("a convolution of ", Name(v.dtype())));
     }
   }
+  if (IsSymbolic(in[1].shape())) return node.Unsupported("a weight of symbolic sizes");
   const int64_t outputs = behind < 0 ? 1 : std::max<int64_t>(1, in[1].shape()[0]);
   const int64_t terms = in[1].type().num_elements() / outputs;
   const DType sum = ProductType(in[0], zeros[0], in[1], zeros[1], terms);
