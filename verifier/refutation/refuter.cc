@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
 #include "base/work.h"
@@ -64,8 +65,10 @@ Refuter::Refuter(const Statement& statement, const Hypotheses& hypotheses, Leave
     for (const TensorExpr& tensor : side->tensors) {
       adds_up_ = adds_up_ || AddsUp(tensor.body);
       compares_ = compares_ || ComparesNumbers(tensor.body);
-      const bool byte = tensor.dtype == DType::kI8 || tensor.dtype == DType::kU8;
-      wraps_bytes_ = wraps_bytes_ || (byte && !IntegerStorage(*side, tensor).empty());
+      // 32 bits hold the small integers that are drawn.
+      const std::string storage = IntegerStorage(*side, tensor);
+      const bool loses = SizeOf(tensor.dtype) <= 2 || absl::StartsWith(storage, "saturate_");
+      loses_numbers_ = loses_numbers_ || (!storage.empty() && loses);
     }
   }
   std::vector<std::string> sizes;
@@ -181,7 +184,7 @@ std::optional<Refuted> Refuter::Compare(const SymbolMap& symbols, uint64_t seed)
     found.target_shape = target->output_dims(o);
     return found;
   }
-  if (wraps_bytes_) return std::nullopt;
+  if (loses_numbers_) return std::nullopt;
   ComparedSides sides = {*source, *target, bound.inputs, params_, {}};
   sides.bounds = &statement_.bounds;
   const std::vector<InputStyle> styles = Styles();

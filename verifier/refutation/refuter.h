@@ -35,7 +35,7 @@ class Refuter {
                                   int attempts = 3000);
   // An element in which the sides differ at these sizes, in the field and in double, or the shapes
   // if they differ. nullopt if nothing differs, if the comparison would take too long, or if a
-  // tensor of 8-bit integers would not keep the numbers.
+  // tensor of integers would not keep the numbers.
   std::optional<Refuted> Compare(const SymbolMap& symbols, uint64_t seed);
   // Searches for sizes at which the sides differ in the field and in double. Shrinks what it finds.
   std::optional<Refuted> Search(int samples);
@@ -74,7 +74,7 @@ class Refuter {
   std::set<Leaf> sizes_;
   bool adds_up_ = false, compares_ = false, rounding_differs_ = false;
   int in_order_ = 0;                        // comparisons of ordered sums so far
-  bool wraps_bytes_ = false;                // a value is computed in 8 bits, which hold few numbers
+  bool loses_numbers_ = false;              // a value is stored in a type that may change it
   std::optional<Suggestions> suggestions_;  // computed when first needed
   double max_work_;                         // limit on operations and elements of one run of a side
 };

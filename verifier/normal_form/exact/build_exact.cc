@@ -176,7 +176,7 @@ NormalForm FormBuilder::ApplyWhereExact(ScalarFn fn, const std::vector<NormalFor
         // The quotient is exact if the real quotient is: a multiple of the divisor.
         const int64_t n = *args[1].terms[0].coefficient.AsConst();
         const int64_t d = args[1].terms[0].denominator;
-        if (n > 0) {
+        if (n > 0 && (computation_.any_zero || !span(0).minus_zero)) {
           const NormalForm quotient =
               normalizer_->Combine(forms_.Product(Unsigned(args[0]), Number(d, n)));
           if (IsExact(quotient)) return quotient;
@@ -204,6 +204,7 @@ NormalForm FormBuilder::ApplyWhereExact(ScalarFn fn, const std::vector<NormalFor
 bool FormBuilder::IsExactSum(const Summand& all, const NormalForm& body, Span* bound) {
   const Span one = normalizer_->SpanOf(body, *context_);
   if (computation_.digits > 0 && !one.FitsBits(computation_.digits)) return false;
+  if (one.minus_zero && computation_.digits > 0 && !computation_.any_zero) return false;
   // 0 <= points <= bound
   Summand points = all;
   points.atoms.clear();

@@ -1,8 +1,9 @@
 // Laws that hold bit by bit, also for infinities and NaN: of rounding to a type and to integers, of
 // storing, and of clamping (docs/proofs.md#exact-arithmetic).
 //
-// Invariant: a form that is not a single atom or its negation, under guards, is exact: a finite
-// number that every type on the way holds, and never -0.
+// Invariant: a form is exact, a finite number that every type on the way holds, and never -0; or it
+// is a single atom or its negation, under guards; or a sum of such that exclude each other by their
+// guards, as the parts of a concatenation do.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -222,7 +223,9 @@ std::optional<NormalForm> Normalizer::ToIntegerLaw(const Atom& atom, const Facts
 std::optional<NormalForm> Normalizer::StoredLaw(const Atom& atom, DType dtype, bool wraps,
                                                 const Facts& context) {
   const NormalForm& x = *atom.args[0];
-  if (SpanOf(x, context).Fits(dtype)) return x;
+  if (const Span span = SpanOf(x, context); span.Fits(dtype)) {
+    return span.minus_zero ? OfAtom(FnAtom(kPlusZero, {x})) : x;  // no integer is -0
+  }
   const Atom* inner = OnlyAtom(x);
   if (!wraps) {
     if (inner == nullptr) return std::nullopt;

@@ -113,7 +113,11 @@ Span Times(const Span& a, const Span& b) {
 }
 
 bool ProductMayBeMinusZero(const Span& a, const Span& b) {
-  return (MayBeZero(a) && MayBeNegative(b)) || (MayBeZero(b) && MayBeNegative(a));
+  // +0 times a negative number, or -0 times a positive one.
+  auto may_be = [](const Span& zero, const Span& other) {
+    return (MayBeZero(zero) && MayBeNegative(other)) || (zero.minus_zero && other.high >= 0);
+  };
+  return may_be(a, b) || may_be(b, a);
 }
 
 }  // namespace lemma::prover

@@ -55,7 +55,13 @@ Span Normalizer::SpanOf(const NormalForm& form, const Facts& context) {
   SpendWork(4);
   if (form.terms.empty()) return prover::SpanOf(0.0);
   Span sum = SpanOf(form.terms[0], context);
-  for (size_t i = 1; i < form.terms.size(); ++i) sum = Plus(sum, SpanOf(form.terms[i], context));
+  for (size_t i = 1; i < form.terms.size(); ++i) {
+    const Span term = SpanOf(form.terms[i], context);
+    // The terms may exclude each other.
+    const bool minus_zero = sum.minus_zero || term.minus_zero;
+    sum = Plus(sum, term);
+    sum.minus_zero = minus_zero;
+  }
   if (form.terms.size() > 1 && !remembered_.empty()) {
     if (auto it = remembered_.find(forms_.Key(form)); it != remembered_.end()) {
       sum.low = std::max(sum.low, it->second.low);
