@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "optimizer/cost/analytic_cost.h"
 #include "optimizer/folding/constant_folding.h"
-#include "optimizer/folding/rebuild.h"
+#include "graph/rebuild.h"
 #include "optimizer/search/backtracking.h"
 #include "optimizer/search/rewrite_filter.h"
 #include "rewrite/derivation/random_rewrites.h"
@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<Tensor>> InputsFor(const Graph& graph, uint64_t seed)
 // Weights without values get those of `known` or, if it has none, random ones, which go there.
 absl::StatusOr<Graph> WithWeights(const Graph& graph, uint64_t seed,
                                   std::map<std::string, Tensor>* known) {
-  optimizer::ValueMap replacements;
+  ValueMap replacements;
   for (const NodePtr& node : graph.nodes()) {
     if (node->kind() != Node::Kind::kWeight || node->has_payload()) continue;
     auto values = known->find(node->name());
@@ -85,7 +85,7 @@ absl::StatusOr<Graph> WithWeights(const Graph& graph, uint64_t seed,
     replacements[Value(node, 0)] =
         Value(Node::Weight(node->name(), node->type(0), values->second), 0);
   }
-  return optimizer::ReplaceValues(graph, replacements);
+  return ReplaceValues(graph, replacements);
 }
 
 }  // namespace

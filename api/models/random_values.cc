@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
 #include "graph/training_state.h"
-#include "optimizer/folding/rebuild.h"
+#include "graph/rebuild.h"
 
 namespace lemma::api {
 
@@ -191,7 +191,7 @@ absl::StatusOr<std::vector<Tensor>> RandomStepInputs(const Graph& graph, uint64_
 
 absl::StatusOr<Graph> ReseedWeights(const Graph& graph, uint64_t seed) {
   const absl::flat_hash_map<Value, std::string> roles = Roles(graph);
-  optimizer::ValueMap replacements;
+  ValueMap replacements;
   for (const NodePtr& node : graph.nodes()) {
     if (node->kind() != Node::Kind::kWeight || !IsFloat(node->type(0).dtype)) continue;
     const Value weight(node, 0);
@@ -201,7 +201,7 @@ absl::StatusOr<Graph> ReseedWeights(const Graph& graph, uint64_t seed) {
     if (!values.ok()) return values.status();
     replacements[weight] = Value(Node::Weight(node->name(), weight.type(), *std::move(values)), 0);
   }
-  return optimizer::ReplaceValues(graph, replacements);
+  return ReplaceValues(graph, replacements);
 }
 
 }  // namespace lemma::api

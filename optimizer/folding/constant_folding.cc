@@ -10,7 +10,7 @@
 #include "graph/expr/arithmetic.h"
 #include "graph/sizes/specialize.h"
 #include "kernels/evaluate/evaluate.h"
-#include "optimizer/folding/rebuild.h"
+#include "graph/rebuild.h"
 
 namespace lemma::optimizer {
 namespace {

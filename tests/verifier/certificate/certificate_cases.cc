@@ -11,7 +11,7 @@
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/folding/constant_folding.h"
-#include "optimizer/folding/rebuild.h"
+#include "graph/rebuild.h"
 #include "optimizer/search/certificate.h"
 #include "rewrite/derivation/random_rewrites.h"
 #include "rewrite/derivation/randomized_check.h"
@@ -22,7 +22,7 @@ namespace lemma {
 namespace {
 
 Graph WithWeights(const Graph& graph, uint64_t seed) {
-  optimizer::ValueMap map;
+  ValueMap map;
   for (const NodePtr& node : graph.nodes()) {
     if (node->kind() != Node::Kind::kWeight || node->has_payload()) continue;
     std::vector<double> values;
@@ -34,7 +34,7 @@ Graph WithWeights(const Graph& graph, uint64_t seed) {
     EXPECT_TRUE(tensor.ok()) << tensor.status();
     map[Value(node, 0)] = Value(Node::Weight(node->name(), node->type(0), *tensor), 0);
   }
-  return optimizer::ReplaceValues(graph, map);
+  return ReplaceValues(graph, map);
 }
 
 optimizer::RewriteStep StepOf(const std::string& name, const std::string& where,

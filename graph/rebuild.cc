@@ -1,4 +1,4 @@
-#include "optimizer/folding/rebuild.h"
+#include "graph/rebuild.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 #include "graph/builder.h"
 
-namespace lemma::optimizer {
+namespace lemma {
 namespace {
 
 // The value in the new graph.
@@ -30,7 +30,7 @@ NodePtr Reapply(const NodePtr& node, const ValueMap& map) {
 
 }  // namespace
 
-Graph ReplaceValues(const Graph& graph, const ValueMap& replacements) {
+Graph ReplaceValues(const Graph& graph, const ValueMap& replacements, ValueMap* changed) {
   ValueMap map = replacements;
   GraphBuilder builder(graph.name());
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -55,7 +55,8 @@ Graph ReplaceValues(const Graph& graph, const ValueMap& replacements) {
     }
     builder.Output(graph.output_names()[i], output);
   }
+  if (changed != nullptr) *changed = std::move(map);
   return *std::move(builder).Build();
 }
 
-}  // namespace lemma::optimizer
+}  // namespace lemma
