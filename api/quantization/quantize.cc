@@ -1,0 +1,55 @@
+// Quantizes a model: api/quantize.h.
+#include "api/quantize.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "api/models/model_file.h"
+#include "api/models/option_error.h"
+#include "api/quantization/quantizer.h"
+#include "api/quantization/ranges.h"
+#include "base/status_macros.h"
+
+namespace lemma::api {
+
+absl::Status QuantizeOptions::Check() const {
+  if (form != "static") {
+    return OptionError(absl::StrCat("option form: '", form, "' is none of: static"));
+  }
+  if (!ParseRangeMethod(ranges)) {
+    return OptionError(absl::StrCat("option ranges: '", ranges,
+                                    "' is none of: ", absl::StrJoin(RangeMethodNames(), ", ")));
+  }
+  if (!(percentile > 50 && percentile <= 100)) {
+    return OptionError("option percentile: must be above 50 and at most 100");
+  }
+  if (bits != 8 && bits != 7) return OptionError("option bits: must be 8 or 7");
+  if (!symmetric_weights && per_channel) {
+    return OptionError(
+        "option symmetric_weights: weights with zero points need option per_channel off, since "
+        "ONNX Runtime takes one zero point for all channels");
+  }
+  if (runs < 0) return OptionError("option runs: must be at least 0");
+  return CheckExecutionOptions(execution);
+}
+
+absl::StatusOr<QuantizeResult> Quantize(const std::string& model, const std::string& output,
+                                        const QuantizeOptions& options) {
+  LEMMA_RETURN_IF_ERROR(options.Check());
+  LEMMA_ASSIGN_OR_RETURN(const ModelFormat format, FormatOfPath(output));
+  if (format != ModelFormat::kOnnx) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(output, ": quantized models are written as ONNX; a name ends in .onnx"));
+  }
+  LEMMA_RETURN_IF_ERROR(CheckOutputs({output}, {model}));
+  LEMMA_ASSIGN_OR_RETURN(QuantizableModel quantizable, QuantizableModel::Read(model));
+  Quantizer quantizer(std::move(quantizable), options);
+  for (const auto& step : {&Quantizer::Prepare, &Quantizer::Choose}) {
+    if (absl::Status s = (quantizer.*step)(); !s.ok()) return s;
+  }
+  LEMMA_RETURN_IF_ERROR(quantizer.Write(output));
+  return quantizer.TakeResult();
+}
+
+}  // namespace lemma::api
