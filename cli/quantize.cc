@@ -15,8 +15,8 @@ absl::StatusOr<int> RunQuantize(Arguments arguments) {
   CommonFlags common;
   api::QuantizeOptions options;
   std::string output;
-  std::string weights = "channel", activations = "asymmetric";
-  bool verbose = false;
+  bool per_tensor = false, asymmetric_weights = false, verbose = false;
+  std::string alone = "on";
   Flags flags(
       "quantize", "MODEL -o OUT",
       "Computes operators of an ONNX model on integers of 8 bits. Exit status 1: none keeps "
@@ -28,8 +28,16 @@ absl::StatusOr<int> RunQuantize(Arguments arguments) {
                "how the range of a value is chosen");
   flags.Real("percentile", &options.percentile, "of a value's elements lie in its range");
   flags.Int("bits", &options.bits, "of weights; 7 for processors without VNNI");
+  flags.Bool("per-tensor", &per_tensor, "one scale for a weight, not one for each channel");
+  flags.Bool("asymmetric-weights", &asymmetric_weights,
+             "weights are u8 with a zero point, not i8; needs --per-tensor");
   flags.Bool("symmetric", &options.symmetric, "activations are i8 with zero point 0, not u8");
   flags.List("keep", &options.keep, "NAME,...", "nodes, or types of operators, that stay in f32");
+  flags.Real("max-error", &options.max_error,
+             "operators stay in f32 until no output has a larger relative error on the samples; "
+             "negative: no limit");
+  flags.Choice("alone", &alone, {"on", "off"},
+               "off: without the error of each operator alone, which takes most of the time");
   flags.Int("runs", &options.runs, "timed executions; 0: none");
   flags.Bool("verbose", &verbose, "list the range of every value too");
   flags.Int("seed", &common.seed, "of random inputs");
@@ -41,6 +49,9 @@ absl::StatusOr<int> RunQuantize(Arguments arguments) {
     if (output.empty()) return absl::InvalidArgumentError("-o OUT is needed: where to write");
     InterruptScope interrupt;
     options.interrupted = &interrupt.flag();
+    options.per_channel = !per_tensor;
+    options.symmetric_weights = !asymmetric_weights;
+    options.alone = alone == "on";
     options.seed = common.seed;
     options.int_range = common.int_range;
     options.execution = common.Execution();
@@ -48,7 +59,10 @@ absl::StatusOr<int> RunQuantize(Arguments arguments) {
     options.progress = [&](const std::string& what) { progress.Show(what); };
     auto result = api::Quantize(path, output, options);
     progress.Clear();
-    if (!result.ok()) return WithFlags(result.status());
+    if (!result.ok()) {
+      return WithFlags(result.status(), {{"per_channel off", "--per-tensor"},
+                                         {"symmetric_weights", "--asymmetric-weights"}});
+    }
     for (const std::string& note : result->notes) {
       if (!common.json) std::fprintf(stderr, "lemma: note: %s\n", note.c_str());
     }

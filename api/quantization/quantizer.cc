@@ -175,13 +175,22 @@ absl::StatusOr<ErrorSums> Quantizer::ErrorsOf(
 
 absl::Status Quantizer::Choose() {
   chosen_ = model_.Settled(candidates_);
-  const bool any = std::any_of(chosen_.begin(), chosen_.end(), [](bool b) { return b; });
-  if (!any) {
-    return absl::InvalidArgumentError(
-        "no operator can be quantized; lemma show lists the operators, and Conv, Gemm and MatMul "
-        "with constant weights of f32 are those that can");
+  if (std::none_of(chosen_.begin(), chosen_.end(), [](bool b) { return b; })) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        model_.path(),
+        ": no operator can be quantized; Conv, Gemm and MatMul in f32 can, with constant weights, "
+        "and what lies between them"));
   }
-  return absl::OkStatus();
+  // What only moves or selects elements keeps the parameters of its operand.
+  for (size_t i = 0; i < ops().size(); ++i) {
+    if (!chosen_[i] || ops()[i].role != QuantizedRole::kSelection) continue;
+    params_[ops()[i].result] = params_.at(ops()[i].reads[0]);
+  }
+  LEMMA_RETURN_IF_ERROR(KeepValues());
+  LEMMA_RETURN_IF_ERROR(FindBounds());
+  LEMMA_RETURN_IF_ERROR(TimeOperators());
+  if (options_.alone || options_.max_error >= 0) LEMMA_RETURN_IF_ERROR(MeasureAlone());
+  return options_.max_error < 0 ? absl::OkStatus() : Search();
 }
 
 }  // namespace lemma::api

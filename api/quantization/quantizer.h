@@ -55,10 +55,22 @@ class Quantizer {
   absl::StatusOr<ErrorSums> ErrorsOf(SampleRunner* runner, absl::Span<const Sample> samples,
                                      absl::Span<const std::vector<Tensor>> expected) const;
   absl::StatusOr<TriedModel> Try(const Choice& chosen);
+  Choice Without(const std::vector<size_t>& products, size_t count) const;
 
   // Each product alone: the error of the outputs and of its result.
   absl::Status MeasureAlone();
+  absl::Status MeasureOneAlone(size_t op);
   absl::Status TimeOperators();
+  // The values of the model in f32 on the first samples, by sample and name.
+  absl::Status KeepValues();
+  // The two bounds of each operator.
+  absl::Status FindBounds();
+  absl::Status BoundForInputs(size_t op, const ProductWeights& weights, int64_t terms);
+  // The floats that stand for a value of the f32 model on a sample.
+  std::vector<float> RoundedValue(const std::string& name, const Tensor& tensor) const;
+  // How far the integers' floats may be from a value in the range that calibration saw.
+  double RoundingOf(const std::string& value) const;
+  double OperandError(const std::string& value) const;
   absl::Status Search();
   // Products in the order in which the search gives them up.
   std::vector<size_t> WorstFirst() const;
@@ -85,6 +97,7 @@ class Quantizer {
   std::map<std::string, QuantParams> params_;
   std::vector<std::optional<double>> alone_, in_all_, f32_ms_;
   std::vector<OperatorErrors> errors_;
+  std::vector<std::map<std::string, Tensor>> values_;  // of the first kComparedSamples samples
 };
 
 }  // namespace lemma::api

@@ -34,6 +34,9 @@ absl::Status FoldNorm(const ModelIndex& index, const onnx::NodeProto& norm, Prod
   made->bias.resize(gamma.size());
   for (size_t c = 0; c < gamma.size(); ++c) {
     factors[c] = gamma[c] / std::sqrt(variance[c] + epsilon);
+    made->bias_magnitude = std::max(
+        made->bias_magnitude,
+        (std::abs(made->bias[c]) + std::abs(mean[c])) * std::abs(factors[c]) + std::abs(beta[c]));
     made->bias[c] = (made->bias[c] - mean[c]) * factors[c] + beta[c];
     if (std::isfinite(factors[c]) && std::isfinite(made->bias[c])) continue;
     return absl::InvalidArgumentError(absl::StrCat(
@@ -65,6 +68,16 @@ void QuantizeBias(double input_scale, ProductWeights* made) {
 
 }  // namespace
 
+double ProductWeights::bias_error() const {
+  double largest = bias_magnitude * 0x1p-23;  // of a bias in f32
+  for (size_t c = 0; c < bias_integers.size(); ++c) {
+    const double scale = bias_scales.size() == 1 ? bias_scales[0] : bias_scales[c];
+    largest = std::max(largest,
+                       std::abs(bias_integers[c] * scale - bias[c]) + std::abs(bias[c]) * 0x1p-22);
+  }
+  return largest;
+}
+
 const QuantParams& ParamsOf(const std::vector<QuantizableOp>& ops, const QuantizationPlan& plan,
                             const std::string& value) {
   std::string name = value;
@@ -86,6 +99,7 @@ absl::StatusOr<ProductWeights> MakeProductWeights(const ModelIndex& index,
   if (!op.bias.empty()) {
     LEMMA_ASSIGN_OR_RETURN(made.bias, Numbers(index, op.bias));
   }
+  for (const double b : made.bias) made.bias_magnitude = std::max(made.bias_magnitude, std::abs(b));
   for (const int position : op.followers) {
     const onnx::NodeProto& node = index.graph().node(position);
     if (node.op_type() != "BatchNormalization") continue;

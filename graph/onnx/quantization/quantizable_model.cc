@@ -118,6 +118,10 @@ std::vector<bool> QuantizableModel::Settled(std::vector<bool> chosen) const {
   return chosen;
 }
 
+std::set<std::string> QuantizableModel::WrittenBy(const std::vector<bool>& chosen) const {
+  return ResultsOf(impl_->operators, chosen);
+}
+
 std::set<std::string> QuantizableModel::ValuesOf(const std::vector<bool>& chosen) const {
   std::set<std::string> values = ResultsOf(impl_->operators, chosen);
   for (size_t i = 0; i < chosen.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -70,6 +71,11 @@ struct ProductWeights {
   QuantizedWeight quantized;
   std::vector<int32_t> bias_integers;
   std::vector<double> bias_scales;
+  // The largest sum of the magnitudes of the terms that make a channel's bias.
+  double bias_magnitude = 0;
+
+  // The largest difference of a bias from the one that is used, relative to exact arithmetic.
+  double bias_error() const;
 };
 
 class QuantizedModel;
@@ -102,9 +108,27 @@ class QuantizableModel {
   // The values that need parameters if these operators are quantized in the static form.
   std::set<std::string> ValuesOf(const std::vector<bool>& chosen) const;
 
+  // Those of them that are results of quantized operators, and become integers behind them.
+  std::set<std::string> WrittenBy(const std::vector<bool>& chosen) const;
+
   // The constants of operator number `op`, rounded as the plan says. Of a static plan, the bias
   // is rounded too, to steps of the product of both scales.
   absl::StatusOr<ProductWeights> WeightsOf(int op, const QuantizationPlan& plan) const;
+
+  // The product number `op` alone, as a model of its two operands with these types, without what is
+  // computed with it.
+  absl::StatusOr<ImportedModel> ImportProduct(int op, const TensorType& left,
+                                              const TensorType& right) const;
+  // How far the result of operator number `op` can be from the exact one if its operands, of at
+  // most these magnitudes, are off by at most these errors: in real numbers, before the result is
+  // rounded. `weights` are those of a product, `terms` the number of products in a sum of a product
+  // of two operands. nullopt if nothing is known of the operator.
+  std::optional<double> ErrorBound(int op, const std::vector<double>& magnitudes,
+                                   const std::vector<double>& errors, const ProductWeights& weights,
+                                   int64_t terms) const;
+  // The largest sum of magnitudes that product number `op` computes with the rounded weights.
+  double LargestSum(int op, const std::vector<double>& magnitudes, const ProductWeights& weights,
+                    int64_t terms) const;
 
   // The model with the chosen operators quantized. `plan.chosen` must be settled. InvalidArgument
   // if the model's operator set lacks what is needed and cannot be raised.
