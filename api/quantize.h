@@ -68,6 +68,9 @@ struct OperatorErrors {
   double magnitude = 0;              // the largest |element| of the result on them
 };
 
+// The reason of operators that are quantized only between quantized operators.
+constexpr char kNothingToFollow[] = "what it reads, or who reads it, is not quantized";
+
 struct OperatorReport {
   std::string name, type;
   bool quantized = false;
@@ -77,7 +80,8 @@ struct OperatorReport {
   OperatorErrors errors;           // if only this operator is quantized
   std::optional<double> alone;     // relative error of the worst output, if only it is
   std::optional<double> in_all;    // relative error of its own result, in the written model
-  std::optional<double> f32_ms;    // its time in the model as it was, measured
+  // The time of its kernel in the model as it was, measured; the kernel may compute more.
+  std::optional<double> f32_ms;
 };
 
 struct OutputError {

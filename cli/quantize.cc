@@ -24,10 +24,17 @@ absl::StatusOr<int> RunQuantize(Arguments arguments) {
   flags.String("output|o", &output, "OUT", "the quantized model (.onnx)");
   flags.String("calibration", &options.calibration, "DIR|FILE.npz|synthetic[:N]",
                "samples of the inputs, for ranges and errors; synthetic: N random ones");
+  flags.Choice("form", &options.form, {"static", "dynamic", "weights"},
+               "static: ranges from samples; dynamic: found in each run; weights: only weights are "
+               "integers");
   flags.Choice("ranges", &options.ranges, {"minmax", "percentile", "mse", "entropy"},
                "how the range of a value is chosen");
   flags.Real("percentile", &options.percentile, "of a value's elements lie in its range");
-  flags.Int("bits", &options.bits, "of weights; 7 for processors without VNNI");
+  flags.Int("bits", &options.bits,
+            "of weights: 8; 7 for processors without VNNI; 4 with --form=weights");
+  flags.Int("block", &options.block,
+            "weights of a channel that share a scale, with --form=weights; 0: all; 32 with 4 bits "
+            "unless given");
   flags.Bool("per-tensor", &per_tensor, "one scale for a weight, not one for each channel");
   flags.Bool("asymmetric-weights", &asymmetric_weights,
              "weights are u8 with a zero point, not i8; needs --per-tensor");
@@ -49,6 +56,7 @@ absl::StatusOr<int> RunQuantize(Arguments arguments) {
     if (output.empty()) return absl::InvalidArgumentError("-o OUT is needed: where to write");
     InterruptScope interrupt;
     options.interrupted = &interrupt.flag();
+    if (options.bits == 4 && !flags.Given("block")) options.block = 32;
     options.per_channel = !per_tensor;
     options.symmetric_weights = !asymmetric_weights;
     options.alone = alone == "on";

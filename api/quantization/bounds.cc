@@ -37,6 +37,21 @@ struct Operand {
   Tensor exact, rounded, error;
 };
 
+// As DynamicQuantizeLinear computes them, in f32.
+QuantParams DynamicParams(absl::Span<const float> x) {
+  float low = 0, high = 0;
+  for (const float number : x) {
+    low = std::min(low, number);
+    high = std::max(high, number);
+  }
+  QuantParams params;
+  const float scale = (high - low) / 255;
+  if (scale == 0) return params;
+  params.scale = scale;
+  params.zero = std::clamp<int64_t>(std::llrint(-low / scale), 0, 255);
+  return params;
+}
+
 template <class Exact, class Rounded>
 absl::StatusOr<Operand> MakeOperand(const Shape& shape, const Exact& exact,
                                     const Rounded& rounded) {
@@ -60,14 +75,19 @@ int64_t TermsOf(const QuantizableOp& op, const ProductWeights& weights, const Te
     return std::max<int64_t>(1, operand.size() / std::max<int64_t>(1, result.size()));
   }
   if (op.weight.empty()) return operand.shape().back();
-  const ChannelStride stride(weights.shape, op.channel_axis);
-  return NumElements(weights.shape) / stride.channels;
+  const ScaleIndex channels(weights.shape, op.channel_axis);
+  return NumElements(weights.shape) / channels.count();
 }
 
 }  // namespace
 
 double Quantizer::RoundingOf(const std::string& value) const {
   const ValueHistogram& seen = histograms_.at(value);
+  // A range found in a run is inside the one that calibration saw, and its ends may be half a step
+  // outside of what integers stand for.
+  if (options_.form == "dynamic") {
+    return (seen.high - seen.low) / 255 + std::max(-seen.low, seen.high) * kRounding;
+  }
   const QuantParams& params = params_.at(value);
   const double step = static_cast<double>(params.scale);
   const double rounded = std::max({step / 2, params.low() - seen.low, seen.high - params.high()});
@@ -85,8 +105,7 @@ std::vector<float> Quantizer::RoundedValue(const std::string& name, const Tensor
   if (options_.form == "weights") return rounded;
   QuantParams params = params_.at(name);
   if (options_.form == "dynamic") {
-    const auto [least, most] = std::minmax_element(x.begin(), x.end());
-    params = x.empty() ? params : ParamsOfRange(*least, *most, false);
+    params = DynamicParams(x);
   }
   for (float& number : rounded) number = Rounded(number, params);
   return rounded;
@@ -157,7 +176,8 @@ absl::Status Quantizer::KeepValues() {
 
 absl::Status Quantizer::FindBounds() {
   const QuantizationPlan plan = PlanFor(chosen_);
-  const std::set<std::string> written = model_.WrittenBy(chosen_);
+  const std::set<std::string> written =
+      plan.form == QuantizationForm::kStatic ? model_.WrittenBy(chosen_) : std::set<std::string>();
   for (size_t i = 0; i < ops().size(); ++i) {
     if (!chosen_[i]) continue;
     LEMMA_RETURN_IF_ERROR(GoesOn("finding bounds"));

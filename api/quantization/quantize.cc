@@ -14,8 +14,9 @@
 namespace lemma::api {
 
 absl::Status QuantizeOptions::Check() const {
-  if (form != "static") {
-    return OptionError(absl::StrCat("option form: '", form, "' is none of: static"));
+  if (form != "static" && form != "dynamic" && form != "weights") {
+    return OptionError(
+        absl::StrCat("option form: '", form, "' is none of: static, dynamic, weights"));
   }
   if (!ParseRangeMethod(ranges)) {
     return OptionError(absl::StrCat("option ranges: '", ranges,
@@ -24,7 +25,22 @@ absl::Status QuantizeOptions::Check() const {
   if (!(percentile > 50 && percentile <= 100)) {
     return OptionError("option percentile: must be above 50 and at most 100");
   }
-  if (bits != 8 && bits != 7) return OptionError("option bits: must be 8 or 7");
+  const bool is_weights = form == "weights";
+  if (bits != 8 && bits != 7 && !(is_weights && bits == 4)) {
+    return OptionError("option bits: must be 8 or 7, or 4 with option form weights");
+  }
+  if (block != 0 && (!is_weights || block < 16 || block > 4096 || (block & (block - 1)) != 0)) {
+    return OptionError(
+        "option block: must be a power of 2 from 16 to 4096, and needs option form weights");
+  }
+  if (block != 0 && (bits == 7 || !symmetric_weights || !per_channel)) {
+    return OptionError(
+        "option block: weights in blocks have 4 or 8 bits, scales for each channel "
+        "and no zero points");
+  }
+  if (bits == 4 && block == 0) {
+    return OptionError("option block: weights of 4 bits need blocks; 32 is usual");
+  }
   if (!symmetric_weights && per_channel) {
     return OptionError(
         "option symmetric_weights: weights with zero points need option per_channel off, since "

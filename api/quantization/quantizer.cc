@@ -130,6 +130,12 @@ absl::Status Quantizer::Prepare() {
   LEMMA_ASSIGN_OR_RETURN(std::vector<Sample> samples, ReadSamples(sampling, imported));
   result_.synthetic = IsSynthetic(options_.calibration);
   LEMMA_RETURN_IF_ERROR(SplitSamples(std::move(samples)));
+  const QuantizationPlan plan = PlanFor(candidates_);
+  for (size_t i = 0; i < ops().size(); ++i) {
+    const std::string problem = model_.ProblemOf(static_cast<int>(i), plan);
+    const bool is_product = ops()[i].role == QuantizedRole::kProduct;
+    if (!problem.empty()) Exclude(i, is_product ? problem : kNothingToFollow);
+  }
   LEMMA_RETURN_IF_ERROR(CheckTypes());
   const RangeOptions ranges{*ParseRangeMethod(options_.ranges), options_.percentile,
                             options_.symmetric};
@@ -150,7 +156,7 @@ QuantizationPlan Quantizer::PlanFor(const Choice& chosen) const {
   plan.weights.bits = static_cast<int>(options_.bits);
   plan.weights.per_channel = options_.per_channel;
   plan.weights.symmetric = options_.symmetric_weights;
-  plan.block = options_.block;
+  plan.weights.block = options_.block;
   return plan;
 }
 

@@ -141,8 +141,13 @@ std::pair<double, double> ChooseRange(const ValueHistogram& h, const RangeOption
       return LeastLoss(h, [&](double low, double high) {
         return SquaredError(h, low, high, options.symmetric);
       });
-    case RangeMethod::kEntropy:
-      return LeastLoss(h, [&](double low, double high) { return Divergence(h, low, high); });
+    case RangeMethod::kEntropy: {
+      // Zeros, such as relu's, are represented exactly: their number says nothing of the range.
+      ValueHistogram others = h;
+      const int zero = std::clamp(static_cast<int>(-h.low / h.width()), 0, kBins - 1);
+      others.counts[zero] = h.counts[zero + 1 < kBins ? zero + 1 : zero - 1];
+      return LeastLoss(h, [&](double low, double high) { return Divergence(others, low, high); });
+    }
   }
   return {h.low, h.high};
 }

@@ -46,7 +46,7 @@ struct RangeOptions {
 //   kMse         of 100 ranges that shrink towards 0, the one with the least expected square of
 //                the error, by rounding inside and by clipping outside;
 //   kEntropy     the range whose 128 steps lose the least information (Kullback-Leibler divergence
-//                from the histogram), as Migacz 2017 does for one side.
+//                from the histogram), as Migacz 2017 does for one side; zeros do not count.
 std::pair<double, double> ChooseRange(const ValueHistogram& histogram, const RangeOptions& options);
 
 }  // namespace lemma::api

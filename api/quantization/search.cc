@@ -28,7 +28,20 @@ absl::Status Quantizer::TimeOperators() {
   for (size_t i = 0; i < ops().size(); ++i) {
     for (const std::string& value : ops()[i].inner) {
       auto row = ms.find(value);
-      if (row != ms.end()) f32_ms_[i] = f32_ms_[i].value_or(0) + row->second;
+      if (row == ms.end()) continue;
+      f32_ms_[i] = f32_ms_[i].value_or(0) + row->second;
+      ms.erase(row);
+    }
+  }
+  // A kernel that computes what follows too, such as a bias, has the name of the last value.
+  for (size_t i = 0; i < ops().size(); ++i) {
+    if (f32_ms_[i] || ops()[i].role != QuantizedRole::kProduct) continue;
+    for (const std::string& value : model_.ValuesAfter(static_cast<int>(i))) {
+      auto row = ms.find(value);
+      if (row == ms.end()) continue;
+      f32_ms_[i] = row->second;
+      ms.erase(row);
+      break;
     }
   }
   return absl::OkStatus();
@@ -130,7 +143,7 @@ absl::Status Quantizer::Search() {
     std::vector<size_t> fewer = given_up;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
     LEMMA_ASSIGN_OR_RETURN(const TriedModel tried, Try(Without(fewer, fewer.size())));
-    if (keeps(tried)) given_up = fewer;
+    if (keeps(tried)) given_up.swap(fewer);
   }
   for (const size_t i : given_up) {
     reasons_[i] = absl::StrCat("over the budget: alone ", *alone_[i]);

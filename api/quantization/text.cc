@@ -1,6 +1,9 @@
 // The result of a quantization for people.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -36,21 +39,52 @@ std::string OperatorTable(const QuantizeResult& result) {
   return table.ToString();
 }
 
+// "Add (3), Reshape (8)"
+std::string Counted(const std::map<std::string, int>& types) {
+  return absl::StrJoin(types, ", ", [](std::string* out, const auto& entry) {
+    absl::StrAppend(out, entry.first, " (", entry.second, ")");
+  });
+}
+
 std::string Left(const QuantizeResult& result) {
   std::string text;
   TextTable table({"left in f32", "<type", "<reason"});
+  std::map<std::string, int> following;
   bool any = false;
   for (const OperatorReport& op : result.operators) {
     if (op.quantized) continue;
+    if (op.reason == kNothingToFollow) {
+      ++following[op.type];
+      continue;
+    }
     table.Row({op.name, op.type, op.reason});
     any = true;
   }
   if (any) text = absl::StrCat("\n", table.ToString());
-  if (result.left.empty()) return text;
-  const std::string types = absl::StrJoin(result.left, ", ", [](std::string* out, const auto& e) {
-    absl::StrAppend(out, e.first, " (", e.second, ")");
-  });
-  return absl::StrCat(text, "\nwithout a form on integers: ", types, "\n");
+  if (!following.empty() || !result.left.empty()) absl::StrAppend(&text, "\n");
+  if (!following.empty()) {
+    absl::StrAppend(&text, "left in f32, since ", kNothingToFollow, ": ", Counted(following), "\n");
+  }
+  if (!result.left.empty()) {
+    absl::StrAppend(&text, "left in f32, without a form on integers: ", Counted(result.left), "\n");
+  }
+  return text;
+}
+
+std::string Tried(const QuantizeResult& result) {
+  std::vector<TriedModel> tried = result.tried;
+  std::stable_sort(tried.begin(), tried.end(),
+                   [](const auto& a, const auto& b) { return a.operators > b.operators; });
+  TextTable table({"quantized products", "error", "time", "<"});
+  for (const TriedModel& one : tried) {
+    // On the front, no other one is both faster and nearer.
+    const bool beaten = std::any_of(tried.begin(), tried.end(), [&](const TriedModel& other) {
+      return one.ms && other.ms && other.error < one.error && *other.ms < *one.ms;
+    });
+    table.Row({absl::StrCat(one.operators), Percent(one.error), OrNone(one.ms, FormatMs),
+               one.ms && !beaten ? "on the front" : ""});
+  }
+  return table.ToString();
 }
 
 std::string Ranges(const QuantizeResult& result) {
@@ -82,10 +116,12 @@ std::string TextOf(const QuantizeResult& result, bool verbose) {
     return absl::StrCat("nothing is quantized: no operator keeps to the budget\n", Left(result));
   }
   std::string text = OperatorTable(result) + Left(result);
-  if (verbose) absl::StrAppend(&text, "\n", Ranges(result));
+  if (verbose && !result.ranges.empty()) absl::StrAppend(&text, "\n", Ranges(result));
+  if (!result.tried.empty()) absl::StrAppend(&text, "\ntried, measured:\n", Tried(result));
   const auto count = std::count_if(result.operators.begin(), result.operators.end(),
                                    [](const OperatorReport& op) { return op.quantized; });
-  absl::StrAppend(&text, "\nquantized   ", count, " of ", result.operators.size(), " operators\n");
+  absl::StrAppend(&text, "\nquantized   ", count, " of ", result.operators.size(),
+                  " operators that have a form on integers\n");
   AddErrors("error     ", result.calibration_samples, result.errors, &text);
   AddErrors("held out  ", result.held_out_samples, result.held_out, &text);
   if (result.quantized_ms) {

@@ -110,8 +110,7 @@ void Quantizer::ReportOperators() {
     report.type = op.type;
     report.quantized = chosen_[i];
     if (!chosen_[i]) {
-      report.reason =
-          !reasons_[i].empty() ? reasons_[i] : "what it reads, or who reads it, is not quantized";
+      report.reason = reasons_[i].empty() ? kNothingToFollow : reasons_[i];
     }
     report.reads = op.reads;
     report.result = op.result;
@@ -133,11 +132,12 @@ void Quantizer::ReportOperators() {
     --left[kept.type];
   }
   for (const auto& [type, count] : left) {
-    if (count > 0 && type != "Constant") result_.left[type] = count;
+    if (count > 0) result_.left[type] = count;
   }
 }
 
 void Quantizer::ReportRanges() {
+  if (options_.form != "static") return;
   for (const std::string& name : model_.ValuesOf(chosen_)) {
     const ValueHistogram& histogram = histograms_.at(name);
     const QuantParams& params = params_.at(name);

@@ -29,6 +29,7 @@ class ModelEditor {
   // The node at this position of the original graph.
   onnx::NodeProto& node(int position) { return nodes_[static_cast<size_t>(position)]; }
   void Remove(int position) { removed_.insert(position); }
+  size_t removed() const { return removed_.size(); }
   // The position of the node that now makes the value; -1: none does.
   int MakerOf(const std::string& value) const;
   // Lets the node make `to` in place of its output `from`.

@@ -55,14 +55,20 @@ float Rounded(float x, const QuantParams& params) {
   return static_cast<float>(integer - static_cast<double>(params.zero)) * params.scale;
 }
 
-ChannelStride::ChannelStride(const Shape& shape, int axis) {
+ScaleIndex::ScaleIndex(const Shape& shape, int axis, int64_t block) {
   if (axis < 0) {
-    inner = std::max<int64_t>(1, NumElements(shape));
+    inner_ = std::max<int64_t>(1, NumElements(shape));
     return;
   }
-  channels = std::max<int64_t>(1, shape[static_cast<size_t>(axis)]);
-  for (size_t i = static_cast<size_t>(axis) + 1; i < shape.size(); ++i) inner *= shape[i];
-  inner = std::max<int64_t>(1, inner);
+  const auto at = static_cast<size_t>(axis);
+  channels_ = std::max<int64_t>(1, shape[at]);
+  for (size_t i = at + 1; i < shape.size(); ++i) inner_ *= shape[i];
+  inner_ = std::max<int64_t>(1, inner_);
+  if (block == 0 || shape.size() != 2) return;
+  other_ = std::max<int64_t>(1, shape[1 - at]);
+  other_inner_ = axis == 0 ? 1 : channels_;
+  block_ = block;
+  blocks_ = (other_ + block - 1) / block;
 }
 
 absl::StatusOr<QuantizedWeight> QuantizeWeight(const Shape& shape,
@@ -71,8 +77,9 @@ absl::StatusOr<QuantizedWeight> QuantizeWeight(const Shape& shape,
                                                const std::vector<double>& least) {
   QuantizedWeight result;
   result.axis = options.per_channel ? axis : -1;
-  const ChannelStride stride(shape, result.axis);
-  const auto channels = static_cast<size_t>(stride.channels);
+  result.block = options.block;
+  const ScaleIndex stride(shape, result.axis, result.block);
+  const auto channels = static_cast<size_t>(stride.count());
   std::vector<double> low(channels), high(channels);
   for (size_t i = 0; i < values.size(); ++i) {
     const auto c = static_cast<size_t>(stride.Of(static_cast<int64_t>(i)));
@@ -106,7 +113,7 @@ absl::StatusOr<QuantizedWeight> QuantizeWeight(const Shape& shape,
 }
 
 std::vector<float> QuantizedWeight::Floats() const {
-  const ChannelStride stride(integers.shape(), axis);
+  const ScaleIndex stride(integers.shape(), axis, block);
   std::vector<float> floats;
   floats.reserve(static_cast<size_t>(integers.size()));
   for (int64_t i = 0; i < integers.size(); ++i) {

@@ -37,13 +37,17 @@ struct WeightOptions {
   int bits = 8;
   bool per_channel = true;  // a scale for each channel of the output, or one for the tensor
   bool symmetric = true;    // i8 with zero point 0; otherwise u8, one scale for the tensor
+  // Of a matrix: so many weights of a channel, one after another along the other axis, share a
+  // scale; 0: all.
+  int64_t block = 0;
 };
 
 struct QuantizedWeight {
   Tensor integers;             // of the weight's shape
-  std::vector<float> scales;   // one, or one for each channel
+  std::vector<float> scales;   // one, one for each channel, or one for each block of each channel
   std::vector<int64_t> zeros;  // as many
   int axis = -1;               // of the channels; -1: one scale for the tensor
+  int64_t block = 0;
   // The floats that the integers stand for, in row-major order.
   std::vector<float> Floats() const;
 };
@@ -55,12 +59,20 @@ absl::StatusOr<QuantizedWeight> QuantizeWeight(const Shape& shape,
                                                const WeightOptions& options,
                                                const std::vector<double>& least = {});
 
-// Position of an element's channel: for element i of a tensor of this shape, (i / inner) %
-// channels.
-struct ChannelStride {
-  int64_t inner = 1, channels = 1;
-  ChannelStride(const Shape& shape, int axis);
-  int64_t Of(int64_t element) const { return element / inner % channels; }
+// Which scale an element of a tensor has, by its position in row-major order.
+class ScaleIndex {
+ public:
+  // `axis`: of the channels, or -1. `block`: as in WeightOptions.
+  ScaleIndex(const Shape& shape, int axis, int64_t block = 0);
+  int64_t count() const { return channels_ * blocks_; }  // of scales
+  int64_t Of(int64_t element) const {
+    const int64_t channel = element / inner_ % channels_;
+    return blocks_ == 1 ? channel : channel * blocks_ + element / other_inner_ % other_ / block_;
+  }
+
+ private:
+  int64_t inner_ = 1, channels_ = 1;
+  int64_t other_inner_ = 1, other_ = 1, block_ = 1, blocks_ = 1;
 };
 
 }  // namespace lemma

@@ -29,7 +29,7 @@ absl::Status FoldNorm(const ModelIndex& index, const onnx::NodeProto& norm, Prod
   }
   const auto& [gamma, beta, mean, variance] = constants;
   const double epsilon = FloatAttribute(norm, "epsilon", 1e-5F);
-  const ChannelStride stride(made->shape, 0);
+  const ScaleIndex stride(made->shape, 0);
   std::vector<double> factors(gamma.size());
   made->bias.resize(gamma.size());
   for (size_t c = 0; c < gamma.size(); ++c) {

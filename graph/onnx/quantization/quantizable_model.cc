@@ -57,8 +57,23 @@ std::vector<std::string> QuantizableModel::NodeNames() const {
 
 std::map<std::string, int> QuantizableModel::CountTypes() const {
   std::map<std::string, int> types;
-  for (const auto& node : impl_->proto.graph().node()) ++types[node.op_type()];
+  for (const auto& node : impl_->proto.graph().node()) {
+    const bool is_constant = node.output_size() > 0 && impl_->index->IsConstant(node.output(0));
+    if (!is_constant) ++types[node.op_type()];
+  }
   return types;
+}
+
+std::vector<std::string> QuantizableModel::ValuesAfter(int op) const {
+  std::vector<std::string> values;
+  std::string value = impl_->operators[static_cast<size_t>(op)].result;
+  for (int i = 0; i < 4; ++i) {
+    const int reader = impl_->index->OnlyReaderOf(value);
+    if (reader < 0 || impl_->proto.graph().node(reader).output_size() != 1) break;
+    value = impl_->proto.graph().node(reader).output(0);
+    values.push_back(value);
+  }
+  return values;
 }
 
 std::vector<std::string> QuantizableModel::TypesWith(int op) const {

@@ -60,8 +60,6 @@ struct QuantizationPlan {
   std::vector<bool> chosen;                   // by operator
   std::map<std::string, QuantParams> values;  // of each quantized value, by its name
   WeightOptions weights;
-  // Of weights only: weights in one block share a scale, along the summed axis; 0: no blocks.
-  int64_t block = 0;
 };
 
 // The constants of a product, as floats (with BatchNormalization and before rounding) and rounded.
@@ -92,7 +90,11 @@ class QuantizableModel {
   const std::vector<KeptOp>& kept() const;
   // Names of all nodes of the main graph.
   std::vector<std::string> NodeNames() const;
-  std::map<std::string, int> CountTypes() const;  // of operators, of the nodes of the main graph
+  // How many nodes of the main graph, other than constants, are of each type of operator.
+  std::map<std::string, int> CountTypes() const;
+  // The values that follow from the result of operator number `op` alone, one after another, up to
+  // four: an engine may compute them with it.
+  std::vector<std::string> ValuesAfter(int op) const;
   // The types of the nodes that are computed with operator number `op`.
   std::vector<std::string> TypesWith(int op) const;
 
@@ -100,6 +102,9 @@ class QuantizableModel {
   // that are its outputs already are not repeated.
   absl::StatusOr<ImportedModel> Import(const std::vector<std::string>& values,
                                        const ImportOptions& options) const;
+
+  // Why the form of the plan has no place for operator number `op`; "" if it has.
+  std::string ProblemOf(int op, const QuantizationPlan& plan) const;
 
   // What of `chosen` can be quantized together: without those operators, other than products, of
   // which an operand is not the result of a quantized operator, and without selections of which no

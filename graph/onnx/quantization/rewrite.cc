@@ -6,8 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/onnx/importer.h"
+#include "graph/onnx/quantization/dynamic_form.h"
 #include "graph/onnx/quantization/model_editor.h"
 #include "graph/onnx/quantization/static_form.h"
+#include "graph/onnx/quantization/weight_form.h"
 
 namespace lemma {
 
@@ -19,6 +21,19 @@ std::set<std::string> ResultsOf(const std::vector<QuantizableOp>& ops,
     if (chosen[i] && !stays_float) results.insert(ops[i].result);
   }
   return results;
+}
+
+std::string QuantizableModel::ProblemOf(int position, const QuantizationPlan& plan) const {
+  const QuantizableOp& op = impl_->operators[static_cast<size_t>(position)];
+  if (plan.form == QuantizationForm::kStatic) return "";
+  if (op.role != QuantizedRole::kProduct) return "this form is of products alone";
+  if (op.weight.empty()) return "this form needs a constant weight";
+  if (op.weight_operand != 1) return "its weight is the left operand";
+  const bool is_matrix = impl_->index->ConstantShape(op.weight).size() == 2;
+  if (plan.form == QuantizationForm::kDynamic) {
+    return op.type != "Conv" && !is_matrix ? "its weight is not a matrix" : "";
+  }
+  return plan.weights.block > 0 && !is_matrix ? "blocks are of matrices alone" : "";
 }
 
 absl::StatusOr<ImportedModel> ImportProto(onnx::ModelProto* model, const std::string& path,
@@ -33,7 +48,10 @@ absl::StatusOr<onnx::ModelProto> MakeQuantized(const QuantizableModel::Impl& mod
                                                const QuantizationPlan& plan,
                                                std::vector<std::string>* notes) {
   ModelEditor editor(*model.index);
-  LEMMA_RETURN_IF_ERROR(WriteStaticForm(model, plan, &editor, notes));
+  const auto write = plan.form == QuantizationForm::kStatic    ? WriteStaticForm
+                     : plan.form == QuantizationForm::kDynamic ? WriteDynamicForm
+                                                               : WriteWeightForm;
+  LEMMA_RETURN_IF_ERROR(write(model, plan, &editor, notes));
   return editor.Finish(notes);
 }
 

@@ -44,29 +44,6 @@ absl::Status Dequantized(int position, int input, const std::string& base, const
   return absl::OkStatus();
 }
 
-absl::Status WriteBias(const QuantizableOp& op, const ProductWeights& weights,
-                       ModelEditor* editor) {
-  if (weights.bias.empty()) return absl::OkStatus();
-  const std::string base = op.bias.empty() ? op.result + "_bias" : op.bias;
-  const Shape shape = {static_cast<int64_t>(weights.bias.size())};
-  if (weights.bias_integers.empty()) {
-    LEMMA_ASSIGN_OR_RETURN(const Tensor bias,
-                           Tensor::FromDoubles({DType::kF32, shape}, weights.bias));
-    onnx::NodeProto& node = editor->node(op.position);
-    while (node.input_size() <= 2) node.add_input("");
-    node.set_input(2, editor->AddConstant(base + "_folded", bias));
-    return absl::OkStatus();
-  }
-  LEMMA_ASSIGN_OR_RETURN(
-      const Tensor integers,
-      Tensor::FromInts({DType::kI32, shape}, std::vector<int64_t>(weights.bias_integers.begin(),
-                                                                  weights.bias_integers.end())));
-  const bool is_vector = weights.quantized.axis >= 0;
-  const std::vector<float> scales(weights.bias_scales.begin(), weights.bias_scales.end());
-  return Dequantized(op.position, 2, base, integers, scales, std::vector<int64_t>(scales.size(), 0),
-                     is_vector ? 0 : -1, editor);
-}
-
 class Pairs {
  public:
   Pairs(const QuantizableModel::Impl& model, const QuantizationPlan& plan, ModelEditor* editor)
@@ -137,6 +114,29 @@ absl::Status WriteQuantizedWeight(const QuantizableOp& op, const ProductWeights&
   return Dequantized(op.position, op.weight_operand, op.weight, weights.quantized.integers,
                      weights.quantized.scales, weights.quantized.zeros, weights.quantized.axis,
                      editor);
+}
+
+absl::Status WriteBias(const QuantizableOp& op, const ProductWeights& weights,
+                       ModelEditor* editor) {
+  if (weights.bias.empty()) return absl::OkStatus();
+  const std::string base = op.bias.empty() ? op.result + "_bias" : op.bias;
+  const Shape shape = {static_cast<int64_t>(weights.bias.size())};
+  if (weights.bias_integers.empty()) {
+    LEMMA_ASSIGN_OR_RETURN(const Tensor bias,
+                           Tensor::FromDoubles({DType::kF32, shape}, weights.bias));
+    onnx::NodeProto& node = editor->node(op.position);
+    while (node.input_size() <= 2) node.add_input("");
+    node.set_input(2, editor->AddConstant(base + "_folded", bias));
+    return absl::OkStatus();
+  }
+  LEMMA_ASSIGN_OR_RETURN(
+      const Tensor integers,
+      Tensor::FromInts({DType::kI32, shape}, std::vector<int64_t>(weights.bias_integers.begin(),
+                                                                  weights.bias_integers.end())));
+  const bool is_vector = weights.quantized.axis >= 0;
+  const std::vector<float> scales(weights.bias_scales.begin(), weights.bias_scales.end());
+  return Dequantized(op.position, 2, base, integers, scales, std::vector<int64_t>(scales.size(), 0),
+                     is_vector ? 0 : -1, editor);
 }
 
 absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,

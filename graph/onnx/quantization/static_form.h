@@ -19,10 +19,11 @@ namespace lemma {
 absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                              ModelEditor* editor, std::vector<std::string>* notes);
 
-// Puts a DequantizeLinear with constants before the node, in place of the operand, and folds
-// BatchNormalization into it. Used for weights of which only the storage is narrow too.
+// Puts a DequantizeLinear of constants before the node, in place of the weight.
 absl::Status WriteQuantizedWeight(const QuantizableOp& op, const ProductWeights& weights,
                                   ModelEditor* editor);
+// Puts the bias before the node: rounded if it is in `weights`, else as floats.
+absl::Status WriteBias(const QuantizableOp& op, const ProductWeights& weights, ModelEditor* editor);
 // Removes the BatchNormalization nodes among the operator's followers, whose factors are in the
 // weight; the product then makes their result.
 void RemoveNorms(const QuantizableModel::Impl& model, const QuantizableOp& op, ModelEditor* editor);
