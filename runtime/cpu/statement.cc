@@ -56,6 +56,9 @@ class StatementReader {
     for (size_t i = 0; i < spec_.inputs.size(); ++i) {
       inputs_.push_back(builder_.Input(absl::StrCat("x", i), spec_.inputs[i].type));
     }
+    for (const DnnlKernel::Argument& a : kernel_.arguments()) {
+      LEMMA_RETURN_IF_ERROR(CheckPassed(a));
+    }
     LEMMA_ASSIGN_OR_RETURN(Value result, Primitive());
     LEMMA_ASSIGN_OR_RETURN(result, Epilogue(result));
     const DnnlKernel::Argument* out = Find(DNNL_ARG_DST);
@@ -78,6 +81,20 @@ class StatementReader {
     dnnl::error::wrap_c_api(dnnl_primitive_desc_query(Descriptor(), what, 0, &desc),
                             "no such descriptor");
     return *desc;
+  }
+
+  // The primitive finds argument `arg` in the layout that its descriptor says, and of the shape
+  // that the operand has in memory: a reorder between the two changes no element.
+  absl::Status CheckPassed(const DnnlKernel::Argument& a) const {
+    const auto* wanted = dnnl_primitive_desc_query_md(Descriptor(), dnnl_query_exec_arg_md, a.arg);
+    const dnnl::memory::desc passed = kernel_.PassedAs(a.arg);
+    if (wanted == nullptr || passed != dnnl::memory::desc(*wanted)) {
+      return absl::InternalError(absl::StrCat("argument ", a.arg, " is passed in another layout"));
+    }
+    if (passed.dims() != a.desc.dims()) {
+      return absl::InternalError(absl::StrCat("argument ", a.arg, " is passed in another shape"));
+    }
+    return absl::OkStatus();
   }
 
   const DnnlKernel::Argument* Find(int arg) const {

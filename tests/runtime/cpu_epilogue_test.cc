@@ -53,18 +53,32 @@ struct Product {
   const char* line;
   const char* vector;  // a bias
   const char* more;    // followers of this product alone
+  bool fuses = true;   // false: with some instruction sets, nothing is fused behind it
 };
 constexpr Product kProducts[] = {
     {"matmul", "x: f32[3,7], w: weight f32[7,5], v: weight f32[5], r: f32[3,5]", "p = matmul(x, w)",
      "v", ""},
+    {"product of many rows", "x: f32[2,9,7], w: weight f32[7,5], v: weight f32[5], r: f32[2,9,5]",
+     "p = matmul(x, w)", "v", ""},
+    {"pixelwise convolution",
+     "x: f32[2,6,4,5], w: weight f32[5,6,1,1], v: weight f32[5,1,1], r: f32[2,5,4,5]",
+     "p = conv2d(x, w)", "v", ""},
+    {"convolution of a block of channels",
+     "x: f32[2,8,4,5], w: weight f32[10,8,3,3], v: weight f32[10,1,1], r: f32[2,10,4,5], "
+     "s: weight f32[10], b: weight f32[10], m: weight f32[10], "
+     "q: weight f32[10] = [0.5, 1.0, 2.0, 0.25, 1.5, 1.0, 3.0, 0.75, 0.5, 1.25]",
+     "p = conv2d(x, w) {pads = [1,1,1,1]}", "v", "$0 = batch_norm($1, s, b, m, q)"},
     {"convolution",
      "x: f32[1,3,4,5], w: weight f32[5,3,3,3], v: weight f32[5,1,1], r: f32[1,5,4,5], "
      "s: weight f32[5], b: weight f32[5], m: weight f32[5], "
      "q: weight f32[5] = [0.5, 1.0, 2.0, 0.25, 1.5]",
      "p = conv2d(x, w) {pads = [1,1,1,1]}", "v", "$0 = batch_norm($1, s, b, m, q)"},
     {"grouped convolution",
-     "x: f32[1,4,4,5], w: weight f32[6,2,3,3], v: weight f32[6,1,1], r: f32[1,6,4,5]",
+     "x: f32[1,16,4,5], w: weight f32[16,8,3,3], v: weight f32[16,1,1], r: f32[1,16,4,5]",
      "p = conv2d(x, w) {pads = [1,1,1,1], groups = 2}", "v", ""},
+    {"convolution of small groups",
+     "x: f32[1,4,4,5], w: weight f32[6,2,3,3], v: weight f32[6,1,1], r: f32[1,6,4,5]",
+     "p = conv2d(x, w) {pads = [1,1,1,1], groups = 2}", "v", "", /*fuses=*/false},
     {"depthwise convolution",
      "x: f32[1,6,4,5], w: weight f32[6,1,3,3], v: weight f32[6,1,1], r: f32[1,6,4,5]",
      "p = conv2d(x, w) {pads = [1,1,1,1], groups = 6}", "v", ""},
@@ -118,7 +132,7 @@ class Epilogues : public testing::TestWithParam<Product> {
         }
       }
     }
-    EXPECT_GE(most_fused_, 4);
+    if (GetParam().fuses) EXPECT_GE(most_fused_, 4);
   }
 
   void TearDown() override {
@@ -140,7 +154,7 @@ TEST_P(Epilogues, EveryPairIsRight) {
       if (HasFatalFailure()) return;
     }
   }
-  EXPECT_GE(most_fused_, 3);
+  if (GetParam().fuses) EXPECT_GE(most_fused_, 3);
 }
 
 // Only in tests tagged large, because it takes minutes; TriplesOfEachAlgorithmAreRight is a part of

@@ -46,6 +46,18 @@ constexpr const char* kGraphs[] = {
       n = batch_norm(p, s, b, m, q) y = hard_swish(n) return y })",
     R"(graph g(x: f32[2,3,4,5], w: weight f32[7,3,1,1], r: f32[2,7,4,5]) {
       p = conv2d(x, w) a = add(p, r) y = clip(a) {min = -0.5, max = 0.75} return y })",
+    R"(graph g(x: f32[2,16,9,7], w: weight f32[16,16,3,3], b: weight f32[16]) {
+      p = conv2d(x, w, b) {pads = [1,1,1,1]} a = add(p, x) y = relu(a) return y })",
+    R"(graph g(x: f32[1,8,6,5], w: weight f32[9,8,3,2], s: weight f32[9], b: weight f32[9],
+      m: weight f32[9], q: weight f32[9] = [0.5, 1.0, 2.0, 0.25, 1.5, 3.0, 1.0, 0.75, 2.5]) {
+      p = conv2d(x, w) {pads = [1,0,2,1], dilations = [2,1]} n = batch_norm(p, s, b, m, q)
+      y = relu(n) return y })",
+    R"(graph g(x: f32[2,3,6,7], w: f32[5,7], v: f32[5], r: f32[2,3,6,5]) {
+      t = transpose(w) {perm = [1,0]} p = matmul(x, t) a = add(p, v) b = add(a, r) y = gelu(b)
+      return y })",
+    R"(graph g(x: f32[2,3,6,7], w: weight f32[5,7], v: weight f32[5], r: f32[2,3,6,5]) {
+      t = transpose(w) {perm = [1,0]} p = matmul(x, t) a = add(p, v) b = add(a, r) y = gelu(b)
+      return y })",
     R"(graph g(x: f32[1,4,3,3], w: weight f32[4,2,3,3], b: weight f32[4]) {
       p = conv_transpose2d(x, w, b) {groups = 2, dilations = [2,1], pads = [1,1,2,1]}
       y = tanh(p) return y })",

@@ -1,6 +1,6 @@
-// Convolutions by oneDNN, channels last. On AVX-512 its channels-last kernels are as fast as those
-// for blocked layouts, and nothing must be reordered between operators.
-#include "runtime/cpu/kernels/dnnl_util.h"
+// Convolutions by oneDNN. Images lie channels last between kernels, so nothing must be reordered
+// between operators.
+#include "runtime/cpu/kernels/dnnl_convolution.h"
 
 namespace lemma::cpu {
 namespace {
@@ -44,6 +44,14 @@ bool HasPixelStep(const Shape& shape, const Strides& strides, int64_t* step) {
   return *step >= shape[1];
 }
 
+// Whether the pixels of input and output lie side by side.
+bool IsDense(const CpuKernelSpec& spec) {
+  auto dense = [](const CpuKernelSpec::Operand& o) {
+    return SameLayout(o.type.shape, o.strides, ChannelsLast(o.type.shape));
+  };
+  return dense(spec.inputs[0]) && dense(spec.outputs[0]);
+}
+
 // oneDNN 2.6's SSE4.1 code assumes that the summed operand of a depthwise convolution is aligned,
 // and crashes if it is not.
 bool CrashesBySum(const Node& node) {
@@ -53,9 +61,10 @@ bool CrashesBySum(const Node& node) {
 
 bool Fuses(const CpuKernelSpec& spec, const Node& user) {
   const Value v(spec.nodes.back(), 0);
-  if (PostOpKindOf(user, v, kChannel) == PostOpKind::kSum && CrashesBySum(spec.head()))
-    return false;
-  return FusesBehind(spec, user, kChannel, spec.head().inputs().size() < 3);
+  const Node& head = spec.head();
+  if (PostOpKindOf(user, v, kChannel) == PostOpKind::kSum && CrashesBySum(head)) return false;
+  if (IsByProducts(head.inputs()[1].shape(), head.Int("groups"))) return false;
+  return FusesBehind(spec, user, kChannel, head.inputs().size() < 3);
 }
 
 void Layouts(CpuKernelSpec& spec, const Strides&) {
@@ -100,7 +109,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPixelwise(const CpuKernelSpec& spec
     return absl::InternalError("a pixelwise convolution got other strides");
   }
   const bool own_bias = node.inputs().size() == 3;
-  absl::StatusOr<Epilogue> epilogue = MakeEpilogue(spec, statics, kChannel, {1, out}, own_bias);
+  absl::StatusOr<Epilogue> epilogue =
+      MakeEpilogue(spec, statics, kChannel, Desc({1, out}, {out, 1}), own_bias);
   if (!epilogue.ok()) return epilogue.status();
   const int bias = own_bias ? spec.InputIndex(node.inputs()[2]) : epilogue->bias;
   auto x = Desc({rows, in}, {x_step, 1}), y = Desc({rows, out}, {y_step, 1});
@@ -122,14 +132,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPixelwise(const CpuKernelSpec& spec
   return kernel;
 }
 
-struct Window {
-  dnnl::memory::dims strides, dilations, begin, end;
-};
-Window WindowOf(const Node& node) {
-  const auto &s = node.Ints("strides"), &d = node.Ints("dilations"), &p = node.Ints("pads");
-  return {s, {d[0] - 1, d[1] - 1}, {p[0], p[1]}, {p[2], p[3]}};
-}
-
 absl::StatusOr<std::unique_ptr<Kernel>> BuildConvolution(const CpuKernelSpec& spec,
                                                          const StaticValues& statics) {
   const Node& node = spec.head();
@@ -140,41 +142,31 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildConvolution(const CpuKernelSpec& sp
   if (groups > 1) ws = {groups, w[0] / groups, w[1], w[2], w[3]};
   const bool own_bias = node.inputs().size() == 3;
   absl::StatusOr<Epilogue> epilogue =
-      MakeEpilogue(spec, statics, kChannel, {1, ys[1], 1, 1}, own_bias);
+      MakeEpilogue(spec, statics, kChannel, ChannelsLastDesc({1, ys[1], 1, 1}), own_bias);
   if (!epilogue.ok()) return epilogue.status();
   const int bias = own_bias ? spec.InputIndex(node.inputs()[2]) : epilogue->bias;
-  auto x = spec.inputs[0].is_static ? Desc(xs, RowMajorStrides(xs)) : ChannelsLastDesc(xs);
-  auto y = ChannelsLastDesc(ys);
-  auto b = bias >= 0 ? Desc({ys[1]}, {1}) : dnnl::memory::desc();
-  const Window window = WindowOf(node);
-  auto attr = EpilogueAttributes(*epilogue);
-  using Convolution = dnnl::convolution_forward;
-  const auto kind = dnnl::prop_kind::forward_inference;
-  const auto direct = dnnl::algorithm::convolution_direct;
-  Convolution::desc desc =
-      bias >= 0 ? Convolution::desc(kind, direct, x, AnyDesc(ws), b, y, window.strides,
-                                    window.dilations, window.begin, window.end)
-                : Convolution::desc(kind, direct, x, AnyDesc(ws), y, window.strides,
-                                    window.dilations, window.begin, window.end);
-  Convolution::primitive_desc pd(desc, attr, Engine());
-  auto kernel = std::make_unique<DnnlKernel>();
-  kernel->SetPrimitive(Convolution(pd), pd.scratchpad_desc(), pd.impl_info_str());
-  kernel->BindInput(DNNL_ARG_SRC, 0, x);
-  BindWeights(spec, statics, spec.InputIndex(node.inputs()[1]), Desc(ws, RowMajorStrides(ws)),
-              pd.weights_desc(), kernel.get());
-  BindBias(spec, statics, bias, b, kernel.get());
-  kernel->BindOutput(DNNL_ARG_DST, 0, y);
-  BindEpilogue(*epilogue, kernel.get());
-  BindEpilogueSum(spec, *epilogue, kernel.get());
-  return kernel;
+  const auto &d = node.Ints("dilations"), &p = node.Ints("pads");
+  DnnlConvolution conv;
+  conv.x = spec.inputs[0].is_static ? Desc(xs, RowMajorStrides(xs)) : ChannelsLastDesc(xs);
+  conv.weights = Desc(ws, RowMajorStrides(ws));
+  conv.y = ChannelsLastDesc(ys);
+  if (bias >= 0) conv.bias = Desc({ys[1]}, {1});
+  conv.weights_input = spec.InputIndex(node.inputs()[1]);
+  conv.bias_input = bias;
+  conv.strides = node.Ints("strides");
+  conv.dilations = {d[0] - 1, d[1] - 1};
+  conv.begin = {p[0], p[1]};
+  conv.end = {p[2], p[3]};
+  return MakeDnnlConvolution(spec, statics, conv, *epilogue);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
                                               const StaticValues& statics) {
   using Result = absl::StatusOr<std::unique_ptr<Kernel>>;
   return CatchDnnl([&]() -> Result {
-    return RunsAsProduct(spec.nodes) && !spec.inputs[0].is_static ? BuildPixelwise(spec, statics)
-                                                                  : BuildConvolution(spec, statics);
+    const bool product = RunsAsProduct(spec.nodes) && !spec.inputs[0].is_static &&
+                         !(ConvolutionsBeatProducts() && IsDense(spec));
+    return product ? BuildPixelwise(spec, statics) : BuildConvolution(spec, statics);
   });
 }
 

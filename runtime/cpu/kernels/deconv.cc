@@ -51,7 +51,8 @@ Built BuildDeconvolution(const CpuKernelSpec& spec, const StaticValues& statics)
     ws = {groups, w[1], w[0] / groups, w[2], w[3]};
     strides = {w[0] / groups * w[1] * area, area, w[1] * area, w[3], 1};
   }
-  absl::StatusOr<Epilogue> epilogue = MakeEpilogue(spec, statics, kChannel, {1, ys[1], 1, 1}, true);
+  absl::StatusOr<Epilogue> epilogue =
+      MakeEpilogue(spec, statics, kChannel, ChannelsLastDesc({1, ys[1], 1, 1}), true);
   if (!epilogue.ok()) return epilogue.status();
   const int bias = node.inputs().size() == 3 ? spec.InputIndex(node.inputs()[2]) : -1;
   auto x = ChannelsLastDesc(xs), y = ChannelsLastDesc(ys);

@@ -19,6 +19,9 @@ dnnl::stream& Stream() {
   return stream;
 }
 
+// The next offset in scratch memory where an operand may begin.
+size_t Aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 }  // namespace
 
 dnnl::memory::desc Desc(const Shape& shape, const Strides& strides) {
@@ -95,6 +98,58 @@ void DnnlKernel::BindReordered(int arg, int index, const dnnl::memory::desc& fro
   args_[arg] = target;
 }
 
+void DnnlKernel::BindStaged(int arg, int index, bool is_output, const dnnl::memory::desc& desc,
+                            const dnnl::memory::desc& staged) {
+  arguments_.push_back({arg, index, is_output, desc, {}});
+  Stage stage{index,
+              is_output,
+              Aligned(scratch_bytes_),
+              dnnl::memory(desc, Engine(), nullptr),
+              dnnl::memory(staged, Engine(), nullptr),
+              {},
+              {}};
+  stage.load = dnnl::reorder(stage.outside, stage.work);
+  if (is_output) stage.store = dnnl::reorder(stage.work, stage.outside);
+  scratch_bytes_ = stage.offset + staged.get_size();
+  args_[arg] = stage.work;
+  stages_.push_back(std::move(stage));
+}
+
+void DnnlKernel::BindStagedInput(int arg, int index, const dnnl::memory::desc& desc,
+                                 const dnnl::memory::desc& staged) {
+  desc == staged ? BindInput(arg, index, desc) : BindStaged(arg, index, false, desc, staged);
+}
+
+void DnnlKernel::BindStagedOutput(int arg, int index, const dnnl::memory::desc& desc,
+                                  const dnnl::memory::desc& staged) {
+  desc == staged ? BindOutput(arg, index, desc) : BindStaged(arg, index, true, desc, staged);
+}
+
+void DnnlKernel::StartFrom(int input, size_t bytes) {
+  start_from_ = input;
+  start_bytes_ = bytes;
+  start_is_staged_ = std::any_of(stages_.begin(), stages_.end(),
+                                 [](const Stage& s) { return s.is_output && s.index == 0; });
+}
+
+void DnnlKernel::Load(absl::Span<void* const> inputs, void* scratch) {
+  for (Stage& s : stages_) {
+    void* const work = static_cast<char*>(scratch) + s.offset;
+    if (s.work.get_data_handle() != work) s.work.set_data_handle(work);
+    if (s.is_output && start_from_ < 0) continue;
+    s.outside.set_data_handle(inputs[s.is_output ? start_from_ : s.index]);
+    s.load.execute(Stream(), s.outside, s.work);
+  }
+}
+
+void DnnlKernel::Store(absl::Span<void* const> outputs) {
+  for (Stage& s : stages_) {
+    if (!s.is_output) continue;
+    s.outside.set_data_handle(outputs[s.index]);
+    s.store.execute(Stream(), s.work, s.outside);
+  }
+}
+
 std::vector<absl::Span<const char>> DnnlKernel::PackedWeights() const {
   std::vector<absl::Span<const char>> weights;
   for (int arg : fixed_) {
@@ -107,9 +162,10 @@ std::vector<absl::Span<const char>> DnnlKernel::PackedWeights() const {
 
 bool DnnlKernel::NeedsStatic(int input) const {
   auto reads = [input](const auto& b) { return b.index == input; };
+  auto takes = [&](const auto& b) { return !b.is_output && reads(b); };
   return start_from_ == input || std::any_of(reorders_.begin(), reorders_.end(), reads) ||
-         std::any_of(bindings_.begin(), bindings_.end(),
-                     [&](const Binding& b) { return !b.is_output && reads(b); });
+         std::any_of(bindings_.begin(), bindings_.end(), takes) ||
+         std::any_of(stages_.begin(), stages_.end(), takes);
 }
 
 absl::Status DnnlKernel::Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
@@ -126,10 +182,12 @@ absl::Status DnnlKernel::Run(absl::Span<void* const> inputs, absl::Span<void* co
       r.from.set_data_handle(inputs[r.index]);
       r.primitive.execute(Stream(), r.from, r.to);
     }
-    if (start_from_ >= 0 && inputs[start_from_] != outputs[0]) {
+    Load(inputs, scratch);
+    if (start_from_ >= 0 && !start_is_staged_ && inputs[start_from_] != outputs[0]) {
       std::memcpy(outputs[0], inputs[start_from_], start_bytes_);
     }
     primitive_.execute(Stream(), args_);
+    Store(outputs);
     return absl::OkStatus();
   });
 }

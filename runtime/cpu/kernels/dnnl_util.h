@@ -59,11 +59,15 @@ class DnnlKernel : public Kernel {
   // Reorders a dynamic input before every run.
   void BindReordered(int arg, int index, const dnnl::memory::desc& from,
                      const dnnl::memory::desc& to);
-  // Copies the input to output 0 before the run, unless it already lies there.
-  void StartFrom(int input, size_t bytes) {
-    start_from_ = input;
-    start_bytes_ = bytes;
-  }
+  // The same for activations: the primitive reads or writes `arg` in the layout `staged`, in the
+  // scratch memory of a run, and the kernel reorders from or to `desc`.
+  void BindStagedInput(int arg, int index, const dnnl::memory::desc& desc,
+                       const dnnl::memory::desc& staged);
+  void BindStagedOutput(int arg, int index, const dnnl::memory::desc& desc,
+                        const dnnl::memory::desc& staged);
+  // Copies the input to output 0 before the run, unless it already lies there. Call it after output
+  // 0 is bound.
+  void StartFrom(int input, size_t bytes);
 
   // For statement.h: the source or destination of an argument.
   struct Argument {
@@ -74,6 +78,8 @@ class DnnlKernel : public Kernel {
     dnnl::memory memory;
   };
   const std::vector<Argument>& arguments() const { return arguments_; }
+  // The layout in which the primitive reads or writes argument `arg`.
+  dnnl::memory::desc PassedAs(int arg) const { return args_.at(arg).get_desc(); }
   const dnnl::primitive& primitive() const { return primitive_; }
   // The input that is copied to the output's memory before the primitive runs; -1: none.
   int start_from() const { return start_from_; }
@@ -97,9 +103,25 @@ class DnnlKernel : public Kernel {
     dnnl::memory from, to;
     dnnl::reorder primitive;
   };
+  // An argument that lies elsewhere in another layout. `work` is in the scratch memory.
+  struct Stage {
+    int index;
+    bool is_output;
+    size_t offset;  // of `work` in the scratch memory
+    dnnl::memory outside, work;
+    dnnl::reorder load;   // of an input, or of what an output starts from
+    dnnl::reorder store;  // of an output
+  };
+  void BindStaged(int arg, int index, bool is_output, const dnnl::memory::desc& desc,
+                  const dnnl::memory::desc& staged);
+  // Loads the stages, except outputs that do not start from an input.
+  void Load(absl::Span<void* const> inputs, void* scratch);
+  void Store(absl::Span<void* const> outputs);
+
   dnnl::primitive primitive_;
   std::vector<Binding> bindings_;
   std::vector<Reorder> reorders_;
+  std::vector<Stage> stages_;
   std::unordered_map<int, dnnl::memory> args_;
   std::vector<int> fixed_;  // arguments
   std::vector<std::shared_ptr<const dnnl::memory>> kept_;
@@ -108,6 +130,7 @@ class DnnlKernel : public Kernel {
   size_t scratch_bytes_ = 0, packed_bytes_ = 0;
   int start_from_ = -1;
   size_t start_bytes_ = 0;
+  bool start_is_staged_ = false;
   std::string note_;
 };
 
@@ -159,10 +182,11 @@ absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> param
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias);
 
 // The epilogue of nodes 1… of a spec. `channel`: the channels' dimension of the output's logical
-// shape; `channel_shape`: the shape of a per-channel operand over the primitive's output, such as
-// "{1, C, 1, 1}"; `has_bias`: whether the head has a bias of its own.
+// shape; `per_channel`: a per-channel operand as the primitive sees it, such as one of shape
+// {1, C, 1, 1}; `has_bias`: whether the head has a bias of its own.
 absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticValues& statics,
-                                      int channel, const Shape& channel_shape, bool has_bias);
+                                      int channel, const dnnl::memory::desc& per_channel,
+                                      bool has_bias);
 // Binds the epilogue's operands, without the sum, to the kernel's arguments.
 void BindEpilogue(const Epilogue& epilogue, DnnlKernel* kernel);
 // Makes the kernel copy the operand that is added in full to output 0 first, if there is one:

@@ -178,11 +178,9 @@ bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool 
 }
 
 absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticValues& statics,
-                                      int channel, const Shape& channel_shape, bool has_bias) {
+                                      int channel, const dnnl::memory::desc& per_channel,
+                                      bool has_bias) {
   Epilogue e;
-  const dnnl::memory::desc per_channel = channel == 1 && channel_shape.size() == 4
-                                             ? ChannelsLastDesc(channel_shape)
-                                             : Desc(channel_shape, RowMajorStrides(channel_shape));
   auto append_fixed = [&](algorithm a, std::vector<float> values) {
     e.operands.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(e.ops.len()) | DNNL_ARG_SRC_1, -1,
                           per_channel, std::move(values)});

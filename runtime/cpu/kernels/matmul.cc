@@ -1,8 +1,9 @@
-// Matrix products by oneDNN. Transposed and otherwise strided operands are read in place.
+// Matrix products by oneDNN, or by its convolutions where these are faster. Transposed and
+// otherwise strided operands are read in place.
 #include <algorithm>
 #include <utility>
 
-#include "runtime/cpu/kernels/dnnl_util.h"
+#include "runtime/cpu/kernels/dnnl_convolution.h"
 
 namespace lemma::cpu {
 namespace {
@@ -129,6 +130,36 @@ bool FlattenRows(Matrix* a, Matrix* b, Matrix* y) {
   return true;
 }
 
+// Whether to compute y = a b as a 1 x 1 convolution of an image with as many pixels as a has rows.
+bool IsConvolution(const CpuKernelSpec& spec, const Matrix& a, const Matrix& b, const Matrix& y,
+                   int b_index) {
+  constexpr int64_t kFewRows = 4;  // as fast as products
+  auto dense = [](const Matrix& m) {
+    return SameLayout(m.shape, m.strides, RowMajorStrides(m.shape));
+  };
+  return ConvolutionsBeatProducts() && spec.inputs[b_index].is_static && y.shape.size() == 2 &&
+         b.shape.size() == 2 && a.shape[0] > kFewRows && dense(a) && dense(y);
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> BuildAsConvolution(const CpuKernelSpec& spec,
+                                                           const StaticValues& statics,
+                                                           const Matrix& a, const Matrix& b,
+                                                           int a_index, int b_index) {
+  const int64_t rows = a.shape[0], in = b.shape[0], out = b.shape[1];
+  absl::StatusOr<Epilogue> epilogue =
+      MakeEpilogue(spec, statics, Channel(spec), ChannelsLastDesc({1, out, 1, 1}), false);
+  if (!epilogue.ok()) return epilogue.status();
+  DnnlConvolution conv;
+  conv.x = ChannelsLastDesc({1, in, rows, 1});
+  conv.weights = Desc({out, in, 1, 1}, {b.strides[1], b.strides[0], 1, 1});
+  conv.y = ChannelsLastDesc({1, out, rows, 1});
+  conv.x_input = a_index;
+  conv.weights_input = b_index;
+  conv.bias_input = epilogue->bias;
+  if (conv.bias_input >= 0) conv.bias = Desc({out}, {1});
+  return MakeDnnlConvolution(spec, statics, conv, *epilogue);
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> BuildMatmul(const CpuKernelSpec& spec,
                                                     const StaticValues& statics) {
   const Node& node = spec.head();
@@ -145,13 +176,16 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildMatmul(const CpuKernelSpec& spec,
   DropUnits(&a, &b, &y);
   if (y.shape.size() > 2) FlattenRows(&a, &b, &y);
 
+  if (IsConvolution(spec, a, b, y, b_index)) {
+    return BuildAsConvolution(spec, statics, a, b, a_index, b_index);
+  }
   Shape channel_shape(y.shape.size(), 1);
   channel_shape.back() = y.shape.back();
+  const auto per_channel = Desc(channel_shape, RowMajorStrides(channel_shape));
   absl::StatusOr<Epilogue> epilogue =
-      MakeEpilogue(spec, statics, Channel(spec), channel_shape, false);
+      MakeEpilogue(spec, statics, Channel(spec), per_channel, false);
   if (!epilogue.ok()) return epilogue.status();
-  auto bias = epilogue->bias < 0 ? dnnl::memory::desc()
-                                 : Desc(channel_shape, RowMajorStrides(channel_shape));
+  auto bias = epilogue->bias < 0 ? dnnl::memory::desc() : per_channel;
   auto ad = Desc(a.shape, a.strides), bd = Desc(b.shape, b.strides), yd = Desc(y.shape, y.strides);
   const bool pack = spec.inputs[b_index].is_static;
   auto attr = EpilogueAttributes(*epilogue);

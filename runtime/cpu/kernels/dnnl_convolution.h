@@ -1,0 +1,40 @@
+// Convolutions by oneDNN, for kernels that compute one or something that is one.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_DNNL_CONVOLUTION_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_DNNL_CONVOLUTION_H_
+
+#include <dnnl.hpp>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
+
+namespace lemma::cpu {
+
+struct DnnlConvolution {
+  dnnl::memory::desc x, weights,
+      y;                    // as they lie in memory; weights: [groups,] out, in, rows, columns
+  dnnl::memory::desc bias;  // {out}; empty: none
+  int x_input = 0, weights_input = 1, bias_input = -1;
+  dnnl::memory::dims strides = {1, 1}, dilations = {0, 0};  // dilations: rows left out between two
+  dnnl::memory::dims begin = {0, 0}, end = {0, 0};          // padding
+};
+
+// Whether the library's products are slower than its 1 x 1 convolutions: with AVX2 and no more,
+// its product packs the weights in every run. 128 x 768 x 3072 takes 15.0 ms, the convolution 7.6.
+bool ConvolutionsBeatProducts();
+
+// Whether the library computes a convolution with weights [out, in, rows, columns] by products: with
+// AVX2, groups that fill no block of channels, other than depthwise ones. Operations fused behind
+// them are slow: 32 groups of 4 channels at 56 x 56 pixels take 3.3 ms; with relu fused, 6.6; with a
+// batch normalization, 57.
+bool IsByProducts(const Shape& weights, int64_t groups);
+
+// The kernel that computes `conv` and the operations fused behind it. x and y lie channels last, or
+// x is static. Where the library's kernels for another layout are faster, the kernel reorders x and
+// y before and after. Throws dnnl::error.
+std::unique_ptr<Kernel> MakeDnnlConvolution(const CpuKernelSpec& spec, const StaticValues& statics,
+                                            const DnnlConvolution& conv, const Epilogue& epilogue);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_DNNL_CONVOLUTION_H_
