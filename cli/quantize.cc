@@ -68,8 +68,8 @@ absl::StatusOr<int> RunQuantize(Arguments arguments) {
     auto result = api::Quantize(path, output, options);
     progress.Clear();
     if (!result.ok()) {
-      return WithFlags(result.status(), {{"per_channel off", "--per-tensor"},
-                                         {"symmetric_weights", "--asymmetric-weights"}});
+      return WithFlags(result.status(), {{"symmetric_weights", "--asymmetric-weights"},
+                                         {"per_channel", "--per-tensor"}});
     }
     for (const std::string& note : result->notes) {
       if (!common.json) std::fprintf(stderr, "lemma: note: %s\n", note.c_str());

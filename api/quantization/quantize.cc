@@ -43,8 +43,15 @@ absl::Status QuantizeOptions::Check() const {
   }
   if (!symmetric_weights && per_channel) {
     return OptionError(
-        "option symmetric_weights: weights with zero points need option per_channel off, since "
-        "ONNX Runtime takes one zero point for all channels");
+        "option symmetric_weights: weights with zero points have one scale for the tensor, not one "
+        "for each channel (option per_channel), since ONNX Runtime takes one zero point");
+  }
+  if (form != "static" && symmetric) {
+    return OptionError(
+        "option symmetric: needs option form static; other forms find u8 or nothing");
+  }
+  if (form != "static" && ranges != "minmax") {
+    return OptionError("option ranges: needs option form static; other forms store no ranges");
   }
   if (runs < 0) return OptionError("option runs: must be at least 0");
   return CheckExecutionOptions(execution);

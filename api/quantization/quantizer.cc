@@ -49,15 +49,16 @@ absl::Status Quantizer::SplitSamples(std::vector<Sample> samples) {
   result_.held_out_samples = static_cast<int64_t>(held);
   for (const Sample& sample : samples_) {
     LEMMA_RETURN_IF_ERROR(GoesOn("executing the model in f32"));
-    LEMMA_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, f32_->Run(sample));
-    expected_.push_back(std::move(outputs));
+    auto outputs = f32_->Run(sample);
+    if (!outputs.ok()) return Prefixed(model_.path(), outputs.status());
+    expected_.push_back(*std::move(outputs));
     for (size_t i = 0; i < expected_.back().size(); ++i) {
       const Tensor& output = expected_.back()[i];
       if (!IsFloat(output.dtype()) || output.IsFinite()) continue;
-      return absl::InvalidArgumentError(absl::StrCat("output '", f32_->graph().output_names()[i],
-                                                     "' has an infinite or NaN element on sample ",
-                                                     expected_.size() - 1,
-                                                     ", so that no error can be measured"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(model_.path(), ": output '", f32_->graph().output_names()[i],
+                       "' has an infinite or NaN element on sample ", expected_.size() - 1,
+                       ", so that no error can be measured"));
     }
   }
   output_names_ = f32_->graph().output_names();
@@ -116,7 +117,7 @@ absl::Status Quantizer::CheckTypes() {
   }
   auto histograms = Calibrate(&runner, absl::MakeSpan(samples_).subspan(0, calibration_), floats,
                               [&] { return GoesOn("finding ranges"); });
-  if (!histograms.ok()) return histograms.status();
+  if (!histograms.ok()) return Prefixed(model_.path(), histograms.status());
   histograms_ = *std::move(histograms);
   return absl::OkStatus();
 }

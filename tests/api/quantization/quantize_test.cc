@@ -223,6 +223,110 @@ TEST(QuantizeTest, SymbolicSizesStay) {
   EXPECT_EQ(at_five->graph.outputs()[0].type().ToString(), "f32[5,2]");
 }
 
+TEST(QuantizeTest, SubgraphsReadWhatTheyRead) {
+  // The branches read a value that becomes integers: they read the floats that these stand for.
+  const std::string model = Written(R"(
+    g (float[1,2] x, bool c) => (float[1,2] y) {
+      w = Constant <value = float[2,2] {0.5, 0.25, -0.5, 1.0}> ()
+      h = MatMul (x, w)
+      k = MatMul (h, w)
+      y = If (c) <then_branch = t () => (float[1,2] a) { a = Add (h, k) },
+                  else_branch = e () => (float[1,2] a) { a = MatMul (h, w) }>
+    })");
+  std::string output;
+  auto result = QuantizeAt(model, Quick(), &output);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->operators.size(), 3u);
+  EXPECT_EQ(result->operators[2].reason, "it has subgraphs, which stay as they are");
+  for (const OutputError& error : result->errors) EXPECT_LT(error.relative, 0.05);
+  EXPECT_TRUE(ImportOnnx(output).ok());
+}
+
+TEST(QuantizeTest, OldOperatorSets) {
+  for (const int opset : {9, 10, 11, 12}) {
+    auto result = QuantizeAt(Written(kNet, opset), Quick());
+    ASSERT_TRUE(result.ok()) << opset << result.status();
+    for (const OutputError& error : result->errors) EXPECT_LT(error.relative, 0.05);
+    EXPECT_THAT(result->notes, ElementsAre(HasSubstr("the result is of operator set 13")));
+  }
+}
+
+TEST(QuantizeTest, HalfFloatsStay) {
+  EXPECT_THAT(ErrorOf(Written(R"(
+    g (float16[1,2] x) => (float16[1,2] y) { y = MatMul (x, x) })"),
+                      Quick()),
+              HasSubstr("model.onnx"));
+  auto result = QuantizeAt(Written(R"(
+    g (float16[2,2] x, float[2,2] z) => (float16[2,2] y, float[2,2] u) {
+      y = MatMul (x, x)
+      u = MatMul (z, z)
+    })"),
+                           Quick());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->operators[0].reason, "value 'x' is f16, not f32");
+}
+
+TEST(QuantizeTest, TensorsWithoutElements) {
+  auto result = QuantizeAt(Written(R"(
+    g (float[0,2] x, float[1,2] z) => (float[0,2] y, float[1,2] u) {
+      w = Constant <value = float[2,2] {0.5, 0.25, -0.5, 1.0}> ()
+      y = MatMul (x, w)
+      u = MatMul (z, w)
+    })"),
+                           Quick());
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (const OutputError& error : result->errors) EXPECT_LT(error.relative, 0.05);
+}
+
+TEST(QuantizeTest, WeightsThatAreNotFiniteAreAnError) {
+  onnx::ModelProto model = OnnxModel(kNet);
+  auto* weight = model.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_t();
+  weight->set_float_data(0, INFINITY);
+  const std::string path = WriteTemp("model.onnx", model.SerializeAsString());
+  EXPECT_THAT(ErrorOf(path, Quick()), HasSubstr("model.onnx"));
+}
+
+TEST(QuantizeTest, ConstantsInFilesAreReadAndWritten) {
+  onnx::ModelProto model =
+      OnnxModel("g (float[1,2] x) => (float[1,2] y) { h = MatMul (x, w) y = Add (h, b) }");
+  const std::string folder = NewFolder();
+  FILE* file = std::fopen((folder + "/weights").c_str(), "wb");
+  const float numbers[6] = {0.5F, -1, 2, 0.25F, 3, -4};
+  ASSERT_EQ(std::fwrite(numbers, sizeof(float), 6, file), 6u);
+  std::fclose(file);
+  for (const bool bias : {false, true}) {
+    auto* tensor = model.mutable_graph()->add_initializer();
+    tensor->set_name(bias ? "b" : "w");
+    tensor->set_data_type(1);
+    if (!bias) tensor->add_dims(2);
+    tensor->add_dims(2);
+    tensor->set_data_location(std::decay_t<decltype(*tensor)>::EXTERNAL);
+    for (const auto& [key, value] : {std::pair<const char*, const char*>("location", "weights"),
+                                     {"offset", bias ? "16" : "0"},
+                                     {"length", bias ? "8" : "16"}}) {
+      auto* entry = tensor->add_external_data();
+      entry->set_key(key);
+      entry->set_value(value);
+    }
+  }
+  const std::string path = folder + "/model.onnx", bytes = model.SerializeAsString();
+  file = std::fopen(path.c_str(), "wb");
+  ASSERT_EQ(std::fwrite(bytes.data(), 1, bytes.size(), file), bytes.size());
+  std::fclose(file);
+  std::string output;
+  auto result = QuantizeAt(path, Quick(), &output);
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (const OutputError& error : result->errors) EXPECT_LT(error.relative, 0.05);
+  // Another folder: the constants have come along.
+  auto after = ImportOnnx(output);
+  ASSERT_TRUE(after.ok()) << after.status();
+  auto executable = MakeReferenceBackend()->Compile(after->graph, {});
+  ASSERT_TRUE(executable.ok());
+  auto outputs = (*executable)->Run({Floats({1, 2}, {0, 0})});
+  ASSERT_TRUE(outputs.ok());
+  EXPECT_THAT((*outputs)[0].ToDoubles(), ElementsAre(3, -4));
+}
+
 TEST(QuantizeTest, ChecksOptions) {
   const std::string model = Written(kNet);
   QuantizeOptions options = Quick();
