@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "api/models/model_file.h"
 #include "api/models/option_error.h"
+#include "api/models/sizes.h"
 #include "api/quantization/calibration.h"
 #include "api/quantization/samples.h"
 #include "base/deadline.h"
@@ -112,7 +113,10 @@ absl::Status Quantizer::CheckTypes() {
     touched.push_back(ops()[i].result);
     for (const std::string& value : touched) {
       if (floats.count(value) > 0) continue;
-      Exclude(i, absl::StrCat("value '", value, "' is ", Name(types.at(value)), ", not f32"));
+      const bool is_product = ops()[i].role == QuantizedRole::kProduct;
+      Exclude(i, is_product
+                     ? absl::StrCat("value '", value, "' is ", Name(types.at(value)), ", not f32")
+                     : kNothingToFollow);
     }
   }
   auto histograms = Calibrate(&runner, absl::MakeSpan(samples_).subspan(0, calibration_), floats,
@@ -122,10 +126,33 @@ absl::Status Quantizer::CheckTypes() {
   return absl::OkStatus();
 }
 
+// Sizes at which random inputs are likely to make sense.
+DimValues Quantizer::UsualSizes() {
+  LoadOptions load;
+  load.dims = options_.dims;
+  load.symbolic = load.fixes_sizes = true;
+  auto model = LoadModel(model_.path(), load);
+  DimValues sizes(options_.dims.begin(), options_.dims.end());
+  if (!model.ok()) return sizes;  // importing it with numbers will say why
+  sizes.insert(model->bound_dims.begin(), model->bound_dims.end());
+  for (const SymbolicDim& dim : SymbolicDimsOf(*model)) {
+    const DimValues usual = DefaultSizes(model->graph);
+    auto size = usual.find(dim.name);
+    if (size != usual.end()) sizes.insert(*size);
+  }
+  for (const auto& [name, size] : sizes) {
+    if (options_.dims.count(name) > 0) continue;
+    result_.notes.push_back(absl::StrCat("dimension ", name, " is ", size,
+                                         " in the random inputs; --dim ", name,
+                                         "=SIZE gives another size"));
+  }
+  return sizes;
+}
+
 absl::Status Quantizer::Prepare() {
   LEMMA_RETURN_IF_ERROR(ApplyKeep());
   ImportOptions import;
-  import.dims = options_.dims;
+  import.dims = IsSynthetic(options_.calibration) ? UsualSizes() : options_.dims;
   LEMMA_ASSIGN_OR_RETURN(const ImportedModel imported, model_.Import({}, import));
   SampleOptions sampling{options_.calibration, options_.seed, options_.int_range};
   LEMMA_ASSIGN_OR_RETURN(std::vector<Sample> samples, ReadSamples(sampling, imported));
@@ -180,13 +207,22 @@ absl::StatusOr<ErrorSums> Quantizer::ErrorsOf(
   return sums;
 }
 
+std::string Quantizer::FirstReason() const {
+  for (size_t i = 0; i < ops().size(); ++i) {
+    if (ops()[i].role != QuantizedRole::kProduct || reasons_[i].empty()) continue;
+    return absl::StrCat(" (", ops()[i].type, " '", ops()[i].name, "': ", reasons_[i], ")");
+  }
+  if (model_.kept().empty()) return "";
+  const KeptOp& kept = model_.kept()[0];
+  return absl::StrCat(" (", kept.type, " '", kept.name, "': ", kept.reason, ")");
+}
+
 absl::Status Quantizer::Choose() {
   chosen_ = model_.Settled(candidates_);
   if (std::none_of(chosen_.begin(), chosen_.end(), [](bool b) { return b; })) {
     return absl::InvalidArgumentError(absl::StrCat(
-        model_.path(),
-        ": no operator can be quantized; Conv, Gemm and MatMul in f32 can, with constant weights, "
-        "and what lies between them"));
+        model_.path(), ": no operator can be quantized", FirstReason(),
+        "; Conv, Gemm and MatMul in f32 can, with constant weights, and what lies between them"));
   }
   // What only moves or selects elements keeps the parameters of its operand.
   for (size_t i = 0; i < ops().size(); ++i) {

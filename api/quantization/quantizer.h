@@ -17,6 +17,7 @@
 #include "api/quantization/sample_runner.h"
 #include "api/quantize.h"
 #include "graph/onnx/quantization/quantizable_model.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::api {
 
@@ -47,6 +48,8 @@ class Quantizer {
   // why for the others.
   absl::Status ApplyKeep();
   absl::Status CheckTypes();
+  DimValues UsualSizes();
+  std::string FirstReason() const;  // for which a product cannot be quantized; "": there is none
   void Exclude(size_t op, const std::string& reason);
 
   QuantizationPlan PlanFor(const Choice& chosen) const;

@@ -85,7 +85,7 @@ absl::Status Quantizer::Write(const std::string& output) {
     return absl::OkStatus();
   }
   LEMMA_ASSIGN_OR_RETURN(const QuantizedModel model, model_.Quantize(PlanFor(chosen_)));
-  result_.notes = model.notes();
+  result_.notes.insert(result_.notes.end(), model.notes().begin(), model.notes().end());
   LEMMA_RETURN_IF_ERROR(CompareResults(model));
   LEMMA_ASSIGN_OR_RETURN(std::vector<StagedFile> files, model.Stage(output));
   // A model with a file of constants can be read only where it belongs.

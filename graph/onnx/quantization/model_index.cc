@@ -107,8 +107,13 @@ void ModelIndex::AddConstantNode(const onnx::NodeProto& node) {
   if (node.op_type() == "Constant" && value != nullptr && value->has_t()) {
     constants_[node.output(0)].tensor = &value->t();
   }
-  if (node.op_type() != "Transpose" || node.input_size() != 1) return;
+  if (node.input_size() != 1) return;
   const Stored* operand = Find(node.input(0));
+  if (node.op_type() == "Identity" && operand != nullptr) {
+    constants_[node.output(0)] = Stored(*operand);
+    return;
+  }
+  if (node.op_type() != "Transpose") return;
   const onnx::AttributeProto* axes = FindAttribute(node, "perm");
   if (operand == nullptr || operand->tensor->dims_size() != 2) return;
   const bool swaps = axes == nullptr || (axes->ints_size() == 2 && axes->ints(0) == 1);

@@ -32,8 +32,8 @@ class ModelIndex {
   bool IsOutput(const std::string& value) const { return outputs_.count(value) > 0; }
   bool IsInput(const std::string& value) const { return inputs_.count(value) > 0; }
 
-  // An initializer that callers cannot replace, the value of a Constant, or such a matrix behind
-  // Transpose.
+  // An initializer that callers cannot replace or the value of a Constant, also behind Identity;
+  // such a matrix behind Transpose.
   bool IsConstant(const std::string& value) const;
   // Its element type; 0 if it is no constant.
   int ConstantType(const std::string& value) const;

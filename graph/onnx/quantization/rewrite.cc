@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/quantization/dynamic_form.h"
@@ -38,10 +39,17 @@ std::string QuantizableModel::ProblemOf(int position, const QuantizationPlan& pl
 
 absl::StatusOr<ImportedModel> ImportProto(onnx::ModelProto* model, const std::string& path,
                                           const std::string& folder, const ImportOptions& options) {
-  auto imported = ModelImporter(model, options, folder).Run();
-  if (imported.ok() || absl::StartsWith(imported.status().message(), path)) return imported;
-  return absl::Status(imported.status().code(),
-                      absl::StrCat(path, ": ", imported.status().message()));
+  ModelImporter importer(model, options, folder);
+  auto imported = importer.Run();
+  if (imported.ok()) return imported;
+  std::string message(imported.status().message());
+  if (!absl::StartsWith(message, path)) message = absl::StrCat(path, ": ", message);
+  if (const auto& dims = importer.default_dims(); !dims.empty()) {
+    absl::StrAppend(&message, "; ", absl::StrJoin(dims, ", "), dims.size() == 1 ? " is" : " are",
+                    " taken to be ", options.default_dim,
+                    " here: --dim NAME=SIZE gives another size");
+  }
+  return absl::Status(imported.status().code(), message);
 }
 
 absl::StatusOr<onnx::ModelProto> MakeQuantized(const QuantizableModel::Impl& model,

@@ -127,7 +127,8 @@ TEST(QuantizeTest, KeepsOperatorsByNameAndType) {
   EXPECT_EQ(result->operators[0].reason, "kept by --keep");
   EXPECT_TRUE(result->operators[1].quantized);
   options.keep = {"MatMul"};
-  EXPECT_THAT(ErrorOf(path, options), HasSubstr("no operator can be quantized"));
+  EXPECT_THAT(ErrorOf(path, options),
+              HasSubstr("no operator can be quantized (MatMul 'first_layer': kept by --keep)"));
   options.keep = {"first_later"};
   EXPECT_THAT(ErrorOf(path, options),
               HasSubstr("no node and no type of operator is called 'first_later'; did you mean "

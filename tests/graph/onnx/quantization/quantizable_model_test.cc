@@ -279,7 +279,8 @@ TEST(QuantizableModelTest, TransposedConstantsAreConstants) {
   const QuantizableModel model = Read(OnnxModel(R"(
     g (float[1,2] x) => (float[1,3] y) {
       w = Constant <value = float[3,2] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}> ()
-      t = Transpose (w)
+      i = Identity (w)
+      t = Transpose (i)
       y = MatMul (x, t)
     })"));
   ASSERT_EQ(model.operators().size(), 1u);
