@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/convert.h"
-#include "graph/onnx/opsets/version_converter.h"
+#include "graph/onnx/quantization/raise_opset.h"
 
 namespace lemma {
 namespace {
@@ -13,21 +13,6 @@ namespace {
 // The first IR version in which a model of the operator set may be.
 int64_t IrVersionOf(int opset) {
   return opset >= 21 ? 10 : opset >= 19 ? 9 : opset >= 15 ? 8 : opset >= 13 ? 7 : 5;
-}
-
-// The first node, also in subgraphs, that means something else in a later operator set.
-std::string ChangedNode(const onnx::GraphProto& graph, int from, int to) {
-  for (const auto& node : graph.node()) {
-    if (IsOfOnnx(node) && OpsetOfChange(node.op_type(), from, to) != 0) {
-      return absl::StrCat(node.op_type(), " '", NameOf(node), "' changes in operator set ",
-                          OpsetOfChange(node.op_type(), from, to));
-    }
-    for (const auto& attribute : node.attribute()) {
-      std::string inner = attribute.has_g() ? ChangedNode(attribute.g(), from, to) : "";
-      if (!inner.empty()) return inner;
-    }
-  }
-  return "";
 }
 
 }  // namespace
@@ -93,9 +78,9 @@ absl::Status ModelEditor::RaiseOpset(int opset, const std::string& why,
     if (!entry.domain().empty() && entry.domain() != "ai.onnx") continue;
     const int from = static_cast<int>(entry.version());
     if (from >= opset) return absl::OkStatus();
-    const std::string changed = ChangedNode(index_.graph(), from, opset);
+    const std::string changed = RaiseNodes(from, opset, this);
     if (!changed.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(why, " need", " operator set ", opset,
+      return absl::InvalidArgumentError(absl::StrCat(why, " need operator set ", opset,
                                                      ", but the model is of ", from, " and ",
                                                      changed, "; convert the model first"));
     }

@@ -26,6 +26,7 @@ class ModelEditor {
   // An initializer; returns its name.
   std::string AddConstant(const std::string& base, const Tensor& tensor);
 
+  int size() const { return static_cast<int>(nodes_.size()); }  // of the original graph
   // The node at this position of the original graph.
   onnx::NodeProto& node(int position) { return nodes_[static_cast<size_t>(position)]; }
   void Remove(int position) { removed_.insert(position); }
@@ -49,7 +50,8 @@ class ModelEditor {
   }
 
   // Raises the operator set of ONNX to `opset` at least. InvalidArgument, with `why` it is needed,
-  // if an operator of the model means something else there.
+  // if an operator of the model means something else there and cannot be rewritten. To be called
+  // before any other change.
   absl::Status RaiseOpset(int opset, const std::string& why, std::vector<std::string>* notes);
   void NeedDomain(const std::string& domain);
 

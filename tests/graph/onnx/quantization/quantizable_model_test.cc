@@ -253,17 +253,54 @@ TEST(QuantizableModelTest, RaisesTheOperatorSetOrRefuses) {
   ASSERT_TRUE(quantized.ok()) << quantized.status();
   EXPECT_EQ(Staged(*quantized).opset_import(0).version(), 11);
   model = Read(OnnxModel(R"(
-    g (float[1,2] x) => (float[1,2] y) {
+    g (float[2,2] x) => (float[2,2] y) {
       w = Constant <value = float[2,2] {1.0, 2.0, 3.0, 4.0}> ()
+      s = Constant <value = float[2] {1.0, 1.0}> ()
       h = MatMul (x, w)
-      y = Softmax (h)
+      y = Resize (h, s)
     })",
-                         11));
+                         10));
   quantized = model.Quantize(AllOf(model));
   ASSERT_FALSE(quantized.ok());
   EXPECT_THAT(quantized.status().message(),
-              HasSubstr("scales per channel need operator set 13, but the model is of 11 and "
-                        "Softmax 'y' changes in operator set 13"));
+              HasSubstr("scales per channel need operator set 13, but the model is of 10 and "
+                        "Resize 'y' changes in operator set 11"));
+}
+
+TEST(QuantizableModelTest, RewritesOperatorsForALaterSet) {
+  // The weights are whole steps, so the result has to be the same, bit by bit.
+  const onnx::ModelProto before = OnnxModel(R"(
+    g (float[3,2] x) => (float[2,2] y, float[1,2] z, float[3,2] u) {
+      w = Constant <value = float[2,2] {127.0, 2.0, 3.0, -127.0}> ()
+      h = MatMul (x, w)
+      c = Clip <min = -50.0, max = 60.0> (h)
+      s = Slice <starts = [1], ends = [3], axes = [0]> (c)
+      a = Unsqueeze <axes = [0]> (s)
+      b = Squeeze <axes = [0]> (a)
+      y = Softmax <axis = 0> (b)
+      z = ReduceSum <axes = [0]> (b)
+      p, q = Split <axis = 1, split = [1, 1]> (c)
+      u = Concat <axis = 1> (q, p)
+    })",
+                                            9);
+  const QuantizableModel model = Read(before);
+  QuantizationPlan plan;
+  plan.form = QuantizationForm::kWeights;
+  for (size_t i = 0; i < model.operators().size(); ++i) {
+    plan.chosen.push_back(model.operators()[i].type == "MatMul");
+  }
+  auto quantized = model.Quantize(plan);
+  ASSERT_TRUE(quantized.ok()) << quantized.status();
+  EXPECT_EQ(Staged(*quantized).opset_import(0).version(), 13);
+  auto expected = model.Import({}, {}), actual = quantized->Import({}, {});
+  ASSERT_TRUE(expected.ok() && actual.ok()) << actual.status();
+  const Tensor x = *Tensor::FromDoubles({DType::kF32, {3, 2}}, {0.1, 0.2, -1, 0.3, 0.01, -0.02});
+  auto before_run = (*MakeReferenceBackend()->Compile(expected->graph, {}))->Run({x});
+  auto after_run = (*MakeReferenceBackend()->Compile(actual->graph, {}))->Run({x});
+  ASSERT_TRUE(before_run.ok() && after_run.ok());
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE((*before_run)[i].SameBytes((*after_run)[i])) << i;
+  }
 }
 
 TEST(QuantizableModelTest, RefusesWhatIsNoFloatModel) {
