@@ -92,8 +92,9 @@ TEST(QuantizeTest, SaysWhatIsWrongAndWritesNothing) {
                 {"--asymmetric-weights", "--per-tensor"});
   ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--block=17", "--form=weights"}),
                 {"--block: must be a power of 2"});
-  ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--keep=frist"}),
-                {"--keep: no node and no type of operator is called 'frist'; did you mean first?"});
+  ExpectOneLine(
+      RunLemma({"quantize", model, "-o", output, "--keep=firrst"}),
+      {"--keep: no node and no type of operator is called 'firrst'; did you mean first?"});
   ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--calibration=/nowhere"}),
                 {"/nowhere"});
   ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--dim=M=3"}), {"model.onnx", "M"});
