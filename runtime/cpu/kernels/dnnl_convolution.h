@@ -23,10 +23,10 @@ struct DnnlConvolution {
 // its product packs the weights in every run. 128 x 768 x 3072 takes 15.0 ms, the convolution 7.6.
 bool ConvolutionsBeatProducts();
 
-// Whether the library computes a convolution with weights [out, in, rows, columns] by products: with
-// AVX2, groups that fill no block of channels, other than depthwise ones. Operations fused behind
-// them are slow: 32 groups of 4 channels at 56 x 56 pixels take 3.3 ms; with relu fused, 6.6; with a
-// batch normalization, 57.
+// Whether the library computes a convolution with weights [out, in, rows, columns] by products:
+// with AVX2, groups that fill no block of channels, other than depthwise ones. Operations fused
+// behind them are slow: 32 groups of 4 channels at 56 x 56 pixels take 3.3 ms; with relu
+// fused, 6.6; with a batch normalization, 57.
 bool IsByProducts(const Shape& weights, int64_t groups);
 
 // The kernel that computes `conv` and the operations fused behind it. x and y lie channels last, or

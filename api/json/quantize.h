@@ -1,0 +1,17 @@
+// Quantizations as JSON.
+#ifndef LEMMA_API_JSON_QUANTIZE_H_
+#define LEMMA_API_JSON_QUANTIZE_H_
+
+#include <string>
+
+#include "api/quantize.h"
+#include "base/json.h"
+
+namespace lemma::api {
+
+// `model` and `output` are paths.
+Json ToJson(const std::string& model, const std::string& output, const QuantizeResult& result);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_JSON_QUANTIZE_H_

@@ -1,0 +1,24 @@
+// Reads NumPy's .npz files: several arrays with names.
+#ifndef LEMMA_API_MODELS_NPZ_H_
+#define LEMMA_API_MODELS_NPZ_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/tensor.h"
+
+namespace lemma::api {
+
+// Whether a file that begins with `bytes` is a zip archive, as .npz files are.
+bool IsNpz(absl::string_view bytes);
+
+// The arrays by name, as numpy.savez writes them. InvalidArgument if the file is damaged or holds
+// something else; Unimplemented for compressed arrays (savez_compressed), for files above 4 GB, and
+// as in ParseNpy.
+absl::StatusOr<std::map<std::string, Tensor>> ParseNpz(absl::string_view bytes);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_MODELS_NPZ_H_

@@ -1,0 +1,78 @@
+// Quantizes a model: api/quantize.h.
+#include "api/quantize.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "api/models/model_file.h"
+#include "api/models/option_error.h"
+#include "api/quantization/quantizer.h"
+#include "api/quantization/ranges.h"
+#include "base/status_macros.h"
+
+namespace lemma::api {
+
+absl::Status QuantizeOptions::Check() const {
+  if (form != "static" && form != "dynamic" && form != "weights") {
+    return OptionError(
+        absl::StrCat("option form: '", form, "' is none of: static, dynamic, weights"));
+  }
+  if (!ParseRangeMethod(ranges)) {
+    return OptionError(absl::StrCat("option ranges: '", ranges,
+                                    "' is none of: ", absl::StrJoin(RangeMethodNames(), ", ")));
+  }
+  if (!(percentile > 50 && percentile <= 100)) {
+    return OptionError("option percentile: must be above 50 and at most 100");
+  }
+  const bool is_weights = form == "weights";
+  if (bits != 8 && bits != 7 && !(is_weights && bits == 4)) {
+    return OptionError("option bits: must be 8 or 7, or 4 with option form weights");
+  }
+  if (block != 0 && (!is_weights || block < 16 || block > 4096 || (block & (block - 1)) != 0)) {
+    return OptionError(
+        "option block: must be a power of 2 from 16 to 4096, and needs option form weights");
+  }
+  if (block != 0 && (bits == 7 || !symmetric_weights || !per_channel)) {
+    return OptionError(
+        "option block: weights in blocks have 4 or 8 bits, scales for each channel "
+        "and no zero points");
+  }
+  if (bits == 4 && block == 0) {
+    return OptionError("option block: weights of 4 bits need blocks; 32 is usual");
+  }
+  if (!symmetric_weights && per_channel) {
+    return OptionError(
+        "option symmetric_weights: weights with zero points have one scale for the tensor, not one "
+        "for each channel (option per_channel), since ONNX Runtime takes one zero point");
+  }
+  if (form != "static" && symmetric) {
+    return OptionError(
+        "option symmetric: needs option form static; other forms find u8 or nothing");
+  }
+  if (form != "static" && ranges != "minmax") {
+    return OptionError("option ranges: needs option form static; other forms store no ranges");
+  }
+  if (runs < 0) return OptionError("option runs: must be at least 0");
+  return CheckExecutionOptions(execution);
+}
+
+absl::StatusOr<QuantizeResult> Quantize(const std::string& model, const std::string& output,
+                                        const QuantizeOptions& options) {
+  LEMMA_RETURN_IF_ERROR(options.Check());
+  LEMMA_ASSIGN_OR_RETURN(const ModelFormat format, FormatOfPath(output));
+  if (format != ModelFormat::kOnnx) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(output, ": quantized models are written as ONNX; a name ends in .onnx"));
+  }
+  LEMMA_RETURN_IF_ERROR(CheckOutputs({output}, {model}));
+  LEMMA_ASSIGN_OR_RETURN(QuantizableModel quantizable, QuantizableModel::Read(model));
+  Quantizer quantizer(std::move(quantizable), options);
+  for (const auto& step : {&Quantizer::Prepare, &Quantizer::Choose}) {
+    if (absl::Status s = (quantizer.*step)(); !s.ok()) return s;
+  }
+  LEMMA_RETURN_IF_ERROR(quantizer.Write(output));
+  return quantizer.TakeResult();
+}
+
+}  // namespace lemma::api

@@ -1,0 +1,55 @@
+// Executes a model on samples whose sizes may differ.
+#ifndef LEMMA_API_QUANTIZATION_SAMPLE_RUNNER_H_
+#define LEMMA_API_QUANTIZATION_SAMPLE_RUNNER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "api/execution/backends.h"
+#include "graph/graph.h"
+#include "graph/onnx/import.h"
+#include "graph/tensor.h"
+#include "runtime/executor.h"
+
+namespace lemma::api {
+
+// Values of a model's inputs, in their order.
+using Sample = std::vector<Tensor>;
+
+class SampleRunner {
+ public:
+  using Importer = std::function<absl::StatusOr<ImportedModel>(const ImportOptions&)>;
+
+  // `dims`: sizes of symbolic dimensions; the samples give the others.
+  SampleRunner(Importer import, ExecutionOptions execution, std::map<std::string, int64_t> dims)
+      : import_(std::move(import)), execution_(std::move(execution)), dims_(std::move(dims)) {}
+
+  // The model's outputs, in the order of graph(). The model is imported and compiled again if the
+  // sample has other types than the last one, or if its values decide sizes.
+  absl::StatusOr<std::vector<Tensor>> Run(const Sample& sample);
+  // The same, but only prepares.
+  absl::Status Prepare(const Sample& sample);
+
+  // Of the last run. graph().output_names() names the outputs.
+  const Graph& graph() const { return imported_->graph; }
+  const ImportedModel& imported() const { return *imported_; }
+  Executable& executable() { return *executable_; }
+
+ private:
+  const Importer import_;
+  const ExecutionOptions execution_;
+  const std::map<std::string, int64_t> dims_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<ImportedModel> imported_;
+  std::unique_ptr<Executable> executable_;
+};
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_QUANTIZATION_SAMPLE_RUNNER_H_

@@ -1,0 +1,43 @@
+// Reads the inputs on which a model is calibrated.
+#ifndef LEMMA_API_QUANTIZATION_SAMPLES_H_
+#define LEMMA_API_QUANTIZATION_SAMPLES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "api/quantization/sample_runner.h"
+#include "graph/onnx/import.h"
+
+namespace lemma::api {
+
+struct SampleOptions {
+  // A folder, a file of arrays (.npz), or "synthetic" or "synthetic:N": N sets of random inputs.
+  std::string calibration = "synthetic";
+  int64_t seed = 1;       // of random inputs
+  int64_t int_range = 2;  // random integers are in [0, int_range)
+};
+constexpr int64_t kSyntheticSamples = 8;
+
+// Whether the samples are random.
+bool IsSynthetic(const std::string& calibration);
+
+// The samples, at least one. `model` was imported with sizes for all symbolic dimensions.
+//
+// A .npz file has an array for each input, by its name; inputs with default values may be left out.
+// An array of one more axis than its input has a sample for each index of that axis. An array of
+// the input's rank is cut along its first axis into samples of the input's first size.
+//
+// A folder has files input_0.pb (or .npy), …, as one sample; or such folders, a sample each; or
+// .npz files; or, for a model with one input, .npy and .pb files of arrays. They are taken in the
+// order of their names.
+//
+// InvalidArgument, with the file, if a sample does not fit the model or is not finite; NotFound if
+// there is none.
+absl::StatusOr<std::vector<Sample>> ReadSamples(const SampleOptions& options,
+                                                const ImportedModel& model);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_QUANTIZATION_SAMPLES_H_

@@ -1,0 +1,22 @@
+// Products of integers whose ranges are found in each run. Internal to graph/onnx/quantization.
+#ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_DYNAMIC_FORM_H_
+#define LEMMA_GRAPH_ONNX_QUANTIZATION_DYNAMIC_FORM_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/onnx/quantization/model_editor.h"
+#include "graph/onnx/quantization/model_impl.h"
+#include "graph/onnx/quantization/quantizable_model.h"
+
+namespace lemma {
+
+// y = cast(MatMulInteger(q, w, z)) · (s · s_w) + bias with (q, s, z) = DynamicQuantizeLinear(x),
+// and the same with ConvInteger.
+absl::Status WriteDynamicForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
+                              ModelEditor* editor, std::vector<std::string>* notes);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_QUANTIZATION_DYNAMIC_FORM_H_

@@ -1,0 +1,44 @@
+// What QuantizableModel and QuantizedModel hold. Internal to graph/onnx/quantization.
+#ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_MODEL_IMPL_H_
+#define LEMMA_GRAPH_ONNX_QUANTIZATION_MODEL_IMPL_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/onnx/quantization/model_index.h"
+#include "graph/onnx/quantization/quantizable_model.h"
+
+namespace lemma {
+
+struct QuantizableModel::Impl {
+  std::string path, folder;
+  onnx::ModelProto proto;
+  std::unique_ptr<ModelIndex> index;  // of `proto`
+  std::vector<QuantizableOp> operators;
+  std::vector<KeptOp> kept;
+};
+
+struct QuantizedModel::Impl {
+  std::shared_ptr<const QuantizableModel::Impl> source;
+  onnx::ModelProto proto;
+  std::vector<std::string> notes;
+};
+
+// The values that quantized operators write as integers: the results of all but those products
+// whose results stay floats (Gemm and MatMul).
+std::set<std::string> ResultsOf(const std::vector<QuantizableOp>& ops,
+                                const std::vector<bool>& chosen);
+
+// The same for a message, whose external data lie in `folder`. Errors begin with the path. The
+// message is used up.
+absl::StatusOr<ImportedModel> ImportProto(onnx::ModelProto* model, const std::string& path,
+                                          const std::string& folder, const ImportOptions& options);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_QUANTIZATION_MODEL_IMPL_H_

@@ -1,0 +1,18 @@
+// Rewrites nodes for a later operator set. Internal to graph/onnx/quantization.
+#ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_RAISE_OPSET_H_
+#define LEMMA_GRAPH_ONNX_QUANTIZATION_RAISE_OPSET_H_
+
+#include <string>
+
+#include "graph/onnx/quantization/model_editor.h"
+
+namespace lemma {
+
+// Rewrites the nodes of the main graph that have another form in operator set `to` than in `from`.
+// Returns which node, also of a subgraph, means something else and has no such form: "Resize 'a'
+// changes in operator set 11"; "" if there is none.
+std::string RaiseNodes(int from, int to, ModelEditor* editor);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_QUANTIZATION_RAISE_OPSET_H_
