@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/cpu/blocks.h"
 #include "runtime/cpu/grouping.h"
 #include "runtime/cpu/limits.h"
 #include "runtime/cpu/plan_check.h"
@@ -509,7 +510,9 @@ class Planner {
 absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                   const PlanOptions& options) {
   if (absl::Status s = CheckLimits(graph); !s.ok()) return s;
-  return Planner(Widened(graph, traits), traits, options).Run();
+  WideGraph wide = Widened(graph, traits);
+  if (options.fuse_layout) wide = InBlocks(std::move(wide));
+  return Planner(std::move(wide), traits, options).Run();
 }
 
 }  // namespace lemma::cpu

@@ -1,0 +1,156 @@
+// Large values that are computed in blocks: the results are the same to the last bit, and what must
+// not be divided stays whole.
+#include "runtime/cpu/blocks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/substitute.h"
+#include "graph/examples/random_graph.h"
+#include "gtest/gtest.h"
+#include "runtime/cpu/cpu_backend.h"
+#include "runtime/reference/reference.h"
+#include "tests/runtime/runtime_testutil.h"
+
+namespace lemma {
+namespace {
+
+cpu::BlockOptions Small() {
+  cpu::BlockOptions options;
+  options.large_bytes = 500;
+  options.block_bytes = 200;
+  return options;
+}
+
+Graph Blocked(const Graph& graph, const cpu::BlockOptions& options = Small()) {
+  return cpu::InBlocks({graph, {}}, options).graph;
+}
+
+int64_t LargestValue(const Graph& graph) {
+  int64_t largest = 0;
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op() || node->IsOp("concat")) continue;
+    for (const TensorType& type : node->types()) largest = std::max(largest, type.num_bytes());
+  }
+  return largest;
+}
+
+// The reference computes both element by element, so the bits are equal.
+void ExpectSame(const Graph& graph, const Graph& blocked, const std::vector<Tensor>& inputs) {
+  auto reference = MakeReferenceBackend();
+  auto whole = (*reference->Compile(graph, {}))->Run(inputs);
+  auto parts = (*reference->Compile(blocked, {}))->Run(inputs);
+  ASSERT_EQ(whole.ok(), parts.ok()) << whole.status() << parts.status();
+  if (!whole.ok()) return;
+  for (size_t k = 0; k < whole->size(); ++k) {
+    const std::vector<double> a = (*whole)[k].ToDoubles(), b = (*parts)[k].ToDoubles();
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      ASSERT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])))
+          << "output " << k << ", element " << i << ": " << a[i] << " and " << b[i];
+    }
+  }
+}
+
+// $0 stands between the scores `s`, and `p`, which is multiplied with the values.
+constexpr char kAttention[] = R"(graph g(q: f32[2,3,10,4], k: f32[2,3,12,4], v: f32[2,3,12,4],
+    m: f32[2,1,10,12], b: f32[3,10,12], c: f32[10,12]) {
+  t = transpose(k) {perm = [0,1,3,2]} s = matmul(q, t) $0 y = matmul(p, v) return y })";
+
+constexpr const char* kMiddles[] = {
+    "p = softmax(s) {axis = -1}",
+    "a = scalar_mul(s) {alpha = 0.25} p = softmax(a) {axis = 3}",
+    "a = add(s, m) p = softmax(a) {axis = -1}",
+    "a = add(s, b) d = tanh(a) e = add(d, m) p = softmax(e) {axis = -1}",
+    "z = constant f32[] fill 0.0 l = less(c, z) n = constant f32[] fill -1e30 a = where(l, n, s) "
+    "p = softmax(a) {axis = -1}",
+    "x = reduce_max(s) {axes = [3], keepdims = 1} d = sub(s, x) e = exp(d) "
+    "u = reduce_sum(e) {axes = [3], keepdims = 1} p = div(e, u)",
+    "l = log_softmax(s) {axis = -1} p = exp(l)",
+};
+
+TEST(Blocks, AttentionIsComputedInBlocks) {
+  for (const char* middle : kMiddles) {
+    const Graph graph = GraphOf(absl::Substitute(kAttention, middle));
+    const Graph blocked = Blocked(graph);
+    EXPECT_EQ(LargestValue(graph), 2 * 3 * 10 * 12 * 4) << middle;
+    EXPECT_LE(LargestValue(blocked), 1200) << middle;
+    ExpectSame(graph, blocked, RandomInputs(graph));
+  }
+}
+
+TEST(Blocks, ThePlanTakesThem) {
+  const Graph graph = GraphOf(R"(graph g(q: f32[3,700,8], k: f32[3,650,8], v: f32[3,650,8]) {
+    t = transpose(k) {perm = [0,2,1]} s = matmul(q, t) p = softmax(s) {axis = -1}
+    y = matmul(p, v) return y })");
+  const std::vector<Tensor> inputs = RandomInputs(graph);
+  auto executable = ExpectCpuMatchesReference(graph, inputs);
+  ASSERT_NE(executable, nullptr);
+  std::vector<KernelTiming> timings;
+  ASSERT_TRUE(executable->RunTimed(inputs, &timings).ok());
+  EXPECT_GT(timings.size(), 8u);
+}
+
+TEST(Blocks, WhatReadsMoreThanItsOwnBlockStaysWhole) {
+  const char* const graphs[] = {
+      // A softmax along each dimension.
+      R"(graph g(q: f32[1,20,4], k: f32[1,4,20], v: f32[1,20,4]) {
+        s = matmul(q, k) a = softmax(s) {axis = 2} p = softmax(a) {axis = 1} y = matmul(p, v)
+        return y })",
+      // The probabilities are an output.
+      R"(graph g(q: f32[1,20,4], k: f32[1,4,20]) {
+        s = matmul(q, k) p = softmax(s) {axis = 2} r = cumsum(p) {axis = 1} y = matmul(r, q)
+        return y })",
+      // Products alone gain nothing.
+      R"(graph g(x: f32[20,4], u: f32[4,30], w: f32[30,4]) {
+        h = matmul(x, u) g = gelu(h) y = matmul(g, w) return y })",
+  };
+  for (const char* text : graphs) {
+    const Graph graph = GraphOf(text);
+    EXPECT_EQ(Blocked(graph).StructuralHash(), graph.StructuralHash()) << text;
+  }
+}
+
+TEST(Blocks, CarriedDimensionsAreReadOffDefinitions) {
+  auto of_last = [](const std::string& text) {
+    return cpu::CarriedDimsOf(GraphOf(text).outputs()[0].node());
+  };
+  EXPECT_EQ(of_last("graph g(x: f32[2,3,4]) { y = softmax(x) {axis = 1} return y }"),
+            (cpu::CarriedDims{{0}, {}, {2}}));
+  EXPECT_EQ(of_last("graph g(x: f32[2,3,4], z: f32[2,4,5]) { y = matmul(x, z) return y }"),
+            (cpu::CarriedDims{{0, 0}, {1, -1}, {-1, 2}}));
+  EXPECT_EQ(of_last("graph g(x: f32[2,3]) { y = transpose(x) {perm = [1,0]} return y }"),
+            (cpu::CarriedDims{{1}, {0}}));
+  EXPECT_EQ(of_last("graph g(x: f32[4,3], z: f32[3]) { y = add(x, z) return y }"),
+            (cpu::CarriedDims{{0, -1}, {1, 0}}));
+  // Places that depend on more than the index.
+  EXPECT_EQ(of_last("graph g(x: f32[4,3]) { y = slice(x) {starts = [1,0], sizes = [2,3]} "
+                    "return y }"),
+            (cpu::CarriedDims{{}, {1}}));
+  EXPECT_EQ(of_last("graph g(x: f32[4,3]) { y = cumsum(x) {axis = 0} return y }"),
+            (cpu::CarriedDims{{}, {1}}));
+}
+
+TEST(Blocks, RandomGraphsComputeTheSame) {
+  cpu::BlockOptions options;
+  options.large_bytes = 16;
+  options.block_bytes = 16;
+  options.only_cascades = false;
+  RandomGraphOptions random_options;
+  int changed = 0;
+  for (uint64_t seed = 1; seed <= 5000; ++seed) {
+    const RandomGraph random = MakeRandomGraph(seed, random_options);
+    const Graph blocked = Blocked(random.graph, options);
+    if (blocked.StructuralHash() == random.graph.StructuralHash()) continue;
+    ++changed;
+    SCOPED_TRACE(seed);
+    ExpectSame(random.graph, blocked, random.inputs);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(changed, 100);
+}
+
+}  // namespace
+}  // namespace lemma
