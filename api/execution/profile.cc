@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <tuple>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/text_table.h"
 
 namespace lemma::api {
@@ -21,6 +25,33 @@ std::string Formatted(const char* format, double value) {
   char text[32];
   std::snprintf(text, sizeof text, format, value);
   return text;
+}
+
+// Kernels of one value, which is computed in blocks, are one row.
+std::vector<KernelTiming> Combined(const std::vector<KernelTiming>& rows) {
+  std::vector<KernelTiming> combined;
+  std::vector<int> times;
+  std::map<std::tuple<std::string, std::string, std::string>, size_t> place;
+  for (const KernelTiming& row : rows) {
+    const auto [at, fresh] = place.try_emplace({row.kernel, row.label, row.note}, combined.size());
+    if (fresh) {
+      combined.push_back(row);
+      times.push_back(1);
+      continue;
+    }
+    KernelTiming& all = combined[at->second];
+    all.ms += row.ms;
+    all.work.flops += row.work.flops;
+    all.work.bytes_read += row.work.bytes_read;
+    all.work.bytes_written += row.work.bytes_written;
+    ++times[at->second];
+  }
+  for (size_t i = 0; i < combined.size(); ++i) {
+    if (times[i] == 1) continue;
+    std::string& note = combined[i].note;
+    note = absl::StrCat(note, note.empty() ? "" : ", ", times[i], " times");
+  }
+  return combined;
 }
 
 }  // namespace
@@ -44,7 +75,7 @@ ProfileTotals TotalsOf(const std::vector<KernelTiming>& rows, const Roofline& ro
 std::string ProfileTable(const std::vector<KernelTiming>& rows, const Roofline& roofline) {
   const ProfileTotals totals = TotalsOf(rows, roofline);
   TextTable table({"kernel", "<value", "ms", "share", "Mflop", "MB", "flop/B", "roof", "<note"});
-  for (const KernelTiming& row : rows) {
+  for (const KernelTiming& row : Combined(rows)) {
     table.Row({row.kernel, row.label, Formatted("%.3f", row.ms),
                Formatted("%.1f%%", 100 * row.ms / std::max(totals.ms, 1e-9)),
                Formatted("%.2f", row.work.flops * 1e-6),
@@ -63,7 +94,7 @@ std::string ProfileTable(const std::vector<KernelTiming>& rows, const Roofline& 
 
 Json ProfileJson(const std::vector<KernelTiming>& rows, const Roofline& roofline) {
   Json kernels = Json::Array();
-  for (const KernelTiming& row : rows) {
+  for (const KernelTiming& row : Combined(rows)) {
     Json kernel = Json::Object();
     kernel.Set("kernel", row.kernel).Set("value", row.label);
     kernel.Set("ms", row.ms).Set("note", row.note);

@@ -21,6 +21,7 @@ struct ProfileTotals {
 };
 ProfileTotals TotalsOf(const std::vector<KernelTiming>& rows, const Roofline& roofline);
 
+// Kernels of one value, if it is computed in blocks, are one row: "gemm:jit, 12 times".
 std::string ProfileTable(const std::vector<KernelTiming>& rows, const Roofline& roofline);
 Json ProfileJson(const std::vector<KernelTiming>& rows, const Roofline& roofline);
 

@@ -1,6 +1,7 @@
 #include "runtime/cpu/blocks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -20,6 +21,9 @@
 
 namespace lemma::cpu {
 namespace {
+
+// The bytes that all blocks may read of what stays whole, in sizes of the largest value.
+constexpr double kMostReads = 8;
 
 // The definition of a node with one output, without locals; nullopt if it has none.
 std::optional<Definition> InlinedDefinition(const Node& node) {
@@ -174,7 +178,8 @@ class Blocker {
   // cannot be done.
   ValueMap Replacements(const Region& region, int seed, ValueMap* origin) {
     const std::vector<int64_t> sizes = BlockSizes(region, ValueOf(seed).type().num_bytes());
-    if (sizes.empty()) return {};
+    const double seed_bytes = static_cast<double>(ValueOf(seed).type().num_bytes());
+    if (sizes.empty() || BytesRead(region, sizes) > kMostReads * seed_bytes) return {};
     std::vector<int> results;
     for (const int n : region.nodes) {
       const Value v = ValueOf(n);
@@ -244,7 +249,9 @@ class Blocker {
       const std::vector<int> dims = region->dims.at(n);
       const CarriedDims& carried = Carried(n);
       for (size_t a = 0; a < dims.size(); ++a) {
-        if (carried.empty() || carried[dims[a]].empty()) return static_cast<int>(a);
+        if (carried.empty() || carried[dims[a]].empty() || CutsWeights(n, dims[a])) {
+          return static_cast<int>(a);
+        }
       }
       const Value v = ValueOf(n);
       if (IsCandidate(n, floor_)) {
@@ -268,6 +275,34 @@ class Blocker {
       }
     }
     return -1;
+  }
+
+  // Whether blocks of dimension `dim` would divide the weights of a product, which are packed.
+  bool CutsWeights(int n, int dim) {
+    const std::vector<Value>& inputs = uses_.nodes[n]->inputs();
+    for (size_t j = 0; j < inputs.size(); ++j) {
+      if (Carried(n)[dim][j] < 0 || !uses_.is_static[uses_.NodeOf(inputs[j].node())]) continue;
+      if (!pointwise_.Of(*uses_.nodes[n]).pointwise) return true;
+    }
+    return false;
+  }
+
+  // Bytes that all blocks together read of values outside the region.
+  double BytesRead(const Region& region, const std::vector<int64_t>& sizes) {
+    double bytes = 0;
+    for (const int n : region.nodes) {
+      const std::vector<Value>& inputs = uses_.nodes[n]->inputs();
+      for (size_t j = 0; j < inputs.size(); ++j) {
+        if (region.dims.count(uses_.NodeOf(inputs[j].node())) > 0) continue;
+        double all = static_cast<double>(inputs[j].type().num_bytes());
+        for (size_t a = 0; a < sizes.size(); ++a) {
+          const bool whole = Carried(n)[region.dims.at(n)[a]][j] < 0;
+          if (whole) all *= std::ceil(static_cast<double>(region.extents[a]) / sizes[a]);
+        }
+        bytes += all;
+      }
+    }
+    return bytes;
   }
 
   int Add(int n, std::vector<int> dims, Region* region, std::vector<int>* work) {
@@ -327,7 +362,6 @@ class Blocker {
         blocks *= (sizes[a] + size - 1) / size;
         sizes[a] = size;
       }
-      if (now > 2 * options_.block_bytes && wanted > options_.block_bytes) return {};
       if (now > 2 * wanted) return {};
       if (blocks <= options_.max_blocks) return sizes;
     }
@@ -412,7 +446,8 @@ class Blocker {
   const Graph graph_;
   const UseTable uses_;
   int64_t floor_ = 0;  // a value of the region that takes as many bytes is read only inside
-  std::map<int, CarriedDims> carried_;                                 // references stay valid
+  std::map<int, CarriedDims> carried_;  // references stay valid
+  NodeTraitsCache pointwise_;
   absl::flat_hash_map<std::pair<uint64_t, uint64_t>, bool> compared_;  // by both applications
 };
 

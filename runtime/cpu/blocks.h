@@ -33,7 +33,8 @@ struct BlockOptions {
 // - no value of it that takes a quarter of the largest one's memory, or more, is read outside it;
 // - some value of it is reduced and then read again beside what it was reduced from, as in a
 //   softmax: other chains gain nothing;
-// - a block is small enough.
+// - a block is small enough, and what stays whole is not read too often;
+// - no weights of a product would be divided.
 //
 // The definition of each operator over a block is compared with the operator's own definition: both
 // must be equal as texts.

@@ -1,4 +1,5 @@
 // `lemma run --profile`, `--trace`, `--backend=cuda`, `--fusion` and `lemma show --plan`.
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -62,6 +63,18 @@ TEST(ProfileTest, NoReferenceCodeWithAvx2) {
   ASSERT_EQ(run.exit_status, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("jit:"));
   EXPECT_THAT(run.out, ::testing::Not(HasSubstr("ref:"))) << run.out;
+}
+
+TEST(ProfileTest, BlocksOfOneValueAreOneRow) {
+  const std::string model =
+      WriteTemp("attention.txt",
+                "graph attention(q: f32[3,700,8], k: f32[3,8,650], v: f32[3,650,8]) {\n"
+                "  s = matmul(q, k)\n  p = softmax(s) {axis = -1}\n  y = matmul(p, v)\n"
+                "  return y\n}\n");
+  const LemmaResult run = RunLemma({"run", model, "--profile", "--runs=1"});
+  ASSERT_EQ(run.exit_status, 0) << run.err;
+  EXPECT_THAT(run.out, ::testing::ContainsRegex("softmax .* [0-9]+ times"));
+  EXPECT_LT(std::count(run.out.begin(), run.out.end(), '\n'), 12) << run.out;
 }
 
 TEST(ProfileTest, WritesATrace) {

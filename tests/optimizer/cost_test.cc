@@ -99,6 +99,13 @@ class FakeMeasurer : public KernelMeasurer {
   std::map<std::string, int> measured;
 };
 
+// Costs on a machine that does nothing else: what others use of this one does not count.
+MeasureOptions Quiet() {
+  MeasureOptions options;
+  options.others_share = [] { return 0.0; };
+  return options;
+}
+
 TEST(MeasuredCostTest, MeasuresEachKernelOnceAndKeepsIt) {
   FakeMeasurer measurer;
   auto db = *CostDb::Open("");
@@ -137,8 +144,7 @@ TEST(MeasuredCostTest, TimesInRunsAgeWithTheMeasurement) {
   FakeMeasurer measurer;
   auto db = *CostDb::Open("");
   ASSERT_TRUE(db->Put("fake", "relu", {6, 0, 3, 0, 0, /*in_graph=*/20, /*load=*/0.9, 1}).ok());
-  MeasureOptions options;
-  options.others_share = [] { return 0.0; };
+  const MeasureOptions options = Quiet();
   const Graph g = Parse("graph g(a: f32[4]) { b = relu(a)\n return b }");
   EXPECT_DOUBLE_EQ(MakeMeasuredCostModel(&measurer, db.get(), options)->CostOf(g)->ms(), 4);
   EXPECT_EQ((*db->Find("fake", "relu"))->in_graph_ms, 0);
@@ -150,8 +156,7 @@ TEST(MeasuredCostTest, OldMeasurementsAreRepeated) {
   const int64_t now = std::time(nullptr), day = 24 * 3600;
   ASSERT_TRUE(db->Put("fake", "relu", {6, 0, 3, 0, 0, 0, 0, now - 60 * day}).ok());
   ASSERT_TRUE(db->Put("fake", "exp", {9, 0, 3, 0, 0, 0, 0, now - 2 * day}).ok());
-  MeasureOptions options;
-  options.others_share = [] { return 0.0; };
+  const MeasureOptions options = Quiet();
   auto model = MakeMeasuredCostModel(&measurer, db.get(), options);
   const Graph g = Parse("graph g(a: f32[4]) { b = relu(a)\n c = exp(b)\n return c }");
   EXPECT_DOUBLE_EQ(model->CostOf(g)->ms(), 4 + 9);
@@ -162,7 +167,7 @@ TEST(MeasuredCostTest, UncertainKernelsAreMeasuredAgainOnce) {
   FakeMeasurer measurer;
   auto db = *CostDb::Open("");
   ASSERT_TRUE(db->Put("fake", "relu", {6, /*variance=*/3, 3}).ok());
-  auto model = MakeMeasuredCostModel(&measurer, db.get());
+  auto model = MakeMeasuredCostModel(&measurer, db.get(), Quiet());
   auto kernels = model->KernelsOf(Parse("graph g(a: f32[4]) { b = relu(a)\n return b }"));
   ASSERT_TRUE(kernels.ok() && kernels->has_value());
   EXPECT_NEAR((*model->PricesOf(**kernels))[0].error_ns, 1e6, 1e4);
@@ -176,7 +181,7 @@ TEST(MeasuredCostTest, RunsOfGraphsCorrectWhatWasMeasuredAlone) {
   FakeMeasurer measurer;
   auto db = *CostDb::Open("");
   Graph g = Parse("graph g(a: f32[4]) { b = relu(a)\n c = exp(b)\n return c }");
-  auto ms = [&] { return MakeMeasuredCostModel(&measurer, db.get())->CostOf(g)->ms(); };
+  auto ms = [&] { return MakeMeasuredCostModel(&measurer, db.get(), Quiet())->CostOf(g)->ms(); };
   EXPECT_DOUBLE_EQ(ms(), 4 + 3);
   EXPECT_EQ(*db->PutInGraph("fake", {{"relu", 6}}), 1);
   // relu takes its time in the graph. exp has none there, so it takes 6 / 4 of its measured time,
@@ -243,7 +248,7 @@ TEST(RooflineTest, FitsWhatFastKernelsReach) {
 TEST(MeasuredCostTest, WhatCannotRunIsInfinite) {
   FakeMeasurer measurer;
   auto db = *CostDb::Open("");
-  auto model = MakeMeasuredCostModel(&measurer, db.get());
+  auto model = MakeMeasuredCostModel(&measurer, db.get(), Quiet());
   auto cost = model->CostOf(Parse("graph g(a: f32[4]) { b = log(a)\n return b }"));
   ASSERT_TRUE(cost.ok()) << cost.status();
   EXPECT_TRUE(cost->is_infinite());

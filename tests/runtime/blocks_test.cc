@@ -103,6 +103,10 @@ TEST(Blocks, WhatReadsMoreThanItsOwnBlockStaysWhole) {
       R"(graph g(q: f32[1,20,4], k: f32[1,4,20]) {
         s = matmul(q, k) p = softmax(s) {axis = 2} r = cumsum(p) {axis = 1} y = matmul(r, q)
         return y })",
+      // An instance normalization would divide the weights of the convolution before it.
+      R"(graph g(x: f32[1,4,9,9], w: weight f32[16,4,3,3]) {
+        c = conv2d(x, w) m = reduce_mean(c) {axes = [2,3], keepdims = 1} y = sub(c, m)
+        z = relu(y) return z })",
       // Products alone gain nothing.
       R"(graph g(x: f32[20,4], u: f32[4,30], w: f32[30,4]) {
         h = matmul(x, u) g = gelu(h) y = matmul(g, w) return y })",
@@ -111,6 +115,10 @@ TEST(Blocks, WhatReadsMoreThanItsOwnBlockStaysWhole) {
     const Graph graph = GraphOf(text);
     EXPECT_EQ(Blocked(graph).StructuralHash(), graph.StructuralHash()) << text;
   }
+  // The same normalization of a value that no product makes.
+  const Graph norm = GraphOf(R"(graph g(x: f32[1,16,9,9]) {
+    c = relu(x) m = reduce_mean(c) {axes = [2,3], keepdims = 1} y = sub(c, m) return y })");
+  EXPECT_NE(Blocked(norm).StructuralHash(), norm.StructuralHash());
 }
 
 TEST(Blocks, CarriedDimensionsAreReadOffDefinitions) {

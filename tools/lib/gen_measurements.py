@@ -58,6 +58,20 @@ def inference(report):
             "optimized / Lemma", "optimized / ORT, 2 threads"], lines, after
 
 
+def attention(report):
+    others = {"other": "before", "onnxruntime": "ORT"}
+    lines = []
+    for row in report["rows"]:
+        cells = [row["case"], ms(row["ms"]["lemma"]), megabytes(row["peak_bytes"]["lemma"])]
+        for key in others:
+            cells += [ms(row["ms"][key]), megabytes(row["peak_bytes"][key]), f"{row['to'][key]:.3f}"]
+        lines.append(cells)
+    head = ["tokens", "Lemma", "MB"]
+    for title in others.values():
+        head += [title, "MB", f"Lemma / {title}"]
+    return head, lines, ""
+
+
 def half(report):
     lines = [[row["model"],
               *(ms(row["ms"][k]) for k in ("f32", "f16", "bf16", "optimized", "ort_f32", "ort_f16")),
@@ -279,7 +293,8 @@ def onnxruntime(report):
     return columns, lines, after
 
 
-VIEWS = {"inference": inference, "onnxruntime": onnxruntime, "half": half, "sizes": sizes, "search": search,
+VIEWS = {"inference": inference, "onnxruntime": onnxruntime, "half": half, "sizes": sizes,
+         "attention": attention, "search": search,
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
          "bandwidth": bandwidth, "proofs": proofs, "generator_growth": growth, "rules": rules,
