@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/progress_line.h"
+#include "base/progress_line.h"
 
 namespace lemma::cli {
 

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/json/hunt.h"
+#include "base/progress_line.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/interrupt.h"
-#include "cli/progress_line.h"
 
 namespace lemma::cli {
 

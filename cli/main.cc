@@ -10,8 +10,8 @@
 #include "api/version.h"
 #include "base/failures.h"
 #include "base/flags.h"
+#include "base/progress_line.h"
 #include "cli/commands.h"
-#include "cli/progress_line.h"
 
 namespace lemma::cli {
 namespace {

@@ -4,10 +4,10 @@
 #include <cstdio>
 
 #include "api/json/quantize.h"
+#include "base/progress_line.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/interrupt.h"
-#include "cli/progress_line.h"
 
 namespace lemma::cli {
 

@@ -8,7 +8,7 @@
 #include "api/proofs/outcome_text.h"
 #include "api/prove.h"
 #include "base/flags.h"
-#include "cli/progress_line.h"
+#include "base/progress_line.h"
 
 namespace lemma::cli {
 

@@ -11,8 +11,8 @@
 #include "absl/strings/string_view.h"
 #include "api/optimize.h"
 #include "base/flags.h"
+#include "base/progress_line.h"
 #include "cli/common_flags.h"
-#include "cli/progress_line.h"
 
 namespace lemma::cli {
 

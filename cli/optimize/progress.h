@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "api/optimize.h"
+#include "base/progress_line.h"
 #include "cli/interrupt.h"
 #include "cli/optimize/optimize.h"
-#include "cli/progress_line.h"
 #include "graph/graph.h"
 
 namespace lemma::cli {

@@ -1,6 +1,6 @@
 // A progress line on standard error that is rewritten in place.
-#ifndef LEMMA_CLI_PROGRESS_LINE_H_
-#define LEMMA_CLI_PROGRESS_LINE_H_
+#ifndef LEMMA_BASE_PROGRESS_LINE_H_
+#define LEMMA_BASE_PROGRESS_LINE_H_
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <string>
 
-namespace lemma::cli {
+namespace lemma {
 
 // Shown on terminals only. The destructor erases it. With `lemma --pipe` a program reads it: then
 // it is not rewritten, and each text is a line "progress: TEXT", at most ten a second.
@@ -46,6 +46,6 @@ class ProgressLine {
   int width_ = 0;
 };
 
-}  // namespace lemma::cli
+}  // namespace lemma
 
-#endif  // LEMMA_CLI_PROGRESS_LINE_H_
+#endif  // LEMMA_BASE_PROGRESS_LINE_H_
