@@ -79,6 +79,13 @@ int64_t TermsOf(const QuantizableOp& op, const ProductWeights& weights, const Te
   return NumElements(weights.shape) / channels.count();
 }
 
+bool HaveSameShapes(const std::vector<Sample>& samples) {
+  return std::all_of(samples.begin(), samples.end(), [&](const Sample& sample) {
+    return std::equal(sample.begin(), sample.end(), samples[0].begin(), samples[0].end(),
+                      [](const Tensor& a, const Tensor& b) { return a.shape() == b.shape(); });
+  });
+}
+
 }  // namespace
 
 double Quantizer::RoundingOf(const std::string& value) const {
@@ -196,6 +203,9 @@ absl::Status Quantizer::FindBounds() {
     }
     LEMMA_ASSIGN_OR_RETURN(const ProductWeights weights,
                            model_.WeightsOf(static_cast<int>(i), plan));
+    // The number of terms is that of the first sample.
+    const bool fixed_terms = op.role == QuantizedRole::kProduct && !op.weight.empty();
+    if (!fixed_terms && !HaveSameShapes(samples_)) continue;
     const int64_t terms =
         TermsOf(op, weights, values_[0].at(op.reads[0]), values_[0].at(op.result));
     errors.bound =

@@ -68,7 +68,7 @@ TEST(ProfileTest, NoReferenceCodeWithAvx2) {
 TEST(ProfileTest, BlocksOfOneValueAreOneRow) {
   const std::string model =
       WriteTemp("attention.txt",
-                "graph attention(q: f32[3,700,8], k: f32[3,8,650], v: f32[3,650,8]) {\n"
+                "graph attention(q: f32[8,700,8], k: f32[8,8,650], v: f32[8,650,8]) {\n"
                 "  s = matmul(q, k)\n  p = softmax(s) {axis = -1}\n  y = matmul(p, v)\n"
                 "  return y\n}\n");
   const LemmaResult run = RunLemma({"run", model, "--profile", "--runs=1"});

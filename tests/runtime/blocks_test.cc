@@ -82,7 +82,7 @@ TEST(Blocks, AttentionIsComputedInBlocks) {
 }
 
 TEST(Blocks, ThePlanTakesThem) {
-  const Graph graph = GraphOf(R"(graph g(q: f32[3,700,8], k: f32[3,650,8], v: f32[3,650,8]) {
+  const Graph graph = GraphOf(R"(graph g(q: f32[8,700,8], k: f32[8,650,8], v: f32[8,650,8]) {
     t = transpose(k) {perm = [0,2,1]} s = matmul(q, t) p = softmax(s) {axis = -1}
     y = matmul(p, v) return y })");
   const std::vector<Tensor> inputs = RandomInputs(graph);

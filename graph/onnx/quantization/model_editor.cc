@@ -78,6 +78,15 @@ absl::Status ModelEditor::RaiseOpset(int opset, const std::string& why,
     if (!entry.domain().empty() && entry.domain() != "ai.onnx") continue;
     const int from = static_cast<int>(entry.version());
     if (from >= opset) return absl::OkStatus();
+    for (const auto& function : model_.functions()) {
+      for (const auto& own : function.opset_import()) {
+        if (!own.domain().empty() && own.domain() != "ai.onnx") continue;
+        if (own.version() == opset) continue;
+        return absl::InvalidArgumentError(
+            absl::StrCat(why, " need operator set ", opset, ", but the function '", function.name(),
+                         "' is of ", own.version(), "; inline the model's functions first"));
+      }
+    }
     const std::string changed = RaiseNodes(from, opset, this);
     if (!changed.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(why, " need operator set ", opset,
@@ -87,7 +96,7 @@ absl::Status ModelEditor::RaiseOpset(int opset, const std::string& why,
     entry.set_version(opset);
     notes->push_back(absl::StrCat("the result is of operator set ", opset, ", the input of ", from,
                                   ": ", why, " need it"));
-    model_.set_ir_version(std::max(model_.ir_version(), IrVersionOf(opset)));
+    needed_ir_version_ = IrVersionOf(opset);
     return absl::OkStatus();
   }
   auto* entry = model_.add_opset_import();
@@ -172,6 +181,7 @@ onnx::ModelProto ModelEditor::Finish(std::vector<std::string>* notes) {
                                   model_.ir_version(), ": its constants are inputs no more"));
     model_.set_ir_version(4);
   }
+  model_.set_ir_version(std::max(model_.ir_version(), needed_ir_version_));
   return std::move(model_);
 }
 

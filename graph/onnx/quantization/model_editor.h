@@ -65,7 +65,8 @@ class ModelEditor {
   std::set<std::string> ReadNames() const;  // by nodes, their subgraphs, and as outputs
 
   const ModelIndex& index_;
-  onnx::ModelProto model_;  // its nodes are in nodes_ until Finish
+  onnx::ModelProto model_;         // its nodes are in nodes_ until Finish
+  int64_t needed_ir_version_ = 0;  // by a raised operator set
   std::vector<onnx::NodeProto> nodes_;
   std::map<int, std::vector<onnx::NodeProto>> before_, after_;
   std::map<std::string, int> makers_;  // of renamed outputs

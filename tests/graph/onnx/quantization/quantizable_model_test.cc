@@ -241,6 +241,35 @@ TEST(QuantizableModelTest, DefaultValuesOfInputsAreNoConstants) {
   EXPECT_EQ(proto.graph().input_size(), 1);
 }
 
+TEST(QuantizableModelTest, ConstantsOfOldModelsAreInputsNoMore) {
+  onnx::ModelProto model = OnnxModel(
+      "g (float[1,2] x, float[2,2] w, float[2] b) => (float[1,2] y) { p = MatMul (x, w) y = Add "
+      "(p, b) }",
+      11);
+  AddOnes(&model, "w", {2, 2});
+  AddOnes(&model, "b", {2});
+  model.set_ir_version(3);
+  const QuantizableModel read = Read(model);
+  QuantizationPlan plan = AllOf(read);
+  const onnx::ModelProto proto = Quantized(read, plan);  // of operator set 13
+  EXPECT_GE(proto.ir_version(), 4);
+  EXPECT_EQ(proto.graph().input_size(), 1);
+}
+
+TEST(QuantizableModelTest, FunctionsKeepTheirOperatorSet) {
+  onnx::ModelProto model =
+      OnnxModel("g (float[1,2] x) => (float[1,2] y) { y = MatMul (x, w) }", 11);
+  AddOnes(&model, "w", {2, 2});
+  auto* function = model.add_functions();
+  function->set_name("F");
+  function->set_domain("local");
+  function->add_opset_import()->set_version(11);
+  const QuantizableModel read = Read(model);
+  auto quantized = read.Quantize(AllOf(read));
+  ASSERT_FALSE(quantized.ok());
+  EXPECT_THAT(std::string(quantized.status().message()), HasSubstr("the function 'F' is of 11"));
+}
+
 TEST(QuantizableModelTest, RaisesTheOperatorSetOrRefuses) {
   QuantizableModel model = Read(OnnxModel(kLayers, 11));
   auto quantized = model.Quantize(AllOf(model));
