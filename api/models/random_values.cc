@@ -11,8 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
-#include "graph/training_state.h"
 #include "graph/rebuild.h"
+#include "graph/training_state.h"
 
 namespace lemma::api {
 

@@ -8,9 +8,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/expr/arithmetic.h"
+#include "graph/rebuild.h"
 #include "graph/sizes/specialize.h"
 #include "kernels/evaluate/evaluate.h"
-#include "graph/rebuild.h"
 
 namespace lemma::optimizer {
 namespace {
