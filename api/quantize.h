@@ -104,7 +104,7 @@ struct QuantizeResult {
   std::vector<ValueRange> ranges;         // in the order of names; only of the written model
   int64_t calibration_samples = 0, held_out_samples = 0;
   bool synthetic = false;
-  // Of the written file, read again; on the samples that gave the ranges, and on the others.
+  // Errors of the written file, read again: on the samples that gave the ranges, and on the others.
   std::vector<OutputError> errors, held_out;
   double worst = 0;               // the largest relative error of both lists
   bool written = false;           // false if no operator can be quantized within the budget

@@ -36,7 +36,7 @@ class SampleRunner {
   // The same, but only prepares.
   absl::Status Prepare(const Sample& sample);
 
-  // Of the last run. graph().output_names() names the outputs.
+  // The graph of the last run; its output_names() name the outputs.
   const Graph& graph() const { return imported_->graph; }
   const ImportedModel& imported() const { return *imported_; }
   Executable& executable() { return *executable_; }

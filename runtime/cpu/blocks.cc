@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -168,7 +168,7 @@ class Blocker {
       for (const auto& [node, dims] : region.dims) region.nodes.push_back(node);
       std::sort(region.nodes.begin(), region.nodes.end());
       for (const int d : axes) region.extents.push_back(v.shape()[d]);
-      if (!Pays(region) || !IsConvex(region)) return std::nullopt;
+      if (!Pays(region) || !IsConvex(region) || !IsConsistent(region)) return std::nullopt;
       return region;
     }
     return std::nullopt;
@@ -221,9 +221,13 @@ class Blocker {
   }
 
   const CarriedDims& Carried(int n) {
-    auto [entry, fresh] = carried_.try_emplace(n);
-    if (fresh) entry->second = CarriedDimsOf(*uses_.nodes[n]);
-    return entry->second;
+    // A search plans many graphs of the same applications.
+    static thread_local absl::flat_hash_map<uint64_t, std::unique_ptr<CarriedDims>> known;
+    std::unique_ptr<CarriedDims>& carried = known[HashApplication(*uses_.nodes[n])];
+    if (carried == nullptr) {
+      carried = std::make_unique<CarriedDims>(CarriedDimsOf(*uses_.nodes[n]));
+    }
+    return *carried;
   }
 
   // The dimension of node `user`'s result that carries dimension `dim` of its operand v; -1: none.
@@ -336,6 +340,23 @@ class Blocker {
     return false;
   }
 
+  // Whether each node reads the region's values at the dimensions of their own axes, small values
+  // too, so that its block needs the block of its operands and no more.
+  bool IsConsistent(const Region& region) {
+    for (const int n : region.nodes) {
+      const std::vector<int>& dims = region.dims.at(n);
+      const std::vector<Value>& inputs = uses_.nodes[n]->inputs();
+      for (size_t j = 0; j < inputs.size(); ++j) {
+        const auto from = region.dims.find(uses_.NodeOf(inputs[j].node()));
+        if (from == region.dims.end()) continue;
+        for (size_t a = 0; a < dims.size(); ++a) {
+          if (Carried(n)[dims[a]][j] != from->second[a]) return false;
+        }
+      }
+    }
+    return true;
+  }
+
   // Whether nothing outside the region lies between two of its nodes.
   bool IsConvex(const Region& region) const {
     absl::flat_hash_set<int> behind;  // nodes outside that depend on the region
@@ -446,7 +467,6 @@ class Blocker {
   const Graph graph_;
   const UseTable uses_;
   int64_t floor_ = 0;  // a value of the region that takes as many bytes is read only inside
-  std::map<int, CarriedDims> carried_;  // references stay valid
   NodeTraitsCache pointwise_;
   absl::flat_hash_map<std::pair<uint64_t, uint64_t>, bool> compared_;  // by both applications
 };
@@ -488,6 +508,11 @@ CarriedDims CarriedDimsOf(const Node& node) {
 }
 
 WideGraph InBlocks(WideGraph wide, const BlockOptions& options) {
+  const auto& nodes = wide.graph.nodes();
+  const bool any = std::any_of(nodes.begin(), nodes.end(), [&](const NodePtr& node) {
+    return node->is_op() && node->type(0).num_bytes() >= options.large_bytes;
+  });
+  if (!any) return wide;
   absl::flat_hash_set<Value> tried;  // values of the given graph
   for (bool changed = true; changed;) {
     changed = false;

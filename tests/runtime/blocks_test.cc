@@ -107,6 +107,9 @@ TEST(Blocks, WhatReadsMoreThanItsOwnBlockStaysWhole) {
       R"(graph g(x: f32[1,4,9,9], w: weight f32[16,4,3,3]) {
         c = conv2d(x, w) m = reduce_mean(c) {axes = [2,3], keepdims = 1} y = sub(c, m)
         z = relu(y) return z })",
+      // Each row's maximum is subtracted from a column, not from its row.
+      R"(graph g(x: f32[20,20]) {
+        r = relu(x) m = reduce_max(r) {axes = [1]} y = sub(r, m) z = relu(y) return z })",
       // Products alone gain nothing.
       R"(graph g(x: f32[20,4], u: f32[4,30], w: f32[30,4]) {
         h = matmul(x, u) g = gelu(h) y = matmul(g, w) return y })",

@@ -15,8 +15,8 @@ struct FoundOperators {
   std::vector<KeptOp> kept;
 };
 
-// Of the main graph, in its order. Subgraphs and functions are left as they are; `kept` names the
-// nodes that have them.
+// The operators of the main graph, in its order. Subgraphs and functions are left as they are;
+// `kept` names the nodes that have them.
 FoundOperators FindOperators(const ModelIndex& index);
 
 // The operator of the model that is quantized already, such as a QuantizeLinear; "" if none is.
