@@ -3,11 +3,10 @@
 import os
 import pathlib
 import re
-import shutil
 import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from lemma import _command, _models
+from lemma import _command, _files, _graph, _models, _tables
 
 _STEP = re.compile(r"step (\d+) (\S+) proof (\S+)$")
 
@@ -95,17 +94,36 @@ class Result:
         if pathlib.Path(path).suffix != ".onnx":
             raise ValueError(f"{path}: the model is ONNX, so the name must end in .onnx")
         folder = os.path.dirname(os.path.abspath(path))
+        own = (self._path, self._path + ".cert")
         # Weights that lie in files of their own come along.
-        for name in sorted(os.listdir(self._folder.name)):
-            source = os.path.join(self._folder.name, name)
-            if source not in (self._path, self._path + ".cert"):
-                shutil.copyfile(source, os.path.join(folder, name))
-        shutil.copyfile(self._path, path)
+        names = sorted(os.listdir(self._folder.name))
+        inside = [os.path.join(self._folder.name, name) for name in names]
+        pairs = [(file, os.path.join(folder, os.path.basename(file))) for file in inside if file not in own]
+        pairs.append((self._path, path))
         if certificate and self.certificate:
-            shutil.copyfile(self._path + ".cert", path + ".cert")
+            pairs.append((self._path + ".cert", path + ".cert"))
+        _files.copy_all(pairs)
+
+    def show(self) -> _graph.Graph:
+        """The model as a graph that a notebook shows."""
+        return _graph.show(self._path)
 
     def __del__(self) -> None:
         self._folder.cleanup()
+
+    def _repr_html_(self) -> str:
+        interval = self.interval and "{:.3f} to {:.3f}".format(*self.interval)
+        counted = sorted(self.json["rules"].items(), key=lambda item: -item[1])
+        rows = [
+            ("time before", _tables.milliseconds(self.ms_before)),
+            ("time after", _tables.milliseconds(self.ms_after)),
+            ("after / before", None if self.ratio is None else f"{self.ratio:.3f}"),
+            ("95 % interval" + (" of the best graph found" if self.kept else ""), interval),
+            ("operators", f"{self.operators_before} → {self.operators_after}"),
+            ("rules", ", ".join(f"{count} × {name}" for name, count in counted)),
+            ("kept, because", self.why),
+        ]
+        return _tables.pairs("The input is kept" if self.kept else "Optimized", rows)
 
     def __repr__(self) -> str:
         if self.kept:
@@ -135,7 +153,7 @@ def optimize(
     onnxruntime: Union[str, "os.PathLike[str]", None] = None,
     threads: int = 1,
     runs: Optional[int] = None,
-    progress: Optional[_command.Progress] = None,
+    progress: _command.Progress = None,
 ) -> Result:
     """Finds a model that computes the same and runs faster.
 

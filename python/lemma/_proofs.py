@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
-from lemma import _command, _models
+from lemma import _command, _models, _tables
 
 
 class Answer:
@@ -24,8 +24,45 @@ class Answer:
         except KeyError:
             raise AttributeError(f"the answer has no '{name}'") from None
 
+    def _repr_html_(self) -> str:
+        json = self.json
+        if isinstance(json.get("rules"), list):  # of `verify`
+            heads = ("rule", "verdict", "contract", "reason")
+            rows = [(r["rule"], r["verdict"], r.get("contract", ""), _reason(r)) for r in json["rules"]]
+            return _tables.columns(self._title(), heads, rows)
+        rows = [(name.replace("_", " "), json[name]) for name in _SHOWN if name in json]
+        if json.get("regions"):
+            rows.append(("regions", len(json["regions"])))
+        difference = json.get("refutation", {})
+        rows += [(name, difference[name]) for name in _DIFFERENCE if name in difference]
+        if "source" in json:
+            rows.append(("difference", _reason(json)))
+        return _tables.pairs(self._title(), rows)
+
+    def _title(self) -> str:
+        if "proved" in self.json:
+            counts = [f"{self.json[kind]} {kind}" for kind in ("proved", "refuted", "unknown")]
+            return ", ".join(counts)
+        return str(self.json.get("verdict", "yes" if self else "no")).replace("_", " ")
+
     def __repr__(self) -> str:
         return f"<lemma.Answer: {self.json}>"
+
+
+# What is shown of an answer, in this order, and of a difference.
+_SHOWN = ("contract", "coverage", "accepted", "reason", "problem", "steps", "samples", "counterexample")
+_DIFFERENCE = ("failure", "output", "index", "before", "after", "explained")
+
+
+def _reason(json: Dict[str, Any]) -> str:
+    """Why something is not proved: an element that differs, or what the prover says."""
+    if "source" not in json:
+        return json.get("reason", "")
+    sizes = ", ".join(f"{name} = {value}" for name, value in json.get("values", {}).items())
+    return (
+        f"output {json['output']} at {json['index']} is {json['source']:.6g} and"
+        f" {json['target']:.6g}" + (f" for {sizes}" if sizes else "")
+    )
 
 
 def prove(
@@ -90,7 +127,7 @@ def verify(
     rules: Union[str, "os.PathLike[str]"],
     *,
     only: Sequence[str] = (),
-    progress: Optional[_command.Progress] = None,
+    progress: _command.Progress = None,
 ) -> Answer:
     """Proves each rule of a file, or of a text: a string with line breaks.
 

@@ -2,11 +2,10 @@
 
 import os
 import pathlib
-import shutil
 import tempfile
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
-from lemma import _command, _models
+from lemma import _command, _files, _models
 
 
 class TrainingStep:
@@ -23,8 +22,7 @@ class TrainingStep:
         path = os.fspath(path)
         if pathlib.Path(path).suffix != ".onnx":
             raise ValueError(f"{path}: the step is ONNX, so the name must end in .onnx")
-        shutil.copyfile(self.path, path)
-        shutil.copyfile(self.state_path, path + ".safetensors")
+        _files.copy_all([(self.path, path), (self.state_path, path + ".safetensors")])
 
     def __del__(self) -> None:
         self._folder.cleanup()
