@@ -14,6 +14,10 @@ def is_proto(model: Any) -> bool:
     return hasattr(model, "SerializeToString")
 
 
+def _is_torch(model: Any) -> bool:
+    return any(base.__module__.startswith("torch.nn") for base in type(model).__mro__)
+
+
 @contextlib.contextmanager
 def as_file(model: ModelLike) -> Iterator[str]:
     """The path of a model; a temporary one if it is no file."""
@@ -34,5 +38,6 @@ def as_file(model: ModelLike) -> Iterator[str]:
             raise TypeError(
                 "a model is a path, an onnx.ModelProto, its bytes, or the text form, not "
                 + type(model).__name__
+                + ("; lemma.from_torch(model, args) makes one of it" if _is_torch(model) else "")
             )
         yield str(path)

@@ -75,7 +75,7 @@ def _module(model: Any) -> Any:
     if isinstance(model, torch.nn.Module):
         return model
     if not callable(model):
-        raise TypeError(f"model: a {type(model).__name__} is neither a module nor a function")
+        raise TypeError(f"model: '{type(model).__name__}' is neither a module nor a function")
 
     class Function(torch.nn.Module):
         def forward(self, *args: Any) -> Any:
@@ -94,7 +94,7 @@ def _names_of_outputs(result: Any) -> List[str]:
     elif isinstance(result, (tuple, list)):
         parts = [(f"output_{i}", value) for i, value in enumerate(result) if value is not None]
     else:
-        raise TypeError(f"the model returns a {type(result).__name__}, which ONNX does not have")
+        raise TypeError(f"the model returns '{type(result).__name__}', which ONNX does not have")
     names: List[str] = []
     for name, value in parts:
         inner = _names_of_outputs(value)
@@ -126,7 +126,7 @@ def from_torch(
     args = args if isinstance(args, tuple) else (args,)
     for i, value in enumerate(args):
         if not isinstance(value, torch.Tensor):
-            raise TypeError(f"args: number {i} is a {type(value).__name__}, not a tensor")
+            raise TypeError(f"args: number {i} is '{type(value).__name__}', not a tensor")
     names = list(input_names) if input_names is not None else names_of_inputs(model, len(args))
     if len(names) != len(args):
         raise ValueError(f"input_names: {len(names)} names for {len(args)} tensors")

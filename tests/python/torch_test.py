@@ -109,19 +109,23 @@ class FromTorchTest(unittest.TestCase):
             self.assertEqual(os.listdir(folder), ["net.onnx"])
             lemma.Session(path).close()
 
+    def test_a_module_in_the_place_of_a_model(self):
+        with self.assertRaisesRegex(TypeError, r"not Net; lemma.from_torch\(model, args\) makes one of it"):
+            lemma.optimize(net())
+
     def test_errors(self):
         x = torch.rand(1, 3, 8, 8)
         with self.assertRaisesRegex(ValueError, "dynamic: no input is called 'x'; there are: image"):
             lemma.from_torch(net(), x, dynamic={"x": [0]})
         with self.assertRaisesRegex(ValueError, "'image' has 4 dimensions, and none is number 4"):
             lemma.from_torch(net(), x, dynamic={"image": [4]})
-        with self.assertRaisesRegex(TypeError, "args: number 0 is a float, not a tensor"):
+        with self.assertRaisesRegex(TypeError, "args: number 0 is 'float', not a tensor"):
             lemma.from_torch(net(), 1.0)
-        with self.assertRaisesRegex(TypeError, "an int is neither a module nor a function|a int is neither"):
+        with self.assertRaisesRegex(TypeError, "'int' is neither a module nor a function"):
             lemma.from_torch(3, x)
         with self.assertRaisesRegex(ValueError, "input_names: 2 names for 1 tensors"):
             lemma.from_torch(net(), x, input_names=["a", "b"])
-        with self.assertRaisesRegex(TypeError, "returns a str"):
+        with self.assertRaisesRegex(TypeError, "the model returns 'str'"):
             lemma.from_torch(lambda x: "text", x)
 
 
@@ -234,10 +238,15 @@ class CompileTest(unittest.TestCase):
     def test_compiled_models_are_equal(self):
         model = net().eval()
         compiled = torch.compile(model, backend="lemma", options=QUICK)
-        with torch.no_grad(), self.assertNoLogs("lemma", logging.WARNING):
+        run = lemma.Session.run
+        with torch.no_grad(), self.assertNoLogs("lemma", logging.WARNING), unittest.mock.patch.object(
+            lemma.Session, "run", autospec=True, side_effect=run
+        ) as counted:
             for size in (2, 2, 5, 5, 7, 2):
                 image = torch.rand(size, 3, 8, 8)
                 torch.testing.assert_close(compiled(image), model(image), rtol=1e-5, atol=1e-6)
+        # A comparison for each of three sizes, and the calls that repeat a size.
+        self.assertEqual(counted.call_count, 6)
 
     def test_inference_mode(self):
         model = net().eval()
@@ -267,4 +276,4 @@ class CompileTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(argv=sys.argv[:1])
