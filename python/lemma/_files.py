@@ -5,9 +5,22 @@ import os
 import pathlib
 import secrets
 import shutil
+import tempfile
+import weakref
 from typing import Iterator, List, Tuple, Union
 
 Path = Union[str, "os.PathLike[str]"]
+
+
+class Folder:
+    """A temporary folder that lives as long as this object."""
+
+    def __init__(self):
+        self.name = tempfile.mkdtemp(prefix="lemma-")
+        self._remove = weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+    def cleanup(self) -> None:
+        self._remove()
 
 
 @contextlib.contextmanager

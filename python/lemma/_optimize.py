@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from lemma import _command, _files, _graph, _models, _tables
@@ -32,7 +31,7 @@ def _steps(certificate: str) -> List[Dict[str, Any]]:
 class Result:
     """What `optimize` found. It keeps the files in a temporary folder until it is deleted."""
 
-    def __init__(self, folder: "tempfile.TemporaryDirectory[str]", path: str, json: Dict[str, Any]):
+    def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any]):
         self._folder = folder
         self._path = path
         self.json = json  # all that `lemma optimize --json` says
@@ -108,9 +107,6 @@ class Result:
         """The model as a graph that a notebook shows."""
         return _graph.show(self._path)
 
-    def __del__(self) -> None:
-        self._folder.cleanup()
-
     def _repr_html_(self) -> str:
         interval = self.interval and "{:.3f} to {:.3f}".format(*self.interval)
         counted = sorted(self.json["rules"].items(), key=lambda item: -item[1])
@@ -179,7 +175,7 @@ def optimize(
         "threads": threads,
         "runs": runs,
     }
-    folder = tempfile.TemporaryDirectory(prefix="lemma-")
+    folder = _files.Folder()
     output = os.path.join(folder.name, "optimized.onnx")
     try:
         with _models.as_file(model) as path:

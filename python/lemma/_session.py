@@ -4,8 +4,9 @@ import contextlib
 import fcntl
 import json
 import subprocess
+import sys
 import threading
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy
 
@@ -146,8 +147,9 @@ class Session:
     def __exit__(self, *unused: Any) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "_process", None) is not None:
+    # When Python ends, modules are gone; the process then ends with its pipe.
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if getattr(self, "_process", None) is not None and not is_finalizing():
             self.close()
 
     def _wanted(self, names: Optional[Sequence[str]]) -> List[int]:

@@ -50,11 +50,27 @@ def export(model: Any, args: Tuple[Any, ...], path: str, opset: int, **options: 
     if "dynamo" in inspect.signature(torch.onnx.export).parameters:
         options["dynamo"] = False  # PyTorch 2: the exporter that needs no further packages
     options["training"] = torch.onnx.TrainingMode.PRESERVE
-    with warnings.catch_warnings(), torch.no_grad():
+    # With gradients, PyTorch leaves its fused operators for transformers alone, which have no ONNX.
+    with warnings.catch_warnings(), torch.enable_grad(), _without_fused_attention(torch):
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.onnx.export(
             model, args, path, opset_version=opset, do_constant_folding=False, **options
         )
+
+
+@contextlib.contextmanager
+def _without_fused_attention(torch: Any) -> Iterator[None]:
+    """The same for models without gradients; PyTorch 2 has a switch."""
+    switch = getattr(torch.backends, "mha", None)
+    if switch is None:
+        yield
+        return
+    before = switch.get_fastpath_enabled()
+    switch.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        switch.set_fastpath_enabled(before)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import tempfile
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from lemma import _command, _files, _models
@@ -11,7 +10,7 @@ from lemma import _command, _files, _models
 class TrainingStep:
     """A step of training that `train` made. Its files are removed with this object."""
 
-    def __init__(self, folder: "tempfile.TemporaryDirectory[str]", path: str, json: Dict[str, Any]):
+    def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any]):
         self._folder = folder
         self.path = path  # the step as ONNX
         self.state_path = path + ".safetensors"  # the first state: weights, moments, the rate
@@ -23,9 +22,6 @@ class TrainingStep:
         if pathlib.Path(path).suffix != ".onnx":
             raise ValueError(f"{path}: the step is ONNX, so the name must end in .onnx")
         _files.copy_all([(self.path, path), (self.state_path, path + ".safetensors")])
-
-    def __del__(self) -> None:
-        self._folder.cleanup()
 
     def __repr__(self) -> str:
         return f"<lemma.TrainingStep: {self.json['operators']} operators>"
@@ -45,7 +41,7 @@ def train(
 
     Further arguments are the flags of `lemma train`, such as momentum=0.9 or clip_norm=1.0.
     """
-    folder = tempfile.TemporaryDirectory(prefix="lemma-")
+    folder = _files.Folder()
     output = os.path.join(folder.name, "step.onnx")
     try:
         with _models.as_file(model) as path:

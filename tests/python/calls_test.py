@@ -11,6 +11,7 @@ import pathlib
 import pickle
 import signal
 import stat
+import subprocess
 import sys
 import tempfile
 import threading
@@ -164,6 +165,19 @@ class InterruptTest(unittest.TestCase):
                 with self.assertRaises(KeyboardInterrupt):
                     lemma.referee(model, model, report=page)
             self.assertEqual(os.listdir(folder), [])
+
+
+class EndTest(unittest.TestCase):
+    def test_an_open_session_ends_with_python(self):
+        program = f"import lemma\ns = lemma.Session({SMALL!r})\nprint(s._process.pid)\n"
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for _ in range(100):
+            if not os.path.exists(f"/proc/{done.stdout.strip()}/cmdline"):
+                break
+            time.sleep(0.05)
+        else:
+            self.assertNotIn("lemma", pathlib.Path(f"/proc/{done.stdout.strip()}/cmdline").read_text())
 
 
 class FilesTest(unittest.TestCase):

@@ -102,6 +102,18 @@ class FromTorchTest(unittest.TestCase):
             (twice,) = session.run(["parts_output_0"], {"a": x, "b": x})
         numpy.testing.assert_array_equal(twice, x * 2)
 
+    def test_transformers_are_exported_in_parts(self):
+        # PyTorch executes an encoder in evaluation mode by one operator that ONNX does not have.
+        layer = torch.nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+        model = torch.nn.TransformerEncoder(layer, 2).eval()
+        x = torch.rand(2, 5, 16)
+        with torch.no_grad():
+            proto = lemma.from_torch(model, x)
+            expected = model(x)
+        with lemma.Session(proto) as session:
+            (y,) = session.run(None, {session.get_inputs()[0].name: x})
+        numpy.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
+
     def test_a_file_can_be_asked_for(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "net.onnx")
