@@ -39,12 +39,21 @@ def _pattern(variables: List[Dict[str, str]], pattern: Dict[str, Any]) -> _drawi
     return _drawing.draw(nodes, edges)
 
 
+def _exported(text: str) -> List[Dict[str, Any]]:
+    """The patterns of the rules of a text."""
+    with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
+        path = pathlib.Path(folder, "rules.txt")
+        path.write_text(text)
+        _, printed = _command.text_of(["rules", "export", str(path), "--format=json"])
+    return read_json(printed)["rules"]
+
+
 class Rule:
     """A rule: a graph may be replaced by another. It shows itself in a notebook."""
 
     def __init__(self, json: Dict[str, Any]):
         self.json = json  # what `lemma rules --json` says about it
-        self._drawn: Optional[str] = None
+        self._patterns: Optional[Dict[str, Any]] = None
 
     @property
     def name(self) -> str:
@@ -67,27 +76,23 @@ class Rule:
 
     def svg(self) -> str:
         """Source and target side by side."""
-        if self._drawn is None:
-            with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
-                path = pathlib.Path(folder, "rule.txt")
-                path.write_text(self.text)
-                _, text = _command.text_of(["rules", "export", str(path), "--format=json"])
-            (rule,) = read_json(text)["rules"]
-            sides = [_pattern(rule["variables"], rule[side]) for side in ("source_pattern", "target_pattern")]
-            self._drawn = _drawing.page(sides, "\u2192", self.name)
-        return self._drawn
+        if self._patterns is None:
+            (self._patterns,) = _exported(self.text)
+        rule = self._patterns
+        sides = [_pattern(rule["variables"], rule[side]) for side in ("source_pattern", "target_pattern")]
+        return _drawing.page(sides, "\u2192", self.name)
 
     def _repr_svg_(self) -> str:
         return self.svg()
 
     def _repr_html_(self) -> str:
-        rows = [
-            ("contract", self.contract),
-            ("if", self.json["guard"]),
-            ("proof", self.json["record"] + (f": {self.json['detail']}" if self.json["detail"] else "")),
-            ("cannot be used", self.json["problem"]),
-        ]
-        return f"<div style='overflow:auto'>{self.svg()}</div>{_tables.pairs(self.name, rows)}"
+        return f"<div style='overflow:auto'>{self.svg()}</div>{_tables.pairs(self.name, self._facts())}"
+
+    def _facts(self) -> List[Tuple[str, Any]]:
+        json = self.json
+        proof = json["record"] + (f": {json['detail']}" if json["detail"] else "")
+        facts = [("contract", self.contract), ("if", json["guard"]), ("proof", proof)]
+        return [*facts, ("cannot be used", json["problem"])]
 
     def __repr__(self) -> str:
         return f"<lemma.Rule: {self.name}>"
@@ -107,6 +112,14 @@ class Rules:
 
     def save(self, path: _files.Path) -> None:
         _files.write_text(path, self.text)
+
+    def save_html(self, folder: _files.Path) -> None:
+        """Writes a page for each rule, and index.html, which lists and searches them."""
+        from lemma import _rule_pages
+
+        for rule, patterns in zip(self, _exported(self.text)):
+            rule._patterns = patterns
+        _rule_pages.write(list(self), folder)
 
     def _all(self) -> List[Rule]:
         if self._rules is None:

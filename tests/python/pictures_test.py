@@ -224,6 +224,49 @@ class RulesTest(unittest.TestCase):
             lemma.rules("rule (\n")
 
 
+class RulePagesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.root = pathlib.Path(cls.folder.name, "pages")
+        cls.rules = lemma.rules()
+        cls.rules.save_html(cls.root)
+
+    def test_each_rule_has_a_page(self):
+        names = {path.name for path in self.root.iterdir()}
+        self.assertEqual(names, {f"rule-{name}.html" for name in self.rules.names} | {"index.html"})
+        page = (self.root / "rule-fold_batch_norm_into_conv.html").read_text()
+        for part in ("<svg", "reassociates", "proved: all sizes", "add(var, eps) -&gt; sub(var, eps)",
+                     "(f*x - mean) * a + shift", self.rules["fold_batch_norm_into_conv"].json["id"]):
+            self.assertIn(part, page)
+        self.assertEqual(page.count("<svg"), 1)
+
+    def test_links_lead_to_pages_and_nothing_is_fetched(self):
+        for path in self.root.iterdir():
+            text = path.read_text()
+            for target in re.findall(r"href='([^']*)'", text):
+                self.assertTrue((self.root / target).exists(), (path.name, target))
+            self.assertNotRegex(text.replace("http://www.w3.org/2000/svg", ""), "https?://|src=")
+
+    def test_the_list_can_be_searched(self):
+        text = (self.root / "index.html").read_text()
+        rows = re.findall(r"<tr data-text='([^']*)'", text)
+        self.assertEqual(len(rows), len(self.rules))
+        found = [row for row in rows if all(word in row for word in ("conv2d", "batch_norm", "reassociates"))]
+        self.assertTrue(any(row.startswith("fold_batch_norm_into_conv ") for row in found))
+        self.assertLess(len(found), len(rows))
+        self.assertIn("row.dataset.text.includes(word)", text)
+
+    def test_text_is_escaped(self):
+        text = "rule r(x: [n]) bit_exact\n    where n >= 1 {\n  a = neg(x)\n  b = neg(a)\n  return b\n} => {\n  return x\n}\n"
+        with tempfile.TemporaryDirectory() as folder:
+            lemma.rules(text).save_html(folder)
+            page = pathlib.Path(folder, "rule-r.html").read_text()
+        self.assertIn("n &gt;= 1", page)
+        self.assertNotIn("n >= 1", page)
+
+
 class TablesTest(unittest.TestCase):
     def test_an_optimization(self):
         result = lemma.optimize(MODELS / "light_squeezenet.onnx", effort="quick", cost="analytic", runs=3)
