@@ -11,6 +11,7 @@ from lemma._generate import generate
 from lemma._graph import Graph, show
 from lemma._optimize import Result, optimize
 from lemma._proofs import Answer, check, prove, referee, verify
+from lemma._quantize import Quantized, quantize
 from lemma._rules import Rule, Rules, rules
 from lemma._session import Session, ValueInfo
 from lemma._torch import from_torch
@@ -26,6 +27,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "OutOfMemoryError",
+    "Quantized",
     "Result",
     "Rule",
     "Rules",
@@ -38,6 +40,7 @@ __all__ = [
     "generate",
     "optimize",
     "prove",
+    "quantize",
     "referee",
     "rules",
     "show",

@@ -1,11 +1,12 @@
 """Optimizes a model."""
 
+import contextlib
 import os
 import pathlib
 import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from lemma import _command, _files, _graph, _models, _tables
+from lemma import _command, _files, _graph, _models, _rules, _tables
 
 _STEP = re.compile(r"step (\d+) (\S+) proof (\S+)$")
 
@@ -140,21 +141,30 @@ def optimize(
     cost_db: Union[str, "os.PathLike[str]", None] = None,
     objective: str = "time",
     memory_limit: Optional[int] = None,
-    rules: Union[str, "os.PathLike[str]", None] = None,
+    rules: Union[str, "os.PathLike[str]", _rules.Rules, None] = None,
     disable: Sequence[str] = (),
     only: Sequence[str] = (),
     dims: Optional[Mapping[str, int]] = None,
+    ranges: Optional[Mapping[str, Tuple[int, int]]] = None,
+    hints: Union[Mapping[str, int], Sequence[Mapping[str, int]]] = (),
+    inputs: Sequence[Any] = (),
+    report: Union[str, "os.PathLike[str]", None] = None,
     backend: str = "cpu",
     target: Optional[str] = None,
     onnxruntime: Union[str, "os.PathLike[str]", None] = None,
     threads: int = 1,
     runs: Optional[int] = None,
     progress: _command.Progress = None,
+    **further: Any,
 ) -> Result:
     """Finds a model that computes the same and runs faster.
 
-    The arguments are the flags of `lemma optimize` (docs/cli.md). `progress` is called with a line
-    of text, at most ten times a second. Ctrl-C ends the work.
+    The arguments are the flags of `lemma optimize` (docs/cli.md), also those that are not listed:
+    pet="on", alpha=1.1. `dims` fixes symbolic dimensions, `ranges` bounds those that stay symbolic by
+    the least and the largest size, and `hints` are sizes to optimize for: {"batch": 8}, or several
+    of these. `inputs`: arrays or files with values of the inputs in order. `report`: a file for a
+    page (HTML) about the optimization. `progress` is called with a line of text, at most ten times a
+    second. Ctrl-C ends the work.
     """
     flags: Dict[str, Any] = {
         "effort": effort,
@@ -166,7 +176,6 @@ def optimize(
         "cost-db": cost_db and os.fspath(cost_db),
         "objective": objective,
         "memory-limit": memory_limit,
-        "rules": rules and os.fspath(rules),
         "disable": ",".join(disable) or None,
         "only": ",".join(only) or None,
         "backend": backend if target is None else None,
@@ -174,14 +183,23 @@ def optimize(
         "onnxruntime": onnxruntime and os.fspath(onnxruntime),
         "threads": threads,
         "runs": runs,
+        "report": report and os.path.abspath(report),
     }
     folder = _files.Folder()
     output = os.path.join(folder.name, "optimized.onnx")
     try:
-        with _models.as_file(model) as path:
-            arguments = ["optimize", path, "-o", output]
+        with contextlib.ExitStack() as files:
+            arguments = ["optimize", files.enter_context(_models.as_file(model)), "-o", output]
             arguments += [f"--{name}={value}" for name, value in flags.items() if value is not None]
             arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
+            arguments += [f"--range={name}={low}:{high}" for name, (low, high) in (ranges or {}).items()]
+            for hint in [hints] if isinstance(hints, Mapping) else hints:
+                arguments.append("--hint=" + ",".join(f"{name}={size}" for name, size in hint.items()))
+            if inputs:
+                arguments.append("--inputs=" + ",".join(files.enter_context(_models.tensor_files(inputs))))
+            if rules is not None:
+                arguments.append("--rules=" + files.enter_context(_rules.as_file(rules)))
+            arguments += _models.flags(further)
             status, json = _command.run(arguments, progress)
         if status != 0:
             raise ValueError("no graph that was found keeps to memory_limit")

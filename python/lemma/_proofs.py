@@ -1,11 +1,12 @@
 """Proofs: of equality of two models, of rules, of an optimization."""
 
+import contextlib
 import os
 import pathlib
 import tempfile
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
-from lemma import _command, _models, _tables
+from lemma import _command, _models, _rules, _tables
 
 
 class Answer:
@@ -91,7 +92,7 @@ def referee(
     ranges: Optional[Mapping[str, Tuple[int, int]]] = None,
     hint: Optional[Mapping[str, int]] = None,
     time_limit: Optional[float] = None,
-    inputs: Sequence[Union[str, "os.PathLike[str]"]] = (),
+    inputs: Sequence[Any] = (),
     counterexample: Union[str, "os.PathLike[str]", None] = None,
     report: Union[str, "os.PathLike[str]", None] = None,
 ) -> Answer:
@@ -101,11 +102,13 @@ def referee(
     is true if the models are proved equal with a contract that `accept` allows: "bit_exact",
     "reassociates" or "real_only". `dims` fixes symbolic dimensions, `ranges` bounds those that stay
     symbolic, by the least and the largest size, and `hint` says at which sizes both models are
-    executed. `inputs`: files with values of the inputs, or a folder with input_0.pb, …, on which
-    both models are executed too. `counterexample`: a folder for inputs that show a difference.
+    executed. `inputs`: arrays or files with values of the inputs in order, or a folder with
+    input_0.pb, …, on which both models are executed too. `counterexample`: a folder for inputs that show a difference.
     `report`: a file for a page (HTML) with the regions and both graphs.
     """
-    with _models.as_file(before) as path_before, _models.as_file(after) as path_after:
+    with contextlib.ExitStack() as files:
+        path_before, path_after = (files.enter_context(_models.as_file(m)) for m in (before, after))
+        tensors = files.enter_context(_models.tensor_files(inputs))
         arguments = ["referee", path_before, path_after, f"--accept={accept}"]
         arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
         arguments += [f"--range={name}={low}:{high}" for name, (low, high) in (ranges or {}).items()]
@@ -113,8 +116,8 @@ def referee(
             arguments.append("--hint=" + ",".join(f"{name}={size}" for name, size in hint.items()))
         if time_limit is not None:
             arguments.append(f"--time-limit={time_limit}")
-        if inputs:
-            arguments.append("--inputs=" + ",".join(os.path.abspath(file) for file in inputs))
+        if tensors:
+            arguments.append("--inputs=" + ",".join(tensors))
         if counterexample is not None:
             arguments.append(f"--counterexample={os.path.abspath(counterexample)}")
         if report is not None:
@@ -124,7 +127,7 @@ def referee(
 
 
 def verify(
-    rules: Union[str, "os.PathLike[str]"],
+    rules: Union[str, "os.PathLike[str]", _rules.Rules],
     *,
     only: Sequence[str] = (),
     progress: _command.Progress = None,
@@ -133,13 +136,8 @@ def verify(
 
     `rules` of the answer says what was found about each.
     """
-    with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
-        if isinstance(rules, str) and "\n" in rules:
-            path = pathlib.Path(folder, "rules.txt")
-            path.write_text(rules)
-        else:
-            path = pathlib.Path(rules)
-        arguments = ["verify", os.path.abspath(path)]
+    with _rules.as_file(rules) as path:
+        arguments = ["verify", path]
         if only:
             arguments.append("--only=" + ",".join(only))
         status, json = _command.run(arguments, progress)

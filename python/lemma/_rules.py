@@ -1,5 +1,6 @@
 """Rules: texts, records, pictures."""
 
+import contextlib
 import os
 import pathlib
 import tempfile
@@ -148,16 +149,25 @@ class Rules:
         return f"<lemma.Rules: {len(self)}>"
 
 
+@contextlib.contextmanager
+def as_file(source: Union[str, "os.PathLike[str]", Rules]) -> Iterator[str]:
+    """The file of rules, of a text (a string with line breaks), or the name of built-in ones."""
+    if isinstance(source, Rules):
+        source = source.text
+    if source in ("starter", "all"):
+        yield str(source)
+    elif isinstance(source, str) and "\n" in source:
+        with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
+            path = pathlib.Path(folder, "rules.txt")
+            path.write_text(source)
+            yield str(path)
+    else:
+        yield os.path.abspath(source)
+
+
 def rules(source: Union[str, "os.PathLike[str]"] = "starter") -> Rules:
     """The rules of a file or a text, or built-in ones: "starter" (written by hand) or "all"."""
-    with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
-        if isinstance(source, str) and "\n" in source:
-            path = os.path.join(folder, "rules.txt")
-            pathlib.Path(path).write_text(source)
-        elif source in ("starter", "all"):
-            path = source
-        else:
-            path = os.path.abspath(source)
+    with as_file(source) as path:
         _, json = _command.run(["rules", path])
     found = Rules("\n".join(rule["text"] for rule in json["rules"]), json)
     found._rules = [Rule(rule) for rule in json["rules"]]

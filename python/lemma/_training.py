@@ -51,9 +51,7 @@ def train(
             if freeze:
                 arguments.append("--freeze=" + ",".join(freeze))
             arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
-            for name, value in flags.items():
-                flag = "--" + name.replace("_", "-")
-                arguments += [flag] * bool(value) if isinstance(value, bool) else [f"{flag}={value}"]
+            arguments += _models.flags(flags)
             _, json = _command.run(arguments)
     except BaseException:
         folder.cleanup()
