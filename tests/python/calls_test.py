@@ -190,7 +190,9 @@ class FilesTest(unittest.TestCase):
                 _files.copy_all([(one, two), (gone, one)])
             self.assertEqual(pathlib.Path(two).read_text(), "old")
             self.assertEqual(sorted(os.listdir(folder)), ["one", "two"])
-            _files.copy_all([(one, two)])
+            with open(two) as opened:  # a reader has the old file, and no part of the new one
+                _files.copy_all([(one, two)])
+                self.assertEqual(opened.read(), "old")
             self.assertEqual(pathlib.Path(two).read_text(), "new")
 
     def test_modes_and_links_stay(self):

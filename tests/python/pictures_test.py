@@ -60,7 +60,7 @@ class LayoutTest(unittest.TestCase):
         self.assertEqual((placed.width, placed.height), (40.0, 116.0))
 
     def test_a_crossing_is_removed(self):
-        placed = self.place([("a", "d"), ("b", "c"), ("r", "a"), ("r", "b"), ("c", "e"), ("d", "e")])
+        placed = self.place([("r", "a"), ("r", "b"), ("b", "c"), ("a", "d"), ("c", "e"), ("d", "e")])
         left = placed.centres["a"][0] < placed.centres["b"][0]
         self.assertEqual(placed.centres["d"][0] < placed.centres["c"][0], left)
 
