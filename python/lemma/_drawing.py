@@ -14,14 +14,19 @@ _FONT = "font-family='Helvetica,Arial,sans-serif' font-size='12'"
 _DARK = (
     "<style>@media (prefers-color-scheme: dark) {"
     ".lemma-page{fill:#1b1f23}.lemma-op{fill:#2b323a;stroke:#8b98a5}"
-    ".lemma-value{fill:#17324d;stroke:#6ea8dc}.lemma-text{fill:#e6e9ec}"
+    ".lemma-value{fill:#17324d;stroke:#6ea8dc}.lemma-new{fill:#4d3610;stroke:#e0a345}"
+    ".lemma-text{fill:#e6e9ec}"
     ".lemma-edge{stroke:#a3adb8}.lemma-head{fill:#a3adb8}}</style>"
 )
-_FILL = {"op": ("#f4f6f8", "#5b6770"), "value": ("#e6f0fa", "#3a6ea5")}
+_FILL = {
+    "op": ("#f4f6f8", "#5b6770"),
+    "value": ("#e6f0fa", "#3a6ea5"),
+    "new": ("#fff0d4", "#b36b00"),
+}
 
 
 class Node(NamedTuple):
-    """A box: its lines of text, "op" or "value", and a text that is shown when it is pointed at."""
+    """A box: its lines of text, a kind of `_FILL`, and a text that is shown when it is pointed at."""
 
     lines: Tuple[str, ...]
     kind: str
@@ -67,7 +72,7 @@ def _edge(line: Sequence[Tuple[float, float]]) -> str:
 def _box(node: Node, centre: Tuple[float, float], size: Tuple[float, float]) -> str:
     (x, y), (width, height) = centre, size
     fill, stroke = _FILL[node.kind]
-    radius = 4 if node.kind == "op" else height / 2
+    radius = height / 2 if node.kind == "value" else 4
     parts = [f"<g><title>{escape(node.tip)}</title>" if node.tip else "<g>"]
     parts.append(
         f"<rect class='lemma-{node.kind}' x='{x - width / 2:.1f}' y='{y - height / 2:.1f}'"

@@ -33,10 +33,20 @@ def _read_dot(dot: str) -> Tuple[Dict[str, _drawing.Node], List[Tuple[str, str]]
 class Graph:
     """A model that shows itself in a notebook, as a picture or, if it is large, as a table."""
 
-    def __init__(self, dot: str, json: Dict[str, Any]):
+    def __init__(self, dot: str, json: Dict[str, Any], since: "Optional[Graph]" = None):
         self.dot = dot  # as `lemma show --format dot` prints it
         self.json = json  # all that `lemma show --json` says
         self._nodes, self._edges = _read_dot(dot)
+        if since is not None:
+            known = set(since._nodes.values())
+            for name, node in self._nodes.items():
+                if node.kind == "op" and node not in known:
+                    self._nodes[name] = node._replace(kind="new")
+
+    @property
+    def changed(self) -> List[str]:
+        """The names of the values of operators that `since` does not have."""
+        return [node.tip.split("\n")[0] for node in self._nodes.values() if node.kind == "new"]
 
     @property
     def operators(self) -> int:
@@ -73,10 +83,20 @@ class Graph:
         return f"<lemma.Graph: {self.operators} operators>"
 
 
-def show(model: _models.ModelLike, *, dims: Optional[Mapping[str, int]] = None) -> Graph:
-    """A model as a graph that a notebook shows. `dims` fixes symbolic dimensions."""
+def show(
+    model: _models.ModelLike,
+    *,
+    dims: Optional[Mapping[str, int]] = None,
+    since: Optional[_models.ModelLike] = None,
+) -> Graph:
+    """A model as a graph that a notebook shows. `dims` fixes symbolic dimensions.
+
+    Operators that the model `since` does not have, with the same name, attributes and types of
+    operands, have another colour.
+    """
+    before = None if since is None else show(since, dims=dims)
     with _models.as_file(model) as path:
         arguments = ["show", path, *(f"--dim={name}={size}" for name, size in (dims or {}).items())]
         _, json = _command.run(arguments)
         _, dot = _command.text_of([*arguments, "--format=dot"])
-    return Graph(dot, json)
+    return Graph(dot, json, before)

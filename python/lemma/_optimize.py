@@ -32,8 +32,9 @@ def _steps(certificate: str) -> List[Dict[str, Any]]:
 class Result:
     """What `optimize` found. It keeps the files in a temporary folder until it is deleted."""
 
-    def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any]):
+    def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any], source: _models.ModelLike):
         self._folder = folder
+        self._source = source
         self._path = path
         self.json = json  # all that `lemma optimize --json` says
         certificate = pathlib.Path(path + ".cert")
@@ -105,8 +106,14 @@ class Result:
         _files.copy_all(pairs)
 
     def show(self) -> _graph.Graph:
-        """The model as a graph that a notebook shows."""
-        return _graph.show(self._path)
+        """The model as a graph that a notebook shows. What the input does not have is coloured.
+
+        If the input was a file that is gone, nothing is.
+        """
+        try:
+            return _graph.show(self._path, since=self._source)
+        except FileNotFoundError:
+            return _graph.show(self._path)
 
     def _repr_html_(self) -> str:
         interval = self.interval and "{:.3f} to {:.3f}".format(*self.interval)
@@ -206,4 +213,4 @@ def optimize(
     except BaseException:
         folder.cleanup()
         raise
-    return Result(folder, output, json)
+    return Result(folder, output, json, model)

@@ -139,10 +139,28 @@ class GraphTest(unittest.TestCase):
         self.assertEqual(first.attrib["class"], "lemma-page")  # a background of its own
         dark = re.search(r"@media \(prefers-color-scheme: dark\) \{(.*)\}</style>", svg)[1]
         colours = dict(re.findall(r"\.lemma-([a-z]+)\{fill:(#\w+)", dark))
-        for box in ("page", "op", "value"):
+        for box in ("page", "op", "value", "new"):
             self.assertGreater(contrast(colours["text"], colours[box]), 7, box)
             light = {"page": "#ffffff", **{k: v[0] for k, v in _drawing._FILL.items()}}[box]
             self.assertGreater(contrast("#1b1f23", light), 7, box)
+
+    def test_what_was_changed_has_a_colour(self):
+        after = lemma.show(TWO_BRANCHES.replace("exp(b)", "tanh(b)"), since=TWO_BRANCHES)
+        self.assertEqual(after.changed, ["c"])
+        self.assertEqual(after.svg().count("class='lemma-new'"), 1)
+        self.assertEqual(lemma.show(TWO_BRANCHES, since=TWO_BRANCHES).changed, [])
+        self.assertEqual(lemma.show(TWO_BRANCHES).changed, [])
+
+    def test_a_result_shows_what_changed(self):
+        text = TWO_BRANCHES.replace("b = neg(a)", "r = relu(a)\n  b = neg(r)")
+        result = lemma.optimize(text, cost="analytic", runs=3)
+        names = result.show().changed
+        self.assertEqual(names, [] if result.kept else ["b"])
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "graph.txt")
+            path.write_text(text)
+            result = lemma.optimize(path, cost="analytic", runs=3)
+        self.assertEqual(result.show().changed, [])
 
     def test_a_large_model_is_a_table(self):
         graph = lemma.show(MODELS / "light_squeezenet.onnx")
