@@ -26,7 +26,10 @@ std::string Version(const CudaOptions& options) {
   return absl::StrCat((*device)->name, " (sm_", (*device)->architecture, "), driver for CUDA ",
                       (*device)->driver_version / 1000, ".", (*device)->driver_version % 1000 / 10,
                       ", ", compiler.ok() ? *compiler : std::string(compiler.status().message()),
-                      options.libraries && cublas.ok() ? ", " + *cublas : "");
+                      options.libraries && cublas.ok() ? ", " + *cublas : "",
+                      options.grid.precision == codegen::ProductPrecision::kF32
+                          ? ""
+                          : absl::StrCat(", products in ", Name(options.grid.precision)));
 }
 
 absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, CudaPlan plan, int threads,
@@ -116,11 +119,12 @@ std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options) {
   return std::make_unique<cuda::CudaBackend>(options);
 }
 
-absl::Status CompileAhead(absl::Span<const Graph> graphs) {
+absl::Status CompileAhead(absl::Span<const Graph> graphs, const CudaOptions& options) {
   NodeTraitsCache traits;
   std::vector<cuda::CudaPlan> plans;
   for (const Graph& graph : graphs) {
-    absl::StatusOr<cuda::CudaPlan> plan = cuda::PlanGraph(graph, traits);
+    absl::StatusOr<cuda::CudaPlan> plan =
+        cuda::PlanGraph(graph, traits, cuda::PlanOptionsOf(options));
     if (!plan.ok()) return plan.status();
     plans.push_back(*std::move(plan));
   }

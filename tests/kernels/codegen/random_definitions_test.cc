@@ -251,7 +251,8 @@ void ExpectNaiveResults(const Draw& draw, int* in_phases) {
     definitions.push_back(draw(seed));
     // Every second definition may use any suitable tile.
     codegen::GridOptions options;
-    const int tile = static_cast<int>(seed / 2 % codegen::TileShapes().size());
+    const int tile =
+        static_cast<int>(seed / 2 % codegen::TileShapes(codegen::ProductPrecision::kF32).size());
     if (seed % 2 == 0) options.tile = codegen::TileChoice{tile, 1 + seed / 2 % 2};
     auto program = codegen::MakeGridProgram(definitions.back(), options);
     ASSERT_TRUE(program.ok()) << "seed " << seed << ": " << program.status();
