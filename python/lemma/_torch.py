@@ -41,17 +41,20 @@ def names_of_inputs(model: Any, count: int) -> List[str]:
     return [f"input_{i}" for i in range(count)]
 
 
-def export(model: Any, args: Tuple[Any, ...], path: str, opset: int, **options: Any) -> None:
+def export(
+    model: Any, args: Tuple[Any, ...], path: str, opset: int, *, in_parts: bool, **options: Any
+) -> None:
     """Writes a file by PyTorch's exporter that traces the model once, with these arguments.
 
-    The exporter rewrites nothing: constants and batch norms are not folded.
+    The exporter rewrites nothing: constants and batch norms are not folded. `in_parts` keeps PyTorch
+    from its fused operators for transformers, which ONNX does not have.
     """
     torch = torch_module()
     if "dynamo" in inspect.signature(torch.onnx.export).parameters:
         options["dynamo"] = False  # PyTorch 2: the exporter that needs no further packages
     options["training"] = torch.onnx.TrainingMode.PRESERVE
-    # With gradients, PyTorch leaves its fused operators for transformers alone, which have no ONNX.
-    with warnings.catch_warnings(), torch.enable_grad(), _without_fused_attention(torch):
+    parts = _without_fused_attention(torch) if in_parts else contextlib.nullcontext()
+    with warnings.catch_warnings(), torch.set_grad_enabled(in_parts), parts:
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.onnx.export(
             model, args, path, opset_version=opset, do_constant_folding=False, **options
@@ -60,9 +63,9 @@ def export(model: Any, args: Tuple[Any, ...], path: str, opset: int, **options: 
 
 @contextlib.contextmanager
 def _without_fused_attention(torch: Any) -> Iterator[None]:
-    """The same for models without gradients; PyTorch 2 has a switch."""
+    """With gradients no fused operators are used; without them, PyTorch 2 has a switch."""
     switch = getattr(torch.backends, "mha", None)
-    if switch is None:
+    if not hasattr(switch, "set_fastpath_enabled"):
         yield
         return
     before = switch.get_fastpath_enabled()
@@ -153,7 +156,7 @@ def from_torch(
             with torch.no_grad():
                 output_names = _names_of_outputs(module(*args))
         target = os.path.join(folder, "model.onnx")
-        export(module, args, target, opset, output_names=list(output_names), **options)
+        export(module, args, target, opset, in_parts=True, output_names=list(output_names), **options)
         if path is None:
             return _load(target)
         # Weights of large models lie in files of their own.

@@ -109,9 +109,8 @@ class _Prepared:
         fed = tuple(args[i].detach() for i in self._fed)
         with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
             path = os.path.join(folder, "graph.onnx")
-            _torch.export(
-                module, fed, path, _torch.OPSET, input_names=self._names, output_names=self._wanted
-            )
+            names = {"input_names": self._names, "output_names": self._wanted}
+            _torch.export(module, fed, path, _torch.OPSET, in_parts=False, **names)
             result = optimize(path, **options)
         self._session = Session(
             result.path, backend=options.get("backend", "cpu"), threads=options["threads"], max_plans=1

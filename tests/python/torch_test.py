@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 import unittest.mock
 
@@ -114,6 +115,15 @@ class FromTorchTest(unittest.TestCase):
             (y,) = session.run(None, {session.get_inputs()[0].name: x})
         numpy.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-5)
 
+    def test_fused_operators_are_switched_off_and_on_again(self):
+        states = [True]  # PyTorch 2 has this switch
+        switch = types.SimpleNamespace(
+            get_fastpath_enabled=lambda: states[-1], set_fastpath_enabled=states.append
+        )
+        with unittest.mock.patch.object(torch.backends, "mha", switch, create=True):
+            lemma.from_torch(net(), torch.rand(1, 3, 8, 8))
+        self.assertEqual(states, [True, False, True])
+
     def test_a_file_can_be_asked_for(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "net.onnx")
@@ -212,6 +222,16 @@ class BackendTest(unittest.TestCase):
             weight.add_(1)
             torch.testing.assert_close(compiled(x, weight)[0], torch.relu(x @ weight))
             torch.testing.assert_close(compiled(x, weight)[0], torch.relu(x @ weight))
+
+    def test_tensors_of_inference_mode(self):
+        model = net().eval()
+        compiled = self.compiled(model)
+        with torch.inference_mode():
+            image = torch.rand(2, 3, 8, 8)
+        for mode in (torch.no_grad, torch.inference_mode, torch.no_grad):
+            with mode():
+                torch.testing.assert_close(compiled(image), model(image), rtol=1e-5, atol=1e-6)
+        self.assertEqual(self.by_lemma(compiled), [True])
 
     def test_gradients_are_pytorchs(self):
         model = net().eval()
