@@ -9,8 +9,8 @@ _CHARACTER = 6.9  # the width of a character, roughly
 _LINE = 15.0
 _MARGIN = 12.0
 _FONT = "font-family='Helvetica,Arial,sans-serif' font-size='12'"
-# A drawing has a background of its own, so its colours never meet those of the page. What shows it
-# may leave the style out; the attributes of the elements are then the light colours.
+# A drawing has a background of its own, so its colours never meet those of the page. A viewer
+# that drops the style shows the attributes of the elements, which are the light colours.
 _DARK = (
     "<style>@media (prefers-color-scheme: dark) {"
     ".lemma-page{fill:#1b1f23}.lemma-op{fill:#2b323a;stroke:#8b98a5}"

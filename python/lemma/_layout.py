@@ -40,7 +40,7 @@ def _layers(nodes: Sequence[Hashable], edges: Sequence[Tuple[Hashable, Hashable]
     if len(order) < len(nodes):
         raise ValueError("the graph has a cycle")
     has_source = {target for _, target in edges}
-    for node in reversed(order):  # what nothing leads to stands right above its first reader
+    for node in reversed(order):  # a node without operands stands right above its first reader
         if node not in has_source and after[node]:
             layer[node] = min(layer[target] for target in after[node]) - 1
     return layer

@@ -50,7 +50,7 @@ class Answer:
         return f"<lemma.Answer: {self.json}>"
 
 
-# What is shown of an answer, in this order, and of a difference.
+# The members of an answer that are shown, in this order, and those of a difference.
 _SHOWN = ("contract", "coverage", "accepted", "reason", "problem", "steps", "samples", "counterexample")
 _DIFFERENCE = ("failure", "output", "index", "before", "after", "explained")
 

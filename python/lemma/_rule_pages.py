@@ -69,7 +69,7 @@ def _index(rules: Sequence[Any]) -> str:
 
 
 def _facts(rule: Any) -> List[Tuple[str, str]]:
-    """What is known of a rule; its comments say its equation and a change that makes it false."""
+    """Names and values; the comments of a rule say its equation and a change that makes it false."""
     comments = [line.strip() for line in rule.json["doc"].splitlines() if line.strip()]
     mutants = [line[len("mutant:"):].strip() for line in comments if line.startswith("mutant:")]
     meaning = [line for line in comments if not line.startswith("mutant:")]

@@ -53,7 +53,7 @@ class Rule:
     """A rule: a graph may be replaced by another. It shows itself in a notebook."""
 
     def __init__(self, json: Dict[str, Any]):
-        self.json = json  # what `lemma rules --json` says about it
+        self.json = json  # its entry in `lemma rules --json`
         self._patterns: Optional[Dict[str, Any]] = None
 
     @property

@@ -178,7 +178,7 @@ class BackendTest(unittest.TestCase):
         return [prepared is not None for prepared in compiled._prepared.values()]
 
     def why_not(self, model, *args):
-        """What is logged when PyTorch keeps the graph; the results are right all the same."""
+        """Calls a graph that PyTorch keeps, and returns the reason that is logged."""
         compiled = self.compiled(model)
         with self.assertLogs("lemma", logging.WARNING) as logged:
             compiled(*args)
