@@ -71,8 +71,8 @@ absl::StatusOr<RunResult> Run(const Model& model, const RunOptions& options) {
     if (absl::Status s = options.on_outputs(result.outputs); !s.ok()) return s;
   }
   if (!options.expect.empty()) {
-    auto difference = CompareWithFiles(model.graph, prepared->executable().findings(),
-                                       result.outputs, options);
+    auto difference =
+        CompareWithFiles(model.graph, prepared->executable().findings(), result.outputs, options);
     if (!difference.ok()) return difference.status();
     result.difference = *std::move(difference);
   }

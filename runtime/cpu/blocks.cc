@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
 #include "graph/expr/substitute.h"
+#include "graph/ops/formula.h"
 #include "graph/rebuild.h"
 #include "runtime/cpu/carried_dims.h"
 #include "runtime/plan/use_table.h"

@@ -6,7 +6,6 @@
 
 #include "graph/expr/compose.h"
 #include "graph/expr/free_vars.h"
-#include "graph/ops/formula.h"
 
 namespace lemma::cpu {
 namespace {

@@ -120,8 +120,8 @@ TEST(ProfileTest, FusionOfLayoutCanBeOff) {
 }
 
 TEST(ProfileTest, ProductsOnCudaHaveAPrecision) {
-  const std::string model = WriteTemp(
-      "g.lemma", "graph g(x: f32[96,80], w: f32[80,64]) { y = matmul(x, w) return y }");
+  const std::string model =
+      WriteTemp("g.lemma", "graph g(x: f32[96,80], w: f32[80,64]) { y = matmul(x, w) return y }");
   EXPECT_THAT(RunLemma({"show", model, "--plan=cuda"}).out, Not(HasSubstr("bf16")));
   EXPECT_THAT(RunLemma({"show", model, "--plan=cuda", "--precision=bf16"}).out,
               HasSubstr("in bf16"));
