@@ -39,6 +39,7 @@ struct GridKernel {
   int64_t blocks = 1;
   int threads = 1;            // per block
   bool synchronizes = false;  // has barriers or shuffles
+  int shared_bytes = 0;       // of shared memory that the launch has to provide
   // Slots whose first elements the arguments point to; row-major and aligned to 256 bytes.
   std::vector<int> reads;
   std::vector<int> writes;  // arguments after those of `reads`

@@ -383,6 +383,13 @@ __device__ inline T BlockReduce(T value, T* shared) {
 
 // --- Tensor cores (sm_80) ---
 
+// Declares the block's shared memory, whose size the launch gives (GridKernel::shared_bytes).
+#if defined(LEMMA_GRID_EMULATOR)
+#define LEMMA_SHARED(name, words) __shared__ __align__(32) unsigned int name[words]
+#else
+#define LEMMA_SHARED(name, words) extern __shared__ __align__(32) unsigned int name[]
+#endif
+
 // Words of 32 bits, and the product of a 16-row and an 8-column fragment of 8 words' depth:
 // tensor_tile.cc describes the fragments. `upper` and `lower` are two numbers each of the sum in
 // rows l / 4 and l / 4 + 8.
@@ -473,6 +480,10 @@ struct WordsBf16 {
 #else
     return ToBf16(first).bits | static_cast<unsigned int>(ToBf16(second).bits) << 16;
 #endif
+  }
+  // The same for numbers that were loaded from bf16.
+  static __device__ inline unsigned int Join(float first, float second) {
+    return BitsOf(first) >> 16 | (BitsOf(second) & 0xffff0000u);
   }
   static __device__ inline float Number(unsigned int word, int i) {
     return Widen(bf16{static_cast<unsigned short>(word >> 16 * i)});

@@ -9,11 +9,14 @@ const char* Name(ProductPrecision precision) {
   return kNames[static_cast<int>(precision)];
 }
 
+double UnitRoundoff(ProductPrecision precision) {
+  static constexpr double kUnits[] = {0, 0x1p-22, 0x1p-11, 0x1p-11, 0x1p-8};
+  return kUnits[static_cast<int>(precision)];
+}
+
 double ProductErrorBound(ProductPrecision precision, int64_t terms) {
-  // Of a factor: half a unit in the last place. Two TF32 numbers hold 22 bits, and the product of
-  // the two small parts, at most 2^-22 of the whole, is left out.
-  constexpr double kFactor[] = {0, 0x1p-22, 0x1p-11, 0x1p-11, 0x1p-8};
-  const double u = kFactor[static_cast<int>(precision)];
+  const double u = UnitRoundoff(precision);
+  // The product of the two small parts, at most 2^-22 of the whole, is left out.
   const double dropped = precision == ProductPrecision::kF32x3 ? 0x1p-22 : 0;
   // An addition on a tensor core aligns its operands to the largest and truncates them: each of the
   // two loses less than a unit in the last place of 24 bits, and so does the sum.

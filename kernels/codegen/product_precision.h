@@ -16,8 +16,15 @@ enum class ProductPrecision {
   kBf16,   // 8 bits, the range of f32
 };
 
+constexpr ProductPrecision kProductPrecisions[] = {ProductPrecision::kF32, ProductPrecision::kF32x3,
+                                                   ProductPrecision::kTf32, ProductPrecision::kF16,
+                                                   ProductPrecision::kBf16};
+
 // "f32", "f32x3", "tf32", "f16", "bf16".
 const char* Name(ProductPrecision precision);
+
+// The largest relative error of a rounded factor; 0 for kF32.
+double UnitRoundoff(ProductPrecision precision);
 
 // B such that |computed sum - exact sum| <= B * sum |a_i| * |b_i| for `terms` products, in any
 // order of summation, if nothing overflows and, for kF16, no factor is below the normal numbers. It

@@ -53,7 +53,11 @@ class WordLoader {
       : printer_(nest, TileOptions(context, nest, tile.name)), tile_(tile) {
     const int row = batch, deep = batch + 1;
     numbers_ = NumbersPerWord(context.precision);
-    words_ = WordsName(context.precision);
+    const loops::Node& root = nest.nodes[nest.root];
+    const bool join = context.precision == ProductPrecision::kBf16 &&
+                      root.kind == ScalarExpr::Kind::kRead &&
+                      context.storage[root.slot] == DType::kBF16;
+    make_ = absl::StrCat(WordsName(context.precision), join ? "::Join" : "::Make");
     along_depth_ = PrefersSecond(nest, row, deep);
     std::vector<int> packed;
     const int pack = ChoosePack(context, nest, along_depth_ ? deep : row,
@@ -83,10 +87,12 @@ class WordLoader {
     Write(pack, value, number, inside, single, unit, kernel);
   }
 
-  std::string declarations() const {
-    const int64_t outer = along_depth_ ? tile_.rows : tile_.words;
-    return absl::StrCat("__shared__ __align__(16) unsigned int ", tile_.name, "_tile[2][", outer,
-                        "][", RowWords(), "];\n");
+  // Words of shared memory for two stages, and the declaration of the tile from word `first` on.
+  int64_t SharedWords() const { return 2 * Lines() * LineWords(); }
+  std::string Declaration(int64_t first) const {
+    return absl::StrCat("unsigned int (*const ", tile_.name, "_tile)[", Lines(), "][", LineWords(),
+                        "] = reinterpret_cast<unsigned int (*)[", Lines(), "][", LineWords(),
+                        "]>(shared_words + ", first, ");\n");
   }
   // Follows the declaration of the batch's variables and NAME_first.
   const std::string& before() const { return before_; }
@@ -101,28 +107,32 @@ class WordLoader {
   NestPrinter& printer() { return printer_; }
 
  private:
-  // 4 if every read moves along `var` in memory, in packs of four, and none needs a check.
+  // The numbers in 16 bytes, if every read moves along `var` in memory, in such packs, and none
+  // needs a check; else 1.
   static int ChoosePack(const KernelContext& context, const Nest& nest, int var, int64_t total,
                         std::vector<int>* reads) {
-    constexpr int kPack = 4;
-    if (total % kPack != 0) return 1;
+    int pack = 8;
+    for (const loops::Node& node : nest.nodes) {
+      if (node.kind != ScalarExpr::Kind::kRead) continue;
+      pack = std::min(pack, static_cast<int>(16 / SizeOf(context.storage[node.slot])));
+    }
+    if (pack < 4 || total % pack != 0) return 1;
     for (size_t n = 0; n < nest.nodes.size(); ++n) {
       const loops::Node& node = nest.nodes[n];
       if (node.kind == ScalarExpr::Kind::kSelect || node.kind == ScalarExpr::Kind::kReduce) {
         return 1;
       }
       if (node.kind != ScalarExpr::Kind::kRead) continue;
-      if (!node.checks.empty() || !Packs(nest, node.index, var, kPack) ||
-          SizeOf(context.storage[node.slot]) * kPack > 16) {
-        return 1;
-      }
+      if (!node.checks.empty() || !Packs(nest, node.index, var, pack)) return 1;
       reads->push_back(static_cast<int>(n));
     }
-    return reads->empty() ? 1 : kPack;
+    return reads->empty() ? 1 : pack;
   }
 
-  // Words of one line of the tile: padded, so that the lanes of a warp read different banks.
-  int64_t RowWords() const { return along_depth_ ? tile_.words + 4 : tile_.rows + 8; }
+  // A line of the tile is a row, or a word of depth; its words are padded, so that the lanes of a
+  // warp read different banks.
+  int64_t Lines() const { return along_depth_ ? tile_.rows : tile_.words; }
+  int64_t LineWords() const { return along_depth_ ? tile_.words + 4 : tile_.rows + 8; }
 
   void Write(int pack, const std::string& value, const std::string& number,
              const std::string& inside, const std::string& single, const std::string& unit,
@@ -191,15 +201,19 @@ class WordLoader {
       }
       absl::StrAppend(&load_, "}\n}\n");
     }
-    // A unit's words are adjacent: along the depth, or along the rows.
+    // A unit's words are adjacent: along the depth, or along the rows. At most four are one access.
     const int adjacent = along_depth_ ? unit_depth_ / numbers_ : unit_rows_;
-    const std::string stride = along_depth_ ? "1" : absl::StrCat(unit_rows_);
-    store_ = absl::StrCat(
-        rounds_loop, row_at, depth_at, "Pack<unsigned int, ", adjacent, "> words;\n", unroll,
-        "for (int w = 0; w < ", adjacent, "; ++w) words.at[w] = ", words_, "::Make(", next, "[w * ",
-        along_depth_ ? numbers_ : 1, "], ", next, "[w * ", along_depth_ ? numbers_ : 1, " + ",
-        numbers_ == 1 ? "0" : stride, "]);\nStorePack<", adjacent, ">(&",
-        At(n + "_row", absl::StrCat(n, "_depth / ", numbers_)), ", words);\n}\n");
+    const int access = std::min(adjacent, 4), across = along_depth_ ? numbers_ : 1;
+    const std::string next_number =
+        numbers_ == 1 ? "0" : absl::StrCat(along_depth_ ? 1 : unit_rows_);
+    const std::string word = absl::StrCat("(q + w) * ", across);
+    const std::string row = along_depth_ ? n + "_row" : n + "_row + q";
+    const std::string at = absl::StrCat(n, "_depth / ", numbers_, along_depth_ ? " + q" : "");
+    store_ = absl::StrCat(rounds_loop, row_at, depth_at, unroll, "for (int q = 0; q < ", adjacent,
+                          "; q += ", access, ") {\nPack<unsigned int, ", access, "> words;\n",
+                          unroll, "for (int w = 0; w < ", access, "; ++w) words.at[w] = ", make_,
+                          "(", next, "[", word, "], ", next, "[", word, " + ", next_number,
+                          "]);\nStorePack<", access, ">(&", At(row, at), ", words);\n}\n}\n");
   }
 
   static std::string Zeros(const std::string& next, int step, int count, const std::string& at) {
@@ -210,7 +224,7 @@ class WordLoader {
   NestPrinter printer_;
   FactorTile tile_;
   int numbers_ = 1;
-  const char* words_ = "";
+  std::string make_;
   bool along_depth_ = false;
   int unit_rows_ = 1, unit_depth_ = 1;
   std::string row_name_, depth_name_, before_, load_, store_;
@@ -236,8 +250,10 @@ GridKernel KernelByTensorTile(const KernelContext& context, const TiledSource& t
   const int64_t tiles_m = CeilDivide(m, tile.rows), tiles_n = CeilDivide(n, tile.columns);
   const int across = tile.columns / tile.thread_columns;  // warps along a row of the tile
   const int fragments_m = tile.thread_rows / 16, fragments_n = tile.thread_columns / 8;
+  const int64_t shared_words = load_a.SharedWords() + load_b.SharedWords();
   const std::string body = absl::StrReplaceAll(
-      R"(DECLARE_ADECLARE_Bconst TYPE batch = blockIdx.x / (TILES_M * TILES_N);
+      R"(LEMMA_SHARED(shared_words, SHARED_WORDS);
+DECLARE_ADECLARE_Bconst TYPE batch = blockIdx.x / (TILES_M * TILES_N);
 const TYPE a_first = static_cast<TYPE>(blockIdx.x / TILES_N % TILES_M) * ROWS;
 const TYPE b_first = static_cast<TYPE>(blockIdx.x % TILES_N) * COLUMNS;
 const int warp = threadIdx.x / 32, group = threadIdx.x % 32 / 4, lane = threadIdx.x % 4;
@@ -289,8 +305,9 @@ STORE_B}
 __syncthreads();
 }
 RESULT)",
-      {{"DECLARE_A", load_a.declarations()},
-       {"DECLARE_B", load_b.declarations()},
+      {{"SHARED_WORDS", absl::StrCat(shared_words)},
+       {"DECLARE_A", load_a.Declaration(0)},
+       {"DECLARE_B", load_b.Declaration(load_a.SharedWords())},
        {"BATCH_DIGITS",
         absl::StrCat(BatchDigits(load_a.printer(), c.batch), BatchDigits(load_b.printer(), c.batch),
                      BatchDigits(result.printer(), c.batch))},
@@ -324,9 +341,11 @@ RESULT)",
   for (int slot : result.printer().slots()) reads.push_back(slot);
   const bool checks =
       load_a.printer().checks() || load_b.printer().checks() || result.printer().checks();
-  return Finish(context, std::move(reads), out.out_slot, checks, tiles_m * tiles_n * batch, threads,
-                true, absl::StrCat("by tile ", tile.ToString(), " in ", Name(context.precision)),
-                body);
+  GridKernel kernel = Finish(
+      context, std::move(reads), out.out_slot, checks, tiles_m * tiles_n * batch, threads, true,
+      absl::StrCat("by tile ", tile.ToString(), " in ", Name(context.precision)), body);
+  kernel.shared_bytes = static_cast<int>(shared_words) * 4;
+  return kernel;
 }
 
 }  // namespace lemma::codegen

@@ -36,18 +36,23 @@ constexpr double kLaunch = 2.40, kCombine = 0.67, kBytesPerMicrosecond = 2.9e6;
 
 constexpr int64_t kMultiprocessors = 132;
 
-// Tiles on tensor cores, and how many blocks of each run on one multiprocessor.
+// Tiles on tensor cores; how many blocks of each run on one multiprocessor, and how much longer its
+// steps take than the constants below say.
 constexpr TileShape kTensorTiles[] = {
-    {128, 128, 16, 64, 64, true}, {128, 128, 16, 64, 32, true}, {128, 64, 16, 64, 32, true},
-    {64, 128, 16, 32, 64, true},  {64, 64, 16, 32, 32, true},   {64, 32, 16, 32, 16, true},
-    {32, 64, 16, 16, 32, true},   {32, 32, 16, 16, 16, true},
+    {256, 128, 16, 64, 64, true}, {128, 256, 16, 64, 64, true}, {128, 128, 16, 64, 64, true},
+    {128, 128, 16, 64, 32, true}, {128, 64, 16, 64, 32, true},  {64, 128, 16, 32, 64, true},
+    {64, 64, 16, 32, 32, true},   {64, 32, 16, 32, 16, true},   {32, 64, 16, 16, 32, true},
+    {32, 32, 16, 16, 16, true},
 };
-constexpr int64_t kTensorTogether[] = {2, 2, 3, 3, 4, 6, 6, 8};
+constexpr int64_t kTensorTogether[] = {1, 1, 2, 1, 3, 3, 4, 6, 6, 8};
+constexpr double kTensorSlower[] = {1.18, 1.17, 0.99, 1.11, 1.08, 1.06, 1.04, 0.82, 0.89, 1.0};
 static_assert(std::size(kTensorTogether) == std::size(kTensorTiles));
-// Cycles of a step besides its work; products per cycle of a multiprocessor for pairs of 16 bits;
-// bytes of factors per cycle that reach it; cycles per element and unit of work. Estimates.
-constexpr double kStepLatency = 900, kProductsPerCycle = 1000, kBytesPerCycle = 24,
-                 kTensorWork = 0.02, kCyclesPerMicrosecond = 1700;
+static_assert(std::size(kTensorSlower) == std::size(kTensorTiles));
+// Cycles of a step at least; products per cycle of a multiprocessor for pairs of 16 bits; bytes of
+// factors per cycle that reach it; cycles per element and unit of work. Fitted by
+// tools/lib/fit_tensor_tiles.py to data/measurements/gpu_precision.json.
+constexpr double kStepLatency = 677, kProductsPerCycle = 636, kBytesPerCycle = 79,
+                 kTensorWork = 0.047, kCyclesPerMicrosecond = 1700;
 
 int ElementsPerWord(ProductPrecision precision) {
   return precision == ProductPrecision::kF16 || precision == ProductPrecision::kBf16 ? 2 : 1;
@@ -71,14 +76,16 @@ double StepMicroseconds(const ProductSize& size, const TileShape& tile, const St
                   (time.beside + time.work * work) * static_cast<double>(together));
 }
 
-double TensorStepMicroseconds(const ProductSize& size, const TileShape& tile,
-                              ProductPrecision precision, int64_t together) {
+double TensorStepMicroseconds(const ProductSize& size, int number, ProductPrecision precision,
+                              int64_t together) {
+  const TileShape& tile = kTensorTiles[number];
   const int64_t depth = tile.depth * ElementsPerWord(precision);
   const double times = precision == ProductPrecision::kF32x3 ? 3 : 1;
   const double products = static_cast<double>(tile.rows * tile.columns * tile.depth) * 2 * times;
   const double bytes = static_cast<double>((tile.rows + tile.columns) * depth) * sizeof(float);
-  const double busy = products / kProductsPerCycle + bytes / kBytesPerCycle +
-                      kTensorWork * WorkOf(size, tile, depth);
+  const double busy =
+      kTensorSlower[number] * (products / kProductsPerCycle + bytes / kBytesPerCycle +
+                               kTensorWork * WorkOf(size, tile, depth));
   return std::max(kStepLatency, busy * static_cast<double>(together)) / kCyclesPerMicrosecond;
 }
 
@@ -123,7 +130,7 @@ double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice,
   const int depth = tile.tensor_cores ? tile.depth * ElementsPerWord(precision) : tile.depth;
   const double steps = static_cast<double>(CeilDivide(CeilDivide(size.k, choice.parts), depth));
   const double step = tile.tensor_cores
-                          ? TensorStepMicroseconds(size, tile, precision, together)
+                          ? TensorStepMicroseconds(size, choice.tile, precision, together)
                           : StepMicroseconds(size, tile, kStepTimes[choice.tile], together);
   double result = kLaunch + rounds * steps * step;
   if (choice.parts > 1) {

@@ -1,14 +1,14 @@
-// Measures products in each precision on a GPU, and how far they are from exact results.
+// Measures products in each precision on a GPU, and how far they are from exact results. Writes OUT
+// (JSON):
 //
-// Usage: gpu_precision_main OUT SECONDS [FOLDER]
-//
-// Writes to OUT (JSON):
-//   errors    products and convolutions on random values, for each tile: the largest error relative
-//             to the sum of the products' magnitudes, and the bound (ProductErrorBound);
+//   errors    products and convolutions on random values, with several tiles: the largest error
+//             relative to the sum of the products' magnitudes, and the bound (ProductErrorBound);
 //   products  milliseconds of one product on the device, with cuBLASLt, with the chosen tile, and
-//             with the best one of TileChoices; at most SECONDS;
-//   models    for the models in FOLDER (tools/package_gpu): milliseconds, and the difference from
-//             the CPU's outputs in f32 relative to the largest output.
+//             with the best of those that the model finds promising;
+//   models    of FOLDER (tools/package_gpu): milliseconds, and the difference from the CPU's
+//   outputs
+//             in f32 relative to the largest output.
+//
 // Exit status 0: all errors are within their bounds; 1: not, or a failure; 2: wrong arguments.
 #include <algorithm>
 #include <atomic>
@@ -28,6 +28,7 @@
 #include "api/execution/timing.h"
 #include "api/models/model_file.h"
 #include "api/models/random_values.h"
+#include "base/flags.h"
 #include "base/json.h"
 #include "graph/text/text.h"
 #include "kernels/codegen/product_precision.h"
@@ -36,6 +37,7 @@
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"
 #include "tools/gpu/packaged_models.h"
+#include "tools/gpu/product_cases.h"
 
 namespace lemma::gpu {
 namespace {
@@ -44,79 +46,7 @@ using codegen::ProductPrecision;
 using codegen::TileChoice;
 using Clock = std::chrono::steady_clock;
 
-constexpr ProductPrecision kPrecisions[] = {ProductPrecision::kF32, ProductPrecision::kF32x3,
-                                            ProductPrecision::kTf32, ProductPrecision::kF16,
-                                            ProductPrecision::kBf16};
 constexpr int kRuns = 20;
-
-struct NamedGraph {
-  const char* name;
-  int64_t terms;  // of a sum
-  const char* text;
-};
-
-// The outputs grow with the inputs' magnitudes.
-constexpr NamedGraph kExact[] = {
-    {"matmul, in packs", 520,
-     "graph g(x: f32[300,520], w: f32[520,260]) { y = matmul(x, w) return y }"},
-    {"matmul of transposed, one by one", 333, R"(graph g(x: f32[333,131], w: f32[77,333]) {
-       a = transpose(x) {perm = [1,0]}
-       b = transpose(w) {perm = [1,0]}
-       y = matmul(a, b)
-       return y
-     })"},
-    {"conv 3x3, strided", 576, R"(graph g(x: f32[2,64,29,27], w: f32[96,64,3,3], b: f32[96]) {
-       c = conv2d(x, w, b) {pads = [1,1,1,1], strides = [2,2]}
-       y = relu(c)
-       return y
-     })"},
-    {"conv 5x5 in groups", 400, R"(graph g(x: f32[2,64,20,18], w: f32[96,16,5,5]) {
-       y = conv2d(x, w) {pads = [2,2,2,2], groups = 4}
-       return y
-     })"},
-    {"batch of products", 2048,
-     "graph g(x: f32[3,65,2048], w: f32[3,2048,68]) { y = matmul(x, w) return y }"},
-    {"product of 16-bit matrices", 256, R"(graph g(x: bf16[200,256], w: f16[256,136]) {
-       a = cast(x) {dtype = "f32"}
-       b = cast(w) {dtype = "f32"}
-       y = matmul(a, b)
-       return y
-     })"},
-};
-
-constexpr NamedGraph kTimed[] = {
-    {"matmul 1024^3", 1024,
-     "graph g(x: f32[1024,1024], w: f32[1024,1024]) { y = matmul(x, w) return y }"},
-    {"matmul 4096^3", 4096,
-     "graph g(x: f32[4096,4096], w: f32[4096,4096]) { y = matmul(x, w) return y }"},
-    {"matmul 4096^3, stored in bf16", 4096,
-     "graph g(x: bf16[4096,4096], w: bf16[4096,4096]) { y = matmul(x, w) return y }"},
-    {"matmul 4096^3, second factor transposed", 4096,
-     R"(graph g(x: f32[4096,4096], w: f32[4096,4096]) {
-       t = transpose(w) {perm = [1,0]}
-       y = matmul(x, t)
-       return y
-     })"},
-    {"matmul 512x768x3072", 768,
-     "graph g(x: f32[512,768], w: f32[768,3072]) { y = matmul(x, w) return y }"},
-    {"matmul 128x3072x768", 3072,
-     "graph g(x: f32[128,3072], w: f32[3072,768]) { y = matmul(x, w) return y }"},
-    {"matmul 4096x768x3072", 768,
-     "graph g(x: f32[4096,768], w: f32[768,3072]) { y = matmul(x, w) return y }"},
-    {"scores 96 x 512x64x512", 64,
-     "graph g(x: f32[96,512,64], w: f32[96,64,512]) { y = matmul(x, w) return y }"},
-    {"conv 3x3 32x256x14x14", 2304,
-     "graph g(x: f32[32,256,14,14], w: f32[256,256,3,3]) { y = conv2d(x, w) {pads = [1,1,1,1]} "
-     "return y }"},
-    {"conv 3x3 32x64x56x56", 576,
-     "graph g(x: f32[32,64,56,56], w: f32[64,64,3,3]) { y = conv2d(x, w) {pads = [1,1,1,1]} return "
-     "y }"},
-    {"conv 1x1 32x256x56x56 to 64", 256,
-     "graph g(x: f32[32,256,56,56], w: f32[64,256,1,1]) { y = conv2d(x, w) return y }"},
-    {"conv 3x3 1x256x14x14", 2304,
-     "graph g(x: f32[1,256,14,14], w: f32[256,256,3,3]) { y = conv2d(x, w) {pads = [1,1,1,1]} "
-     "return y }"},
-};
 
 Graph GraphOf(const char* text) {
   auto graph = ParseGraph(text);
@@ -169,35 +99,84 @@ struct Job {
   CudaOptions options;
 };
 
-// Fills the cache of compiled kernels.
-void CompileJobs(const std::vector<Job>& jobs) {
-  InParallel(jobs.size(),
-             [&](size_t i) { CompileAhead({*jobs[i].graph}, jobs[i].options).IgnoreError(); });
+// Fills the cache of compiled kernels, for the device or for an architecture.
+absl::Status CompileJobs(const std::vector<Job>& jobs, int architecture) {
+  std::vector<absl::Status> done(jobs.size());
+  InParallel(jobs.size(), [&](size_t i) {
+    done[i] = CompileAhead({*jobs[i].graph}, jobs[i].options, architecture);
+  });
+  for (const absl::Status& s : done) {
+    if (!s.ok()) return s;
+  }
+  return absl::OkStatus();
 }
 
-std::vector<TileChoice> ChoicesOf(const Graph& graph, ProductPrecision precision) {
+// Some tiles for each graph; together all.
+std::vector<TileChoice> TilesToCheck(const Graph& graph, ProductPrecision precision, size_t g) {
   const auto use = TileOf(graph, OptionsOf(precision, false));
   if (!use) return {};
-  return codegen::TileChoices(use->size, precision);
+  std::vector<TileChoice> some;
+  for (const TileChoice& choice : codegen::TileChoices(use->size, precision)) {
+    if (choice.parts <= 2 && (static_cast<size_t>(choice.tile) + g) % 3 == 0)
+      some.push_back(choice);
+  }
+  return some;
 }
+
+// The choices that the model predicts to be at most twice as slow as the best, at most `most`.
+std::vector<TileChoice> TilesToTime(const Graph& graph, ProductPrecision precision, size_t most) {
+  const auto use = TileOf(graph, OptionsOf(precision, false));
+  if (!use) return {};
+  auto predicted = [&](const TileChoice& choice) {
+    return codegen::PredictedMicroseconds(use->size, choice, precision);
+  };
+  std::vector<TileChoice> all = codegen::TileChoices(use->size, precision);
+  std::stable_sort(all.begin(), all.end(), [&](const TileChoice& a, const TileChoice& b) {
+    return predicted(a) < predicted(b);
+  });
+  std::vector<TileChoice> some;
+  for (const TileChoice& choice : all) {
+    if (some.size() < most && predicted(choice) <= 2 * predicted(all[0])) some.push_back(choice);
+  }
+  return some;
+}
+
+// batch, m, n, k, a_work, b_work.
+Json SizeJson(const codegen::ProductSize& s) {
+  return Json::Array({static_cast<double>(s.batch), static_cast<double>(s.m),
+                      static_cast<double>(s.n), static_cast<double>(s.k),
+                      static_cast<double>(s.a_work), static_cast<double>(s.b_work)});
+}
+
+bool IsSwept(ProductPrecision precision) {
+  return precision == ProductPrecision::kTf32 || precision == ProductPrecision::kBf16;
+}
+
+struct PrecisionFlags {
+  std::string out, folder;
+  std::vector<std::string> models, precisions;
+  int64_t tiles = 8;
+  int64_t compile_for = 0;
+};
 
 class Check {
  public:
-  explicit Check(double seconds) : seconds_(seconds) {}
+  explicit Check(const PrecisionFlags& flags) : flags_(flags) {}
 
   Json Errors() {
     std::vector<Graph> graphs;
     for (const NamedGraph& named : kExact) graphs.push_back(GraphOf(named.text));
     std::vector<Job> jobs;
-    for (ProductPrecision precision : kPrecisions) {
-      for (const Graph& graph : graphs) {
-        for (const TileChoice& choice : ChoicesOf(graph, precision)) {
-          jobs.push_back({&graph, OptionsOf(precision, false, choice)});
+    for (ProductPrecision precision : codegen::kProductPrecisions) {
+      for (size_t g = 0; g < graphs.size(); ++g) {
+        jobs.push_back({&graphs[g], OptionsOf(precision, true)});
+        for (const TileChoice& choice : TilesToCheck(graphs[g], precision, g)) {
+          jobs.push_back({&graphs[g], OptionsOf(precision, false, choice)});
         }
       }
     }
-    CompileJobs(jobs);
     Json rows = Json::Array();
+    if (!Compiled("checks", jobs)) return rows;
     for (size_t g = 0; g < graphs.size(); ++g) {
       auto inputs = api::RandomInputs(graphs[g], 1, 2);
       if (!inputs.ok()) {
@@ -212,12 +191,12 @@ class Check {
       }
       auto reference = MakeReferenceBackend(BetweenOperators::kUnrounded)->Compile(graphs[g], {});
       auto exact = (*reference)->Run(*inputs), scale = (*reference)->Run(magnitudes);
-      for (ProductPrecision precision : kPrecisions) {
+      for (ProductPrecision precision : codegen::kProductPrecisions) {
         const double bound = codegen::ProductErrorBound(precision, kExact[g].terms) + 0x1p-22;
         double worst = 0;
         int tiles = 0;
         std::vector<CudaOptions> variants = {OptionsOf(precision, true)};
-        for (const TileChoice& choice : ChoicesOf(graphs[g], precision)) {
+        for (const TileChoice& choice : TilesToCheck(graphs[g], precision, g)) {
           variants.push_back(OptionsOf(precision, false, choice));
         }
         for (const CudaOptions& options : variants) {
@@ -258,28 +237,25 @@ class Check {
     for (const NamedGraph& named : kTimed) graphs.push_back(GraphOf(named.text));
     std::vector<Job> jobs;
     for (const Graph& graph : graphs) {
-      for (ProductPrecision precision : kPrecisions) {
+      for (ProductPrecision precision : codegen::kProductPrecisions) {
         jobs.push_back({&graph, OptionsOf(precision, false)});
-        for (const TileChoice& choice : ChoicesOf(graph, precision)) {
+        for (const TileChoice& choice : Swept(graph, precision)) {
           jobs.push_back({&graph, OptionsOf(precision, false, choice)});
         }
       }
     }
-    const auto start = Clock::now();
-    CompileJobs(jobs);
-    std::printf("compiled   %d variants in %.1f s\n", static_cast<int>(jobs.size()),
-                Seconds(start));
     Json rows = Json::Array();
-    for (size_t g = 0; g < graphs.size() && Seconds(start_) < seconds_; ++g) {
+    if (!Compiled("products", jobs)) return rows;
+    for (size_t g = 0; g < graphs.size(); ++g) {
       auto inputs = api::RandomInputs(graphs[g], 1, 2);
       if (!inputs.ok()) continue;
-      for (ProductPrecision precision : kPrecisions) {
+      for (ProductPrecision precision : codegen::kProductPrecisions) {
         const double library = Time(graphs[g], OptionsOf(precision, true), *inputs);
         const double chosen = Time(graphs[g], OptionsOf(precision, false), *inputs);
         double best = chosen;
         std::string best_tile = "chosen";
         Json tiles = Json::Array();
-        for (const TileChoice& choice : ChoicesOf(graphs[g], precision)) {
+        for (const TileChoice& choice : Swept(graphs[g], precision)) {
           const double ms = Time(graphs[g], OptionsOf(precision, false, choice), *inputs);
           Json tile = Json::Object();
           tile.Set("tile", choice.tile).Set("parts", choice.parts).Set("ms", ms);
@@ -299,6 +275,7 @@ class Check {
         std::fflush(stdout);
         Json row = Json::Object();
         row.Set("case", kTimed[g].name).Set("precision", Name(precision)).Set("flops", flops);
+        if (use) row.Set("size", SizeJson(use->size));
         row.Set("library_ms", library).Set("chosen_ms", chosen).Set("best_ms", best);
         row.Set("best_tile", best_tile).Set("tiles", std::move(tiles));
         rows.Add(std::move(row));
@@ -307,9 +284,9 @@ class Check {
     return rows;
   }
 
-  Json Models(const std::string& folder) {
+  Json Models() {
     Json rows = Json::Array();
-    auto files = PackagedFiles(folder, {});
+    auto files = PackagedFiles(flags_.folder, flags_.models);
     if (!files.ok()) {
       Fail("models", files.status());
       return rows;
@@ -319,17 +296,16 @@ class Check {
     std::vector<Job> jobs;
     for (const auto& model : models) {
       if (!model.ok()) continue;
-      for (ProductPrecision precision : kPrecisions) {
+      for (ProductPrecision precision : Wanted()) {
         jobs.push_back({&model->variants[0].graph, OptionsOf(precision, true)});
       }
     }
-    const auto start = Clock::now();
-    CompileJobs(jobs);
-    std::printf("compiled   models in %.1f s\n", Seconds(start));
+    if (!Compiled("models", jobs)) return rows;
     for (const auto& model : models) {
-      if (!model.ok() || model->expected.empty()) continue;
+      if (!model.ok()) continue;
       const Variant& variant = model->variants[0];
-      for (ProductPrecision precision : kPrecisions) {
+      const bool step = model->expected.empty();  // its outputs are sampled
+      for (ProductPrecision precision : Wanted()) {
         Json row = Json::Object();
         row.Set("model", variant.name).Set("precision", Name(precision));
         std::string line = absl::StrCat(variant.name, " ", Name(precision));
@@ -344,7 +320,7 @@ class Check {
             continue;
           }
           double difference = 0;
-          for (size_t k = 0; k < outputs->size(); ++k) {
+          for (size_t k = 0; k < outputs->size() && !step; ++k) {
             const Difference d = Compare((*outputs)[k], model->expected[k], 1);
             difference = std::max(difference, d.relative());
           }
@@ -365,8 +341,31 @@ class Check {
   int failures() const { return failures_; }
 
  private:
-  static double Seconds(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
+  std::vector<TileChoice> Swept(const Graph& graph, ProductPrecision precision) const {
+    if (!IsSwept(precision)) return {};
+    return TilesToTime(graph, precision, static_cast<size_t>(flags_.tiles));
+  }
+
+  // Of the models.
+  std::vector<ProductPrecision> Wanted() const {
+    std::vector<ProductPrecision> wanted;
+    for (ProductPrecision precision : codegen::kProductPrecisions) {
+      const auto& names = flags_.precisions;
+      if (names.empty() || std::count(names.begin(), names.end(), Name(precision)) > 0) {
+        wanted.push_back(precision);
+      }
+    }
+    return wanted;
+  }
+
+  // Whether to go on and run them.
+  bool Compiled(const char* what, const std::vector<Job>& jobs) {
+    const auto start = Clock::now();
+    const absl::Status s = CompileJobs(jobs, static_cast<int>(flags_.compile_for));
+    if (!s.ok()) Fail(what, s);
+    std::printf("compiled   %s: %d variants in %.1f s\n", what, static_cast<int>(jobs.size()),
+                std::chrono::duration<double>(Clock::now() - start).count());
+    return s.ok() && flags_.compile_for == 0;
   }
 
   void Fail(const std::string& what, const absl::Status& why) {
@@ -384,27 +383,55 @@ class Check {
     return api::Median(*ms);
   }
 
-  const double seconds_;
-  const Clock::time_point start_ = Clock::now();
+  const PrecisionFlags& flags_;
   int failures_ = 0;
 };
+
+int Main(const std::vector<std::string>& arguments) {
+  PrecisionFlags precision;
+  Flags flags("gpu_precision_main", "OUT [FOLDER]", "Measures products in each precision.");
+  flags.List("models", &precision.models, "X,...", "of FOLDER/models X.onnx and X.step.pb; all");
+  flags.List("precisions", &precision.precisions, "X,...", "of the models; all");
+  flags.Int("tiles", &precision.tiles, "tiles to time for a product");
+  flags.Int("compile-for", &precision.compile_for,
+            "only compile the kernels for this architecture, such as 90, into the cache");
+  auto positional = flags.Parse(arguments);
+  if (positional.ok() && flags.help()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return 0;
+  }
+  if (positional.ok() && (positional->empty() || positional->size() > 2)) {
+    positional = absl::InvalidArgumentError("needs OUT and perhaps FOLDER; see --help");
+  }
+  if (!positional.ok()) {
+    std::fprintf(stderr, "gpu_precision_main: %s\n",
+                 std::string(positional.status().message()).c_str());
+    return 2;
+  }
+  precision.out = (*positional)[0];
+  if (positional->size() == 2) precision.folder = (*positional)[1];
+  Check check(precision);
+  Json report = Json::Object();
+  report.Set("device", MakeCudaBackend()->version());
+  auto write = [&] {
+    const absl::Status s = api::WriteText(precision.out, report.ToString() + "\n");
+    if (!s.ok()) std::fprintf(stderr, "gpu_precision_main: %s\n", std::string(s.message()).c_str());
+    return s.ok();
+  };
+  report.Set("errors", check.Errors());
+  write();
+  report.Set("products", check.Products());
+  write();
+  if (!precision.folder.empty()) report.Set("models", check.Models());
+  report.Set("failures", check.failures());
+  return write() && check.failures() == 0 ? 0 : 1;
+}
 
 }  // namespace
 }  // namespace lemma::gpu
 
 int main(int argc, char** argv) {
-  if (argc != 3 && argc != 4) {
-    std::fprintf(stderr, "usage: gpu_precision_main OUT SECONDS [FOLDER]\n");
-    return 2;
-  }
-  lemma::gpu::Check check(std::atof(argv[2]));
-  lemma::Json report = lemma::Json::Object();
-  report.Set("device", lemma::MakeCudaBackend()->version());
-  report.Set("errors", check.Errors());
-  report.Set("products", check.Products());
-  if (argc == 4) report.Set("models", check.Models(argv[3]));
-  report.Set("failures", check.failures());
-  const absl::Status s = lemma::api::WriteText(argv[1], report.ToString() + "\n");
-  if (!s.ok()) std::fprintf(stderr, "gpu_precision_main: %s\n", std::string(s.message()).c_str());
-  return s.ok() && check.failures() == 0 ? 0 : 1;
+  // Line-buffered, so that progress is visible in a file too.
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);
+  return lemma::gpu::Main(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -1,16 +1,19 @@
 """Times PyTorch's products on the first GPU at equal precision: those of gpu_precision_main.
 
-Prints one JSON object per line: {"case", "precision", "ms"}, the median of runs between CUDA events.
-f32: without TF32. tf32: f32 tensors, TF32 allowed. f16, bf16: tensors of that type.
+Usage: gpu_product_peers.py [REPORT.json]
+
+Prints one JSON object per line: {"case", "precision", "ms"}, the median of runs between CUDA events;
+also adds them to the report of gpu_precision_main. f32: without TF32. tf32: f32 tensors, TF32
+allowed. f16, bf16: tensors of that type.
 """
 
 import json
+import pathlib
 import sys
 
+import gpu_peers
 import torch
 import torch.nn.functional as F
-
-from gpu_peers import median_ms
 
 CASES = {
     "matmul 1024^3": ("matmul", (1024, 1024), (1024, 1024)),
@@ -32,17 +35,25 @@ OPERATIONS = {
 }
 
 
-def main():
+def main(arguments):
+    gpu_peers.torch = torch  # which it imports only as a program
     torch.backends.cudnn.benchmark = True
-    for precision, dtype in (("f32", torch.float32), ("tf32", torch.float32),
-                             ("f16", torch.float16), ("bf16", torch.bfloat16)):
-        allowed = precision != "f32"
+    rows = []
+    for precision, name in gpu_peers.DTYPES.items():
+        dtype = getattr(torch, name or "float32")
+        allowed = precision == "tf32"
         torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = allowed
-        for case, (name, *shapes) in CASES.items():
+        for case, (operation, *shapes) in CASES.items():
             x, w = (torch.rand(shape, device="cuda").mul(2).sub(1).to(dtype) for shape in shapes)
-            ms = median_ms(lambda: OPERATIONS[name](x, w), seconds=0.2, most=20)
-            print(json.dumps({"case": case, "precision": precision, "ms": ms}), flush=True)
+            ms = gpu_peers.median_ms(lambda: OPERATIONS[operation](x, w), seconds=0.2, most=20)
+            rows.append({"case": case, "precision": precision, "ms": ms})
+            print(json.dumps(rows[-1]), flush=True)
+    for path in map(pathlib.Path, arguments):
+        report = json.loads(path.read_text())
+        report["product_peers"] = rows
+        path.write_text(json.dumps(report) + "\n")
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
