@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -237,7 +238,7 @@ absl::Status Flags::Unknown(absl::string_view given) const {
 absl::StatusOr<std::vector<std::string>> Flags::Parse(absl::Span<const std::string> arguments) {
   for (const std::string& argument : arguments) {
     if (argument == "--") break;
-    if (argument == "--help" || argument == "-h") {
+    if (argument == "--help" || argument == "-h" || absl::StartsWith(argument, "--help=")) {
       help_ = true;
       return std::vector<std::string>();
     }

@@ -17,6 +17,12 @@ absl::StatusOr<OutputDifference> CompareWithFiles(const Graph& graph, const RunF
     return OptionError(absl::StrCat("option expect: ", expected->size(),
                                     " tensors given, the model has ", outputs.size(), " outputs"));
   }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if ((*expected)[i].type() == outputs[i].type()) continue;
+    return OptionError(absl::StrCat("option expect: output ", graph.output_names()[i], " is ",
+                                    outputs[i].type().ToString(), ", the tensor given is ",
+                                    (*expected)[i].type().ToString()));
+  }
   return CompareOutputs(graph, outputs, *expected, findings, options.execution.kernels.precision);
 }
 

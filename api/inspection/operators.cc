@@ -1,4 +1,6 @@
 // Lists all operators, and the operators and weights of a model.
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/inspect.h"
 #include "base/flags.h"
@@ -22,7 +24,12 @@ absl::StatusOr<std::string> OperatorPage(const std::string& name) {
   if (const OpDef* op = FindOp(name)) return OperatorSection(*op);
   std::vector<std::string> names;
   for (const OpDef* op : AllOps()) names.push_back(op->name);
-  const std::string nearest = Nearest(name, names);
+  const std::string lower = absl::AsciiStrToLower(name);
+  std::string nearest = Nearest(lower, names);
+  // ONNX's Conv is conv2d.
+  for (const std::string& other : names) {
+    if (nearest.empty() && absl::StartsWith(other, lower)) nearest = other;
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("there is no operator ", name,
                    nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));

@@ -8,6 +8,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "api/models/option_error.h"
 #include "api/models/random_values.h"
 #include "api/models/tensor_files.h"
 #include "base/file.h"
@@ -81,6 +82,14 @@ const char* Name(ModelFormat format) {
 
 namespace {
 
+// An error if sizes were given for dimensions that a graph does not have, as no graph of Lemma's
+// does.
+absl::Status NoDims(const std::string& path, const LoadOptions& how) {
+  if (how.dims.empty()) return absl::OkStatus();
+  return OptionError(absl::StrCat("option dim: ", path, " has no dimension ",
+                                  how.dims.begin()->first, "; only ONNX models have open sizes"));
+}
+
 absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& how) {
   auto read = ReadHead(path);
   if (!read.ok()) return read.status();
@@ -94,6 +103,7 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& how) {
     if (!graph.ok()) return Prefixed(path, graph.status());
     model.graph = *std::move(graph);
     model.format = ModelFormat::kProto;
+    if (absl::Status s = NoDims(path, how); !s.ok()) return s;
     return model;
   }
   if (LooksLikeText(head)) {
@@ -104,11 +114,14 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& how) {
     auto graph = ParseGraph(*text, options);
     if (!graph.ok()) return Prefixed(path, graph.status());
     model.graph = *std::move(graph);
+    if (absl::Status s = NoDims(path, how); !s.ok()) return s;
     return model;
   }
   if (!LooksLikeOnnx(head)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": neither an ONNX model nor a graph of Lemma's"));
+    const bool torch = absl::EndsWith(path, ".pt") || absl::EndsWith(path, ".pth");
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": neither an ONNX model nor a graph of Lemma's",
+        torch ? "; export PyTorch's with torch.onnx.export, or lemma.from_torch in Python" : ""));
   }
   ImportOptions options;
   options.dims = how.dims;

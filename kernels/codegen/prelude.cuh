@@ -394,10 +394,10 @@ __device__ inline T BlockReduce(T value, T* shared) {
 // tensor_tile.cc describes the fragments. `upper` and `lower` are two numbers each of the sum in
 // rows l / 4 and l / 4 + 8.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-#define LEMMA_MMA(shape, type, upper, lower, a, b)                                             \
-  asm volatile("mma.sync.aligned." shape ".row.col.f32." type "." type                         \
-               ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"          \
-               : "+f"((upper)[0]), "+f"((upper)[1]), "+f"((lower)[0]), "+f"((lower)[1])        \
+#define LEMMA_MMA(shape, type, upper, lower, a, b)                                      \
+  asm volatile("mma.sync.aligned." shape ".row.col.f32." type "." type                  \
+               ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"   \
+               : "+f"((upper)[0]), "+f"((upper)[1]), "+f"((lower)[0]), "+f"((lower)[1]) \
                : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "r"((b)[0]), "r"((b)[1]))
 #elif defined(LEMMA_GRID_EMULATOR)
 #define LEMMA_MMA(shape, type, upper, lower, a, b) \

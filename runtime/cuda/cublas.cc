@@ -121,10 +121,9 @@ class Product : public MatrixProduct {
   }
 
   absl::Status Describe(const GemmCall& call, absl::Span<const CUdeviceptr> arguments) {
-    absl::Status s =
-        cublas_.Check(cublas_.cublasLtMatmulDescCreate(&product_, ComputeType(call.precision),
-                                                       CUDA_R_32F),
-                      "product");
+    absl::Status s = cublas_.Check(
+        cublas_.cublasLtMatmulDescCreate(&product_, ComputeType(call.precision), CUDA_R_32F),
+        "product");
     auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
       if (!s.ok()) return;
       s = cublas_.Check(

@@ -1,7 +1,6 @@
 // Large values that are computed in blocks: the results are the same to the last bit, and what must
 // not be divided stays whole.
 #include "runtime/cpu/blocks.h"
-#include "runtime/cpu/carried_dims.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "absl/strings/substitute.h"
 #include "graph/examples/random_graph.h"
 #include "gtest/gtest.h"
+#include "runtime/cpu/carried_dims.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/reference/reference.h"
 #include "tests/runtime/runtime_testutil.h"

@@ -68,6 +68,9 @@ MISTAKES = [
     ("run graph.txt --inputs=wide.npy", 2, "input x is f32[2,3], got f32[2,4]"),
     ("run graph.txt --inputs=double.npy", 2, "input x is f32[2,3], got f64[2,3]"),
     ("run graph.txt --inputs=right.npy,right.npy", 2, "takes 1 inputs, got 2"),
+    ("run graph.txt --expect=wide.npy", 2, "--expect: output y is f32[2,3], the tensor given is f32[2,4]"),
+    ("show graph.txt --dim=n=3", 2, "--dim: graph.txt has no dimension n; only ONNX models have open sizes"),
+    ("show model.pt", 2, "neither an ONNX model nor a graph of Lemma's; export PyTorch's with torch.onnx.export"),
     ("run graph.txt --runs=0", 2, "--runs: must be at least 1"),
     # Rules and proofs.
     ("verify unclosed.txt", 2, "unclosed.txt:6:11: expected … '}' … , found the end of the text"),
@@ -89,6 +92,7 @@ MISTAKES = [
     ("train MODEL -o out.onnx --loss=l2", 2, "'l2' is not one of cross-entropy, mse, bce"),
     ("train graph.txt -o out.onnx", 2, "the loss depends on no weight that could be trained"),
     # Help where there is none.
+    ("op Conv", 2, "there is no operator Conv; did you mean conv2d?"),
     ("op rellu", 2, "there is no operator rellu; did you mean relu?"),
 ]
 
@@ -110,6 +114,7 @@ class MistakesTest(unittest.TestCase):
         for name, text in FILES.items():
             (root / name).write_text(text)
         (root / "cut.onnx").write_bytes(pathlib.Path(MODEL).read_bytes()[:5000])
+        (root / "model.pt").write_bytes(b"PK\x03\x04" + bytes(64))
         (root / "wide.npy").write_bytes(npy("<f4", (2, 4)))
         (root / "double.npy").write_bytes(npy("<f8", (2, 3)))
         (root / "right.npy").write_bytes(npy("<f4", (2, 3)))

@@ -108,14 +108,18 @@ TEST(Nvcc, CompilesEveryKindOfKernel) {
        {ProductPrecision::kF32, ProductPrecision::kF32x3, ProductPrecision::kTf32,
         ProductPrecision::kF16, ProductPrecision::kBf16}) {
     const auto shapes = codegen::TileShapes(precision);
+    const bool f32 = precision == ProductPrecision::kF32;
     for (const char* type : kTypes) {
       for (size_t tile = 0; tile < shapes.size(); ++tile) {
+        // On tensor cores every tile for one type, and one tile for another.
+        const bool wanted =
+            type == std::string("f32") || (type == std::string("bf16") && tile == 4);
+        if (!f32 && !wanted) continue;
         const int64_t parts = tile % 2 == 0 ? 1 : 2;
         add(*ExampleOf(kProduct, type),
             {codegen::TileChoice{static_cast<int>(tile), parts}, precision});
       }
     }
-    const bool f32 = precision == ProductPrecision::kF32;
     for (const codegen::TileShape& shape : shapes) {
       tiles.push_back(absl::StrCat("by tile ", shape.ToString(), f32 ? "" : " in ",
                                    f32 ? "" : codegen::Name(precision)));
@@ -131,7 +135,7 @@ TEST(Nvcc, CompilesEveryKindOfKernel) {
        {"by element", "by element x4", "by element x8", "by row of 32", "by row of 256"}) {
     EXPECT_GE(schedules[schedule], 2) << schedule;
   }
-  for (const std::string& tile : tiles) EXPECT_GE(schedules[tile], 3) << tile;
+  for (const std::string& tile : tiles) EXPECT_GE(schedules[tile], 1) << tile;
   const std::string stem = absl::StrCat(testing::TempDir(), "/kernels");
   std::ofstream(stem + ".cu") << codegen::SourceOf(list);
   const int status =
