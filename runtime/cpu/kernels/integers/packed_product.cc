@@ -1,0 +1,185 @@
+#include "runtime/cpu/kernels/integers/packed_product.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/cpu/kernels/integers/tiles.h"
+#include "runtime/plan/layout.h"
+
+namespace lemma::cpu {
+
+using kernels::kPanelColumns;
+using kernels::kTileRows;
+
+WindowSizes SizesOf(const Node& head) {
+  WindowSizes s;
+  const Shape &x = head.inputs()[0].shape(), &w = head.inputs()[1].shape(), &y = head.type(0).shape;
+  if (!head.IsOp("conv2d")) {
+    s.channels = x.back();
+    s.height = s.rows = NumElements(x) / s.channels;
+    s.outputs = w.back();
+    return s;
+  }
+  s.images = x[0];
+  s.channels = x[1];
+  s.height = x[2];
+  s.width = x[3];
+  s.outputs = y[1];
+  s.rows = y[2];
+  s.columns = y[3];
+  s.groups = head.Int("groups");
+  for (int d = 0; d < 2; ++d) {
+    s.kernel[d] = w[2 + d];
+    s.strides[d] = head.Ints("strides")[d];
+    s.dilations[d] = head.Ints("dilations")[d];
+    s.before[d] = head.Ints("pads")[d];
+  }
+  return s;
+}
+
+bool PackedProduct::samples() const {
+  return sizes_.kernel[0] * sizes_.kernel[1] == 1 && sizes_.before[0] == 0 &&
+         sizes_.before[1] == 0 && (sizes_.rows - 1) * sizes_.strides[0] < sizes_.height &&
+         (sizes_.columns - 1) * sizes_.strides[1] < sizes_.width;
+}
+
+int64_t PackedProduct::patch_width() const {
+  if (samples()) return sizes_.columns;
+  return (sizes_.columns - 1) * sizes_.strides[1] + (sizes_.kernel[1] - 1) * sizes_.dilations[1] + 1;
+}
+
+int64_t PackedProduct::patch_rows(int64_t rows) const {
+  if (samples()) return rows;
+  return (rows - 1) * sizes_.strides[0] + (sizes_.kernel[0] - 1) * sizes_.dilations[0] + 1;
+}
+
+int64_t PackedProduct::PatchSize(int64_t rows) const {
+  // The last pair of a run of odd length reads one number more.
+  return patch_rows(rows) * patch_width() * sizes_.channels + 1;
+}
+
+template <class T>
+void PackedProduct::FillPatch(const T* image, int zero, int64_t begin, int64_t end,
+                              int16_t* patch) const {
+  const WindowSizes& s = sizes_;
+  const int64_t width = patch_width(), rows = patch_rows(end - begin), channels = s.channels;
+  patch[rows * width * channels] = 0;
+  if (samples()) {
+    for (int64_t p = begin; p < end; ++p) {
+      const T* row = image + p * s.strides[0] * s.width * channels;
+      int16_t* to = patch + (p - begin) * width * channels;
+      if (s.strides[1] == 1) {
+        kernels::Widen(row, width * channels, zero, to);
+        continue;
+      }
+      for (int64_t q = 0; q < width; ++q) {
+        kernels::Widen(row + q * s.strides[1] * channels, channels, zero, to + q * channels);
+      }
+    }
+    return;
+  }
+  const int64_t left = std::min(s.before[1], width);
+  const int64_t inside = std::max<int64_t>(0, std::min(s.width, width - left));
+  for (int64_t i = 0; i < rows; ++i) {
+    const int64_t h = begin * s.strides[0] - s.before[0] + i;
+    int16_t* to = patch + i * width * channels;
+    if (h < 0 || h >= s.height) {
+      std::fill_n(to, width * channels, int16_t{0});
+      continue;
+    }
+    std::fill_n(to, left * channels, int16_t{0});
+    kernels::Widen(image + h * s.width * channels, inside * channels, zero, to + left * channels);
+    std::fill(to + (left + inside) * channels, to + width * channels, int16_t{0});
+  }
+}
+
+template void PackedProduct::FillPatch(const uint8_t*, int, int64_t, int64_t, int16_t*) const;
+template void PackedProduct::FillPatch(const int8_t*, int, int64_t, int64_t, int16_t*) const;
+
+absl::StatusOr<PackedProduct> PackedProduct::Pack(const Node& head, const IntegerProduct& product,
+                                                  const Tensor& integers) {
+  PackedProduct result;
+  WindowSizes& s = result.sizes_ = SizesOf(head);
+  result.group_channels_ = s.channels / s.groups;
+  result.group_outputs_ = s.outputs / s.groups;
+  const int64_t width = result.patch_width(), channels = s.channels;
+  // The numbers of a window's row lie side by side, unless other groups' channels lie between.
+  const bool whole_rows = s.groups == 1 && (s.dilations[1] == 1 || s.kernel[1] == 1);
+  result.whole_rows_ = whole_rows;
+  result.pairs_ = (result.group_channels_ * (whole_rows ? s.kernel[1] : 1) + 1) / 2;
+  for (int64_t r = 0; r < s.kernel[0]; ++r) {
+    for (int64_t c = 0; c < (whole_rows ? 1 : s.kernel[1]); ++c) {
+      result.runs_.push_back((r * s.dilations[0] * width + c * s.dilations[1]) * channels);
+    }
+  }
+  result.panel_size_ =
+      static_cast<int64_t>(result.runs_.size()) * result.pairs_ * 2 * kPanelColumns;
+  result.panels_per_group_ = (result.group_outputs_ + kPanelColumns - 1) / kPanelColumns;
+  result.panels_.assign(result.panel_size_ * result.panels_per_group_ * s.groups, 0);
+
+  // Strides of [output, channel, row, column] in `integers`.
+  const Strides row_major = RowMajorStrides(integers.shape());
+  Strides at(4, 0);
+  const bool conv = head.IsOp("conv2d");
+  const int head_dims[4] = {conv ? 0 : 1, conv ? 1 : 0, 2, 3};
+  for (int d = 0; d < (conv ? 4 : 2); ++d) at[d] = row_major[product.permutation[head_dims[d]]];
+  const int64_t runs_per_row = whole_rows ? 1 : s.kernel[1];
+  for (int64_t o = 0; o < s.outputs; ++o) {
+    const int64_t group = o / result.group_outputs_, j = o % result.group_outputs_;
+    int16_t* panel = result.panels_.data() +
+                     (group * result.panels_per_group_ + j / kPanelColumns) * result.panel_size_ +
+                     2 * (j % kPanelColumns);
+    for (int64_t c = 0; c < result.group_channels_; ++c) {
+      for (int64_t r = 0; r < s.kernel[0]; ++r) {
+        for (int64_t q = 0; q < s.kernel[1]; ++q) {
+          const double w = integers.AtDouble(o * at[0] + c * at[1] + r * at[2] + q * at[3]);
+          if (w != std::trunc(w) || std::abs(w) > 255) {
+            return absl::UnimplementedError("a weight that is no small integer");
+          }
+          const int64_t run = r * runs_per_row + (whole_rows ? 0 : q);
+          const int64_t i = whole_rows ? q * result.group_channels_ + c : c;
+          panel[(run * result.pairs_ + i / 2) * 2 * kPanelColumns + i % 2] =
+              static_cast<int16_t>(w);
+        }
+      }
+    }
+  }
+  return result;
+}
+
+int PackedProduct::WeightAt(int64_t output, int64_t channel, int64_t row, int64_t column) const {
+  const int64_t group = output / group_outputs_, j = output % group_outputs_;
+  const int64_t run = whole_rows_ ? row : row * sizes_.kernel[1] + column;
+  const int64_t i = whole_rows_ ? column * group_channels_ + channel : channel;
+  return panels_[(group * panels_per_group_ + j / kPanelColumns) * panel_size_ +
+                 (run * pairs_ + i / 2) * 2 * kPanelColumns + 2 * (j % kPanelColumns) + i % 2];
+}
+
+void PackedProduct::Multiply(const int16_t* patch, int64_t begin, int64_t end, int64_t first,
+                             int64_t last, int32_t* sums, int64_t step) const {
+  const WindowSizes& s = sizes_;
+  const kernels::Runs runs = {runs_.data(), static_cast<int64_t>(runs_.size()), pairs_};
+  const int64_t row_step = (samples() ? 1 : s.strides[0]) * patch_width() * s.channels;
+  const int64_t column_step = (samples() ? 1 : s.strides[1]) * s.channels;
+  const int64_t pixels = (end - begin) * s.columns;
+  for (int64_t g = 0; g < s.groups; ++g) {
+    const int64_t base = s.groups > 1 ? g * group_outputs_ : 0;
+    const int64_t from = s.groups > 1 ? 0 : first;
+    const int64_t to = s.groups > 1 ? group_outputs_ : last;
+    for (int64_t j = from; j < to; j += kPanelColumns) {
+      const int16_t* panel =
+          panels_.data() + (g * panels_per_group_ + j / kPanelColumns) * panel_size_;
+      for (int64_t i = 0; i < pixels; i += kTileRows) {
+        const int64_t count = std::min(kTileRows, pixels - i);
+        const int16_t* rows[kTileRows];
+        for (int64_t k = 0; k < count; ++k) {
+          rows[k] = patch + (i + k) / s.columns * row_step + (i + k) % s.columns * column_step +
+                    g * group_channels_;
+        }
+        kernels::MultiplyTile(rows, count, runs, panel, sums + i * step + base + j - first, step);
+      }
+    }
+  }
+}
+
+}  // namespace lemma::cpu

@@ -1,0 +1,119 @@
+#include "runtime/cpu/kernels/integers/tiles.h"
+
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace lemma::kernels {
+namespace {
+
+template <class T>
+inline void WidenLoop(const T* from, int64_t n, int zero, int16_t* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<int16_t>(from[i] - zero);
+}
+
+// For machines without AVX2, and for reference.
+void MultiplySlowly(const int16_t* const* rows, int64_t count, const Runs& runs,
+                    const int16_t* panel, int32_t* sums, int64_t step) {
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t row[kPanelColumns] = {};
+    const int16_t* b = panel;
+    for (int64_t r = 0; r < runs.count; ++r) {
+      const int16_t* a = rows[i] + runs.offsets[r];
+      for (int64_t p = 0; p < runs.pairs; ++p, b += 2 * kPanelColumns) {
+        for (int64_t j = 0; j < kPanelColumns; ++j) {
+          row[j] += static_cast<uint32_t>(a[2 * p] * b[2 * j] + a[2 * p + 1] * b[2 * j + 1]);
+        }
+      }
+    }
+    std::memcpy(sums + i * step, row, sizeof row);
+  }
+}
+
+#if defined(__x86_64__)
+
+inline int32_t PairAt(const int16_t* at) {
+  int32_t pair;
+  std::memcpy(&pair, at, sizeof pair);
+  return pair;
+}
+
+// 6 rows by 16 columns keep 12 sums of 8 columns in registers.
+template <int kRows>
+__attribute__((target("avx2"))) void Multiply(const int16_t* const* rows, const Runs& runs,
+                                              const int16_t* panel, int32_t* sums, int64_t step) {
+  __m256i sum[kRows][2];
+  for (auto& s : sum) s[0] = s[1] = _mm256_setzero_si256();
+  const int16_t* b = panel;
+  for (int64_t r = 0; r < runs.count; ++r) {
+    const int16_t* a[kRows];
+    for (int i = 0; i < kRows; ++i) a[i] = rows[i] + runs.offsets[r];
+    for (int64_t p = 0; p < runs.pairs; ++p, b += 2 * kPanelColumns) {
+      const __m256i b0 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));
+      const __m256i b1 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + kPanelColumns));
+#pragma GCC unroll 6
+      for (int i = 0; i < kRows; ++i) {
+        const __m256i pair = _mm256_set1_epi32(PairAt(a[i] + 2 * p));
+        sum[i][0] = _mm256_add_epi32(sum[i][0], _mm256_madd_epi16(pair, b0));
+        sum[i][1] = _mm256_add_epi32(sum[i][1], _mm256_madd_epi16(pair, b1));
+      }
+    }
+  }
+  for (int i = 0; i < kRows; ++i) {
+    auto* to = reinterpret_cast<__m256i*>(sums + i * step);
+    _mm256_storeu_si256(to, sum[i][0]);
+    _mm256_storeu_si256(to + 1, sum[i][1]);
+  }
+}
+
+using Multiplier = void (*)(const int16_t* const*, const Runs&, const int16_t*, int32_t*, int64_t);
+constexpr Multiplier kMultipliers[kTileRows] = {Multiply<1>, Multiply<2>, Multiply<3>,
+                                                Multiply<4>, Multiply<5>, Multiply<6>};
+#endif
+
+}  // namespace
+
+bool HasIntegerTiles() {
+#if defined(__x86_64__)
+  static const bool has = __builtin_cpu_supports("avx2") != 0;
+  return has;
+#else
+  return false;
+#endif
+}
+
+__attribute__((target_clones("avx2", "default")))
+void Widen(const uint8_t* from, int64_t n, int zero, int16_t* to) {
+  WidenLoop(from, n, zero, to);
+}
+
+__attribute__((target_clones("avx2", "default")))
+void Widen(const int8_t* from, int64_t n, int zero, int16_t* to) {
+  WidenLoop(from, n, zero, to);
+}
+
+void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
+                  int32_t* sums, int64_t step) {
+#if defined(__x86_64__)
+  if (HasIntegerTiles()) return kMultipliers[count - 1](rows, runs, panel, sums, step);
+#endif
+  MultiplySlowly(rows, count, runs, panel, sums, step);
+}
+
+__attribute__((target_clones("avx2", "default")))
+void ScaleTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step, const float* scale,
+               const float* shift) {
+  for (int64_t i = 0; i < rows; ++i) {
+    int32_t* row = sums + i * step;
+    for (int64_t j = 0; j < columns; ++j) {
+      float v = static_cast<float>(row[j]);
+      if (scale != nullptr) v = v * scale[j];
+      if (shift != nullptr) v = v + shift[j];
+      std::memcpy(row + j, &v, sizeof v);
+    }
+  }
+}
+
+}  // namespace lemma::kernels
