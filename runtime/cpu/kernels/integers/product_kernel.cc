@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "graph/expr/compose.h"
 #include "kernels/evaluate/evaluate.h"
+#include "runtime/cpu/kernels/integers/chain_program.h"
 #include "runtime/cpu/kernels/integers/epilogue_program.h"
 #include "runtime/cpu/kernels/integers/packed_product.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
@@ -80,6 +81,13 @@ absl::StatusOr<BlockProgram> CompileSegment(const CpuKernelSpec& spec, const Seg
   BlockProgram result;
   LEMMA_ASSIGN_OR_RETURN(EpilogueGraph epilogue, MakeEpilogueGraph(segment.start, segment.nodes,
                                                                    channel, rows, columns));
+  const bool whole = columns == segment.start.shape()[channel];
+  if (whole && std::count(epilogue.forms.begin(), epilogue.forms.end(),
+                          EpilogueGraph::Form::kVector) == 0) {
+    // One long row: there are fewer and longer vectors.
+    LEMMA_ASSIGN_OR_RETURN(epilogue, MakeEpilogueGraph(segment.start, segment.nodes, channel, 1,
+                                                       rows * columns));
+  }
   std::vector<NodePtr> nodes;
   for (const NodePtr& node : epilogue.graph.nodes()) {
     if (node->is_op()) nodes.push_back(node);
@@ -118,6 +126,8 @@ class IntegerProductRunner : public Kernel {
     const WindowSizes& s = packed_.sizes();
     for (const Segment& segment : SegmentsBehind(spec_.head_node(), spec_.nodes)) {
       std::vector<BlockProgram> programs;
+      chains_.push_back(
+          ChainProgram::Compile(spec_, segment.start, segment.nodes, channel_));
       for (int64_t rows : {block_rows_, s.rows % block_rows_}) {
         for (int64_t columns : {block_columns_, s.outputs % block_columns_}) {
           if (rows == 0 || columns == 0) continue;
@@ -254,6 +264,8 @@ class IntegerProductRunner : public Kernel {
       const auto* bias = bias_ < 0 ? nullptr : static_cast<const float*>(inputs[bias_]) + first;
       kernels::ScaleTile(sums, rows, last - first, sums_step(),
                          scale.empty() ? nullptr : scale.data() + first, bias);
+    } else {
+      kernels::CompactTile(sums, rows, last - first, sums_step());
     }
     const int64_t pixel = (image * s.rows + begin) * s.columns;
     return Finish(pixel, rows, first, last - first, inputs, output, scratch + patch_bytes());
@@ -266,7 +278,7 @@ class IntegerProductRunner : public Kernel {
     if (segments_.empty()) {
       for (int64_t i = 0; i < rows; ++i) {
         std::memcpy(static_cast<int32_t*>(output) + (pixel + i) * outputs + first,
-                    reinterpret_cast<int32_t*>(tiles) + i * sums_step(), columns * 4);
+                    reinterpret_cast<int32_t*>(tiles) + i * columns, columns * 4);
       }
       return absl::OkStatus();
     }
@@ -274,17 +286,26 @@ class IntegerProductRunner : public Kernel {
     for (size_t n = 0; n < segments_.size(); ++n) {
       const bool is_last = n + 1 == segments_.size();
       const BlockProgram* program = nullptr;
+      const int64_t start = pixel * outputs + first;
       for (const BlockProgram& p : segments_[n]) {
         if (p.rows == rows && p.columns == columns) program = &p;
       }
-      std::vector<TensorView> in = {{from, program->from, {sums_step(), 1}}};
+      char* to = is_last ? static_cast<char*>(output) + start * SizeOf(program->to)
+                         : tiles + (1 + n % 2) * sums_bytes();
+      if (chains_[n]) {
+        chains_[n]->Run(inputs, reinterpret_cast<const float*>(from), rows, columns, start, first,
+                        outputs, to, is_last ? outputs : columns);
+        from = to;
+        continue;
+      }
+      std::vector<TensorView> in = {{from, program->from, {columns, 1}}};
       for (size_t i = 0; i < program->operands.size(); ++i) {
         const CpuKernelSpec::Operand& operand = spec_.inputs[program->operands[i]];
         const auto* at = static_cast<const char*>(inputs[program->operands[i]]);
         const int64_t size = SizeOf(operand.type.dtype);
         switch (program->forms[i]) {
           case EpilogueGraph::Form::kFull:
-            in.push_back({at + (pixel * outputs + first) * size, operand.type.dtype, {outputs, 1}});
+            in.push_back({at + start * size, operand.type.dtype, {outputs, 1}});
             break;
           case EpilogueGraph::Form::kVector:
             in.push_back({at + first * size, operand.type.dtype, {1}});
@@ -294,9 +315,7 @@ class IntegerProductRunner : public Kernel {
             break;
         }
       }
-      char* to = is_last ? static_cast<char*>(output) + (pixel * outputs + first) * SizeOf(program->to)
-                         : tiles + (1 + n % 2) * sums_bytes();
-      const MutableTensorView out = {to, program->to, {is_last ? outputs : sums_step(), 1}};
+      const MutableTensorView out = {to, program->to, {is_last ? outputs : columns, 1}};
       LEMMA_RETURN_IF_ERROR(RunProgram(*program, in, out));
       from = to;
     }
@@ -318,6 +337,7 @@ class IntegerProductRunner : public Kernel {
   std::vector<int> scales_;
   int64_t block_rows_ = 1, block_columns_ = 1;
   std::vector<std::vector<BlockProgram>> segments_;
+  std::vector<std::optional<ChainProgram>> chains_;  // of each segment that is one
 };
 
 // Whether `user` can be computed behind the spec's nodes, block by block.

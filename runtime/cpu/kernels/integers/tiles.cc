@@ -102,17 +102,43 @@ void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, c
   MultiplySlowly(rows, count, runs, panel, sums, step);
 }
 
+namespace {
+
+// Writes behind no number that is still to be read, since rows move to the front.
+template <class Function>
+inline void MapRows(int32_t* sums, int64_t rows, int64_t columns, int64_t step, Function f) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const int32_t* from = sums + i * step;
+    auto* to = reinterpret_cast<float*>(sums) + i * columns;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < columns; ++j) to[j] = f(from[j], j);
+  }
+}
+
+}  // namespace
+
+void CompactTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step) {
+  if (step == columns) return;
+  for (int64_t i = 1; i < rows; ++i) {
+    std::memmove(sums + i * columns, sums + i * step, columns * sizeof(int32_t));
+  }
+}
+
 __attribute__((target_clones("avx2", "default")))
 void ScaleTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step, const float* scale,
                const float* shift) {
-  for (int64_t i = 0; i < rows; ++i) {
-    int32_t* row = sums + i * step;
-    for (int64_t j = 0; j < columns; ++j) {
-      float v = static_cast<float>(row[j]);
-      if (scale != nullptr) v = v * scale[j];
-      if (shift != nullptr) v = v + shift[j];
-      std::memcpy(row + j, &v, sizeof v);
-    }
+  if (scale != nullptr && shift != nullptr) {
+    MapRows(sums, rows, columns, step, [&](int32_t sum, int64_t j) {
+      const float scaled = static_cast<float>(sum) * scale[j];
+      return scaled + shift[j];
+    });
+  } else if (scale != nullptr) {
+    MapRows(sums, rows, columns, step,
+            [&](int32_t sum, int64_t j) { return static_cast<float>(sum) * scale[j]; });
+  } else {
+    MapRows(sums, rows, columns, step, [&](int32_t sum, int64_t j) {
+      return shift == nullptr ? static_cast<float>(sum) : static_cast<float>(sum) + shift[j];
+    });
   }
 }
 

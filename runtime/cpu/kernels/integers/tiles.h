@@ -34,8 +34,11 @@ struct Runs {
 void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
                   int32_t* sums, int64_t step);
 
-// In place, sums become floats: float(sum) * scale[j] + shift[j], each operation rounded; a scale
-// or shift that is nullptr is left out. Rows are `step` numbers apart.
+// Moves rows that are `step` >= columns numbers apart to the front, one behind the other.
+void CompactTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step);
+
+// The same, and sums become floats: float(sum) * scale[j] + shift[j], each operation rounded; a
+// scale or shift that is nullptr is left out.
 void ScaleTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step, const float* scale,
                const float* shift);
 
