@@ -203,8 +203,8 @@ class Grouper {
   NodeTraitsCache& traits_;
   int threads_;
   bool fuse_layout_;
-  absl::flat_hash_map<int, Domain> domain_of_;  // by element-wise group
-  std::vector<bool> is_widening_;               // by node: IntegerOperand::nodes
+  absl::flat_hash_map<int, Domain> domain_of_;       // by element-wise group
+  std::vector<bool> is_widening_;                    // by node: IntegerOperand::nodes
   std::vector<absl::flat_hash_set<int>> copied_to_;  // by node: groups
   Grouping result_;
 };

@@ -22,7 +22,7 @@ enum class NodeRole {
 
 struct Group {
   const KernelDef* def = nullptr;
-  std::vector<int> nodes;  // positions, ascending; the last one's outputs are the group's
+  std::vector<int> nodes;   // positions, ascending; the last one's outputs are the group's
   std::vector<int> copies;  // those of `nodes` that other groups may contain too
   int head = -1;            // position of the head where it is not the first node
 };

@@ -126,8 +126,7 @@ __attribute__((target("avx2"))) inline __m256i Bytes(const Block& x, bool is_sig
   __m256i i[kVectors];
   for (int k = 0; k < kVectors; ++k) i[k] = _mm256_cvttps_epi32(x.v[k]);
   const __m256i low = _mm256_packs_epi32(i[0], i[1]), high = _mm256_packs_epi32(i[2], i[3]);
-  const __m256i bytes =
-      is_signed ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
+  const __m256i bytes = is_signed ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
   // Packing works on halves of 128 bits.
   return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
@@ -136,33 +135,37 @@ __attribute__((target("avx2"))) inline void Apply(const ChainStep& s, Block* v) 
   const __m256 number = _mm256_set1_ps(s.number);
   switch (s.kind) {
     case Kind::kAdd:
-      return Each(v, [&](__m256 x) __attribute__((target("avx2"))) { return x + number; });
+      return Each(
+          v, [&](__m256 x) __attribute__((target("avx2"))) { return x + number; });
     case Kind::kSubtract:
-      return Each(v, [&](__m256 x) __attribute__((target("avx2"))) { return x - number; });
+      return Each(
+          v, [&](__m256 x) __attribute__((target("avx2"))) { return x - number; });
     case Kind::kMultiply:
-      return Each(v, [&](__m256 x) __attribute__((target("avx2"))) { return x * number; });
+      return Each(
+          v, [&](__m256 x) __attribute__((target("avx2"))) { return x * number; });
     case Kind::kDivide:
-      return Each(v, [&](__m256 x) __attribute__((target("avx2"))) { return x / number; });
+      return Each(
+          v, [&](__m256 x) __attribute__((target("avx2"))) { return x / number; });
     case Kind::kMin:  // the second operand if one is NaN
-      return Each(v, [&](__m256 x) __attribute__((target("avx2"))) {
-        return _mm256_min_ps(number, x);
-      });
+      return Each(
+          v, [&](__m256 x) __attribute__((target("avx2"))) { return _mm256_min_ps(number, x); });
     case Kind::kMax:
-      return Each(v, [&](__m256 x) __attribute__((target("avx2"))) {
-        return _mm256_max_ps(number, x);
-      });
+      return Each(
+          v, [&](__m256 x) __attribute__((target("avx2"))) { return _mm256_max_ps(number, x); });
     case Kind::kRound:
-      return Each(v, [&](__m256 x) __attribute__((target("avx2"))) {
-        return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-      });
+      return Each(
+          v, [&](__m256 x) __attribute__((target("avx2"))) {
+            return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+          });
     case Kind::kNarrow: {
       const __m256 low = _mm256_set1_ps(s.low), high = _mm256_set1_ps(s.high);
-      return Each(v, [&](__m256 x) __attribute__((target("avx2"))) {
-        const __m256 numbers = _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
-        const __m256 inside = _mm256_min_ps(_mm256_max_ps(numbers, low), high);
-        return _mm256_round_ps(inside, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC) +
-               _mm256_setzero_ps();
-      });
+      return Each(
+          v, [&](__m256 x) __attribute__((target("avx2"))) {
+            const __m256 numbers = _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
+            const __m256 inside = _mm256_min_ps(_mm256_max_ps(numbers, low), high);
+            return _mm256_round_ps(inside, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC) +
+                   _mm256_setzero_ps();
+          });
     }
     default:
       return;

@@ -16,9 +16,9 @@ struct ChainStep {
     kDivide,    // x / number
     kMin,
     kMax,
-    kRound,     // to the nearest integer, ties to even
-    kNarrow,    // towards zero, into [low, high]; NaN becomes 0
-    kLoadU8,    // y = an element of `data`, which has one for each x; kLoadVector: for each column
+    kRound,   // to the nearest integer, ties to even
+    kNarrow,  // towards zero, into [low, high]; NaN becomes 0
+    kLoadU8,  // y = an element of `data`, which has one for each x; kLoadVector: for each column
     kLoadI8,
     kLoadF32,
     kLoadVector,

@@ -47,7 +47,8 @@ class ChainProgram::Compiler {
     const bool narrow = to == DType::kU8 || to == DType::kI8;
     if (!narrow && to != DType::kF32) return false;
     ScalarExpr body = traits.element->body;
-    while (body.kind() == ScalarExpr::Kind::kApply && body.fn() == StoredAs(to)) {
+    while (body.kind() == ScalarExpr::Kind::kApply &&
+           (body.fn() == StoredAs(to) || (narrow && body.fn() == ScalarFn::kTrunc))) {
       body = ScalarExpr(body.args()[0]);
     }
     if (!narrow && main_.dtype() == DType::kF32) return AddBody(*node, body);
@@ -83,8 +84,7 @@ class ChainProgram::Compiler {
     const bool first = ReadsMain(node, e.args()[0]), second = ReadsMain(node, e.args()[1]);
     const bool commutes = Info(e.fn()).commutative();
     if (first == second || (!first && !commutes)) return false;
-    return AddBody(node, e.args()[first ? 0 : 1]) &&
-           Combine(node, e.fn(), e.args()[first ? 1 : 0]);
+    return AddBody(node, e.args()[first ? 0 : 1]) && Combine(node, e.fn(), e.args()[first ? 1 : 0]);
   }
 
   // x = fn(x, other).

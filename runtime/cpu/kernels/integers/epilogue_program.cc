@@ -44,15 +44,14 @@ absl::StatusOr<EpilogueGraph> MakeEpilogueGraph(const Value& product,
       if (fresh) {
         const std::optional<Form> form = FormOf(v.type(), product.type(), channel);
         if (!form) {
-          return absl::UnimplementedError(absl::StrCat("an operand ", v.type().ToString(),
-                                                       " behind a product ",
-                                                       product.type().ToString()));
+          return absl::UnimplementedError(absl::StrCat(
+              "an operand ", v.type().ToString(), " behind a product ", product.type().ToString()));
         }
         const Shape shape = *form == Form::kFull     ? block
                             : *form == Form::kVector ? Shape{columns}
                                                      : Shape{};
-        entry->second = builder.Input(absl::StrCat("x", result.operands.size()),
-                                      {v.dtype(), shape});
+        entry->second =
+            builder.Input(absl::StrCat("x", result.operands.size()), {v.dtype(), shape});
         result.operands.push_back(v);
         result.forms.push_back(*form);
       }

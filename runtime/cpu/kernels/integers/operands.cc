@@ -174,7 +174,8 @@ std::optional<IntegerProduct> IntegerProductOf(const Node& head) {
   result.is_float = x.dtype() == DType::kF32;
   if (product && (w.type().rank() != 2 || x.type().rank() < 2)) return std::nullopt;
   if (!TraceWeight(w, product ? 1 : 0, &result)) return std::nullopt;
-  if (!result.is_float) return head.inputs().size() == 2 ? std::make_optional(result) : std::nullopt;
+  if (!result.is_float)
+    return head.inputs().size() == 2 ? std::make_optional(result) : std::nullopt;
   // Few columns for each number of x do not pay.
   constexpr int64_t kFewColumns = 8;
   const int64_t groups = conv ? head.Int("groups") : 1;

@@ -12,10 +12,10 @@ namespace lemma::cpu {
 
 // A value (source - zero) * scales…, element by element, computed in f32 or i32.
 struct IntegerOperand {
-  Value source;               // u8 or i8, dynamic
-  Value zero;                 // one number, an integer in [-255, 255]; empty: 0
-  std::vector<Value> scales;  // one f32 each
-  int64_t largest = 0;        // the largest |source - zero|
+  Value source;                // u8 or i8, dynamic
+  Value zero;                  // one number, an integer in [-255, 255]; empty: 0
+  std::vector<Value> scales;   // one f32 each
+  int64_t largest = 0;         // the largest |source - zero|
   std::vector<NodePtr> nodes;  // that compute it, operands before users
 };
 

@@ -45,7 +45,8 @@ bool PackedProduct::samples() const {
 
 int64_t PackedProduct::patch_width() const {
   if (samples()) return sizes_.columns;
-  return (sizes_.columns - 1) * sizes_.strides[1] + (sizes_.kernel[1] - 1) * sizes_.dilations[1] + 1;
+  return (sizes_.columns - 1) * sizes_.strides[1] + (sizes_.kernel[1] - 1) * sizes_.dilations[1] +
+         1;
 }
 
 int64_t PackedProduct::patch_rows(int64_t rows) const {

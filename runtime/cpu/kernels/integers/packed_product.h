@@ -55,8 +55,8 @@ class PackedProduct {
   WindowSizes sizes_;
   int64_t group_channels_ = 1, group_outputs_ = 1;
   std::vector<int64_t> runs_;  // offsets in a patch
-  bool whole_rows_ = false;  // a run is a row of the window, otherwise a pixel of a group
-  int64_t pairs_ = 0;        // of each run
+  bool whole_rows_ = false;    // a run is a row of the window, otherwise a pixel of a group
+  int64_t pairs_ = 0;          // of each run
   int64_t panel_size_ = 0, panels_per_group_ = 0;
   std::vector<int16_t> panels_;
 };

@@ -49,9 +49,8 @@ std::vector<Segment> SegmentsBehind(const NodePtr& head, absl::Span<const NodePt
     domain = Domain::kAny;
   };
   for (const NodePtr& node : behind) {
-    const bool reads = std::any_of(node->inputs().begin(), node->inputs().end(), [&](const Value& v) {
-      return on_chain.contains(&v.node());
-    });
+    const bool reads = std::any_of(node->inputs().begin(), node->inputs().end(),
+                                   [&](const Value& v) { return on_chain.contains(&v.node()); });
     if (!reads) continue;  // computes another operand of a later node
     on_chain[node.get()] = true;
     std::optional<Domain> both = Common(domain, NodeTraitsOf(*node).domain);
@@ -79,14 +78,14 @@ struct BlockProgram {
 absl::StatusOr<BlockProgram> CompileSegment(const CpuKernelSpec& spec, const Segment& segment,
                                             int channel, int64_t rows, int64_t columns) {
   BlockProgram result;
-  LEMMA_ASSIGN_OR_RETURN(EpilogueGraph epilogue, MakeEpilogueGraph(segment.start, segment.nodes,
-                                                                   channel, rows, columns));
+  LEMMA_ASSIGN_OR_RETURN(EpilogueGraph epilogue,
+                         MakeEpilogueGraph(segment.start, segment.nodes, channel, rows, columns));
   const bool whole = columns == segment.start.shape()[channel];
-  if (whole && std::count(epilogue.forms.begin(), epilogue.forms.end(),
-                          EpilogueGraph::Form::kVector) == 0) {
+  if (whole &&
+      std::count(epilogue.forms.begin(), epilogue.forms.end(), EpilogueGraph::Form::kVector) == 0) {
     // One long row: there are fewer and longer vectors.
-    LEMMA_ASSIGN_OR_RETURN(epilogue, MakeEpilogueGraph(segment.start, segment.nodes, channel, 1,
-                                                       rows * columns));
+    LEMMA_ASSIGN_OR_RETURN(
+        epilogue, MakeEpilogueGraph(segment.start, segment.nodes, channel, 1, rows * columns));
   }
   std::vector<NodePtr> nodes;
   for (const NodePtr& node : epilogue.graph.nodes()) {
@@ -126,14 +125,12 @@ class IntegerProductRunner : public Kernel {
     const WindowSizes& s = packed_.sizes();
     for (const Segment& segment : SegmentsBehind(spec_.head_node(), spec_.nodes)) {
       std::vector<BlockProgram> programs;
-      chains_.push_back(
-          ChainProgram::Compile(spec_, segment.start, segment.nodes, channel_));
+      chains_.push_back(ChainProgram::Compile(spec_, segment.start, segment.nodes, channel_));
       for (int64_t rows : {block_rows_, s.rows % block_rows_}) {
         for (int64_t columns : {block_columns_, s.outputs % block_columns_}) {
           if (rows == 0 || columns == 0) continue;
-          LEMMA_ASSIGN_OR_RETURN(
-              BlockProgram program,
-              CompileSegment(spec_, segment, channel_, rows * s.columns, columns));
+          LEMMA_ASSIGN_OR_RETURN(BlockProgram program, CompileSegment(spec_, segment, channel_,
+                                                                      rows * s.columns, columns));
           programs.push_back(std::move(program));
         }
       }
@@ -226,8 +223,7 @@ class IntegerProductRunner : public Kernel {
     scale->assign(packed_.sizes().outputs, static_cast<float>(x));
     if (weight_scale_.empty()) return;
     for (size_t j = 0; j < scale->size(); ++j) {
-      (*scale)[j] =
-          static_cast<float>(x * weight_scale_[weight_scale_.size() == 1 ? 0 : j]);
+      (*scale)[j] = static_cast<float>(x * weight_scale_[weight_scale_.size() == 1 ? 0 : j]);
     }
   }
 

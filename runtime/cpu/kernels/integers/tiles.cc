@@ -84,13 +84,13 @@ bool HasIntegerTiles() {
 #endif
 }
 
-__attribute__((target_clones("avx2", "default")))
-void Widen(const uint8_t* from, int64_t n, int zero, int16_t* to) {
+__attribute__((target_clones("avx2", "default"))) void Widen(const uint8_t* from, int64_t n,
+                                                             int zero, int16_t* to) {
   WidenLoop(from, n, zero, to);
 }
 
-__attribute__((target_clones("avx2", "default")))
-void Widen(const int8_t* from, int64_t n, int zero, int16_t* to) {
+__attribute__((target_clones("avx2", "default"))) void Widen(const int8_t* from, int64_t n,
+                                                             int zero, int16_t* to) {
   WidenLoop(from, n, zero, to);
 }
 
@@ -124,9 +124,10 @@ void CompactTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step) {
   }
 }
 
-__attribute__((target_clones("avx2", "default")))
-void ScaleTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step, const float* scale,
-               const float* shift) {
+__attribute__((target_clones("avx2", "default"))) void ScaleTile(int32_t* sums, int64_t rows,
+                                                                 int64_t columns, int64_t step,
+                                                                 const float* scale,
+                                                                 const float* shift) {
   if (scale != nullptr && shift != nullptr) {
     MapRows(sums, rows, columns, step, [&](int32_t sum, int64_t j) {
       const float scaled = static_cast<float>(sum) * scale[j];
