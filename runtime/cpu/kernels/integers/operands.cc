@@ -176,11 +176,12 @@ std::optional<IntegerProduct> IntegerProductOf(const Node& head) {
   if (!TraceWeight(w, product ? 1 : 0, &result)) return std::nullopt;
   if (!result.is_float)
     return head.inputs().size() == 2 ? std::make_optional(result) : std::nullopt;
-  // Few columns for each number of x do not pay.
+  // Few columns for each number of x do not pay, unless each column has a channel of its own.
   constexpr int64_t kFewColumns = 8;
   const int64_t groups = conv ? head.Int("groups") : 1;
   const int64_t columns = product ? w.shape()[1] : w.shape()[0] / groups;
-  if (columns < kFewColumns) return std::nullopt;
+  const bool by_channel = conv && groups == x.shape()[1] && groups == w.shape()[0];
+  if (columns < kFewColumns && !(by_channel && groups >= kFewColumns)) return std::nullopt;
   const int64_t terms = product ? w.shape()[0] : w.type().num_elements() / w.shape()[0];
   const double most = static_cast<double>(result.x.largest) * terms *
                       static_cast<double>(*LargestKnownInteger(result.integers));

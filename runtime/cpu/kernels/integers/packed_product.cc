@@ -11,6 +11,14 @@ namespace lemma::cpu {
 using kernels::kPanelColumns;
 using kernels::kTileRows;
 
+namespace {
+
+// The last pair of a run of odd length reads one number more, the last channels of a panel that
+// is not full up to 15.
+constexpr int64_t kReadBehind = kPanelColumns - 1;
+
+}  // namespace
+
 WindowSizes SizesOf(const Node& head) {
   WindowSizes s;
   const Shape &x = head.inputs()[0].shape(), &w = head.inputs()[1].shape(), &y = head.type(0).shape;
@@ -55,8 +63,7 @@ int64_t PackedProduct::patch_rows(int64_t rows) const {
 }
 
 int64_t PackedProduct::PatchSize(int64_t rows) const {
-  // The last pair of a run of odd length reads one number more.
-  return patch_rows(rows) * patch_width() * sizes_.channels + 1;
+  return patch_rows(rows) * patch_width() * sizes_.channels + kReadBehind;
 }
 
 template <class T>
@@ -64,7 +71,7 @@ void PackedProduct::FillPatch(const T* image, int zero, int64_t begin, int64_t e
                               int16_t* patch) const {
   const WindowSizes& s = sizes_;
   const int64_t width = patch_width(), rows = patch_rows(end - begin), channels = s.channels;
-  patch[rows * width * channels] = 0;
+  std::fill_n(patch + rows * width * channels, kReadBehind, int16_t{0});
   if (samples()) {
     for (int64_t p = begin; p < end; ++p) {
       const T* row = image + p * s.strides[0] * s.width * channels;
@@ -100,64 +107,104 @@ template void PackedProduct::FillPatch(const int8_t*, int, int64_t, int64_t, int
 absl::StatusOr<PackedProduct> PackedProduct::Pack(const Node& head, const IntegerProduct& product,
                                                   const Tensor& integers) {
   PackedProduct result;
-  WindowSizes& s = result.sizes_ = SizesOf(head);
+  const WindowSizes& s = result.sizes_ = SizesOf(head);
   result.group_channels_ = s.channels / s.groups;
   result.group_outputs_ = s.outputs / s.groups;
-  const int64_t width = result.patch_width(), channels = s.channels;
-  // The numbers of a window's row lie side by side, unless other groups' channels lie between.
-  const bool whole_rows = s.groups == 1 && (s.dilations[1] == 1 || s.kernel[1] == 1);
-  result.whole_rows_ = whole_rows;
-  result.pairs_ = (result.group_channels_ * (whole_rows ? s.kernel[1] : 1) + 1) / 2;
-  for (int64_t r = 0; r < s.kernel[0]; ++r) {
-    for (int64_t c = 0; c < (whole_rows ? 1 : s.kernel[1]); ++c) {
-      result.runs_.push_back((r * s.dilations[0] * width + c * s.dilations[1]) * channels);
-    }
+  for (int64_t i = 0; i < integers.size(); ++i) {
+    const double w = integers.AtDouble(i);
+    if (w == std::trunc(w) && std::abs(w) <= 255) continue;
+    return absl::UnimplementedError("a weight that is no small integer");
   }
-  result.panel_size_ =
-      static_cast<int64_t>(result.runs_.size()) * result.pairs_ * 2 * kPanelColumns;
-  result.panels_per_group_ = (result.group_outputs_ + kPanelColumns - 1) / kPanelColumns;
-  result.panels_.assign(result.panel_size_ * result.panels_per_group_ * s.groups, 0);
-
   // Strides of [output, channel, row, column] in `integers`.
   const Strides row_major = RowMajorStrides(integers.shape());
   Strides at(4, 0);
   const bool conv = head.IsOp("conv2d");
   const int head_dims[4] = {conv ? 0 : 1, conv ? 1 : 0, 2, 3};
   for (int d = 0; d < (conv ? 4 : 2); ++d) at[d] = row_major[product.permutation[head_dims[d]]];
-  const int64_t runs_per_row = whole_rows ? 1 : s.kernel[1];
+  result.by_channel_ = s.groups > 1 && s.groups == s.channels && s.outputs == s.channels;
+  result.by_channel_ ? result.PackChannels(integers, at) : result.PackPanels(integers, at);
+  return result;
+}
+
+void PackedProduct::PackPanels(const Tensor& integers, const std::vector<int64_t>& at) {
+  const WindowSizes& s = sizes_;
+  // The numbers of a window's row lie side by side, unless other groups' channels lie between.
+  whole_rows_ = s.groups == 1 && (s.dilations[1] == 1 || s.kernel[1] == 1);
+  pairs_ = (group_channels_ * (whole_rows_ ? s.kernel[1] : 1) + 1) / 2;
+  for (int64_t r = 0; r < s.kernel[0]; ++r) {
+    for (int64_t c = 0; c < (whole_rows_ ? 1 : s.kernel[1]); ++c) {
+      runs_.push_back((r * s.dilations[0] * patch_width() + c * s.dilations[1]) * s.channels);
+    }
+  }
+  panel_size_ = static_cast<int64_t>(runs_.size()) * pairs_ * 2 * kPanelColumns;
+  panels_per_group_ = (group_outputs_ + kPanelColumns - 1) / kPanelColumns;
+  panels_.assign(panel_size_ * panels_per_group_ * s.groups, 0);
   for (int64_t o = 0; o < s.outputs; ++o) {
-    const int64_t group = o / result.group_outputs_, j = o % result.group_outputs_;
-    int16_t* panel = result.panels_.data() +
-                     (group * result.panels_per_group_ + j / kPanelColumns) * result.panel_size_ +
-                     2 * (j % kPanelColumns);
-    for (int64_t c = 0; c < result.group_channels_; ++c) {
+    for (int64_t c = 0; c < group_channels_; ++c) {
       for (int64_t r = 0; r < s.kernel[0]; ++r) {
         for (int64_t q = 0; q < s.kernel[1]; ++q) {
           const double w = integers.AtDouble(o * at[0] + c * at[1] + r * at[2] + q * at[3]);
-          if (w != std::trunc(w) || std::abs(w) > 255) {
-            return absl::UnimplementedError("a weight that is no small integer");
-          }
-          const int64_t run = r * runs_per_row + (whole_rows ? 0 : q);
-          const int64_t i = whole_rows ? q * result.group_channels_ + c : c;
-          panel[(run * result.pairs_ + i / 2) * 2 * kPanelColumns + i % 2] =
-              static_cast<int16_t>(w);
+          panels_[PlaceOf(o, c, r, q)] = static_cast<int16_t>(w);
         }
       }
     }
   }
-  return result;
 }
 
-int PackedProduct::WeightAt(int64_t output, int64_t channel, int64_t row, int64_t column) const {
+void PackedProduct::PackChannels(const Tensor& integers, const std::vector<int64_t>& at) {
+  const WindowSizes& s = sizes_;
+  for (int64_t r = 0; r < s.kernel[0]; ++r) {
+    for (int64_t q = 0; q < s.kernel[1]; ++q) {
+      runs_.push_back((r * s.dilations[0] * patch_width() + q * s.dilations[1]) * s.channels);
+    }
+  }
+  if (runs_.size() % 2 != 0) runs_.push_back(runs_.back());  // with weight 0
+  pairs_ = static_cast<int64_t>(runs_.size()) / 2;
+  panel_size_ = pairs_ * 2 * kPanelColumns;
+  panels_.assign(panel_size_ * ((s.channels + kPanelColumns - 1) / kPanelColumns), 0);
+  for (int64_t o = 0; o < s.outputs; ++o) {
+    for (int64_t r = 0; r < s.kernel[0]; ++r) {
+      for (int64_t q = 0; q < s.kernel[1]; ++q) {
+        const double w = integers.AtDouble(o * at[0] + r * at[2] + q * at[3]);
+        panels_[PlaceOf(o, 0, r, q)] = static_cast<int16_t>(w);
+      }
+    }
+  }
+}
+
+int64_t PackedProduct::PlaceOf(int64_t output, int64_t channel, int64_t row, int64_t column) const {
+  if (by_channel_) {
+    return output / kPanelColumns * panel_size_ +
+           kernels::ChannelWeight(row * sizes_.kernel[1] + column, output % kPanelColumns);
+  }
   const int64_t group = output / group_outputs_, j = output % group_outputs_;
   const int64_t run = whole_rows_ ? row : row * sizes_.kernel[1] + column;
   const int64_t i = whole_rows_ ? column * group_channels_ + channel : channel;
-  return panels_[(group * panels_per_group_ + j / kPanelColumns) * panel_size_ +
-                 (run * pairs_ + i / 2) * 2 * kPanelColumns + 2 * (j % kPanelColumns) + i % 2];
+  return (group * panels_per_group_ + j / kPanelColumns) * panel_size_ +
+         (run * pairs_ + i / 2) * 2 * kPanelColumns + 2 * (j % kPanelColumns) + i % 2;
+}
+
+int PackedProduct::WeightAt(int64_t output, int64_t channel, int64_t row, int64_t column) const {
+  return panels_[PlaceOf(output, channel, row, column)];
+}
+
+void PackedProduct::MultiplyByChannel(const int16_t* patch, int64_t rows, int32_t* sums,
+                                      int64_t step) const {
+  const WindowSizes& s = sizes_;
+  const int64_t row_step = (samples() ? 1 : s.strides[0]) * patch_width() * s.channels;
+  const int64_t column_step = (samples() ? 1 : s.strides[1]) * s.channels;
+  for (int64_t p = 0; p < rows; ++p) {
+    for (int64_t c = 0; c < s.channels; c += kPanelColumns) {
+      kernels::MultiplyChannels(patch + p * row_step + c, s.columns, column_step, runs_.data(),
+                                pairs_, panels_.data() + c / kPanelColumns * panel_size_,
+                                sums + p * s.columns * step + c, step);
+    }
+  }
 }
 
 void PackedProduct::Multiply(const int16_t* patch, int64_t begin, int64_t end, int64_t first,
                              int64_t last, int32_t* sums, int64_t step) const {
+  if (by_channel_) return MultiplyByChannel(patch, end - begin, sums, step);
   const WindowSizes& s = sizes_;
   const kernels::Runs runs = {runs_.data(), static_cast<int64_t>(runs_.size()), pairs_};
   const int64_t row_step = (samples() ? 1 : s.strides[0]) * patch_width() * s.channels;

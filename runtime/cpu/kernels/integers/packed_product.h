@@ -48,15 +48,22 @@ class PackedProduct {
                 int32_t* sums, int64_t step) const;
 
  private:
+  void PackPanels(const Tensor& integers, const std::vector<int64_t>& strides);
+  void PackChannels(const Tensor& integers, const std::vector<int64_t>& strides);
+  void MultiplyByChannel(const int16_t* patch, int64_t rows, int32_t* sums, int64_t step) const;
+
+  int64_t PlaceOf(int64_t output, int64_t channel, int64_t row, int64_t column) const;
   bool samples() const;  // only pixels that a 1 x 1 window reads are copied
   int64_t patch_width() const;
   int64_t patch_rows(int64_t rows) const;
 
   WindowSizes sizes_;
   int64_t group_channels_ = 1, group_outputs_ = 1;
-  std::vector<int64_t> runs_;  // offsets in a patch
-  bool whole_rows_ = false;    // a run is a row of the window, otherwise a pixel of a group
-  int64_t pairs_ = 0;          // of each run
+  // Offsets in a patch: of the runs; by channel: of the pixels of a window, of an even number.
+  std::vector<int64_t> runs_;
+  bool by_channel_ = false;  // each output is of one channel, as in a depthwise convolution
+  bool whole_rows_ = false;  // a run is a row of the window, otherwise a pixel of a group
+  int64_t pairs_ = 0;        // of each run
   int64_t panel_size_ = 0, panels_per_group_ = 0;
   std::vector<int16_t> panels_;
 };

@@ -182,24 +182,24 @@ class IntegerProductRunner : public Kernel {
   static int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
   // A block's patch and sums should stay in the second-level cache, and every thread should have
-  // work.
+  // work. The weights are read anew for every block of rows.
   void ChooseBlocks() {
-    constexpr int64_t kBlockBytes = 192 << 10;
+    constexpr int64_t kPatchBytes = 200 << 10, kSumsBytes = 128 << 10, kFewColumns = 256;
     const WindowSizes& s = packed_.sizes();
-    const int64_t patch = (packed_.PatchSize(2) - packed_.PatchSize(1)) * 2;
-    const int64_t row = patch + s.columns * (s.outputs + kernels::kPanelColumns) * 4;
-    block_rows_ = std::clamp<int64_t>(kBlockBytes / row, 1, s.rows);
+    const int64_t patch_row =
+        std::max<int64_t>(2, (packed_.PatchSize(2) - packed_.PatchSize(1)) * 2);
+    const int64_t few = s.groups > 1 ? s.outputs : std::min(s.outputs, kFewColumns);
+    int64_t rows = std::min(kPatchBytes / patch_row, kSumsBytes / (s.columns * few * 4));
+    rows = std::clamp<int64_t>(rows, 1, s.rows);
+    int64_t blocks = (s.rows + rows - 1) / rows;
     const int64_t threads = spec_.threads;
-    if (s.images * s.rows >= threads * 4) {
-      block_rows_ = std::min(block_rows_, (s.images * s.rows + threads - 1) / threads);
-      block_columns_ = s.outputs;
-      if (s.images * ((s.rows + block_rows_ - 1) / block_rows_) >= threads) return;
-    }
-    block_columns_ = s.outputs;
-    if (s.groups > 1 || threads == 1) return;
-    const int64_t panels = (s.outputs + kernels::kPanelColumns - 1) / kernels::kPanelColumns;
-    block_columns_ = (panels + threads - 1) / threads * kernels::kPanelColumns;
-    block_columns_ = std::min(block_columns_, s.outputs);
+    if (s.images * s.rows >= threads) blocks = (blocks + threads - 1) / threads * threads;
+    block_rows_ = (s.rows + blocks - 1) / blocks;
+    constexpr int64_t kPanel = kernels::kPanelColumns;
+    const int64_t panels = (s.outputs + kPanel - 1) / kPanel;
+    int64_t columns = std::max(few, kSumsBytes / (block_rows_ * s.columns * 4) / kPanel * kPanel);
+    if (s.images * s.rows < threads) columns = (panels + threads - 1) / threads * kPanel;
+    block_columns_ = s.groups > 1 ? s.outputs : std::min(columns, s.outputs);
   }
 
   int64_t sums_step() const {

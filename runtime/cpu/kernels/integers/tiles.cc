@@ -71,6 +71,29 @@ __attribute__((target("avx2"))) void Multiply(const int16_t* const* rows, const 
 using Multiplier = void (*)(const int16_t* const*, const Runs&, const int16_t*, int32_t*, int64_t);
 constexpr Multiplier kMultipliers[kTileRows] = {Multiply<1>, Multiply<2>, Multiply<3>,
                                                 Multiply<4>, Multiply<5>, Multiply<6>};
+
+__attribute__((target("avx2"))) void MultiplyChannelsAvx2(const int16_t* x, int64_t pixels,
+                                                          int64_t pixel_step, const int64_t* taps,
+                                                          int64_t pairs, const int16_t* weights,
+                                                          int32_t* sums, int64_t step) {
+  for (int64_t i = 0; i < pixels; ++i, x += pixel_step, sums += step) {
+    __m256i low = _mm256_setzero_si256(), high = low;
+    const auto* w = reinterpret_cast<const __m256i*>(weights);
+    for (int64_t p = 0; p < pairs; ++p, w += 2) {
+      const auto* first = reinterpret_cast<const __m256i*>(x + taps[2 * p]);
+      const auto* second = reinterpret_cast<const __m256i*>(x + taps[2 * p + 1]);
+      const __m256i a = _mm256_loadu_si256(first), b = _mm256_loadu_si256(second);
+      // Channels 0 to 3 and 8 to 11, and the others.
+      low = _mm256_add_epi32(low,
+                             _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), _mm256_loadu_si256(w)));
+      high = _mm256_add_epi32(
+          high, _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), _mm256_loadu_si256(w + 1)));
+    }
+    auto* to = reinterpret_cast<__m256i*>(sums);
+    _mm256_storeu_si256(to, _mm256_permute2x128_si256(low, high, 0x20));
+    _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(low, high, 0x31));
+  }
+}
 #endif
 
 }  // namespace
@@ -100,6 +123,25 @@ void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, c
   if (HasIntegerTiles()) return kMultipliers[count - 1](rows, runs, panel, sums, step);
 #endif
   MultiplySlowly(rows, count, runs, panel, sums, step);
+}
+
+void MultiplyChannels(const int16_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
+                      int64_t pairs, const int16_t* weights, int32_t* sums, int64_t step) {
+#if defined(__x86_64__)
+  if (HasIntegerTiles()) {
+    return MultiplyChannelsAvx2(x, pixels, pixel_step, taps, pairs, weights, sums, step);
+  }
+#endif
+  for (int64_t i = 0; i < pixels; ++i) {
+    for (int64_t c = 0; c < kPanelColumns; ++c) {
+      uint32_t sum = 0;
+      for (int64_t t = 0; t < 2 * pairs; ++t) {
+        sum +=
+            static_cast<uint32_t>(x[i * pixel_step + taps[t] + c] * weights[ChannelWeight(t, c)]);
+      }
+      sums[i * step + c] = static_cast<int32_t>(sum);
+    }
+  }
 }
 
 namespace {

@@ -34,6 +34,19 @@ struct Runs {
 void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
                   int32_t* sums, int64_t step);
 
+// Sums of one channel each, for kPanelColumns channels of `pixels` pixels, which lie pixel_step
+// numbers apart in x and `step` in sums:
+// sums[i * step + c] = sum(t < 2 * pairs) x[i * pixel_step + taps[t] + c] *
+// weights[ChannelWeight(t, c)].
+void MultiplyChannels(const int16_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
+                      int64_t pairs, const int16_t* weights, int32_t* sums, int64_t step);
+
+// The place of a channel's weight for a tap.
+inline int64_t ChannelWeight(int64_t tap, int64_t channel) {
+  const int64_t half = channel % 8 >= 4 ? kPanelColumns : 0;
+  return tap / 2 * 2 * kPanelColumns + half + channel / 8 * 8 + channel % 4 * 2 + tap % 2;
+}
+
 // Moves rows that are `step` >= columns numbers apart to the front, one behind the other.
 void CompactTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step);
 
