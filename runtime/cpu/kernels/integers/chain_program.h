@@ -19,6 +19,15 @@ class ChainProgram {
   static std::optional<ChainProgram> Compile(const CpuKernelSpec& spec, const Value& start,
                                              absl::Span<const NodePtr> nodes, int channel);
 
+  // Where a step's operand lies: the value of an input of the spec.
+  struct Source {
+    int step = 0, input = 0;
+    DType dtype = DType::kF32;
+  };
+  const std::vector<kernels::ChainStep>& steps() const { return steps_; }
+  const std::vector<Source>& sources() const { return sources_; }
+  kernels::ChainResult result() const { return result_; }
+
   // Runs it on a block of rows and columns. `first`: the number of the block's first element in a
   // tensor of the result's shape, channels innermost, whose rows are `outputs` elements apart;
   // `column`: the block's first column. The block's own rows are `columns` apart in x, and `y_step`
@@ -27,11 +36,6 @@ class ChainProgram {
            int64_t first, int64_t column, int64_t outputs, void* y, int64_t y_step) const;
 
  private:
-  // Where a step's operand lies.
-  struct Source {
-    int step = 0, input = 0;
-    DType dtype = DType::kF32;
-  };
   class Compiler;
 
   std::vector<kernels::ChainStep> steps_;

@@ -13,9 +13,14 @@ using kernels::kTileRows;
 
 namespace {
 
-// The last pair of a run of odd length reads one number more, the last channels of a panel that
-// is not full up to 15.
-constexpr int64_t kReadBehind = kPanelColumns - 1;
+// A run that is cut into parts of equal numbers of pairs is read beyond its end by up to two
+// numbers for each part; the last channels of a panel that is not full by up to 15.
+constexpr int64_t kMostParts = 32;
+constexpr int64_t kReadBehind = 2 * kMostParts;
+
+// The part of a panel that is multiplied at a time: it should stay in the first-level cache beside
+// the rows.
+constexpr int64_t kPanelBytes = 16 << 10;
 
 }  // namespace
 
@@ -130,10 +135,14 @@ void PackedProduct::PackPanels(const Tensor& integers, const std::vector<int64_t
   const WindowSizes& s = sizes_;
   // The numbers of a window's row lie side by side, unless other groups' channels lie between.
   whole_rows_ = s.groups == 1 && (s.dilations[1] == 1 || s.kernel[1] == 1);
-  pairs_ = (group_channels_ * (whole_rows_ ? s.kernel[1] : 1) + 1) / 2;
+  const int64_t all_pairs = (group_channels_ * (whole_rows_ ? s.kernel[1] : 1) + 1) / 2;
+  constexpr int64_t kPairBytes = 2 * kPanelColumns * sizeof(int16_t);
+  parts_ = std::min((all_pairs * kPairBytes + kPanelBytes - 1) / kPanelBytes, kMostParts);
+  pairs_ = (all_pairs + parts_ - 1) / parts_;
   for (int64_t r = 0; r < s.kernel[0]; ++r) {
     for (int64_t c = 0; c < (whole_rows_ ? 1 : s.kernel[1]); ++c) {
-      runs_.push_back((r * s.dilations[0] * patch_width() + c * s.dilations[1]) * s.channels);
+      const int64_t run = (r * s.dilations[0] * patch_width() + c * s.dilations[1]) * s.channels;
+      for (int64_t part = 0; part < parts_; ++part) runs_.push_back(run + part * 2 * pairs_);
     }
   }
   panel_size_ = static_cast<int64_t>(runs_.size()) * pairs_ * 2 * kPanelColumns;
@@ -181,7 +190,7 @@ int64_t PackedProduct::PlaceOf(int64_t output, int64_t channel, int64_t row, int
   const int64_t run = whole_rows_ ? row : row * sizes_.kernel[1] + column;
   const int64_t i = whole_rows_ ? column * group_channels_ + channel : channel;
   return (group * panels_per_group_ + j / kPanelColumns) * panel_size_ +
-         (run * pairs_ + i / 2) * 2 * kPanelColumns + 2 * (j % kPanelColumns) + i % 2;
+         (run * parts_ * pairs_ + i / 2) * 2 * kPanelColumns + 2 * (j % kPanelColumns) + i % 2;
 }
 
 int PackedProduct::WeightAt(int64_t output, int64_t channel, int64_t row, int64_t column) const {
@@ -206,26 +215,38 @@ void PackedProduct::Multiply(const int16_t* patch, int64_t begin, int64_t end, i
                              int64_t last, int32_t* sums, int64_t step) const {
   if (by_channel_) return MultiplyByChannel(patch, end - begin, sums, step);
   const WindowSizes& s = sizes_;
-  const kernels::Runs runs = {runs_.data(), static_cast<int64_t>(runs_.size()), pairs_};
   const int64_t row_step = (samples() ? 1 : s.strides[0]) * patch_width() * s.channels;
   const int64_t column_step = (samples() ? 1 : s.strides[1]) * s.channels;
-  const int64_t pixels = (end - begin) * s.columns;
+  std::vector<const int16_t*> rows;
+  rows.reserve((end - begin) * s.columns);
+  for (int64_t p = 0; p < end - begin; ++p) {
+    for (int64_t q = 0; q < s.columns; ++q) {
+      rows.push_back(patch + p * row_step + q * column_step);
+    }
+  }
   for (int64_t g = 0; g < s.groups; ++g) {
     const int64_t base = s.groups > 1 ? g * group_outputs_ : 0;
-    const int64_t from = s.groups > 1 ? 0 : first;
     const int64_t to = s.groups > 1 ? group_outputs_ : last;
-    for (int64_t j = from; j < to; j += kPanelColumns) {
+    for (int64_t j = s.groups > 1 ? 0 : first; j < to; j += kPanelColumns) {
       const int16_t* panel =
           panels_.data() + (g * panels_per_group_ + j / kPanelColumns) * panel_size_;
-      for (int64_t i = 0; i < pixels; i += kTileRows) {
-        const int64_t count = std::min(kTileRows, pixels - i);
-        const int16_t* rows[kTileRows];
-        for (int64_t k = 0; k < count; ++k) {
-          rows[k] = patch + (i + k) / s.columns * row_step + (i + k) % s.columns * column_step +
-                    g * group_channels_;
-        }
-        kernels::MultiplyTile(rows, count, runs, panel, sums + i * step + base + j - first, step);
-      }
+      MultiplyPanel(rows, panel, sums + base + j - first, step);
+    }
+    for (const int16_t*& row : rows) row += group_channels_;
+  }
+}
+
+void PackedProduct::MultiplyPanel(const std::vector<const int16_t*>& rows, const int16_t* panel,
+                                  int32_t* sums, int64_t step) const {
+  const auto count = static_cast<int64_t>(rows.size()), runs = static_cast<int64_t>(runs_.size());
+  const int64_t run_size = pairs_ * 2 * kPanelColumns;
+  const int64_t together =
+      std::max<int64_t>(1, kPanelBytes / (run_size * static_cast<int64_t>(sizeof(int16_t))));
+  for (int64_t r = 0; r < runs; r += together) {
+    const kernels::Runs some = {runs_.data() + r, std::min(together, runs - r), pairs_};
+    for (int64_t i = 0; i < count; i += kTileRows) {
+      kernels::MultiplyTile(rows.data() + i, std::min(kTileRows, count - i), some,
+                            panel + r * run_size, r > 0, sums + i * step, step);
     }
   }
 }

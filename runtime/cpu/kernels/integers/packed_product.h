@@ -52,6 +52,8 @@ class PackedProduct {
   void PackChannels(const Tensor& integers, const std::vector<int64_t>& strides);
   void MultiplyByChannel(const int16_t* patch, int64_t rows, int32_t* sums, int64_t step) const;
 
+  void MultiplyPanel(const std::vector<const int16_t*>& rows, const int16_t* panel, int32_t* sums,
+                     int64_t step) const;
   int64_t PlaceOf(int64_t output, int64_t channel, int64_t row, int64_t column) const;
   bool samples() const;  // only pixels that a 1 x 1 window reads are copied
   int64_t patch_width() const;
@@ -63,6 +65,7 @@ class PackedProduct {
   std::vector<int64_t> runs_;
   bool by_channel_ = false;  // each output is of one channel, as in a depthwise convolution
   bool whole_rows_ = false;  // a run is a row of the window, otherwise a pixel of a group
+  int64_t parts_ = 1;        // into which each run is cut, which are runs of their own
   int64_t pairs_ = 0;        // of each run
   int64_t panel_size_ = 0, panels_per_group_ = 0;
   std::vector<int16_t> panels_;

@@ -123,7 +123,7 @@ class IntegerProductRunner : public Kernel {
 
   absl::Status Compile() {
     const WindowSizes& s = packed_.sizes();
-    for (const Segment& segment : SegmentsBehind(spec_.head_node(), spec_.nodes)) {
+    for (Segment& segment : SegmentsBehind(spec_.head_node(), spec_.nodes)) {
       std::vector<BlockProgram> programs;
       chains_.push_back(ChainProgram::Compile(spec_, segment.start, segment.nodes, channel_));
       for (int64_t rows : {block_rows_, s.rows % block_rows_}) {
@@ -135,6 +135,7 @@ class IntegerProductRunner : public Kernel {
         }
       }
       segments_.push_back(std::move(programs));
+      nodes_.push_back(std::move(segment));
     }
     return absl::OkStatus();
   }
@@ -177,6 +178,22 @@ class IntegerProductRunner : public Kernel {
     return v != product_.integers && v != product_.weight_scale;
   }
   std::string note() const override { return "integers"; }
+
+  IntegerProductParts Parts() const {
+    IntegerProductParts parts;
+    parts.product = &packed_;
+    parts.is_float = product_.is_float;
+    parts.source = source_;
+    parts.zero = zero_;
+    parts.bias = bias_;
+    parts.scales = scales_;
+    parts.weight_scale = weight_scale_;
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      parts.parts.push_back(
+          {nodes_[n].start, nodes_[n].nodes, chains_[n] ? &*chains_[n] : nullptr});
+    }
+    return parts;
+  }
 
  private:
   static int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -333,6 +350,7 @@ class IntegerProductRunner : public Kernel {
   std::vector<int> scales_;
   int64_t block_rows_ = 1, block_columns_ = 1;
   std::vector<std::vector<BlockProgram>> segments_;
+  std::vector<Segment> nodes_;                       // of each segment
   std::vector<std::optional<ChainProgram>> chains_;  // of each segment that is one
 };
 
@@ -387,6 +405,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
 }
 
 }  // namespace
+
+std::optional<IntegerProductParts> PartsOf(const Kernel& kernel) {
+  const auto* runner = dynamic_cast<const IntegerProductRunner*>(&kernel);
+  return runner == nullptr ? std::nullopt : std::make_optional(runner->Parts());
+}
 
 const KernelDef& IntegerProductKernel() {
   static const KernelDef* def = [] {

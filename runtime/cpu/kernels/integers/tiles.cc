@@ -16,9 +16,10 @@ inline void WidenLoop(const T* from, int64_t n, int zero, int16_t* to) {
 
 // For machines without AVX2, and for reference.
 void MultiplySlowly(const int16_t* const* rows, int64_t count, const Runs& runs,
-                    const int16_t* panel, int32_t* sums, int64_t step) {
+                    const int16_t* panel, bool accumulate, int32_t* sums, int64_t step) {
   for (int64_t i = 0; i < count; ++i) {
     uint32_t row[kPanelColumns] = {};
+    if (accumulate) std::memcpy(row, sums + i * step, sizeof row);
     const int16_t* b = panel;
     for (int64_t r = 0; r < runs.count; ++r) {
       const int16_t* a = rows[i] + runs.offsets[r];
@@ -43,9 +44,14 @@ inline int32_t PairAt(const int16_t* at) {
 // 6 rows by 16 columns keep 12 sums of 8 columns in registers.
 template <int kRows>
 __attribute__((target("avx2"))) void Multiply(const int16_t* const* rows, const Runs& runs,
-                                              const int16_t* panel, int32_t* sums, int64_t step) {
+                                              const int16_t* panel, bool accumulate, int32_t* sums,
+                                              int64_t step) {
   __m256i sum[kRows][2];
-  for (auto& s : sum) s[0] = s[1] = _mm256_setzero_si256();
+  for (int i = 0; i < kRows; ++i) {
+    const auto* from = reinterpret_cast<const __m256i*>(sums + i * step);
+    sum[i][0] = accumulate ? _mm256_loadu_si256(from) : _mm256_setzero_si256();
+    sum[i][1] = accumulate ? _mm256_loadu_si256(from + 1) : _mm256_setzero_si256();
+  }
   const int16_t* b = panel;
   for (int64_t r = 0; r < runs.count; ++r) {
     const int16_t* a[kRows];
@@ -68,7 +74,8 @@ __attribute__((target("avx2"))) void Multiply(const int16_t* const* rows, const 
   }
 }
 
-using Multiplier = void (*)(const int16_t* const*, const Runs&, const int16_t*, int32_t*, int64_t);
+using Multiplier = void (*)(const int16_t* const*, const Runs&, const int16_t*, bool, int32_t*,
+                            int64_t);
 constexpr Multiplier kMultipliers[kTileRows] = {Multiply<1>, Multiply<2>, Multiply<3>,
                                                 Multiply<4>, Multiply<5>, Multiply<6>};
 
@@ -118,11 +125,11 @@ __attribute__((target_clones("avx2", "default"))) void Widen(const int8_t* from,
 }
 
 void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
-                  int32_t* sums, int64_t step) {
+                  bool accumulate, int32_t* sums, int64_t step) {
 #if defined(__x86_64__)
-  if (HasIntegerTiles()) return kMultipliers[count - 1](rows, runs, panel, sums, step);
+  if (HasIntegerTiles()) return kMultipliers[count - 1](rows, runs, panel, accumulate, sums, step);
 #endif
-  MultiplySlowly(rows, count, runs, panel, sums, step);
+  MultiplySlowly(rows, count, runs, panel, accumulate, sums, step);
 }
 
 void MultiplyChannels(const int16_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,

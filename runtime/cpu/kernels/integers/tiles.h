@@ -30,9 +30,10 @@ struct Runs {
 
 // sums[i * step + j] = sum(r < runs.count, p < 2 * runs.pairs)
 //     rows[i][runs.offsets[r] + p] * panel[((r * runs.pairs + p / 2) * 16 + j) * 2 + p % 2]
-// for i < count <= kTileRows and j < kPanelColumns. Sums wrap; a pair of products must not.
+// for i < count <= kTileRows and j < kPanelColumns; added to what sums holds if `accumulate`. Sums
+// wrap; a pair of products must not.
 void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
-                  int32_t* sums, int64_t step);
+                  bool accumulate, int32_t* sums, int64_t step);
 
 // Sums of one channel each, for kPanelColumns channels of `pixels` pixels, which lie pixel_step
 // numbers apart in x and `step` in sums:
