@@ -163,7 +163,8 @@ std::optional<IntegerOperand> IntegerOperandOf(const Value& v) {
 }
 
 std::optional<IntegerProduct> IntegerProductOf(const Node& head) {
-  const bool conv = head.IsOp("conv2d"), product = head.IsOp("matmul");
+  const bool conv = HeadOf(head) == ProductHead::kConvolution;
+  const bool product = HeadOf(head) == ProductHead::kMatrices;
   if (!kernels::HasIntegerTiles() || (!conv && !product)) return std::nullopt;
   const Value &x = head.inputs()[0], &w = head.inputs()[1];
   if (head.type(0).num_elements() == 0 || x.type().num_elements() == 0) return std::nullopt;

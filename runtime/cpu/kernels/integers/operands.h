@@ -22,6 +22,10 @@ struct IntegerOperand {
 // `v` as such a value; nullopt if its definition is another. Linear in the chain's length.
 std::optional<IntegerOperand> IntegerOperandOf(const Value& v);
 
+// What a product's head computes.
+enum class ProductHead { kNone, kConvolution, kMatrices };
+ProductHead HeadOf(const Node& node);  // defined in product_kernel.cc, which lists the operators
+
 // A convolution of images or a matrix product of an integer operand and known integers, whose sums
 // an i32 holds, or which wraps as i32 does.
 struct IntegerProduct {

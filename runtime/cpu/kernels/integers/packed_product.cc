@@ -27,7 +27,7 @@ constexpr int64_t kPanelBytes = 16 << 10;
 WindowSizes SizesOf(const Node& head) {
   WindowSizes s;
   const Shape &x = head.inputs()[0].shape(), &w = head.inputs()[1].shape(), &y = head.type(0).shape;
-  if (!head.IsOp("conv2d")) {
+  if (HeadOf(head) == ProductHead::kMatrices) {
     s.channels = x.back();
     s.height = s.rows = NumElements(x) / s.channels;
     s.outputs = w.back();
@@ -123,7 +123,7 @@ absl::StatusOr<PackedProduct> PackedProduct::Pack(const Node& head, const Intege
   // Strides of [output, channel, row, column] in `integers`.
   const Strides row_major = RowMajorStrides(integers.shape());
   Strides at(4, 0);
-  const bool conv = head.IsOp("conv2d");
+  const bool conv = HeadOf(head) == ProductHead::kConvolution;
   const int head_dims[4] = {conv ? 0 : 1, conv ? 1 : 0, 2, 3};
   for (int d = 0; d < (conv ? 4 : 2); ++d) at[d] = row_major[product.permutation[head_dims[d]]];
   result.by_channel_ = s.groups > 1 && s.groups == s.channels && s.outputs == s.channels;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,9 @@ struct Segment {
   std::vector<NodePtr> nodes;
 };
 
-int ChannelOf(const Node& head) { return head.IsOp("conv2d") ? 1 : head.type(0).rank() - 1; }
+int ChannelOf(const Node& head) {
+  return HeadOf(head) == ProductHead::kConvolution ? 1 : head.type(0).rank() - 1;
+}
 
 // The nodes behind `head` in segments, the chain from the head to the last node cut where the
 // domain changes.
@@ -367,7 +370,7 @@ bool Fuses(const CpuKernelSpec& spec, const Node& user) {
 
 void Layouts(CpuKernelSpec& spec, const Strides&) {
   const NodePtr head = spec.head_node();
-  const bool conv = head->IsOp("conv2d");
+  const bool conv = HeadOf(*head) == ProductHead::kConvolution;
   auto strides_of = [&](const Shape& shape) {
     return conv && shape.size() == 4 ? ChannelsLast(shape) : RowMajorStrides(shape);
   };
@@ -411,17 +414,31 @@ std::optional<IntegerProductParts> PartsOf(const Kernel& kernel) {
   return runner == nullptr ? std::nullopt : std::make_optional(runner->Parts());
 }
 
+namespace {
+
+KernelDef MakeIntegerProductKernel() {
+  KernelDef def;
+  def.name = "integer product";
+  def.ops = {"conv2d", "matmul"};  // as HeadOf reads them
+  def.fuses = Fuses;
+  def.fuses_casts = true;
+  def.layouts = Layouts;
+  def.build = Build;
+  return def;
+}
+
+}  // namespace
+
 const KernelDef& IntegerProductKernel() {
-  static const KernelDef* def = [] {
-    auto* d = new KernelDef;
-    d->name = "integer product";
-    d->fuses = Fuses;
-    d->fuses_casts = true;
-    d->layouts = Layouts;
-    d->build = Build;
-    return d;
-  }();
+  static const auto* def = new KernelDef(MakeIntegerProductKernel());
   return *def;
+}
+
+ProductHead HeadOf(const Node& node) {
+  if (!node.is_op()) return ProductHead::kNone;
+  const std::vector<std::string>& ops = IntegerProductKernel().ops;
+  if (node.op().name == ops[0]) return ProductHead::kConvolution;
+  return node.op().name == ops[1] ? ProductHead::kMatrices : ProductHead::kNone;
 }
 
 }  // namespace lemma::cpu
