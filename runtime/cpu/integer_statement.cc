@@ -136,9 +136,9 @@ class IntegerStatementReader {
     Value y;
     for (size_t n = 0; n < chain.steps().size(); ++n) {
       const ChainStep& step = chain.steps()[n];
-      int input = -1;
+      int input = -1, offset = -1;
       for (const ChainProgram::Source& source : chain.sources()) {
-        if (source.step == static_cast<int>(n)) input = source.input;
+        if (source.step == static_cast<int>(n)) (source.is_offset ? offset : input) = source.input;
       }
       Value& changed = step.on_other ? y : x;
       switch (step.kind) {
@@ -162,22 +162,44 @@ class IntegerStatementReader {
           LEMMA_ASSIGN_OR_RETURN(changed, builder_.Op("round", {changed}));
           break;
         }
+        case Kind::kClip: {
+          LEMMA_ASSIGN_OR_RETURN(changed, Clipped(changed, step));
+          break;
+        }
         case Kind::kNarrow: {
-          LEMMA_ASSIGN_OR_RETURN(changed, As(changed, step.low < 0 ? DType::kI8 : DType::kU8));
-          LEMMA_ASSIGN_OR_RETURN(changed, As(changed, DType::kF32));
+          LEMMA_ASSIGN_OR_RETURN(changed, Narrowed(changed, step));
+          break;
+        }
+        case Kind::kQuantize: {
+          LEMMA_ASSIGN_OR_RETURN(Value scale, NumberOr(input, step.number));
+          LEMMA_ASSIGN_OR_RETURN(Value zero, NumberOr(offset, step.offset));
+          LEMMA_ASSIGN_OR_RETURN(changed, builder_.Op("div", {changed, scale}));
+          LEMMA_ASSIGN_OR_RETURN(changed, builder_.Op("round", {changed}));
+          LEMMA_ASSIGN_OR_RETURN(changed, builder_.Op("add", {changed, zero}));
+          LEMMA_ASSIGN_OR_RETURN(changed, Narrowed(changed, step));
           break;
         }
         default: {
-          Value number = Constant({}, {step.number});
-          if (input >= 0) {
-            LEMMA_ASSIGN_OR_RETURN(number, Number(input));
-          }
+          LEMMA_ASSIGN_OR_RETURN(Value number, NumberOr(input, step.number));
           LEMMA_ASSIGN_OR_RETURN(changed, builder_.Op(NameOf(step.kind), {changed, number}));
         }
       }
     }
     if (chain.result() == ChainResult::kF32) return x;
     return As(x, chain.result() == ChainResult::kU8 ? DType::kU8 : DType::kI8);
+  }
+
+  absl::StatusOr<Value> NumberOr(int input, float number) {
+    if (input >= 0) return Number(input);
+    return Constant({}, {number});
+  }
+  absl::StatusOr<Value> Clipped(const Value& x, const ChainStep& step) {
+    return builder_.Op("clip", {x}, {{"min", double{step.low}}, {"max", double{step.high}}});
+  }
+  absl::StatusOr<Value> Narrowed(const Value& x, const ChainStep& step) {
+    LEMMA_ASSIGN_OR_RETURN(Value y, Clipped(x, step));
+    LEMMA_ASSIGN_OR_RETURN(y, As(y, step.low < 0 ? DType::kI8 : DType::kU8));
+    return As(y, DType::kF32);
   }
 
   static const char* NameOf(Kind kind) {

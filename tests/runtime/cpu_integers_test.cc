@@ -350,9 +350,10 @@ TEST(Chains, DoNotDependOnVectors) {
     std::vector<ChainStep> steps;
     for (const int n = 1 + static_cast<int>(random() % 12); static_cast<int>(steps.size()) < n;) {
       ChainStep s;
-      s.kind = static_cast<Kind>(random() % 15);
+      s.kind = static_cast<Kind>(random() % 17);
       s.number = random() % 3 == 0 ? -1.5f : 7.25f;
       s.on_other = s.kind < Kind::kLoadU8 && random() % 4 == 0;
+      s.offset = 3;
       s.low = -128;
       s.high = 127;
       s.data = s.kind == Kind::kLoadF32      ? static_cast<const void*>(full.data())

@@ -22,6 +22,10 @@ float At(const ChainStep& s, int64_t i, int64_t j) {
 float Least(float a, float b) { return a != a || a < b ? a : b; }
 float Greatest(float a, float b) { return a != a || a > b ? a : b; }
 
+float Narrowed(float v, const ChainStep& s) {
+  return v == v ? std::trunc(std::min(std::max(v, s.low), s.high)) + 0.0f : 0.0f;
+}
+
 float OneElement(float x, const ChainStep* steps, int count, int64_t i, int64_t j) {
   float y = 0;
   for (const ChainStep* s = steps; s != steps + count; ++s) {
@@ -48,8 +52,14 @@ float OneElement(float x, const ChainStep* steps, int count, int64_t i, int64_t 
       case Kind::kRound:
         v = std::nearbyint(v);
         break;
+      case Kind::kClip:
+        v = Least(Greatest(v, s->low), s->high);
+        break;
       case Kind::kNarrow:
-        v = v == v ? std::trunc(std::min(std::max(v, s->low), s->high)) + 0.0f : 0.0f;
+        v = Narrowed(v, *s);
+        break;
+      case Kind::kQuantize:
+        v = Narrowed(std::nearbyint(v / s->number) + s->offset, *s);
         break;
       case Kind::kLoadU8:
         y = At<uint8_t>(*s, i, j);
@@ -131,8 +141,16 @@ __attribute__((target("avx2"))) inline __m256i Bytes(const Block& x, bool is_sig
   return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
+__attribute__((target("avx2"), always_inline)) inline __m256 Narrow(__m256 x, __m256 low,
+                                                                    __m256 high) {
+  const __m256 numbers = _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
+  const __m256 inside = _mm256_min_ps(_mm256_max_ps(numbers, low), high);
+  return _mm256_round_ps(inside, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC) + _mm256_setzero_ps();
+}
+
 __attribute__((target("avx2"))) inline void Apply(const ChainStep& s, Block* v) {
   const __m256 number = _mm256_set1_ps(s.number);
+  const __m256 low = _mm256_set1_ps(s.low), high = _mm256_set1_ps(s.high);
   switch (s.kind) {
     case Kind::kAdd:
       return Each(
@@ -157,14 +175,20 @@ __attribute__((target("avx2"))) inline void Apply(const ChainStep& s, Block* v) 
           v, [&](__m256 x) __attribute__((target("avx2"))) {
             return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
           });
-    case Kind::kNarrow: {
-      const __m256 low = _mm256_set1_ps(s.low), high = _mm256_set1_ps(s.high);
+    case Kind::kClip:
       return Each(
           v, [&](__m256 x) __attribute__((target("avx2"))) {
-            const __m256 numbers = _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
-            const __m256 inside = _mm256_min_ps(_mm256_max_ps(numbers, low), high);
-            return _mm256_round_ps(inside, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC) +
-                   _mm256_setzero_ps();
+            return _mm256_min_ps(high, _mm256_max_ps(low, x));
+          });
+    case Kind::kNarrow:
+      return Each(
+          v, [&](__m256 x) __attribute__((target("avx2"))) { return Narrow(x, low, high); });
+    case Kind::kQuantize: {
+      const __m256 offset = _mm256_set1_ps(s.offset);
+      return Each(
+          v, [&](__m256 x) __attribute__((target("avx2"))) {
+            constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+            return Narrow(_mm256_round_ps(x / number, kNearest) + offset, low, high);
           });
     }
     default:

@@ -16,9 +16,11 @@ struct ChainStep {
     kDivide,    // x / number
     kMin,
     kMax,
-    kRound,   // to the nearest integer, ties to even
-    kNarrow,  // towards zero, into [low, high]; NaN becomes 0
-    kLoadU8,  // y = an element of `data`, which has one for each x; kLoadVector: for each column
+    kRound,     // to the nearest integer, ties to even
+    kClip,      // at least low, then at most high
+    kNarrow,    // towards zero, into [low, high]; NaN becomes 0
+    kQuantize,  // x / number, rounded, + offset, narrowed: four steps in one
+    kLoadU8,    // y = an element of `data`, which has one for each x; kLoadVector: for each column
     kLoadI8,
     kLoadF32,
     kLoadVector,
@@ -28,7 +30,7 @@ struct ChainStep {
   };
   Kind kind = Kind::kAdd;
   bool on_other = false;  // changes y instead of x; not for steps that load or combine
-  float number = 0, low = 0, high = 0;
+  float number = 0, offset = 0, low = 0, high = 0;
   const void* data = nullptr;  // row i begins at element i * data_step
   int64_t data_step = 0;
 };

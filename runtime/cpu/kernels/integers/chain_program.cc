@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include "runtime/cpu/kernels/integers/operands.h"
@@ -26,6 +27,8 @@ class ChainProgram::Compiler {
       main_ = Value(node, 0);
     }
     if (main_.node_ptr() != nodes.back()) return std::nullopt;
+    while (MergeSteps()) {
+    }
     switch (main_.dtype()) {
       case DType::kU8:
         program_.result_ = ChainResult::kU8;
@@ -166,6 +169,59 @@ class ChainProgram::Compiler {
     return PushLoad(Kind::kLoadVector, v);
   }
 
+  // Puts steps that follow each other into one with the same result; false if there are none.
+  bool MergeSteps() {
+    std::vector<ChainStep>& steps = program_.steps_;
+    auto follows = [&](size_t at, std::initializer_list<Kind> kinds) {
+      if (at + kinds.size() > steps.size()) return false;
+      for (const Kind kind : kinds) {
+        if (steps[at].kind != kind || steps[at].on_other) return false;
+        ++at;
+      }
+      return true;
+    };
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (follows(i, {Kind::kMax, Kind::kMin})) {
+        steps[i].kind = Kind::kClip;
+        steps[i].low = steps[i].number;
+        steps[i].high = steps[i + 1].number;
+        Drop(i + 1, 1);
+        return true;
+      }
+      if (follows(i, {Kind::kClip, Kind::kNarrow}) && steps[i].low >= steps[i + 1].low &&
+          steps[i].high <= steps[i + 1].high && steps[i].low <= steps[i].high &&
+          steps[i].low == std::trunc(steps[i].low) && steps[i].high == std::trunc(steps[i].high) &&
+          steps[i].low <= 0 && steps[i].high >= 0) {  // NaN becomes 0 behind the clip
+        steps[i].kind = Kind::kNarrow;
+        Drop(i + 1, 1);
+        return true;
+      }
+      if (follows(i, {Kind::kDivide, Kind::kRound, Kind::kAdd, Kind::kNarrow})) {
+        steps[i].kind = Kind::kQuantize;
+        steps[i].offset = steps[i + 2].number;
+        steps[i].low = steps[i + 3].low;
+        steps[i].high = steps[i + 3].high;
+        for (Source& source : program_.sources_) {
+          if (source.step != static_cast<int>(i) + 2) continue;
+          source.step = static_cast<int>(i);
+          source.is_offset = true;
+        }
+        Drop(i + 1, 3);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Removes steps without sources.
+  void Drop(size_t from, int count) {
+    program_.steps_.erase(program_.steps_.begin() + static_cast<int64_t>(from),
+                          program_.steps_.begin() + static_cast<int64_t>(from) + count);
+    for (Source& source : program_.sources_) {
+      if (source.step >= static_cast<int>(from)) source.step -= count;
+    }
+  }
+
   ChainStep& Push(Kind kind) {
     program_.steps_.push_back({});
     program_.steps_.back().kind = kind;
@@ -216,7 +272,7 @@ void ChainProgram::Run(absl::Span<void* const> inputs, const float* x, int64_t r
         step.data = at + column * SizeOf(source.dtype);
         break;
       default:
-        step.number = *reinterpret_cast<const float*>(at);
+        (source.is_offset ? step.offset : step.number) = *reinterpret_cast<const float*>(at);
     }
   }
   if (!has_vectors_ && columns == outputs && columns == y_step) {

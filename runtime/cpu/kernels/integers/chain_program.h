@@ -23,6 +23,7 @@ class ChainProgram {
   struct Source {
     int step = 0, input = 0;
     DType dtype = DType::kF32;
+    bool is_offset = false;
   };
   const std::vector<kernels::ChainStep>& steps() const { return steps_; }
   const std::vector<Source>& sources() const { return sources_; }
