@@ -152,6 +152,10 @@ class IntegerStatementReader {
           LEMMA_ASSIGN_OR_RETURN(y, Reshaped(inputs_[input], PerOutput()));
           break;
         }
+        case Kind::kTakeOther: {
+          x = y;
+          break;
+        }
         case Kind::kAddOther:
         case Kind::kSubtractOther:
         case Kind::kMultiplyOther: {

@@ -288,6 +288,40 @@ TEST(Integers, GiveFloatsWithinTheTolerance) {
   }
 }
 
+// Scales whose product a float does not hold precisely, behind a factor that makes the result
+// large.
+TEST(Integers, TakeTinyAndLargeScales) {
+  const Product product = {{4, 30}, {30, 16}, {}};
+  for (const double x_scale : {1e-20, 1e19}) {  // sums of about 1e-38 and 1e34
+    Builder b(product, Values::kRandom, 10);
+    const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(x_scale)});
+    const double w_scale = x_scale < 1 ? 3e-23 : 3e10;
+    const Value w = b.Op("mul", {b.Weight(), b.Number(w_scale)});
+    const double back = x_scale < 1 ? 1e36 : 1e-36;
+    const Graph graph = b.Build({b.Op("mul", {b.Sum(x, w), b.Number(back)})});
+    ASSERT_EQ(IsOnIntegers(graph), kernels::HasIntegerTiles()) << PlanOf(graph);
+    const std::vector<Tensor> inputs = InputsOf(graph, Values::kRandom, 5);
+    const auto expected = OutputsOf(graph, MakeReferenceBackend().get(), inputs, 1);
+    const auto actual = OutputsOf(graph, MakeCpuBackend().get(), inputs, 1);
+    ASSERT_EQ(actual.size(), 1u);
+    const Difference difference = Compare(actual[0], expected[0], RelativeTolerances(graph)[0]);
+    EXPECT_TRUE(difference.within) << difference.ToString();
+  }
+}
+
+// Nothing to multiply, or a scale that is known only when the model runs.
+TEST(Integers, OfNoElements) {
+  for (const Product& product :
+       {Product{{0, 4}, {4, 9}, {}}, Product{{3, 0}, {0, 9}, {}}, Product{{3, 4}, {4, 0}, {}}}) {
+    Builder b(product, Values::kRandom, 11);
+    const Graph graph = b.Build({b.Cast(b.Sum(b.Centered(b.Input()), b.Weight()), DType::kI32)});
+    EXPECT_FALSE(IsOnIntegers(graph));
+    const std::vector<Tensor> inputs = InputsOf(graph, Values::kRandom, 5);
+    EXPECT_EQ(OutputsOf(graph, MakeCpuBackend().get(), inputs, 1)[0].ToInts(),
+              OutputsOf(graph, MakeReferenceBackend().get(), inputs, 1)[0].ToInts());
+  }
+}
+
 // A residual network's block: only the 8-bit integers lie in memory between its products.
 TEST(Integers, AloneLieInMemory) {
   if (!kernels::HasIntegerTiles()) GTEST_SKIP();
@@ -350,7 +384,7 @@ TEST(Chains, DoNotDependOnVectors) {
     std::vector<ChainStep> steps;
     for (const int n = 1 + static_cast<int>(random() % 12); static_cast<int>(steps.size()) < n;) {
       ChainStep s;
-      s.kind = static_cast<Kind>(random() % 17);
+      s.kind = static_cast<Kind>(random() % 18);
       s.number = random() % 3 == 0 ? -1.5f : 7.25f;
       s.on_other = s.kind < Kind::kLoadU8 && random() % 4 == 0;
       s.offset = 3;

@@ -73,6 +73,9 @@ float OneElement(float x, const ChainStep* steps, int count, int64_t i, int64_t 
       case Kind::kLoadVector:
         y = static_cast<const float*>(s->data)[j];
         break;
+      case Kind::kTakeOther:
+        x = y;
+        break;
       case Kind::kAddOther:
         x = x + y;
         break;
@@ -203,7 +206,9 @@ __attribute__((target("avx2"))) int64_t ApplyBlocks(const float* x, int64_t i, i
   int64_t j = 0;
   for (; j + kBlock <= columns; j += kBlock) {
     Block v, other = {};
-    for (int k = 0; k < kVectors; ++k) v.v[k] = _mm256_loadu_ps(x + j + 8 * k);
+    for (int k = 0; k < kVectors; ++k) {
+      v.v[k] = x == nullptr ? _mm256_setzero_ps() : _mm256_loadu_ps(x + j + 8 * k);
+    }
     for (const ChainStep* s = steps; s != steps + count; ++s) {
       switch (s->kind) {
         case Kind::kLoadU8:
@@ -211,6 +216,9 @@ __attribute__((target("avx2"))) int64_t ApplyBlocks(const float* x, int64_t i, i
         case Kind::kLoadF32:
         case Kind::kLoadVector:
           Load(*s, i, j, &other);
+          break;
+        case Kind::kTakeOther:
+          v = other;
           break;
         case Kind::kAddOther:
           for (int k = 0; k < kVectors; ++k) v.v[k] = v.v[k] + other.v[k];
@@ -246,11 +254,13 @@ void ApplyChain(const float* x, int64_t x_step, int64_t rows, int64_t columns,
     int64_t j = 0;
 #if defined(__x86_64__)
     if (HasIntegerTiles()) {
-      j = ApplyBlocks(x + i * x_step, i, columns, steps, count, result, y, i * y_step);
+      j = ApplyBlocks(x == nullptr ? x : x + i * x_step, i, columns, steps, count, result, y,
+                      i * y_step);
     }
 #endif
     for (; j < columns; ++j) {
-      StoreOne(OneElement(x[i * x_step + j], steps, count, i, j), result, y, i * y_step + j);
+      const float from = x == nullptr ? 0 : x[i * x_step + j];
+      StoreOne(OneElement(from, steps, count, i, j), result, y, i * y_step + j);
     }
   }
 }

@@ -24,6 +24,7 @@ struct ChainStep {
     kLoadI8,
     kLoadF32,
     kLoadVector,
+    kTakeOther,      // y
     kAddOther,       // x + y
     kSubtractOther,  // x - y
     kMultiplyOther,  // x * y
@@ -37,9 +38,10 @@ struct ChainStep {
 
 enum class ChainResult { kF32, kU8, kI8 };
 
-// Applies the steps to each x[i * x_step + j] and stores the results, of which those of the 8-bit
-// types must be narrowed, at y[i * y_step + j], for i < rows, j < columns. y may not overlap x or
-// the steps' data, but it may be the data of a step with the same step between rows.
+// Applies the steps to each x[i * x_step + j], or to 0 if x is nullptr, and stores the results, of
+// which those of the 8-bit types must be narrowed, at y[i * y_step + j], for i < rows, j < columns.
+// y may not overlap x or the steps' data, but it may be x, or the data of a step, if element and
+// row steps agree.
 void ApplyChain(const float* x, int64_t x_step, int64_t rows, int64_t columns,
                 const ChainStep* steps, int count, ChainResult result, void* y, int64_t y_step);
 

@@ -19,7 +19,12 @@ class ChainProgram::Compiler {
       : spec_(spec), shape_(start.shape()), main_(std::move(start)), channel_(channel) {}
 
   std::optional<ChainProgram> Run(absl::Span<const NodePtr> nodes) {
-    if (main_.dtype() != DType::kF32) return std::nullopt;
+    if (main_.dtype() == DType::kU8 || main_.dtype() == DType::kI8) {
+      if (!PushLoad(main_.dtype() == DType::kU8 ? Kind::kLoadU8 : Kind::kLoadI8, main_)) return {};
+      Push(Kind::kTakeOther);
+    } else if (main_.dtype() != DType::kF32) {
+      return std::nullopt;
+    }
     for (const NodePtr& node : nodes) {
       const auto& in = node->inputs();
       if (std::count(in.begin(), in.end(), main_) == 0) continue;  // of another operand

@@ -14,8 +14,9 @@ namespace lemma::cpu {
 
 class ChainProgram {
  public:
-  // The chain that computes the last of `nodes` from `start`, an f32 value, and inputs of the spec;
-  // dimension `channel` of the values is the columns. nullopt if the nodes are no such chain.
+  // The chain that computes the last of `nodes` from `start`, an f32 value or integers of 8 bits
+  // that are an input of the spec, and from inputs; dimension `channel` of the values is the
+  // columns. nullopt if the nodes are no such chain.
   static std::optional<ChainProgram> Compile(const CpuKernelSpec& spec, const Value& start,
                                              absl::Span<const NodePtr> nodes, int channel);
 
@@ -28,11 +29,12 @@ class ChainProgram {
   const std::vector<kernels::ChainStep>& steps() const { return steps_; }
   const std::vector<Source>& sources() const { return sources_; }
   kernels::ChainResult result() const { return result_; }
+  bool has_vectors() const { return has_vectors_; }
 
-  // Runs it on a block of rows and columns. `first`: the number of the block's first element in a
-  // tensor of the result's shape, channels innermost, whose rows are `outputs` elements apart;
-  // `column`: the block's first column. The block's own rows are `columns` apart in x, and `y_step`
-  // in y.
+  // Runs it on a block of rows and columns; x is nullptr if the chain starts with integers.
+  // `first`: the number of the block's first element in a tensor of the result's shape, channels
+  // innermost, whose rows are `outputs` elements apart; `column`: the block's first column. The
+  // block's own rows are `columns` apart in x, and `y_step` in y.
   void Run(absl::Span<void* const> inputs, const float* x, int64_t rows, int64_t columns,
            int64_t first, int64_t column, int64_t outputs, void* y, int64_t y_step) const;
 

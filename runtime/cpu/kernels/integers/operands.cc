@@ -34,7 +34,8 @@ std::optional<ScalarExpr> BodyOf(const Value& v) {
 bool IsWidened(const Value& v) {
   const std::optional<ScalarExpr> body = BodyOf(v);
   return body && body->kind() == ScalarExpr::Kind::kRead && v.node().inputs().size() == 1 &&
-         IsNarrow(v.node().inputs()[0].dtype()) && IsNumber(v.dtype());
+         v.node().inputs()[0].shape() == v.shape() && IsNarrow(v.node().inputs()[0].dtype()) &&
+         IsNumber(v.dtype());
 }
 
 // The operands a and b if `v` is fn(a, b), element by element; nullopt otherwise.
@@ -109,7 +110,10 @@ bool TraceWeight(Value w, int out, IntegerProduct* product) {
   }
   product->integers = w;
   if (const auto scaled = KnownScale(w)) {
-    if (!DiffersOnlyAlong(scaled->second, w.shape(), product->permutation[out])) return false;
+    if (!IsStaticValue(scaled->second) ||
+        !DiffersOnlyAlong(scaled->second, w.shape(), product->permutation[out])) {
+      return false;
+    }
     product->weight_nodes.push_back(w.node_ptr());
     std::tie(product->integers, product->weight_scale) = *scaled;
   }

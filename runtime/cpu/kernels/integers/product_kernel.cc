@@ -1,6 +1,7 @@
 #include "runtime/cpu/kernels/integers/product_kernel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -102,7 +103,10 @@ absl::StatusOr<BlockProgram> CompileSegment(const CpuKernelSpec& spec, const Seg
   });
   LEMMA_ASSIGN_OR_RETURN(result.program, CompileLoops(definition));
   result.arithmetic = ArithmeticOf(nodes);
-  for (const Value& v : epilogue.operands) result.operands.push_back(spec.InputIndex(v));
+  for (const Value& v : epilogue.operands) {
+    result.operands.push_back(spec.InputIndex(v));
+    if (result.operands.back() < 0) return absl::UnimplementedError("an operand of another part");
+  }
   result.forms = epilogue.forms;
   result.rows = rows;
   result.columns = columns;
@@ -149,7 +153,8 @@ class IntegerProductRunner : public Kernel {
                    void* scratch) override {
     const WindowSizes& s = packed_.sizes();
     std::vector<float> scale;
-    FillScale(inputs, &scale);
+    std::vector<double> wide;
+    FillScale(inputs, &scale, &wide);
     const int64_t row_blocks = (s.rows + block_rows_ - 1) / block_rows_;
     const int64_t column_blocks = (s.outputs + block_columns_ - 1) / block_columns_;
     const int64_t tasks = s.images * row_blocks * column_blocks;
@@ -162,7 +167,7 @@ class IntegerProductRunner : public Kernel {
         for (int64_t t = tasks * worker / workers; t < tasks * (worker + 1) / workers; ++t) {
           const int64_t rows = t / column_blocks;
           absl::Status done = RunBlock(rows / row_blocks, rows % row_blocks, t % column_blocks,
-                                       filled != rows, scale, inputs, outputs[0], own);
+                                       filled != rows, scale, wide, inputs, outputs[0], own);
           filled = rows;
           if (!done.ok()) status[worker] = done;
         }
@@ -235,16 +240,21 @@ class IntegerProductRunner : public Kernel {
     return patch_bytes() + sums_bytes() * (segments_.size() > 1 ? 3 : 1);
   }
 
-  // The factor of each channel.
-  void FillScale(absl::Span<void* const> inputs, std::vector<float>* scale) const {
+  // The factor of each channel. `wide` is left empty if floats hold all of them with full
+  // precision.
+  void FillScale(absl::Span<void* const> inputs, std::vector<float>* scale,
+                 std::vector<double>* wide) const {
     if (scales_.empty() && weight_scale_.empty()) return;
     double x = 1;
     for (const int i : scales_) x *= *static_cast<const float*>(inputs[i]);
-    scale->assign(packed_.sizes().outputs, static_cast<float>(x));
-    if (weight_scale_.empty()) return;
-    for (size_t j = 0; j < scale->size(); ++j) {
-      (*scale)[j] = static_cast<float>(x * weight_scale_[weight_scale_.size() == 1 ? 0 : j]);
+    bool plain = true;
+    for (int64_t j = 0; j < packed_.sizes().outputs; ++j) {
+      const double w = weight_scale_.empty() ? 1 : weight_scale_[weight_scale_.size() == 1 ? 0 : j];
+      wide->push_back(x * w);
+      scale->push_back(static_cast<float>(x * w));
+      plain = plain && std::abs(x * w) > 0x1p-100 && std::abs(x * w) < 0x1p+90;
     }
+    if (plain) wide->clear();
   }
 
   int Zero(absl::Span<void* const> inputs) const {
@@ -256,8 +266,8 @@ class IntegerProductRunner : public Kernel {
   }
 
   absl::Status RunBlock(int64_t image, int64_t row_block, int64_t column_block, bool fill,
-                        const std::vector<float>& scale, absl::Span<void* const> inputs,
-                        void* output, char* scratch) const {
+                        const std::vector<float>& scale, const std::vector<double>& wide,
+                        absl::Span<void* const> inputs, void* output, char* scratch) const {
     const WindowSizes& s = packed_.sizes();
     const int64_t begin = row_block * block_rows_, end = std::min(begin + block_rows_, s.rows);
     const int64_t first = column_block * block_columns_;
@@ -278,8 +288,12 @@ class IntegerProductRunner : public Kernel {
     const int64_t rows = (end - begin) * s.columns;
     if (product_.is_float) {
       const auto* bias = bias_ < 0 ? nullptr : static_cast<const float*>(inputs[bias_]) + first;
-      kernels::ScaleTile(sums, rows, last - first, sums_step(),
-                         scale.empty() ? nullptr : scale.data() + first, bias);
+      if (wide.empty()) {
+        kernels::ScaleTile(sums, rows, last - first, sums_step(),
+                           scale.empty() ? nullptr : scale.data() + first, bias);
+      } else {
+        kernels::ScaleTileWide(sums, rows, last - first, sums_step(), wide.data() + first, bias);
+      }
     } else {
       kernels::CompactTile(sums, rows, last - first, sums_step());
     }

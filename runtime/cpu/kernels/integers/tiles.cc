@@ -192,4 +192,12 @@ __attribute__((target_clones("avx2", "default"))) void ScaleTile(int32_t* sums, 
   }
 }
 
+void ScaleTileWide(int32_t* sums, int64_t rows, int64_t columns, int64_t step, const double* scale,
+                   const float* shift) {
+  MapRows(sums, rows, columns, step, [&](int32_t sum, int64_t j) {
+    const auto scaled = static_cast<float>(sum * scale[j]);
+    return shift == nullptr ? scaled : scaled + shift[j];
+  });
+}
+
 }  // namespace lemma::kernels
