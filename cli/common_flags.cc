@@ -20,6 +20,17 @@ int CountUnknown(const Graph& graph) {
   return count;
 }
 
+std::vector<std::string> PrecisionNames() {
+  std::vector<std::string> names;
+  for (codegen::ProductPrecision p : codegen::kProductPrecisions) names.push_back(codegen::Name(p));
+  return names;
+}
+
+codegen::ProductPrecision PrecisionOf(const std::string& name) {
+  const std::vector<std::string> names = PrecisionNames();
+  return codegen::kProductPrecisions[std::find(names.begin(), names.end(), name) - names.begin()];
+}
+
 }  // namespace
 
 CommonFlags::CommonFlags() : backend(api::BackendNames().front()) {}
@@ -40,10 +51,13 @@ void CommonFlags::AddFusion(Flags* flags) {
                 "off: every layout operator is a copy of its own, on the back end cpu");
 }
 
-void CommonFlags::AddReuse(Flags* flags) {
+void CommonFlags::AddCuda(Flags* flags) {
   flags->Choice("reuse", &reuse, {"late", "soon"},
                 "soon: the back end cuda uses memory again at once, which takes less of it and "
                 "lets fewer kernels run side by side");
+  flags->Choice("precision", &precision, PrecisionNames(),
+                "of products on the back end cuda: all but f32 round the factors and use tensor "
+                "cores");
 }
 
 void CommonFlags::AddExecution(Flags* flags) {
@@ -60,7 +74,8 @@ api::ExecutionOptions CommonFlags::Execution() const {
   api::ExecutionOptions execution;
   execution.backend = backend;
   execution.threads = static_cast<int>(std::min<int64_t>(threads, std::numeric_limits<int>::max()));
-  execution.kernels = {fusion == "on", reuse == "late", {onnxruntime, nullptr}};
+  execution.kernels = {
+      fusion == "on", reuse == "late", PrecisionOf(precision), {onnxruntime, nullptr}};
   return execution;
 }
 

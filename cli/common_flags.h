@@ -34,7 +34,7 @@ struct CommonFlags {
   bool json = false;
   int64_t seed = 1;
   int64_t threads = 1;
-  std::string backend, fusion = "on", reuse = "late", onnxruntime;
+  std::string backend, fusion = "on", reuse = "late", precision = "f32", onnxruntime;
   std::vector<std::string> inputs;  // files of input values; empty: random values
   int64_t int_range = 2;
   bool training = false;  // keep operators that act in training only, such as dropout
@@ -44,7 +44,7 @@ struct CommonFlags {
   void AddModel(Flags* flags);      // --dim, --reseed-weights, --json
   void AddRanges(Flags* flags);     // --range
   void AddFusion(Flags* flags);     // --fusion
-  void AddReuse(Flags* flags);      // --reuse
+  void AddCuda(Flags* flags);       // --reuse, --precision
   void AddExecution(Flags* flags);  // the back end, threads and input values; also --fusion
 
   // The back end that executes the model, and the inputs' values, as the flags say.

@@ -13,11 +13,11 @@
 #include "absl/strings/str_split.h"
 #include "api/json/generate.h"
 #include "base/flags.h"
+#include "base/interrupt.h"
 #include "base/process_use.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/generate_progress.h"
-#include "cli/interrupt.h"
 #include "generator/sets/named_sets.h"
 
 namespace lemma::cli {

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/json/hunt.h"
+#include "base/interrupt.h"
 #include "base/progress_line.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/interrupt.h"
 
 namespace lemma::cli {
 

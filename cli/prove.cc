@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/json/proofs.h"
+#include "base/interrupt.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/interrupt.h"
 #include "cli/verdict_text.h"
 
 namespace lemma::cli {

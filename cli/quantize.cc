@@ -4,10 +4,10 @@
 #include <cstdio>
 
 #include "api/json/quantize.h"
+#include "base/interrupt.h"
 #include "base/progress_line.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/interrupt.h"
 
 namespace lemma::cli {
 

@@ -8,9 +8,9 @@
 #include "api/report.h"
 #include "base/deadline.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/interrupt.h"
 
 namespace lemma::cli {
 namespace {

@@ -179,7 +179,7 @@ absl::StatusOr<int> RunRun(Arguments arguments) {
   flags.Bool("serve", &run.serve, "obey 'run N', 'save DIR' and 'quit' on standard input");
   run.steps.AddTo(&flags);
   run.common.AddExecution(&flags);
-  run.common.AddReuse(&flags);
+  run.common.AddCuda(&flags);
   run.common.AddModel(&flags);
   return ParseAndRun(&flags, arguments, [&](const Positional& positional) -> absl::StatusOr<int> {
     if (run.runs < 1) return absl::InvalidArgumentError("--runs: must be at least 1");

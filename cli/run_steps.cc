@@ -9,10 +9,10 @@
 #include "absl/strings/str_split.h"
 #include "api/execution/timing.h"
 #include "api/json/train.h"
+#include "base/interrupt.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/interrupt.h"
 
 namespace lemma::cli {
 namespace {

@@ -125,7 +125,7 @@ absl::StatusOr<int> RunShow(Arguments arguments) {
   flags.Choice("backend", &common.backend, api::BackendNames(), "memory: whose plan");
   flags.Int("threads", &common.threads, "memory: threads inside a kernel");
   common.AddFusion(&flags);
-  common.AddReuse(&flags);
+  common.AddCuda(&flags);
   common.AddModel(&flags);
   flags.Note("lemma show --format dot MODEL | dot -Tsvg > model.svg draws it.");
   return ParseAndRun(&flags, arguments, "MODEL", [&](const auto& path) -> absl::StatusOr<int> {

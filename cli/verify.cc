@@ -12,12 +12,12 @@
 #include "absl/strings/str_join.h"
 #include "api/json/proofs.h"
 #include "base/flags.h"
+#include "base/interrupt.h"
 #include "base/process_use.h"
 #include "base/progress_line.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/interrupt.h"
 #include "cli/verdict_text.h"
 
 namespace lemma::cli {

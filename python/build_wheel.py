@@ -42,10 +42,14 @@ def contents(binary, version, tag):
         "Requires-Dist: numpy\n"
         "Provides-Extra: onnx\n"
         'Requires-Dist: onnx; extra == "onnx"\n'
+        "Provides-Extra: progress\n"
+        'Requires-Dist: tqdm; extra == "progress"\n'
     ).encode(), False
     yield f"{info}/WHEEL", (
         "Wheel-Version: 1.0\nGenerator: lemma\nRoot-Is-Purelib: false\n" f"Tag: {tag}\n"
     ).encode(), False
+    # torch.compile of PyTorch 2 finds the back end by its name.
+    yield f"{info}/entry_points.txt", b"[torch_dynamo_backends]\nlemma = lemma:torch_backend\n", False
     yield f"{info}/LICENSE", (HERE.parent / "LICENSE").read_bytes(), False
 
 

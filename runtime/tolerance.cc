@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graph/expr/free_vars.h"
 #include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
@@ -20,6 +21,7 @@ constexpr double kUnitRoundoff = 1.0 / (1 << 24);
 struct Found {
   int64_t length = 0;
   bool computes = false;  // a scalar function or a reduction occurs
+  bool products = false;  // a sum of products occurs
 };
 
 // Finds the longest reduction in definitions whose open sizes have given values.
@@ -52,11 +54,26 @@ class ReductionSearch {
       found_.computes = true;
       for (const Axis& axis : e.axes()) around *= LengthOf(axis.extent);
       found_.length = std::max(found_.length, around);
+      if (e.reduce() == ReduceKind::kSum && IsProduct(e.args()[0])) found_.products = true;
     }
     for (const ScalarExpr& arg : e.args()) Search(arg, around);
   }
 
+  // Whether `e` is a product of two factors of which each varies where the other does not: the
+  // terms of a matrix product or a convolution, not of a sum of squares.
+  bool IsProduct(const ScalarExpr& e) {
+    if (e.kind() == ScalarExpr::Kind::kSelect) {
+      return std::any_of(e.args().begin(), e.args().end(),
+                         [&](const ScalarExpr& arg) { return IsProduct(arg); });
+    }
+    if (e.kind() != ScalarExpr::Kind::kApply || e.fn() != ScalarFn::kMul) return false;
+    const VarSet a = free_.Of(e.args()[0]), b = free_.Of(e.args()[1]);
+    return !std::includes(a.begin(), a.end(), b.begin(), b.end()) &&
+           !std::includes(b.begin(), b.end(), a.begin(), a.end());
+  }
+
   const DimValues& sizes_;
+  FreeVars free_;
   absl::flat_hash_set<const ScalarNode*> seen_;
   Found found_;
 };
@@ -73,7 +90,8 @@ int64_t ReductionLength(const Definition& definition, const RunFindings& finding
   return ReductionSearch(findings.sizes).Run(definition).length;
 }
 
-double AddedError(const Node& node, const RunFindings& findings) {
+double AddedError(const Node& node, const RunFindings& findings,
+                  codegen::ProductPrecision precision) {
   absl::StatusOr<Definition> definition = DefinitionOf(node);
   if (!definition.ok()) {
     auto executed = findings.errors.find(&node);
@@ -88,15 +106,17 @@ double AddedError(const Node& node, const RunFindings& findings) {
     if (!moved) stored = std::max(stored, 2 * UnitOf(type.dtype));
   }
   if (!found.computes) return stored;
-  return stored + kUnitRoundoff * (16 + 4 * std::sqrt(static_cast<double>(found.length)));
+  const double factors = found.products ? 4 * codegen::UnitRoundoff(precision) : 0;
+  return stored + factors + kUnitRoundoff * (16 + 4 * std::sqrt(static_cast<double>(found.length)));
 }
 
-std::vector<double> RelativeTolerances(const Graph& graph, const RunFindings& findings) {
+std::vector<double> RelativeTolerances(const Graph& graph, const RunFindings& findings,
+                                       codegen::ProductPrecision precision) {
   absl::flat_hash_map<const Node*, double> error;
   for (const NodePtr& node : graph.nodes()) {
     double sum = 0;
     for (const Value& v : node->inputs()) sum = std::max(sum, error[&v.node()]);
-    error[node.get()] = node->is_op() ? sum + AddedError(*node, findings) : 0;
+    error[node.get()] = node->is_op() ? sum + AddedError(*node, findings, precision) : 0;
   }
   std::vector<double> result;
   for (const Value& v : graph.outputs()) {

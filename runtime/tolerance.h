@@ -4,7 +4,9 @@
 // relative error of at most u * (16 + 4 * sqrt(K)) to the errors of its operands. Rounding errors
 // of a reduction behave like a random walk, of which four standard deviations are allowed; scalar
 // functions are accurate to a few units in the last place. Operators that only move elements add
-// none. A result rounded to f16 or bf16 adds 2 * u of that type. Errors add up along paths, so a
+// none. A result rounded to f16 or bf16 adds 2 * u of that type. A sum of products in a precision
+// below f32 (kernels/codegen/product_precision.h) adds 4 * u of that precision: its factors' errors
+// are a random walk too. Errors add up along paths, so a
 // graph's tolerance is the largest sum over a path to an output. It is relative to the largest
 // element of the output (at least 1), since the elements of an output share their operands' errors.
 // An opaque operator adds the sum of the tolerances of the graphs that it executed.
@@ -18,6 +20,7 @@
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "graph/tensor.h"
+#include "kernels/codegen/product_precision.h"
 #include "runtime/run_findings.h"
 
 namespace lemma {
@@ -31,10 +34,13 @@ namespace lemma {
 int64_t ReductionLength(const Definition& definition, const RunFindings& findings = {});
 
 // The error that `node` itself adds to its results, relative to their largest element.
-double AddedError(const Node& node, const RunFindings& findings = {});
+double AddedError(const Node& node, const RunFindings& findings = {},
+                  codegen::ProductPrecision precision = codegen::ProductPrecision::kF32);
 
 // The relative tolerance of each output; 0 for integers and bools.
-std::vector<double> RelativeTolerances(const Graph& graph, const RunFindings& findings = {});
+std::vector<double> RelativeTolerances(
+    const Graph& graph, const RunFindings& findings = {},
+    codegen::ProductPrecision precision = codegen::ProductPrecision::kF32);
 
 // The result of a comparison of two tensors.
 struct Difference {

@@ -29,6 +29,7 @@ CudaOptions Cuda(const BackendOptions& options) {
   CudaOptions result;
   result.libraries = libraries;
   result.reuse_late = options.reuse_late;
+  result.grid.precision = options.precision;
   return result;
 }
 
@@ -136,6 +137,11 @@ absl::Status CheckExecutionOptions(const ExecutionOptions& execution) {
   if (!execution.kernels.fuse_layout && execution.backend != "cpu") {
     return OptionError(absl::StrCat("option fuse_layout: the back end cpu knows it, ",
                                     execution.backend, " does not"));
+  }
+  const bool cuda = execution.backend == "cuda" || execution.backend == "cuda-generated";
+  if (execution.kernels.precision != codegen::ProductPrecision::kF32 && !cuda) {
+    return OptionError(absl::StrCat("option precision: only the back ends cuda and cuda-generated ",
+                                    "compute products in ", Name(execution.kernels.precision)));
   }
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "kernels/codegen/product_precision.h"
 #include "runtime/executor.h"
 #include "runtime/measure.h"
 #include "runtime/onnxruntime/ort_backend.h"
@@ -25,7 +26,9 @@ bool IsTarget(absl::string_view backend);
 struct BackendOptions {
   bool fuse_layout = true;  // see CpuOptions; for the back end "cpu"
   bool reuse_late = true;   // see CudaOptions; for "cuda" and "cuda-generated"
-  OrtOptions ort;           // for the target "onnxruntime"
+  // Of products; for "cuda" and "cuda-generated".
+  codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
+  OrtOptions ort;  // for the target "onnxruntime"
 };
 // The back end that executes a graph, and its options.
 struct ExecutionOptions {
@@ -40,10 +43,10 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
 std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads,
                                              const BackendOptions& options = {});
 
-// InvalidArgument if fuse_layout is false for a back end other than "cpu", or if the number of
-// threads is out of range; ResourceExhausted if the system cannot start so many threads; NotFound
-// or FailedPrecondition if a target's library cannot be loaded. Messages name options
-// (api/models/option_error.h).
+// InvalidArgument if fuse_layout is false for a back end other than "cpu", if the precision is not
+// f32 for another than "cuda" and "cuda-generated", or if the number of threads is out of range;
+// ResourceExhausted if the system cannot start so many threads; NotFound or FailedPrecondition if a
+// target's library cannot be loaded. Messages name options (api/models/option_error.h).
 absl::Status CheckExecutionOptions(const ExecutionOptions& execution);
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const ExecutionOptions& execution);

@@ -9,8 +9,9 @@
 namespace lemma::api {
 
 OutputDifference CompareOutputs(const Graph& graph, absl::Span<const Tensor> actual,
-                                absl::Span<const Tensor> expected, const RunFindings& findings) {
-  const std::vector<double> tolerances = RelativeTolerances(graph, findings);
+                                absl::Span<const Tensor> expected, const RunFindings& findings,
+                                codegen::ProductPrecision precision) {
+  const std::vector<double> tolerances = RelativeTolerances(graph, findings, precision);
   OutputDifference worst;
   double worst_share = -1;
   int64_t elements = 0, finite = 0;

@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "graph/tensor.h"
+#include "kernels/codegen/product_precision.h"
 #include "runtime/run_findings.h"
 
 namespace lemma::api {
@@ -31,10 +32,11 @@ struct OutputDifference {
 };
 
 // `actual` and `expected` are the outputs of `graph`, in its order. `findings` are those of the run
-// that gave `expected` (Executable::findings).
-OutputDifference CompareOutputs(const Graph& graph, absl::Span<const Tensor> actual,
-                                absl::Span<const Tensor> expected,
-                                const RunFindings& findings = {});
+// that gave `expected` (Executable::findings), `precision` is that of `actual`.
+OutputDifference CompareOutputs(
+    const Graph& graph, absl::Span<const Tensor> actual, absl::Span<const Tensor> expected,
+    const RunFindings& findings = {},
+    codegen::ProductPrecision precision = codegen::ProductPrecision::kF32);
 
 }  // namespace lemma::api
 

@@ -10,14 +10,14 @@ namespace {
 
 absl::StatusOr<OutputDifference> CompareWithFiles(const Graph& graph, const RunFindings& findings,
                                                   const std::vector<Tensor>& outputs,
-                                                  const std::vector<std::string>& files) {
-  auto expected = ReadTensors(files, "output_");
+                                                  const RunOptions& options) {
+  auto expected = ReadTensors(options.expect, "output_");
   if (!expected.ok()) return expected.status();
   if (expected->size() != outputs.size()) {
     return OptionError(absl::StrCat("option expect: ", expected->size(),
                                     " tensors given, the model has ", outputs.size(), " outputs"));
   }
-  return CompareOutputs(graph, outputs, *expected, findings);
+  return CompareOutputs(graph, outputs, *expected, findings, options.execution.kernels.precision);
 }
 
 absl::Status Profile(const RunOptions& options, PreparedModel* model, RunResult* result) {
@@ -71,8 +71,8 @@ absl::StatusOr<RunResult> Run(const Model& model, const RunOptions& options) {
     if (absl::Status s = options.on_outputs(result.outputs); !s.ok()) return s;
   }
   if (!options.expect.empty()) {
-    auto difference = CompareWithFiles(model.graph, prepared->executable().findings(),
-                                       result.outputs, options.expect);
+    auto difference =
+        CompareWithFiles(model.graph, prepared->executable().findings(), result.outputs, options);
     if (!difference.ok()) return difference.status();
     result.difference = *std::move(difference);
   }

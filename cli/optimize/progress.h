@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "api/optimize.h"
+#include "base/interrupt.h"
 #include "base/progress_line.h"
-#include "cli/interrupt.h"
 #include "cli/optimize/optimize.h"
 #include "graph/graph.h"
 

@@ -9,10 +9,10 @@
 
 #include "api/json/rules.h"
 #include "base/flags.h"
+#include "base/interrupt.h"
 #include "base/progress_line.h"
 #include "base/text_table.h"
 #include "cli/common_flags.h"
-#include "cli/interrupt.h"
 #include "cli/rules/commands.h"
 #include "cli/verdict_text.h"
 #include "rewrite/rules/rule_text.h"

@@ -7,9 +7,9 @@
 #include "api/json/rules.h"
 #include "api/rules/prune_file.h"
 #include "base/flags.h"
+#include "base/interrupt.h"
 #include "base/progress_line.h"
 #include "cli/common_flags.h"
-#include "cli/interrupt.h"
 #include "cli/rules/commands.h"
 
 namespace lemma::cli {

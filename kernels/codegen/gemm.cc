@@ -161,7 +161,9 @@ bool PlaceAddend(const AffineRead& read, size_t tensor, const Line& rows, const 
 std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSource& tiled) {
   const loops::ContractionSource& c = tiled.contraction;
   const loops::NestSource& source = tiled.source;
-  if (context.number != Number::kFloat || context.storage[source.slot] != DType::kF32) {
+  // Libraries have no products of split factors.
+  if (context.number != Number::kFloat || context.precision == ProductPrecision::kF32x3 ||
+      context.storage[source.slot] != DType::kF32) {
     return std::nullopt;
   }
   const auto a = MatchFactor(context, c.a, c.batch, c.m, c.k);
@@ -199,6 +201,7 @@ std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSourc
   const auto result = MatrixOf(*d, kD, rows, columns, batch);
   if (!left || !right || !result || result->transposed) return std::nullopt;
   GemmCall call;
+  call.precision = context.precision;
   call.batch = batch.extent;
   call.m = rows.extent;
   call.n = columns.extent;

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/codegen/product_precision.h"
+
 namespace lemma::codegen {
 
 // A matrix in memory, measured in elements. Element (i, j) of batch p lies at offset + p *
@@ -16,14 +18,15 @@ struct GemmMatrix {
   int64_t batch_stride = 0;
 };
 
-// D = A * B + C + bias, in f32, for each of `batch` matrices. A is m by k, B is k by n. C and D are
-// m by n and not transposed. bias[i] is added to all elements of row i. Sizes and strides along
-// matrices are below 2^31. C and D do not overlap.
+// D = A * B + C + bias, all stored in f32, for each of `batch` matrices. A is m by k, B is k by n.
+// C and D are m by n and not transposed. bias[i] is added to all elements of row i. Sizes and
+// strides along matrices are below 2^31. C and D do not overlap.
 struct GemmCall {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   GemmMatrix a, b, c, d;
   int bias_argument = -1;  // -1: no bias
   int64_t bias_offset = 0;
+  ProductPrecision precision = ProductPrecision::kF32;
 };
 
 }  // namespace lemma::codegen

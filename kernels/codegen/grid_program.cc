@@ -152,6 +152,7 @@ class Builder {
   Builder(const Definition& definition, const GridOptions& options)
       : options_(options), fresh_(definition.num_vars) {
     context_.number = NumberFor(definition);
+    if (context_.number == Number::kFloat) context_.precision = options.precision;
     context_.slots = loops::DenseSlots(definition);
     program_.num_inputs = definition.num_inputs();
     for (size_t id = 0; id < context_.slots.size(); ++id) {
@@ -193,12 +194,12 @@ class Builder {
   }
 
   TileChoice ChoiceFor(const ProductSize& size) const {
-    const std::vector<TileChoice> all = TileChoices(size);
+    const std::vector<TileChoice> all = TileChoices(size, context_.precision);
     const bool forced =
         options_.tile && std::any_of(all.begin(), all.end(), [&](const TileChoice& choice) {
           return choice.tile == options_.tile->tile && choice.parts == options_.tile->parts;
         });
-    return forced ? *options_.tile : ChooseTile(size);
+    return forced ? *options_.tile : ChooseTile(size, context_.precision);
   }
 
   // Splits `reduce`, the only reduction of `source`, into parts and a reduction over the parts.
@@ -277,7 +278,7 @@ class Builder {
     found = FindContraction(whole);
     if (!found) return false;  // its factors did not have the expected form
     const ProductSize size = SizeOf(context_, found->second, &fresh_);
-    const TileUse use{size, ChoiceFor(size)};
+    const TileUse use{size, ChoiceFor(size), context_.precision};
     if (use.choice.parts > 1) {
       NestSource partial;
       const NestSource rest = Split(whole, found->first, use.choice.parts, &partial);
@@ -287,7 +288,7 @@ class Builder {
         return true;
       }
     }
-    EmitTile(whole, *found, {size, {use.choice.tile, 1}});
+    EmitTile(whole, *found, {size, {use.choice.tile, 1}, context_.precision});
     return true;
   }
 
@@ -305,7 +306,9 @@ class Builder {
     context_.storage.push_back(StorageOf(context_.number));
     tiled.source.body = Replace(source.body, found.first.node().get(),
                                 ScalarExpr::Read(tiled.sum_slot, std::move(index)));
-    GridKernel kernel = KernelByTile(context_, tiled, TileShapes()[use.choice.tile], &fresh_);
+    const TileShape& tile = TileShapes(context_.precision)[use.choice.tile];
+    GridKernel kernel = tile.tensor_cores ? KernelByTensorTile(context_, tiled, tile, &fresh_)
+                                          : KernelByTile(context_, tiled, tile, &fresh_);
     kernel.tile = use;
     kernel.gemm = MatchGemm(context_, tiled);
     if (kernel.gemm) NumberArguments(kernel, &*kernel.gemm);

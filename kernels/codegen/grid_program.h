@@ -9,7 +9,8 @@
 //     out each reduction together. Softmax and normalizations are one kernel.
 //   * by tile: computes sums of products (matrix products and convolutions of any layout, and their
 //     gradients) in tiles of the result, with the factors in shared memory. The kernel includes
-//     computations on the sum (bias, activation, residual) and on the factors.
+//     computations on the sum (bias, activation, residual) and on the factors. Products of another
+//     precision than f32 run on tensor cores.
 //
 // Sums are reassociated; the order depends only on shapes. If a guard excludes a term of a tiled
 // sum, the term counts as 0 times the other factor, which is NaN if that factor is infinite or NaN.
@@ -25,6 +26,7 @@
 #include "graph/dtype.h"
 #include "graph/expr/tensor_expr.h"
 #include "kernels/codegen/gemm_call.h"
+#include "kernels/codegen/product_precision.h"
 #include "kernels/codegen/tile_choice.h"
 
 namespace lemma::codegen {
@@ -37,6 +39,7 @@ struct GridKernel {
   int64_t blocks = 1;
   int threads = 1;            // per block
   bool synchronizes = false;  // has barriers or shuffles
+  int shared_bytes = 0;       // of shared memory that the launch has to provide
   // Slots whose first elements the arguments point to; row-major and aligned to 256 bytes.
   std::vector<int> reads;
   std::vector<int> writes;  // arguments after those of `reads`
@@ -67,6 +70,8 @@ struct GridProgram {
 struct GridOptions {
   // For measurements: the choice for every sum of products that offers it among its TileChoices.
   std::optional<TileChoice> tile;
+  // Of sums of products by tile. Definitions that compute in f64 or in integers are not affected.
+  ProductPrecision precision = ProductPrecision::kF32;
 };
 
 // InvalidArgument if a size is not constant or the definition is malformed. f16 and bf16 are

@@ -381,6 +381,120 @@ __device__ inline T BlockReduce(T value, T* shared) {
   return value;
 }
 
+// --- Tensor cores (sm_80) ---
+
+// Declares the block's shared memory, whose size the launch gives (GridKernel::shared_bytes).
+#if defined(LEMMA_GRID_EMULATOR)
+#define LEMMA_SHARED(name, words) __shared__ __align__(32) unsigned int name[words]
+#else
+#define LEMMA_SHARED(name, words) extern __shared__ __align__(32) unsigned int name[]
+#endif
+
+// Words of 32 bits, and the product of a 16-row and an 8-column fragment of 8 words' depth:
+// tensor_tile.cc describes the fragments. `upper` and `lower` are two numbers each of the sum in
+// rows l / 4 and l / 4 + 8.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define LEMMA_MMA(shape, type, upper, lower, a, b)                                             \
+  asm volatile("mma.sync.aligned." shape ".row.col.f32." type "." type                         \
+               ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"          \
+               : "+f"((upper)[0]), "+f"((upper)[1]), "+f"((lower)[0]), "+f"((lower)[1])        \
+               : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "r"((b)[0]), "r"((b)[1]))
+#elif defined(LEMMA_GRID_EMULATOR)
+#define LEMMA_MMA(shape, type, upper, lower, a, b) \
+  grid_emulator::MultiplyAdd<Self>(upper, lower, a, b)
+#else
+#define LEMMA_MMA(shape, type, upper, lower, a, b)
+#endif
+
+// To nearest, ties away from zero.
+__device__ inline unsigned int ToTf32(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  unsigned int word;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(x));
+  return word & 0xffffe000u;
+#else
+  return x == x ? (BitsOf(x) + 0x1000u) & 0xffffe000u : 0x7fffe000u;
+#endif
+}
+
+struct WordsTf32 {
+  typedef WordsTf32 Self;
+  static constexpr int kNumbers = 1;
+  static __device__ inline unsigned int Make(float x, float) { return ToTf32(x); }
+  static __device__ inline float Number(unsigned int word, int) { return FloatOf(word); }
+  static __device__ inline void MultiplyAdd(float* upper, float* lower, const unsigned int* a,
+                                            const unsigned int* b) {
+    LEMMA_MMA("m16n8k8", "tf32", upper, lower, a, b);
+  }
+};
+
+// Words hold f32 numbers, which become two TF32 numbers each.
+struct WordsF32x3 {
+  static __device__ inline unsigned int Make(float x, float) { return BitsOf(x); }
+  static __device__ inline unsigned int Rest(unsigned int word, unsigned int large) {
+    const float rest = FloatOf(word) - FloatOf(large);
+    return ToTf32(rest == rest ? rest : 0.0f);
+  }
+  static __device__ inline void MultiplyAdd(float* upper, float* lower, const unsigned int* a,
+                                            const unsigned int* b) {
+    unsigned int large_a[4], small_a[4], large_b[2], small_b[2];
+    for (int i = 0; i < 4; ++i) large_a[i] = ToTf32(FloatOf(a[i]));
+    for (int i = 0; i < 4; ++i) small_a[i] = Rest(a[i], large_a[i]);
+    for (int i = 0; i < 2; ++i) large_b[i] = ToTf32(FloatOf(b[i]));
+    for (int i = 0; i < 2; ++i) small_b[i] = Rest(b[i], large_b[i]);
+    WordsTf32::MultiplyAdd(upper, lower, small_a, large_b);
+    WordsTf32::MultiplyAdd(upper, lower, large_a, small_b);
+    WordsTf32::MultiplyAdd(upper, lower, large_a, large_b);
+  }
+};
+
+struct WordsF16 {
+  typedef WordsF16 Self;
+  static constexpr int kNumbers = 2;
+  static __device__ inline unsigned int Make(float first, float second) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    unsigned int word;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+    return word;
+#else
+    return ToF16(first).bits | static_cast<unsigned int>(ToF16(second).bits) << 16;
+#endif
+  }
+  static __device__ inline float Number(unsigned int word, int i) {
+    return Widen(f16{static_cast<unsigned short>(word >> 16 * i)});
+  }
+  static __device__ inline void MultiplyAdd(float* upper, float* lower, const unsigned int* a,
+                                            const unsigned int* b) {
+    LEMMA_MMA("m16n8k16", "f16", upper, lower, a, b);
+  }
+};
+
+struct WordsBf16 {
+  typedef WordsBf16 Self;
+  static constexpr int kNumbers = 2;
+  static __device__ inline unsigned int Make(float first, float second) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    unsigned int word;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+    return word;
+#else
+    return ToBf16(first).bits | static_cast<unsigned int>(ToBf16(second).bits) << 16;
+#endif
+  }
+  // The same for numbers that were loaded from bf16.
+  static __device__ inline unsigned int Join(float first, float second) {
+    return BitsOf(first) >> 16 | (BitsOf(second) & 0xffff0000u);
+  }
+  static __device__ inline float Number(unsigned int word, int i) {
+    return Widen(bf16{static_cast<unsigned short>(word >> 16 * i)});
+  }
+  static __device__ inline void MultiplyAdd(float* upper, float* lower, const unsigned int* a,
+                                            const unsigned int* b) {
+    LEMMA_MMA("m16n8k16", "bf16", upper, lower, a, b);
+  }
+};
+#undef LEMMA_MMA
+
 }  // namespace lemma_gpu
 
 #endif  // LEMMA_KERNELS_CODEGEN_PRELUDE_CUH_

@@ -66,14 +66,6 @@ bool Bends(const Nest& nest, const Affine& p, int var) {
   });
 }
 
-// Whether `width` elements from index p on, with var a multiple of width, can be one access.
-bool Packs(const Nest& nest, const Affine& p, int var, int width) {
-  if (p.CoefficientOf(var) != 1 || Bends(nest, p, var) || p.base % width != 0) return false;
-  return std::all_of(p.terms.begin(), p.terms.end(), [&](const auto& part) {
-    return part.first == var || part.second % width == 0;
-  });
-}
-
 // Marks nodes that every element needs: under no guard and in no reduction.
 void Unguarded(const Nest& nest, int n, std::vector<bool>* seen) {
   if ((*seen)[n]) return;
@@ -191,6 +183,13 @@ int GroupForElements(const Nest& nest, const std::vector<int>& reductions) {
 }
 
 }  // namespace
+
+bool Packs(const Nest& nest, const Affine& p, int var, int width) {
+  if (p.CoefficientOf(var) != 1 || Bends(nest, p, var) || p.base % width != 0) return false;
+  return std::all_of(p.terms.begin(), p.terms.end(), [&](const auto& part) {
+    return part.first == var || part.second % width == 0;
+  });
+}
 
 int64_t StepAlong(const Nest& nest, const Affine& p, int var) {
   std::vector<int64_t> at(nest.vars.size(), 0);

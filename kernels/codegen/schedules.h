@@ -1,6 +1,6 @@
 // Turns a nest into a kernel by one of the three schedules of grid_program.h. Internal to
-// kernels/codegen. The schedule by tiles is in tile_schedule.cc, matrix products for libraries are
-// in gemm.cc.
+// kernels/codegen. The schedule by tiles is in tile_schedule.cc and, on tensor cores, in
+// tensor_tile.cc; matrix products for libraries are in gemm.cc.
 #ifndef LEMMA_KERNELS_CODEGEN_SCHEDULES_H_
 #define LEMMA_KERNELS_CODEGEN_SCHEDULES_H_
 
@@ -19,8 +19,9 @@ namespace lemma::codegen {
 // The context that all kernels of a program share.
 struct KernelContext {
   Number number = Number::kFloat;
-  std::vector<DType> storage;      // of each slot
-  std::vector<loops::Slot> slots;  // dense
+  ProductPrecision precision = ProductPrecision::kF32;  // kF32 unless `number` is kFloat
+  std::vector<DType> storage;                           // of each slot
+  std::vector<loops::Slot> slots;                       // dense
 };
 
 // Reductions that several threads carry out together. A row is one choice of values for `row_axes`;
@@ -54,6 +55,9 @@ ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource&
                    int* fresh);
 GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
                         const TileShape& tile, int* fresh);
+// The same with tensor cores, in the context's precision; `tile` must use them.
+GridKernel KernelByTensorTile(const KernelContext& context, const TiledSource& tiled,
+                              const TileShape& tile, int* fresh);
 
 // `tiled` as a matrix product, if it is one in f32 with at most a bias and a matrix added to it.
 // The result refers to slots; NumberArguments replaces them by the numbers of `kernel`'s arguments.
@@ -63,6 +67,9 @@ void NumberArguments(const GridKernel& kernel, GemmCall* call);
 // The number of parts in which to compute the only reduction of `nest`, so that the device has
 // enough work; 1: do not split. For nests that are not computed by tile.
 int64_t PartsFor(const loops::Nest& nest);
+
+// Whether `width` elements from index p on, with var a multiple of width, can be one access.
+bool Packs(const loops::Nest& nest, const Affine& p, int var, int width);
 
 // The change of `p` in elements from point 0 to 1 of `var`, ignoring loads.
 int64_t StepAlong(const loops::Nest& nest, const Affine& p, int var);

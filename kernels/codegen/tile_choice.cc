@@ -36,10 +36,57 @@ constexpr double kLaunch = 2.40, kCombine = 0.67, kBytesPerMicrosecond = 2.9e6;
 
 constexpr int64_t kMultiprocessors = 132;
 
+// Tiles on tensor cores; how many blocks of each run on one multiprocessor, and how much longer its
+// steps take than the constants below say.
+constexpr TileShape kTensorTiles[] = {
+    {256, 128, 16, 64, 64, true}, {128, 256, 16, 64, 64, true}, {128, 128, 16, 64, 64, true},
+    {128, 128, 16, 64, 32, true}, {128, 64, 16, 64, 32, true},  {64, 128, 16, 32, 64, true},
+    {64, 64, 16, 32, 32, true},   {64, 32, 16, 32, 16, true},   {32, 64, 16, 16, 32, true},
+    {32, 32, 16, 16, 16, true},
+};
+constexpr int64_t kTensorTogether[] = {1, 1, 2, 1, 3, 3, 4, 6, 6, 8};
+constexpr double kTensorSlower[] = {1.18, 1.17, 0.99, 1.11, 1.08, 1.06, 1.04, 0.82, 0.89, 1.0};
+static_assert(std::size(kTensorTogether) == std::size(kTensorTiles));
+static_assert(std::size(kTensorSlower) == std::size(kTensorTiles));
+// Cycles of a step at least; products per cycle of a multiprocessor for pairs of 16 bits; bytes of
+// factors per cycle that reach it; cycles per element and unit of work. Fitted by
+// tools/lib/fit_tensor_tiles.py to data/measurements/gpu_precision.json.
+constexpr double kStepLatency = 677, kProductsPerCycle = 636, kBytesPerCycle = 79,
+                 kTensorWork = 0.047, kCyclesPerMicrosecond = 1700;
+
+int ElementsPerWord(ProductPrecision precision) {
+  return precision == ProductPrecision::kF16 || precision == ProductPrecision::kBf16 ? 2 : 1;
+}
+
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t Blocks(const ProductSize& size, const TileShape& tile) {
   return CeilDivide(size.m, tile.rows) * CeilDivide(size.n, tile.columns) * size.batch;
+}
+
+// The units of work to load the factors' elements of a step.
+double WorkOf(const ProductSize& size, const TileShape& tile, int64_t depth) {
+  return static_cast<double>((tile.rows * size.a_work + tile.columns * size.b_work) * depth);
+}
+
+double StepMicroseconds(const ProductSize& size, const TileShape& tile, const StepTime& time,
+                        int64_t together) {
+  const double work = WorkOf(size, tile, tile.depth);
+  return std::max(time.alone + kThreadWork * work / tile.threads(),
+                  (time.beside + time.work * work) * static_cast<double>(together));
+}
+
+double TensorStepMicroseconds(const ProductSize& size, int number, ProductPrecision precision,
+                              int64_t together) {
+  const TileShape& tile = kTensorTiles[number];
+  const int64_t depth = tile.depth * ElementsPerWord(precision);
+  const double times = precision == ProductPrecision::kF32x3 ? 3 : 1;
+  const double products = static_cast<double>(tile.rows * tile.columns * tile.depth) * 2 * times;
+  const double bytes = static_cast<double>((tile.rows + tile.columns) * depth) * sizeof(float);
+  const double busy =
+      kTensorSlower[number] * (products / kProductsPerCycle + bytes / kBytesPerCycle +
+                               kTensorWork * WorkOf(size, tile, depth));
+  return std::max(kStepLatency, busy * static_cast<double>(together)) / kCyclesPerMicrosecond;
 }
 
 }  // namespace
@@ -48,13 +95,17 @@ std::string TileShape::ToString() const {
   return absl::StrCat(rows, "x", columns, "x", depth, " by ", threads());
 }
 
-absl::Span<const TileShape> TileShapes() { return kTiles; }
+absl::Span<const TileShape> TileShapes(ProductPrecision precision) {
+  if (precision == ProductPrecision::kF32) return kTiles;
+  return kTensorTiles;
+}
 
-std::vector<TileChoice> TileChoices(const ProductSize& size) {
+std::vector<TileChoice> TileChoices(const ProductSize& size, ProductPrecision precision) {
   constexpr int64_t kFewestSteps = 32, kMostBlocks = 12 * kMultiprocessors;
   std::vector<TileChoice> choices;
-  for (size_t t = 0; t < std::size(kTiles); ++t) {
-    const TileShape& tile = kTiles[t];
+  const absl::Span<const TileShape> tiles = TileShapes(precision);
+  for (size_t t = 0; t < tiles.size(); ++t) {
+    const TileShape& tile = tiles[t];
     const bool wasted = (2 * size.m <= tile.rows && tile.rows > 32) ||
                         (2 * size.n <= tile.columns && tile.columns > 32);
     if (wasted) continue;
@@ -67,19 +118,20 @@ std::vector<TileChoice> TileChoices(const ProductSize& size) {
   return choices;
 }
 
-double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice) {
-  const TileShape& tile = kTiles[choice.tile];
-  const StepTime& time = kStepTimes[choice.tile];
+double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice,
+                             ProductPrecision precision) {
+  const TileShape& tile = TileShapes(precision)[choice.tile];
   const int64_t blocks = Blocks(size, tile) * choice.parts;
-  const int64_t together = std::min(time.together, CeilDivide(blocks, kMultiprocessors));
+  const int64_t limit =
+      tile.tensor_cores ? kTensorTogether[choice.tile] : kStepTimes[choice.tile].together;
+  const int64_t together = std::min(limit, CeilDivide(blocks, kMultiprocessors));
   const double rounds =
       std::max(1.0, static_cast<double>(blocks) / static_cast<double>(kMultiprocessors * together));
-  const double steps =
-      static_cast<double>(CeilDivide(CeilDivide(size.k, choice.parts), tile.depth));
-  const double work =
-      static_cast<double>((tile.rows * size.a_work + tile.columns * size.b_work) * tile.depth);
-  const double step = std::max(time.alone + kThreadWork * work / tile.threads(),
-                               (time.beside + time.work * work) * static_cast<double>(together));
+  const int depth = tile.tensor_cores ? tile.depth * ElementsPerWord(precision) : tile.depth;
+  const double steps = static_cast<double>(CeilDivide(CeilDivide(size.k, choice.parts), depth));
+  const double step = tile.tensor_cores
+                          ? TensorStepMicroseconds(size, choice.tile, precision, together)
+                          : StepMicroseconds(size, tile, kStepTimes[choice.tile], together);
   double result = kLaunch + rounds * steps * step;
   if (choice.parts > 1) {
     const double partial = static_cast<double>(size.batch * size.m * size.n * choice.parts);
@@ -88,13 +140,13 @@ double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice) 
   return result;
 }
 
-TileChoice ChooseTile(const ProductSize& size) {
+TileChoice ChooseTile(const ProductSize& size, ProductPrecision precision) {
   // Parts need memory, and the model is not exact.
   constexpr double kWorthParts = 0.9;
   auto time = [&](const TileChoice& choice) {
-    return PredictedMicroseconds(size, choice) / (choice.parts > 1 ? kWorthParts : 1);
+    return PredictedMicroseconds(size, choice, precision) / (choice.parts > 1 ? kWorthParts : 1);
   };
-  const std::vector<TileChoice> choices = TileChoices(size);
+  const std::vector<TileChoice> choices = TileChoices(size, precision);
   return *std::min_element(
       choices.begin(), choices.end(),
       [&](const TileChoice& a, const TileChoice& b) { return time(a) < time(b); });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "kernels/codegen/product_precision.h"
 
 namespace lemma::codegen {
 
@@ -19,16 +20,20 @@ struct ProductSize {
 };
 
 // A block computes rows * columns elements, `depth` products at a time. Each thread computes
-// thread_rows * thread_columns of them.
+// thread_rows * thread_columns of them. On tensor cores, these are a warp's rows and columns, and
+// `depth` counts words of 32 bits: TF32 numbers, or pairs of 16-bit numbers.
 struct TileShape {
   int rows, columns, depth, thread_rows, thread_columns;
+  bool tensor_cores = false;
 
-  int threads() const { return (rows / thread_rows) * (columns / thread_columns); }
+  int threads() const {
+    return (rows / thread_rows) * (columns / thread_columns) * (tensor_cores ? 32 : 1);
+  }
   std::string ToString() const;  // "64x32x16 by 128"
 };
 
 struct TileChoice {
-  int tile = 0;  // of TileShapes()
+  int tile = 0;  // of TileShapes(precision)
   // Parts of the sum. Each is computed by its own blocks; another kernel adds them.
   int64_t parts = 1;
 };
@@ -37,20 +42,22 @@ struct TileChoice {
 struct TileUse {
   ProductSize size;  // of the whole sum
   TileChoice choice;
+  ProductPrecision precision = ProductPrecision::kF32;
 };
 
-// All tile shapes, in a fixed order.
-absl::Span<const TileShape> TileShapes();
+// All tile shapes for products of a precision, in a fixed order.
+absl::Span<const TileShape> TileShapes(ProductPrecision precision);
 
 // All choices worth trying.
-std::vector<TileChoice> TileChoices(const ProductSize& size);
+std::vector<TileChoice> TileChoices(const ProductSize& size, ProductPrecision precision);
 
 // Predicted microseconds on the device that the model was fitted to; for comparisons.
-double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice);
+double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice,
+                             ProductPrecision precision);
 
 // The choice with the least predicted time; splits the sum only if that is predicted to gain a
 // tenth.
-TileChoice ChooseTile(const ProductSize& size);
+TileChoice ChooseTile(const ProductSize& size, ProductPrecision precision);
 
 }  // namespace lemma::codegen
 

@@ -1,14 +1,11 @@
 // Generates sums of products by tile: out[batch, m, n] = f(sum(k) a(batch, m, k) * b(batch, n, k)).
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "graph/expr/substitute.h"
 #include "kernels/codegen/schedules.h"
-#include "kernels/loops/loop_lowering.h"
+#include "kernels/codegen/tile_parts.h"
 
 namespace lemma::codegen {
 
@@ -16,77 +13,13 @@ using loops::Nest;
 
 namespace {
 
-int64_t Size(const std::vector<Axis>& axes) {
-  int64_t size = 1;
-  for (const Axis& axis : axes) size *= axis.extent.value();
-  return size;
-}
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// One variable for all of `axes`, the last one fastest, and the substitution for each.
-Axis Flatten(const std::vector<Axis>& axes, int* fresh, ExprSubstitution* substitution) {
-  Axis flat{(*fresh)++, Size(axes)};
-  int64_t inner = Size(axes);
-  for (const Axis& axis : axes) {
-    inner /= std::max<int64_t>(axis.extent.value(), 1);
-    substitution->vars[axis.var] = Mod(FloorDiv(IndexExpr::Var(flat.var), inner), axis.extent);
-  }
-  return flat;
-}
-
-// Lowers an expression of batch, `first` and `second`, which become variables nb and nb + 1 of the
-// nest.
-Nest LowerOf(const KernelContext& context, const ScalarExpr& body, int slot, const Idx& out,
-             const std::vector<Axis>& batch, const std::vector<Axis>& first,
-             const std::vector<Axis>& second, int* fresh) {
-  ExprSubstitution flatten;
-  loops::NestSource source;
-  source.slot = slot;
-  source.axes = batch;
-  source.axes.push_back(Flatten(first, fresh, &flatten));
-  source.axes.push_back(Flatten(second, fresh, &flatten));
-  for (const IndexExpr& index : out) source.out.push_back(Substitute(index, flatten));
-  flatten.fresh = fresh;
-  source.body = Substitute(body, flatten);
-  Nest nest = loops::Lower(source, context.slots, loops::LowerOptions{/*merge_axes=*/false});
-  nest.axes.clear();  // their product is not needed
-  return nest;
-}
-
-// Whether more reads move by one element along `second` than along `first`.
-bool PrefersSecond(const Nest& nest, int first, int second) {
-  int score = 0;
-  for (const loops::Node& node : nest.nodes) {
-    if (node.kind != ScalarExpr::Kind::kRead) continue;
-    score += std::abs(StepAlong(nest, node.index, second)) == 1 ? 1 : 0;
-    score -= std::abs(StepAlong(nest, node.index, first)) == 1 ? 1 : 0;
-  }
-  return score > 0;
-}
-
-// The text "if (…) " for positions that may lie past the end of `total` elements in tiles of
-// `tile`; or "".
-struct Border {
-  std::string at;
-  int64_t total, tile;
-};
-std::string CheckText(const std::vector<Border>& borders) {
-  std::vector<std::string> checks;
-  for (const Border& border : borders) {
-    if (border.total % border.tile == 0) continue;
-    checks.push_back(absl::StrCat(border.at, " < ", border.total));
-  }
-  return checks.empty() ? "" : absl::StrCat("if (", absl::StrJoin(checks, " && "), ") ");
-}
-
 // Prints the code that moves one factor into shared memory.
 class FactorPrinter {
  public:
   FactorPrinter(const KernelContext& context, const Nest& nest, const char* prefix, int batch,
                 int64_t rows, int64_t total_rows, int64_t depth, int64_t total_depth,
                 int64_t threads)
-      : printer_(nest, MakeOptions(context, nest, prefix)), batch_(batch), name_(prefix) {
+      : printer_(nest, TileOptions(context, nest, prefix)), batch_(batch), name_(prefix) {
     const int row = batch, deep = batch + 1;
     const bool along_depth = PrefersSecond(nest, row, deep);
     const int64_t width = along_depth ? depth : rows, step = threads / width;
@@ -141,43 +74,12 @@ class FactorPrinter {
   NestPrinter& printer() { return printer_; }
 
  private:
-  static NestPrinter::Options MakeOptions(const KernelContext& context, const Nest& nest,
-                                          const char* prefix) {
-    NestPrinter::Options options;
-    options.number = context.number;
-    options.storage = context.storage;
-    options.prefix = prefix;
-    options.wide = !FitsInt(nest);
-    return options;
-  }
-
   NestPrinter printer_;
   int batch_;
   std::string name_, declared_, before_, load_, store_;
 };
 
-std::string BatchDigits(const NestPrinter& printer, const std::vector<Axis>& batch) {
-  std::string text;
-  int64_t inner = Size(batch);
-  for (size_t i = 0; i < batch.size(); ++i) {
-    inner /= batch[i].extent.value();
-    absl::StrAppend(&text, "const ", printer.index_type(), " ",
-                    printer.VarName(static_cast<int>(i)), " = batch / ", inner, " % ",
-                    batch[i].extent.value(), ";\n");
-  }
-  return text;
-}
-
 }  // namespace
-
-ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource& c, int* fresh) {
-  auto work = [&](const ScalarExpr& factor, const std::vector<Axis>& rows) {
-    const Nest nest = LowerOf(context, factor, 0, {}, c.batch, rows, c.k, fresh);
-    constexpr size_t kConstants = 2;
-    return static_cast<int>(nest.conds.size() - kConstants + nest.leaves.size() - nest.vars.size());
-  };
-  return {Size(c.batch), Size(c.m), Size(c.n), Size(c.k), work(c.a, c.m), work(c.b, c.n)};
-}
 
 GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
                         const TileShape& tile, int* fresh) {
@@ -192,25 +94,8 @@ GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
   FactorPrinter load_a(context, a, "a", nb, tile.rows, m, tile.depth, k, threads);
   FactorPrinter load_b(context, b, "b", nb, tile.columns, n, tile.depth, k, threads);
 
-  NestPrinter::Options options;
-  options.number = context.number;
-  options.storage = context.storage;
-  options.wide = !FitsInt(out);
-  options.value_slot = tiled.sum_slot;
-  options.value = "sum[i][j]";
-  NestPrinter result(out, options);
-  std::vector<int> batches;
-  for (int i = 0; i < nb; ++i) batches.push_back(i);
-  result.Open(batches, true);
-  result.Open({nb}, true);
-  result.Open({nb + 1}, true);
-  result.Open({}, false);
-  const std::string value = result.Value(out.root);
-  result.Add(absl::StrCat("Store(p", out.out_slot, " + ", result.AffineText(out.out), ", ",
-                          TypeName(context.number), "(", value, "));\n"));
-  const std::string inside = result.Close(), at_column = result.Close(), at_row = result.Close(),
-                    at_kernel = result.Close();
-
+  ResultPrinter result(context, out, tiled.sum_slot, c.batch);
+  const char* type = std::max({m, n, k}) < (1 << 30) ? "int" : "int64";
   const int64_t tiles_m = CeilDivide(m, tile.rows), tiles_n = CeilDivide(n, tile.columns);
   const int across = tile.columns / tile.thread_columns;  // threads along a row of the tile
   // The number of a thread's adjacent columns, so that a read has 16 bytes.
@@ -262,32 +147,19 @@ STORE_A}
 STORE_B}
 __syncthreads();
 }
-AT_KERNEL#pragma unroll
-for (int i = 0; i < THREAD_ROWS; ++i) {
-const TYPE ROW = a_first + thread_row * THREAD_ROWS + i;
-AT_ROW#pragma unroll
-for (int j = 0; j < THREAD_COLUMNS; ++j) {
-const TYPE COLUMN = b_first + COLUMN_OF_J;
-AT_COLUMNINSIDE_CHECK{
-INSIDE}
-}
-}
-)",
+RESULT)",
       {{"BATCH_DIGITS",
         absl::StrCat(BatchDigits(load_a.printer(), c.batch), BatchDigits(load_b.printer(), c.batch),
-                     BatchDigits(result, c.batch))},
+                     BatchDigits(result.printer(), c.batch))},
        {"BEFORE_A", load_a.before()},
        {"BEFORE_B", load_b.before()},
        {"LOAD_A", load_a.load()},
        {"LOAD_B", load_b.load()},
        {"STORE_A", load_a.store()},
        {"STORE_B", load_b.store()},
-       {"AT_KERNEL", at_kernel},
-       {"AT_ROW", at_row},
-       {"AT_COLUMN", at_column},
-       {"INSIDE_CHECK",
-        CheckText({{result.VarName(nb), m, tile.rows}, {result.VarName(nb + 1), n, tile.columns}})},
-       {"INSIDE", inside},
+       {"RESULT", result.Code(tile, tile.thread_rows, tile.thread_columns,
+                              absl::StrCat("thread_row * ", tile.thread_rows, " + i"), column_of_j,
+                              m, n, type)},
        {"ROWS + 4", absl::StrCat(tile.rows + 4)},
        {"COLUMNS + 4", absl::StrCat(tile.columns + 4)},
        {"TOTAL_ROWS", absl::StrCat(m)},
@@ -297,19 +169,18 @@ INSIDE}
        {"THREAD_COLUMNS", absl::StrCat(tile.thread_columns)},
        {"COLUMN_OF_J", column_of_j},
        {"COLUMNS", absl::StrCat(tile.columns)},
-       {"COLUMN", result.VarName(nb + 1)},
        {"ROWS", absl::StrCat(tile.rows)},
-       {"ROW", result.VarName(nb)},
        {"DEPTH", absl::StrCat(tile.depth)},
        {"ACROSS", absl::StrCat(across)},
        {"TILES_M", absl::StrCat(tiles_m)},
        {"TILES_N", absl::StrCat(tiles_n)},
        {"NUMBER", TypeName(context.number)},
-       {"TYPE", std::max({m, n, k}) < (1 << 30) ? "int" : "int64"}});
+       {"TYPE", type}});
   std::vector<int> reads = load_a.printer().slots();
   for (int slot : load_b.printer().slots()) reads.push_back(slot);
-  for (int slot : result.slots()) reads.push_back(slot);
-  const bool checks = load_a.printer().checks() || load_b.printer().checks() || result.checks();
+  for (int slot : result.printer().slots()) reads.push_back(slot);
+  const bool checks =
+      load_a.printer().checks() || load_b.printer().checks() || result.printer().checks();
   return Finish(context, std::move(reads), out.out_slot, checks, tiles_m * tiles_n * batch, threads,
                 true, absl::StrCat("by tile ", tile.ToString()), body);
 }

@@ -1,5 +1,6 @@
 """Runs the command `lemma`, which lies beside this file."""
 
+import contextlib
 import json
 import logging
 import os
@@ -7,11 +8,10 @@ import pathlib
 import signal
 import subprocess
 import threading
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from lemma import _errors
-
-Progress = Callable[[str], None]
+from lemma._progress import Progress, listener
 
 _HERE = pathlib.Path(__file__).resolve().parent
 _LOG = logging.getLogger("lemma")
@@ -40,10 +40,10 @@ def environment() -> Dict[str, str]:
 class Errors:
     """Reads the lines that a process writes to standard error."""
 
-    def __init__(self, stream, progress: Optional[Progress] = None):
+    def __init__(self, stream):
         self._stream = stream
-        self._progress_given = progress
         self._latest: Optional[str] = None
+        self._error: Optional[Tuple[str, str]] = None  # code and message
         self._failure: Optional[BaseException] = None
         self._last = ""
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -57,9 +57,9 @@ class Errors:
                 self._latest = text
             elif kind == "error":
                 code, _, message = text.partition(": ")
-                self._failure = _errors.exception(code, message)
+                self._error = code, message
             elif line.startswith("lemma: out of memory"):
-                self._failure = MemoryError(text)
+                self._error = "RESOURCE_EXHAUSTED", text
             elif line.startswith("lemma: note: "):
                 _LOG.info("%s", text[len("note: "):])
             elif _NO_LIBRARY in line:
@@ -72,20 +72,21 @@ class Errors:
                 _LOG.warning("%s", self._last)
         self._stream.close()
 
-    def report(self) -> None:
-        """Calls the progress function, in the caller's thread, with the latest news."""
+    def news(self) -> Optional[str]:
+        """The latest line about progress, once."""
         news, self._latest = self._latest, None
-        if news is not None and self._progress_given is not None:
-            self._progress_given(news)
+        return news
 
     def failure(self, status: int) -> BaseException:
         """Why the process ended with this exit status."""
         self._thread.join()
         if self._failure is not None:
             return self._failure
+        if self._error is not None:
+            return _errors.exception(*self._error, status)
         if status < 0:
-            return _errors.InternalError(f"lemma was ended by {signal.Signals(-status).name}")
-        return _errors.InternalError(self._last or f"lemma ended with status {status}")
+            return _errors.ended(f"lemma was ended by {signal.Signals(-status).name}", status)
+        return _errors.ended(self._last or f"lemma ended with status {status}", status)
 
     def close(self) -> None:
         self._thread.join()
@@ -117,28 +118,40 @@ def stop(process: subprocess.Popen) -> None:
 _ANSWERS = (0, 1, 4)
 
 
-def run(arguments: Sequence[str], progress: Optional[Progress] = None) -> Tuple[int, Dict[str, Any]]:
-    """Runs a command with --json. Returns its exit status, that of an answer, and what it printed.
+def text_of(arguments: Sequence[str], progress: Progress = None) -> Tuple[int, str]:
+    """Runs a command. Returns its exit status, that of an answer, and what it printed.
 
     Other statuses are raised. If the progress function raises, or Ctrl-C is pressed, the command
     is ended.
     """
-    process = start([*arguments, "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-    errors = Errors(process.stderr, progress)
+    process = start(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     printed: List[bytes] = []
     reader = threading.Thread(target=lambda: printed.append(process.stdout.read()), daemon=True)
-    reader.start()
-    try:
+    with contextlib.ExitStack() as cleanup:
+        cleanup.callback(process.stdout.close)
+        cleanup.callback(stop, process)
+        errors = Errors(process.stderr)
+        reader.start()
+        tell = cleanup.enter_context(listener(progress))
         while reader.is_alive():
             reader.join(_TICK_SECONDS)
-            errors.report()
+            _pass_on(errors, tell)
         status = process.wait()
         errors.close()
-        errors.report()
-    finally:
-        stop(process)
-        process.stdout.close()
+        _pass_on(errors, tell)
     text = printed[0].decode() if printed else ""
     if status not in _ANSWERS or not text.strip():
         raise errors.failure(status)
+    return status, text
+
+
+def _pass_on(errors: Errors, tell) -> None:
+    news = errors.news()
+    if news is not None:
+        tell(news)
+
+
+def run(arguments: Sequence[str], progress: Progress = None) -> Tuple[int, Dict[str, Any]]:
+    """As `text_of`, with --json: returns the exit status and the object that was printed."""
+    status, text = text_of([*arguments, "--json"], progress)
     return status, json.loads(text)

@@ -1,24 +1,70 @@
-"""Errors of the command as Python's exceptions."""
+"""Errors of the command as Python's exceptions.
+
+Each is an `Error`, with the message, the code and the exit status, and also the exception of Python
+that says the same: a wrong model is an `InputError`, which is a `ValueError`.
+"""
 
 import re
+from typing import Optional
 
-# Code of the status -> exception. A file that is missing is a FileNotFoundError, see `exception`.
-_EXCEPTIONS = {
-    "INVALID_ARGUMENT": ValueError,
-    "OUT_OF_RANGE": ValueError,
-    "FAILED_PRECONDITION": ValueError,
-    "ALREADY_EXISTS": FileExistsError,
-    "PERMISSION_DENIED": PermissionError,
-    "NOT_FOUND": FileNotFoundError,
-    "RESOURCE_EXHAUSTED": MemoryError,
-    "UNIMPLEMENTED": NotImplementedError,
-    "CANCELLED": KeyboardInterrupt,
-}
 _FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 
 
-class InternalError(RuntimeError):
+class Error(Exception):
+    """The command reported an error."""
+
+    #: The name of the code of the status, such as "INVALID_ARGUMENT".
+    code: str = "INTERNAL"
+    #: The exit status of the command; negative if a signal ended it.
+    exit_status: int = 2
+
+    @property
+    def message(self) -> str:
+        """The message, with the names of arguments in the place of flags."""
+        return str(self)
+
+
+class InputError(Error, ValueError):
+    """An argument, a model, a rule or a shape is wrong."""
+
+
+class MissingFileError(Error, FileNotFoundError):
+    """A file is not there."""
+
+
+class AccessError(Error, PermissionError):
+    """A file may not be read or written."""
+
+
+class ExistsError(Error, FileExistsError):
+    """A file is there already."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """The model needs more memory than there is."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """An operator cannot be executed."""
+
+
+class InternalError(Error, RuntimeError):
     """A fault of Lemma; please report it."""
+
+    exit_status = 3
+
+
+# Code of the status -> exception. A file that is missing is a MissingFileError, see `exception`.
+_EXCEPTIONS = {
+    "INVALID_ARGUMENT": InputError,
+    "OUT_OF_RANGE": InputError,
+    "FAILED_PRECONDITION": InputError,
+    "ALREADY_EXISTS": ExistsError,
+    "PERMISSION_DENIED": AccessError,
+    "NOT_FOUND": MissingFileError,
+    "RESOURCE_EXHAUSTED": OutOfMemoryError,
+    "UNIMPLEMENTED": UnsupportedError,
+}
 
 
 def in_python(message: str) -> str:
@@ -26,9 +72,23 @@ def in_python(message: str) -> str:
     return _FLAG.sub(lambda flag: flag[1].replace("-", "_"), message)
 
 
-def exception(code: str, message: str) -> BaseException:
-    """The exception for a status."""
+def exception(code: str, message: str, status: Optional[int] = None) -> BaseException:
+    """The exception for a code; `status` is the exit status of the command, if it has ended."""
     message = in_python(message)
+    if code == "CANCELLED":
+        return KeyboardInterrupt(message)
+    kind = _EXCEPTIONS.get(code, InternalError)
     if "(No such file or directory)" in message:
-        return FileNotFoundError(message)
-    return _EXCEPTIONS.get(code, InternalError)(message)
+        kind = MissingFileError
+    failure = kind(message)
+    failure.code = code
+    if status is not None:
+        failure.exit_status = status
+    return failure
+
+
+def ended(message: str, status: int) -> InternalError:
+    """For a command that ended without a word about an error."""
+    failure = InternalError(message)
+    failure.exit_status = status
+    return failure

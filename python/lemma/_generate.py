@@ -1,32 +1,11 @@
 """Generates rules."""
 
-import os
 import pathlib
 import tempfile
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Optional, Sequence, Union
 
 from lemma import _command
-
-
-class Rules:
-    """Rules that `generate` found and proved."""
-
-    def __init__(self, text: str, json: Dict[str, Any]):
-        self.text = text  # as a file of rules has it
-        self.json = json  # all that `lemma generate --json` says
-
-    @property
-    def names(self) -> List[str]:
-        return [line.split()[1].split("(")[0] for line in self.text.splitlines() if line.startswith("rule ")]
-
-    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        pathlib.Path(path).write_text(self.text)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __repr__(self) -> str:
-        return f"<lemma.Rules: {len(self)} proved>"
+from lemma._rules import Rules
 
 
 def generate(
@@ -36,7 +15,7 @@ def generate(
     threads: int = 1,
     memory: Union[int, str, None] = None,
     seed: int = 1,
-    progress: Optional[_command.Progress] = None,
+    progress: _command.Progress = None,
 ) -> Rules:
     """Enumerates all graphs over a set of operators and proves which of them are equal for all sizes.
 

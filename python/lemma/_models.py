@@ -4,7 +4,9 @@ import contextlib
 import os
 import pathlib
 import tempfile
-from typing import Any, Iterator, Union
+from typing import Any, Iterator, List, Mapping, Sequence, Union
+
+from lemma import _arrays
 
 # A path, the text form (a string with line breaks), or an onnx.ModelProto.
 ModelLike = Union[str, "os.PathLike[str]", Any]
@@ -12,6 +14,10 @@ ModelLike = Union[str, "os.PathLike[str]", Any]
 
 def is_proto(model: Any) -> bool:
     return hasattr(model, "SerializeToString")
+
+
+def _is_torch(model: Any) -> bool:
+    return any(base.__module__.startswith("torch.nn") for base in type(model).__mro__)
 
 
 @contextlib.contextmanager
@@ -34,5 +40,31 @@ def as_file(model: ModelLike) -> Iterator[str]:
             raise TypeError(
                 "a model is a path, an onnx.ModelProto, its bytes, or the text form, not "
                 + type(model).__name__
+                + ("; lemma.from_torch(model, args) makes one of it" if _is_torch(model) else "")
             )
         yield str(path)
+
+
+def flags(given: Mapping[str, Any]) -> List[str]:
+    """Arguments as flags of the command: clip_norm=1.0 is --clip-norm=1.0, nesterov=True --nesterov."""
+    result: List[str] = []
+    for name, value in given.items():
+        flag = "--" + name.replace("_", "-")
+        result += [flag] * bool(value) if isinstance(value, bool) else [f"{flag}={value}"]
+    return result
+
+
+@contextlib.contextmanager
+def tensor_files(tensors: Sequence[Any]) -> Iterator[List[str]]:
+    """The files of tensors in order; an array is written to a temporary one."""
+    import numpy
+
+    with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
+        paths = []
+        for i, tensor in enumerate(tensors):
+            if isinstance(tensor, (str, os.PathLike)):
+                paths.append(os.path.abspath(tensor))
+                continue
+            paths.append(os.path.join(folder, f"input_{i}.npy"))
+            numpy.save(paths[-1], _arrays.as_numpy(tensor, f"inputs: number {i}"))
+        yield paths

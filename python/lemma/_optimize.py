@@ -1,13 +1,12 @@
 """Optimizes a model."""
 
+import contextlib
 import os
 import pathlib
 import re
-import shutil
-import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from lemma import _command, _models
+from lemma import _command, _files, _graph, _models, _rules, _tables
 
 _STEP = re.compile(r"step (\d+) (\S+) proof (\S+)$")
 
@@ -33,8 +32,9 @@ def _steps(certificate: str) -> List[Dict[str, Any]]:
 class Result:
     """What `optimize` found. It keeps the files in a temporary folder until it is deleted."""
 
-    def __init__(self, folder: "tempfile.TemporaryDirectory[str]", path: str, json: Dict[str, Any]):
+    def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any], source: _models.ModelLike):
         self._folder = folder
+        self._source = source
         self._path = path
         self.json = json  # all that `lemma optimize --json` says
         certificate = pathlib.Path(path + ".cert")
@@ -95,17 +95,39 @@ class Result:
         if pathlib.Path(path).suffix != ".onnx":
             raise ValueError(f"{path}: the model is ONNX, so the name must end in .onnx")
         folder = os.path.dirname(os.path.abspath(path))
+        own = (self._path, self._path + ".cert")
         # Weights that lie in files of their own come along.
-        for name in sorted(os.listdir(self._folder.name)):
-            source = os.path.join(self._folder.name, name)
-            if source not in (self._path, self._path + ".cert"):
-                shutil.copyfile(source, os.path.join(folder, name))
-        shutil.copyfile(self._path, path)
+        names = sorted(os.listdir(self._folder.name))
+        inside = [os.path.join(self._folder.name, name) for name in names]
+        pairs = [(file, os.path.join(folder, os.path.basename(file))) for file in inside if file not in own]
+        pairs.append((self._path, path))
         if certificate and self.certificate:
-            shutil.copyfile(self._path + ".cert", path + ".cert")
+            pairs.append((self._path + ".cert", path + ".cert"))
+        _files.copy_all(pairs)
 
-    def __del__(self) -> None:
-        self._folder.cleanup()
+    def show(self) -> _graph.Graph:
+        """The model as a graph that a notebook shows. Operators that the input lacks are coloured.
+
+        If the input was a file that is gone, nothing is.
+        """
+        try:
+            return _graph.show(self._path, since=self._source)
+        except FileNotFoundError:
+            return _graph.show(self._path)
+
+    def _repr_html_(self) -> str:
+        interval = self.interval and "{:.3f} to {:.3f}".format(*self.interval)
+        counted = sorted(self.json["rules"].items(), key=lambda item: -item[1])
+        rows = [
+            ("time before", _tables.milliseconds(self.ms_before)),
+            ("time after", _tables.milliseconds(self.ms_after)),
+            ("after / before", None if self.ratio is None else f"{self.ratio:.3f}"),
+            ("95 % interval" + (" of the best graph found" if self.kept else ""), interval),
+            ("operators", f"{self.operators_before} → {self.operators_after}"),
+            ("rules", ", ".join(f"{count} × {name}" for name, count in counted)),
+            ("kept, because", self.why),
+        ]
+        return _tables.pairs("The input is kept" if self.kept else "Optimized", rows)
 
     def __repr__(self) -> str:
         if self.kept:
@@ -126,21 +148,30 @@ def optimize(
     cost_db: Union[str, "os.PathLike[str]", None] = None,
     objective: str = "time",
     memory_limit: Optional[int] = None,
-    rules: Union[str, "os.PathLike[str]", None] = None,
+    rules: Union[str, "os.PathLike[str]", _rules.Rules, None] = None,
     disable: Sequence[str] = (),
     only: Sequence[str] = (),
     dims: Optional[Mapping[str, int]] = None,
+    ranges: Optional[Mapping[str, Tuple[int, int]]] = None,
+    hints: Union[Mapping[str, int], Sequence[Mapping[str, int]]] = (),
+    inputs: Sequence[Any] = (),
+    report: Union[str, "os.PathLike[str]", None] = None,
     backend: str = "cpu",
     target: Optional[str] = None,
     onnxruntime: Union[str, "os.PathLike[str]", None] = None,
     threads: int = 1,
     runs: Optional[int] = None,
-    progress: Optional[_command.Progress] = None,
+    progress: _command.Progress = None,
+    **further: Any,
 ) -> Result:
     """Finds a model that computes the same and runs faster.
 
-    The arguments are the flags of `lemma optimize` (docs/cli.md). `progress` is called with a line
-    of text, at most ten times a second. Ctrl-C ends the work.
+    The arguments are the flags of `lemma optimize` (docs/cli.md), also those that are not listed:
+    pet="on", alpha=1.1. `dims` fixes symbolic dimensions, `ranges` bounds those that stay symbolic by
+    the least and the largest size, and `hints` are sizes to optimize for: {"batch": 8}, or several
+    of these. `inputs`: arrays or files with values of the inputs in order. `report`: a file for a
+    page (HTML) about the optimization. `progress` is called with a line of text, at most ten times a
+    second. Ctrl-C ends the work.
     """
     flags: Dict[str, Any] = {
         "effort": effort,
@@ -152,7 +183,6 @@ def optimize(
         "cost-db": cost_db and os.fspath(cost_db),
         "objective": objective,
         "memory-limit": memory_limit,
-        "rules": rules and os.fspath(rules),
         "disable": ",".join(disable) or None,
         "only": ",".join(only) or None,
         "backend": backend if target is None else None,
@@ -160,18 +190,27 @@ def optimize(
         "onnxruntime": onnxruntime and os.fspath(onnxruntime),
         "threads": threads,
         "runs": runs,
+        "report": report and os.path.abspath(report),
     }
-    folder = tempfile.TemporaryDirectory(prefix="lemma-")
+    folder = _files.Folder()
     output = os.path.join(folder.name, "optimized.onnx")
     try:
-        with _models.as_file(model) as path:
-            arguments = ["optimize", path, "-o", output]
+        with contextlib.ExitStack() as files:
+            arguments = ["optimize", files.enter_context(_models.as_file(model)), "-o", output]
             arguments += [f"--{name}={value}" for name, value in flags.items() if value is not None]
             arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
+            arguments += [f"--range={name}={low}:{high}" for name, (low, high) in (ranges or {}).items()]
+            for hint in [hints] if isinstance(hints, Mapping) else hints:
+                arguments.append("--hint=" + ",".join(f"{name}={size}" for name, size in hint.items()))
+            if inputs:
+                arguments.append("--inputs=" + ",".join(files.enter_context(_models.tensor_files(inputs))))
+            if rules is not None:
+                arguments.append("--rules=" + files.enter_context(_rules.as_file(rules)))
+            arguments += _models.flags(further)
             status, json = _command.run(arguments, progress)
         if status != 0:
             raise ValueError("no graph that was found keeps to memory_limit")
     except BaseException:
         folder.cleanup()
         raise
-    return Result(folder, output, json)
+    return Result(folder, output, json, model)

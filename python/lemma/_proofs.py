@@ -1,11 +1,12 @@
 """Proofs: of equality of two models, of rules, of an optimization."""
 
+import contextlib
 import os
 import pathlib
 import tempfile
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
-from lemma import _command, _models
+from lemma import _command, _models, _rules, _tables
 
 
 class Answer:
@@ -24,8 +25,45 @@ class Answer:
         except KeyError:
             raise AttributeError(f"the answer has no '{name}'") from None
 
+    def _repr_html_(self) -> str:
+        json = self.json
+        if isinstance(json.get("rules"), list):  # of `verify`
+            heads = ("rule", "verdict", "contract", "reason")
+            rows = [(r["rule"], r["verdict"], r.get("contract", ""), _reason(r)) for r in json["rules"]]
+            return _tables.columns(self._title(), heads, rows)
+        rows = [(name.replace("_", " "), json[name]) for name in _SHOWN if name in json]
+        if json.get("regions"):
+            rows.append(("regions", len(json["regions"])))
+        difference = json.get("refutation", {})
+        rows += [(name, difference[name]) for name in _DIFFERENCE if name in difference]
+        if "source" in json:
+            rows.append(("difference", _reason(json)))
+        return _tables.pairs(self._title(), rows)
+
+    def _title(self) -> str:
+        if "proved" in self.json:
+            counts = [f"{self.json[kind]} {kind}" for kind in ("proved", "refuted", "unknown")]
+            return ", ".join(counts)
+        return str(self.json.get("verdict", "yes" if self else "no")).replace("_", " ")
+
     def __repr__(self) -> str:
         return f"<lemma.Answer: {self.json}>"
+
+
+# The members of an answer that are shown, in this order, and those of a difference.
+_SHOWN = ("contract", "coverage", "accepted", "reason", "problem", "steps", "samples", "counterexample")
+_DIFFERENCE = ("failure", "output", "index", "before", "after", "explained")
+
+
+def _reason(json: Dict[str, Any]) -> str:
+    """Why something is not proved: an element that differs, or what the prover says."""
+    if "source" not in json:
+        return json.get("reason", "")
+    sizes = ", ".join(f"{name} = {value}" for name, value in json.get("values", {}).items())
+    return (
+        f"output {json['output']} at {json['index']} is {json['source']:.6g} and"
+        f" {json['target']:.6g}" + (f" for {sizes}" if sizes else "")
+    )
 
 
 def prove(
@@ -54,7 +92,7 @@ def referee(
     ranges: Optional[Mapping[str, Tuple[int, int]]] = None,
     hint: Optional[Mapping[str, int]] = None,
     time_limit: Optional[float] = None,
-    inputs: Sequence[Union[str, "os.PathLike[str]"]] = (),
+    inputs: Sequence[Any] = (),
     counterexample: Union[str, "os.PathLike[str]", None] = None,
     report: Union[str, "os.PathLike[str]", None] = None,
 ) -> Answer:
@@ -64,11 +102,13 @@ def referee(
     is true if the models are proved equal with a contract that `accept` allows: "bit_exact",
     "reassociates" or "real_only". `dims` fixes symbolic dimensions, `ranges` bounds those that stay
     symbolic, by the least and the largest size, and `hint` says at which sizes both models are
-    executed. `inputs`: files with values of the inputs, or a folder with input_0.pb, …, on which
-    both models are executed too. `counterexample`: a folder for inputs that show a difference.
+    executed. `inputs`: arrays or files with values of the inputs in order, or a folder with
+    input_0.pb, …, on which both models are executed too. `counterexample`: a folder for inputs that show a difference.
     `report`: a file for a page (HTML) with the regions and both graphs.
     """
-    with _models.as_file(before) as path_before, _models.as_file(after) as path_after:
+    with contextlib.ExitStack() as files:
+        path_before, path_after = (files.enter_context(_models.as_file(m)) for m in (before, after))
+        tensors = files.enter_context(_models.tensor_files(inputs))
         arguments = ["referee", path_before, path_after, f"--accept={accept}"]
         arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
         arguments += [f"--range={name}={low}:{high}" for name, (low, high) in (ranges or {}).items()]
@@ -76,8 +116,8 @@ def referee(
             arguments.append("--hint=" + ",".join(f"{name}={size}" for name, size in hint.items()))
         if time_limit is not None:
             arguments.append(f"--time-limit={time_limit}")
-        if inputs:
-            arguments.append("--inputs=" + ",".join(os.path.abspath(file) for file in inputs))
+        if tensors:
+            arguments.append("--inputs=" + ",".join(tensors))
         if counterexample is not None:
             arguments.append(f"--counterexample={os.path.abspath(counterexample)}")
         if report is not None:
@@ -87,22 +127,17 @@ def referee(
 
 
 def verify(
-    rules: Union[str, "os.PathLike[str]"],
+    rules: Union[str, "os.PathLike[str]", _rules.Rules],
     *,
     only: Sequence[str] = (),
-    progress: Optional[_command.Progress] = None,
+    progress: _command.Progress = None,
 ) -> Answer:
     """Proves each rule of a file, or of a text: a string with line breaks.
 
     `rules` of the answer says what was found about each.
     """
-    with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
-        if isinstance(rules, str) and "\n" in rules:
-            path = pathlib.Path(folder, "rules.txt")
-            path.write_text(rules)
-        else:
-            path = pathlib.Path(rules)
-        arguments = ["verify", os.path.abspath(path)]
+    with _rules.as_file(rules) as path:
+        arguments = ["verify", path]
         if only:
             arguments.append("--only=" + ",".join(only))
         status, json = _command.run(arguments, progress)

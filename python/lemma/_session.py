@@ -1,13 +1,16 @@
 """Executes models, with NumPy arrays."""
 
+import contextlib
+import fcntl
 import json
 import subprocess
+import sys
 import threading
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy
 
-from lemma import _command, _errors, _models
+from lemma import _arrays, _command, _errors, _models
 
 _DTYPES = {
     "f32": numpy.dtype("<f4"),
@@ -23,6 +26,11 @@ _DTYPES = {
     "u8": numpy.dtype("u1"),
     "bool": numpy.dtype("?"),
 }
+
+
+# Linux's number of the call that sizes a pipe; Python has its name since 3.10.
+_SET_PIPE_SIZE = getattr(fcntl, "F_SETPIPE_SZ", 1031)
+_PIPE_BYTES = 1 << 20  # the most that a user may have by default
 
 
 class ValueInfo(NamedTuple):
@@ -62,6 +70,9 @@ class Session:
                 arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
             self._errors = _command.Errors(self._process.stderr)
+            for pipe in (self._process.stdin, self._process.stdout):
+                with contextlib.suppress(OSError):  # smaller pipes are slower, and that is all
+                    fcntl.fcntl(pipe, _SET_PIPE_SIZE, _PIPE_BYTES)
             with self._ends_on_failure():
                 ready = self._answer()
         self._inputs = [_info(value) for value in ready["inputs"]]
@@ -75,15 +86,22 @@ class Session:
         return list(self._outputs)
 
     def run(
-        self, output_names: Optional[Sequence[str]], inputs: Mapping[str, Any]
+        self,
+        output_names: Optional[Sequence[str]],
+        inputs: Mapping[str, Any],
+        *,
+        out: Optional[Mapping[str, numpy.ndarray]] = None,
     ) -> List[numpy.ndarray]:
         """The outputs of these names, or all if None, for these inputs.
 
         An array must have the input's element type. An input with a default value may be left out.
+        `out` has arrays for some of the outputs, by name, that are filled and returned.
         """
         wanted = self._wanted(output_names)
         for i in wanted:
             _numpy_dtype(self._outputs[i])
+        out = dict(out or {})
+        self._check_out(out, [self._outputs[i].name for i in wanted])
         lines, arrays = self._request(inputs)
         header = " ".join(["run", *map(str, wanted)])
         with self._lock:
@@ -96,9 +114,19 @@ class Session:
                     failure = _errors.exception(answer["code"], answer["error"])
                 else:
                     failure = None
-                    outputs = [self._receive(value) for value in answer["outputs"]]
+                    outputs = [
+                        self._receive(value, out.get(self._outputs[i].name))
+                        for i, value in zip(wanted, answer["outputs"])
+                    ]
         if failure is not None:
             raise failure
+        for i, output in zip(wanted, outputs):
+            given = out.get(self._outputs[i].name)
+            if given is not None and given is not output:
+                raise ValueError(
+                    f"out: '{self._outputs[i].name}' has the shape {list(output.shape)},"
+                    f" not {list(given.shape)}"
+                )
         return outputs
 
     def close(self) -> None:
@@ -119,8 +147,9 @@ class Session:
     def __exit__(self, *unused: Any) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "_process", None) is not None:
+    # When Python ends, modules are gone; the process then ends with its pipe.
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if getattr(self, "_process", None) is not None and not is_finalizing():
             self.close()
 
     def _wanted(self, names: Optional[Sequence[str]]) -> List[int]:
@@ -131,6 +160,16 @@ class Session:
             if name not in known:
                 raise ValueError(f"no output is called '{name}'; there are: {', '.join(known)}")
         return [known.index(name) for name in names]
+
+    def _check_out(self, out: Mapping[str, numpy.ndarray], wanted: Sequence[str]) -> None:
+        for name, array in out.items():
+            if name not in wanted:
+                raise ValueError(f"out: '{name}' is not among the outputs: {', '.join(wanted)}")
+            dtype = _numpy_dtype(self._outputs[[output.name for output in self._outputs].index(name)])
+            if not isinstance(array, numpy.ndarray) or array.dtype != dtype:
+                raise ValueError(f"out: '{name}' needs a NumPy array of {dtype.name}")
+            if not (array.flags.c_contiguous and array.flags.writeable):
+                raise ValueError(f"out: the array for '{name}' is not contiguous, or cannot be written")
 
     def _request(self, inputs: Mapping[str, Any]) -> Tuple[List[str], List[numpy.ndarray]]:
         known = [value.name for value in self._inputs]
@@ -145,7 +184,7 @@ class Session:
                 lines.append("default")
                 continue
             dtype = _numpy_dtype(value)
-            array = numpy.asarray(inputs[value.name])
+            array = _arrays.as_numpy(inputs[value.name], f"input '{value.name}'")
             if array.dtype.newbyteorder("<") != dtype:
                 raise ValueError(f"input '{value.name}' is {dtype.name}, not {array.dtype.name}")
             # A copy only if the array is not contiguous or has the other byte order.
@@ -170,8 +209,11 @@ class Session:
             raise self._errors.failure(self._process.wait())
         return json.loads(line)
 
-    def _receive(self, value: Dict[str, Any]) -> numpy.ndarray:
-        array = numpy.empty(value["shape"], _DTYPES[value["dtype"]])
+    def _receive(self, value: Dict[str, Any], given: Optional[numpy.ndarray]) -> numpy.ndarray:
+        """Reads an output, into the given array if that has its shape."""
+        array = given
+        if given is None or list(given.shape) != value["shape"]:
+            array = numpy.empty(value["shape"], _DTYPES[value["dtype"]])
         rest = memoryview(array.reshape(-1).view(numpy.uint8)) if array.size else memoryview(b"")
         while len(rest):
             count = self._process.stdout.readinto(rest)

@@ -2,17 +2,15 @@
 
 import os
 import pathlib
-import shutil
-import tempfile
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
-from lemma import _command, _models
+from lemma import _command, _files, _models
 
 
 class TrainingStep:
     """A step of training that `train` made. Its files are removed with this object."""
 
-    def __init__(self, folder: "tempfile.TemporaryDirectory[str]", path: str, json: Dict[str, Any]):
+    def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any]):
         self._folder = folder
         self.path = path  # the step as ONNX
         self.state_path = path + ".safetensors"  # the first state: weights, moments, the rate
@@ -23,11 +21,7 @@ class TrainingStep:
         path = os.fspath(path)
         if pathlib.Path(path).suffix != ".onnx":
             raise ValueError(f"{path}: the step is ONNX, so the name must end in .onnx")
-        shutil.copyfile(self.path, path)
-        shutil.copyfile(self.state_path, path + ".safetensors")
-
-    def __del__(self) -> None:
-        self._folder.cleanup()
+        _files.copy_all([(self.path, path), (self.state_path, path + ".safetensors")])
 
     def __repr__(self) -> str:
         return f"<lemma.TrainingStep: {self.json['operators']} operators>"
@@ -47,7 +41,7 @@ def train(
 
     Further arguments are the flags of `lemma train`, such as momentum=0.9 or clip_norm=1.0.
     """
-    folder = tempfile.TemporaryDirectory(prefix="lemma-")
+    folder = _files.Folder()
     output = os.path.join(folder.name, "step.onnx")
     try:
         with _models.as_file(model) as path:
@@ -57,9 +51,7 @@ def train(
             if freeze:
                 arguments.append("--freeze=" + ",".join(freeze))
             arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
-            for name, value in flags.items():
-                flag = "--" + name.replace("_", "-")
-                arguments += [flag] * bool(value) if isinstance(value, bool) else [f"{flag}={value}"]
+            arguments += _models.flags(flags)
             _, json = _command.run(arguments)
     except BaseException:
         folder.cleanup()

@@ -12,11 +12,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
-#include "graph/expr/compose.h"
-#include "graph/expr/free_vars.h"
 #include "graph/expr/substitute.h"
 #include "graph/ops/formula.h"
 #include "graph/rebuild.h"
+#include "runtime/cpu/carried_dims.h"
 #include "runtime/plan/use_table.h"
 
 namespace lemma::cpu {
@@ -24,103 +23,6 @@ namespace {
 
 // The bytes that all blocks may read of what stays whole, in sizes of the largest value.
 constexpr double kMostReads = 8;
-
-// The definition of a node with one output, without locals; nullopt if it has none.
-std::optional<Definition> InlinedDefinition(const Node& node) {
-  if (!node.is_op() || node.num_outputs() != 1) return std::nullopt;
-  absl::StatusOr<Definition> definition = DefinitionOf(node);
-  if (!definition.ok()) return std::nullopt;
-  Definition inlined = Inline(*definition);
-  if (inlined.tensors.size() != 1) return std::nullopt;
-  return inlined;
-}
-
-// Where the body of a definition reads its inputs.
-class Reads {
- public:
-  explicit Reads(const ScalarExpr& body) { Visit(body); }
-
-  // The dimension of `input` at which all reads have exactly the index `var`; -1 if none mentions
-  // it; nullopt in other cases.
-  std::optional<int> DimensionOf(VarId var, TensorId input) {
-    std::optional<int> dim;
-    for (const ScalarExpr* read : reads_) {
-      if (read->tensor() != input) continue;
-      int here = -1;
-      for (size_t d = 0; d < read->indices().size(); ++d) {
-        const IndexExpr& index = read->indices()[d];
-        if (!Contains(free_.Of(index), var)) continue;
-        if (index.kind() != IndexExpr::Kind::kVar || here >= 0) return std::nullopt;
-        here = static_cast<int>(d);
-      }
-      if (dim && *dim != here) return std::nullopt;
-      dim = here;
-    }
-    return dim.value_or(-1);
-  }
-
-  // Whether the body uses `var` only as an index of reads.
-  bool OnlyIndexes(VarId var) const { return elsewhere_.count(var) == 0; }
-
-  // Whether some input is read both inside and outside a reduction.
-  bool ReadsBesideReduction() const {
-    return std::any_of(inside_.begin(), inside_.end(),
-                       [&](TensorId t) { return outside_.count(t) > 0; });
-  }
-
- private:
-  void AddElsewhere(const VarSet& vars) { elsewhere_.insert(vars.begin(), vars.end()); }
-
-  // Values that decide an index count as used elsewhere.
-  void VisitIndex(const IndexExpr& e) {
-    switch (e.kind()) {
-      case IndexExpr::Kind::kConst:
-      case IndexExpr::Kind::kSymbol:
-      case IndexExpr::Kind::kVar:
-        return;
-      case IndexExpr::Kind::kLoad:
-        AddElsewhere(free_.Of(e));
-        return;
-      default:
-        VisitIndex(e.lhs());
-        VisitIndex(e.rhs());
-    }
-  }
-
-  void Visit(const ScalarExpr& e) {
-    switch (e.kind()) {
-      case ScalarExpr::Kind::kConst:
-      case ScalarExpr::Kind::kParam:
-        return;
-      case ScalarExpr::Kind::kIndex:
-        AddElsewhere(free_.Of(e.index()));
-        return;
-      case ScalarExpr::Kind::kRead:
-        reads_.push_back(&e);
-        (depth_ > 0 ? inside_ : outside_).insert(e.tensor());
-        for (const IndexExpr& index : e.indices()) VisitIndex(index);
-        return;
-      case ScalarExpr::Kind::kSelect:
-      case ScalarExpr::Kind::kApply:
-      case ScalarExpr::Kind::kReduce:
-        break;
-    }
-    if (e.kind() != ScalarExpr::Kind::kApply) AddElsewhere(free_.Of(e.guard()));
-    const bool reduces = e.kind() == ScalarExpr::Kind::kReduce;
-    if (reduces) {
-      for (const Axis& axis : e.axes()) AddElsewhere(free_.Of(axis.extent));
-      ++depth_;
-    }
-    for (const ScalarExpr& arg : e.args()) Visit(arg);
-    if (reduces) --depth_;
-  }
-
-  FreeVars free_;
-  std::vector<const ScalarExpr*> reads_;
-  std::set<VarId> elsewhere_;
-  std::set<TensorId> inside_, outside_;
-  int depth_ = 0;
-};
 
 // The body of a definition where the output's index in each dimension of `zero` is 0.
 std::string BodyAt(const Definition& definition, const std::vector<bool>& zero) {
@@ -324,8 +226,7 @@ class Blocker {
     if (region.nodes.size() < 2) return false;
     if (!options_.only_cascades) return true;
     for (const int n : region.nodes) {
-      const auto definition = InlinedDefinition(*uses_.nodes[n]);
-      if (definition && Reads(definition->tensors[0].body).ReadsBesideReduction()) return true;
+      if (ReadsBesideReduction(*uses_.nodes[n])) return true;
       // x and what was made of x by a reduction meet in an operator.
       for (const Value& a : uses_.nodes[n]->inputs()) {
         for (const Value& b : uses_.nodes[n]->inputs()) {
@@ -481,31 +382,6 @@ void AddOrigins(const ValueMap& changed, const ValueMap& added, WideGraph* wide)
 }
 
 }  // namespace
-
-CarriedDims CarriedDimsOf(const Node& node) {
-  const std::optional<Definition> definition = InlinedDefinition(node);
-  if (!definition) return {};
-  const TensorExpr& tensor = definition->tensors[0];
-  Reads reads(tensor.body);
-  CarriedDims carried(tensor.axes.size());
-  for (size_t d = 0; d < carried.size(); ++d) {
-    const VarId var = tensor.axes[d].var;
-    if (!reads.OnlyIndexes(var)) continue;
-    std::vector<int> dims;
-    for (TensorId input = 0; input < definition->num_inputs(); ++input) {
-      const std::optional<int> dim = reads.DimensionOf(var, input);
-      if (!dim) break;
-      // A part of the input must have the same indices.
-      if (*dim >= 0 &&
-          definition->inputs[input].dims[*dim].AsConst() != tensor.axes[d].extent.AsConst()) {
-        break;
-      }
-      dims.push_back(*dim);
-    }
-    if (static_cast<int>(dims.size()) == definition->num_inputs()) carried[d] = std::move(dims);
-  }
-  return carried;
-}
 
 WideGraph InBlocks(WideGraph wide, const BlockOptions& options) {
   const auto& nodes = wide.graph.nodes();

@@ -3,20 +3,10 @@
 #define LEMMA_RUNTIME_CPU_BLOCKS_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "runtime/cpu/widening.h"
 
 namespace lemma::cpu {
-
-// For each dimension of the only output: the dimension of each input that is read at the output's
-// index in this dimension, and at no other place; -1 for an input that is read at the same places
-// for every index. Empty for a dimension for which this does not hold for all inputs: of a softmax,
-// the dimension along which it adds up.
-//
-// It is read off the definition: y[i, j] = f(x[i, j], sum_k x[i, k]) carries i, and not j.
-using CarriedDims = std::vector<std::vector<int>>;
-CarriedDims CarriedDimsOf(const Node& node);
 
 struct BlockOptions {
   int64_t large_bytes = int64_t{8} << 20;  // values of fewer bytes are left alone

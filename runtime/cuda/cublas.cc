@@ -94,6 +94,21 @@ absl::StatusOr<const Library*> GetLibrary(int newest) {
 
 constexpr int64_t kFloatBytes = 4;
 
+cublasComputeType_t ComputeType(codegen::ProductPrecision precision) {
+  switch (precision) {
+    case codegen::ProductPrecision::kTf32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case codegen::ProductPrecision::kF16:
+      return CUBLAS_COMPUTE_32F_FAST_16F;
+    case codegen::ProductPrecision::kBf16:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+    case codegen::ProductPrecision::kF32:
+    case codegen::ProductPrecision::kF32x3:  // the library has nothing like it
+      break;
+  }
+  return CUBLAS_COMPUTE_32F;  // without TF32
+}
+
 class Product : public MatrixProduct {
  public:
   Product(const Library& library, cublasLtHandle_t handle) : cublas_(library), handle_(handle) {}
@@ -106,9 +121,10 @@ class Product : public MatrixProduct {
   }
 
   absl::Status Describe(const GemmCall& call, absl::Span<const CUdeviceptr> arguments) {
-    // Without TF32, which would be another computation type.
-    absl::Status s = cublas_.Check(
-        cublas_.cublasLtMatmulDescCreate(&product_, CUBLAS_COMPUTE_32F, CUDA_R_32F), "product");
+    absl::Status s =
+        cublas_.Check(cublas_.cublasLtMatmulDescCreate(&product_, ComputeType(call.precision),
+                                                       CUDA_R_32F),
+                      "product");
     auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
       if (!s.ok()) return;
       s = cublas_.Check(

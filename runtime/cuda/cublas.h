@@ -29,8 +29,8 @@ class MatrixProduct {
 class Cublas {
  public:
   virtual ~Cublas() = default;
-  // Takes the algorithm that the library's heuristics rank first, in f32 without TF32. `arguments`
-  // are the addresses of the kernel's arguments. Unimplemented if the library has no algorithm for
+  // Takes the algorithm that the library's heuristics rank first. It rounds factors at most to the
+  // call's precision: f32 does not use TF32. `arguments` are the addresses of the kernel's arguments. Unimplemented if the library has no algorithm for
   // such matrices.
   virtual absl::StatusOr<std::unique_ptr<MatrixProduct>> Choose(
       const codegen::GemmCall& call, absl::Span<const CUdeviceptr> arguments) const = 0;

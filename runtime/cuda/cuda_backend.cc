@@ -26,7 +26,10 @@ std::string Version(const CudaOptions& options) {
   return absl::StrCat((*device)->name, " (sm_", (*device)->architecture, "), driver for CUDA ",
                       (*device)->driver_version / 1000, ".", (*device)->driver_version % 1000 / 10,
                       ", ", compiler.ok() ? *compiler : std::string(compiler.status().message()),
-                      options.libraries && cublas.ok() ? ", " + *cublas : "");
+                      options.libraries && cublas.ok() ? ", " + *cublas : "",
+                      options.grid.precision == codegen::ProductPrecision::kF32
+                          ? ""
+                          : absl::StrCat(", products in ", Name(options.grid.precision)));
 }
 
 absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, CudaPlan plan, int threads,
@@ -37,16 +40,19 @@ absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, CudaPlan pl
 }
 
 // Kernel sets point into `plans`.
-absl::Status CompileAll(const std::vector<CudaPlan>& plans) {
-  auto device = OpenDevice();
-  if (!device.ok()) return device.status();
+absl::Status CompileAll(const std::vector<CudaPlan>& plans, int architecture) {
+  int newest = 0;
+  if (architecture == 0) {
+    auto device = OpenDevice();
+    if (!device.ok()) return device.status();
+    architecture = (*device)->architecture;
+    newest = (*device)->driver_version / 1000;
+  }
   std::vector<std::string> sources;
   for (const CudaPlan& plan : plans) {
     for (const KernelSet& set : KernelSetsOf(plan)) sources.push_back(codegen::SourceOf(set));
   }
-  return CompileCubins(sources, (*device)->architecture, CubinFolder(),
-                       (*device)->driver_version / 1000, CompilerThreads())
-      .status();
+  return CompileCubins(sources, architecture, CubinFolder(), newest, CompilerThreads()).status();
 }
 
 absl::StatusOr<std::vector<double>> TimeCopiesOf(int64_t bytes, int runs) {
@@ -70,7 +76,7 @@ absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph&, CudaPlan, int, co
   return NotBuilt();
 }
 
-absl::Status CompileAll(const std::vector<CudaPlan>&) { return NotBuilt(); }
+absl::Status CompileAll(const std::vector<CudaPlan>&, int) { return NotBuilt(); }
 
 absl::StatusOr<std::vector<double>> TimeCopiesOf(int64_t, int) { return NotBuilt(); }
 
@@ -116,15 +122,17 @@ std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options) {
   return std::make_unique<cuda::CudaBackend>(options);
 }
 
-absl::Status CompileAhead(absl::Span<const Graph> graphs) {
+absl::Status CompileAhead(absl::Span<const Graph> graphs, const CudaOptions& options,
+                          int architecture) {
   NodeTraitsCache traits;
   std::vector<cuda::CudaPlan> plans;
   for (const Graph& graph : graphs) {
-    absl::StatusOr<cuda::CudaPlan> plan = cuda::PlanGraph(graph, traits);
+    absl::StatusOr<cuda::CudaPlan> plan =
+        cuda::PlanGraph(graph, traits, cuda::PlanOptionsOf(options));
     if (!plan.ok()) return plan.status();
     plans.push_back(*std::move(plan));
   }
-  return cuda::CompileAll(plans);
+  return cuda::CompileAll(plans, architecture);
 }
 
 absl::StatusOr<std::vector<double>> TimeDeviceCopies(int64_t bytes, int runs) {

@@ -21,7 +21,7 @@ struct CudaOptions {
   // Whether to use cuBLASLt for matrix products if it is found; otherwise every kernel is
   // generated.
   bool libraries = true;
-  // Options of kernel generation; changed only for measurements.
+  // The precision of products; the choice of tiles is only for measurements.
   codegen::GridOptions grid = {};
   // As in PlanOptions (runtime/cuda/cuda_plan.h). A measurer computes peak memory without it.
   bool reuse_late = true;
@@ -31,9 +31,11 @@ struct CudaOptions {
 // FailedPrecondition ("no CUDA device: …").
 std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options = {});
 
-// Compiles the kernels of `graphs` in parallel into the folder where Compile looks for them. Fails
-// as Plan and Compile do.
-absl::Status CompileAhead(absl::Span<const Graph> graphs);
+// Compiles the kernels of `graphs` in parallel into the folder where Compile looks for them: for
+// the device, or for `architecture` (such as 90), which needs no device. Fails as Plan and Compile
+// do.
+absl::Status CompileAhead(absl::Span<const Graph> graphs, const CudaOptions& options = {},
+                          int architecture = 0);
 
 // Milliseconds of each of `runs` copies within the device's memory. Each copy reads and writes
 // `bytes` bytes. FailedPrecondition without a device.

@@ -35,6 +35,7 @@ namespace lemma::cuda {
   F(cuMemsetD8Async)             \
   F(cuModuleLoadData)            \
   F(cuModuleGetFunction)         \
+  F(cuFuncSetAttribute)          \
   F(cuModuleUnload)              \
   F(cuLaunchKernel)              \
   F(cuStreamCreate)              \

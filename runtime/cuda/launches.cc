@@ -59,6 +59,11 @@ absl::Status Launches::LoadKernels() {
     const std::string& name = KernelOf(l).name;
     s = cuda_.Check(cuda_.cuModuleGetFunction(&functions_.back(), module_of[name], name.c_str()),
                     NameOf(l));
+    if (!s.ok() || KernelOf(l).shared_bytes == 0) continue;
+    s = cuda_.Check(
+        cuda_.cuFuncSetAttribute(functions_.back(), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                 KernelOf(l).shared_bytes),
+        NameOf(l));
   }
   return s;
 }
@@ -106,6 +111,7 @@ absl::Status Launches::AddTo(CUgraph graph, size_t l, const std::vector<CUgraphN
   launch.gridDimX = static_cast<unsigned>(KernelOf(l).blocks);
   launch.gridDimY = launch.gridDimZ = launch.blockDimY = launch.blockDimZ = 1;
   launch.blockDimX = static_cast<unsigned>(KernelOf(l).threads);
+  launch.sharedMemBytes = static_cast<unsigned>(KernelOf(l).shared_bytes);
   launch.kernelParams = arguments_[l].data();
   return cuda_.Check(cuda_.cuGraphAddKernelNode(node, graph, after.data(), after.size(), &launch),
                      NameOf(l));
@@ -173,7 +179,8 @@ absl::Status Launches::Launch(size_t l) {
   }
   const GridKernel& kernel = KernelOf(l);
   return cuda_.Check(cuda_.cuLaunchKernel(functions_[l], static_cast<unsigned>(kernel.blocks), 1, 1,
-                                          static_cast<unsigned>(kernel.threads), 1, 1, 0, stream_,
+                                          static_cast<unsigned>(kernel.threads), 1, 1,
+                                          static_cast<unsigned>(kernel.shared_bytes), stream_,
                                           arguments_[l].data(), nullptr),
                      NameOf(l));
 }

@@ -119,6 +119,19 @@ TEST(ProfileTest, FusionOfLayoutCanBeOff) {
   ExpectOneLine(RunLemma({"show", model, "--fusion=off", "--plan=cuda"}), {"--fusion=off"});
 }
 
+TEST(ProfileTest, ProductsOnCudaHaveAPrecision) {
+  const std::string model =
+      WriteTemp("g.lemma", "graph g(x: f32[96,80], w: f32[80,64]) { y = matmul(x, w) return y }");
+  EXPECT_THAT(RunLemma({"show", model, "--plan=cuda"}).out, Not(HasSubstr("bf16")));
+  EXPECT_THAT(RunLemma({"show", model, "--plan=cuda", "--precision=bf16"}).out,
+              HasSubstr("in bf16"));
+  ExpectOneLine(RunLemma({"run", model, "--precision=bf16"}),
+                {"--precision: only the back ends cuda and cuda-generated"});
+  ExpectOneLine(RunLemma({"show", model, "--plan=cpu", "--precision=tf32"}), {"--precision"});
+  ExpectOneLine(RunLemma({"run", model, "--precision=f8", "--backend=cuda"}),
+                {"--precision", "f8", "f32, f32x3, tf32, f16, bf16"});
+}
+
 TEST(ProfileTest, PlansOfModelsStateTheirPeak) {
   for (const char* name :
        {"bvlc_alexnet", "densenet121", "inception_v1", "resnet50", "squeezenet", "vgg19"}) {

@@ -18,6 +18,7 @@ import lemma
 
 try:
     import onnx
+    import onnx.numpy_helper
 except ImportError:
     onnx = None
 
@@ -115,6 +116,88 @@ class OptimizeTest(unittest.TestCase):
             lemma.optimize(3)
         with self.assertRaisesRegex(ValueError, "must end in .onnx"):
             self.result.save("model.txt")
+
+
+    def test_unlisted_flags_and_rules_are_passed_on(self):
+        with self.assertRaisesRegex(ValueError, "^pet: 'maybe' is not one of off, on"):
+            lemma.optimize(SCALED, pet="maybe")
+        with self.assertRaisesRegex(ValueError, "unknown flag efort; did you mean effort"):
+            lemma.optimize(SCALED, efort="quick")
+        with self.assertRaisesRegex(ValueError, "rule twice may not be used: it has no proof"):
+            lemma.optimize(SCALED, cost="analytic", rules=TRUE_RULE)
+        proved = lemma.generate(["taso", "relu", "transpose"], max_ops=2)
+        lemma.optimize(SCALED, cost="analytic", runs=3, rules=proved)
+
+    def test_inputs_and_a_page(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "page.html")
+            x = numpy.ones((4, 300), "f4")
+            lemma.optimize(SCALED, cost="analytic", runs=3, inputs=[x], report=page)
+            self.assertEqual(os.listdir(folder), ["page.html"])
+        with self.assertRaisesRegex(ValueError, r"input x is f32\[4,300\], got f32\[300,4\]"):
+            lemma.optimize(SCALED, cost="analytic", inputs=[x.T.copy()])
+
+    @unittest.skipIf(onnx is None, "needs the package onnx")
+    def test_symbolic_sizes(self):
+        h, tensor = onnx.helper, onnx.TensorProto
+        values = [h.make_tensor_value_info(name, tensor.FLOAT, ["n", 2]) for name in "xy"]
+        nodes = [h.make_node("Relu", ["x"], ["a"]), h.make_node("Relu", ["a"], ["y"])]
+        graph = h.make_graph(nodes, "g", values[:1], values[1:])
+        model = h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8)
+        result = lemma.optimize(
+            model, cost="analytic", runs=3, ranges={"n": (1, 64)}, hints=[{"n": 4}, {"n": 32}]
+        )
+        self.assertIn("\nsymbolic n 1 64\n", result.certificate)
+        with self.assertRaisesRegex(ValueError, "^hint: no dimension is called m"):
+            lemma.optimize(model, cost="analytic", hints={"m": 4})
+        with self.assertRaisesRegex(ValueError, "^range: 'n=9:4' is not"):
+            lemma.optimize(model, cost="analytic", ranges={"n": (9, 4)})
+
+
+@unittest.skipIf(onnx is None, "needs the package onnx")
+class QuantizeTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        h, tensor = onnx.helper, onnx.TensorProto
+        w = numpy.random.default_rng(3).standard_normal((16, 8)).astype("f4")
+        graph = h.make_graph(
+            [h.make_node("MatMul", ["x", "w"], ["y"])],
+            "g",
+            [h.make_tensor_value_info("x", tensor.FLOAT, [4, 16])],
+            [h.make_tensor_value_info("y", tensor.FLOAT, [4, 8])],
+            [onnx.numpy_helper.from_array(w, "w")],
+        )
+        cls.w = w
+        cls.model = h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8)
+        cls.samples = numpy.random.default_rng(4).standard_normal((10, 4, 16)).astype("f4")
+
+    def test_the_error_is_that_of_the_model(self):
+        found = lemma.quantize(self.model, calibration={"x": self.samples}, runs=0)
+        self.assertFalse(found.json["synthetic"])
+        self.assertEqual([operator["quantized"] for operator in found.operators], [True])
+        with lemma.Session(found.path) as session:
+            (y,) = session.run(None, {"x": self.samples[0]})
+        expected = self.samples[0] @ self.w
+        error = numpy.linalg.norm(y - expected) / numpy.linalg.norm(expected)
+        self.assertGreater(error, 0)
+        self.assertLess(error, 4 * found.error)
+        page = found._repr_html_()
+        self.assertIn("1 of 1", page)
+        self.assertNotIn("time after", page)
+        with tempfile.TemporaryDirectory() as folder:
+            found.save(os.path.join(folder, "q.onnx"))
+            self.assertEqual(os.listdir(folder), ["q.onnx"])
+        self.assertIsInstance(found.model, onnx.ModelProto)
+
+    def test_errors(self):
+        with self.assertRaisesRegex(ValueError, "max_error: no operator can be quantized within 1e-09"):
+            lemma.quantize(self.model, max_error=1e-9, runs=1)
+        with self.assertRaisesRegex(ValueError, "^form: 'all' is not one of static"):
+            lemma.quantize(self.model, form="all")
+        with self.assertRaisesRegex(FileNotFoundError, "missing.npz"):
+            lemma.quantize(self.model, calibration="missing.npz")
+        with self.assertRaisesRegex(ValueError, "only these can be quantized"):
+            lemma.quantize(SCALED)
 
 
 class SessionTest(unittest.TestCase):
@@ -229,6 +312,10 @@ class ProofTest(unittest.TestCase):
             page = pathlib.Path(folder, "page.html")
             lemma.referee(SCALED, SCALED, report=page)
             self.assertIn("<h1>", page.read_text())
+        answer = lemma.referee(SCALED, SCALED, inputs=[numpy.ones((4, 300), "f4")])
+        self.assertTrue(answer)
+        with self.assertRaisesRegex(ValueError, r"got f32\[2\]"):
+            lemma.referee(SCALED, SCALED, inputs=[numpy.ones(2, "f4")])
         with self.assertRaisesRegex(ValueError, "hint: .*no dimension is called n"):
             lemma.referee(SCALED, SCALED, hint={"n": 4})
         with self.assertRaisesRegex(ValueError, "range"):
@@ -253,7 +340,7 @@ class ProofTest(unittest.TestCase):
         rules = lemma.generate(["taso", "relu", "transpose"], max_ops=2)
         self.assertEqual(len(rules), rules.json["written"])
         self.assertGreater(len(rules), 0)
-        self.assertTrue(lemma.verify(rules.text))
+        self.assertTrue(lemma.verify(rules))
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "rules.txt")
             rules.save(path)

@@ -11,6 +11,6 @@ wheel="$(/usr/bin/python3 python/build_wheel.py --binary "$1" --output "$work")"
 /usr/bin/python3 -m venv --system-site-packages "$work/venv"
 "$work/venv/bin/pip" install --quiet --no-index --no-deps --disable-pip-version-check "$wheel"
 models="$PWD/data/models/light"
-for test in package_test examples_test; do
+for test in package_test calls_test pictures_test torch_test examples_test; do
   "$work/venv/bin/python" "$PWD/tests/python/$test.py" "$PWD" "$models"
 done

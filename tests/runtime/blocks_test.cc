@@ -1,6 +1,7 @@
 // Large values that are computed in blocks: the results are the same to the last bit, and what must
 // not be divided stays whole.
 #include "runtime/cpu/blocks.h"
+#include "runtime/cpu/carried_dims.h"
 
 #include <algorithm>
 #include <cmath>

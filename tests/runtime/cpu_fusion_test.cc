@@ -272,6 +272,23 @@ TEST(CpuFusion, AttentionReadsTransposedOperands) {
             "matmul matmul matmul softmax matmul matmul matmul");
 }
 
+TEST(CpuFusion, SoftmaxAlongAnyAxisIsNoReferenceCode) {
+  for (int axis = 0; axis < 4; ++axis) {
+    const Graph graph = GraphOf(absl::StrCat(
+        "graph g(x: f32[3,20,5,7]) { a = neg(x) y = softmax(a) {axis = ", axis, "} return y }"));
+    const std::vector<Tensor> inputs = RandomInputs(graph);
+    auto executable = ExpectCpuMatchesReference(graph, inputs);
+    std::vector<KernelTiming> timings;
+    ASSERT_TRUE(executable->RunTimed(inputs, &timings).ok());
+    int softmax = 0;
+    for (const KernelTiming& timing : timings) {
+      softmax += timing.kernel == "softmax" ? 1 : 0;
+      EXPECT_NE(timing.note.substr(0, 3), "ref") << "axis " << axis << ": " << timing.kernel;
+    }
+    EXPECT_EQ(softmax, 1) << axis;
+  }
+}
+
 TEST(CpuFusion, ChannelShuffleCopiesOnce) {
   EXPECT_EQ(KernelsRun(R"(graph g(x: f32[1,6,5,5], w: weight f32[6,6,3,3], u: weight f32[6,6,3,3]) {
     a = conv2d(x, w)

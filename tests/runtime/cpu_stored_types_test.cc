@@ -69,6 +69,21 @@ TEST(NotANumber, SoftmaxOfARowWithNaNIsNaN) {
   }
 }
 
+// The rows are columns in memory, none of which is without a finite number there.
+TEST(NotANumber, SoftmaxOfAColumnWithoutFiniteNumbersIsNaN) {
+  const Graph graph = GraphOf(
+      "graph g(x: f32[2,3,2]) { a = neg(x) b = neg(a) y = softmax(b) {axis = 1} return y }");
+  const Tensor x = *Tensor::FromDoubles({DType::kF32, {2, 3, 2}},
+                                        {-kInf, 0, -kInf, 1, -kInf, 2, 0, 0, 0, -kInf, 0, -kInf});
+  auto outputs = (*MakeCpuBackend()->Compile(graph, {}))->Run({x});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  const Tensor& y = (*outputs)[0];
+  for (int i : {0, 2, 4}) EXPECT_TRUE(std::isnan(y.AtDouble(i))) << i;
+  EXPECT_NEAR(y.AtDouble(1) + y.AtDouble(3) + y.AtDouble(5), 1, 1e-6);
+  for (int i : {6, 8, 10}) EXPECT_NEAR(y.AtDouble(i), 1.0 / 3, 1e-6);
+  EXPECT_EQ(y.AtDouble(7), 1);
+}
+
 TEST(NotANumber, ABatchNormalizationByAnInfiniteMeanIsInfinite) {
   const Graph graph = GraphOf(
       "graph g(x: f32[1,2,1,1], w: weight f32[2,2,1,1] = [1.0, 0.0, 0.0, 1.0], "

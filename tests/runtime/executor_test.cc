@@ -78,6 +78,21 @@ TEST(Tolerance, GrowsWithReductions) {
   EXPECT_EQ(RelativeTolerances(moves)[0], 0);
 }
 
+TEST(Tolerance, GrowsWithThePrecisionOfProducts) {
+  const auto bf16 = codegen::ProductPrecision::kBf16;
+  const Graph layers = GraphOf(kTwoLayers);
+  EXPECT_NEAR(RelativeTolerances(layers, {}, bf16)[0] - RelativeTolerances(layers)[0],
+              2 * 4 * codegen::UnitRoundoff(bf16), 1e-12);
+  // No tensor core computes these.
+  const Graph norm = GraphOf(R"(graph g(x: f32[4,8]) {
+    s = mul(x, x)
+    t = reduce_sum(s) {axes = [1], keepdims = 1}
+    y = mul(x, t)
+    return y
+  })");
+  EXPECT_EQ(RelativeTolerances(norm, {}, bf16), RelativeTolerances(norm));
+}
+
 TEST(Tolerance, AWrongElementIsFound) {
   Tensor a = *Tensor::FromDoubles({DType::kF32, {2}}, {1.0, 2.0});
   Tensor b = *Tensor::FromDoubles({DType::kF32, {2}}, {1.0, 2.001});

@@ -107,12 +107,16 @@ class DocsTest(unittest.TestCase):
         self.assertGreaterEqual(seen["rule"], 3)
         self.assertGreaterEqual(seen["graph"], 1)
 
-    def test_the_changelog_has_the_version(self):
+    def test_the_changelog_and_the_citation_have_the_version(self):
         done = subprocess.run([LEMMA, "--version"], capture_output=True, text=True)
         version = done.stdout.split()[1]
         released = re.findall(r"^## (\d\S*) - \d{4}-\d\d-\d\d$", pathlib.Path("CHANGELOG.md").read_text(),
                               re.MULTILINE)
         self.assertEqual(released[:1], [version])
+        citation = pathlib.Path("CITATION.cff").read_text()
+        for field in ("cff-version", "message", "title", "authors"):  # what the format demands
+            self.assertRegex(citation, rf"(?m)^{field}:")
+        self.assertRegex(citation, rf"(?m)^version: {re.escape(version)}$")
 
     def test_what_is_wrong_is_found(self):
         text = "Say `lemma verify R --no-such`.\n\n    lemma nothing x\n    lemma run m.onnx  # --fine\n"

@@ -28,6 +28,11 @@ class PeersTest(unittest.TestCase):
         # A model packaged under another name has no peer.
         self.assertEqual(self.plan("--models=light_vgg19"), [])
 
+    def test_precisions_are_known(self):
+        self.assertEqual(gpu_peers.parse(["--precision=tf32,bf16"]).precision, ["tf32", "bf16"])
+        with self.assertRaises(SystemExit):
+            gpu_peers.parse(["--precision=f8"])
+
     def test_what_fails_is_a_row(self):
         def make(compiled):
             raise ValueError(f"compiled: {compiled}\nmore")
@@ -45,6 +50,8 @@ class PeersTest(unittest.TestCase):
             self.assertEqual(json.loads(path.read_text()), {
                 "device": "d", "models": [],
                 "peers": {"torch": "2", "rows": [{"model": "resnet18", "ms": 1.5}]}})
+            gpu_peers.add_to(path, {"torch": "2"}, [{"model": "vgg16", "ms": 2.5}])
+            self.assertEqual(len(json.loads(path.read_text())["peers"]["rows"]), 2)
 
 
 if __name__ == "__main__":

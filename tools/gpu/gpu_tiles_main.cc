@@ -65,7 +65,7 @@ std::vector<Case> CasesOf(const std::string& folder) {
         if (!c.choices.empty()) continue;
         c.size = s;
         c.kernel = kernels->kernels[i];
-        c.choices = codegen::TileChoices(s);
+        c.choices = codegen::TileChoices(s, codegen::ProductPrecision::kF32);
       }
     }
   }

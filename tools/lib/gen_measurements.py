@@ -206,6 +206,51 @@ def bandwidth(report):
     return ["kernel", "ms", "GB/s", "a copy, GB/s", "share"], lines, ""
 
 
+def gpu_errors(report):
+    lines = [[row["case"], row["precision"], f"{row['variants']}", f"{row['error']:.1e}",
+              f"{row['bound']:.1e}"] for row in report["errors"]]
+    return ["sum of products", "precision", "kernels", "largest error", "bound"], lines, ""
+
+
+def gpu_products(report):
+    """Times and rates; PyTorch's are of the same precision."""
+    peers = {(row["case"], row["precision"]): row["ms"] for row in report.get("product_peers", [])}
+    lines, to_library, to_peer = [], [], []
+    for row in report["products"]:
+        peer = peers.get((row["case"], row["precision"]))
+        best = row["best_ms"]
+        lines.append([row["case"], row["precision"], f"{row['chosen_ms']:.4f}", f"{best:.4f}",
+                      f"{row['flops'] / best * 1e-9:.0f}", f"{row['library_ms']:.4f}",
+                      f"{peer:.4f}" if peer else ""])
+        if peer:
+            to_peer.append(peer / row["chosen_ms"])
+        to_library.append(row["chosen_ms"] / best)
+    after = f"Chosen / best tile: {statistics.geometric_mean(to_library):.2f} in the geometric mean."
+    if to_peer:
+        after += (f" PyTorch / the chosen tile: {statistics.geometric_mean(to_peer):.2f} in the "
+                  f"geometric mean of {len(to_peer)}.")
+    return ["product", "precision", "chosen tile, ms", "best tile, ms", "Tflop/s",
+            "with cuBLASLt, ms", "PyTorch, ms"], lines, after
+
+
+def gpu_precision(report):
+    """Models: the better of with cuBLASLt and generated alone, beside PyTorch."""
+    peers = {(row["model"], row["precision"], row["mode"]): row["ms"]
+             for row in report.get("peers", {}).get("rows", []) if row.get("ms")}
+    lines = []
+    for row in report["models"]:
+        name, precision = row["model"].replace(".step", ""), row["precision"]
+        step = name != row["model"]
+        eager = peers.get((name, precision, "eager"))
+        compiled = peers.get((name, precision, "compiled"))
+        lines.append([name + (", step of training" if step else ""), precision,
+                      gpu_table.ms(row.get("library_ms")), gpu_table.ms(row["generated_ms"]),
+                      "" if step else f"{row['generated_difference']:.1e}",
+                      gpu_table.ms(eager), gpu_table.ms(compiled)])
+    return ["model", "precision", "with cuBLASLt", "generated alone", "difference", "eager",
+            "compile"], lines, ""
+
+
 def proofs(report):
     slowest = sorted(report["rows"], key=lambda row: -row["cpu_ms"])[:5]
     lines = [[f"`{row['rule']}`", row["verdict"], f"{row['cpu_ms'] / 1000:.1f}"] for row in slowest]
@@ -311,7 +356,8 @@ VIEWS = {"inference": inference, "onnxruntime": onnxruntime, "half": half, "size
          "attention": attention, "quantized": quantized, "search": search,
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
-         "bandwidth": bandwidth, "proofs": proofs, "generator_growth": growth, "rules": rules,
+         "gpu_h200": gpu, "gpu_errors": gpu_errors, "gpu_products": gpu_products,
+         "gpu_precision": gpu_precision, "bandwidth": bandwidth, "proofs": proofs, "generator_growth": growth, "rules": rules,
          "referee": referee, "referee_faults": referee_faults,
          "referee_open": referee_open,
          "pet": pet}

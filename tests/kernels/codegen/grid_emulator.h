@@ -21,6 +21,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
+#define LEMMA_GRID_EMULATOR
 #define __global__
 #define __device__
 #define __launch_bounds__(threads)
@@ -46,6 +47,12 @@ struct Fiber {
   std::vector<char> stack;
   State state = State::kReady;
   unsigned long long slot = 0;  // the value that it passes to a shuffle
+  // Its fragments of a product on tensor cores; alternate ones, so that a thread may go on while
+  // others still read.
+  struct {
+    unsigned int a[4], b[2];
+  } fragments[2];
+  int products = 0;
 };
 
 struct Block {
@@ -123,6 +130,7 @@ inline void RunBlock(int threads) {
   for (int i = 0; i < threads; ++i) {
     Fiber& fiber = block->fibers[i];
     fiber.state = State::kReady;
+    fiber.products = 0;
     fiber.stack.resize(kStackBytes);
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack.data();
@@ -150,6 +158,45 @@ inline void RunBlock(int threads) {
     }
     living = ended < threads;
     if (living && !progress) Fail("threads wait at different barriers");
+  }
+}
+
+// The sum, truncated to f32 as tensor cores do.
+inline float Truncated(double x) {
+  const float nearest = static_cast<float>(x);
+  return std::fabs(static_cast<double>(nearest)) > std::fabs(x) ? std::nextafter(nearest, 0.0f)
+                                                                : nearest;
+}
+
+// mma.sync of a 16 x 8 result and 8 words' depth. Lane l passes words l % 4 and l % 4 + 4 of rows
+// l / 4 and l / 4 + 8 of A and of column l / 4 of B, and gets columns 2 (l % 4) and 2 (l % 4) + 1
+// of the same rows. `Words` says how many numbers a word holds, and gives them.
+template <class Words>
+void MultiplyAdd(float* upper, float* lower, const unsigned int* a, const unsigned int* b) {
+  const int me = block->running, warp = me / kWarp * kWarp, lane = me % kWarp;
+  const int side = block->fibers[me].products++ % 2;
+  std::memcpy(block->fibers[me].fragments[side].a, a, 4 * sizeof *a);
+  std::memcpy(block->fibers[me].fragments[side].b, b, 2 * sizeof *b);
+  auto of = [&](int i) -> const auto& { return block->fibers[warp + i].fragments[side]; };
+  Wait(State::kAtWarp);
+  for (int i = 0; i < kWarp; ++i) {
+    if (block->fibers[warp + i].products < block->fibers[me].products) {
+      Fail("a product on tensor cores lacks a thread of the warp");
+    }
+  }
+  for (int r = 0; r < 2; ++r) {
+    float* row = r == 0 ? upper : lower;
+    for (int j = 0; j < 2; ++j) {
+      double sum = row[j];
+      for (int word = 0; word < 8; ++word) {
+        const unsigned int x = of(lane / 4 * 4 + word % 4).a[r + word / 4 * 2];
+        const unsigned int y = of((lane % 4 * 2 + j) * 4 + word % 4).b[word / 4];
+        for (int i = 0; i < Words::kNumbers; ++i) {
+          sum += static_cast<double>(Words::Number(x, i)) * Words::Number(y, i);
+        }
+      }
+      row[j] = Truncated(sum);
+    }
   }
 }
 

@@ -249,10 +249,13 @@ void ExpectNaiveResults(const Draw& draw, int* in_phases) {
   std::vector<codegen::GridProgram> programs;
   for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
     definitions.push_back(draw(seed));
-    // Every second definition may use any suitable tile.
+    // Every second definition may use any suitable tile, in any precision that holds the numbers.
     codegen::GridOptions options;
-    const int tile = static_cast<int>(seed / 2 % codegen::TileShapes().size());
-    if (seed % 2 == 0) options.tile = codegen::TileChoice{tile, 1 + seed / 2 % 2};
+    if (seed % 2 == 0) {
+      options.precision = codegen::kProductPrecisions[seed / 2 % 4];
+      const size_t tiles = codegen::TileShapes(options.precision).size();
+      options.tile = codegen::TileChoice{static_cast<int>(seed / 2 % tiles), 1 + seed / 2 % 2};
+    }
     auto program = codegen::MakeGridProgram(definitions.back(), options);
     ASSERT_TRUE(program.ok()) << "seed " << seed << ": " << program.status();
     std::vector<int> writers(program->slots.size(), 0);

@@ -32,7 +32,8 @@ struct DeviceGraph {
 struct State {
   std::unique_ptr<HostKernels> kernels;
   std::map<std::string, const GridKernel*> kernel_of;
-  std::map<char*, size_t> device, host;  // allocations
+  std::map<CUfunction, int> most_shared;  // bytes, where a program asked for more
+  std::map<char*, size_t> device, host;   // allocations
   std::deque<Work> stream;
   std::mt19937_64 random;
   int64_t to_device = 0, to_host = 0, on_device = 0;
@@ -178,12 +179,28 @@ void SetMemoryFunctions(cuda::CudaDriver* d) {
   };
 }
 
+// Whether a launch provides the shared memory that its kernel needs, and may.
+bool HasShared(CUfunction function, unsigned bytes) {
+  constexpr int kWithoutAsking = 48 * 1024;
+  const int needed = reinterpret_cast<const GridKernel*>(function)->shared_bytes;
+  const auto most = state->most_shared.find(function);
+  const int allowed = most == state->most_shared.end() ? kWithoutAsking : most->second;
+  return static_cast<int>(bytes) == needed && needed <= allowed;
+}
+
 void SetLaunchFunctions(cuda::CudaDriver* d) {
   d->cuModuleLoadData = [](CUmodule* module, const void*) {
     *module = reinterpret_cast<CUmodule>(state);
     return CUDA_SUCCESS;
   };
   d->cuModuleUnload = [](CUmodule) { return CUDA_SUCCESS; };
+  d->cuFuncSetAttribute = [](CUfunction function, CUfunction_attribute attribute, int value) {
+    if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    state->most_shared[function] = value;
+    return CUDA_SUCCESS;
+  };
   d->cuModuleGetFunction = [](CUfunction* function, CUmodule, const char* name) {
     const auto kernel = state->kernel_of.find(name);
     if (kernel == state->kernel_of.end()) return CUDA_ERROR_NOT_FOUND;
@@ -191,8 +208,10 @@ void SetLaunchFunctions(cuda::CudaDriver* d) {
     return CUDA_SUCCESS;
   };
   d->cuLaunchKernel = [](CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned,
-                         unsigned, unsigned, CUstream, void** parameters,
-                         void**) { return Later(LaunchOf(function, parameters)); };
+                         unsigned, unsigned shared_bytes, CUstream, void** parameters, void**) {
+    if (!HasShared(function, shared_bytes)) return CUDA_ERROR_INVALID_VALUE;
+    return Later(LaunchOf(function, parameters));
+  };
   d->cuStreamCreate = [](CUstream* stream, unsigned) {
     *stream = reinterpret_cast<CUstream>(state);
     return CUDA_SUCCESS;
@@ -229,6 +248,7 @@ void SetGraphFunctions(cuda::CudaDriver* d) {
   };
   d->cuGraphAddKernelNode = [](CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
                                size_t count, const CUDA_KERNEL_NODE_PARAMS* launch) {
+    if (!HasShared(launch->func, launch->sharedMemBytes)) return CUDA_ERROR_INVALID_VALUE;
     *node = AddNode(graph, after, count, LaunchOf(launch->func, launch->kernelParams));
     return CUDA_SUCCESS;
   };

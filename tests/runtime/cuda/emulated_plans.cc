@@ -27,6 +27,7 @@ absl::Status EmulatedPlans::Add(const Graph& graph, const cuda::PlanOptions& opt
   if (absl::Status s = cuda::CheckPlan(graph, *plan); !s.ok()) return s;
   if (auto products = cuda::CheckProducts(*plan, 1); !products.ok()) return products.status();
   graphs_.push_back(graph);
+  precisions_.push_back(options.grid.precision);
   plans_.push_back(*std::move(plan));
   return absl::OkStatus();
 }
@@ -134,7 +135,7 @@ void EmulatedPlans::ExpectMatchesReference(size_t i, absl::Span<const Tensor> in
   ASSERT_TRUE(reference.ok()) << reference.status();
   auto expected = (*reference)->Run(inputs);
   ASSERT_TRUE(expected.ok()) << expected.status();
-  const std::vector<double> tolerances = RelativeTolerances(graph);
+  const std::vector<double> tolerances = RelativeTolerances(graph, {}, precisions_[i]);
   for (uint64_t order = 0; order < 2; ++order) {
     auto actual = Run(i, inputs, seed + order, /*products=*/order == 1);
     ASSERT_TRUE(actual.ok()) << actual.status() << "\n" << plans_[i].Describe(graph);

@@ -39,6 +39,7 @@ class EmulatedPlans {
  private:
   std::vector<Graph> graphs_;
   std::vector<cuda::CudaPlan> plans_;
+  std::vector<codegen::ProductPrecision> precisions_;
   NodeTraitsCache traits_;
   std::unique_ptr<HostKernels> kernels_;
 };

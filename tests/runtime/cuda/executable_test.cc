@@ -35,8 +35,9 @@ constexpr char kNetwork[] = R"(graph network(x: f32[4,3,8,8], w: weight f32[6,3,
 // A step and its plan on an emulated device.
 class Loaded {
  public:
-  explicit Loaded(const Graph& graph, uint64_t seed = 1) : graph_(graph) {
-    auto plan = cuda::PlanGraph(graph_, traits_);
+  explicit Loaded(const Graph& graph, uint64_t seed = 1, const cuda::PlanOptions& options = {})
+      : graph_(graph) {
+    auto plan = cuda::PlanGraph(graph_, traits_, options);
     EXPECT_TRUE(plan.ok()) << plan.status();
     plan_ = *std::move(plan);
     auto device = EmulatedDevice::Create({&plan_}, seed);
@@ -270,7 +271,8 @@ int CopiesIn(const cuda::CudaPlan& plan) {
   return copies;
 }
 
-void ExpectMatchesReference(Loaded* loaded) {
+void ExpectMatchesReference(Loaded* loaded,
+                            codegen::ProductPrecision precision = codegen::ProductPrecision::kF32) {
   const std::vector<Tensor> inputs = RandomInputs(loaded->graph());
   auto reference = MakeReferenceBackend()->Compile(loaded->graph(), {});
   ASSERT_TRUE(reference.ok()) << reference.status();
@@ -279,13 +281,25 @@ void ExpectMatchesReference(Loaded* loaded) {
   auto actual = loaded->stepper().executable().Run(inputs);
   auto timed = loaded->stepper().executable().RunTimed(inputs, &timings);
   ASSERT_TRUE(wanted.ok() && actual.ok() && timed.ok()) << actual.status() << timed.status();
-  const std::vector<double> tolerances = RelativeTolerances(loaded->graph());
+  const std::vector<double> tolerances = RelativeTolerances(loaded->graph(), {}, precision);
   for (size_t k = 0; k < wanted->size(); ++k) {
     const Difference d = Compare((*actual)[k], (*wanted)[k], tolerances[k]);
     EXPECT_TRUE(d.within) << d.ToString() << "\n" << loaded->plan().Describe(loaded->graph());
     EXPECT_TRUE((*timed)[k].SameBytes((*actual)[k]));
   }
   EXPECT_EQ(timings.size(), loaded->plan().steps.size());
+}
+
+TEST_F(CudaExecutable, ProvidesSharedMemory) {
+  const Graph graph =
+      GraphOf("graph g(x: f32[260,64], w: f32[64,132]) { y = matmul(x, w) z = relu(y) return z }");
+  cuda::PlanOptions options;
+  options.grid.precision = codegen::ProductPrecision::kBf16;
+  options.grid.tile = codegen::TileChoice{0, 1};
+  Loaded loaded(graph, 1, options);
+  // More than a launch gets without asking.
+  EXPECT_GT(loaded.plan().KernelOf(loaded.plan().launches[0]).shared_bytes, 48 * 1024);
+  ExpectMatchesReference(&loaded, options.grid.precision);
 }
 
 TEST_F(CudaExecutable, OffloadsToTheHost) {

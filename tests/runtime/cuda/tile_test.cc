@@ -15,6 +15,8 @@ using codegen::ProductSize;
 using codegen::TileChoice;
 using codegen::TileChoices;
 
+constexpr auto kF32 = codegen::ProductPrecision::kF32;
+
 // Borders on every side, guards, divided indices, batches, an epilogue; and sizes without borders.
 constexpr const char* kGraphs[] = {
     R"(graph product(x: f32[131,70], w: weight f32[70,133], b: weight f32[133]) {
@@ -38,7 +40,7 @@ constexpr const char* kGraphs[] = {
 TEST(Tiles, EachMatchesTheReference) {
   EmulatedPlans plans;
   std::set<std::string> schedules;
-  for (size_t tile = 0; tile < codegen::TileShapes().size(); ++tile) {
+  for (size_t tile = 0; tile < codegen::TileShapes(kF32).size(); ++tile) {
     for (int64_t parts : {1, 2}) {
       for (const char* text : kGraphs) {
         const TileChoice choice{static_cast<int>(tile), parts};
@@ -52,7 +54,7 @@ TEST(Tiles, EachMatchesTheReference) {
       }
     }
   }
-  EXPECT_GE(schedules.size(), 2 * codegen::TileShapes().size());
+  EXPECT_GE(schedules.size(), 2 * codegen::TileShapes(kF32).size());
   ASSERT_TRUE(plans.Compile().ok());
   for (size_t i = 0; i < plans.size(); ++i) plans.ExpectMatchesReference(i);
 }
@@ -61,22 +63,22 @@ TEST(Tiles, SpaceHasAChoiceForEverySize) {
   for (const ProductSize& size :
        {ProductSize{1, 8, 8, 4}, ProductSize{1, 1, 1, 1}, ProductSize{7, 9, 100000, 3},
         ProductSize{1, 512, 49, 4608, 1, 10}, ProductSize{64, 2048, 2048, 2048}}) {
-    const auto choices = TileChoices(size);
+    const auto choices = TileChoices(size, kF32);
     ASSERT_FALSE(choices.empty());
     for (const TileChoice& choice : choices) {
-      EXPECT_GT(codegen::PredictedMicroseconds(size, choice), 0);
-      EXPECT_LE(0.9 * codegen::PredictedMicroseconds(size, codegen::ChooseTile(size)),
-                codegen::PredictedMicroseconds(size, choice));
+      EXPECT_GT(codegen::PredictedMicroseconds(size, choice, kF32), 0);
+      EXPECT_LE(0.9 * codegen::PredictedMicroseconds(size, codegen::ChooseTile(size, kF32), kF32),
+                codegen::PredictedMicroseconds(size, choice, kF32));
     }
   }
 }
 
 TEST(Tiles, FewBlocksAddUpParts) {
   // 512 channels of 7 x 7 from 512: one block for each multiprocessor needs parts.
-  EXPECT_GE(codegen::ChooseTile({1, 512, 49, 4608, 1, 10}).parts, 8);
+  EXPECT_GE(codegen::ChooseTile({1, 512, 49, 4608, 1, 10}, kF32).parts, 8);
   // Enough blocks without parts.
-  EXPECT_EQ(codegen::ChooseTile({1, 64, 50176, 147, 1, 10}).parts, 1);
-  EXPECT_EQ(codegen::ChooseTile({1, 8192, 8192, 64}).parts, 1);
+  EXPECT_EQ(codegen::ChooseTile({1, 64, 50176, 147, 1, 10}, kF32).parts, 1);
+  EXPECT_EQ(codegen::ChooseTile({1, 8192, 8192, 64}, kF32).parts, 1);
 }
 
 }  // namespace

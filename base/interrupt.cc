@@ -1,6 +1,6 @@
-#include "cli/interrupt.h"
+#include "base/interrupt.h"
 
-namespace lemma::cli {
+namespace lemma {
 namespace {
 
 std::atomic<bool> interrupted{false};
@@ -28,4 +28,4 @@ absl::Status InterruptedError() {
   return absl::CancelledError("interrupted: no result was written");
 }
 
-}  // namespace lemma::cli
+}  // namespace lemma

@@ -1,13 +1,13 @@
 // Handles Ctrl-C during long work.
-#ifndef LEMMA_CLI_INTERRUPT_H_
-#define LEMMA_CLI_INTERRUPT_H_
+#ifndef LEMMA_BASE_INTERRUPT_H_
+#define LEMMA_BASE_INTERRUPT_H_
 
 #include <atomic>
 #include <csignal>
 
 #include "absl/status/status.h"
 
-namespace lemma::cli {
+namespace lemma {
 
 // While such an object lives, the first Ctrl-C sets a flag that the work polls; the second ends the
 // program at once. A process that ignored Ctrl-C before, such as a background job, still ignores
@@ -30,6 +30,6 @@ class InterruptScope {
 // The error of a command that was interrupted before it had a result.
 absl::Status InterruptedError();
 
-}  // namespace lemma::cli
+}  // namespace lemma
 
-#endif  // LEMMA_CLI_INTERRUPT_H_
+#endif  // LEMMA_BASE_INTERRUPT_H_

@@ -1,0 +1,30 @@
+#include "kernels/codegen/product_precision.h"
+
+#include <cmath>
+
+namespace lemma::codegen {
+
+const char* Name(ProductPrecision precision) {
+  static constexpr const char* kNames[] = {"f32", "f32x3", "tf32", "f16", "bf16"};
+  return kNames[static_cast<int>(precision)];
+}
+
+double UnitRoundoff(ProductPrecision precision) {
+  static constexpr double kUnits[] = {0, 0x1p-22, 0x1p-11, 0x1p-11, 0x1p-8};
+  return kUnits[static_cast<int>(precision)];
+}
+
+double ProductErrorBound(ProductPrecision precision, int64_t terms) {
+  const double u = UnitRoundoff(precision);
+  // The product of the two small parts, at most 2^-22 of the whole, is left out.
+  const double dropped = precision == ProductPrecision::kF32x3 ? 0x1p-22 : 0;
+  // An addition on a tensor core aligns its operands to the largest and truncates them: each of the
+  // two loses less than a unit in the last place of 24 bits, and so does the sum.
+  const double addition = precision == ProductPrecision::kF32 ? 0x1p-24 : 3 * 0x1p-23;
+  const double sums = precision == ProductPrecision::kF32x3 ? 3 : 1;
+  const double growth = sums * static_cast<double>(terms) * addition;
+  const double accumulation = growth < 1 ? growth / (1 - growth) : HUGE_VAL;
+  return (2 * u + u * u + dropped) * (1 + accumulation) + accumulation;
+}
+
+}  // namespace lemma::codegen

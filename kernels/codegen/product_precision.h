@@ -1,0 +1,36 @@
+// The precision of sums of products on tensor cores.
+#ifndef LEMMA_KERNELS_CODEGEN_PRODUCT_PRECISION_H_
+#define LEMMA_KERNELS_CODEGEN_PRODUCT_PRECISION_H_
+
+#include <cstdint>
+
+namespace lemma::codegen {
+
+// How the factors of a sum of f32 products are rounded before they are multiplied. Products are
+// accumulated in f32. It applies to kernels by tile (grid_program.h); all others compute in f32.
+enum class ProductPrecision {
+  kF32,    // not rounded; no tensor cores
+  kF32x3,  // each factor is a sum of two TF32 numbers; three of their four products
+  kTf32,   // 11 bits of significand, the range of f32
+  kF16,    // 11 bits; above 65504 infinite, below 6.1e-5 less accurate, below 3e-8 zero
+  kBf16,   // 8 bits, the range of f32
+};
+
+constexpr ProductPrecision kProductPrecisions[] = {ProductPrecision::kF32, ProductPrecision::kF32x3,
+                                                   ProductPrecision::kTf32, ProductPrecision::kF16,
+                                                   ProductPrecision::kBf16};
+
+// "f32", "f32x3", "tf32", "f16", "bf16".
+const char* Name(ProductPrecision precision);
+
+// The largest relative error of a rounded factor; 0 for kF32.
+double UnitRoundoff(ProductPrecision precision);
+
+// B such that |computed sum - exact sum| <= B * sum |a_i| * |b_i| for `terms` products, in any
+// order of summation, if nothing overflows and, for kF16, no factor is below the normal numbers. It
+// covers the rounding of the factors and sums that tensor cores truncate to 24 bits.
+double ProductErrorBound(ProductPrecision precision, int64_t terms);
+
+}  // namespace lemma::codegen
+
+#endif  // LEMMA_KERNELS_CODEGEN_PRODUCT_PRECISION_H_

@@ -1,0 +1,64 @@
+// Parts that the schedules by tile share (tile_schedule.cc, tensor_tile.cc). Internal to
+// kernels/codegen.
+#ifndef LEMMA_KERNELS_CODEGEN_TILE_PARTS_H_
+#define LEMMA_KERNELS_CODEGEN_TILE_PARTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/codegen/nest_printer.h"
+#include "kernels/codegen/schedules.h"
+#include "kernels/loops/loop_ir.h"
+
+namespace lemma::codegen {
+
+// The product of the extents.
+int64_t Size(const std::vector<Axis>& axes);
+int64_t CeilDivide(int64_t a, int64_t b);
+
+// Lowers an expression of batch, `first` and `second`. These become one variable each: with nb axes
+// of the batch, variables nb and nb + 1 of the nest.
+loops::Nest LowerOf(const KernelContext& context, const ScalarExpr& body, int slot, const Idx& out,
+                    const std::vector<Axis>& batch, const std::vector<Axis>& first,
+                    const std::vector<Axis>& second, int* fresh);
+
+// Whether more reads move by one element along `second` than along `first`.
+bool PrefersSecond(const loops::Nest& nest, int first, int second);
+
+// The text "if (...) " for positions that may lie past the end of `total` elements in tiles of
+// `tile`; or "".
+struct Border {
+  std::string at;
+  int64_t total, tile;
+};
+std::string CheckText(const std::vector<Border>& borders);
+
+// Declares the batch's variables of a printer, from the variable `batch`.
+std::string BatchDigits(const NestPrinter& printer, const std::vector<Axis>& batch);
+
+// The printer's options for a factor or the result of a kernel by tile.
+NestPrinter::Options TileOptions(const KernelContext& context, const loops::Nest& nest,
+                                 const char* prefix);
+
+// The code after the sum: computes and stores the elements of the result that a thread holds as
+// sum[i][j], in `rows` rows and `columns` columns. `row` and `column` are their numbers within the
+// tile as expressions of i and j.
+class ResultPrinter {
+ public:
+  ResultPrinter(const KernelContext& context, const loops::Nest& out, int sum_slot,
+                const std::vector<Axis>& batch);
+  std::string Code(const TileShape& tile, int rows, int columns, const std::string& row,
+                   const std::string& column, int64_t total_rows, int64_t total_columns,
+                   const char* index_type) const;
+  NestPrinter& printer() { return printer_; }
+
+ private:
+  NestPrinter printer_;
+  int row_var_;
+  std::string inside_, at_column_, at_row_, at_kernel_;
+};
+
+}  // namespace lemma::codegen
+
+#endif  // LEMMA_KERNELS_CODEGEN_TILE_PARTS_H_

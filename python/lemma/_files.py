@@ -1,0 +1,57 @@
+"""Files that are written whole or not at all."""
+
+import contextlib
+import os
+import pathlib
+import secrets
+import shutil
+import tempfile
+import weakref
+from typing import Iterator, List, Tuple, Union
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Folder:
+    """A temporary folder that lives as long as this object."""
+
+    def __init__(self):
+        self.name = tempfile.mkdtemp(prefix="lemma-")
+        self._remove = weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+    def cleanup(self) -> None:
+        self._remove()
+
+
+@contextlib.contextmanager
+def _beside(path: Path) -> Iterator[str]:
+    """A new file beside PATH, with its mode; it is gone after the block unless it was renamed."""
+    path = os.path.realpath(path)
+    temporary = f"{path}.lemma-{secrets.token_hex(4)}"
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    try:
+        if os.path.exists(path):
+            shutil.copymode(path, temporary)
+        yield temporary
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def copy_all(pairs: List[Tuple[Path, Path]]) -> None:
+    """Copies each first file to the second. All are complete before the first takes its name."""
+    with contextlib.ExitStack() as stack:
+        ready = []
+        for source, target in pairs:
+            temporary = stack.enter_context(_beside(target))
+            shutil.copyfile(source, temporary)
+            ready.append((temporary, os.path.realpath(target)))
+        for temporary, target in ready:
+            os.replace(temporary, target)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a text file."""
+    with _beside(path) as temporary:
+        pathlib.Path(temporary).write_text(text)
+        os.replace(temporary, os.path.realpath(path))

@@ -1,0 +1,108 @@
+"""Computes a model's operators on integers."""
+
+import os
+import tempfile
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+from lemma import _arrays, _command, _files, _graph, _models, _tables
+
+
+class Quantized:
+    """A quantized model. Its file is removed with this object."""
+
+    def __init__(self, folder: _files.Folder, path: str, json: Dict[str, Any]):
+        self._folder = folder
+        self.path = path
+        self.json = json  # all that `lemma quantize --json` says
+        #: Milliseconds before and after; None if nothing was timed.
+        self.ms_before: Optional[float] = json.get("f32_ms")
+        self.ms_after: Optional[float] = json.get("quantized_ms")
+        #: The largest relative error of an output, on the samples for calibration and those held out.
+        self.error: float = json["worst"]
+
+    @property
+    def operators(self) -> List[Dict[str, Any]]:
+        """For each operator: name, type, whether it is quantized, bounds and measured errors."""
+        return self.json["operators"]
+
+    @property
+    def model(self) -> Any:
+        """The model as onnx.ModelProto. ImportError without the package onnx."""
+        import onnx
+
+        return onnx.load(self.path)
+
+    def save(self, path: _files.Path) -> None:
+        """Writes the model, whole or not at all."""
+        _files.copy_all([(self.path, path)])
+
+    def show(self) -> _graph.Graph:
+        return _graph.show(self.path)
+
+    def _repr_html_(self) -> str:
+        count = sum(operator["quantized"] for operator in self.operators)
+        before, after = self.json["bytes_before"], self.json["bytes_after"]
+        rows = [
+            ("operators on integers", f"{count} of {len(self.operators)}"),
+            ("largest relative error", f"{self.error:.3g}"),
+            ("samples", "random" if self.json["synthetic"] else self.json["calibration_samples"]),
+            ("time before", _tables.milliseconds(self.ms_before)),
+            ("time after", _tables.milliseconds(self.ms_after)),
+            ("file", f"{before / 1e6:.2f} MB → {after / 1e6:.2f} MB"),
+        ]
+        return _tables.pairs("Quantized", rows)
+
+    def __repr__(self) -> str:
+        count = sum(operator["quantized"] for operator in self.operators)
+        return f"<lemma.Quantized: {count} operators on integers, relative error {self.error:.3g}>"
+
+
+def quantize(
+    model: _models.ModelLike,
+    *,
+    calibration: Union[str, "os.PathLike[str]", Mapping[str, Any], None] = None,
+    form: str = "static",
+    max_error: Optional[float] = None,
+    keep: Sequence[str] = (),
+    dims: Optional[Mapping[str, int]] = None,
+    **flags: Any,
+) -> Quantized:
+    """Computes operators of an ONNX model on integers of 8 bits, or weights of 4 (docs/quantization.md).
+
+    `calibration` has samples of the inputs: an array for each input by name, with the samples along
+    one more axis than the input has; or a file .npz; or a folder. Without it samples are random, and
+    the errors say nothing of real data. Operators stay in floating point until no output has a
+    larger relative error than `max_error`; ValueError if none is left. Further arguments are the
+    flags of `lemma quantize`, such as bits=4.
+    """
+    folder = _files.Folder()
+    output = os.path.join(folder.name, "quantized.onnx")
+    try:
+        with _models.as_file(model) as path, tempfile.TemporaryDirectory(prefix="lemma-") as samples:
+            arguments = ["quantize", path, "-o", output, f"--form={form}"]
+            if calibration is not None:
+                arguments.append(f"--calibration={_samples(calibration, samples)}")
+            if max_error is not None:
+                arguments.append(f"--max-error={max_error}")
+            if keep:
+                arguments.append("--keep=" + ",".join(keep))
+            arguments += [f"--dim={name}={size}" for name, size in (dims or {}).items()]
+            arguments += _models.flags(flags)
+            status, json = _command.run(arguments)
+        if status != 0:
+            raise ValueError(f"max_error: no operator can be quantized within {max_error}")
+    except BaseException:
+        folder.cleanup()
+        raise
+    return Quantized(folder, output, json)
+
+
+def _samples(calibration: Any, folder: str) -> str:
+    import numpy
+
+    if not isinstance(calibration, Mapping):
+        return os.path.abspath(calibration)
+    arrays = {name: _arrays.as_numpy(value, f"calibration: '{name}'") for name, value in calibration.items()}
+    path = os.path.join(folder, "samples.npz")
+    numpy.savez(path, **arrays)
+    return path

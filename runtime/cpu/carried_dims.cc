@@ -1,0 +1,141 @@
+#include "runtime/cpu/carried_dims.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "graph/expr/compose.h"
+#include "graph/expr/free_vars.h"
+
+namespace lemma::cpu {
+namespace {
+
+// Where the body of a definition reads its inputs.
+class Reads {
+ public:
+  explicit Reads(const ScalarExpr& body) { Visit(body); }
+
+  // The dimension of `input` at which all reads have exactly the index `var`; -1 if none mentions
+  // it; nullopt in other cases.
+  std::optional<int> DimensionOf(VarId var, TensorId input) {
+    std::optional<int> dim;
+    for (const ScalarExpr* read : reads_) {
+      if (read->tensor() != input) continue;
+      int here = -1;
+      for (size_t d = 0; d < read->indices().size(); ++d) {
+        const IndexExpr& index = read->indices()[d];
+        if (!Contains(free_.Of(index), var)) continue;
+        if (index.kind() != IndexExpr::Kind::kVar || here >= 0) return std::nullopt;
+        here = static_cast<int>(d);
+      }
+      if (dim && *dim != here) return std::nullopt;
+      dim = here;
+    }
+    return dim.value_or(-1);
+  }
+
+  // Whether the body uses `var` only as an index of reads.
+  bool OnlyIndexes(VarId var) const { return elsewhere_.count(var) == 0; }
+
+  // Whether some input is read both inside and outside a reduction.
+  bool ReadsBesideReduction() const {
+    return std::any_of(inside_.begin(), inside_.end(),
+                       [&](TensorId t) { return outside_.count(t) > 0; });
+  }
+
+ private:
+  void AddElsewhere(const VarSet& vars) { elsewhere_.insert(vars.begin(), vars.end()); }
+
+  // Values that decide an index count as used elsewhere.
+  void VisitIndex(const IndexExpr& e) {
+    switch (e.kind()) {
+      case IndexExpr::Kind::kConst:
+      case IndexExpr::Kind::kSymbol:
+      case IndexExpr::Kind::kVar:
+        return;
+      case IndexExpr::Kind::kLoad:
+        AddElsewhere(free_.Of(e));
+        return;
+      default:
+        VisitIndex(e.lhs());
+        VisitIndex(e.rhs());
+    }
+  }
+
+  void Visit(const ScalarExpr& e) {
+    switch (e.kind()) {
+      case ScalarExpr::Kind::kConst:
+      case ScalarExpr::Kind::kParam:
+        return;
+      case ScalarExpr::Kind::kIndex:
+        AddElsewhere(free_.Of(e.index()));
+        return;
+      case ScalarExpr::Kind::kRead:
+        reads_.push_back(&e);
+        (depth_ > 0 ? inside_ : outside_).insert(e.tensor());
+        for (const IndexExpr& index : e.indices()) VisitIndex(index);
+        return;
+      case ScalarExpr::Kind::kSelect:
+      case ScalarExpr::Kind::kApply:
+      case ScalarExpr::Kind::kReduce:
+        break;
+    }
+    if (e.kind() != ScalarExpr::Kind::kApply) AddElsewhere(free_.Of(e.guard()));
+    const bool reduces = e.kind() == ScalarExpr::Kind::kReduce;
+    if (reduces) {
+      for (const Axis& axis : e.axes()) AddElsewhere(free_.Of(axis.extent));
+      ++depth_;
+    }
+    for (const ScalarExpr& arg : e.args()) Visit(arg);
+    if (reduces) --depth_;
+  }
+
+  FreeVars free_;
+  std::vector<const ScalarExpr*> reads_;
+  std::set<VarId> elsewhere_;
+  std::set<TensorId> inside_, outside_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::optional<Definition> InlinedDefinition(const Node& node) {
+  if (!node.is_op() || node.num_outputs() != 1) return std::nullopt;
+  absl::StatusOr<Definition> definition = DefinitionOf(node);
+  if (!definition.ok()) return std::nullopt;
+  Definition inlined = Inline(*definition);
+  if (inlined.tensors.size() != 1) return std::nullopt;
+  return inlined;
+}
+
+CarriedDims CarriedDimsOf(const Node& node) {
+  const std::optional<Definition> definition = InlinedDefinition(node);
+  if (!definition) return {};
+  const TensorExpr& tensor = definition->tensors[0];
+  Reads reads(tensor.body);
+  CarriedDims carried(tensor.axes.size());
+  for (size_t d = 0; d < carried.size(); ++d) {
+    const VarId var = tensor.axes[d].var;
+    if (!reads.OnlyIndexes(var)) continue;
+    std::vector<int> dims;
+    for (TensorId input = 0; input < definition->num_inputs(); ++input) {
+      const std::optional<int> dim = reads.DimensionOf(var, input);
+      if (!dim) break;
+      // A part of the input must have the same indices.
+      if (*dim >= 0 &&
+          definition->inputs[input].dims[*dim].AsConst() != tensor.axes[d].extent.AsConst()) {
+        break;
+      }
+      dims.push_back(*dim);
+    }
+    if (static_cast<int>(dims.size()) == definition->num_inputs()) carried[d] = std::move(dims);
+  }
+  return carried;
+}
+
+bool ReadsBesideReduction(const Node& node) {
+  const std::optional<Definition> definition = InlinedDefinition(node);
+  return definition && Reads(definition->tensors[0].body).ReadsBesideReduction();
+}
+
+}  // namespace lemma::cpu

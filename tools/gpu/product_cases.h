@@ -1,0 +1,81 @@
+// Sums of products that gpu_precision_main compares and times.
+#ifndef LEMMA_TOOLS_GPU_PRODUCT_CASES_H_
+#define LEMMA_TOOLS_GPU_PRODUCT_CASES_H_
+
+#include <cstdint>
+
+namespace lemma::gpu {
+
+struct NamedGraph {
+  const char* name;
+  int64_t terms;  // of a sum
+  const char* text;
+};
+
+// To be compared with exact results. The outputs grow with the inputs' magnitudes.
+inline constexpr NamedGraph kExact[] = {
+    {"matmul, in packs", 520,
+     "graph g(x: f32[300,520], w: f32[520,260]) { y = matmul(x, w) return y }"},
+    {"matmul of transposed, one by one", 333, R"(graph g(x: f32[333,131], w: f32[77,333]) {
+       a = transpose(x) {perm = [1,0]}
+       b = transpose(w) {perm = [1,0]}
+       y = matmul(a, b)
+       return y
+     })"},
+    {"conv 3x3, strided", 576, R"(graph g(x: f32[2,64,29,27], w: f32[96,64,3,3], b: f32[96]) {
+       c = conv2d(x, w, b) {pads = [1,1,1,1], strides = [2,2]}
+       y = relu(c)
+       return y
+     })"},
+    {"conv 5x5 in groups", 400, R"(graph g(x: f32[2,64,20,18], w: f32[96,16,5,5]) {
+       y = conv2d(x, w) {pads = [2,2,2,2], groups = 4}
+       return y
+     })"},
+    {"batch of products", 2048,
+     "graph g(x: f32[3,65,2048], w: f32[3,2048,68]) { y = matmul(x, w) return y }"},
+    {"product of 16-bit matrices", 256, R"(graph g(x: bf16[200,256], w: f16[256,136]) {
+       a = cast(x) {dtype = "f32"}
+       b = cast(w) {dtype = "f32"}
+       y = matmul(a, b)
+       return y
+     })"},
+};
+
+// To be timed; tools/lib/gpu_product_peers.py has the same in PyTorch.
+inline constexpr NamedGraph kTimed[] = {
+    {"matmul 1024^3", 1024,
+     "graph g(x: f32[1024,1024], w: f32[1024,1024]) { y = matmul(x, w) return y }"},
+    {"matmul 4096^3", 4096,
+     "graph g(x: f32[4096,4096], w: f32[4096,4096]) { y = matmul(x, w) return y }"},
+    {"matmul 4096^3, stored in bf16", 4096,
+     "graph g(x: bf16[4096,4096], w: bf16[4096,4096]) { y = matmul(x, w) return y }"},
+    {"matmul 4096^3, second factor transposed", 4096,
+     R"(graph g(x: f32[4096,4096], w: f32[4096,4096]) {
+       t = transpose(w) {perm = [1,0]}
+       y = matmul(x, t)
+       return y
+     })"},
+    {"matmul 512x768x3072", 768,
+     "graph g(x: f32[512,768], w: f32[768,3072]) { y = matmul(x, w) return y }"},
+    {"matmul 128x3072x768", 3072,
+     "graph g(x: f32[128,3072], w: f32[3072,768]) { y = matmul(x, w) return y }"},
+    {"matmul 4096x768x3072", 768,
+     "graph g(x: f32[4096,768], w: f32[768,3072]) { y = matmul(x, w) return y }"},
+    {"scores 96 x 512x64x512", 64,
+     "graph g(x: f32[96,512,64], w: f32[96,64,512]) { y = matmul(x, w) return y }"},
+    {"conv 3x3 32x256x14x14", 2304,
+     "graph g(x: f32[32,256,14,14], w: f32[256,256,3,3]) { y = conv2d(x, w) {pads = [1,1,1,1]} "
+     "return y }"},
+    {"conv 3x3 32x64x56x56", 576,
+     "graph g(x: f32[32,64,56,56], w: f32[64,64,3,3]) { y = conv2d(x, w) {pads = [1,1,1,1]} return "
+     "y }"},
+    {"conv 1x1 32x256x56x56 to 64", 256,
+     "graph g(x: f32[32,256,56,56], w: f32[64,256,1,1]) { y = conv2d(x, w) return y }"},
+    {"conv 3x3 1x256x14x14", 2304,
+     "graph g(x: f32[1,256,14,14], w: f32[256,256,3,3]) { y = conv2d(x, w) {pads = [1,1,1,1]} "
+     "return y }"},
+};
+
+}  // namespace lemma::gpu
+
+#endif  // LEMMA_TOOLS_GPU_PRODUCT_CASES_H_
