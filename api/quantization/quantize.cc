@@ -1,6 +1,7 @@
 // Quantizes a model: api/quantize.h.
 #include "api/quantize.h"
 
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -52,6 +53,9 @@ absl::Status QuantizeOptions::Check() const {
   }
   if (form != "static" && ranges != "minmax") {
     return OptionError("option ranges: needs option form static; other forms store no ranges");
+  }
+  if (std::isnan(max_error)) {
+    return OptionError("option max_error: must be a number; a negative one is no limit");
   }
   if (runs < 0) return OptionError("option runs: must be at least 0");
   return CheckExecutionOptions(execution);

@@ -11,7 +11,8 @@ namespace lemma {
 namespace {
 
 struct Types {
-  bool any_float = false, any_double = false, any_integer = false, integer_result = false;
+  bool any_float = false, any_double = false, any_integer = false;
+  bool wide_result = false;  // an integer type whose values an f32 may not hold
   bool any_u64 = false;
 };
 
@@ -22,7 +23,7 @@ Types TypesOf(const Definition& d) {
     types.any_double = types.any_double || dtype == DType::kF64;
     types.any_integer = types.any_integer || IsInteger(dtype);
     types.any_u64 = types.any_u64 || dtype == DType::kU64;
-    types.integer_result = types.integer_result || (result && IsInteger(dtype));
+    types.wide_result = types.wide_result || (result && IsInteger(dtype) && SizeOf(dtype) > 2);
   };
   for (const ExprType& input : d.inputs) note(input.dtype, false);
   for (const TensorExpr& tensor : d.tensors) note(tensor.dtype, true);
@@ -239,7 +240,7 @@ Arithmetic ArithmeticFor(const Definition& definition) {
   if (!types.any_u64 && !AnyFloatInput(definition) && OnlyMoves(definition)) {
     return Arithmetic::kInteger;
   }
-  const bool wide = !types.any_float || types.any_double || types.integer_result;
+  const bool wide = !types.any_float || types.any_double || types.wide_result;
   return wide ? Arithmetic::kDouble : Arithmetic::kFloat;
 }
 

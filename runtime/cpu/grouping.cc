@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "runtime/cpu/kernels/integers/product_kernel.h"
 
 namespace lemma::cpu {
 
@@ -25,6 +27,8 @@ class Grouper {
       : uses_(uses), traits_(traits), threads_(threads), fuse_layout_(fuse_layout) {
     result_.role.assign(uses.nodes.size(), NodeRole::kNone);
     result_.group_of.assign(uses.nodes.size(), -1);
+    is_widening_.assign(uses_.nodes.size(), false);
+    copied_to_.resize(uses_.nodes.size());
   }
 
   Grouping Run() {
@@ -39,14 +43,20 @@ class Grouper {
       result_.role[i] = NodeRole::kKernel;
       Open(&LayoutKernel(), i);
     }
+    for (int i = 0; i < n && fuse_layout_; ++i) MarkWidening(i);
     for (int i = 0; i < n; ++i) {
       if (!Free(i)) continue;
+      if (fuse_layout_ && GrowIntegerProduct(i)) continue;
       if (const KernelDef* def = FindKernel(*uses_.nodes[i])) GrowHead(i, def);
     }
     for (int i = n; i-- > 0;) {
-      if (Free(i)) JoinOrOpen(i);
+      if (Free(i) && !CopyToReaders(i)) JoinOrOpen(i);
     }
-    for (Group& group : result_.groups) std::sort(group.nodes.begin(), group.nodes.end());
+    for (Group& group : result_.groups) {
+      std::sort(group.copies.begin(), group.copies.end());
+      group.nodes.insert(group.nodes.end(), group.copies.begin(), group.copies.end());
+      std::sort(group.nodes.begin(), group.nodes.end());
+    }
     return std::move(result_);
   }
 
@@ -59,9 +69,65 @@ class Grouper {
     result_.group_of[node] = group;
   }
   int Open(const KernelDef* def, int node) {
-    result_.groups.push_back({def, {}});
+    result_.groups.push_back({def, {}, {}, -1});
     Add(static_cast<int>(result_.groups.size()) - 1, node);
     return static_cast<int>(result_.groups.size()) - 1;
+  }
+
+  // Marks the applications that give the numbers for which dynamic integers stand.
+  void MarkWidening(int i) {
+    if (!Free(i) || !Pointwise(i)) return;
+    const std::optional<IntegerOperand> operand = IntegerOperandOf(Value(uses_.nodes[i], 0));
+    if (!operand) return;
+    for (const NodePtr& node : operand->nodes) is_widening_[uses_.NodeOf(*node)] = true;
+  }
+
+  void Copy(int node, int group) {
+    if (!copied_to_[node].insert(group).second) return;
+    result_.groups[group].copies.push_back(node);
+  }
+
+  // Opens the group of head i if it is a product of integers.
+  bool GrowIntegerProduct(int i) {
+    const std::optional<IntegerProduct> product = IntegerProductOf(*uses_.nodes[i]);
+    if (!product) return false;
+    GrowHead(i, &IntegerProductKernel());
+    const int group = result_.group_of[i];
+    result_.groups[group].head = i;
+    // Ends with integers of 8 bits if it has any: their readers widen them.
+    std::vector<int>& nodes = result_.groups[group].nodes;
+    while (nodes.size() > 1 && is_widening_[nodes.back()]) {
+      result_.group_of[nodes.back()] = -1;
+      nodes.pop_back();
+    }
+    for (const NodePtr& node : product->x.nodes) Copy(uses_.NodeOf(*node), group);
+    for (const NodePtr& node : product->weight_nodes) Copy(uses_.NodeOf(*node), group);
+    return true;
+  }
+
+  // Copies a widening application to the groups that read it, if all of them can compute it.
+  bool CopyToReaders(int i) {
+    const Value v(uses_.nodes[i], 0);
+    if (!is_widening_[i] || uses_.IsOutput(v) || uses_.Users(v).empty()) return false;
+    std::vector<int> groups;
+    for (int user : uses_.Users(v)) {
+      const int own = result_.group_of[user];
+      for (int group : copied_to_[user]) groups.push_back(group);
+      if (own >= 0) groups.push_back(own);
+      if (own < 0 ? result_.role[user] != NodeRole::kCopied : !Takes(own, user, i)) return false;
+    }
+    for (int group : groups) Copy(i, group);
+    result_.role[i] = NodeRole::kCopied;
+    return true;
+  }
+
+  // Whether the group of `user` can compute node i, which `user` reads.
+  bool Takes(int group, int user, int i) const {
+    const Group& g = result_.groups[group];
+    if (copied_to_[i].contains(group)) return true;
+    if (g.def == &IntegerProductKernel()) return user != g.head;
+    return g.def == &PointwiseKernel() &&
+           Common(domain_of_.at(group), traits_.Of(*uses_.nodes[i]).domain).has_value();
   }
 
   void GrowHead(int head, const KernelDef* def) {
@@ -137,7 +203,9 @@ class Grouper {
   NodeTraitsCache& traits_;
   int threads_;
   bool fuse_layout_;
-  absl::flat_hash_map<int, Domain> domain_of_;  // by element-wise group
+  absl::flat_hash_map<int, Domain> domain_of_;       // by element-wise group
+  std::vector<bool> is_widening_;                    // by node: IntegerOperand::nodes
+  std::vector<absl::flat_hash_set<int>> copied_to_;  // by node: groups
   Grouping result_;
 };
 

@@ -80,7 +80,14 @@ absl::Status CheckClaim(const KernelClaim& claim, uint64_t seed) {
       continue;
     }
     std::vector<double> values(static_cast<size_t>(v.type().num_elements()));
-    for (double& value : values) value = number(random) * (random() % 2 == 0 ? 1 : -1);
+    const DType dtype = v.dtype();
+    for (double& value : values) {
+      if (dtype == DType::kU8 || dtype == DType::kI8) {
+        value = static_cast<double>(random() % 256) - (dtype == DType::kI8 ? 128 : 0);
+      } else {
+        value = number(random) * (random() % 2 == 0 ? 1 : -1);
+      }
+    }
     LEMMA_ASSIGN_OR_RETURN(Tensor values_of_v, Tensor::FromDoubles(v.type(), values));
     inputs.push_back(std::move(values_of_v));
   }

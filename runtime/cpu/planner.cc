@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/cpu/blocks.h"
 #include "runtime/cpu/grouping.h"
@@ -32,12 +33,17 @@ class Planner {
     conditions_ = RunConditions(uses_, traits_);
     location_.resize(uses_.users.size());
     done_.assign(uses_.nodes.size(), false);
+    pending_.assign(uses_.nodes.size(), 0);
+    for (const Group& group : grouping_.groups) {
+      for (int n : group.nodes) ++pending_[n];
+    }
     static_id_.assign(uses_.users.size(), -1);
     for (size_t i = 0; i < graph_.inputs().size(); ++i) PlaceInput(static_cast<int>(i));
     for (size_t i = 0; i < uses_.nodes.size(); ++i) {
       const int n = static_cast<int>(i);
       switch (grouping_.role[n]) {
         case NodeRole::kNone:
+        case NodeRole::kCopied:
           break;
         case NodeRole::kView:
           EmitView(n);
@@ -251,13 +257,14 @@ class Planner {
     auto spec = std::make_shared<CpuKernelSpec>();
     spec->def = group.def;
     spec->threads = options_.threads;
-    for (int n : group.nodes) spec->nodes.push_back(uses_.nodes[n]);
+    for (int n : group.nodes) {
+      if (n == group.head) spec->head_at = static_cast<int>(spec->nodes.size());
+      spec->nodes.push_back(uses_.nodes[n]);
+    }
+    const absl::flat_hash_set<int> own(group.nodes.begin(), group.nodes.end());
     for (int n : group.nodes) {
       for (const Value& v : uses_.nodes[n]->inputs()) {
-        const int from = uses_.NodeOf(v.node());
-        const bool inside =
-            grouping_.group_of[from] >= 0 && grouping_.group_of[from] == grouping_.group_of[n];
-        if (inside || spec->InputIndex(v) >= 0) continue;
+        if (own.contains(uses_.NodeOf(v.node())) || spec->InputIndex(v) >= 0) continue;
         const Location& at = LocationOf(v);  // none if it is static or not computed yet
         spec->inputs.push_back(
             {v, v.type(), at.buffer < 0 ? RowMajorStrides(v.shape()) : at.strides, IsStatic(v)});
@@ -294,7 +301,9 @@ class Planner {
     }
     step.conditions = ConditionsOf(group.nodes.back());
     Push(std::move(step));
-    for (int node : group.nodes) done_[node] = true;
+    for (int node : group.nodes) {
+      if (--pending_[node] == 0) done_[node] = true;
+    }
   }
 
   // Those of node n's conditions that lie in memory when the node is executed.
@@ -417,6 +426,7 @@ class Planner {
   // Whether node `user` can read `v` with gaps between its elements.
   bool ReadsStrided(int user, const Value& v) const {
     const NodePtr& node = uses_.nodes[user];
+    if (grouping_.role[user] == NodeRole::kCopied) return false;
     if (grouping_.role[user] == NodeRole::kConcat) return true;
     if (grouping_.role[user] == NodeRole::kView) return !traits_.Of(*node).reshapes;
     const Group& group = grouping_.groups[grouping_.group_of[user]];
@@ -500,6 +510,7 @@ class Planner {
   std::vector<Location> location_;                     // by value
   std::vector<int> static_id_;                         // by value
   std::vector<bool> done_;    // by node: reads of its users' operands are planned
+  std::vector<int> pending_;  // by node: the groups with it that are not planned yet
   std::vector<int> holders_;  // by buffer: the number of values in it
   std::map<std::pair<int, Strides>, Location> reordered_;
   std::set<std::pair<std::pair<int, int64_t>, int>> copied_;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
+#include "runtime/cpu/integer_statement.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
@@ -386,6 +387,7 @@ class StatementReader {
 }  // namespace
 
 absl::StatusOr<Graph> StatementOf(const CpuKernelSpec& spec, const Kernel& kernel) {
+  if (const auto parts = PartsOf(kernel)) return IntegerStatementOf(spec, *parts);
   const auto* library = dynamic_cast<const DnnlKernel*>(kernel.library());
   if (library == nullptr) return absl::UnimplementedError("no kernel of the library");
   return CatchDnnl(

@@ -11,7 +11,8 @@ namespace lemma::cpu {
 // The kernel's result as a graph over the operands of its spec, in the spec's order. It is read
 // from the primitive's descriptor, its post-operations and its memory descriptors, not from the
 // nodes that the kernel was built for. Strides identify the elements in memory, so swapped
-// operands, a wrong stride or a lost post-operation give another graph.
+// operands, a wrong stride or a lost post-operation give another graph. A product of integers is
+// read from its packed weights, sizes, scales and steps.
 //
 // Unimplemented, with a reason, for kernels that are not the library's and for primitives that
 // cannot be read back; Internal if a descriptor does not fit its operand's place in memory.

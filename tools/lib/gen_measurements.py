@@ -72,6 +72,20 @@ def attention(report):
     return head, lines, ""
 
 
+def quantized(report):
+    lines = [[row["model"],
+              *(ms(row["ms"][k]) for k in ("f32", "other", "quantized", "ort_f32", "ort_quantized")),
+              *(f"{row['to'][k]:.3f}" for k in ("f32", "other", "ort_f32", "ort_quantized"))]
+             for row in report["rows"]]
+    means = ", ".join(
+        f"{statistics.geometric_mean(row['to'][key] for row in report['rows']):.3f} of {title}"
+        for key, title in (("f32", "f32"), ("other", "before"), ("ort_f32", "ORT in f32"),
+                           ("ort_quantized", "ORT on the same file")))
+    return ["model", "f32", "quantized, before", "quantized", "ORT f32", "ORT quantized",
+            "quantized / f32", "/ before", "/ ORT f32", "/ ORT quantized"], lines, (
+                f"Geometric means of the time of quantized models: {means}.")
+
+
 def half(report):
     lines = [[row["model"],
               *(ms(row["ms"][k]) for k in ("f32", "f16", "bf16", "optimized", "ort_f32", "ort_f16")),
@@ -339,7 +353,7 @@ def onnxruntime(report):
 
 
 VIEWS = {"inference": inference, "onnxruntime": onnxruntime, "half": half, "sizes": sizes,
-         "attention": attention, "search": search,
+         "attention": attention, "quantized": quantized, "search": search,
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
          "gpu_h200": gpu, "gpu_errors": gpu_errors, "gpu_products": gpu_products,

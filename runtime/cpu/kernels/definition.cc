@@ -5,8 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/parallel.h"
 #include "graph/expr/compose.h"
 #include "kernels/evaluate/evaluate.h"
+#include "runtime/cpu/kernels/integers/chain_program.h"
+#include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/cpu/kernels/kernel.h"
 #include "runtime/plan/compose_nodes.h"
 
@@ -69,6 +72,62 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildDefinition(const CpuKernelSpec& spe
   absl::StatusOr<LoopProgram> program = CompileLoops(*definition);
   if (!program.ok()) return program.status();
   return std::make_unique<DefinitionRunner>(*std::move(program), ArithmeticOf(spec.nodes), spec);
+}
+
+// Element-wise steps in registers, over operands that all lie as the result does.
+class ChainRunner : public Kernel {
+ public:
+  ChainRunner(const CpuKernelSpec& spec, ChainProgram chain, int start)
+      : chain_(std::move(chain)),
+        start_(start),
+        elements_(spec.outputs[0].type.num_elements()),
+        result_bytes_(SizeOf(spec.outputs[0].type.dtype)),
+        threads_(ThreadsFor(elements_, spec.threads)) {}
+
+  absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                   void*) override {
+    ParallelFor(threads_, elements_, [&](int64_t begin, int64_t end) {
+      const auto* x = start_ < 0 ? nullptr : static_cast<const float*>(inputs[start_]) + begin;
+      chain_.Run(inputs, x, 1, end - begin, begin, 0, elements_,
+                 static_cast<char*>(outputs[0]) + begin * result_bytes_, elements_);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  const ChainProgram chain_;
+  const int start_;
+  const int64_t elements_, result_bytes_;
+  const int threads_;
+};
+
+// The spec's nodes as a chain, if it starts or ends with integers of 8 bits: other chains have
+// loops that are as fast. nullptr: they are none.
+std::unique_ptr<Kernel> BuildChain(const CpuKernelSpec& spec) {
+  const CpuKernelSpec::Operand& out = spec.outputs[0];
+  const Shape& shape = out.type.shape;
+  if (!kernels::HasIntegerTiles() || !IsDense(shape, out.strides)) return nullptr;
+  bool narrow = SizeOf(out.type.dtype) == 1;
+  for (const auto& in : spec.inputs) {
+    if (in.type.num_elements() == 1) continue;
+    if (in.type.shape != shape || !SameLayout(shape, in.strides, out.strides)) return nullptr;
+    narrow = narrow || SizeOf(in.type.dtype) == 1;
+  }
+  for (size_t i = 0; narrow && i < spec.inputs.size(); ++i) {
+    const CpuKernelSpec::Operand& in = spec.inputs[i];
+    if (in.type.shape != shape || in.is_static) continue;
+    std::optional<ChainProgram> chain = ChainProgram::Compile(spec, in.value, spec.nodes, 0);
+    if (!chain || chain->has_vectors()) continue;
+    const int start = in.type.dtype == DType::kF32 ? static_cast<int>(i) : -1;
+    return std::make_unique<ChainRunner>(spec, *std::move(chain), start);
+  }
+  return nullptr;
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> BuildPointwise(const CpuKernelSpec& spec,
+                                                       const StaticValues& statics) {
+  if (std::unique_ptr<Kernel> chain = BuildChain(spec)) return chain;
+  return BuildDefinition(spec, statics);
 }
 
 class KernelOrDefinition : public Kernel {
@@ -165,7 +224,7 @@ const KernelDef& PointwiseKernel() {
     d->layouts = PointwiseLayouts;
     d->strided_output = AnyOutput;
     d->strided_input = AnyInput;
-    d->build = BuildDefinition;
+    d->build = BuildPointwise;
     return d;
   }();
   return *def;

@@ -35,13 +35,15 @@ struct CpuKernelSpec : KernelSpec {
   };
   const KernelDef* def = nullptr;
   std::vector<NodePtr> nodes;
+  int head_at = 0;               // in nodes; those before it compute operands
   std::vector<Operand> inputs;   // distinct values
   std::vector<Operand> outputs;  // of the last node
   // Inputs whose memory output 0 may reuse if layouts permit, the best first.
   std::vector<int> in_place;
   int threads = 1;
 
-  const Node& head() const { return *nodes.front(); }
+  const NodePtr& head_node() const { return nodes[static_cast<size_t>(head_at)]; }
+  const Node& head() const { return *head_node(); }
   const Node& last() const { return *nodes.back(); }
   // The index of the input `v`; -1 if it is none.
   int InputIndex(const Value& v) const;

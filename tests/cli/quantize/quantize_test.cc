@@ -88,6 +88,8 @@ TEST(QuantizeTest, SaysWhatIsWrongAndWritesNothing) {
                 {"q.txt: quantized models are written as ONNX"});
   ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--bits=4"}),
                 {"--bits: must be 8 or 7, or 4 with --form weights"});
+  ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--max-error=nan"}),
+                {"--max-error: must be a number"});
   ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--asymmetric-weights"}),
                 {"--asymmetric-weights", "--per-tensor"});
   ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--block=17", "--form=weights"}),

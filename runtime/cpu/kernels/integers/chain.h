@@ -1,0 +1,50 @@
+// Chains of element-wise steps on floats, several of which are done while the numbers are in
+// registers. Each step rounds as the definition of its function does.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_CHAIN_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_CHAIN_H_
+
+#include <cstdint>
+
+namespace lemma::kernels {
+
+// A step changes x, or a second number y. min and max propagate NaN.
+struct ChainStep {
+  enum class Kind {
+    kAdd,       // x + number
+    kSubtract,  // x - number
+    kMultiply,  // x * number
+    kDivide,    // x / number
+    kMin,
+    kMax,
+    kRound,     // to the nearest integer, ties to even
+    kClip,      // at least low, then at most high
+    kNarrow,    // towards zero, into [low, high]; NaN becomes 0
+    kQuantize,  // x / number, rounded, + offset, narrowed: four steps in one
+    kLoadU8,    // y = an element of `data`, which has one for each x; kLoadVector: for each column
+    kLoadI8,
+    kLoadF32,
+    kLoadVector,
+    kTakeOther,      // y
+    kAddOther,       // x + y
+    kSubtractOther,  // x - y
+    kMultiplyOther,  // x * y
+  };
+  Kind kind = Kind::kAdd;
+  bool on_other = false;  // changes y instead of x; not for steps that load or combine
+  float number = 0, offset = 0, low = 0, high = 0;
+  const void* data = nullptr;  // row i begins at element i * data_step
+  int64_t data_step = 0;
+};
+
+enum class ChainResult { kF32, kU8, kI8 };
+
+// Applies the steps to each x[i * x_step + j], or to 0 if x is nullptr, and stores the results, of
+// which those of the 8-bit types must be narrowed, at y[i * y_step + j], for i < rows, j < columns.
+// y may not overlap x or the steps' data, but it may be x, or the data of a step, if element and
+// row steps agree.
+void ApplyChain(const float* x, int64_t x_step, int64_t rows, int64_t columns,
+                const ChainStep* steps, int count, ChainResult result, void* y, int64_t y_step);
+
+}  // namespace lemma::kernels
+
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_CHAIN_H_

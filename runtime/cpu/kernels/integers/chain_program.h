@@ -1,0 +1,52 @@
+// Element-wise applications as steps of a chain (chain.h), where they are that.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_CHAIN_PROGRAM_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_CHAIN_PROGRAM_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "runtime/cpu/kernels/integers/chain.h"
+#include "runtime/cpu/kernels/kernel.h"
+
+namespace lemma::cpu {
+
+class ChainProgram {
+ public:
+  // The chain that computes the last of `nodes` from `start`, an f32 value or integers of 8 bits
+  // that are an input of the spec, and from inputs; dimension `channel` of the values is the
+  // columns. nullopt if the nodes are no such chain.
+  static std::optional<ChainProgram> Compile(const CpuKernelSpec& spec, const Value& start,
+                                             absl::Span<const NodePtr> nodes, int channel);
+
+  // Where a step's operand lies: the value of an input of the spec.
+  struct Source {
+    int step = 0, input = 0;
+    DType dtype = DType::kF32;
+    bool is_offset = false;
+  };
+  const std::vector<kernels::ChainStep>& steps() const { return steps_; }
+  const std::vector<Source>& sources() const { return sources_; }
+  kernels::ChainResult result() const { return result_; }
+  bool has_vectors() const { return has_vectors_; }
+
+  // Runs it on a block of rows and columns; x is nullptr if the chain starts with integers.
+  // `first`: the number of the block's first element in a tensor of the result's shape, channels
+  // innermost, whose rows are `outputs` elements apart; `column`: the block's first column. The
+  // block's own rows are `columns` apart in x, and `y_step` in y.
+  void Run(absl::Span<void* const> inputs, const float* x, int64_t rows, int64_t columns,
+           int64_t first, int64_t column, int64_t outputs, void* y, int64_t y_step) const;
+
+ private:
+  class Compiler;
+
+  std::vector<kernels::ChainStep> steps_;
+  std::vector<Source> sources_;
+  bool has_vectors_ = false;
+  kernels::ChainResult result_ = kernels::ChainResult::kF32;
+};
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_CHAIN_PROGRAM_H_

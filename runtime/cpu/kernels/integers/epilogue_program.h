@@ -1,0 +1,38 @@
+// The element-wise applications behind a product, as a program over a block of its rows.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_EPILOGUE_PROGRAM_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_EPILOGUE_PROGRAM_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+
+namespace lemma::cpu {
+
+// A graph of one input [rows, columns] for the product and one for each of `operands`, in this
+// order, and one output [rows, columns].
+struct EpilogueGraph {
+  // How an operand is seen: in full, [rows, columns], as a vector [columns], or as a number [].
+  enum class Form { kFull, kVector, kNumber };
+  Graph graph;
+  std::vector<Value> operands;
+  std::vector<Form> forms;
+};
+
+// `nodes`, in order, operands before users, compute the last one's output from `product` and other
+// values, element by element; `columns` elements along dimension `channel` of the product's shape
+// become the columns.
+// Unimplemented if an operand differs along other dimensions only in part.
+absl::StatusOr<EpilogueGraph> MakeEpilogueGraph(const Value& product,
+                                                absl::Span<const NodePtr> nodes, int channel,
+                                                int64_t rows, int64_t columns);
+
+// Those of `nodes` that the last one's output depends on by way of nodes behind `product`: `nodes`
+// without the product's own operands.
+std::vector<NodePtr> NodesBehind(const Value& product, absl::Span<const NodePtr> nodes);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_EPILOGUE_PROGRAM_H_

@@ -1,0 +1,458 @@
+#include "runtime/cpu/kernels/integers/product_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/parallel.h"
+#include "base/status_macros.h"
+#include "graph/expr/compose.h"
+#include "kernels/evaluate/evaluate.h"
+#include "runtime/cpu/kernels/integers/chain_program.h"
+#include "runtime/cpu/kernels/integers/epilogue_program.h"
+#include "runtime/cpu/kernels/integers/packed_product.h"
+#include "runtime/cpu/kernels/integers/tiles.h"
+#include "runtime/plan/compose_nodes.h"
+
+namespace lemma::cpu {
+namespace {
+
+// A part of the nodes behind the product that is computed in one arithmetic.
+struct Segment {
+  Value start;
+  std::vector<NodePtr> nodes;
+};
+
+int ChannelOf(const Node& head) {
+  return HeadOf(head) == ProductHead::kConvolution ? 1 : head.type(0).rank() - 1;
+}
+
+// The nodes behind `head` in segments, the chain from the head to the last node cut where the
+// domain changes.
+std::vector<Segment> SegmentsBehind(const NodePtr& head, absl::Span<const NodePtr> nodes) {
+  std::vector<Segment> segments;
+  std::vector<NodePtr> behind = NodesBehind(Value(head, 0), nodes);
+  absl::flat_hash_map<const Node*, bool> on_chain = {{head.get(), true}};
+  Value start(head, 0), at = start;
+  Domain domain = Domain::kAny;
+  auto cut = [&] {
+    if (at == start) return;
+    std::vector<NodePtr> until;
+    for (const NodePtr& node : behind) {
+      until.push_back(node);
+      if (node == at.node_ptr()) break;
+    }
+    segments.push_back({start, NodesBehind(start, until)});
+    start = at;
+    domain = Domain::kAny;
+  };
+  for (const NodePtr& node : behind) {
+    const bool reads = std::any_of(node->inputs().begin(), node->inputs().end(),
+                                   [&](const Value& v) { return on_chain.contains(&v.node()); });
+    if (!reads) continue;  // computes another operand of a later node
+    on_chain[node.get()] = true;
+    std::optional<Domain> both = Common(domain, NodeTraitsOf(*node).domain);
+    if (!both) {
+      cut();
+      both = NodeTraitsOf(*node).domain;
+    }
+    domain = *both;
+    at = Value(node, 0);
+  }
+  cut();
+  return segments;
+}
+
+// One segment for a block of rows and columns.
+struct BlockProgram {
+  int64_t rows = 0, columns = 0;
+  LoopProgram program{nullptr};
+  Arithmetic arithmetic = Arithmetic::kFloat;
+  std::vector<int> operands;  // inputs of the spec, in the program's order, behind the product
+  std::vector<EpilogueGraph::Form> forms;
+  DType from = DType::kF32, to = DType::kF32;
+};
+
+absl::StatusOr<BlockProgram> CompileSegment(const CpuKernelSpec& spec, const Segment& segment,
+                                            int channel, int64_t rows, int64_t columns) {
+  BlockProgram result;
+  LEMMA_ASSIGN_OR_RETURN(EpilogueGraph epilogue,
+                         MakeEpilogueGraph(segment.start, segment.nodes, channel, rows, columns));
+  const bool whole = columns == segment.start.shape()[channel];
+  if (whole &&
+      std::count(epilogue.forms.begin(), epilogue.forms.end(), EpilogueGraph::Form::kVector) == 0) {
+    // One long row: there are fewer and longer vectors.
+    LEMMA_ASSIGN_OR_RETURN(
+        epilogue, MakeEpilogueGraph(segment.start, segment.nodes, channel, 1, rows * columns));
+  }
+  std::vector<NodePtr> nodes;
+  for (const NodePtr& node : epilogue.graph.nodes()) {
+    if (node->is_op()) nodes.push_back(node);
+  }
+  LEMMA_ASSIGN_OR_RETURN(Definition definition, ComposeNodes(nodes, epilogue.graph.inputs()));
+  definition = Inline(definition, [&](TensorId local) {
+    int64_t elements = 1;
+    for (const IndexExpr& dim : definition.TypeOf(local).dims) elements *= dim.value();
+    return elements >= rows * columns;
+  });
+  LEMMA_ASSIGN_OR_RETURN(result.program, CompileLoops(definition));
+  result.arithmetic = ArithmeticOf(nodes);
+  for (const Value& v : epilogue.operands) {
+    result.operands.push_back(spec.InputIndex(v));
+    if (result.operands.back() < 0) return absl::UnimplementedError("an operand of another part");
+  }
+  result.forms = epilogue.forms;
+  result.rows = rows;
+  result.columns = columns;
+  result.from = segment.start.dtype();
+  result.to = segment.nodes.back()->type(0).dtype;
+  return result;
+}
+
+class IntegerProductRunner : public Kernel {
+ public:
+  IntegerProductRunner(const CpuKernelSpec& spec, IntegerProduct product, PackedProduct packed)
+      : spec_(spec), product_(std::move(product)), packed_(std::move(packed)) {
+    source_ = spec.InputIndex(product_.x.source);
+    zero_ = product_.x.zero ? spec.InputIndex(product_.x.zero) : -1;
+    for (const Value& scale : product_.x.scales) scales_.push_back(spec.InputIndex(scale));
+    const Node& head = *spec.head_node();
+    if (head.inputs().size() > 2) bias_ = spec.InputIndex(head.inputs()[2]);
+    channel_ = ChannelOf(head);
+    ChooseBlocks();
+  }
+
+  absl::Status Compile() {
+    const WindowSizes& s = packed_.sizes();
+    for (Segment& segment : SegmentsBehind(spec_.head_node(), spec_.nodes)) {
+      std::vector<BlockProgram> programs;
+      chains_.push_back(ChainProgram::Compile(spec_, segment.start, segment.nodes, channel_));
+      for (int64_t rows : {block_rows_, s.rows % block_rows_}) {
+        for (int64_t columns : {block_columns_, s.outputs % block_columns_}) {
+          if (rows == 0 || columns == 0) continue;
+          LEMMA_ASSIGN_OR_RETURN(BlockProgram program, CompileSegment(spec_, segment, channel_,
+                                                                      rows * s.columns, columns));
+          programs.push_back(std::move(program));
+        }
+      }
+      segments_.push_back(std::move(programs));
+      nodes_.push_back(std::move(segment));
+    }
+    return absl::OkStatus();
+  }
+
+  void SetWeightScale(std::vector<float> scale) { weight_scale_ = std::move(scale); }
+
+  absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                   void* scratch) override {
+    const WindowSizes& s = packed_.sizes();
+    std::vector<float> scale;
+    std::vector<double> wide;
+    FillScale(inputs, &scale, &wide);
+    const int64_t row_blocks = (s.rows + block_rows_ - 1) / block_rows_;
+    const int64_t column_blocks = (s.outputs + block_columns_ - 1) / block_columns_;
+    const int64_t tasks = s.images * row_blocks * column_blocks;
+    const int64_t workers = std::min<int64_t>(spec_.threads, tasks);
+    std::vector<absl::Status> status(workers);
+    ParallelFor(static_cast<int>(workers), workers, [&](int64_t begin, int64_t end) {
+      for (int64_t worker = begin; worker < end; ++worker) {
+        char* own = static_cast<char*>(scratch) + worker * worker_bytes();
+        int64_t filled = -1;  // the block of rows in the patch
+        for (int64_t t = tasks * worker / workers; t < tasks * (worker + 1) / workers; ++t) {
+          const int64_t rows = t / column_blocks;
+          absl::Status done = RunBlock(rows / row_blocks, rows % row_blocks, t % column_blocks,
+                                       filled != rows, scale, wide, inputs, outputs[0], own);
+          filled = rows;
+          if (!done.ok()) status[worker] = done;
+        }
+      }
+    });
+    for (const absl::Status& s_of_worker : status) LEMMA_RETURN_IF_ERROR(s_of_worker);
+    return absl::OkStatus();
+  }
+
+  size_t scratch_bytes() const override { return worker_bytes() * spec_.threads; }
+  size_t packed_bytes() const override {
+    return packed_.packed_bytes() + weight_scale_.size() * sizeof(float);
+  }
+  bool NeedsStatic(int input) const override {
+    const Value& v = spec_.inputs[input].value;
+    return v != product_.integers && v != product_.weight_scale;
+  }
+  std::string note() const override { return "integers"; }
+
+  IntegerProductParts Parts() const {
+    IntegerProductParts parts;
+    parts.product = &packed_;
+    parts.is_float = product_.is_float;
+    parts.source = source_;
+    parts.zero = zero_;
+    parts.bias = bias_;
+    parts.scales = scales_;
+    parts.weight_scale = weight_scale_;
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      parts.parts.push_back(
+          {nodes_[n].start, nodes_[n].nodes, chains_[n] ? &*chains_[n] : nullptr});
+    }
+    return parts;
+  }
+
+ private:
+  static int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+  // A block's patch and sums should stay in the second-level cache, and every thread should have
+  // work. The weights are read anew for every block of rows.
+  void ChooseBlocks() {
+    constexpr int64_t kPatchBytes = 200 << 10, kSumsBytes = 128 << 10, kFewColumns = 256;
+    const WindowSizes& s = packed_.sizes();
+    const int64_t patch_row =
+        std::max<int64_t>(2, (packed_.PatchSize(2) - packed_.PatchSize(1)) * 2);
+    const int64_t few = s.groups > 1 ? s.outputs : std::min(s.outputs, kFewColumns);
+    int64_t rows = std::min(kPatchBytes / patch_row, kSumsBytes / (s.columns * few * 4));
+    rows = std::clamp<int64_t>(rows, 1, s.rows);
+    int64_t blocks = (s.rows + rows - 1) / rows;
+    const int64_t threads = spec_.threads;
+    if (s.images * s.rows >= threads) blocks = (blocks + threads - 1) / threads * threads;
+    block_rows_ = (s.rows + blocks - 1) / blocks;
+    constexpr int64_t kPanel = kernels::kPanelColumns;
+    const int64_t panels = (s.outputs + kPanel - 1) / kPanel;
+    int64_t columns = std::max(few, kSumsBytes / (block_rows_ * s.columns * 4) / kPanel * kPanel);
+    if (s.images * s.rows < threads) columns = (panels + threads - 1) / threads * kPanel;
+    block_columns_ = s.groups > 1 ? s.outputs : std::min(columns, s.outputs);
+  }
+
+  int64_t sums_step() const {
+    return (block_columns_ + kernels::kPanelColumns - 1) / kernels::kPanelColumns *
+               kernels::kPanelColumns +
+           (packed_.sizes().groups > 1 ? kernels::kPanelColumns : 0);
+  }
+  int64_t patch_bytes() const { return Aligned(packed_.PatchSize(block_rows_) * 2); }
+  int64_t sums_bytes() const {
+    return Aligned(block_rows_ * packed_.sizes().columns * sums_step() * 8);
+  }
+  int64_t worker_bytes() const {
+    return patch_bytes() + sums_bytes() * (segments_.size() > 1 ? 3 : 1);
+  }
+
+  // The factor of each channel. `wide` is left empty if floats hold all of them with full
+  // precision.
+  void FillScale(absl::Span<void* const> inputs, std::vector<float>* scale,
+                 std::vector<double>* wide) const {
+    if (scales_.empty() && weight_scale_.empty()) return;
+    double x = 1;
+    for (const int i : scales_) x *= *static_cast<const float*>(inputs[i]);
+    bool plain = true;
+    for (int64_t j = 0; j < packed_.sizes().outputs; ++j) {
+      const double w = weight_scale_.empty() ? 1 : weight_scale_[weight_scale_.size() == 1 ? 0 : j];
+      wide->push_back(x * w);
+      scale->push_back(static_cast<float>(x * w));
+      plain = plain && std::abs(x * w) > 0x1p-100 && std::abs(x * w) < 0x1p+90;
+    }
+    if (plain) wide->clear();
+  }
+
+  int Zero(absl::Span<void* const> inputs) const {
+    if (zero_ < 0) return 0;
+    const void* at = inputs[zero_];
+    return spec_.inputs[zero_].type.dtype == DType::kF32
+               ? static_cast<int>(*static_cast<const float*>(at))
+               : *static_cast<const int32_t*>(at);
+  }
+
+  absl::Status RunBlock(int64_t image, int64_t row_block, int64_t column_block, bool fill,
+                        const std::vector<float>& scale, const std::vector<double>& wide,
+                        absl::Span<void* const> inputs, void* output, char* scratch) const {
+    const WindowSizes& s = packed_.sizes();
+    const int64_t begin = row_block * block_rows_, end = std::min(begin + block_rows_, s.rows);
+    const int64_t first = column_block * block_columns_;
+    const int64_t last = std::min(first + block_columns_, s.outputs);
+    auto* patch = reinterpret_cast<int16_t*>(scratch);
+    auto* sums = reinterpret_cast<int32_t*>(scratch + patch_bytes());
+    if (fill) {
+      const int64_t from = image * s.height * s.width * s.channels;
+      if (spec_.inputs[source_].type.dtype == DType::kU8) {
+        packed_.FillPatch(static_cast<const uint8_t*>(inputs[source_]) + from, Zero(inputs), begin,
+                          end, patch);
+      } else {
+        packed_.FillPatch(static_cast<const int8_t*>(inputs[source_]) + from, Zero(inputs), begin,
+                          end, patch);
+      }
+    }
+    packed_.Multiply(patch, begin, end, first, last, sums, sums_step());
+    const int64_t rows = (end - begin) * s.columns;
+    if (product_.is_float) {
+      const auto* bias = bias_ < 0 ? nullptr : static_cast<const float*>(inputs[bias_]) + first;
+      if (wide.empty()) {
+        kernels::ScaleTile(sums, rows, last - first, sums_step(),
+                           scale.empty() ? nullptr : scale.data() + first, bias);
+      } else {
+        kernels::ScaleTileWide(sums, rows, last - first, sums_step(), wide.data() + first, bias);
+      }
+    } else {
+      kernels::CompactTile(sums, rows, last - first, sums_step());
+    }
+    const int64_t pixel = (image * s.rows + begin) * s.columns;
+    return Finish(pixel, rows, first, last - first, inputs, output, scratch + patch_bytes());
+  }
+
+  // Computes the segments; `tiles` holds the sums and has room for two more tiles.
+  absl::Status Finish(int64_t pixel, int64_t rows, int64_t first, int64_t columns,
+                      absl::Span<void* const> inputs, void* output, char* tiles) const {
+    const int64_t outputs = packed_.sizes().outputs;
+    if (segments_.empty()) {
+      for (int64_t i = 0; i < rows; ++i) {
+        std::memcpy(static_cast<int32_t*>(output) + (pixel + i) * outputs + first,
+                    reinterpret_cast<int32_t*>(tiles) + i * columns, columns * 4);
+      }
+      return absl::OkStatus();
+    }
+    char* from = tiles;
+    for (size_t n = 0; n < segments_.size(); ++n) {
+      const bool is_last = n + 1 == segments_.size();
+      const BlockProgram* program = nullptr;
+      const int64_t start = pixel * outputs + first;
+      for (const BlockProgram& p : segments_[n]) {
+        if (p.rows == rows && p.columns == columns) program = &p;
+      }
+      char* to = is_last ? static_cast<char*>(output) + start * SizeOf(program->to)
+                         : tiles + (1 + n % 2) * sums_bytes();
+      if (chains_[n]) {
+        chains_[n]->Run(inputs, reinterpret_cast<const float*>(from), rows, columns, start, first,
+                        outputs, to, is_last ? outputs : columns);
+        from = to;
+        continue;
+      }
+      std::vector<TensorView> in = {{from, program->from, {columns, 1}}};
+      for (size_t i = 0; i < program->operands.size(); ++i) {
+        const CpuKernelSpec::Operand& operand = spec_.inputs[program->operands[i]];
+        const auto* at = static_cast<const char*>(inputs[program->operands[i]]);
+        const int64_t size = SizeOf(operand.type.dtype);
+        switch (program->forms[i]) {
+          case EpilogueGraph::Form::kFull:
+            in.push_back({at + start * size, operand.type.dtype, {outputs, 1}});
+            break;
+          case EpilogueGraph::Form::kVector:
+            in.push_back({at + first * size, operand.type.dtype, {1}});
+            break;
+          case EpilogueGraph::Form::kNumber:
+            in.push_back({at, operand.type.dtype, {}});
+            break;
+        }
+      }
+      const MutableTensorView out = {to, program->to, {is_last ? outputs : columns, 1}};
+      LEMMA_RETURN_IF_ERROR(RunProgram(*program, in, out));
+      from = to;
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status RunProgram(const BlockProgram& p, absl::Span<const TensorView> in,
+                                 const MutableTensorView& out) {
+    if (p.arithmetic == Arithmetic::kFloat) return lemma::Run<float>(p.program, in, {&out, 1});
+    if (p.arithmetic == Arithmetic::kInteger) return lemma::Run<int64_t>(p.program, in, {&out, 1});
+    return lemma::Run<double>(p.program, in, {&out, 1});
+  }
+
+  const CpuKernelSpec spec_;
+  const IntegerProduct product_;
+  const PackedProduct packed_;
+  std::vector<float> weight_scale_;  // of each output, or one
+  int source_ = 0, zero_ = -1, bias_ = -1, channel_ = 1;
+  std::vector<int> scales_;
+  int64_t block_rows_ = 1, block_columns_ = 1;
+  std::vector<std::vector<BlockProgram>> segments_;
+  std::vector<Segment> nodes_;                       // of each segment
+  std::vector<std::optional<ChainProgram>> chains_;  // of each segment that is one
+};
+
+// Whether `user` can be computed behind the spec's nodes, block by block.
+bool Fuses(const CpuKernelSpec& spec, const Node& user) {
+  const Value v(spec.nodes.back(), 0);
+  for (const Value& in : user.inputs()) {
+    if (in != v && in.type().num_elements() == 0) return false;
+  }
+  const NodePtr head = spec.head_node();
+  const NodePtr node = Node::Apply(&user.op(), user.inputs(), user.attrs(), user.types());
+  return MakeEpilogueGraph(v, {&node, 1}, ChannelOf(*head), 1, v.shape()[ChannelOf(*head)]).ok();
+}
+
+void Layouts(CpuKernelSpec& spec, const Strides&) {
+  const NodePtr head = spec.head_node();
+  const bool conv = HeadOf(*head) == ProductHead::kConvolution;
+  auto strides_of = [&](const Shape& shape) {
+    return conv && shape.size() == 4 ? ChannelsLast(shape) : RowMajorStrides(shape);
+  };
+  spec.outputs[0].strides = strides_of(spec.outputs[0].type.shape);
+  const Value source = IntegerProductOf(*head)->x.source;
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    CpuKernelSpec::Operand& in = spec.inputs[i];
+    const bool full = in.type.shape == spec.outputs[0].type.shape;
+    in.strides = !in.is_static && (full || in.value == source) ? strides_of(in.type.shape)
+                                                               : RowMajorStrides(in.type.shape);
+    if (full && !in.is_static && in.type == spec.outputs[0].type && in.value != source) {
+      spec.in_place.push_back(static_cast<int>(i));
+    }
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
+                                              const StaticValues& statics) {
+  const NodePtr head = spec.head_node();
+  std::optional<IntegerProduct> product = IntegerProductOf(*head);
+  if (!product) return absl::InternalError("a product that is not one of integers");
+  LEMMA_ASSIGN_OR_RETURN(
+      PackedProduct packed,
+      PackedProduct::Pack(*head, *product, statics[spec.InputIndex(product->integers)]));
+  std::vector<float> weight_scale;
+  if (product->weight_scale) {
+    const Tensor& scale = statics[spec.InputIndex(product->weight_scale)];
+    weight_scale.assign(scale.data<float>().begin(), scale.data<float>().end());
+  }
+  auto kernel =
+      std::make_unique<IntegerProductRunner>(spec, *std::move(product), std::move(packed));
+  kernel->SetWeightScale(std::move(weight_scale));
+  LEMMA_RETURN_IF_ERROR(kernel->Compile());
+  return kernel;
+}
+
+}  // namespace
+
+std::optional<IntegerProductParts> PartsOf(const Kernel& kernel) {
+  const auto* runner = dynamic_cast<const IntegerProductRunner*>(&kernel);
+  return runner == nullptr ? std::nullopt : std::make_optional(runner->Parts());
+}
+
+namespace {
+
+KernelDef MakeIntegerProductKernel() {
+  KernelDef def;
+  def.name = "integer product";
+  def.ops = {"conv2d", "matmul"};  // as HeadOf reads them
+  def.fuses = Fuses;
+  def.fuses_casts = true;
+  def.layouts = Layouts;
+  def.build = Build;
+  return def;
+}
+
+}  // namespace
+
+const KernelDef& IntegerProductKernel() {
+  static const auto* def = new KernelDef(MakeIntegerProductKernel());
+  return *def;
+}
+
+ProductHead HeadOf(const Node& node) {
+  if (!node.is_op()) return ProductHead::kNone;
+  const std::vector<std::string>& ops = IntegerProductKernel().ops;
+  if (node.op().name == ops[0]) return ProductHead::kConvolution;
+  return node.op().name == ops[1] ? ProductHead::kMatrices : ProductHead::kNone;
+}
+
+}  // namespace lemma::cpu

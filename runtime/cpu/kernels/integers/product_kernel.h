@@ -1,0 +1,44 @@
+// The kernel of integer products: a convolution or a matrix product of quantized values, and the
+// element-wise applications behind it.
+//
+// It multiplies the integers themselves, in 32 bits, and then computes the rest by definition: the
+// scales of both operands as one factor, then each application.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PRODUCT_KERNEL_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PRODUCT_KERNEL_H_
+
+#include <optional>
+#include <vector>
+
+#include "runtime/cpu/kernels/integers/chain_program.h"
+#include "runtime/cpu/kernels/integers/operands.h"
+#include "runtime/cpu/kernels/integers/packed_product.h"
+#include "runtime/cpu/kernels/kernel.h"
+
+namespace lemma::cpu {
+
+// A spec of this kernel has the head's operands as nodes too (IntegerOperand::nodes,
+// IntegerProduct::weight_nodes), so that its inputs are the integers.
+const KernelDef& IntegerProductKernel();
+
+// What such a kernel computes, for statement.h. Numbers of inputs are those in the spec; -1: none.
+struct IntegerProductParts {
+  const PackedProduct* product = nullptr;
+  bool is_float = false;  // the sums become floats
+  int source = -1, zero = -1, bias = -1;
+  std::vector<int> scales;          // one factor each
+  std::vector<float> weight_scale;  // of each output, or of all; empty: 1
+  // What follows, in order: a chain, or nodes whose definitions are run on the value `start`.
+  struct Part {
+    Value start;
+    std::vector<NodePtr> nodes;
+    const ChainProgram* chain = nullptr;
+  };
+  std::vector<Part> parts;
+};
+
+// nullopt: it is another kernel.
+std::optional<IntegerProductParts> PartsOf(const Kernel& kernel);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PRODUCT_KERNEL_H_

@@ -1,0 +1,203 @@
+#include "runtime/cpu/kernels/integers/tiles.h"
+
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace lemma::kernels {
+namespace {
+
+template <class T>
+inline void WidenLoop(const T* from, int64_t n, int zero, int16_t* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<int16_t>(from[i] - zero);
+}
+
+// For machines without AVX2, and for reference.
+void MultiplySlowly(const int16_t* const* rows, int64_t count, const Runs& runs,
+                    const int16_t* panel, bool accumulate, int32_t* sums, int64_t step) {
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t row[kPanelColumns] = {};
+    if (accumulate) std::memcpy(row, sums + i * step, sizeof row);
+    const int16_t* b = panel;
+    for (int64_t r = 0; r < runs.count; ++r) {
+      const int16_t* a = rows[i] + runs.offsets[r];
+      for (int64_t p = 0; p < runs.pairs; ++p, b += 2 * kPanelColumns) {
+        for (int64_t j = 0; j < kPanelColumns; ++j) {
+          row[j] += static_cast<uint32_t>(a[2 * p] * b[2 * j] + a[2 * p + 1] * b[2 * j + 1]);
+        }
+      }
+    }
+    std::memcpy(sums + i * step, row, sizeof row);
+  }
+}
+
+#if defined(__x86_64__)
+
+inline int32_t PairAt(const int16_t* at) {
+  int32_t pair;
+  std::memcpy(&pair, at, sizeof pair);
+  return pair;
+}
+
+// 6 rows by 16 columns keep 12 sums of 8 columns in registers.
+template <int kRows>
+__attribute__((target("avx2"))) void Multiply(const int16_t* const* rows, const Runs& runs,
+                                              const int16_t* panel, bool accumulate, int32_t* sums,
+                                              int64_t step) {
+  __m256i sum[kRows][2];
+  for (int i = 0; i < kRows; ++i) {
+    const auto* from = reinterpret_cast<const __m256i*>(sums + i * step);
+    sum[i][0] = accumulate ? _mm256_loadu_si256(from) : _mm256_setzero_si256();
+    sum[i][1] = accumulate ? _mm256_loadu_si256(from + 1) : _mm256_setzero_si256();
+  }
+  const int16_t* b = panel;
+  for (int64_t r = 0; r < runs.count; ++r) {
+    const int16_t* a[kRows];
+    for (int i = 0; i < kRows; ++i) a[i] = rows[i] + runs.offsets[r];
+    for (int64_t p = 0; p < runs.pairs; ++p, b += 2 * kPanelColumns) {
+      const __m256i b0 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));
+      const __m256i b1 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + kPanelColumns));
+#pragma GCC unroll 6
+      for (int i = 0; i < kRows; ++i) {
+        const __m256i pair = _mm256_set1_epi32(PairAt(a[i] + 2 * p));
+        sum[i][0] = _mm256_add_epi32(sum[i][0], _mm256_madd_epi16(pair, b0));
+        sum[i][1] = _mm256_add_epi32(sum[i][1], _mm256_madd_epi16(pair, b1));
+      }
+    }
+  }
+  for (int i = 0; i < kRows; ++i) {
+    auto* to = reinterpret_cast<__m256i*>(sums + i * step);
+    _mm256_storeu_si256(to, sum[i][0]);
+    _mm256_storeu_si256(to + 1, sum[i][1]);
+  }
+}
+
+using Multiplier = void (*)(const int16_t* const*, const Runs&, const int16_t*, bool, int32_t*,
+                            int64_t);
+constexpr Multiplier kMultipliers[kTileRows] = {Multiply<1>, Multiply<2>, Multiply<3>,
+                                                Multiply<4>, Multiply<5>, Multiply<6>};
+
+__attribute__((target("avx2"))) void MultiplyChannelsAvx2(const int16_t* x, int64_t pixels,
+                                                          int64_t pixel_step, const int64_t* taps,
+                                                          int64_t pairs, const int16_t* weights,
+                                                          int32_t* sums, int64_t step) {
+  for (int64_t i = 0; i < pixels; ++i, x += pixel_step, sums += step) {
+    __m256i low = _mm256_setzero_si256(), high = low;
+    const auto* w = reinterpret_cast<const __m256i*>(weights);
+    for (int64_t p = 0; p < pairs; ++p, w += 2) {
+      const auto* first = reinterpret_cast<const __m256i*>(x + taps[2 * p]);
+      const auto* second = reinterpret_cast<const __m256i*>(x + taps[2 * p + 1]);
+      const __m256i a = _mm256_loadu_si256(first), b = _mm256_loadu_si256(second);
+      // Channels 0 to 3 and 8 to 11, and the others.
+      low = _mm256_add_epi32(low,
+                             _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), _mm256_loadu_si256(w)));
+      high = _mm256_add_epi32(
+          high, _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), _mm256_loadu_si256(w + 1)));
+    }
+    auto* to = reinterpret_cast<__m256i*>(sums);
+    _mm256_storeu_si256(to, _mm256_permute2x128_si256(low, high, 0x20));
+    _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(low, high, 0x31));
+  }
+}
+#endif
+
+}  // namespace
+
+bool HasIntegerTiles() {
+#if defined(__x86_64__)
+  static const bool has = __builtin_cpu_supports("avx2") != 0;
+  return has;
+#else
+  return false;
+#endif
+}
+
+__attribute__((target_clones("avx2", "default"))) void Widen(const uint8_t* from, int64_t n,
+                                                             int zero, int16_t* to) {
+  WidenLoop(from, n, zero, to);
+}
+
+__attribute__((target_clones("avx2", "default"))) void Widen(const int8_t* from, int64_t n,
+                                                             int zero, int16_t* to) {
+  WidenLoop(from, n, zero, to);
+}
+
+void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
+                  bool accumulate, int32_t* sums, int64_t step) {
+#if defined(__x86_64__)
+  if (HasIntegerTiles()) return kMultipliers[count - 1](rows, runs, panel, accumulate, sums, step);
+#endif
+  MultiplySlowly(rows, count, runs, panel, accumulate, sums, step);
+}
+
+void MultiplyChannels(const int16_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
+                      int64_t pairs, const int16_t* weights, int32_t* sums, int64_t step) {
+#if defined(__x86_64__)
+  if (HasIntegerTiles()) {
+    return MultiplyChannelsAvx2(x, pixels, pixel_step, taps, pairs, weights, sums, step);
+  }
+#endif
+  for (int64_t i = 0; i < pixels; ++i) {
+    for (int64_t c = 0; c < kPanelColumns; ++c) {
+      uint32_t sum = 0;
+      for (int64_t t = 0; t < 2 * pairs; ++t) {
+        sum +=
+            static_cast<uint32_t>(x[i * pixel_step + taps[t] + c] * weights[ChannelWeight(t, c)]);
+      }
+      sums[i * step + c] = static_cast<int32_t>(sum);
+    }
+  }
+}
+
+namespace {
+
+// Writes behind no number that is still to be read, since rows move to the front.
+template <class Function>
+inline void MapRows(int32_t* sums, int64_t rows, int64_t columns, int64_t step, Function f) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const int32_t* from = sums + i * step;
+    auto* to = reinterpret_cast<float*>(sums) + i * columns;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < columns; ++j) to[j] = f(from[j], j);
+  }
+}
+
+}  // namespace
+
+void CompactTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step) {
+  if (step == columns) return;
+  for (int64_t i = 1; i < rows; ++i) {
+    std::memmove(sums + i * columns, sums + i * step, columns * sizeof(int32_t));
+  }
+}
+
+__attribute__((target_clones("avx2", "default"))) void ScaleTile(int32_t* sums, int64_t rows,
+                                                                 int64_t columns, int64_t step,
+                                                                 const float* scale,
+                                                                 const float* shift) {
+  if (scale != nullptr && shift != nullptr) {
+    MapRows(sums, rows, columns, step, [&](int32_t sum, int64_t j) {
+      const float scaled = static_cast<float>(sum) * scale[j];
+      return scaled + shift[j];
+    });
+  } else if (scale != nullptr) {
+    MapRows(sums, rows, columns, step,
+            [&](int32_t sum, int64_t j) { return static_cast<float>(sum) * scale[j]; });
+  } else {
+    MapRows(sums, rows, columns, step, [&](int32_t sum, int64_t j) {
+      return shift == nullptr ? static_cast<float>(sum) : static_cast<float>(sum) + shift[j];
+    });
+  }
+}
+
+void ScaleTileWide(int32_t* sums, int64_t rows, int64_t columns, int64_t step, const double* scale,
+                   const float* shift) {
+  MapRows(sums, rows, columns, step, [&](int32_t sum, int64_t j) {
+    const auto scaled = static_cast<float>(sum * scale[j]);
+    return shift == nullptr ? scaled : scaled + shift[j];
+  });
+}
+
+}  // namespace lemma::kernels

@@ -1,0 +1,435 @@
+// Products of quantized values on the CPU: which ones are computed on integers, and that they give
+// what their definitions give.
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/builder.h"
+#include "gtest/gtest.h"
+#include "runtime/cpu/cpu_backend.h"
+#include "runtime/cpu/kernels/integers/chain.h"
+#include "runtime/cpu/kernels/integers/tiles.h"
+#include "runtime/cpu/plan_claims.h"
+#include "runtime/cpu/planner.h"
+#include "runtime/reference/reference.h"
+#include "runtime/tolerance.h"
+#include "tests/runtime/runtime_testutil.h"
+
+namespace lemma {
+namespace {
+
+// A product of an image or a matrix of integers and a constant weight.
+struct Product {
+  Shape x, w;  // conv2d if x has 4 dimensions and w has, otherwise matmul
+  Attrs attrs;
+  DType dtype = DType::kU8;
+  int64_t zero = 0;
+  DType sum = DType::kF32;
+};
+
+enum class Values { kRandom, kExtreme };
+
+class Builder {
+ public:
+  Builder(const Product& product, Values values, uint64_t seed)
+      : product_(product), values_(values), random_(seed), b_("g") {}
+
+  Value Numbers(const Shape& shape, int64_t low, int64_t high, DType dtype) {
+    std::vector<int64_t> all(NumElements(shape));
+    std::uniform_int_distribution<int64_t> any(low, high);
+    for (int64_t& v : all)
+      v = values_ == Values::kExtreme ? (any(random_) % 4 ? high : low) : any(random_);
+    return b_.Constant(*Tensor::FromInts({dtype, shape}, all));
+  }
+  Value Constant(const std::vector<double>& weight) {
+    return b_.Constant(*Tensor::FromDoubles({DType::kF32, product_.w}, weight));
+  }
+  Value Number(double value, DType dtype = DType::kF32) {
+    return b_.Constant(*Tensor::Filled({dtype, {}}, value));
+  }
+  Value Op(const char* name, std::vector<Value> in, Attrs attrs = {}) {
+    auto y = b_.Op(name, std::move(in), std::move(attrs));
+    EXPECT_TRUE(y.ok()) << y.status();
+    return *y;
+  }
+  Value Cast(const Value& v, DType to) {
+    return v.dtype() == to ? v : Op("cast", {v}, {{"dtype", std::string(Name(to))}});
+  }
+  // x - zero, as numbers.
+  Value Centered(const Value& x) {
+    return Op("sub",
+              {Cast(x, product_.sum), Number(static_cast<double>(product_.zero), product_.sum)});
+  }
+  Value Input(const char* name = "x") { return b_.Input(name, {product_.dtype, product_.x}); }
+  Value Weight() { return Numbers(product_.w, -128, 127, product_.sum); }
+  Value Sum(const Value& x, const Value& w) {
+    return IsConv() ? Op("conv2d", {x, w}, product_.attrs) : Op("matmul", {x, w});
+  }
+  bool IsConv() const { return product_.w.size() == 4; }
+  // One number for each channel of the result, spread over [low, high].
+  Value PerChannel(double low, double high, bool of_weight) {
+    const int64_t channels = IsConv() ? product_.w[0] : product_.w[1];
+    Shape shape = {channels};
+    if (IsConv()) shape = of_weight ? Shape{channels, 1, 1, 1} : Shape{channels, 1, 1};
+    std::vector<double> all(channels);
+    std::uniform_real_distribution<double> any(low, high);
+    for (double& v : all) v = any(random_);
+    return b_.Constant(*Tensor::FromDoubles({DType::kF32, shape}, all));
+  }
+  Value Quantized(const Value& v, double scale, int64_t zero, DType to) {
+    const bool is_unsigned = to == DType::kU8;
+    Value y = Op("round", {Op("div", {v, Number(scale)})});
+    y = Op("add", {y, Number(static_cast<double>(zero))});
+    y = Op("clip", {y},
+           {{"min", is_unsigned ? 0.0 : -128.0}, {"max", is_unsigned ? 255.0 : 127.0}});
+    return Cast(y, to);
+  }
+
+  Graph Build(std::vector<Value> outputs) {
+    for (size_t i = 0; i < outputs.size(); ++i) b_.Output(absl::StrCat("y", i), outputs[i]);
+    auto graph = std::move(b_).Build();
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    return *std::move(graph);
+  }
+
+ private:
+  const Product product_;
+  const Values values_;
+  std::mt19937_64 random_;
+  GraphBuilder b_;
+};
+
+std::vector<Tensor> InputsOf(const Graph& graph, Values values, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Tensor> inputs;
+  for (const Value& v : graph.inputs()) {
+    std::vector<int64_t> all(v.type().num_elements());
+    const int64_t low = v.dtype() == DType::kU8 ? 0 : -128, high = low + 255;
+    std::uniform_int_distribution<int64_t> any(low, high);
+    for (int64_t& e : all) {
+      e = any(random);
+      if (values == Values::kExtreme) e = e % 4 == 0 ? low : high;
+    }
+    inputs.push_back(*Tensor::FromInts(v.type(), all));
+  }
+  return inputs;
+}
+
+std::vector<Tensor> OutputsOf(const Graph& graph, Backend* backend,
+                              const std::vector<Tensor>& inputs, int threads) {
+  CompileOptions options;
+  options.threads = threads;
+  auto executable = backend->Compile(graph, options);
+  EXPECT_TRUE(executable.ok()) << executable.status();
+  if (!executable.ok()) return {};
+  auto outputs = (*executable)->Run(inputs);
+  EXPECT_TRUE(outputs.ok()) << outputs.status();
+  return outputs.ok() ? *outputs : std::vector<Tensor>();
+}
+
+std::string PlanOf(const Graph& graph) {
+  NodeTraitsCache traits;
+  auto plan = cpu::PlanGraph(graph, traits, {1, true});
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return plan.ok() ? plan->Describe() : "";
+}
+
+bool IsOnIntegers(const Graph& graph) {
+  return absl::StrContains(PlanOf(graph), "integer product(");
+}
+
+using Ints = std::vector<int64_t>;
+
+// The kernels of `graph` say what their nodes mean, also that of the product. With another weight,
+// they do not, if the result `depends` on it and does not only saturate.
+void ExpectStated(const Graph& graph, bool depends) {
+  auto claims = ClaimsOfPlan(graph);
+  ASSERT_TRUE(claims.ok()) << claims.status();
+  int products = 0;
+  for (KernelClaim& claim : *claims) {
+    const absl::Status holds = CheckClaim(claim, 1);
+    EXPECT_TRUE(holds.ok()) << holds;
+    if (!absl::StartsWith(claim.kernel, "integer product(")) continue;
+    ++products;
+    EXPECT_TRUE(claim.statement.has_value()) << claim.why_none;
+    if (!depends) continue;
+    for (Tensor& known : claim.statics) {
+      if (known.empty_handle() || known.size() < 2) continue;
+      std::vector<double> other = known.ToDoubles();
+      for (double& value : other) value += 3 + std::abs(value);
+      known = *Tensor::FromDoubles(known.type(), other);
+    }
+    EXPECT_FALSE(CheckClaim(claim, 1).ok()) << claim.kernel;
+  }
+  EXPECT_GT(products, 0);
+}
+
+Attrs Conv(Ints strides, Ints pads, int64_t groups = 1, Ints dilations = {1, 1}) {
+  return {{"strides", strides}, {"pads", pads}, {"groups", groups}, {"dilations", dilations}};
+}
+
+// All sums are exact in f32 or wrap as i32 does, so every result has one right value.
+const Product kExact[] = {
+    {{1, 16, 7, 5}, {20, 16, 3, 3}, Conv({1, 1}, {1, 1, 1, 1})},
+    {{2, 3, 9, 8}, {9, 3, 3, 2}, Conv({2, 1}, {1, 0, 2, 1}), DType::kU8, 128},
+    {{1, 3, 9, 8}, {33, 3, 3, 2}, Conv({1, 2}, {3, 2, 0, 1}, 1, {2, 2}), DType::kI8, -7},
+    {{1, 6, 5, 5}, {32, 3, 2, 2}, Conv({1, 1}, {0, 1, 1, 0}, 2), DType::kU8, 255},
+    {{1, 5, 6, 7}, {17, 5, 1, 1}, Conv({2, 3}, {0, 0, 0, 0}), DType::kI8, 127},
+    {{1, 5, 6, 7}, {17, 5, 1, 1}, Conv({1, 1}, {1, 1, 1, 1}), DType::kU8, 3},
+    {{2, 1, 1, 1}, {8, 1, 1, 1}, Conv({1, 1}, {0, 0, 0, 0}), DType::kU8, 9},
+    {{1, 2, 3, 3}, {8, 2, 5, 5}, Conv({1, 1}, {2, 2, 2, 2}), DType::kU8, 200},
+    {{1, 8, 4, 4}, {8, 1, 3, 3}, Conv({1, 1}, {1, 1, 1, 1}, 8), DType::kU8, 5, DType::kI32},
+    {{1, 70, 4, 5}, {18, 70, 3, 3}, Conv({1, 1}, {1, 1, 1, 1}), DType::kU8, 77, DType::kI32},
+    {{1, 40, 7, 6}, {40, 1, 3, 3}, Conv({2, 1}, {1, 1, 1, 1}, 40), DType::kU8, 128},
+    {{2, 19, 5, 4}, {19, 1, 2, 2}, Conv({1, 1}, {0, 1, 1, 0}, 19, {2, 1}), DType::kI8, 5},
+    {{1, 8, 5, 4}, {16, 1, 3, 3}, Conv({1, 1}, {1, 1, 1, 1}, 8), DType::kU8, 5, DType::kI32},
+    {{1, 32, 61, 60}, {48, 32, 1, 1}, Conv({1, 1}, {0, 0, 0, 0}), DType::kU8, 5},
+    {{13, 37}, {37, 21}, {}, DType::kU8, 30},
+    {{300, 64}, {64, 700}, {}, DType::kU8, 30},
+    {{1, 1}, {1, 8}, {}, DType::kI8, 0},
+    {{2, 3, 7, 250}, {250, 16}, {}, DType::kI8, -128},
+    {{5, 3000}, {3000, 19}, {}, DType::kU8, 140, DType::kI32},
+    {{1, 3}, {3, 1}, {}, DType::kU8, 140, DType::kI32},
+};
+
+class ExactProducts : public testing::TestWithParam<std::tuple<int, Values, int>> {
+ protected:
+  const Product& product() const { return kExact[std::get<0>(GetParam())]; }
+  Values values() const { return std::get<1>(GetParam()); }
+
+  // Both back ends give the same bytes.
+  void ExpectSame(const Graph& graph) {
+    ASSERT_TRUE(IsOnIntegers(graph)) << PlanOf(graph);
+    ExpectStated(graph, graph.outputs()[0].dtype() == DType::kI32);
+    const std::vector<Tensor> inputs = InputsOf(graph, values(), 3);
+    const auto expected = OutputsOf(graph, MakeReferenceBackend().get(), inputs, 1);
+    const auto actual = OutputsOf(graph, MakeCpuBackend().get(), inputs, std::get<2>(GetParam()));
+    ASSERT_EQ(expected.size(), actual.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(actual[i].type(), expected[i].type());
+      EXPECT_EQ(actual[i].ToInts(), expected[i].ToInts()) << PlanOf(graph);
+    }
+  }
+  void SetUp() override {
+    if (!kernels::HasIntegerTiles()) GTEST_SKIP() << "this machine has no instructions for them";
+  }
+};
+
+TEST_P(ExactProducts, GiveTheirSums) {
+  Builder b(product(), values(), 1);
+  const Value sum = b.Sum(b.Centered(b.Input()), b.Weight());
+  ExpectSame(b.Build({b.Cast(sum, DType::kI32)}));
+}
+
+// A bias of i32, then one rounding, as QLinearConv has it.
+TEST_P(ExactProducts, AreRequantized) {
+  for (const DType to : {DType::kU8, DType::kI8}) {
+    Builder b(product(), values(), 2);
+    const Value sum = b.Sum(b.Centered(b.Input()), b.Weight());
+    const int64_t channels = b.IsConv() ? product().w[0] : product().w[1];
+    const Shape shape = b.IsConv() ? Shape{channels, 1, 1} : Shape{channels};
+    const Value biased =
+        b.Op("add", {b.Cast(sum, DType::kI32), b.Numbers(shape, -70000, 70000, DType::kI32)});
+    const Value scaled =
+        b.Op("mul", {b.Cast(biased, DType::kF32), b.PerChannel(1e-4, 9e-4, false)});
+    ExpectSame(b.Build({b.Quantized(scaled, 1, to == DType::kU8 ? 101 : -3, to)}));
+  }
+}
+
+// Scales are powers of two, so that floats round nothing before the last step.
+TEST_P(ExactProducts, OfFloatsBetweenQuantizations) {
+  if (product().sum != DType::kF32) return;
+  Builder b(product(), values(), 3);
+  const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.125)});
+  const Value w = b.Op("mul", {b.Weight(), b.Number(0.0625)});
+  const Value relu = b.Op("relu", {b.Sum(x, w)});
+  const Value q = b.Quantized(relu, 4, 17, DType::kU8);
+  // The integers are read again, as numbers, and added to others.
+  const Value again =
+      b.Op("mul", {b.Op("sub", {b.Cast(q, DType::kF32), b.Number(17)}), b.Number(0.25)});
+  const Value added = b.Op("add", {again, b.Op("clip", {again}, {{"min", 1.0}, {"max", 9.0}})});
+  ExpectSame(b.Build({b.Quantized(added, 0.5, 3, DType::kI8)}));
+}
+
+std::string NameOf(const testing::TestParamInfo<std::tuple<int, Values, int>>& info) {
+  const auto& [product, values, threads] = info.param;
+  return absl::StrCat(product, values == Values::kRandom ? "Random" : "Extreme", "Threads",
+                      threads);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ExactProducts,
+                         testing::Combine(testing::Range(0, static_cast<int>(std::size(kExact))),
+                                          testing::Values(Values::kRandom, Values::kExtreme),
+                                          testing::Values(1, 2)),
+                         NameOf);
+
+// The float results of quantized products, with scales that are no powers of two, are within the
+// tolerance of the definitions.
+TEST(Integers, GiveFloatsWithinTheTolerance) {
+  for (const Product& product : kExact) {
+    if (product.sum != DType::kF32) continue;
+    Builder b(product, Values::kRandom, 4);
+    const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.0371)});
+    const Value w = b.Op("mul", {b.Weight(), b.PerChannel(0.001, 0.009, true)});
+    const Value y = b.Op("add", {b.Sum(x, w), b.PerChannel(-1, 1, false)});
+    const Graph graph = b.Build({b.Op("relu", {y})});
+    ASSERT_TRUE(IsOnIntegers(graph)) << PlanOf(graph);
+    const std::vector<Tensor> inputs = InputsOf(graph, Values::kRandom, 5);
+    const auto expected = OutputsOf(graph, MakeReferenceBackend().get(), inputs, 1);
+    const auto actual = OutputsOf(graph, MakeCpuBackend().get(), inputs, 1);
+    ASSERT_EQ(actual.size(), 1u);
+    const Difference difference = Compare(actual[0], expected[0], RelativeTolerances(graph)[0]);
+    EXPECT_TRUE(difference.within) << difference.ToString();
+  }
+}
+
+// Scales whose product a float does not hold precisely, behind a factor that makes the result
+// large.
+TEST(Integers, TakeTinyAndLargeScales) {
+  const Product product = {{4, 30}, {30, 16}, {}};
+  for (const double x_scale : {1e-20, 1e19}) {  // sums of about 1e-38 and 1e34
+    Builder b(product, Values::kRandom, 10);
+    const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(x_scale)});
+    const double w_scale = x_scale < 1 ? 3e-23 : 3e10;
+    const Value w = b.Op("mul", {b.Weight(), b.Number(w_scale)});
+    const double back = x_scale < 1 ? 1e36 : 1e-36;
+    const Graph graph = b.Build({b.Op("mul", {b.Sum(x, w), b.Number(back)})});
+    ASSERT_EQ(IsOnIntegers(graph), kernels::HasIntegerTiles()) << PlanOf(graph);
+    const std::vector<Tensor> inputs = InputsOf(graph, Values::kRandom, 5);
+    const auto expected = OutputsOf(graph, MakeReferenceBackend().get(), inputs, 1);
+    const auto actual = OutputsOf(graph, MakeCpuBackend().get(), inputs, 1);
+    ASSERT_EQ(actual.size(), 1u);
+    const Difference difference = Compare(actual[0], expected[0], RelativeTolerances(graph)[0]);
+    EXPECT_TRUE(difference.within) << difference.ToString();
+  }
+}
+
+// Nothing to multiply, or a scale that is known only when the model runs.
+TEST(Integers, OfNoElements) {
+  for (const Product& product :
+       {Product{{0, 4}, {4, 9}, {}}, Product{{3, 0}, {0, 9}, {}}, Product{{3, 4}, {4, 0}, {}}}) {
+    Builder b(product, Values::kRandom, 11);
+    const Graph graph = b.Build({b.Cast(b.Sum(b.Centered(b.Input()), b.Weight()), DType::kI32)});
+    EXPECT_FALSE(IsOnIntegers(graph));
+    const std::vector<Tensor> inputs = InputsOf(graph, Values::kRandom, 5);
+    EXPECT_EQ(OutputsOf(graph, MakeCpuBackend().get(), inputs, 1)[0].ToInts(),
+              OutputsOf(graph, MakeReferenceBackend().get(), inputs, 1)[0].ToInts());
+  }
+}
+
+// A residual network's block: only the 8-bit integers lie in memory between its products.
+TEST(Integers, AloneLieInMemory) {
+  if (!kernels::HasIntegerTiles()) GTEST_SKIP();
+  const Product product = {{1, 16, 6, 6}, {16, 16, 3, 3}, Conv({1, 1}, {1, 1, 1, 1})};
+  Builder b(product, Values::kRandom, 6);
+  const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.5)});
+  const Value w = b.Op("mul", {b.Weight(), b.Number(0.25)});
+  const Value q = b.Quantized(b.Op("relu", {b.Sum(x, w)}), 64, 0, DType::kU8);
+  const Value middle = b.Op("mul", {b.Centered(q), b.Number(64)});
+  const Value r = b.Quantized(b.Sum(middle, w), 2048, 100, DType::kU8);
+  const Value left =
+      b.Op("mul", {b.Op("sub", {b.Cast(r, DType::kF32), b.Number(100)}), b.Number(2048)});
+  const Value sum = b.Op("relu", {b.Op("add", {left, x})});
+  const Graph graph = b.Build({b.Quantized(sum, 2048, 0, DType::kU8)});
+  NodeTraitsCache traits;
+  auto plan = cpu::PlanGraph(graph, traits, {1, true});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  int products = 0;
+  for (const cpu::CpuStep& step : plan->steps) {
+    products += step.spec->def->name == "integer product" ? 1 : 0;
+    for (const auto& out : step.spec->outputs) EXPECT_EQ(out.type.dtype, DType::kU8);
+  }
+  EXPECT_EQ(products, 2) << plan->Describe();
+}
+
+// Weights that are no small integers, and sums that 32 bits may not hold, are computed on floats.
+TEST(Integers, AreNotAssumed) {
+  const Product product = {{4, 64}, {64, 16}, {}};
+  for (const double odd : {1.0, 0.5, 256.0, -1e9, double{NAN}}) {
+    Builder b(product, Values::kRandom, 7);
+    std::vector<double> weight(64 * 16, -128);
+    weight[777] = odd;
+    const Value w = b.Op("mul", {b.Constant(weight), b.Number(0.25)});
+    EXPECT_EQ(IsOnIntegers(b.Build({b.Sum(b.Centered(b.Input()), w)})), odd == 1) << odd;
+  }
+  const Product large = {{1, 70000}, {70000, 8}, {}};
+  Builder b(large, Values::kExtreme, 8);
+  EXPECT_FALSE(IsOnIntegers(b.Build({b.Sum(b.Centered(b.Input()), b.Weight())})));
+}
+
+// Numbers in registers take the steps that single ones take.
+TEST(Chains, DoNotDependOnVectors) {
+  using kernels::ChainStep;
+  using Kind = ChainStep::Kind;
+  constexpr int64_t kRows = 3, kColumns = 75;
+  std::mt19937_64 random(9);
+  std::vector<float> x(kRows * kColumns), full(x.size()), vector(kColumns);
+  std::vector<uint8_t> bytes(x.size());
+  std::uniform_real_distribution<float> any(-300, 300);
+  for (auto* values : {&x, &full, &vector}) {
+    for (float& v : *values)
+      v = random() % 4 == 0 ? std::nearbyint(any(random)) + 0.5f : any(random);
+  }
+  for (uint8_t& v : bytes) v = static_cast<uint8_t>(random());
+  x[0] = x[40] = NAN;
+  x[1] = x[41] = INFINITY;
+  x[2] = x[42] = -INFINITY;
+  x[3] = x[43] = 1e-44f;
+  for (int trial = 0; trial < 300; ++trial) {
+    std::vector<ChainStep> steps;
+    for (const int n = 1 + static_cast<int>(random() % 12); static_cast<int>(steps.size()) < n;) {
+      ChainStep s;
+      s.kind = static_cast<Kind>(random() % 18);
+      s.number = random() % 3 == 0 ? -1.5f : 7.25f;
+      s.on_other = s.kind < Kind::kLoadU8 && random() % 4 == 0;
+      s.offset = 3;
+      s.low = -128;
+      s.high = 127;
+      s.data = s.kind == Kind::kLoadF32      ? static_cast<const void*>(full.data())
+               : s.kind == Kind::kLoadVector ? static_cast<const void*>(vector.data())
+                                             : bytes.data();
+      s.data_step = kColumns;
+      steps.push_back(s);
+    }
+    const auto result = static_cast<kernels::ChainResult>(random() % 3);
+    if (result != kernels::ChainResult::kF32) {
+      steps.push_back({Kind::kNarrow});
+      steps.back().low = result == kernels::ChainResult::kU8 ? 0 : -128;
+      steps.back().high = steps.back().low + 255;
+    }
+    const int count = static_cast<int>(steps.size());
+    std::vector<float> together(x.size()), alone(x.size());
+    kernels::ApplyChain(x.data(), kColumns, kRows, kColumns, steps.data(), count, result,
+                        together.data(), kColumns);
+    const int64_t size = result == kernels::ChainResult::kF32 ? 4 : 1;
+    for (int64_t i = 0; i < kRows * kColumns; ++i) {
+      std::vector<ChainStep> own = steps;
+      for (ChainStep& s : own) {
+        const int64_t at = s.kind == Kind::kLoadVector ? i % kColumns : i;
+        const bool floats = s.kind == Kind::kLoadF32 || s.kind == Kind::kLoadVector;
+        s.data = static_cast<const char*>(s.data) + at * (floats ? 4 : 1);
+      }
+      kernels::ApplyChain(x.data() + i, 1, 1, 1, own.data(), count, result,
+                          reinterpret_cast<char*>(alone.data()) + i * size, 1);
+    }
+    for (int64_t i = 0; i < kRows * kColumns; ++i) {
+      if (result != kernels::ChainResult::kF32) {
+        ASSERT_EQ(reinterpret_cast<uint8_t*>(together.data())[i],
+                  reinterpret_cast<uint8_t*>(alone.data())[i])
+            << trial << ": " << i;
+      } else if (!std::isnan(alone[i])) {
+        ASSERT_EQ(together[i], alone[i]) << trial << ": " << i;
+      } else {
+        ASSERT_TRUE(std::isnan(together[i])) << trial << ": " << i;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lemma
