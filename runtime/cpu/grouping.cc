@@ -100,6 +100,9 @@ class Grouper {
       result_.group_of[nodes.back()] = -1;
       nodes.pop_back();
     }
+    std::vector<Value> numbers = product->x.scales;
+    if (product->x.zero) numbers.push_back(product->x.zero);
+    for (const Value& v : numbers) numbers_of_[group].insert(uses_.NodeOf(v.node()));
     for (const NodePtr& node : product->x.nodes) Copy(uses_.NodeOf(*node), group);
     for (const NodePtr& node : product->weight_nodes) Copy(uses_.NodeOf(*node), group);
     return true;
@@ -115,6 +118,13 @@ class Grouper {
       for (int group : copied_to_[user]) groups.push_back(group);
       if (own >= 0) groups.push_back(own);
       if (own < 0 ? result_.role[user] != NodeRole::kCopied : !Takes(own, user, i)) return false;
+    }
+    // The kernel of a product reads its zero point and scales.
+    if (std::any_of(groups.begin(), groups.end(), [&](int group) {
+          const auto numbers = numbers_of_.find(group);
+          return numbers != numbers_of_.end() && numbers->second.contains(i);
+        })) {
+      return false;
     }
     for (int group : groups) Copy(i, group);
     result_.role[i] = NodeRole::kCopied;
@@ -206,6 +216,8 @@ class Grouper {
   absl::flat_hash_map<int, Domain> domain_of_;       // by element-wise group
   std::vector<bool> is_widening_;                    // by node: IntegerOperand::nodes
   std::vector<absl::flat_hash_set<int>> copied_to_;  // by node: groups
+  // By group of an integer product: the nodes of its zero point and scales.
+  absl::flat_hash_map<int, absl::flat_hash_set<int>> numbers_of_;
   Grouping result_;
 };
 

@@ -310,6 +310,37 @@ TEST(Integers, TakeTinyAndLargeScales) {
 }
 
 // Nothing to multiply, or a scale that is known only when the model runs.
+// The conversion of a zero point is one of integers of 8 bits too, which readers may compute by
+// themselves; a product reads its result.
+TEST(Integers, HaveZeroPointsAndScalesOfTheRun) {
+  for (const char* type : {"i32", "f32"}) {
+    for (const char* other : {"", "t = add(d, a)"}) {
+      const bool is_float = type == std::string("f32");
+      const Graph graph = GraphOf(
+          absl::StrCat("graph g(x: u8[5,16], z: u8[], s: u8[], w: weight ", type, "[16,24] = fill ",
+                       is_float ? "3.0" : "3", ") {\n", "a = cast(x) {dtype = \"", type,
+                       "\"}\nzero = cast(z) {dtype = \"", type, "\"}\nd = sub(a, zero)\n",
+                       is_float ? "scale = cast(s) {dtype = \"f32\"}\n" : "",
+                       is_float ? "e = mul(d, scale)\n" : "", other, "\ny = matmul(",
+                       is_float ? "e" : "d", ", w)\nreturn y", *other != '\0' ? ", t" : "", "\n}"));
+      EXPECT_TRUE(IsOnIntegers(graph)) << PlanOf(graph);
+      std::vector<int64_t> values;
+      for (int64_t i = 0; i < 80; ++i) values.push_back(i * 37 % 256);
+      std::vector<Tensor> inputs;
+      for (const Value& v : graph.inputs()) {
+        inputs.push_back(v.type().num_elements() == 80 ? *Tensor::FromInts(v.type(), values)
+                                                       : *Tensor::Filled(v.type(), 55));
+      }
+      const auto actual = OutputsOf(graph, MakeCpuBackend().get(), inputs, 1);
+      const auto expected = OutputsOf(graph, MakeReferenceBackend().get(), inputs, 1);
+      ASSERT_EQ(actual.size(), expected.size());
+      for (size_t i = 0; i < actual.size(); ++i) {
+        EXPECT_EQ(actual[i].ToDoubles(), expected[i].ToDoubles()) << type << " " << other;
+      }
+    }
+  }
+}
+
 TEST(Integers, OfNoElements) {
   for (const Product& product :
        {Product{{0, 4}, {4, 9}, {}}, Product{{3, 0}, {0, 9}, {}}, Product{{3, 4}, {4, 0}, {}}}) {

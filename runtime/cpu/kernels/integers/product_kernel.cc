@@ -129,6 +129,11 @@ class IntegerProductRunner : public Kernel {
   }
 
   absl::Status Compile() {
+    // Otherwise the product would be computed without them.
+    const bool complete = source_ >= 0 && (zero_ >= 0) == static_cast<bool>(product_.x.zero) &&
+                          std::count(scales_.begin(), scales_.end(), -1) == 0 &&
+                          (bias_ >= 0) == (spec_.head_node()->inputs().size() > 2);
+    if (!complete) return absl::InternalError("an operand of a product of integers is missing");
     const WindowSizes& s = packed_.sizes();
     for (Segment& segment : SegmentsBehind(spec_.head_node(), spec_.nodes)) {
       std::vector<BlockProgram> programs;
