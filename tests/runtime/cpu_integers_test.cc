@@ -341,6 +341,38 @@ TEST(Integers, HaveZeroPointsAndScalesOfTheRun) {
   }
 }
 
+// The weight and its scale are packed; other operands may have the same value. Weights above 64 K
+// elements are not kept beside what was packed.
+TEST(Integers, MayShareTheirWeightsAndScales) {
+  for (const char* text : {
+           // One scale for x and the weight.
+           R"(graph g(x: u8[3,300], w: weight i8[300,256], s: weight f32[] = fill 0.5) {
+             a = cast(x) {dtype = "f32"}  b = mul(a, s)
+             c = cast(w) {dtype = "f32"}  d = mul(c, s)
+             y = matmul(b, d)
+             return y
+           })",
+           // One scale for the weight and the result.
+           R"(graph g(x: u8[3,300], w: weight i8[300,256], s: weight f32[] = fill 0.25) {
+             a = cast(x) {dtype = "f32"}
+             c = cast(w) {dtype = "f32"}  d = mul(c, s)
+             p = matmul(a, d)  y = mul(p, s)
+             return y
+           })",
+           // The weight is added to the product.
+           R"(graph g(x: u8[300,300], w: weight i8[300,300]) {
+             a = cast(x) {dtype = "f32"}
+             c = cast(w) {dtype = "f32"}
+             p = matmul(a, c)  y = add(p, c)
+             return y
+           })",
+       }) {
+    const Graph graph = GraphOf(text);
+    EXPECT_TRUE(IsOnIntegers(graph)) << PlanOf(graph);
+    ExpectCpuMatchesReference(graph, RandomInputs(graph));
+  }
+}
+
 TEST(Integers, OfNoElements) {
   for (const Product& product :
        {Product{{0, 4}, {4, 9}, {}}, Product{{3, 0}, {0, 9}, {}}, Product{{3, 4}, {4, 0}, {}}}) {

@@ -186,9 +186,10 @@ class IntegerProductRunner : public Kernel {
   size_t packed_bytes() const override {
     return packed_.packed_bytes() + weight_scale_.size() * sizeof(float);
   }
+  // The weight is packed, but something else may have the same value.
   bool NeedsStatic(int input) const override {
     const Value& v = spec_.inputs[input].value;
-    return v != product_.integers && v != product_.weight_scale;
+    return (v != product_.integers && v != product_.weight_scale) || Reads(input);
   }
   std::string note() const override { return "integers"; }
 
@@ -209,6 +210,24 @@ class IntegerProductRunner : public Kernel {
   }
 
  private:
+  // Whether a run reads this input.
+  bool Reads(int input) const {
+    bool reads = input == source_ || input == zero_ || input == bias_ ||
+                 std::count(scales_.begin(), scales_.end(), input) > 0;
+    for (const std::vector<BlockProgram>& programs : segments_) {
+      for (const BlockProgram& program : programs) {
+        reads = reads || std::count(program.operands.begin(), program.operands.end(), input) > 0;
+      }
+    }
+    for (const std::optional<ChainProgram>& chain : chains_) {
+      if (!chain) continue;
+      for (const ChainProgram::Source& source : chain->sources()) {
+        reads = reads || source.input == input;
+      }
+    }
+    return reads;
+  }
+
   static int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
   // A block's patch and sums should stay in the second-level cache, and every thread should have
