@@ -110,11 +110,11 @@ absl::StatusOr<api::Model> CommonFlags::Load(const std::string& path) const {
     options.symbolic = false;
     options.ranges.clear();
     model = api::LoadModel(path, options);
-    if (!model.ok() || !ranges.empty()) return why;
+    if (!model.ok() || !ranges.empty()) return WithFlags(why);
     std::fprintf(stderr, "lemma: note: sizes are fixed, since %s\n",
                  std::string(why.message()).c_str());
   }
-  if (!model.ok()) return model.status();
+  if (!model.ok()) return WithFlags(model.status());
   if (symbolic && !inputs.empty() && IsSymbolic(model->graph)) {
     // Operators that are known only at the sizes of the given inputs could not be executed.
     const int unknown = CountUnknown(model->graph);
