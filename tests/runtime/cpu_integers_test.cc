@@ -309,20 +309,19 @@ TEST(Integers, TakeTinyAndLargeScales) {
   }
 }
 
-// Nothing to multiply, or a scale that is known only when the model runs.
 // The conversion of a zero point is one of integers of 8 bits too, which readers may compute by
 // themselves; a product reads its result.
 TEST(Integers, HaveZeroPointsAndScalesOfTheRun) {
   for (const char* type : {"i32", "f32"}) {
-    for (const char* other : {"", "t = add(d, a)"}) {
+    for (const char* other : {"", "t = add(q, a)"}) {
       const bool is_float = type == std::string("f32");
       const Graph graph = GraphOf(
           absl::StrCat("graph g(x: u8[5,16], z: u8[], s: u8[], w: weight ", type, "[16,24] = fill ",
                        is_float ? "3.0" : "3", ") {\n", "a = cast(x) {dtype = \"", type,
-                       "\"}\nzero = cast(z) {dtype = \"", type, "\"}\nd = sub(a, zero)\n",
+                       "\"}\nzero = cast(z) {dtype = \"", type, "\"}\nq = sub(a, zero)\n",
                        is_float ? "scale = cast(s) {dtype = \"f32\"}\n" : "",
-                       is_float ? "e = mul(d, scale)\n" : "", other, "\ny = matmul(",
-                       is_float ? "e" : "d", ", w)\nreturn y", *other != '\0' ? ", t" : "", "\n}"));
+                       is_float ? "e = mul(q, scale)\n" : "", other, "\ny = matmul(",
+                       is_float ? "e" : "q", ", w)\nreturn y", *other != '\0' ? ", t" : "", "\n}"));
       EXPECT_TRUE(IsOnIntegers(graph)) << PlanOf(graph);
       std::vector<int64_t> values;
       for (int64_t i = 0; i < 80; ++i) values.push_back(i * 37 % 256);
@@ -373,6 +372,7 @@ TEST(Integers, MayShareTheirWeightsAndScales) {
   }
 }
 
+// Nothing to multiply, or a scale that is known only when the model runs.
 TEST(Integers, OfNoElements) {
   for (const Product& product :
        {Product{{0, 4}, {4, 9}, {}}, Product{{3, 0}, {0, 9}, {}}, Product{{3, 4}, {4, 0}, {}}}) {
