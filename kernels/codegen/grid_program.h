@@ -75,7 +75,8 @@ struct GridOptions {
 };
 
 // InvalidArgument if a size is not constant or the definition is malformed. f16 and bf16 are
-// computed in f32; f64, and integers derived from floats, in f64; integers alone in 64 bits.
+// computed in f32, as are integers of 8 and 16 bits derived from floats; f64, and wider integers
+// derived from floats, in f64; integers alone in 64 bits.
 absl::StatusOr<GridProgram> MakeGridProgram(const Definition& definition,
                                             const GridOptions& options = {});
 

@@ -27,8 +27,9 @@ const char* Name(ProductPrecision precision);
 double UnitRoundoff(ProductPrecision precision);
 
 // B such that |computed sum - exact sum| <= B * sum |a_i| * |b_i| for `terms` products, in any
-// order of summation, if nothing overflows and, for kF16, no factor is below the normal numbers. It
-// covers the rounding of the factors and sums that tensor cores truncate to 24 bits.
+// order of summation. It covers the rounding of the factors, and tensor cores that truncate sums to
+// 24 bits. It does not hold if something overflows, or if a factor, for kF32x3 also the smaller of
+// its two numbers, or a product lies below the normal numbers of its type.
 double ProductErrorBound(ProductPrecision precision, int64_t terms);
 
 }  // namespace lemma::codegen

@@ -170,7 +170,7 @@ inline float Truncated(double x) {
 
 // mma.sync of a 16 x 8 result and 8 words' depth. Lane l passes words l % 4 and l % 4 + 4 of rows
 // l / 4 and l / 4 + 8 of A and of column l / 4 of B, and gets columns 2 (l % 4) and 2 (l % 4) + 1
-// of the same rows. `Words` says how many numbers a word holds, and gives them.
+// of the same rows. A word holds Words::kNumbers numbers; Words::Number reads them.
 template <class Words>
 void MultiplyAdd(float* upper, float* lower, const unsigned int* a, const unsigned int* b) {
   const int me = block->running, warp = me / kWarp * kWarp, lane = me % kWarp;
