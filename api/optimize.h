@@ -93,7 +93,7 @@ struct OptimizeOptions {
   std::string search = SearchNames().front();  // one of SearchNames()
   int64_t budget = 5000;                       // graphs to generate
   double alpha = 1.05;             // explores graphs that cost less than this times the best
-  int64_t nodes = 6000;            // limit on the nodes of saturation's e-graph
+  int64_t nodes = 6000;            // limit on the operators in saturation's e-graph
   optimizer::Objective objective;  // the quantity to reduce; some strategies know time only
   bool price_steps = false;        // price the graph after each step (RewriteStep::cost)
   CostOptions costs;
