@@ -47,13 +47,13 @@ struct OptimizeProgress {
   enum class Stage {
     kRules,       // the rules have been read; so_far->unproved is set
     kMutants,     // looks for corrected mutants of parts (docs/pet.md)
-    kSearch,      // searches; an interruption ends it with the best graph so far
+    kSearch,      // searches; an interruption ends this stage, with the best graph so far
     kAcceptance,  // folds constants, executes and times contenders
-    kMemory,      // reduces memory; an interruption ends it as it ends the search
+    kMemory,      // reduces memory; an interruption ends this stage, with the reductions so far
     kResult,      // makes the certificate and the report on `why_not`
   };
   Stage stage = Stage::kRules;
-  bool begins = false;                     // the stage begins; then only so_far is set
+  bool begins = false;                     // the stage begins; of the fields below, so_far is set
   const OptimizeResult* so_far = nullptr;  // valid during the call only
   std::string measured;                    // signature of the kernel measured next; "": none
   std::optional<optimizer::SearchProgress> search;  // kSearch
@@ -93,15 +93,15 @@ struct OptimizeOptions {
   std::string search = SearchNames().front();  // one of SearchNames()
   int64_t budget = 5000;                       // graphs to generate
   double alpha = 1.05;             // explores graphs that cost less than this times the best
-  int64_t nodes = 6000;            // operators that saturation keeps at once
+  int64_t nodes = 6000;            // limit on the operators in saturation's e-graph
   optimizer::Objective objective;  // the quantity to reduce; some strategies know time only
   bool price_steps = false;        // price the graph after each step (RewriteStep::cost)
   CostOptions costs;
   std::string replay;  // a certificate; its steps are applied instead of a search. "": none
 
-  // For a graph with symbolic sizes, and only for it: the sizes at which it is priced and executed,
-  // the inputs' sizes first. A result must be better at the first ones, and must not be slower at
-  // the others. Not allowed with `pet` or a memory limit.
+  // For a graph with symbolic sizes, and only for it: the sizes at which it is priced and executed.
+  // hints[0] has the sizes of `inputs`. A result must be better at hints[0] and must not be slower
+  // at the others. Not allowed with `pet` or a memory limit.
   std::vector<optimizer::SizeHint> hints;
 
   // Execution of the graphs found.
@@ -119,8 +119,9 @@ struct OptimizeOptions {
   std::string why_not;   // a rule: report where it was not applied, and why; "": none
   bool explain = false;  // price each step, and the rules that match in the result; a few seconds
 
-  // Ends the search; the work after it is then kept to a minimum. An interruption during the search
-  // also ends it, and the result is judged as usual. An interruption later ends the whole call.
+  // When the time is up, the search ends, and the work after it is kept to a minimum. An
+  // interruption during the search or the memory reduction ends that stage, and the result is
+  // judged as usual. A later one ends the whole call.
   Deadline deadline;
   std::function<void(const OptimizeProgress&)> on_progress;
 
@@ -142,12 +143,12 @@ struct OptimizeResult {
   optimizer::SearchResult search;                 // the last search
   double search_seconds = 0;                      // includes a second search with calibrated costs
   double best_seconds = 0;  // from the start of the search until the best graph was found
-  // The graph to use, with times and differences; empty without `execute`.
+  // The graph to use, with times and differences. Not set without `execute`: then use search.best.
   Acceptance accepted;
   int64_t calibrated = 0;  // kernels whose costs were corrected because a result was not better
   // How the input became accepted.graph. StageOptimized adds the hashes of the files.
   std::optional<Certificate> certificate;
-  // What new nodes and weights of accepted.graph were made of. With a certificate only.
+  // The origin of new nodes and weights of accepted.graph. Set only with a certificate.
   optimizer::Provenance provenance;
   std::optional<WhyNotReport> why_not;
   std::optional<Alternatives> alternatives;  // to accepted.graph; with `explain`
@@ -165,10 +166,10 @@ struct OptimizeResult {
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options);
 
-// Find the operators that nodes of an ONNX model became: LoopsOf, for OptimizeOptions::fixed, those
-// of loops, recurrent networks and samplers; NodesOf, for OptimizeOptions::unfolded, those of all
-// nodes. StageOptimized writes a node as it was if its operators did not change. `model` need not
-// outlive the result.
+// An import replaces a node of an ONNX model by operators. LoopsOf finds the operators of loops,
+// recurrent networks and samplers, for OptimizeOptions::fixed. NodesOf finds the operators of all
+// such nodes, for OptimizeOptions::unfolded. StageOptimized writes a node as it was if its
+// operators did not change. `model` need not outlive the result.
 std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model);
 std::function<FixedNodes(const Graph&)> NodesOf(const Model& model);
 

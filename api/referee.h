@@ -27,25 +27,30 @@ struct RefereeOptions {
   // Sizes of symbolic dimensions at which the models are executed; usual ones (UsualSize) unless
   // given. They are executed at others too.
   DimValues hint;
-  // Channels in a block of the layout NCHWc: 8 or 16; 0: as LoadOptions::channel_block.
+  // Channels in a block of the layout NCHWc: 8 or 16. 0: as the models suggest (LoadOptions in
+  // api/models/model_file.h); if that proves nothing, 8 is tried too.
   int64_t channel_block = 0;
-  double time_limit = 300;   // seconds for the whole, reading aside
+  // Seconds for a comparison, reading not included. There are several if `channel_block` is 0, or
+  // if AFTER can be read only at given sizes; each has this time. After it, the answer is
+  // "unknown".
+  double time_limit = 300;
   int64_t work = 100000000;  // limit on the steps of the proof of one region
-  int64_t seed = 1;          // of random inputs
+  int64_t seed = 1;          // of random inputs and of the prover
   // Values of BEFORE's inputs, on which the models are executed first: files of tensors, or folders
   // with input_0.pb, ….
   std::vector<std::string> inputs;
-  int64_t samples = 2;    // random inputs, for each choice of sizes, for executions
+  int64_t samples = 2;  // sets of random inputs to execute the models on, for each choice of sizes
   int64_t int_range = 2;  // random integers lie in [0, int_range)
   int64_t threads = 1;
   // The loosest contract that is accepted.
   FloatContract accept = FloatContract::kRealOnly;
-  // A folder, created if missing, for what refutes: input_0.pb, … of both models; pair_before.onnx,
-  // pair_after.onnx and pair_input_0.pb, …, the smallest pair of graphs. "": no files.
+  // A folder, created if missing, for a refutation: the inputs on which the models differ, as
+  // input_0.pb, …; and the smallest pair of graphs that differ, as pair_before.onnx and
+  // pair_after.onnx, with their inputs pair_input_0.pb, …. "": no files.
   std::string counterexample;
   // Called with a model's path and a decision made while it was read, one line.
   std::function<void(const std::string&, const std::string&)> note;
-  // Whether to fill in the log of `verdict.evidence`.
+  // Whether RefereeResult::verdict.evidence keeps the log of the proofs.
   bool keep_obligations = false;
   // May be null. Soon after it becomes true, the function ends with Cancelled.
   const std::atomic<bool>* interrupted = nullptr;
@@ -53,13 +58,18 @@ struct RefereeOptions {
 
 struct RefereeResult {
   referee::RefereeResult verdict;
-  Graph before, after;  // as they were read, with numbers for the sizes if `verdict` is for these
+  // The graphs that were compared: as they were read or, if AFTER can be read only at given sizes,
+  // at these sizes.
+  Graph before, after;
   double seconds = 0;
-  std::vector<std::string> files;  // that were written
+  std::vector<std::string> files;  // paths of the files written
   bool accepted = false;           // proved, with an accepted contract
 };
 
-// Errors begin with a file's path or name an option.
+// BEFORE and AFTER are the paths of models. Errors of reading are those of LoadModel and begin with
+// a file's path. A wrong option is InvalidArgument, and the message names it. Cancelled if
+// interrupted. If AFTER can be read only at given sizes, the models are compared at these, and the
+// answer is never "proved".
 absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::string& after,
                                       const RefereeOptions& options = {});
 // The same for graphs in memory.

@@ -18,7 +18,8 @@
 
 namespace lemma::hunt {
 
-// After an operator that is not well-formed, all further ones give empty values.
+// Builds one graph. After an operator that is not well-formed, or that has more than 4096 elements,
+// all further operators give empty values, and Build fails.
 class IdiomBuilder {
  public:
   explicit IdiomBuilder(uint64_t seed) : random_(seed), builder_("idiom") {}
@@ -64,7 +65,7 @@ class IdiomBuilder {
     return perm;
   }
 
-  // The number itself in most draws.
+  // `right` in most draws, otherwise a number that is often mistaken for it.
   double Near(double right) {
     if (!Sometimes(4)) return right;
     return OneOf<double>({0, 1, -1, 2, 3, 4, right * 1.01, right * 2, -right, 0.5});
@@ -118,9 +119,9 @@ class IdiomBuilder {
   int names_ = 0;
 };
 
-// Activations, normalizations and products. As RandomIdiom (idioms.h).
+// As RandomIdiom (idioms.h), with activations, normalizations and products.
 std::optional<Graph> RandomArithmeticIdiom(uint64_t seed);
-// Convolutions, poolings, transposes, slices and the like.
+// As RandomIdiom, with convolutions, poolings, transposes, slices and the like.
 std::optional<Graph> RandomLayoutIdiom(uint64_t seed);
 
 }  // namespace lemma::hunt

@@ -21,8 +21,8 @@ enum class Outcome {
   kDiffers,
   kRounding,        // differs, but no more than the model may amplify rounding errors
   kLeftOpenByOnnx,  // differs where ONNX defines no result (graph/onnx/left_open/left_open.h)
-  kUndecided,    // differs, but the definitions in double do not confirm those as typed (Judge::Of)
-  kRefused,      // the engine does not execute the model at its lowest or its highest level
+  kUndecided,  // differs, but the definitions in double do not confirm those as typed (Judge::Of)
+  kRefused,    // not executed at the lowest or the highest level, and that is no fault (Judge::Of)
   kNotCompared,  // the model has no form in ONNX, or the definitions give no values
 };
 
@@ -30,15 +30,15 @@ enum class Fault {
   kValues,    // wrong elements
   kType,      // another shape or element type
   kRefusal,   // refused with optimizations, although executed without
-  kNoAnswer,  // the engine's process ended, or it did not come to an end
+  kNoAnswer,  // the engine's process crashed, or gave no answer in time
 };
 const char* Name(Fault fault);  // "wrong values", …
 
 struct Difference {
   Fault fault = Fault::kValues;
-  std::string level;  // of the engine: its lowest if the difference is seen there, else its highest
-  // Whether the engine executes the model at its lowest level, at which it optimizes nothing,
-  // without the difference.
+  std::string level;  // the engine's lowest if the difference is seen there, else its highest
+  // Whether the difference is due to optimizations: the engine also executes the model at its
+  // lowest level, which optimizes nothing, and there is no difference there.
   bool is_optimization = false;
   // Whether all values that the definitions give are finite.
   bool is_finite = true;
@@ -47,8 +47,8 @@ struct Difference {
   // kValues and kType.
   std::string output;
   TensorType expected_type, seen_type;
-  // kValues: the element that differs most, by the definitions as typed, by the engine, by the
-  // definitions in double; and the difference that rounding explains.
+  // kValues: the index of the element that differs most; its value by the definitions as typed, by
+  // the engine, and by the definitions in double; the absolute difference that rounding explains.
   std::vector<int64_t> index;
   double expected = 0, seen = 0, in_double = 0, explained = 0;
 

@@ -12,7 +12,7 @@
 namespace lemma::api {
 
 struct Figure {
-  const char* name;  // as in JSON: "pruned_terms"
+  const char* name;  // the member's name in JSON, such as "pruned_terms"
   int64_t value;
 };
 
@@ -20,8 +20,9 @@ struct Figure {
 std::vector<Figure> FiguresOf(const generator::EnumeratorStats& stats);
 std::vector<Figure> FiguresOf(const GenerateResult& result);
 
-// The figures, with the time and memory that the process had used when the enumeration was done,
-// and those it used in all.
+// The figures; the processor time that the process had used when the enumeration was done
+// (enumeration_cpu_s); the time and the most memory that it used in all (cpu_s, and peak_mb in
+// units of 2^20 bytes).
 Json ToJson(const std::vector<Figure>& figures, const ProcessUse& enumeration,
             const ProcessUse& all);
 

@@ -24,10 +24,12 @@ class ProofWorker {
 
   // The second solver's name and version; "" without a second solver.
   std::string solver() const { return rechecker_ ? rechecker_->version() : ""; }
-  // Proves the rule and repeats the proof. The proof's log is then dropped to save memory.
+  // Proves the rule and repeats the proof.
   ProofOutcome Prove(const Substitution& rule);
-  // Repeats the proof in outcome->verdict, which must have its log. `name` names the files. `rule`
-  // may be null; then the small checker does not repeat the proof.
+  // Writes the proof in outcome->verdict to files in options.proofs, named after `name`, and lets
+  // the second solver and the small checker repeat it. The proof must have its log, which is
+  // dropped afterwards to save memory. Without `rule` (null), the small checker does not repeat it.
+  // Does nothing if nothing was proved, or once options.interrupted is true.
   void Repeat(const std::string& name, const Substitution* rule, ProofOutcome* outcome);
   // The prover's options.
   ProverOptions options() const;

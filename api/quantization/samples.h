@@ -13,7 +13,8 @@
 namespace lemma::api {
 
 struct SampleOptions {
-  // A folder, a file of arrays (.npz), or "synthetic" or "synthetic:N": N sets of random inputs.
+  // A folder, a file of arrays (.npz), or "synthetic:N": N sets of random inputs. "synthetic": of
+  // kSyntheticSamples.
   std::string calibration = "synthetic";
   int64_t seed = 1;       // of random inputs
   int64_t int_range = 2;  // random integers are in [0, int_range)
@@ -23,18 +24,20 @@ constexpr int64_t kSyntheticSamples = 8;
 // Whether the samples are random.
 bool IsSynthetic(const std::string& calibration);
 
-// The samples, at least one. `model` was imported with sizes for all symbolic dimensions.
+// The samples, at least one. A sample has a tensor for each input, in the inputs' order. `model`
+// was imported with sizes for all symbolic dimensions.
 //
 // A .npz file has an array for each input, by its name; inputs with default values may be left out.
-// An array of one more axis than its input has a sample for each index of that axis. An array of
-// the input's rank is cut along its first axis into samples of the input's first size.
+// If an array has one more axis than its input, the first axis counts the samples. If it has the
+// input's rank, and its first axis is a multiple of the input's, it is cut into samples along it.
 //
 // A folder has files input_0.pb (or .npy), …, as one sample; or such folders, a sample each; or
 // .npz files; or, for a model with one input, .npy and .pb files of arrays. They are taken in the
 // order of their names.
 //
-// InvalidArgument, with the file, if a sample does not fit the model or is not finite; NotFound if
-// there is none.
+// InvalidArgument if an array does not fit its input, a value is not finite, or an option is wrong;
+// NotFound if there is no sample. Messages name the file or the option. Whether the tensors of
+// input_0.pb, … fit the model is not checked here but when the sample is executed.
 absl::StatusOr<std::vector<Sample>> ReadSamples(const SampleOptions& options,
                                                 const ImportedModel& model);
 

@@ -13,8 +13,9 @@
 
 namespace lemma::api {
 
+// `text` with &, <, > and " written as HTML entities.
 std::string Escaped(const std::string& text);
-// A cell of a table with this text.
+// A cell of a table with this text, which is escaped. `number`: set as a number.
 std::string Cell(const std::string& text, bool number = false);
 
 // "1 operator", "2 operators".
@@ -32,8 +33,9 @@ struct DrawingOptions {
   std::function<bool(const Node&)> matters;
 };
 
-// The number of operators, and a graph that can be moved, enlarged and searched. After the deadline
-// a graph is not drawn, and the page says so.
+// HTML with the number of operators, and a graph that can be moved, enlarged and searched; a small
+// drawing is the graph alone. After the deadline a graph is not drawn, and the page says so. Errors
+// are those of DotToSvg (api/draw.h).
 absl::StatusOr<std::string> Drawing(const Graph& graph, const DrawingOptions& options,
                                     const Deadline& deadline);
 

@@ -10,9 +10,10 @@
 
 namespace lemma::api {
 
-// Calls work(0) … work(n - 1), each once, on `jobs` threads; the calls start in this order. After
-// each, calls done(number of finished jobs), one call at a time. `stop` may be null. Once *stop is
-// true, no further job starts. Returns false if some jobs were not started because of it.
+// Calls work(0) … work(n - 1), each once, on up to `jobs` threads, the caller's among them; the
+// jobs are taken in this order. After each, calls done(number of finished jobs), one call at a
+// time. `stop` may be null. Once *stop is true, no further job starts. Returns whether all jobs
+// were done.
 bool RunJobs(int n, int jobs, const std::atomic<bool>* stop, absl::FunctionRef<void(int)> work,
              absl::FunctionRef<void(int)> done);
 

@@ -10,28 +10,30 @@
 
 namespace lemma::codegen {
 
-// Merges reductions of `e` that are equal up to the names of their variables.
+// Merges reductions of `e`, outside of its guards, that are equal up to the names of their
+// variables.
 ScalarExpr ShareReductions(const ScalarExpr& e);
 
 // The reductions of `body` that are inside no guard and no other reduction.
 std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
 
-// Moves reductions from the body of `source` into new tensors, except `keep`. It moves each
-// reduction that is under no guard and depends on nothing but axes of `source`; without `all`, it
-// leaves those that depend on all of the axes. Appends the sources that compute the new tensors to
-// `before`, operands before users, and their slots to `slots`.
+// Moves reductions from the body of `source` into new tensors, except `keep` (null: none). It moves
+// each reduction that is under no guard and depends on nothing but axes of `source`; without `all`,
+// it leaves those that depend on every axis of more than one value. Returns `source` with reads of
+// the new tensors. Appends the sources that compute these to `before`, operands before users, and
+// their slots to `slots`.
 loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
                                     const ScalarNode* keep, std::vector<loops::Slot>* slots,
                                     std::vector<loops::NestSource>* before);
 
 // Splits `reduce`, whose extents are constants, into `parts` parts of equal length, of which the
 // last ones may be cut short or empty. Returns the reduction of the parts, which reads a new
-// tensor, and sets *partial to the source that computes this tensor. `axes` are the enclosing
-// loops; *fresh numbers new variables.
+// tensor, sets *partial to the source that computes this tensor, and appends its slot to `slots`.
+// `axes` are the enclosing loops. *fresh is the number of the next new variable, and is advanced.
 ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
                           int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial);
 
-// `e` with `by` in place of the node `what`.
+// `e` with `by` in place of the node `what`, which is inside no guard.
 ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by);
 
 }  // namespace lemma::codegen

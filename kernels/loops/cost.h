@@ -22,11 +22,12 @@ struct Work {
 //     are hoisted; a shared subterm counts once.
 //   * A guarded subterm counts for the fraction of iterations in which the guard holds. The
 //     fraction is exact for conditions on one or two variables with up to a million values
-//     together, and 1 for other conditions. The fractions of a conjunction are multiplied. A
-//     reduction's extent that depends on indices counts as its mean.
-//   * bytes_read: a read touches as many elements as the variables of its index have values. All
-//     reads of an input together touch at most the whole tensor.
-//   * Locals count for flops, not for bytes.
+//     together, and 1 for other conditions, so 0 for their negations and for the other case
+//     of a Select. The fractions of a conjunction are multiplied. A reduction's extent that depends
+//     on indices counts as its mean.
+//   * bytes_read: a read touches one element for each combination of values of the variables in its
+//     index. All reads of an input together touch at most the whole tensor.
+//   * Tensors that are neither inputs nor outputs count for flops, not for bytes.
 absl::StatusOr<Work> CountWork(const Definition& definition);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Costs of graphs with symbolic sizes: their costs at some sizes.
+// Prices graphs with symbolic sizes by their costs at some sizes.
 #ifndef LEMMA_OPTIMIZER_COST_SIZED_COST_H_
 #define LEMMA_OPTIMIZER_COST_SIZED_COST_H_
 
@@ -16,8 +16,9 @@ struct SizeHint {
   double weight = 1;  // positive
 };
 
-// The weighted sum of the costs that `model` gives a graph at each of `hints`; there must be one.
-// The peak of memory is the largest of them.
+// Gives a graph the weighted sum of the times that `model` gives it at each of `hints`, and the
+// largest of the memory peaks. The cost is infinite if the graph is not well-formed at one of the
+// hints. `hints` must not be empty.
 std::unique_ptr<CostModel> MakeSizedCostModel(std::unique_ptr<CostModel> model,
                                               const std::vector<SizeHint>& hints);
 

@@ -9,8 +9,9 @@
 
 namespace lemma::optimizer {
 
-// The steps that `matched_edits` perform on `graph`. Their nodes are numbered as in an EditGraph of
-// `graph` to which they are applied in order. A step takes time linear in the graph.
+// The steps that `matched_edits` perform on `graph`, in order. An edit refers to nodes by their
+// numbers in an EditGraph that starts as `graph` and to which the edits before it were applied. A
+// step takes time linear in the graph.
 std::vector<RewriteStep> StepsOf(const Graph& graph,
                                  absl::Span<const MatchedEditPtr> matched_edits);
 

@@ -3,13 +3,13 @@
 // statement without them.
 //
 // Let C be a set of dimensions of tensors of both sides, at most one per tensor, all of one size E.
-// A tensor that has a dimension in C reads each other such tensor at its own index in that
-// dimension. A tensor that has none reads no tensor that has one. An output of the source has a
-// dimension in C if and only if the target's output has the same one. Nothing else depends on that
-// index or on E. Fix the index to any value: by induction along the tensors, each slice is what the
-// definition without C gives on the slices of the inputs. So the statement holds for every E if the
-// statement without C holds, and the statement without C holds if the statement holds for E = 1.
-// Dimensions of constant size 1, read at 0, are batch dimensions too.
+// If two tensors have a dimension in C and the first reads the second, it does so at its own index
+// along C. A tensor without a dimension in C reads no tensor that has one. An output of the source
+// has a dimension in C if and only if the target's output has the same one. Nothing else depends on
+// the index along C or on E. Fix this index to any value: by induction along the tensors, each
+// slice equals the result of the definition without C on the slices of the inputs. So the statement
+// holds for every E if the statement without C holds, and the statement without C holds if the
+// statement holds for E = 1. Dimensions of constant size 1, read at 0, are batch dimensions too.
 #ifndef LEMMA_REWRITE_RULES_BATCH_TEXT_H_
 #define LEMMA_REWRITE_RULES_BATCH_TEXT_H_
 
@@ -20,13 +20,14 @@
 
 namespace lemma {
 
-// A statement's definitions as text, without the names of symbols, variables and tensors. Equal
-// texts make the same claim about their symbols, taken in order. Element types equal to `common`
-// are printed alike.
+// A statement's definitions as text. Numbers replace the names of index symbols, variables and
+// tensors; real parameters keep their names. If two texts are equal, the i-th symbol of one plays
+// the part of the i-th symbol of the other. The requirements are not part of the text. An element
+// type equal to `common` is printed as "T", whichever type it is.
 struct StatementText {
   std::string text;
   std::vector<std::string> symbols;  // in order of their first occurrence in the text
-  std::vector<std::string> erased;   // sizes of the dimensions left out
+  std::vector<std::string> erased;   // symbols that are sizes of dimensions left out
 };
 StatementText TextOf(const Statement& statement, DType common);
 // The text without batch dimensions. Sizes count as equal if the statement requires it.

@@ -21,9 +21,10 @@ namespace lemma {
 // not finite must be exact.
 bool IsRounded(double value, double stored, DType dtype);
 
-// `node` is an instance of `pattern` at the symbols' values. "" if its constant and its real
-// attributes are the values of the pattern's terms in real numbers, rounded once; otherwise the
-// name of a number that is not. A term that is only a symbol is exact.
+// Checks `node`, an instance of `pattern` at the symbols' values. Its constant and its real
+// attributes have to be the exact values of the pattern's terms, rounded once. "" if they are,
+// otherwise a description of the first number that is not. An attribute whose term is only a symbol
+// is not checked: its value was matched, not computed.
 std::string LostNumber(const PatternNode& pattern, const Node& node, const SymbolValues& symbols);
 
 // `nodes` are the nodes of `side`, in order. FailedPrecondition, which names the number, if

@@ -17,8 +17,8 @@ struct Mutation {
 // The edits in data/rules/starter.txt.
 std::vector<Mutation> StarterMutations();
 
-// The text of the rule with the edit applied: to the target if that holds `from`, otherwise to the
-// head and the source; every occurrence is replaced. The test fails if the rule does not hold it.
+// The text of the rule with every `from` replaced by `to` in the target or, if the target does not
+// contain `from`, in the head and the source. The test fails if the rule does not contain it.
 std::string Mutate(const Substitution& rule, const Mutation& mutation);
 
 }  // namespace lemma

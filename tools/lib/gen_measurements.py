@@ -19,7 +19,7 @@ HEAD = """\
 
 Every measured figure, with its date, machine and command. `tools/gen_measurements` writes this page from [data/measurements](../data/measurements); `tools/gen_measurements --check` and a test say whether it is up to date. Other pages quote at most a ratio or two and link here.
 
-Times are milliseconds unless a column says otherwise, MB are 10⁶ bytes, and the machines had other work only where a section says so.
+Times are milliseconds unless a column says otherwise, MB are 10⁶ bytes (2²⁰ for whole processes of the generator, `prove_rules` and `search_speed`), and the machines had other work only where a section says so.
 """
 REQUIRED = ("group", "title", "page", "command", "machine")
 

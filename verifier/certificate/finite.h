@@ -16,7 +16,7 @@ class FiniteWeights {
 
   // Whether the value depends on weights and constants only, and neither these nor any intermediate
   // result holds an infinity or NaN in its type. Weights without values, and values computed from
-  // them, are assumed finite.
+  // them, are assumed finite. False if a value cannot be computed.
   bool AreFinite(const Value& value);
 
  private:

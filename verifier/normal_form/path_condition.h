@@ -13,13 +13,14 @@
 
 namespace lemma::prover {
 
-// Keeps a range for each sum. It also decides comparisons of sums that differ from it by a constant
-// or in sign.
+// Keeps a range, and values that are excluded, for each sum. A sum's range also decides comparisons
+// of this sum plus a constant, and of its negative.
 class PathCondition {
  public:
   // Whether e = 0 (`equal`) or e >= 0 (otherwise) holds; nullopt if that is not decided.
   std::optional<bool> Decide(const IndexExpr& e, bool equal) const;
-  // This path condition with one more decision: whether e = 0 or e >= 0 is `holds`.
+  // This path condition with one more decision: that e = 0 (`equal`) or e >= 0 (otherwise) is true
+  // (`holds`) or false. Unchanged if a number in e is too large.
   PathCondition With(const IndexExpr& e, bool equal, bool holds) const;
   bool empty() const { return ranges_.empty(); }
 

@@ -1,4 +1,5 @@
-// Imports ONNX's Resize, axis by axis.
+// The arithmetic of ONNX's Resize and Upsample along one axis, and their linear and cubic modes.
+// The import is in resize.cc.
 #ifndef LEMMA_GRAPH_OPS_LAYOUT_INTERPOLATION_H_
 #define LEMMA_GRAPH_OPS_LAYOUT_INTERPOLATION_H_
 
@@ -12,13 +13,13 @@
 
 namespace lemma::ops {
 
-// How one axis of Resize's input x becomes one of its result.
+// How Resize changes the length of one axis of its input x.
 struct ResizeAxis {
   int64_t input = 0, output = 0;  // sizes
-  // The scale as a fraction num/den in lowest terms. If the node gives sizes, it is output over
-  // input; if also its keep_aspect_ratio_policy is not "stretch", it is one such fraction for all
-  // resized axes. If the node gives scales, it is the given number, where a float such as 0.6 means
-  // 3/5.
+  // The scale as a fraction num/den in lowest terms. If the node gives scales, it is the given
+  // number, where a float such as 0.6 means 3/5. If the node gives sizes, it is the given size over
+  // `input`. With a keep_aspect_ratio_policy other than "stretch", all resized axes have the least
+  // of these fractions ("not_larger") or the greatest ("not_smaller").
   std::pair<int64_t, int64_t> scale = {1, 1};
   // The part of x that the result shows, for tf_crop_and_resize: from 0 to 1 is all of it.
   double begin = 0, end = 1;
@@ -29,12 +30,14 @@ struct ResizeAxis {
   }
 };
 
-// The position in x of element i along an axis, in ONNX's coordinate_transformation_mode `mode`.
+// The position along x, as a real number, that element i of the result shows, in ONNX's
+// coordinate_transformation_mode `mode`. Unimplemented for an unknown mode.
 absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& axis, int64_t i,
                                       const std::string& mode);
 
-// One per dimension of `shape`. Reads the scales or sizes of a Resize or Upsample of any opset
-// version, from its attributes or inputs. Unimplemented if a symbolic size does not stay as it is.
+// One element per dimension of x, whose shape is `shape`. Reads the scales or sizes of a Resize or
+// Upsample of any opset version, from its attributes or inputs. InvalidArgument if they do not fit
+// x; Unimplemented if a symbolic size changes.
 absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const Shape& shape);
 
 struct Interpolation {
@@ -45,22 +48,24 @@ struct Interpolation {
   bool antialias = false;  // where an axis shrinks, the filter is wider by the factor 1 / scale
 };
 
-// Each element of the result along an axis is a weighted sum of some of x's.
+// Each element of the result along an axis is a weighted sum of `per_element` elements of x.
 struct Taps {
   int64_t per_element = 1;
-  // [output, per_element]. An element with fewer summands repeats a position with weight 0.
+  // Both [output, per_element]. An element with fewer summands repeats a position with weight 0; in
+  // tf_crop_and_resize, an element outside of x has only weights 0.
   std::vector<int64_t> positions;
   std::vector<double> weights;
 };
 absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis& axis,
                                        const Interpolation& how);
 
-// Resamples x along every axis that changes, one after the other.
+// Resamples x along every axis that changes, one after the other. Unimplemented for integers.
 absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
                                   const std::vector<ResizeAxis>& axes, const Interpolation& how);
 
-// Linear interpolation to `sizes`, which may be symbolic, as x's may. The resulting graph computes
-// positions and weights from the sizes.
+// Linear interpolation to `sizes`; these and x's sizes may be symbolic. The resulting graph
+// computes positions and weights from the sizes. Unimplemented for integers, and for a mode
+// (`coordinates`) that needs to know the sizes.
 absl::StatusOr<Value> InterpolateAnySize(OnnxImport& node, const Value& x, const Shape& sizes,
                                          const std::string& coordinates);
 

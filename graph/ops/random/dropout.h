@@ -8,10 +8,11 @@
 
 namespace lemma::ops {
 
-// Sets each element of x to 0 with probability `ratio`, in [0, 1), and divides the others by 1 -
-// ratio. Which elements are dropped depends only on `seed`, an i64 scalar, on `salt`, which differs
-// between the dropouts of a model, and on the element's position. The counter-based generator
-// computes modulo a prime below 2^26, so it is exact in every back end, including those in double.
+// Sets each element of x to 0 with probability `ratio`, in [0, 1), and multiplies the others by
+// 1 / (1 - ratio). The choice depends only on `seed` (an i64 scalar), on `salt` (a different number
+// for each dropout of a model) and on the element's position. The counter-based generator computes
+// modulo a prime below 2^26, so it is exact in every back end, including those that compute in
+// double.
 Value Dropout(Formula& f, const Value& x, double ratio, const Value& seed, int64_t salt);
 
 }  // namespace lemma::ops

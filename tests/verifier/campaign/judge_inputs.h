@@ -1,4 +1,4 @@
-// Draws inputs for both sides of a claim.
+// Draws inputs on which the campaign's judge evaluates both sides of a claim.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_JUDGE_INPUTS_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_JUDGE_INPUTS_H_
 
@@ -10,6 +10,8 @@
 
 namespace lemma {
 
+// Values of float tensors. Integer tensors are drawn alike for all kinds, but for kZero, kSpecial
+// and kDyadicSpecial.
 enum class Inputs {
   kPositive,       // [0.25, 1.75)
   kSigned,         // [-2, 2)
@@ -24,12 +26,13 @@ enum class Inputs {
   kDyadicSpecial,  // multiples of 1/64, some infinite, NaN or -0: sums do not depend on their order
 };
 
-// For the graph's inputs. Floats have the inputs' types or, if `wide`, f64. In half of the calls
-// integers are small enough to be positions.
+// One tensor per input of the graph. Float tensors have the input's type or, if `wide`, f64. In
+// half of the integer tensors all elements are 0 or 1, so that they can be positions. `constants`:
+// those of the claim.
 std::vector<Tensor> DrawInputs(const Graph& graph, Inputs kind, bool wide,
                                const std::vector<double>& constants, std::mt19937_64* random);
 
-// The inputs, with each float changed by up to 1e-9.
+// The inputs, with each float changed by up to 5e-10.
 std::vector<Tensor> Moved(const std::vector<Tensor>& inputs, std::mt19937_64* random);
 
 }  // namespace lemma
