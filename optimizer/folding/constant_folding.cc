@@ -19,7 +19,23 @@ namespace {
 constexpr int64_t kSmallBytes = 1 << 20;
 constexpr int64_t kMaxGrowth = 2;
 
+// Whether the node makes floats of narrower integers that are more than a vector, as the
+// dequantization of a weight does. Kernels that compute with the integers would not find them.
+bool WidensIntegers(const Node& node) {
+  const DType result = node.type(0).dtype;
+  return IsFloat(result) &&
+         std::any_of(node.inputs().begin(), node.inputs().end(), [&](const Value& v) {
+           const Shape& shape = v.shape();
+           const int64_t elements = v.type().num_elements();
+           return IsInteger(v.dtype()) && SizeOf(v.dtype()) < SizeOf(result) &&
+                  std::none_of(shape.begin(), shape.end(),
+                               [&](int64_t size) { return size == elements; }) &&
+                  elements > 1;
+         });
+}
+
 bool WorthKeeping(const Node& node) {
+  if (WidensIntegers(node)) return false;
   int64_t in = 0, out = 0;
   for (const Value& v : node.inputs()) in += v.type().num_bytes();
   for (const TensorType& type : node.types()) out += type.num_bytes();

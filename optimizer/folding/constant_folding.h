@@ -9,8 +9,9 @@
 namespace lemma::optimizer {
 
 // The operator nodes of `graph` that depend only on constants and weights with known values.
-// Excluded: opaque operators, and results so much larger than their operands (such as an expanded
-// constant) that storing them would cost more than computing them.
+// Excluded: opaque operators; results so much larger than their operands (such as an expanded
+// constant) that storing them would cost more than computing them; weights that are stored as
+// narrow integers, where they become floats.
 absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph);
 
 // Whether the operator node folds if its operands do.

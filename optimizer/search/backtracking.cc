@@ -177,9 +177,9 @@ class BacktrackingRun {
     if (absl::IsCancelled(best_cost.status())) best_cost = costs_.EstimateOf(result->best);
     if (!best_cost.ok()) return best_cost.status();
     result->best_cost = *best_cost;
-    if (absl::Status s = PriceOthers(result); !s.ok()) return s;
     work_.GoTo(certain_.path);
     result->certain = work_.graph().ToGraph();
+    if (absl::Status s = PriceOthers(result); !s.ok()) return s;
     result->certain_rewrites = StepsOf(graph_, MatchedEditsOf(certain_.path));
     result->best_is_certain = IsCertainlyBetter(best_, initial_, &costs_);
     result->descended_is_certain = IsCertainlyBetter(descended_, initial_, &costs_);

@@ -75,6 +75,8 @@ TEST(BacktrackingTest, DescendsThroughALongModel) {
   EXPECT_EQ(result.rewrites.size(), 199u);
   EXPECT_EQ(result.best_cost.ns(), 100);
   EXPECT_EQ(result.initial_cost.ns(), 20000);
+  EXPECT_EQ(result.certain_cost.ns(), costs.CostOf(result.certain)->ns());
+  EXPECT_EQ(result.descended_cost.ns(), costs.CostOf(result.descended)->ns());
 }
 
 TEST(BacktrackingTest, CrossesAHillBelowTheThreshold) {

@@ -84,6 +84,20 @@ TEST(ConstantFoldingTest, KeepsLargeExpansionsAsComputation) {
   EXPECT_TRUE(FoldableNodes(g).empty());
 }
 
+TEST(ConstantFoldingTest, KeepsWeightsThatAreStoredAsIntegers) {
+  // What is computed from the zero point and the scale alone folds.
+  Graph g = Parse(
+      "graph g(x: f32[2], q: weight i8[2,2] = fill 3, z: weight i8[2] = fill 1,\n"
+      "        s: weight f32[] = fill 0.5) {\n"
+      "  a = cast(q) {dtype = \"f32\"}\n b = cast(z) {dtype = \"f32\"}\n c = sub(a, b)\n"
+      "  w = mul(c, s)\n y = matmul(x, w)\n return y }");
+  const auto foldable = FoldableNodes(g);
+  ASSERT_EQ(foldable.size(), 1u);
+  EXPECT_EQ((*foldable.begin())->inputs()[0].shape().size(), 1u);
+  EXPECT_EQ(AssumeFolded(g).num_ops(), 4);
+  EXPECT_EQ(FoldConstants(g)->num_ops(), 4);
+}
+
 TEST(AssumeFoldedTest, HasTheShapeOfTheFoldedGraph) {
   Graph g = Parse(
       "graph g(x: f32[2], w: weight f32[2] = [1.0, 2.0]) {\n"

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
+#include "tests/base/repetitions.h"
 #include "tests/verifier/onnx_pairs.h"
 #include "verifier/prover/prover.h"
 
@@ -67,11 +68,13 @@ TEST(OnnxCrossPairsTest, VerdictsAgreeWithExecution) {
     for (const Value& v : pair.a.inputs()) elements += v.type().num_elements();
     if (elements <= kMaxElements) by_types[Types(pair.a)].emplace_back(name, pair);
   }
-  int proved = 0, refuted = 0, unknown = 0;
+  const int every = WholeOr(1, 3);
+  int pairs_seen = 0, proved = 0, refuted = 0, unknown = 0;
   for (const auto& [types, pairs] : by_types) {
     for (const auto& [name, operator_of] : pairs) {
       for (const auto& [other, body_of] : pairs) {
         if (name == other || Types(operator_of.a) != Types(body_of.b)) continue;
+        if (pairs_seen++ % every != 0) continue;
         const Verdict verdict = ProveGraphs(operator_of.a, body_of.b);
         const bool differ = Differ(operator_of.a, body_of.b);
         const std::string what = absl::StrCat(name, ", ", other, ": ", ToString(verdict));
@@ -92,8 +95,8 @@ TEST(OnnxCrossPairsTest, VerdictsAgreeWithExecution) {
     }
   }
   std::printf("%d proved, %d refuted, %d unknown\n", proved, refuted, unknown);
-  EXPECT_GT(proved, 20);
-  EXPECT_GT(refuted, 50);
+  EXPECT_GT(proved, 20 / every);
+  EXPECT_GT(refuted, 50 / every);
 }
 
 }  // namespace
