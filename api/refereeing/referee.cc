@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -251,6 +252,47 @@ absl::StatusOr<std::vector<referee::Sample>> SamplesFor(const Model& before,
   return samples;
 }
 
+// How default values of inputs differ, one line each: a run that leaves such an input out differs.
+std::vector<std::string> DefaultDifferences(const Model& before, const Model& after) {
+  const std::vector<std::string>&names = before.graph.input_names(),
+        &others = after.graph.input_names();
+  // Inputs correspond as in the interface.
+  const bool by_name =
+      std::is_permutation(names.begin(), names.end(), others.begin(), others.end());
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < names.size() && i < others.size(); ++i) {
+    auto a = before.info.defaults.find(names[i]);
+    auto b = after.info.defaults.find(by_name ? names[i] : others[i]);
+    if (a == before.info.defaults.end()) continue;
+    if (b == after.info.defaults.end()) {
+      lines.push_back(
+          absl::StrCat("input ", names[i], " has a default value before and none after"));
+      continue;
+    }
+    const Tensor &x = a->second, &y = b->second;
+    if (x.type() != y.type()) continue;  // the interfaces differ
+    for (int64_t e = 0; e < x.size(); ++e) {
+      const double p = x.AtDouble(e), q = y.AtDouble(e);
+      if (p == q || (std::isnan(p) && std::isnan(q))) continue;
+      lines.push_back(absl::StrCat("the default value of input ", names[i], " is ", p,
+                                   " before and ", q, " after, at element ", e));
+      break;
+    }
+  }
+  return lines;
+}
+
+// Models whose inputs have other default values have different interfaces.
+RefereeResult WithDefaults(RefereeResult result, const Model& before, const Model& after) {
+  std::vector<std::string> lines = DefaultDifferences(before, after);
+  referee::RefereeResult& verdict = result.verdict;
+  if (lines.empty() || verdict.answer == referee::Answer::kRefuted) return result;
+  verdict.answer = referee::Answer::kDifferentInterface;
+  verdict.interface.insert(verdict.interface.end(), lines.begin(), lines.end());
+  result.accepted = false;
+  return result;
+}
+
 absl::StatusOr<RefereeResult> Judged(const Graph& before, const Graph& after,
                                      const RefereeOptions& options,
                                      std::vector<referee::Sample> samples) {
@@ -354,7 +396,10 @@ absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::stri
     return JudgedAtSizes(*a, after, b.status(), options, *samples);
   }
   auto result = Judged(a->graph, b->graph, options, *samples);
-  if (!result.ok() || options.channel_block != 0 || IsProved(*result)) return result;
+  if (!result.ok()) return result.status();
+  const bool is_proved = IsProved(*result);
+  result = WithDefaults(*std::move(result), *a, *b);
+  if (options.channel_block != 0 || is_proved) return result;
   // The size of a block of NCHWc was guessed.
   RefereeOptions other = options;
   other.channel_block = 8;
@@ -372,7 +417,7 @@ absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::stri
   second->verdict.notes.push_back(IsProved(*second)
                                       ? "proved with blocks of 8 channels in the layout NCHWc"
                                       : "compared with blocks of 8 channels in the layout NCHWc");
-  return second;
+  return WithDefaults(*std::move(second), *a, *b);
 }
 
 }  // namespace lemma::api

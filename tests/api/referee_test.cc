@@ -2,6 +2,7 @@
 // which.
 #include "api/referee.h"
 
+#include <optional>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -49,6 +50,31 @@ TEST(RefereeTest, ProvedForTheSizesOfARange) {
   EXPECT_THAT(Verdict(kRows, "s = Constant<value = int64[2] {-1, 4}>() y = Reshape(x, s)",
                       "y = Identity(x)", options),
               AllOf(HasSubstr("proved"), HasSubstr("for all 2 <= n <= 64")));
+}
+
+// A model y = x * k whose input k has this default value, or none.
+std::string WithDefault(const std::string& name, std::optional<float> value) {
+  onnx::ModelProto model = OnnxModel("g (float[4] x, float k) => (float[4] y) { y = Mul(x, k) }");
+  if (value) {
+    onnx::TensorProto* k = model.mutable_graph()->add_initializer();
+    k->set_name("k");
+    k->set_data_type(onnx::TensorProto::FLOAT);
+    k->add_float_data(*value);
+  }
+  return WriteTemp(name, model.SerializeAsString());
+}
+
+TEST(RefereeTest, DefaultValuesOfInputsArePartOfTheInterface) {
+  auto verdict = [](std::optional<float> before, std::optional<float> after) {
+    auto result = Referee(WithDefault("before.onnx", before), WithDefault("after.onnx", after));
+    return result.ok() ? TextOf(*result, false) : std::string(result.status().message());
+  };
+  EXPECT_THAT(verdict(2, 2), HasSubstr("proved"));
+  EXPECT_THAT(verdict(std::nullopt, 2), HasSubstr("proved"));
+  EXPECT_THAT(verdict(2, 3), HasSubstr("different interface: the default value of input k is 2 "
+                                       "before and 3 after, at element 0"));
+  EXPECT_THAT(verdict(2, std::nullopt),
+              HasSubstr("different interface: input k has a default value before and none after"));
 }
 
 TEST(RefereeTest, ARangeOfOneSizeIsASize) {
