@@ -79,6 +79,8 @@ int Main(std::vector<std::string> arguments) {
     }
     return *status;
   }
+  names.push_back("--version");
+  names.push_back("--help");
   std::string nearest = Nearest(name, names);
   return Report(absl::InvalidArgumentError(
       absl::StrCat("unknown command ", name,

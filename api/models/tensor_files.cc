@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/models/model_file.h"
 #include "api/models/npy.h"
@@ -24,8 +25,12 @@ absl::StatusOr<Tensor> ReadTensor(const std::string& path) {
     }
   }
   auto tensor = ReadTensorProto(path);
-  if (!tensor.ok()) return tensor.status();
-  return std::move(tensor->tensor);
+  if (tensor.ok()) return std::move(tensor->tensor);
+  if (absl::IsInvalidArgument(tensor.status()) && absl::EndsWith(path, ".npy")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": not a .npy file: it does not begin with \\x93NUMPY"));
+  }
+  return tensor.status();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -51,6 +52,14 @@ absl::StatusOr<RulesFile> AllRules() {
   return file;
 }
 
+// Whether it has no control characters but white space; a protobuf has others in its first bytes.
+bool IsText(const std::string& bytes) {
+  return std::none_of(bytes.begin(), bytes.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' &&
+           !absl::ascii_isspace(static_cast<unsigned char>(c));
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path) {
@@ -63,6 +72,12 @@ absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path) {
   auto text = ReadFile(path, int64_t{1} << 28);
   if (!text.ok()) return Prefixed(path, text.status());
   if (text->empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty"));
+  if (!IsText(*text)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path,
+        ": is not text, so it is no file of rules; lemma prove and lemma referee compare "
+        "models"));
+  }
   RulesFile file;
   file.name = path;
   file.text = *std::move(text);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/rules/export.h"
 #include "api/rules/rules_file.h"
@@ -66,6 +67,15 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
   if (!arguments.empty()) {
     auto it = subcommands.find(arguments[0]);
     if (it != subcommands.end()) return it->second(arguments.subspan(1));
+    if (arguments.size() > 1 && !absl::StartsWith(arguments[0], "-")) {
+      std::vector<std::string> names;
+      for (const auto& [name, run] : subcommands) names.push_back(name);
+      const std::string nearest = Nearest(arguments[0], names);
+      if (!nearest.empty()) {
+        return absl::InvalidArgumentError(absl::StrCat("rules: unknown subcommand ", arguments[0],
+                                                       "; did you mean ", nearest, "?"));
+      }
+    }
   }
   std::vector<std::string> names;
   bool json = false;

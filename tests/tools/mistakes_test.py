@@ -27,6 +27,7 @@ FILES = {
     "false.txt": RULE.replace("  b = neg(a)\n  return b", "  return a"),
     "empty.onnx": "",
     "prose.onnx": "hello\n",
+    "prose.npy": "hello\n",
 }
 
 # The arguments, the exit status, and what the message must say; … stands for anything.
@@ -34,6 +35,9 @@ FILES = {
 MISTAKES = [
     # Commands and flags.
     ("optimise MODEL -o out.onnx", 2, "unknown command optimise; did you mean optimize?"),
+    ("--verison", 2, "unknown command --verison; did you mean --version?"),
+    ("rules explan rule.txt", 2, "rules: unknown subcommand explan; did you mean explain?"),
+    ("verify MODEL", 2, "is not text, so it is no file of rules; lemma prove and lemma referee compare models"),
     ("help optimixe", 2, "did you mean optimize?"),
     ("optimize -o out.onnx", 2, "which MODEL? see --help"),
     ("optimize MODEL", 2, "missing -o OUT: the file to write"),
@@ -67,6 +71,7 @@ MISTAKES = [
     # Inputs.
     ("run graph.txt --inputs=wide.npy", 2, "input x is f32[2,3], got f32[2,4]"),
     ("run graph.txt --inputs=double.npy", 2, "input x is f32[2,3], got f64[2,3]"),
+    ("run graph.txt --inputs=prose.npy", 2, "prose.npy: not a .npy file"),
     ("run graph.txt --inputs=right.npy,right.npy", 2, "takes 1 inputs, got 2"),
     ("run graph.txt --expect=wide.npy", 2, "--expect: output y is f32[2,3], the tensor given is f32[2,4]"),
     ("show graph.txt --dim=n=3", 2, "--dim: graph.txt has no dimension n; only ONNX models have open sizes"),
