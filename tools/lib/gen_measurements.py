@@ -72,6 +72,17 @@ def attention(report):
     return head, lines, ""
 
 
+def gallery(report):
+    lines = []
+    for row in report["rows"]:
+        if "ms" in row:
+            sizes = ", ".join(f"{name} = {size}" for name, size in row["sizes"].items() if size != [])
+            source, target = row["ms"]
+            lines.append([f"{row['file']}.txt", row["rule"], sizes, f"{source:.3f}", f"{target:.3f}",
+                          f"{row['ratio']:.2g}"])
+    return ["file", "rule", "sizes", "source", "target", "target / source"], lines, ""
+
+
 def quantized(report):
     lines = [[row["model"],
               *(ms(row["ms"][k]) for k in ("f32", "other", "quantized", "ort_f32", "ort_quantized")),
@@ -353,7 +364,7 @@ def onnxruntime(report):
 
 
 VIEWS = {"inference": inference, "onnxruntime": onnxruntime, "half": half, "sizes": sizes,
-         "attention": attention, "quantized": quantized, "search": search,
+         "attention": attention, "gallery": gallery, "quantized": quantized, "search": search,
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
          "gpu_h200": gpu, "gpu_errors": gpu_errors, "gpu_products": gpu_products,

@@ -7,7 +7,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
+
+import package
 
 SITE = pathlib.Path(__file__).resolve().parent
 ROOT = SITE.parents[2]
@@ -18,8 +19,11 @@ def fail(message, status=2):
     sys.exit(status)
 
 
-def build(folder):
-    """Writes the pages. Returns false, and has said why, if there is a warning."""
+def build(folder, rules):
+    """Writes the pages, and those of rules if there is such a folder.
+
+    Returns false, and has said why, if there is a warning.
+    """
     from mkdocs.commands.build import build as build_pages
     from mkdocs.config import load_config
     from mkdocs.exceptions import MkDocsException
@@ -27,7 +31,7 @@ def build(folder):
     logging.basicConfig(format="build_site: %(levelname)s: %(message)s", level=logging.WARNING)
     try:
         # What the configuration warns about is counted too.
-        build_pages(load_config(str(SITE / "mkdocs.yml"), site_dir=str(folder), strict=True))
+        build_pages(load_config(str(SITE / "mkdocs.yml"), site_dir=str(folder), strict=True, extra={"rules": rules}))
     except (MkDocsException, SystemExit) as error:
         print(f"build_site: {str(error).strip()}", file=sys.stderr)
         return False
@@ -35,15 +39,9 @@ def build(folder):
 
 
 def save_rules(lemma, folder):
-    """Writes the pages of all built-in rules by the Python package, made for this `lemma`."""
+    """Writes the pages of all built-in rules."""
     with tempfile.TemporaryDirectory() as work:
-        wheel = subprocess.run(
-            [sys.executable, ROOT / "python/build_wheel.py", "--binary", lemma, "--output", work],
-            check=True, capture_output=True, text=True,
-        ).stdout.strip()
-        with zipfile.ZipFile(wheel) as package:
-            package.extractall(work)
-        os.chmod(pathlib.Path(work, "lemma/bin/lemma"), 0o755)
+        package.unpack(lemma, work)
         program = "import lemma, sys; lemma.rules('all').save_html(sys.argv[1])"
         subprocess.run([sys.executable, "-c", program, folder], check=True, env={**os.environ, "PYTHONPATH": work})
 
@@ -64,11 +62,11 @@ def main(output, lemma=None):
         fail("MkDocs and its theme Material are missing; tools/install --docs installs them")
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=".site-") as work:
-        made = pathlib.Path(work, "site")
-        if not build(made):
-            fail("there is no new site", 1)
+        made, rules = pathlib.Path(work, "site"), pathlib.Path(work, "rules")
         if lemma:
-            save_rules(lemma, made / "rules")
+            save_rules(lemma, rules)
+        if not build(made, str(rules) if lemma else ""):
+            fail("there is no new site", 1)
         if output.exists():
             shutil.rmtree(output)
         made.rename(output)

@@ -150,6 +150,9 @@ def on_files(files, config):
         else:
             place.write_bytes((ROOT / path).read_bytes())
         add(name, config.site_dir)  # it is where it belongs
+    rules = config.extra.get("rules")
+    for path in sorted(pathlib.Path(rules).iterdir()) if rules else ():
+        add(f"rules/{path.name}", path.parents[1])
     return files
 
 
@@ -159,4 +162,13 @@ def page_path(file):
 
 
 def on_page_markdown(markdown, page, config, files):
-    return with_bars(with_list_indents(with_links(page_path(page.file), markdown)))
+    text = with_bars(with_list_indents(with_links(page_path(page.file), markdown)))
+    if page.file.src_uri == "rules.md" and config.extra.get("rules"):
+        text += "\n[All built-in rules](rules/index.html), with pictures and search.\n"
+    return text
+
+
+def on_post_build(config):
+    # Its addresses need that of the site, which is not known here.
+    for name in ("sitemap.xml", "sitemap.xml.gz"):
+        pathlib.Path(config.site_dir, name).unlink(missing_ok=True)
