@@ -88,9 +88,13 @@ class RewritingTest(unittest.TestCase):
     def test_lists(self):
         self.assertEqual(
             hooks.with_list_indents("1. a\n   b\n\n   | c |\n   - d\n     e\n2. f\n\n       code\n\ng\n\n    code\n"),
-            "1. a\n    b\n\n    | c |\n    - d\n        e\n2. f\n\n        code\n\ng\n\n    code\n")
+            "1. a\n    b\n\n    | c |\n\n    - d\n        e\n2. f\n\n        code\n\ng\n\n    code\n")
         self.assertEqual(hooks.with_list_indents("- a\n\n```\n  - b\n```\n\n    - code\n"),
                          "- a\n\n```\n  - b\n```\n\n    - code\n")
+
+    def test_an_item_after_a_paragraph(self):
+        self.assertEqual(hooks.with_list_indents("1. a\n\n   b\n2. c\n3. d\n"), "1. a\n\n    b\n\n2. c\n3. d\n")
+        self.assertEqual(hooks.with_list_indents("a\n- b\n- c\n"), "a\n\n- b\n- c\n")
 
     def test_bars_in_tables(self):
         self.assertEqual(hooks.with_bars("| `a\\|b` | c\\|d |\n`a\\|b`"), "| `a|b` | c\\|d |\n`a\\|b`")
@@ -126,6 +130,14 @@ class SiteTest(unittest.TestCase):
             self.assertIn(name, found)
         text = " ".join(entry["text"] for entry in index["docs"])
         self.assertIn("reassociates", text)
+
+    def test_no_markdown_is_left(self):
+        for path in sorted(self.site.glob("*.html")):
+            text = re.search(r"<article.*?</article>", path.read_text(), re.DOTALL)[0]
+            text = re.sub(r"<pre.*?</pre>|<code.*?</code>|<[^>]*>", "", text, flags=re.DOTALL)
+            for line in text.splitlines():
+                with self.subTest(page=path.name, line=line):
+                    self.assertNotRegex(line, r"^\s*(\||[-*] |\d+\. |```)|\]\(|\*\*|`")
 
     def test_links_lead_somewhere(self):
         seen = 0

@@ -80,8 +80,11 @@ def with_links(page, text):
 
 
 def with_list_indents(text):
-    """The text with four more spaces of indent in each list item, as MkDocs expects."""
+    """The text with lists as MkDocs expects them: four more spaces of indent in each item, and an
+    empty line between a paragraph and an item.
+    """
     result, items, shift, in_code = [], [], 0, False
+    starts_with_item = False  # the lines since the last empty one
     for line in text.splitlines():
         body = line.lstrip(" ")
         indent = len(line) - len(body)
@@ -90,8 +93,13 @@ def with_list_indents(text):
                 items.pop()
             outer = items[-1] if items else 0
             shift = 4 * len(items) - outer
-            item = LIST_ITEM.match(body)
-            if item and indent - outer < 4:
+            item = LIST_ITEM.match(body) if indent - outer < 4 else None
+            if not result or not result[-1]:
+                starts_with_item = bool(item)
+            elif item and not starts_with_item:
+                result.append("")
+                starts_with_item = True
+            if item:
                 items.append(indent + item.end())
         if body.startswith("```"):
             in_code = not in_code
