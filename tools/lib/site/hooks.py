@@ -20,6 +20,7 @@ LIST_ITEM = re.compile(r"([-*]|\d+\.) +")
 SOURCE_PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{path}</title><style>body {{ font-family: sans-serif; margin: 1rem; }} pre {{ overflow: auto; }}
+.linenos {{ user-select: none; }}
 {style}</style></head>
 <body><p><a href="{home}">Lemma</a> / {path}</p>
 {code}</body></html>
