@@ -67,7 +67,9 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
   if (!arguments.empty()) {
     auto it = subcommands.find(arguments[0]);
     if (it != subcommands.end()) return it->second(arguments.subspan(1));
-    if (arguments.size() > 1 && !absl::StartsWith(arguments[0], "-")) {
+    // Of two names, the first one should have been a subcommand.
+    if (arguments.size() > 1 && !absl::StartsWith(arguments[0], "-") &&
+        !absl::StartsWith(arguments[1], "-")) {
       std::vector<std::string> names;
       for (const auto& [name, run] : subcommands) names.push_back(name);
       const std::string nearest = Nearest(arguments[0], names);

@@ -1,5 +1,7 @@
 #include "graph/onnx/fold.h"
 
+#include <algorithm>
+
 #include "kernels/evaluate/evaluate.h"
 
 namespace lemma {
@@ -31,6 +33,18 @@ absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const 
   if (absl::IsInvalidArgument(status)) status = Run<double>(*program, views, targets);
   if (!status.ok()) return status;
   return outputs;
+}
+
+bool WidensIntegers(const Node& node) {
+  const DType result = node.type(0).dtype;
+  return IsFloat(result) &&
+         std::any_of(node.inputs().begin(), node.inputs().end(), [&](const Value& v) {
+           const int64_t elements = v.type().num_elements();
+           const bool is_vector = std::any_of(v.shape().begin(), v.shape().end(),
+                                              [&](int64_t size) { return size == elements; });
+           return IsInteger(v.dtype()) && SizeOf(v.dtype()) < SizeOf(result) && elements > 1 &&
+                  !is_vector;
+         });
 }
 
 }  // namespace lemma

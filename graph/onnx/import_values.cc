@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
   if (!outputs.ok()) return outputs;
   std::vector<Tensor> values;
   const Node& node = (*outputs)[0].node();
-  if (IsSymbolic(node)) return outputs;
+  if (IsSymbolic(node) || WidensIntegers(node)) return outputs;
   for (const TensorType& type : node.types()) {
     if (type.num_elements() > kMaxFoldElements) return outputs;
   }

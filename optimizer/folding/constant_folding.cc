@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/expr/arithmetic.h"
+#include "graph/onnx/fold.h"
 #include "graph/rebuild.h"
 #include "graph/sizes/specialize.h"
 #include "kernels/evaluate/evaluate.h"
@@ -18,21 +19,6 @@ namespace {
 // Results up to this size are always kept; larger ones only up to kMaxGrowth times their operands.
 constexpr int64_t kSmallBytes = 1 << 20;
 constexpr int64_t kMaxGrowth = 2;
-
-// Whether the node makes floats of narrower integers that are more than a vector, as the
-// dequantization of a weight does. Kernels that compute with the integers would not find them.
-bool WidensIntegers(const Node& node) {
-  const DType result = node.type(0).dtype;
-  return IsFloat(result) &&
-         std::any_of(node.inputs().begin(), node.inputs().end(), [&](const Value& v) {
-           const Shape& shape = v.shape();
-           const int64_t elements = v.type().num_elements();
-           return IsInteger(v.dtype()) && SizeOf(v.dtype()) < SizeOf(result) &&
-                  std::none_of(shape.begin(), shape.end(),
-                               [&](int64_t size) { return size == elements; }) &&
-                  elements > 1;
-         });
-}
 
 bool WorthKeeping(const Node& node) {
   if (WidensIntegers(node)) return false;

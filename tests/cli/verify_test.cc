@@ -235,7 +235,7 @@ TEST(VerifyTest, BadInput) {
   ExpectOneLine(RunLemma({"verify", WriteTemp("r.txt", "")}), {"r.txt", "empty"});
   ExpectOneLine(RunLemma({"verify", WriteTemp("r.txt", "Dear rule")}), {"r.txt:1:1: expected"});
   ExpectOneLine(RunLemma({"verify", WriteTemp("r.txt", std::string("\x08\x01\0", 3))}),
-                {"r.txt:1:1"});
+                {"r.txt: is not text"});
   ExpectOneLine(RunLemma({"verify", WriteTemp("r.txt", "graph g(x: f32[2]) { return x }")}),
                 {"r.txt", "has no rules"});
   const std::string rules = WriteTemp("r.txt", kRules);
