@@ -36,6 +36,18 @@ absl::StatusOr<Tensor> MadeUp(DType dtype, int64_t elements, std::mt19937* rando
   return t;
 }
 
+// Weights that are more than a vector get small integers, which kernels of integer products need;
+// to other kernels the values do not matter.
+void MakeIntegers(const TensorType& type, Tensor* weight) {
+  const int64_t elements = type.num_elements();
+  const bool is_vector = std::any_of(type.shape.begin(), type.shape.end(),
+                                     [&](int64_t size) { return size == elements; });
+  if (type.dtype != DType::kF32 || is_vector || elements <= 1) return;
+  constexpr int kMost = 8;
+  absl::Span<float> values = weight->mutable_data<float>();
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(1 + i % kMost);
+}
+
 absl::Span<const char> BytesAt(const void* at, const CpuKernelSpec::Operand& operand) {
   const int64_t bytes = SpanOf(operand.type.shape, operand.strides) * SizeOf(operand.type.dtype);
   return {static_cast<const char*>(at), static_cast<size_t>(bytes)};
@@ -55,6 +67,7 @@ absl::StatusOr<Operands> MadeUpOperands(const CpuKernelSpec& spec) {
     absl::StatusOr<Tensor> t =
         MadeUp(operand.type.dtype, SpanOf(operand.type.shape, operand.strides), &random);
     if (!t.ok()) return t.status();
+    if (operand.is_static) MakeIntegers(operand.type, &*t);
     made.memory.push_back(*std::move(t));
     return made.memory.back().mutable_raw();
   };
@@ -161,7 +174,7 @@ class CpuMeasurer : public KernelMeasurer {
   CpuMeasurer(int threads, const CpuOptions& options) : threads_(threads), options_(options) {}
 
   std::string device() const override {
-    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 9",
+    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 10",
                         options_.fuse_layout ? "" : ", fusion off");
   }
 

@@ -1,6 +1,10 @@
 // Measuring single kernels, and the places of their operands meanwhile.
+#include <algorithm>
+#include <limits>
 #include <numeric>
+#include <string>
 
+#include "absl/strings/match.h"
 #include "base/stopwatch.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/caches.h"
@@ -39,6 +43,38 @@ TEST(Measure, EveryKernelOfAGraphCanBeMeasured) {
     EXPECT_GT(*ms, 0) << kernel.signature;
     EXPECT_LT(*ms, 100) << kernel.signature;
   }
+}
+
+// A product of integers is measured with integers as weights: with others, its kernel would compute
+// by the definition, many times slower.
+TEST(Measure, AProductOfIntegersIsMeasuredOnIntegers) {
+  auto measurer = MakeCpuMeasurer();
+  auto least = [&](const std::string& text, const std::string& kind) {
+    double ms = std::numeric_limits<double>::infinity();
+    auto plan = measurer->Plan(GraphOf(text));
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    int products = 0;
+    for (const PlannedKernel& kernel : plan->kernels) {
+      if (!absl::StartsWith(kernel.signature, kind)) continue;
+      ++products;
+      for (int i = 0; i < 3; ++i) ms = std::min(ms, *measurer->MeasureMs(kernel));
+    }
+    EXPECT_EQ(products, 1) << kind;
+    return ms;
+  };
+  const double floats = least(R"(graph g(x: f32[1,64,28,28], w: weight f32[64,64,3,3]) {
+    y = conv2d(x, w) {pads = [1,1,1,1]}
+    return y
+  })",
+                              "conv(");
+  const double integers = least(R"(graph g(x: u8[1,64,28,28], w: weight i8[64,64,3,3]) {
+    a = cast(x) {dtype = "f32"}
+    b = cast(w) {dtype = "f32"}
+    y = conv2d(a, b) {pads = [1,1,1,1]}
+    return y
+  })",
+                                "integer product(");
+  EXPECT_LT(integers, 4 * floats);
 }
 
 // The kernels of a run have the signatures of the plan, under which costs are kept.
