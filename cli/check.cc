@@ -23,7 +23,7 @@ namespace {
 
 struct CheckFlags {
   std::string plan, rules, proofs;
-  bool prove = false, json = false;
+  bool prove = false, json = false, kernels = false;
   int64_t samples = 1, seed = -1, threads = 1;
   int64_t reseed = -1;
 };
@@ -162,7 +162,59 @@ absl::StatusOr<int> CheckPlan(const CheckFlags& flags, const std::string& path) 
   return check->ok() ? kExitOk : kExitNo;
 }
 
+// The middle and the largest time, by program.
+std::string TimesOf(const api::KernelCheck& check) {
+  std::vector<double> seconds;
+  for (const api::CheckedProgram& program : check.programs) seconds.push_back(program.seconds);
+  if (seconds.empty()) return "";
+  absl::c_sort(seconds);
+  return absl::StrFormat("; %.3f s in the median, %.1f s at most", seconds[seconds.size() / 2],
+                         seconds.back());
+}
+
+void PrintKernels(const api::KernelCheck& check) {
+  if (!check.ok()) {
+    std::printf("REJECTED: %s\n", check.problem.c_str());
+    return;
+  }
+  int64_t kernels = 0, equal = 0;
+  for (const api::CheckedProgram& program : check.programs) {
+    const int64_t count = int64_t{program.kernels} * program.uses;
+    kernels += count;
+    if (program.equal) equal += count;
+    if (program.equal) continue;
+    std::printf("not checked: %lld x %s (%s): %s\n", static_cast<long long>(count),
+                program.operators.c_str(), program.schedule.c_str(), program.reason.c_str());
+  }
+  std::printf(
+      "%s: %lld of %lld generated kernels, executed for every thread in exact arithmetic, stay "
+      "inside their tensors, write each element once, do not race, and give what their operators "
+      "define at random points of a field%s (repeatable with --seed=%lld)\n",
+      equal == kernels ? "checked" : "NOT ALL CHECKED", static_cast<long long>(equal),
+      static_cast<long long>(kernels), TimesOf(check).c_str(), static_cast<long long>(check.seed));
+}
+
+absl::StatusOr<int> CheckKernels(const CheckFlags& flags, const std::string& path) {
+  auto model = api::LoadModel(path);
+  if (!model.ok()) return model.status();
+  auto check =
+      api::CheckKernels(model->graph, {"cuda", SeedOf(flags), static_cast<int>(flags.threads)});
+  if (!check.ok()) return check.status();
+  flags.json ? PrintJson(ToJson(*check)) : PrintKernels(*check);
+  const bool all = absl::c_all_of(check->programs, [](const auto& p) { return p.equal; });
+  return all ? kExitOk : kExitNo;
+}
+
 absl::StatusOr<int> Check(const CheckFlags& flags, const Positional& files) {
+  if (flags.kernels) {
+    if (!flags.plan.empty() && flags.plan != "cuda") {
+      return absl::InvalidArgumentError(
+          "--kernels: only the plans of cuda have generated kernels with a text; leave out --plan");
+    }
+    auto path = OneArgument("MODEL", files);
+    if (!path.ok()) return path.status();
+    return CheckKernels(flags, *path);
+  }
   if (!flags.plan.empty()) {
     auto path = OneArgument("MODEL", files);
     if (!path.ok()) return path.status();
@@ -194,6 +246,8 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
               "is wrong; the step is named. With --plan, of one model: whether the back end's "
               "kernels, as handed to the library, compute what their operators mean.");
   flags.String("plan", &check.plan, "BACKEND", "check the plan of one model instead: cpu or cuda");
+  flags.Bool("kernels", &check.kernels,
+             "check the text of every CUDA kernel that would be generated for one model");
   flags.String("rules", &check.rules, "FILE",
                "rules whose records are believed, instead of the built-in ones");
   flags.Bool("prove", &check.prove, "believe no record: prove the certificate's rules anew");

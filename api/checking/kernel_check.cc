@@ -1,0 +1,80 @@
+// Checks the generated kernels of a CUDA plan.
+#include "verifier/kernels/kernel_check.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "api/check.h"
+#include "api/checking/program_parts.h"
+#include "api/models/random_values.h"
+#include "runtime/cuda/cuda_plan.h"
+
+namespace lemma::api {
+namespace {
+
+using Kind = kernels::ProgramVerdict::Kind;
+
+// Equal for steps whose kernels and whose meaning are equal.
+std::string KeyOf(const cuda::CudaStep& step) {
+  std::string key = step.signature.empty() ? absl::StrCat(step.nodes.back()->hash()) : "";
+  absl::StrAppend(&key, step.signature);
+  for (const codegen::GridKernel& kernel : step.program->kernels) {
+    absl::StrAppend(&key, " ", kernel.name);
+  }
+  for (const auto& [from, to] : InPlace(step)) absl::StrAppend(&key, " ", from, "=", to);
+  return key;
+}
+
+CheckedProgram Check(const cuda::CudaStep& step, uint64_t seed) {
+  CheckedProgram result;
+  result.operators = step.operators;
+  result.kernels = static_cast<int>(step.program->kernels.size());
+  result.schedule = absl::StrJoin(
+      step.program->kernels, " + ",
+      [](std::string* text, const auto& kernel) { absl::StrAppend(text, kernel.schedule); });
+  kernels::ProgramCheckOptions options;
+  options.seed = seed;
+  options.in_place = InPlace(step);
+  const auto start = std::chrono::steady_clock::now();
+  const kernels::ProgramVerdict verdict =
+      kernels::CheckProgram(*step.program, PartsOf(step), options);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.equal = verdict.kind == Kind::kEqual;
+  result.wrong = verdict.kind == Kind::kWrong;
+  result.reason = verdict.reason;
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOptions& options) {
+  NodeTraitsCache traits;
+  cuda::PlanOptions plan_options;
+  plan_options.reuse_late = true;
+  auto plan = cuda::PlanGraph(graph, traits, plan_options);
+  if (!plan.ok()) return plan.status();
+  KernelCheck result;
+  result.seed = options.seed ? *options.seed : DrawSeed();
+  std::map<std::string, size_t> known;  // numbers of programs
+  for (const cuda::CudaStep& step : plan->steps) {
+    if (step.program == nullptr || step.program->kernels.empty()) continue;
+    const auto [entry, is_new] = known.try_emplace(KeyOf(step), result.programs.size());
+    if (is_new) {
+      result.programs.push_back(Check(step, result.seed));
+    } else {
+      ++result.programs[entry->second].uses;
+    }
+    const CheckedProgram& program = result.programs[entry->second];
+    if (program.wrong && result.problem.empty()) {
+      result.problem = absl::StrCat(step.operators, ": ", program.reason);
+    }
+  }
+  return result;
+}
+
+}  // namespace lemma::api

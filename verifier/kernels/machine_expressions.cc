@@ -1,0 +1,427 @@
+// Evaluates expressions.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/lanes/lane_ops.h"
+#include "verifier/kernels/machine.h"
+
+namespace lemma::kernels {
+
+using Kind = Expr::Kind;
+using Op = Expr::Op;
+
+namespace {
+
+bool Fits(Type type, int64_t value) {
+  switch (type) {
+    case Type::kInt:
+      return value >= std::numeric_limits<int32_t>::min() &&
+             value <= std::numeric_limits<int32_t>::max();
+    case Type::kUnsigned:
+      return value >= 0 && value <= std::numeric_limits<uint32_t>::max();
+    default:
+      return true;
+  }
+}
+
+int64_t FloorOf(int64_t a, int64_t b) {
+  const int64_t q = a / b;
+  return a % b < 0 ? q - 1 : q;
+}
+
+// The result of an operator; *wrong is set if C++ leaves it undefined or wraps it.
+int64_t ResultOf(Op op, int64_t a, int64_t b, bool* wrong) {
+  int64_t result = 0;
+  switch (op) {
+    case Op::kAdd:
+      *wrong |= __builtin_add_overflow(a, b, &result);
+      return result;
+    case Op::kSub:
+      *wrong |= __builtin_sub_overflow(a, b, &result);
+      return result;
+    case Op::kMul:
+      *wrong |= __builtin_mul_overflow(a, b, &result);
+      return result;
+    case Op::kXor:
+      return a ^ b;
+    case Op::kLess:
+      return a < b ? 1 : 0;
+    case Op::kLessEqual:
+      return a <= b ? 1 : 0;
+    case Op::kEqual:
+      return a == b ? 1 : 0;
+    case Op::kLeast:
+      return std::min(a, b);
+    case Op::kGreatest:
+      return std::max(a, b);
+    case Op::kDiv:
+    case Op::kRem:
+      if (b == 0 || b == -1) {
+        *wrong |= b == 0;
+        return b == 0 || op == Op::kRem || a == std::numeric_limits<int64_t>::min() ? 0 : -a;
+      }
+      return op == Op::kDiv ? a / b : a % b;
+    case Op::kFloorDiv:
+      *wrong |= b <= 0;
+      return b > 0 ? FloorOf(a, b) : 0;
+    case Op::kFloorDivOr0:
+      return b > 0 ? FloorOf(a, b) : 0;
+    case Op::kModOr0:
+      return b > 0 ? a - b * FloorOf(a, b) : 0;
+  }
+  return 0;
+}
+
+const Field* Fields(const int64_t* data) { return reinterpret_cast<const Field*>(data); }
+Field* Fields(int64_t* data) { return reinterpret_cast<Field*>(data); }
+
+}  // namespace
+
+Machine::Operand Machine::Evaluate(const Expr& e, const Mask& mask) {
+  if (stopped()) return {Scratch(e), e.uniform};
+  switch (e.kind) {
+    case Kind::kLiteral: {
+      int64_t* out = Scratch(e);
+      *out = e.value;
+      if (IsReal(e.type)) {
+        Field value = Field::FromDouble(e.real);
+        if (e.special == Expr::Special::kNaN) value = Field::NaN();
+        if (e.special == Expr::Special::kInfinity) {
+          value = e.real < 0 ? Field::NegativeInfinity() : Field::Infinity();
+          if (extremes_) value = Field(e.real < 0 ? extremes_->max : extremes_->min) + Field(1);
+        }
+        *out = static_cast<int64_t>(value.raw());
+      }
+      return {out, true};
+    }
+    case Kind::kBlock:
+      *Scratch(e) = block_;
+      return {Scratch(e), true};
+    case Kind::kThread:
+      return {thread_numbers_.data(), false};
+    case Kind::kVariable: {
+      const Variable& v = kernel_.variables[e.variable];
+      if (v.uniform) return {Registers(e.variable), true};
+      if (v.dims.empty()) return {Registers(e.variable), false};
+      return LoadCell(e, mask);
+    }
+    case Kind::kBinary:
+    case Kind::kCompare:
+      return Binary(e, mask);
+    case Kind::kNegate:
+    case Kind::kNot: {
+      const Operand a = Evaluate(*e.args[0], mask);
+      int64_t* out = Scratch(e);
+      for (int i = 0; i < (e.uniform ? 1 : threads_); ++i) {
+        const int64_t x = a.At(i);
+        out[i] = e.kind == Kind::kNot ? (x == 0 ? 1 : 0)
+                                      : static_cast<int64_t>(-static_cast<uint64_t>(x));
+        // The least number of a type has no negative.
+        const bool wrong =
+            e.kind == Kind::kNegate && x != 0 && (out[i] == x || !Fits(e.type, out[i]));
+        if (wrong && (e.uniform || mask.on[i] != 0)) Fault("an integer overflows", i);
+      }
+      return {out, e.uniform};
+    }
+    case Kind::kAnd:
+    case Kind::kOr:
+      return Logical(e, mask);
+    case Kind::kChoose:
+      return Choose(e, mask);
+    case Kind::kConvert:
+      return Convert(e, mask);
+    case Kind::kFunction:
+      return Function(e, mask);
+    case Kind::kRead:
+      return Load(e, mask);
+    case Kind::kElementOf:
+      return ElementOf(e, mask);
+    case Kind::kWarpReduce:
+      return WarpReduce(e, mask);
+    case Kind::kBlockReduce:
+      return BlockReduce(e, mask);
+  }
+  return {};
+}
+
+Machine::Operand Machine::Binary(const Expr& e, const Mask& mask) {
+  const Operand a = Evaluate(*e.args[0], mask), b = Evaluate(*e.args[1], mask);
+  int64_t* out = Scratch(e);
+  for (int i = 0; i < (e.uniform ? 1 : threads_); ++i) {
+    bool wrong = false;
+    out[i] = ResultOf(e.op, a.At(i), b.At(i), &wrong);
+    if (!wrong && Fits(e.type, out[i])) continue;
+    if (e.uniform || mask.on[i] != 0) {
+      Fault(absl::StrCat("an integer leaves its type: the operator on ", a.At(i), " and ", b.At(i),
+                         " as ", NameOf(e.type)),
+            i);
+    }
+    out[i] = 0;
+  }
+  Spend(e.uniform ? 1 : threads_ / 8);
+  return {out, e.uniform};
+}
+
+Machine::Operand Machine::Logical(const Expr& e, const Mask& mask) {
+  const bool conjunction = e.kind == Kind::kAnd;
+  const Operand a = Evaluate(*e.args[0], mask);
+  int64_t* out = Scratch(e);
+  const int n = e.uniform ? 1 : threads_;
+  for (int i = 0; i < n; ++i) out[i] = a.At(i);
+  if (stopped()) return {out, e.uniform};
+  if (a.uniform && (a.data[0] != 0) != conjunction) return {out, e.uniform};
+  const Mask rest = a.uniform ? mask : Where(mask, a, conjunction);
+  if (rest.count == 0) return {out, e.uniform};
+  const Operand b = Evaluate(*e.args[1], rest);
+  for (int i = 0; i < n; ++i) {
+    if ((out[i] != 0) == conjunction) out[i] = b.At(i);
+  }
+  return {out, e.uniform};
+}
+
+Machine::Operand Machine::Choose(const Expr& e, const Mask& mask) {
+  const Operand condition = Evaluate(*e.args[0], mask);
+  if (stopped()) return {Scratch(e), e.uniform};
+  int64_t* out = Scratch(e);
+  for (const bool holds : {true, false}) {
+    const Mask part = condition.uniform ? ((condition.data[0] != 0) == holds ? mask : Mask{{}, 0})
+                                        : Where(mask, condition, holds);
+    if (part.count == 0) continue;
+    const Operand value = Evaluate(*e.args[holds ? 1 : 2], part);
+    for (int i = 0; i < (e.uniform ? 1 : threads_); ++i) {
+      if (e.uniform || part.on[i] != 0) out[i] = value.At(i);
+    }
+  }
+  return {out, e.uniform};
+}
+
+Machine::Operand Machine::Convert(const Expr& e, const Mask& mask) {
+  const Operand a = Evaluate(*e.args[0], mask);
+  int64_t* out = Scratch(e);
+  for (int i = 0; i < (e.uniform ? 1 : threads_); ++i) {
+    const int64_t x = a.At(i);
+    out[i] = IsReal(e.type) ? static_cast<int64_t>(Field(x).raw()) : x;
+    if (Fits(e.type, x) || !(e.uniform || mask.on[i] != 0)) continue;
+    Fault(absl::StrCat(x, " becomes ", NameOf(e.type)), i);
+  }
+  return {out, e.uniform};
+}
+
+Machine::Operand Machine::Extreme(const Expr& e, Operand a, Operand b) {
+  int64_t* out = Scratch(e);
+  for (int i = 0; i < (e.uniform ? 1 : threads_); ++i) {
+    const auto x = Field::FromRaw(static_cast<uint64_t>(a.At(i)));
+    const auto y = Field::FromRaw(static_cast<uint64_t>(b.At(i)));
+    out[i] = static_cast<int64_t>(extremes_->Apply(e.fn, x, y).raw());
+  }
+  return {out, e.uniform};
+}
+
+namespace {
+
+template <class T>
+void ApplyLanes(ScalarFn fn, int64_t* out, const int64_t* const* args, const bool* uniform,
+                size_t arity, int64_t n) {
+  const LaneOps<T>& ops = Lanes<T>();
+  const int f = static_cast<int>(fn);
+  T* to = reinterpret_cast<T*>(out);
+  auto at = [&](size_t i) { return reinterpret_cast<const T*>(args[i]); };
+  if (arity == 1) {
+    ops.unary[f](to, at(0), n);
+  } else if (arity == 2) {
+    const auto apply = n > 1 && uniform[0]   ? ops.sv[f]
+                       : n > 1 && uniform[1] ? ops.vs[f]
+                                             : ops.vv[f];
+    apply(to, at(0), at(1), n);
+  } else {
+    ops.where(to, at(0), at(1), uniform[1] ? 0 : 1, at(2), uniform[2] ? 0 : 1, n);
+  }
+}
+
+}  // namespace
+
+Machine::Operand Machine::Function(const Expr& e, const Mask& mask) {
+  const size_t arity = e.args.size();
+  const int64_t* args[3] = {};
+  bool uniform[3] = {};
+  for (size_t i = 0; i < arity; ++i) {
+    const Operand arg = Evaluate(*e.args[i], mask);
+    args[i] = arg.data;
+    uniform[i] = arg.uniform;
+  }
+  if (stopped()) return {Scratch(e), e.uniform};
+  const int64_t n = e.uniform ? 1 : threads_;
+  Spend(n);
+  const bool extreme = e.fn == ScalarFn::kMax || e.fn == ScalarFn::kMin;
+  if (extreme && extremes_ && IsReal(e.type)) {
+    return Extreme(e, {args[0], uniform[0]}, {args[1], uniform[1]});
+  }
+  int64_t* out = Scratch(e);
+  // The tables need a vector if there is one.
+  std::vector<int64_t> spread;
+  if (n > 1 && uniform[0] && (arity == 3 || (arity == 2 && uniform[1]))) {
+    spread.assign(n, args[0][0]);
+    args[0] = spread.data();
+    uniform[0] = false;
+  }
+  if (IsReal(e.type)) {
+    ApplyLanes<Field>(e.fn, out, args, uniform, arity, n);
+  } else {
+    ApplyLanes<int64_t>(e.fn, out, args, uniform, arity, n);
+  }
+  return {out, e.uniform};
+}
+
+Machine::Operand Machine::Load(const Expr& e, const Mask& mask) {
+  const Operand index = Evaluate(*e.args[0], mask);
+  int64_t* out = Scratch(e);
+  if (e.uniform) {
+    for (int i = 0; i < threads_ && !stopped(); ++i) {
+      if (mask.on[i] == 0) continue;
+      *out = LoadAs(e.type, slots_[e.slot], ReadElement(e.slot, index.data[0], i));
+      if (slots_[e.slot].touched == nullptr) break;
+    }
+    return {out, true};
+  }
+  for (int i = 0; i < threads_ && !stopped(); ++i) {
+    out[i] =
+        mask.on[i] == 0 ? 0 : LoadAs(e.type, slots_[e.slot], ReadElement(e.slot, index.At(i), i));
+  }
+  Spend(threads_);
+  return {out, false};
+}
+
+Machine::Operand Machine::Cell(int variable, const std::vector<ExprPtr>& indices,
+                               const Mask& mask) {
+  const Variable& v = kernel_.variables[variable];
+  std::vector<Operand> at;
+  bool uniform = true;
+  for (const ExprPtr& index : indices) {
+    at.push_back(Evaluate(*index, mask));
+    uniform = uniform && at.back().uniform;
+  }
+  const int n = uniform ? 1 : threads_;
+  for (int i = 0; i < n; ++i) {
+    int64_t cell = 0;
+    for (size_t k = 0; k < at.size(); ++k) {
+      const int64_t x = at[k].At(i);
+      if ((uniform || mask.on[i] != 0) && (x < 0 || x >= v.dims[k])) {
+        Fault(absl::StrCat("index ", x, " of ", v.name, ", whose size is ", v.dims[k]), i);
+      }
+      cell = cell * v.dims[k] + x;
+    }
+    cells_[i] = cell;
+  }
+  return {cells_.data(), uniform};
+}
+
+Machine::Operand Machine::LoadCell(const Expr& e, const Mask& mask) {
+  const Variable& v = kernel_.variables[e.variable];
+  const Operand cell = Cell(e.variable, e.args, mask);
+  int64_t* out = Scratch(e);
+  if (stopped()) return {out, false};
+  if (!v.shared) {
+    const int64_t* const from = Registers(e.variable);
+    if (cell.uniform) return {from + cell.data[0] * threads_, false};
+    for (int i = 0; i < threads_; ++i) {
+      out[i] = mask.on[i] == 0 ? 0 : from[cell.data[i] * threads_ + i];
+    }
+    return {out, false};
+  }
+  SharedMemory& shared = shared_[e.variable];
+  for (int i = 0; i < threads_ && !stopped(); ++i) {
+    if (mask.on[i] == 0) continue;
+    const char* what = shared.Read(cell.At(i), i, &out[i]);
+    if (*what != 0) Fault(absl::StrCat(v.name, ": ", what), i);
+  }
+  Spend(threads_);
+  return {out, false};
+}
+
+Machine::Operand Machine::ElementOf(const Expr& e, const Mask& mask) {
+  const Operand cell = Cell(e.variable, e.args, mask);
+  int64_t* out = Scratch(e);
+  if (stopped()) return {out, false};
+  const SlotMemory& slot = slots_[kernel_.variables[e.variable].slot];
+  const int64_t* const from = Registers(e.variable);
+  for (int i = 0; i < threads_; ++i) {
+    if (mask.on[i] != 0) out[i] = LoadAs(e.type, slot, from[cell.At(i) * threads_ + i]);
+  }
+  return {out, false};
+}
+
+// sum[i] = fn(sum[i], with[i]) for all threads.
+void Machine::Combine(const Expr& e, int64_t* sum, const int64_t* with) {
+  if (extremes_ && IsReal(e.type) && (e.fn == ScalarFn::kMax || e.fn == ScalarFn::kMin)) {
+    for (int i = 0; i < threads_; ++i) {
+      Fields(sum)[i] = extremes_->Apply(e.fn, Fields(sum)[i], Fields(with)[i]);
+    }
+    return;
+  }
+  const int f = static_cast<int>(e.fn);
+  if (IsReal(e.type)) {
+    Lanes<Field>().vv[f](Fields(sum), Fields(sum), Fields(with), threads_);
+  } else {
+    Lanes<int64_t>().vv[f](sum, sum, with, threads_);
+  }
+}
+
+Machine::Operand Machine::WarpReduce(const Expr& e, const Mask& mask) {
+  constexpr int kWarp = 32;
+  const Operand value = Evaluate(*e.args[0], mask);
+  int64_t* out = Scratch(e);
+  if (stopped()) return {out, false};
+  for (int first = 0; first < threads_; first += kWarp) {
+    int count = 0;
+    for (int i = first; i < std::min(first + kWarp, threads_); ++i) count += mask.on[i];
+    if (count != 0 && count != kWarp) {
+      Fault("not all threads of a warp take part in its reduction", first);
+      return {out, false};
+    }
+  }
+  for (int i = 0; i < threads_; ++i) out[i] = value.At(i);
+  std::vector<int64_t> other(threads_);
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+    for (int i = 0; i < threads_; ++i) other[i] = out[std::min(i ^ distance, threads_ - 1)];
+    Combine(e, out, other.data());
+  }
+  Spend(threads_);
+  return {out, false};
+}
+
+// As in the prelude: thread 0 of each warp stores the warp's result, and all threads combine these
+// between two barriers.
+Machine::Operand Machine::BlockReduce(const Expr& e, const Mask& mask) {
+  constexpr int kWarp = 32;
+  WarpReduce(e, mask);
+  int64_t* const out = Scratch(e);
+  const int warps = threads_ / kWarp;
+  const Variable& v = kernel_.variables[e.variable];
+  if (stopped()) return {out, false};
+  if (v.cells < warps) {
+    Fault(absl::StrCat(v.name, " has room for ", v.cells, " of ", warps, " warps"), 0);
+  }
+  auto check = [&](const char* what, int thread) {
+    if (*what != 0) Fault(absl::StrCat(v.name, ": ", what), thread);
+  };
+  SharedMemory& shared = shared_[e.variable];
+  for (int w = 0; w < warps && !stopped(); ++w) {
+    check(shared.Write(w, w * kWarp, out[w * kWarp]), w * kWarp);
+  }
+  Barrier(mask);
+  std::vector<int64_t> other(threads_);
+  for (int w = 0; w < warps && !stopped(); ++w) {
+    for (int i = 0; i < threads_; ++i) check(shared.Read(w, i, &other[i]), i);
+    if (w == 0) {
+      std::copy(other.begin(), other.end(), out);
+    } else {
+      Combine(e, out, other.data());
+    }
+  }
+  if (!stopped()) Barrier(mask);
+  return {out, false};
+}
+
+}  // namespace lemma::kernels
