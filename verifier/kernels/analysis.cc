@@ -82,6 +82,9 @@ class Analysis {
     }
     if (s->kind == Kind::kFor) Visit(s->next.get(), s->diverges ? contexts_++ : context);
     if (s->kind == Kind::kAssign) s->accumulates = Accumulates(*s);
+    s->exits = s->kind == Kind::kReturn || s->kind == Kind::kBreak ||
+               std::any_of(s->body.begin(), s->body.end(),
+                           [](const StatementPtr& inner) { return inner->exits; });
   }
 
   static bool Same(const Expr& a, const Expr& b) {

@@ -82,6 +82,7 @@ std::nullptr_t ExpressionParser::Fail(const std::string& what) {
 
 int ExpressionParser::Declare(Variable variable) {
   variable.cells = 1;
+  variable.call = call_;
   constexpr int64_t kMostCells = 1 << 20;
   for (int64_t dim : variable.dims) {
     variable.cells *= dim;

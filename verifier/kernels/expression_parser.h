@@ -78,6 +78,7 @@ class ExpressionParser {
 
   Names names_;
   std::vector<Variable> variables_;
+  int call_ = -1;  // the function that is being inlined
 
  private:
   ExprPtr Disjunction();

@@ -66,9 +66,11 @@ class Rewriter {
   absl::flat_hash_map<const ScalarNode*, ScalarExpr> memo_;
 };
 
-bool Has(const ScalarExpr& e, absl::flat_hash_map<const ScalarNode*, bool>* seen) {
+bool Has(const ScalarExpr& e, bool only_reductions,
+         absl::flat_hash_map<const ScalarNode*, bool>* seen) {
   if (!seen->emplace(e.node().get(), true).second) return false;
-  if (e.kind() == Kind::kApply && (e.fn() == ScalarFn::kMax || e.fn() == ScalarFn::kMin)) {
+  if (!only_reductions && e.kind() == Kind::kApply &&
+      (e.fn() == ScalarFn::kMax || e.fn() == ScalarFn::kMin)) {
     return true;
   }
   if (e.kind() == Kind::kReduce &&
@@ -76,7 +78,7 @@ bool Has(const ScalarExpr& e, absl::flat_hash_map<const ScalarNode*, bool>* seen
     return true;
   }
   return std::any_of(e.args().begin(), e.args().end(),
-                     [&](const ScalarExpr& arg) { return Has(arg, seen); });
+                     [&](const ScalarExpr& arg) { return Has(arg, only_reductions, seen); });
 }
 
 }  // namespace
@@ -87,10 +89,11 @@ Extremes RandomExtremes(uint64_t seed) {
           static_cast<int64_t>(kExact + Mix(seed + 1) % kExact)};
 }
 
-bool HasExtremes(const Definition& definition) {
+bool HasExtremes(const Definition& definition, bool only_reductions) {
   absl::flat_hash_map<const ScalarNode*, bool> seen;
-  return std::any_of(definition.tensors.begin(), definition.tensors.end(),
-                     [&](const TensorExpr& tensor) { return Has(tensor.body, &seen); });
+  return std::any_of(
+      definition.tensors.begin(), definition.tensors.end(),
+      [&](const TensorExpr& tensor) { return Has(tensor.body, only_reductions, &seen); });
 }
 
 Definition Restated(const Definition& definition, bool floats,

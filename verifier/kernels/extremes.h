@@ -27,8 +27,8 @@ struct Extremes {
 
 Extremes RandomExtremes(uint64_t seed);
 
-// Whether the values of `definition` depend on a maximum or a minimum.
-bool HasExtremes(const Definition& definition);
+// Whether `definition` has a maximum or a minimum: of two numbers, or only as a reduction.
+bool HasExtremes(const Definition& definition, bool only_reductions);
 
 // `definition` with its numbers rounded to f32, if `floats`, and with this meaning in place of the
 // maximum, the minimum and the infinities, if `extremes` are given. Indices are left as they are.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -34,11 +35,12 @@ class Checker {
     if (absl::Status s = ReadMeanings(); !s.ok()) return s;
     if (absl::Status s = ReadKernels(); !s.ok()) return s;
     // With the maximum itself, and with one under which every operand counts.
-    const bool extremes =
-        !integers_ && std::any_of(meanings_.begin(), meanings_.end(),
-                                  [](const Meaning& meaning) { return meaning.has_extremes(); });
+    const bool extremes = std::any_of(
+        meanings_.begin(), meanings_.end(),
+        [](const Meaning& meaning) { return !meaning.integers() && meaning.needs_extremes(); });
     const uint64_t seed = Mix(options_.seed);
     if (absl::Status s = Compare(std::nullopt, seed); !s.ok()) return s;
+    if (absl::Status s = TryInvalidIndices(seed + 2); !s.ok()) return s;
     return extremes ? Compare(RandomExtremes(seed), seed + 1) : absl::OkStatus();
   }
 
@@ -51,10 +53,9 @@ class Checker {
       auto meaning = Meaning::Of(part.nodes, part.operands);
       if (!meaning.ok()) return NotChecked(std::string(meaning.status().message()));
       operations += meaning->operations();
-      if (!meanings_.empty() && meaning->arithmetic() != meanings_[0].arithmetic()) mixed_ = true;
       meanings_.push_back(*std::move(meaning));
     }
-    integers_ = meanings_[0].integers();
+    floats_.resize(meanings_.size());
     if (operations > options_.operations) {
       return NotChecked(absl::StrCat("it has ", operations, " operations"));
     }
@@ -89,35 +90,85 @@ class Checker {
       FindUniform(&*printed);
       kernels_.push_back(*std::move(printed));
     }
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      const bool needs = meanings_[p].arithmetic() == Arithmetic::kDouble;
+      if (floats_[p].value_or(false) && needs && !FloatsSuffice()) {
+        return Wrong("it computes in f32 what needs f64");
+      }
+    }
     return CheckReadBack();
   }
 
   // Numbers have the type in which the nodes are computed, so conversions are the definition's.
-  absl::Status CheckNumbers(const GridKernel& kernel, const PrintedKernel& printed) const {
+  absl::Status CheckNumbers(const GridKernel& kernel, const PrintedKernel& printed) {
+    if (printed.calls != 0 && printed.calls != static_cast<int>(parts_.size())) {
+      return NotChecked(absl::StrCat(kernel.name, " calls ", printed.calls, " functions"));
+    }
     for (const Variable& v : printed.variables) {
-      const bool wrong = IsReal(v.type) && !mixed_ &&
-                         (integers_ || (v.type == Type::kDouble) !=
-                                           (meanings_[0].arithmetic() == Arithmetic::kDouble));
-      if (!wrong) continue;
-      return Wrong(absl::StrCat(kernel.name, ": ", v.name, " is a ", NameOf(v.type),
-                                ", and its nodes are computed otherwise"));
+      if (!IsReal(v.type)) continue;
+      const size_t part = std::max(v.call, 0);
+      const bool is_float = v.type == Type::kFloat;
+      std::optional<bool>& floats = floats_[part];
+      if (meanings_[part].integers() || (floats && *floats != is_float)) {
+        return Wrong(absl::StrCat(kernel.name, ": ", v.name, " is a ", NameOf(v.type),
+                                  ", and other numbers are not"));
+      }
+      floats = is_float;
     }
     return absl::OkStatus();
+  }
+
+  // Operators may need f64 only for local integers, such as positions, that are small here.
+  bool FloatsSuffice() const {
+    constexpr int64_t kExact = 1 << 24;
+    for (const codegen::GridSlot& slot : program_.slots) {
+      if (slot.dtype == DType::kF64 || slot.elements > kExact) return false;
+    }
+    return std::none_of(program_.outputs.begin(), program_.outputs.end(), [&](int slot) {
+      const DType dtype = program_.slots[slot].dtype;
+      return !IsFloat(dtype) && SizeOf(dtype) > 2;
+    });
   }
 
   // A result that is rounded when it is stored would be read as if it were not.
   absl::Status CheckReadBack() const {
     for (int slot : program_.outputs) {
       const DType dtype = program_.slots[slot].dtype;
-      const bool exact =
-          dtype == DType::kF64 || dtype == DType::kI64 ||
-          (dtype == DType::kF32 && meanings_[0].arithmetic() == Arithmetic::kFloat && !mixed_);
+      const bool exact = dtype == DType::kF64 || dtype == DType::kI64 ||
+                         (dtype == DType::kF32 && floats_[0].value_or(false));
       for (const GridKernel& kernel : program_.kernels) {
         if (exact || std::count(kernel.reads.begin(), kernel.reads.end(), slot) == 0) continue;
         return NotChecked(absl::StrCat(kernel.name, " reads back a rounded result"));
       }
     }
     return absl::OkStatus();
+  }
+
+  // The same for one part, whose indices may be below `indices`. How large they may be, and whether
+  // they may be negative, is tried out.
+  absl::Status DrawPart(size_t p, int64_t indices, const std::optional<Extremes>& extremes,
+                        uint64_t seed) {
+    const ProgramPart& part = parts_[p];
+    for (;; indices = (indices + 1) / 2) {
+      for (const bool negative : {true, false}) {
+        std::vector<const SlotMemory*> operands;
+        for (size_t k = 0; k < part.operands.size(); ++k) {
+          SlotMemory& memory = memory_[part.first_slot + k];
+          memory = meanings_[p].Draw(k, negative ? -indices : 0, indices, seed);
+          operands.push_back(&memory);
+        }
+        auto results = meanings_[p].Evaluate(operands, floats_[p].value_or(false), extremes);
+        if (results.ok()) {
+          for (size_t k = 0; k < part.outputs.size(); ++k) {
+            expected_.emplace_back(part.outputs[k], std::move((*results)[k]));
+          }
+          return absl::OkStatus();
+        }
+        if (!absl::IsOutOfRange(results.status()) || (indices == 1 && !negative)) {
+          return NotChecked(std::string(results.status().message()));
+        }
+      }
+    }
   }
 
   // Random operands, and the nodes' results for them, for all parts.
@@ -130,39 +181,23 @@ class Checker {
       for (const Value& v : part.operands) {
         for (int64_t dim : v.shape()) indices = std::max(indices, dim);
       }
-      // Finds how large an index may be.
-      for (;; indices = (indices + 1) / 2) {
-        std::vector<const SlotMemory*> operands;
-        for (size_t k = 0; k < part.operands.size(); ++k) {
-          SlotMemory& memory = memory_[part.first_slot + k];
-          memory = meanings_[p].Draw(k, indices, seed + 1000 * p);
-          operands.push_back(&memory);
-        }
-        auto results = meanings_[p].Evaluate(operands, extremes);
-        if (results.ok()) {
-          for (size_t k = 0; k < part.outputs.size(); ++k) {
-            expected_.push_back({part.outputs[k], std::move((*results)[k])});
-          }
-          break;
-        }
-        if (!absl::IsOutOfRange(results.status()) || indices == 1) {
-          return NotChecked(std::string(results.status().message()));
-        }
-      }
+      if (absl::Status s = DrawPart(p, indices, extremes, seed + 1000 * p); !s.ok()) return s;
     }
     return absl::OkStatus();
   }
 
   void PrepareResults() {
-    std::vector<bool> operand(program_.slots.size(), false);
-    for (const ProgramPart& part : parts_) {
+    std::vector<bool> operand(program_.slots.size(), false), integers = operand;
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      const ProgramPart& part = parts_[p];
+      std::fill(integers.begin() + part.first_slot, integers.end(), meanings_[p].integers());
       for (size_t k = 0; k < part.operands.size(); ++k) operand[part.first_slot + k] = true;
     }
     for (size_t slot = 0; slot < operand.size(); ++slot) {
       if (operand[slot]) continue;
       SlotMemory& memory = memory_[slot];
       memory.dtype = program_.slots[slot].dtype;
-      memory.integers = integers_;
+      memory.integers = integers[slot];
       memory.values.assign(program_.slots[slot].elements, 0);
       memory.written.assign(program_.slots[slot].elements, false);
     }
@@ -177,8 +212,12 @@ class Checker {
   }
 
   absl::Status Compare(const std::optional<Extremes>& extremes, uint64_t seed) {
-    if (mixed_) return NotChecked("its parts are computed in several arithmetics");
     if (absl::Status s = Draw(extremes, seed); !s.ok()) return s;
+    if (absl::Status s = RunKernels(extremes, nullptr); !s.ok()) return s;
+    return CompareResults();
+  }
+
+  absl::Status RunKernels(const std::optional<Extremes>& extremes, bool* reported) {
     PrepareResults();
     constexpr double kPerOperation = 8;  // also addresses and copies
     auto work = static_cast<int64_t>(kPerOperation * options_.operations);
@@ -197,10 +236,46 @@ class Checker {
         touched->reader.assign(touched->reader.size(), Touched::kNobody);
       }
       const absl::Status s =
-          Machine(&kernels_[k], absl::MakeSpan(memory_), extremes, seed, &work).Run(kernel.blocks);
+          Machine(&kernels_[k], absl::MakeSpan(memory_), extremes, &work, reported)
+              .Run(kernel.blocks);
       if (!s.ok()) return absl::Status(s.code(), absl::StrCat(kernel.name, ": ", s.message()));
     }
-    return CompareResults();
+    return absl::OkStatus();
+  }
+
+  // With indices that lie outside, accesses must stay inside, and the kernels must report it. Tries
+  // those just outside of every dimension, and far ones.
+  absl::Status TryInvalidIndices(uint64_t seed) {
+    std::set<int64_t> tried = {-(int64_t{1} << 40), int64_t{1} << 40};
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      if (!meanings_[p].has_indices()) continue;
+      for (const Value& v : parts_[p].operands) {
+        for (int64_t dim : v.shape()) tried.insert({dim, dim - 1, -dim, -dim - 1});
+      }
+    }
+    if (tried.size() == 2) return absl::OkStatus();
+    for (int64_t index : tried) {
+      if (absl::Status s = TryIndex(index, seed); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status TryIndex(int64_t index, uint64_t seed) {
+    bool invalid = false;
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      std::vector<const SlotMemory*> operands;
+      for (size_t k = 0; k < parts_[p].operands.size(); ++k) {
+        SlotMemory& memory = memory_[parts_[p].first_slot + k];
+        memory = meanings_[p].Draw(k, index, index + 1, seed + 1000 * p);
+        operands.push_back(&memory);
+      }
+      const auto results = meanings_[p].Evaluate(operands, floats_[p].value_or(false), {});
+      invalid = invalid || absl::IsOutOfRange(results.status());
+    }
+    bool reported = false;
+    if (absl::Status s = RunKernels(std::nullopt, &reported); !s.ok()) return s;
+    if (invalid && !reported) return Wrong("an index outside its tensor is not reported");
+    return absl::OkStatus();
   }
 
   absl::Status CompareResults() const {
@@ -214,7 +289,7 @@ class Checker {
           return Wrong(absl::StrCat("element ", i, " of tensor ", slot, " is not written"));
         }
         const int64_t value =
-            integers_ ? Wrapped(expected.values[i], actual.dtype) : expected.values[i];
+            actual.integers ? Wrapped(expected.values[i], actual.dtype) : expected.values[i];
         if (actual.values[i] != value) {
           return Wrong(absl::StrCat("element ", i, " of tensor ", slot,
                                     " has another value than its operators define"));
@@ -227,8 +302,8 @@ class Checker {
   const GridProgram& program_;
   const absl::Span<const ProgramPart> parts_;
   const ProgramCheckOptions& options_;
-  std::vector<Meaning> meanings_;  // by part
-  bool integers_ = false, mixed_ = false;
+  std::vector<Meaning> meanings_;            // by part
+  std::vector<std::optional<bool>> floats_;  // by part: whether numbers are f32; nullopt: none are
   std::vector<PrintedKernel> kernels_;
   std::vector<SlotMemory> memory_;  // by slot
   std::vector<std::pair<int, SlotMemory>> expected_;

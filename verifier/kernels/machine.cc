@@ -10,13 +10,18 @@ namespace lemma::kernels {
 
 using Kind = Statement::Kind;
 
+namespace {
+// What a number is before it gets a value.
+const auto kUnset = static_cast<int64_t>(Field::NaN().raw());
+}  // namespace
+
 Machine::Machine(PrintedKernel* kernel, absl::Span<SlotMemory> slots,
-                 const std::optional<Extremes>& extremes, uint64_t seed, int64_t* work)
+                 const std::optional<Extremes>& extremes, int64_t* work, bool* reported)
     : kernel_(*kernel),
       slots_(slots),
       extremes_(extremes),
-      seed_(seed),
       work_(work),
+      reported_(reported),
       threads_(kernel->threads) {
   Place();
   for (int i = 0; i < threads_; ++i) thread_numbers_.push_back(i);
@@ -65,7 +70,7 @@ void Machine::Spend(int64_t operations) {
 absl::Status Machine::Run(int64_t blocks) {
   for (block_ = 0; block_ < blocks && !stopped(); ++block_) {
     for (SharedMemory& shared : shared_) {
-      shared.Clear(Mix(seed_ + static_cast<uint64_t>(block_)), Field::kPrime);
+      shared.Clear(kUnset);
     }
     Mask all{std::vector<uint8_t>(threads_, 1), threads_};
     Execute(*kernel_.body, &all);
@@ -115,7 +120,9 @@ void Machine::Execute(const Statement& s, Mask* mask) {
     case Kind::kBarrier:
       return Barrier(*mask);
     case Kind::kError:
-      return Fault("an index that is valid is reported as wrong", 0);
+      if (reported_ == nullptr) return Fault("an index that is valid is reported as wrong", 0);
+      *reported_ = true;
+      return;
   }
 }
 
@@ -128,14 +135,8 @@ void Machine::Declare(const Statement& s, const Mask& mask) {
   const Variable& v = kernel_.variables[s.variable];
   if (v.shared) return;
   if (s.value != nullptr) return Assign(s, mask);
-  // Until it is assigned it holds any number: a result that depends on it comes out wrong.
-  int64_t* to = Registers(s.variable);
-  const uint64_t seed = Mix(seed_ + static_cast<uint64_t>(block_) * kernel_.variables.size() +
-                            static_cast<uint64_t>(s.variable));
-  for (int64_t i = 0; i < v.cells * threads_; ++i) {
-    to[i] = static_cast<int64_t>((seed + static_cast<uint64_t>(i) * 0x9e3779b97f4a7c15u) %
-                                 Field::kPrime);
-  }
+  // Until it is assigned it holds no number: a result that uses it is no number either.
+  std::fill_n(Registers(s.variable), v.cells * threads_, kUnset);
 }
 
 // Adds a product to a cell in one step.
@@ -203,6 +204,14 @@ void Machine::If(const Statement& s, Mask* mask) {
 
 void Machine::For(const Statement& s, Mask* mask) {
   Execute(*s.first, mask);
+  if (!s.diverges && !s.body[0]->exits && s.value != nullptr) {
+    while (!stopped() && *Evaluate(*s.value, *mask).data != 0) {
+      Execute(*s.body[0], mask);
+      Execute(*s.next, mask);
+      Spend(1);
+    }
+    return;
+  }
   Mask left{std::vector<uint8_t>(threads_, 0), 0};  // threads behind the loop
   Mask running = *mask;
   loops_.push_back(&left);

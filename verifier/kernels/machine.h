@@ -28,7 +28,7 @@ class Machine {
   // `kernel` has been analyzed; the machine sets its places. It and the slots must outlive the
   // machine. `work` is the number of operations that are left, shared by all kernels of a program.
   Machine(PrintedKernel* kernel, absl::Span<SlotMemory> slots,
-          const std::optional<Extremes>& extremes, uint64_t seed, int64_t* work);
+          const std::optional<Extremes>& extremes, int64_t* work, bool* reported);
 
   // FailedPrecondition for a fault of the kernel; ResourceExhausted if `work` is used up.
   absl::Status Run(int64_t blocks);
@@ -96,8 +96,8 @@ class Machine {
   PrintedKernel& kernel_;
   absl::Span<SlotMemory> slots_;
   const std::optional<Extremes>& extremes_;
-  uint64_t seed_;
   int64_t* work_;
+  bool* reported_;
   int threads_;
   int64_t block_ = 0;
   std::vector<int64_t> scratch_, registers_, cells_, thread_numbers_;

@@ -146,10 +146,91 @@ Machine::Operand Machine::Evaluate(const Expr& e, const Mask& mask) {
   return {};
 }
 
+namespace {
+
+// out[i] = f(a[i], b[i]); a loop for each way in which operands are the same for all threads.
+template <class F>
+void ForAll(int64_t* out, const int64_t* a, bool same_a, const int64_t* b, bool same_b, int n,
+            const F& f) {
+  if (same_a && same_b) {
+    std::fill_n(out, n, f(*a, *b));
+  } else if (same_a) {
+    const int64_t x = *a;
+    for (int i = 0; i < n; ++i) out[i] = f(x, b[i]);
+  } else if (same_b) {
+    const int64_t y = *b;
+    for (int i = 0; i < n; ++i) out[i] = f(a[i], y);
+  } else {
+    for (int i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
+  }
+}
+
+// The sum, difference or product of 32-bit integers, and comparisons, which cannot overflow 64
+// bits; false for other operators.
+bool Quick(Op op, int64_t* out, const int64_t* a, bool same_a, const int64_t* b, bool same_b,
+           int n) {
+  // Threads that do not run may hold anything, so the sums wrap.
+  using U = uint64_t;
+  auto apply = [&](auto f) {
+    ForAll(out, a, same_a, b, same_b, n, f);
+    return true;
+  };
+  switch (op) {
+    case Op::kAdd:
+      return apply([](int64_t x, int64_t y) { return static_cast<int64_t>(U(x) + U(y)); });
+    case Op::kSub:
+      return apply([](int64_t x, int64_t y) { return static_cast<int64_t>(U(x) - U(y)); });
+    case Op::kMul:
+      return apply([](int64_t x, int64_t y) { return static_cast<int64_t>(U(x) * U(y)); });
+    case Op::kLess:
+      return apply([](int64_t x, int64_t y) { return int64_t{x < y}; });
+    case Op::kLessEqual:
+      return apply([](int64_t x, int64_t y) { return int64_t{x <= y}; });
+    case Op::kEqual:
+      return apply([](int64_t x, int64_t y) { return int64_t{x == y}; });
+    default:
+      return false;
+  }
+}
+
+// The quotient or remainder of 32-bit integers that are not negative, by a constant; false if one
+// is negative.
+bool QuickDivision(bool remainder, int64_t* out, const int64_t* a, int64_t b, int n) {
+  int64_t any = 0;
+  const auto divisor = static_cast<uint32_t>(b);
+  for (int i = 0; i < n; ++i) {
+    any |= a[i];
+    const auto x = static_cast<uint32_t>(a[i]);
+    out[i] = remainder ? x % divisor : x / divisor;
+  }
+  return (any >> 32) == 0;
+}
+
+}  // namespace
+
 Machine::Operand Machine::Binary(const Expr& e, const Mask& mask) {
   const Operand a = Evaluate(*e.args[0], mask), b = Evaluate(*e.args[1], mask);
   int64_t* out = Scratch(e);
-  for (int i = 0; i < (e.uniform ? 1 : threads_); ++i) {
+  const int n = e.uniform ? 1 : threads_;
+  const Type operands = e.args[0]->type;
+  const bool divides = e.op == Op::kDiv || e.op == Op::kRem;
+  // Two integers of type unsigned may have a product beyond 63 bits.
+  const bool small = operands == Type::kInt || (operands == Type::kUnsigned && e.op != Op::kMul);
+  if (e.kind == Kind::kCompare) {
+    Quick(e.op, out, a.data, a.uniform, b.data, b.uniform, n);
+    return {out, e.uniform};
+  }
+  if (small && divides && !a.uniform && b.uniform && *b.data > 0 && *b.data < (1LL << 31) &&
+      QuickDivision(e.op == Op::kRem, out, a.data, *b.data, n)) {
+    return {out, e.uniform};
+  }
+  if (small && Quick(e.op, out, a.data, a.uniform, b.data, b.uniform, n)) {
+    const int64_t shift = operands == Type::kInt ? 1LL << 31 : 0;
+    uint64_t outside = 0;
+    for (int i = 0; i < n; ++i) outside |= static_cast<uint64_t>(out[i] + shift) >> 32;
+    if (outside == 0) return {out, e.uniform};
+  }
+  for (int i = 0; i < n; ++i) {
     bool wrong = false;
     out[i] = ResultOf(e.op, a.At(i), b.At(i), &wrong);
     if (!wrong && Fits(e.type, out[i])) continue;
@@ -160,7 +241,6 @@ Machine::Operand Machine::Binary(const Expr& e, const Mask& mask) {
     }
     out[i] = 0;
   }
-  Spend(e.uniform ? 1 : threads_ / 8);
   return {out, e.uniform};
 }
 
@@ -296,23 +376,33 @@ Machine::Operand Machine::Load(const Expr& e, const Mask& mask) {
 Machine::Operand Machine::Cell(int variable, const std::vector<ExprPtr>& indices,
                                const Mask& mask) {
   const Variable& v = kernel_.variables[variable];
-  std::vector<Operand> at;
+  int64_t same = 0;  // the part of the cell's number that is the same for all threads
   bool uniform = true;
-  for (const ExprPtr& index : indices) {
-    at.push_back(Evaluate(*index, mask));
-    uniform = uniform && at.back().uniform;
-  }
-  const int n = uniform ? 1 : threads_;
-  for (int i = 0; i < n; ++i) {
-    int64_t cell = 0;
-    for (size_t k = 0; k < at.size(); ++k) {
-      const int64_t x = at[k].At(i);
-      if ((uniform || mask.on[i] != 0) && (x < 0 || x >= v.dims[k])) {
-        Fault(absl::StrCat("index ", x, " of ", v.name, ", whose size is ", v.dims[k]), i);
-      }
-      cell = cell * v.dims[k] + x;
+  int64_t stride = v.cells;
+  auto outside = [&](int64_t x, int64_t size, int thread) {
+    Fault(absl::StrCat("index ", x, " of ", v.name, ", whose size is ", size), thread);
+  };
+  for (size_t k = 0; k < indices.size() && !stopped(); ++k) {
+    const int64_t size = v.dims[k];
+    stride /= size;
+    const Operand at = Evaluate(*indices[k], mask);
+    if (at.uniform) {
+      if (*at.data < 0 || *at.data >= size) outside(*at.data, size, 0);
+      same += *at.data * stride;
+      continue;
     }
-    cells_[i] = cell;
+    if (uniform) std::fill(cells_.begin(), cells_.end(), 0);
+    uniform = false;
+    for (int i = 0; i < threads_; ++i) {
+      const bool inside = static_cast<uint64_t>(at.data[i]) < static_cast<uint64_t>(size);
+      if (!inside && mask.on[i] != 0) outside(at.data[i], size, i);
+      cells_[i] += inside ? at.data[i] * stride : 0;
+    }
+  }
+  if (uniform) {
+    cells_[0] = same;
+  } else {
+    for (int64_t& cell : cells_) cell += same;
   }
   return {cells_.data(), uniform};
 }

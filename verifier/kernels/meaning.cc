@@ -110,11 +110,18 @@ absl::StatusOr<Meaning> Meaning::Of(absl::Span<const NodePtr> nodes, std::vector
   return meaning;
 }
 
-bool Meaning::has_extremes() const {
-  return std::any_of(definitions_.begin(), definitions_.end(), HasExtremes);
+bool Meaning::needs_extremes() const {
+  constexpr double kFew = 1e6;
+  return std::any_of(definitions_.begin(), definitions_.end(), [&](const Definition& definition) {
+    return HasExtremes(definition, /*only_reductions=*/operations_ > kFew);
+  });
 }
 
-SlotMemory Meaning::Draw(size_t k, int64_t indices, uint64_t seed) const {
+bool Meaning::has_indices() const {
+  return std::count(is_index_.begin(), is_index_.end(), true) > 0;
+}
+
+SlotMemory Meaning::Draw(size_t k, int64_t least, int64_t end, uint64_t seed) const {
   const TensorType& type = operands_[k].type();
   SlotMemory memory;
   memory.dtype = type.dtype;
@@ -122,7 +129,12 @@ SlotMemory Meaning::Draw(size_t k, int64_t indices, uint64_t seed) const {
   memory.values.resize(type.num_elements());
   std::mt19937_64 random(Mix(seed + k));
   auto [lo, hi] = RangeOf(type.dtype, integers());
-  if (is_index_[k]) std::tie(lo, hi) = std::make_pair(int64_t{0}, indices - 1);
+  if (is_index_[k]) {
+    const bool wide = type.dtype == DType::kI64 || !memory.integers;
+    const auto [type_lo, type_hi] = RangeOf(type.dtype, true);
+    lo = wide ? least : std::clamp(least, type_lo, type_hi);
+    hi = wide ? end - 1 : std::clamp(end - 1, type_lo, type_hi);
+  }
   const uint64_t span = static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo) + 1;  // 0: 2^64
   for (int64_t& value : memory.values) {
     const uint64_t drawn = random();
@@ -130,18 +142,19 @@ SlotMemory Meaning::Draw(size_t k, int64_t indices, uint64_t seed) const {
       value = static_cast<int64_t>(drawn % Field::kPrime);
     } else {
       value = static_cast<int64_t>(static_cast<uint64_t>(lo) + (span == 0 ? drawn : drawn % span));
+      if (!memory.integers) value = static_cast<int64_t>(Field(value).raw());
     }
   }
   return memory;
 }
 
 absl::StatusOr<std::vector<SlotMemory>> Meaning::Evaluate(
-    absl::Span<const SlotMemory* const> operands, const std::optional<Extremes>& extremes) const {
+    absl::Span<const SlotMemory* const> operands, bool floats,
+    const std::optional<Extremes>& extremes) const {
   absl::flat_hash_map<Value, const SlotMemory*> values;
   for (size_t k = 0; k < operands.size(); ++k) values[operands_[k]] = operands[k];
   std::vector<std::vector<SlotMemory>> results(nodes_.size());
   for (size_t n = 0; n < nodes_.size(); ++n) {
-    const bool floats = arithmetic_ == Arithmetic::kFloat;
     auto program = CompileLoops(Restated(definitions_[n], floats, extremes));
     if (!program.ok()) return program.status();
     std::vector<const SlotMemory*> inputs;

@@ -25,16 +25,21 @@ class Meaning {
 
   Arithmetic arithmetic() const { return arithmetic_; }
   bool integers() const { return arithmetic_ == Arithmetic::kInteger; }
-  bool has_extremes() const;
+  // Whether to compare under the second meaning of extremes (extremes.h) too: if a reduction takes
+  // one, or if there are few elements, of which only some show an operand of a maximum.
+  bool needs_extremes() const;
   // Scalar operations of one evaluation.
   double operations() const { return operations_; }
 
+  bool has_indices() const;
   // Random values of operand `k`. Operands that decide where something is read are drawn from
-  // [0, `indices`).
-  SlotMemory Draw(size_t k, int64_t indices, uint64_t seed) const;
+  // [`least`, `end`).
+  SlotMemory Draw(size_t k, int64_t least, int64_t end, uint64_t seed) const;
   // The results of the last node, in the representation of SlotMemory; they are not rounded to
-  // their types, since a store does that. OutOfRange if an operand is no valid index.
+  // their types, since a store does that. `floats`: constants are f32. OutOfRange if an operand is
+  // no valid index.
   absl::StatusOr<std::vector<SlotMemory>> Evaluate(absl::Span<const SlotMemory* const> operands,
+                                                   bool floats,
                                                    const std::optional<Extremes>& extremes) const;
 
  private:

@@ -1,5 +1,7 @@
 #include "verifier/kernels/memory.h"
 
+#include <algorithm>
+
 namespace lemma::kernels {
 
 int64_t Wrapped(int64_t value, DType dtype) {
@@ -30,36 +32,9 @@ uint64_t Mix(uint64_t seed) {
   return z ^ (z >> 31);
 }
 
-void SharedMemory::Clear(uint64_t seed, uint64_t limit) {
+void SharedMemory::Clear(int64_t value) {
   Barrier();
-  for (size_t i = 0; i < values_.size(); ++i) {
-    values_[i] = static_cast<int64_t>(Mix(seed + i) % limit);
-  }
-}
-
-const char* SharedMemory::Read(int64_t cell, int thread, int64_t* value) {
-  Mark& mark = marks_[cell];
-  if (mark.written_at == now_ && mark.writer != thread) {
-    return "a thread reads shared memory that another one writes, without a barrier between";
-  }
-  mark.reader = mark.read_at == now_ && mark.reader != thread ? kSeveral : thread;
-  mark.read_at = now_;
-  *value = values_[cell];
-  return "";
-}
-
-const char* SharedMemory::Write(int64_t cell, int thread, int64_t value) {
-  Mark& mark = marks_[cell];
-  if (mark.written_at == now_ && mark.writer != thread) {
-    return "two threads write one place of shared memory without a barrier between";
-  }
-  if (mark.read_at == now_ && mark.reader != thread) {
-    return "a thread writes shared memory that another one reads, without a barrier between";
-  }
-  mark.written_at = now_;
-  mark.writer = thread;
-  values_[cell] = value;
-  return "";
+  std::fill(values_.begin(), values_.end(), value);
 }
 
 }  // namespace lemma::kernels

@@ -39,12 +39,33 @@ class SharedMemory {
  public:
   explicit SharedMemory(int64_t cells) : values_(cells), marks_(cells) {}
 
-  // For a new block: cells hold arbitrary numbers below `limit`.
-  void Clear(uint64_t seed, uint64_t limit);
+  // For a new block: all cells hold `value`.
+  void Clear(int64_t value);
   void Barrier() { ++now_; }
   // "" or what is wrong with a thread's access to a cell; *value is the value that it finds.
-  const char* Read(int64_t cell, int thread, int64_t* value);
-  const char* Write(int64_t cell, int thread, int64_t value);
+  const char* Read(int64_t cell, int thread, int64_t* value) {
+    Mark& mark = marks_[cell];
+    if (mark.written_at == now_ && mark.writer != thread) {
+      return "a thread reads shared memory that another one writes, without a barrier between";
+    }
+    mark.reader = mark.read_at == now_ && mark.reader != thread ? kSeveral : thread;
+    mark.read_at = now_;
+    *value = values_[cell];
+    return "";
+  }
+  const char* Write(int64_t cell, int thread, int64_t value) {
+    Mark& mark = marks_[cell];
+    if (mark.written_at == now_ && mark.writer != thread) {
+      return "two threads write one place of shared memory without a barrier between";
+    }
+    if (mark.read_at == now_ && mark.reader != thread) {
+      return "a thread writes shared memory that another one reads, without a barrier between";
+    }
+    mark.written_at = now_;
+    mark.writer = thread;
+    values_[cell] = value;
+    return "";
+  }
 
  private:
   // Who touched a cell last, and in which interval between barriers.

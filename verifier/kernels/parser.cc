@@ -44,6 +44,7 @@ class Parser : public ExpressionParser {
     if (!failed() && Peek().kind != Token::Kind::kEnd) Fail("text after the kernel");
     if (failed()) return absl::InvalidArgumentError(error());
     result.variables = std::move(variables_);
+    result.calls = calls_;
     return result;
   }
 
@@ -121,6 +122,7 @@ class Parser : public ExpressionParser {
     Expect(";");
     if (failed()) return nullptr;
     const size_t after = position();
+    call_ = calls_++;
     Names outer = std::move(names_);
     names_ = Names();
     names_.scopes.emplace_back();
@@ -139,6 +141,7 @@ class Parser : public ExpressionParser {
     result->body.push_back(Block());
     result->body.push_back(Make(Kind::kReturn));
     MoveTo(after);
+    call_ = -1;
     names_ = std::move(outer);
     return failed() ? nullptr : std::move(result);
   }
@@ -241,7 +244,7 @@ class Parser : public ExpressionParser {
       ExprPtr value;
       if (Accept("=")) {
         value = As(*type, Expression());
-      } else if (!IsReal(*type) || constant) {
+      } else if ((!IsReal(*type) && *type != Type::kInt64) || constant) {
         Fail(absl::StrCat(name, " has no value"));
       }
       Push(block, Declaration(name, *type, constant, std::move(value)));
@@ -292,6 +295,7 @@ class Parser : public ExpressionParser {
 
   StatementPtr Simple() {
     if (Is("{")) return Block();
+    if (Accept(";")) return Make(Kind::kBlock);
     if (Accept("if")) return If();
     if (Accept("for")) return For();
     if (Accept("return")) {
@@ -452,7 +456,7 @@ class Parser : public ExpressionParser {
   const codegen::GridKernel& kernel_;
   std::string namespace_;
   std::map<std::string, size_t> functions_;
-  int loops_ = 0;
+  int loops_ = 0, calls_ = 0;
 };
 
 }  // namespace

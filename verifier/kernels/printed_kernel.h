@@ -38,6 +38,7 @@ struct Variable {
   bool shared = false;
   // All threads that may read it hold the same value, so it is stored once.
   bool uniform = false;
+  int call = -1;      // the function call, by number, in which it is; -1: none
   int64_t place = 0;  // of its first cell, set by the machine
 };
 
@@ -123,6 +124,8 @@ struct Statement {
   StatementPtr first, next;
   // Whether the threads of a block may go different ways here; set by analysis.
   bool diverges = false;
+  // Whether a thread may return or break inside; set by analysis.
+  bool exits = false;
   // kAssign of cell = fn_add(cell, fn_mul(a, b)) with uniform indices; set by analysis.
   bool accumulates = false;
 };
@@ -135,6 +138,7 @@ struct SlotInfo {
 
 struct PrintedKernel {
   int threads = 0;  // as promised to the compiler
+  int calls = 0;    // of functions, which are inlined
   std::vector<Variable> variables;
   StatementPtr body;
 };
