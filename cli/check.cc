@@ -201,11 +201,16 @@ absl::StatusOr<int> CheckKernels(const CheckFlags& flags, const std::string& pat
       api::CheckKernels(model->graph, {"cuda", SeedOf(flags), static_cast<int>(flags.threads)});
   if (!check.ok()) return check.status();
   flags.json ? PrintJson(ToJson(*check)) : PrintKernels(*check);
+  if (!check->ok()) return kExitNo;
   const bool all = absl::c_all_of(check->programs, [](const auto& p) { return p.equal; });
-  return all ? kExitOk : kExitNo;
+  return all ? kExitOk : kExitUnknown;
 }
 
 absl::StatusOr<int> Check(const CheckFlags& flags, const Positional& files) {
+  if (flags.threads < 1 || flags.threads > 1024) {
+    return absl::InvalidArgumentError("--threads: must be in 1…1024");
+  }
+  if (flags.seed < -1) return absl::InvalidArgumentError("--seed: must be at least -1");
   if (flags.kernels) {
     if (!flags.plan.empty() && flags.plan != "cuda") {
       return absl::InvalidArgumentError(
@@ -226,10 +231,6 @@ absl::StatusOr<int> Check(const CheckFlags& flags, const Positional& files) {
   if (flags.samples < 0 || flags.samples > 1000) {
     return absl::InvalidArgumentError("--samples: must be in 0…1000");
   }
-  if (flags.threads < 1 || flags.threads > 1024) {
-    return absl::InvalidArgumentError("--threads: must be in 1…1024");
-  }
-  if (flags.seed < -1) return absl::InvalidArgumentError("--seed: must be at least -1");
   auto answer = api::CheckCertificate(files[0], files[1], files[2], OptionsOf(flags));
   if (!answer.ok()) return answer.status();
   flags.json ? PrintJson(ToJson(*answer, AdviceOf(*answer))) : Print(*answer);
@@ -244,7 +245,9 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
               "Repeats what lemma optimize says it did, by a small checker that shares no code "
               "with it. Exit status 1 if the certificate is not of these models or anything in it "
               "is wrong; the step is named. With --plan, of one model: whether the back end's "
-              "kernels, as handed to the library, compute what their operators mean.");
+              "kernels, as handed to the library, compute what their operators mean. With "
+              "--kernels: whether the text of every generated CUDA kernel does. Exit status 4 if "
+              "some kernels cannot be checked and no mistake is found.");
   flags.String("plan", &check.plan, "BACKEND", "check the plan of one model instead: cpu or cuda");
   flags.Bool("kernels", &check.kernels,
              "check the text of every CUDA kernel that would be generated for one model");
@@ -261,7 +264,8 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
             "and printed, so that nobody who wrote the certificate could know it");
   flags.Int("reseed-weights", &check.reseed,
             "the input's weights are to be random ones of this seed, as lemma optimize was told");
-  flags.Int("threads", &check.threads, "threads inside an evaluation");
+  flags.Int("threads", &check.threads,
+            "threads inside an evaluation; with --kernels, kernels that are checked side by side");
   flags.Bool("json", &check.json, "print one JSON object instead of text");
   return ParseAndRun(&flags, arguments,
                      [&](const Positional& files) { return Check(check, files); });

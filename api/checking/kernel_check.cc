@@ -1,17 +1,19 @@
 // Checks the generated kernels of a CUDA plan.
 #include "verifier/kernels/kernel_check.h"
 
-#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/check.h"
 #include "api/checking/program_parts.h"
 #include "api/models/random_values.h"
+#include "base/parallel.h"
 #include "runtime/cuda/cuda_plan.h"
 
 namespace lemma::api {
@@ -61,18 +63,29 @@ absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOpti
   KernelCheck result;
   result.seed = options.seed ? *options.seed : DrawSeed();
   std::map<std::string, size_t> known;  // numbers of programs
+  std::vector<const cuda::CudaStep*> steps;
   for (const cuda::CudaStep& step : plan->steps) {
     if (step.program == nullptr || step.program->kernels.empty()) continue;
-    const auto [entry, is_new] = known.try_emplace(KeyOf(step), result.programs.size());
+    const auto [entry, is_new] = known.try_emplace(KeyOf(step), steps.size());
     if (is_new) {
-      result.programs.push_back(Check(step, result.seed));
+      steps.push_back(&step);
+      result.programs.emplace_back();
     } else {
       ++result.programs[entry->second].uses;
     }
-    const CheckedProgram& program = result.programs[entry->second];
-    if (program.wrong && result.problem.empty()) {
-      result.problem = absl::StrCat(step.operators, ": ", program.reason);
+  }
+  std::atomic<size_t> next = 0;  // programs differ too much in time for ranges of equal length
+  ParallelFor(options.threads, options.threads, [&](int64_t, int64_t) {
+    for (size_t i = next++; i < steps.size(); i = next++) {
+      const int uses = result.programs[i].uses;
+      result.programs[i] = Check(*steps[i], result.seed);
+      result.programs[i].uses = uses;
     }
+  });
+  for (const CheckedProgram& program : result.programs) {
+    if (!program.wrong) continue;
+    result.problem = absl::StrCat(program.operators, ": ", program.reason);
+    break;
   }
   return result;
 }

@@ -1,6 +1,7 @@
 #include "tests/verifier/kernels/checked_graph.h"
 
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "api/checking/program_parts.h"
@@ -28,6 +29,19 @@ kernels::ProgramVerdict CheckStep(const cuda::CudaStep& step,
   kernels::ProgramCheckOptions options;
   options.in_place = api::InPlace(changed);
   return kernels::CheckProgram(*changed.program, api::PartsOf(changed), options);
+}
+
+StepVerdicts CheckSteps(const Graph& graph) {
+  StepVerdicts verdicts;
+  std::set<std::string> known;
+  const cuda::CudaPlan plan = CudaPlanOf(graph);
+  for (const cuda::CudaStep& step : plan.steps) {
+    if (step.program == nullptr || step.program->kernels.empty()) continue;
+    std::string key = step.signature;
+    for (const codegen::GridKernel& kernel : step.program->kernels) key += kernel.code;
+    if (known.insert(key).second) verdicts.emplace_back(step.operators, CheckStep(step));
+  }
+  return verdicts;
 }
 
 }  // namespace lemma

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -19,6 +20,10 @@ cuda::CudaPlan CudaPlanOf(const Graph& graph);
 // The answer about the program of `step`, after `change` if one is given.
 kernels::ProgramVerdict CheckStep(
     const cuda::CudaStep& step, const std::function<void(codegen::GridProgram*)>& change = nullptr);
+
+// The operators and the answer for each program of the graph's plan; for equal ones, once.
+using StepVerdicts = std::vector<std::pair<std::string, kernels::ProgramVerdict>>;
+StepVerdicts CheckSteps(const Graph& graph);
 
 }  // namespace lemma
 
