@@ -99,7 +99,7 @@ struct CheckedProgram {
   int uses = 1;                       // groups of the graph that have equal kernels
   bool equal = false, wrong = false;  // neither: not checked
   std::string reason;                 // unless equal
-  double seconds = 0;
+  double seconds = 0;                 // of processor time, for the check
 };
 struct KernelCheck {
   std::string problem;  // the first one that is wrong; "": none

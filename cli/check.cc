@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "api/json/check.h"
 #include "api/models/model_file.h"
 #include "base/flags.h"
@@ -162,14 +164,35 @@ absl::StatusOr<int> CheckPlan(const CheckFlags& flags, const std::string& path) 
   return check->ok() ? kExitOk : kExitNo;
 }
 
-// The middle and the largest time, by program.
-std::string TimesOf(const api::KernelCheck& check) {
-  std::vector<double> seconds;
-  for (const api::CheckedProgram& program : check.programs) seconds.push_back(program.seconds);
-  if (seconds.empty()) return "";
-  absl::c_sort(seconds);
-  return absl::StrFormat("; %.3f s in the median, %.1f s at most", seconds[seconds.size() / 2],
-                         seconds.back());
+struct ScheduleRow {
+  int64_t kernels = 0, right = 0;
+  std::vector<double> seconds;  // by program
+};
+
+// "by tile" of "by tile 64x32x16 by 128".
+std::string FamilyOf(const api::CheckedProgram& program) {
+  if (program.kernels > 1) return "several kernels";
+  const std::vector<std::string> words = absl::StrSplit(program.schedule, absl::ByAnyChar(" ,"));
+  return absl::StrJoin(words.begin(), words.begin() + std::min<size_t>(2, words.size()), " ");
+}
+
+void PrintSchedules(const api::KernelCheck& check) {
+  std::map<std::string, ScheduleRow> rows;
+  for (const api::CheckedProgram& program : check.programs) {
+    ScheduleRow& row = rows[FamilyOf(program)];
+    const int64_t count = int64_t{program.kernels} * program.uses;
+    row.kernels += count;
+    row.right += program.equal ? count : 0;
+    row.seconds.push_back(program.seconds);
+  }
+  std::printf("%-16s %8s %8s %18s %8s\n", "schedule", "kernels", "right", "seconds, median",
+              "most");
+  for (auto& [name, row] : rows) {
+    absl::c_sort(row.seconds);
+    std::printf("%-16s %8lld %8lld %18.3f %8.3f\n", name.c_str(),
+                static_cast<long long>(row.kernels), static_cast<long long>(row.right),
+                row.seconds[row.seconds.size() / 2], row.seconds.back());
+  }
 }
 
 void PrintKernels(const api::KernelCheck& check) {
@@ -177,11 +200,12 @@ void PrintKernels(const api::KernelCheck& check) {
     std::printf("REJECTED: %s\n", check.problem.c_str());
     return;
   }
-  int64_t kernels = 0, equal = 0;
+  PrintSchedules(check);
+  int64_t kernels = 0, right = 0;
   for (const api::CheckedProgram& program : check.programs) {
     const int64_t count = int64_t{program.kernels} * program.uses;
     kernels += count;
-    if (program.equal) equal += count;
+    right += program.equal ? count : 0;
     if (program.equal) continue;
     std::printf("not checked: %lld x %s (%s): %s\n", static_cast<long long>(count),
                 program.operators.c_str(), program.schedule.c_str(), program.reason.c_str());
@@ -189,9 +213,9 @@ void PrintKernels(const api::KernelCheck& check) {
   std::printf(
       "%s: %lld of %lld generated kernels, executed for every thread in exact arithmetic, stay "
       "inside their tensors, write each element once, do not race, and give what their operators "
-      "define at random points of a field%s (repeatable with --seed=%lld)\n",
-      equal == kernels ? "checked" : "NOT ALL CHECKED", static_cast<long long>(equal),
-      static_cast<long long>(kernels), TimesOf(check).c_str(), static_cast<long long>(check.seed));
+      "define at random points of a field (repeatable with --seed=%lld)\n",
+      right == kernels ? "checked" : "NOT ALL CHECKED", static_cast<long long>(right),
+      static_cast<long long>(kernels), static_cast<long long>(check.seed));
 }
 
 absl::StatusOr<int> CheckKernels(const CheckFlags& flags, const std::string& path) {

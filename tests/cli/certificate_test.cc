@@ -75,7 +75,8 @@ TEST(KernelCheckTest, SaysOfEachKernelWhetherItIsRight) {
   const std::string input = WriteTemp("in.lemma", kGraph);
   const LemmaResult text = RunLemma({"check", input, "--kernels", "--seed=7", "--threads=2"});
   EXPECT_EQ(text.exit_status, 0) << text.out << text.err;
-  EXPECT_THAT(text.out, StartsWith("checked: "));
+  EXPECT_THAT(text.out, StartsWith("schedule "));
+  EXPECT_THAT(text.out, HasSubstr("\nchecked: "));
   EXPECT_THAT(text.out, HasSubstr("repeatable with --seed=7"));
   const LemmaResult json = RunLemma({"check", input, "--kernels", "--plan=cuda", "--json"});
   EXPECT_EQ(json.exit_status, 0) << json.out << json.err;

@@ -45,6 +45,23 @@ class Analysis {
         break;
     }
     e->uniform = uniform;
+    e->steady = IsIndex(e->type) && IsSteady(*e);
+  }
+
+  bool IsSteady(const Expr& e) const {
+    switch (e.kind) {
+      case Expr::Kind::kLiteral:
+      case Expr::Kind::kThread:
+        return true;
+      case Expr::Kind::kVariable:
+        return kernel_.variables[e.variable].constant && e.args.empty();
+      case Expr::Kind::kBinary:
+      case Expr::Kind::kConvert:
+        return std::all_of(e.args.begin(), e.args.end(),
+                           [](const ExprPtr& arg) { return arg->steady; });
+      default:
+        return false;
+    }
   }
 
   void Assigns(const Statement& s, int context) {

@@ -6,9 +6,9 @@
 
 namespace lemma::kernels {
 
-// Sets Variable::uniform, Expr::uniform, Statement::diverges, ::exits and ::accumulates. A variable
-// is uniform if every value that it gets is, and if it is assigned only where the same threads run
-// as at its declaration.
+// Sets Variable::uniform, Expr::uniform and ::steady, Statement::diverges, ::exits and
+// ::accumulates. A variable is uniform if every value that it gets is, and if it is assigned only
+// where the same threads run as at its declaration.
 void FindUniform(PrintedKernel* kernel);
 
 }  // namespace lemma::kernels

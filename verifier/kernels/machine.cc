@@ -69,6 +69,7 @@ void Machine::Spend(int64_t operations) {
 
 absl::Status Machine::Run(int64_t blocks) {
   for (block_ = 0; block_ < blocks && !stopped(); ++block_) {
+    ++now_;
     for (SharedMemory& shared : shared_) {
       shared.Clear(kUnset);
     }
@@ -134,6 +135,7 @@ void Machine::Barrier(const Mask& mask) {
 void Machine::Declare(const Statement& s, const Mask& mask) {
   const Variable& v = kernel_.variables[s.variable];
   if (v.shared) return;
+  if (v.constant && IsIndex(v.type)) ++now_;
   if (s.value != nullptr) return Assign(s, mask);
   // Until it is assigned it holds no number: a result that uses it is no number either.
   std::fill_n(Registers(s.variable), v.cells * threads_, kUnset);
@@ -148,7 +150,7 @@ bool Machine::Accumulate(const Statement& s, const Mask& mask) {
   if (stopped()) return true;
   if (a.uniform) std::swap(a, b);
   if (a.uniform) return false;
-  int64_t* to = Registers(s.variable) + cell.data[0] * threads_;
+  int64_t* to = Registers(s.variable) + cell.At(0) * threads_;
   Spend(threads_);
   const LaneOps<Field>& ops = Lanes<Field>();
   (b.uniform ? ops.mul_add_vs : ops.mul_add_vv)(reinterpret_cast<Field*>(to),
@@ -179,7 +181,7 @@ void Machine::Assign(const Statement& s, const Mask& mask) {
   }
   int64_t* const to = Registers(s.variable);
   if (mask.count == threads_ && cell.uniform && !value.uniform) {
-    std::copy_n(value.data, threads_, to + cell.data[0] * threads_);
+    std::copy_n(value.data, threads_, to + cell.At(0) * threads_);
     return;
   }
   for (int i = 0; i < threads_; ++i) {

@@ -38,7 +38,11 @@ class Machine {
   struct Operand {
     const int64_t* data = nullptr;
     bool uniform = false;
-    int64_t At(int thread) const { return data[uniform ? 0 : thread]; }
+    int64_t offset = 0;  // added to all; only in the number of a cell
+    int64_t At(int thread) const { return data[uniform ? 0 : thread] + offset; }
+  };
+  struct Range {
+    int64_t least = 0, most = 0;
   };
   struct Mask {
     std::vector<uint8_t> on;
@@ -74,7 +78,10 @@ class Machine {
   Operand WarpReduce(const Expr& e, const Mask& mask);
   Operand BlockReduce(const Expr& e, const Mask& mask);
   void Combine(const Expr& e, int64_t* sum, const int64_t* with);
-  // The cell of an array at `indices`; nullptr data after a fault.
+  // The values of an index that is a steady integer plus what all threads have in common, with
+  // their range: the sum is not computed for each thread. False if it is anything else.
+  bool Steady(Expr* e, const Mask& mask, Operand* values, Range* range);
+  // The cell of an array at `indices`.
   Operand Cell(int variable, const std::vector<ExprPtr>& indices, const Mask& mask);
   int64_t LoadAs(Type type, const SlotMemory& slot, int64_t element) const;
   int64_t StoredIn(const SlotMemory& slot, int64_t number) const;
@@ -100,6 +107,7 @@ class Machine {
   bool* reported_;
   int threads_;
   int64_t block_ = 0;
+  int64_t now_ = 0;  // grows when a constant that threads do not have in common gets a value
   std::vector<int64_t> scratch_, registers_, cells_, thread_numbers_;
   std::vector<SharedMemory> shared_;  // by variable, empty for others
   std::vector<Mask*> loops_;          // the threads that broke out of each open loop

@@ -373,11 +373,46 @@ Machine::Operand Machine::Load(const Expr& e, const Mask& mask) {
   return {out, false};
 }
 
+bool Machine::Steady(Expr* e, const Mask& mask, Operand* values, Range* range) {
+  if (e->steady) {
+    if (e->known_at != now_) {
+      *values = Evaluate(*e, mask);
+      const auto [least, most] = std::minmax_element(values->data, values->data + threads_);
+      e->least = *least;
+      e->most = *most;
+      e->known_at = now_;
+    } else {
+      *values = {e->kind == Kind::kVariable ? Registers(e->variable)
+                 : e->kind == Kind::kThread ? thread_numbers_.data()
+                                            : Scratch(*e)};
+    }
+    *range = {e->least, e->most};
+    return true;
+  }
+  const bool sum = e->kind == Kind::kBinary && e->op == Op::kAdd;
+  if (!sum && e->kind != Kind::kConvert) return false;
+  Expr* part = e->args[0].get();
+  int64_t offset = 0;
+  if (sum) {
+    Expr* other = e->args[1].get();
+    if (part->uniform) std::swap(part, other);
+    if (!other->uniform) return false;
+    offset = *Evaluate(*other, mask).data;
+  }
+  constexpr int64_t kSmall = int64_t{1} << 60;
+  if (!Steady(part, mask, values, range) || offset < -kSmall || offset > kSmall) return false;
+  values->offset += offset;
+  if (range->least < -kSmall || range->most > kSmall) return false;
+  *range = {range->least + offset, range->most + offset};
+  return Fits(e->type, range->least) && Fits(e->type, range->most);
+}
+
 Machine::Operand Machine::Cell(int variable, const std::vector<ExprPtr>& indices,
                                const Mask& mask) {
   const Variable& v = kernel_.variables[variable];
   int64_t same = 0;  // the part of the cell's number that is the same for all threads
-  bool uniform = true;
+  Operand steady;    // the only index that is not, if it is steady
+  int varying = 0;
   int64_t stride = v.cells;
   auto outside = [&](int64_t x, int64_t size, int thread) {
     Fault(absl::StrCat("index ", x, " of ", v.name, ", whose size is ", size), thread);
@@ -385,26 +420,27 @@ Machine::Operand Machine::Cell(int variable, const std::vector<ExprPtr>& indices
   for (size_t k = 0; k < indices.size() && !stopped(); ++k) {
     const int64_t size = v.dims[k];
     stride /= size;
+    Range range;
+    if (k + 1 == indices.size() && varying == 0 && !indices[k]->uniform && mask.count == threads_ &&
+        Steady(indices[k].get(), mask, &steady, &range) && range.least >= 0 && range.most < size) {
+      steady.offset += same;
+      return steady;
+    }
     const Operand at = Evaluate(*indices[k], mask);
     if (at.uniform) {
       if (*at.data < 0 || *at.data >= size) outside(*at.data, size, 0);
       same += *at.data * stride;
       continue;
     }
-    if (uniform) std::fill(cells_.begin(), cells_.end(), 0);
-    uniform = false;
+    if (varying++ == 0) std::fill(cells_.begin(), cells_.end(), 0);
     for (int i = 0; i < threads_; ++i) {
       const bool inside = static_cast<uint64_t>(at.data[i]) < static_cast<uint64_t>(size);
       if (!inside && mask.on[i] != 0) outside(at.data[i], size, i);
       cells_[i] += inside ? at.data[i] * stride : 0;
     }
   }
-  if (uniform) {
-    cells_[0] = same;
-  } else {
-    for (int64_t& cell : cells_) cell += same;
-  }
-  return {cells_.data(), uniform};
+  if (varying == 0) cells_[0] = 0;
+  return {cells_.data(), varying == 0, same};
 }
 
 Machine::Operand Machine::LoadCell(const Expr& e, const Mask& mask) {
@@ -414,9 +450,9 @@ Machine::Operand Machine::LoadCell(const Expr& e, const Mask& mask) {
   if (stopped()) return {out, false};
   if (!v.shared) {
     const int64_t* const from = Registers(e.variable);
-    if (cell.uniform) return {from + cell.data[0] * threads_, false};
+    if (cell.uniform) return {from + cell.At(0) * threads_, false};
     for (int i = 0; i < threads_; ++i) {
-      out[i] = mask.on[i] == 0 ? 0 : from[cell.data[i] * threads_ + i];
+      out[i] = mask.on[i] == 0 ? 0 : from[cell.At(i) * threads_ + i];
     }
     return {out, false};
   }

@@ -94,7 +94,11 @@ struct Expr {
   int variable = -1, slot = -1;
   std::vector<ExprPtr> args;
   bool uniform = false;  // the same for all threads of a block; set by analysis
-  int64_t scratch = 0;   // the machine's buffer
+  // An integer of threadIdx.x and constants only: it changes only with those. Set by analysis.
+  bool steady = false;
+  int64_t scratch = 0;  // the machine's buffer
+  // A steady integer's values as the machine knows them: when they were computed, and their range.
+  int64_t known_at = 0, least = 0, most = 0;
 };
 
 struct Statement;
