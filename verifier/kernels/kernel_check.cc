@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -201,12 +202,28 @@ class Checker {
       memory.values.assign(program_.slots[slot].elements, 0);
       memory.written.assign(program_.slots[slot].elements, false);
     }
-    touched_.clear();
+    ShareMemory();
+  }
+
+  // Gives slots that are one memory, also by way of others, one record of who touched it.
+  void ShareMemory() {
+    std::vector<int> group(memory_.size());
+    std::iota(group.begin(), group.end(), 0);
     for (const auto& [from, to] : options_.in_place) {
+      std::replace(group.begin(), group.end(), int{group[from]}, int{group[to]});
+    }
+    touched_.clear();
+    for (size_t g = 0; g < group.size(); ++g) {
+      if (std::count(group.begin(), group.end(), static_cast<int>(g)) < 2) continue;
       auto touched = std::make_unique<Touched>();
-      touched->reader.assign(memory_[to].size(), Touched::kNobody);
+      int64_t size = 0;
+      for (size_t slot = 0; slot < group.size(); ++slot) {
+        if (group[slot] != static_cast<int>(g)) continue;
+        memory_[slot].touched = touched.get();
+        size = std::max(size, memory_[slot].size());
+      }
+      touched->reader.assign(size, Touched::kNobody);
       touched->writer = touched->reader;
-      memory_[from].touched = memory_[to].touched = touched.get();
       touched_.push_back(std::move(touched));
     }
   }

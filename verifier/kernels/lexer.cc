@@ -1,5 +1,7 @@
 #include "verifier/kernels/lexer.h"
 
+#include <algorithm>
+
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"

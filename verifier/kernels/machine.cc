@@ -210,7 +210,7 @@ void Machine::For(const Statement& s, Mask* mask) {
     while (!stopped() && *Evaluate(*s.value, *mask).data != 0) {
       Execute(*s.body[0], mask);
       Execute(*s.next, mask);
-      Spend(1);
+      Spend(32);
     }
     return;
   }
@@ -233,7 +233,7 @@ void Machine::For(const Statement& s, Mask* mask) {
     }
     Execute(*s.body[0], &running);
     if (running.count > 0) Execute(*s.next, &running);
-    Spend(1);
+    Spend(32);
   }
   loops_.pop_back();
   left.count = static_cast<int>(std::count(left.on.begin(), left.on.end(), 1));

@@ -23,6 +23,8 @@ enum class Type {
   kElement,  // of a tensor, as it is stored
 };
 const char* NameOf(Type type);
+// Whether an integer is a value of the type.
+bool Fits(Type type, int64_t value);
 inline bool IsReal(Type type) { return type == Type::kFloat || type == Type::kDouble; }
 inline bool IsIndex(Type type) {
   return type == Type::kInt || type == Type::kUnsigned || type == Type::kInt64;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "api/checking/program_parts.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/verifier/kernels/checked_graph.h"
@@ -162,6 +163,18 @@ TEST(KernelFaults, TilesNotCleared) {
                                    &program->kernels[0].code) == 2;
       },
       kValue);
+}
+
+// A result in the memory of two operands, of which its thread reads only one.
+TEST(KernelFaults, ResultInTheMemoryOfAnotherOperand) {
+  const cuda::CudaPlan plan = PlanOfExample("side_by_side");
+  ASSERT_EQ(plan.steps.size(), 1u);
+  kernels::ProgramCheckOptions options;
+  options.in_place = {{3, 2}, {0, 2}};
+  const kernels::ProgramVerdict verdict =
+      kernels::CheckProgram(*plan.steps[0].program, api::PartsOf(plan.steps[0]), options);
+  EXPECT_EQ(verdict.kind, Kind::kWrong);
+  EXPECT_THAT(verdict.reason, testing::HasSubstr("in whose place another tensor has been written"));
 }
 
 TEST(LaunchFault, OneBlockTooFew) {
