@@ -5,6 +5,9 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -73,6 +76,12 @@ class Checker {
       slots.push_back({slot.dtype, slot.elements});
     }
     for (const GridKernel& kernel : program_.kernels) {
+      for (const std::vector<int>* used : {&kernel.reads, &kernel.writes}) {
+        for (int slot : *used) {
+          if (slot >= 0 && slot < static_cast<int>(slots.size())) continue;
+          return Wrong(absl::StrCat(kernel.name, " has an argument that is no tensor"));
+        }
+      }
       auto printed = ParseKernel(kernel, slots);
       if (!printed.ok()) {
         return NotChecked(absl::StrCat(kernel.name, ": ", printed.status().message()));
@@ -160,6 +169,10 @@ class Checker {
         }
         auto results = meanings_[p].Evaluate(operands, floats_[p].value_or(false), extremes);
         if (results.ok()) {
+          if (results->size() != part.outputs.size()) {
+            return NotChecked(absl::StrCat("its operators have ", results->size(),
+                                           " results, its kernels ", part.outputs.size()));
+          }
           for (size_t k = 0; k < part.outputs.size(); ++k) {
             expected_.emplace_back(part.outputs[k], std::move((*results)[k]));
           }
