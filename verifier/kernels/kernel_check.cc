@@ -45,10 +45,25 @@ class Checker {
     const uint64_t seed = Mix(options_.seed);
     if (absl::Status s = Compare(std::nullopt, seed); !s.ok()) return s;
     if (absl::Status s = TryInvalidIndices(seed + 2); !s.ok()) return s;
+    if (absl::Status s = RepeatIntegers(seed + 3); !s.ok()) return s;
     return extremes ? Compare(RandomExtremes(seed), seed + 1) : absl::OkStatus();
   }
 
  private:
+  // Integers have no such second meaning of a maximum, so small programs are repeated.
+  absl::Status RepeatIntegers(uint64_t seed) {
+    constexpr int kRounds = 16;
+    constexpr double kSmall = 1e6;  // operations
+    const bool repeats =
+        std::any_of(meanings_.begin(), meanings_.end(), [](const Meaning& meaning) {
+          return meaning.integers() && meaning.needs_extremes() && meaning.operations() <= kSmall;
+        });
+    for (int round = 0; repeats && round < kRounds; ++round) {
+      if (absl::Status s = Compare(std::nullopt, seed + round); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status ReadMeanings() {
     double operations = 0;
     int64_t elements = 0;

@@ -34,6 +34,10 @@ std::vector<ScheduleExample> ScheduleExamples() {
         r = reduce_sum(s) {axes = [1], keepdims = 0}
         return r
       })"},
+      {"integer_maximum", R"(graph g(x: i32[4,6]) {
+        r = reduce_max(x) {axes = [1], keepdims = 0}
+        return r
+      })"},
       {"sum", R"(graph g(x: f32[3,40]) {
         s = reduce_sum(x) {axes = [1], keepdims = 0}
         return s
