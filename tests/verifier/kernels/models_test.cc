@@ -1,8 +1,9 @@
-// The kernels of the models in data/models and of their training steps are right. Takes an hour or
-// two of processor time, so it is tagged large.
+// The kernels of the models in data/models and of their training steps are right,
+// except for a few programs that are too large. Takes long, so it is tagged large.
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "graph/grad/training_step.h"
 #include "graph/onnx/import.h"
 #include "gtest/gtest.h"
@@ -11,6 +12,8 @@
 namespace lemma {
 namespace {
 
+using testing::AnyOf;
+using testing::HasSubstr;
 using Kind = kernels::ProgramVerdict::Kind;
 
 class KernelsOfModel : public testing::TestWithParam<const char*> {
@@ -27,9 +30,17 @@ class KernelsOfModel : public testing::TestWithParam<const char*> {
     const StepVerdicts verdicts = CheckSteps(graph);
     RecordProperty("programs", static_cast<int>(verdicts.size()));
     EXPECT_GT(verdicts.size(), 10u);
+    size_t right = 0;
     for (const auto& [operators, verdict] : verdicts) {
-      EXPECT_EQ(verdict.kind, Kind::kEqual) << operators << ": " << verdict.reason;
+      EXPECT_NE(verdict.kind, Kind::kWrong) << operators << ": " << verdict.reason;
+      right += verdict.kind == Kind::kEqual ? 1 : 0;
+      if (verdict.kind != Kind::kNotChecked) continue;
+      // The largest layers of AlexNet and VGG have too many weights, above all with their momenta.
+      EXPECT_THAT(verdict.reason, AnyOf(HasSubstr("operations"), HasSubstr(" elements")))
+          << operators;
     }
+    RecordProperty("right", static_cast<int>(right));
+    EXPECT_GT(right * 10, verdicts.size() * 9);
   }
 };
 
