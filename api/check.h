@@ -92,6 +92,27 @@ struct PlanCheck {
 // InvalidArgument for a back end whose plans cannot be checked.
 absl::StatusOr<PlanCheck> CheckPlan(const Graph& graph, const PlanCheckOptions& options);
 
+// The kernels of one group of operators, or of several that are fused side by side.
+struct CheckedProgram {
+  std::string operators, schedule;
+  int kernels = 1;                    // launched one after the other
+  int uses = 1;                       // groups of the graph that have equal kernels
+  bool equal = false, wrong = false;  // neither: not checked
+  std::string reason;                 // unless equal
+  double seconds = 0;                 // of processor time, for the check
+};
+struct KernelCheck {
+  std::string problem;  // the first one that is wrong; "": none
+  std::vector<CheckedProgram> programs;
+  uint64_t seed = 0;  // the seed that the check used
+
+  bool ok() const { return problem.empty(); }
+};
+
+// Checks the text of every kernel that the back end "cuda" would generate for the graph, by
+// executing it in exact arithmetic (verifier/kernels/kernel_check.h). Needs no GPU.
+absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOptions& options);
+
 }  // namespace lemma::api
 
 #endif  // LEMMA_API_CHECK_H_

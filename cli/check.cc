@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "api/json/check.h"
 #include "api/models/model_file.h"
 #include "base/flags.h"
@@ -23,7 +25,7 @@ namespace {
 
 struct CheckFlags {
   std::string plan, rules, proofs;
-  bool prove = false, json = false;
+  bool prove = false, json = false, kernels = false;
   int64_t samples = 1, seed = -1, threads = 1;
   int64_t reseed = -1;
 };
@@ -162,7 +164,86 @@ absl::StatusOr<int> CheckPlan(const CheckFlags& flags, const std::string& path) 
   return check->ok() ? kExitOk : kExitNo;
 }
 
+struct ScheduleRow {
+  int64_t kernels = 0, right = 0;
+  std::vector<double> seconds;  // by program
+};
+
+// "by tile" of "by tile 64x32x16 by 128".
+std::string FamilyOf(const api::CheckedProgram& program) {
+  if (program.kernels > 1) return "several kernels";
+  const std::vector<std::string> words = absl::StrSplit(program.schedule, absl::ByAnyChar(" ,"));
+  return absl::StrJoin(words.begin(), words.begin() + std::min<size_t>(2, words.size()), " ");
+}
+
+void PrintSchedules(const api::KernelCheck& check) {
+  std::map<std::string, ScheduleRow> rows;
+  for (const api::CheckedProgram& program : check.programs) {
+    ScheduleRow& row = rows[FamilyOf(program)];
+    const int64_t count = int64_t{program.kernels} * program.uses;
+    row.kernels += count;
+    row.right += program.equal ? count : 0;
+    row.seconds.push_back(program.seconds);
+  }
+  std::printf("%-16s %8s %8s %18s %8s\n", "schedule", "kernels", "right", "seconds, median",
+              "most");
+  for (auto& [name, row] : rows) {
+    absl::c_sort(row.seconds);
+    std::printf("%-16s %8lld %8lld %18.3f %8.3f\n", name.c_str(),
+                static_cast<long long>(row.kernels), static_cast<long long>(row.right),
+                row.seconds[row.seconds.size() / 2], row.seconds.back());
+  }
+}
+
+void PrintKernels(const api::KernelCheck& check) {
+  if (!check.ok()) {
+    std::printf("REJECTED: %s\n", check.problem.c_str());
+    return;
+  }
+  PrintSchedules(check);
+  int64_t kernels = 0, right = 0;
+  for (const api::CheckedProgram& program : check.programs) {
+    const int64_t count = int64_t{program.kernels} * program.uses;
+    kernels += count;
+    right += program.equal ? count : 0;
+    if (program.equal) continue;
+    std::printf("not checked: %lld x %s (%s): %s\n", static_cast<long long>(count),
+                program.operators.c_str(), program.schedule.c_str(), program.reason.c_str());
+  }
+  std::printf(
+      "%s: %lld of %lld generated kernels, executed for every thread in exact arithmetic, stay "
+      "inside their tensors, write each element once, do not race, and give what their operators "
+      "define at random points of a field (repeatable with --seed=%lld)\n",
+      right == kernels ? "checked" : "NOT ALL CHECKED", static_cast<long long>(right),
+      static_cast<long long>(kernels), static_cast<long long>(check.seed));
+}
+
+absl::StatusOr<int> CheckKernels(const CheckFlags& flags, const std::string& path) {
+  auto model = api::LoadModel(path);
+  if (!model.ok()) return model.status();
+  auto check =
+      api::CheckKernels(model->graph, {"cuda", SeedOf(flags), static_cast<int>(flags.threads)});
+  if (!check.ok()) return check.status();
+  flags.json ? PrintJson(ToJson(*check)) : PrintKernels(*check);
+  if (!check->ok()) return kExitNo;
+  const bool all = absl::c_all_of(check->programs, [](const auto& p) { return p.equal; });
+  return all ? kExitOk : kExitUnknown;
+}
+
 absl::StatusOr<int> Check(const CheckFlags& flags, const Positional& files) {
+  if (flags.threads < 1 || flags.threads > 1024) {
+    return absl::InvalidArgumentError("--threads: must be in 1…1024");
+  }
+  if (flags.seed < -1) return absl::InvalidArgumentError("--seed: must be at least -1");
+  if (flags.kernels) {
+    if (!flags.plan.empty() && flags.plan != "cuda") {
+      return absl::InvalidArgumentError(
+          "--kernels: only the plans of cuda have generated kernels with a text; leave out --plan");
+    }
+    auto path = OneArgument("MODEL", files);
+    if (!path.ok()) return path.status();
+    return CheckKernels(flags, *path);
+  }
   if (!flags.plan.empty()) {
     auto path = OneArgument("MODEL", files);
     if (!path.ok()) return path.status();
@@ -174,10 +255,6 @@ absl::StatusOr<int> Check(const CheckFlags& flags, const Positional& files) {
   if (flags.samples < 0 || flags.samples > 1000) {
     return absl::InvalidArgumentError("--samples: must be in 0…1000");
   }
-  if (flags.threads < 1 || flags.threads > 1024) {
-    return absl::InvalidArgumentError("--threads: must be in 1…1024");
-  }
-  if (flags.seed < -1) return absl::InvalidArgumentError("--seed: must be at least -1");
   auto answer = api::CheckCertificate(files[0], files[1], files[2], OptionsOf(flags));
   if (!answer.ok()) return answer.status();
   flags.json ? PrintJson(ToJson(*answer, AdviceOf(*answer))) : Print(*answer);
@@ -192,8 +269,12 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
               "Repeats what lemma optimize says it did, by a small checker that shares no code "
               "with it. Exit status 1 if the certificate is not of these models or anything in it "
               "is wrong; the step is named. With --plan, of one model: whether the back end's "
-              "kernels, as handed to the library, compute what their operators mean.");
+              "kernels, as handed to the library, compute what their operators mean. With "
+              "--kernels: whether the text of every generated CUDA kernel does. Exit status 4 if "
+              "some kernels cannot be checked and no mistake is found.");
   flags.String("plan", &check.plan, "BACKEND", "check the plan of one model instead: cpu or cuda");
+  flags.Bool("kernels", &check.kernels,
+             "check the text of every CUDA kernel that would be generated for one model");
   flags.String("rules", &check.rules, "FILE",
                "rules whose records are believed, instead of the built-in ones");
   flags.Bool("prove", &check.prove, "believe no record: prove the certificate's rules anew");
@@ -207,7 +288,8 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
             "and printed, so that nobody who wrote the certificate could know it");
   flags.Int("reseed-weights", &check.reseed,
             "the input's weights are to be random ones of this seed, as lemma optimize was told");
-  flags.Int("threads", &check.threads, "threads inside an evaluation");
+  flags.Int("threads", &check.threads,
+            "threads inside an evaluation; with --kernels, kernels that are checked side by side");
   flags.Bool("json", &check.json, "print one JSON object instead of text");
   return ParseAndRun(&flags, arguments,
                      [&](const Positional& files) { return Check(check, files); });

@@ -14,6 +14,7 @@ Json ToJson(const CheckResult& answer, const std::string& advice = "");
 
 // `backend`: whose plan was checked.
 Json ToJson(const PlanCheck& check, const std::string& backend);
+Json ToJson(const KernelCheck& check);
 
 }  // namespace lemma::api
 

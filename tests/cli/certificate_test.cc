@@ -71,6 +71,36 @@ TEST(PlanCheckTest, SaysWhatEachKernelIsKnownToCompute) {
   ExpectOneLine(RunLemma({"check", input, "--plan=reference"}), {"plans of cpu and of cuda"});
 }
 
+TEST(KernelCheckTest, SaysOfEachKernelWhetherItIsRight) {
+  const std::string input = WriteTemp("in.lemma", kGraph);
+  const LemmaResult text = RunLemma({"check", input, "--kernels", "--seed=7", "--threads=2"});
+  EXPECT_EQ(text.exit_status, 0) << text.out << text.err;
+  EXPECT_THAT(text.out, StartsWith("schedule "));
+  EXPECT_THAT(text.out, HasSubstr("\nchecked: "));
+  EXPECT_THAT(text.out, HasSubstr("repeatable with --seed=7"));
+  const LemmaResult json = RunLemma({"check", input, "--kernels", "--plan=cuda", "--json"});
+  EXPECT_EQ(json.exit_status, 0) << json.out << json.err;
+  EXPECT_THAT(json.out, HasSubstr("\"ok\":true"));
+  EXPECT_THAT(json.out, HasSubstr("\"equal\":true"));
+  EXPECT_THAT(json.out, HasSubstr("\"schedule\":\"by "));
+  ExpectOneLine(RunLemma({"check", input, "--kernels", "--plan=cpu"}), {"--kernels", "cuda"});
+  ExpectOneLine(RunLemma({"check", "--kernels"}), {"MODEL"});
+  ExpectOneLine(RunLemma({"check", input, "--kernels", "--threads=0"}), {"--threads"});
+}
+
+// A kernel that would take too long is not called right.
+TEST(KernelCheckTest, SaysWhichKernelsItDidNotCheck) {
+  const std::string input = WriteTemp("large.lemma", R"(graph g(x: f32[1,4], w: f32[4,2000000000]) {
+  y = matmul(x, w)
+  return y
+})");
+  const LemmaResult result = RunLemma({"check", input, "--kernels"});
+  EXPECT_EQ(result.exit_status, 4) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("not checked: 1 x matmul (by "));
+  EXPECT_THAT(result.out, HasSubstr("operations"));
+  EXPECT_THAT(result.out, HasSubstr("NOT ALL CHECKED: 0 of 1"));
+}
+
 TEST(CertificateCommandTest, ReplayGivesTheSameBytes) {
   for (const std::string ending : {".onnx", ".lemma", ".pb"}) {
     const Files files = Optimized(ending);

@@ -1,0 +1,100 @@
+// Checks the generated kernels of a CUDA plan.
+#include "verifier/kernels/kernel_check.h"
+
+#include <atomic>
+#include <ctime>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "api/check.h"
+#include "api/checking/program_parts.h"
+#include "api/models/random_values.h"
+#include "base/parallel.h"
+#include "runtime/cuda/cuda_plan.h"
+
+namespace lemma::api {
+namespace {
+
+using Kind = kernels::ProgramVerdict::Kind;
+
+// Equal for steps whose kernels and whose meaning are equal.
+std::string KeyOf(const cuda::CudaStep& step) {
+  std::string key = step.signature.empty() ? absl::StrCat(step.nodes.back()->hash()) : "";
+  absl::StrAppend(&key, step.signature);
+  for (const codegen::GridKernel& kernel : step.program->kernels) {
+    absl::StrAppend(&key, " ", kernel.name);
+  }
+  for (const auto& [from, to] : InPlace(step)) absl::StrAppend(&key, " ", from, "=", to);
+  return key;
+}
+
+// Of this thread.
+double ProcessorSeconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+CheckedProgram Check(const cuda::CudaStep& step, uint64_t seed) {
+  CheckedProgram result;
+  result.operators = step.operators;
+  result.kernels = static_cast<int>(step.program->kernels.size());
+  result.schedule = absl::StrJoin(
+      step.program->kernels, " + ",
+      [](std::string* text, const auto& kernel) { absl::StrAppend(text, kernel.schedule); });
+  kernels::ProgramCheckOptions options;
+  options.seed = seed;
+  options.in_place = InPlace(step);
+  const double start = ProcessorSeconds();
+  const kernels::ProgramVerdict verdict =
+      kernels::CheckProgram(*step.program, PartsOf(step), options);
+  result.seconds = ProcessorSeconds() - start;
+  result.equal = verdict.kind == Kind::kEqual;
+  result.wrong = verdict.kind == Kind::kWrong;
+  result.reason = verdict.reason;
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOptions& options) {
+  NodeTraitsCache traits;
+  cuda::PlanOptions plan_options;
+  plan_options.reuse_late = true;
+  auto plan = cuda::PlanGraph(graph, traits, plan_options);
+  if (!plan.ok()) return plan.status();
+  KernelCheck result;
+  result.seed = options.seed ? *options.seed : DrawSeed();
+  std::map<std::string, size_t> known;  // numbers of programs
+  std::vector<const cuda::CudaStep*> steps;
+  for (const cuda::CudaStep& step : plan->steps) {
+    if (step.program == nullptr || step.program->kernels.empty()) continue;
+    const auto [entry, is_new] = known.try_emplace(KeyOf(step), steps.size());
+    if (is_new) {
+      steps.push_back(&step);
+      result.programs.emplace_back();
+    } else {
+      ++result.programs[entry->second].uses;
+    }
+  }
+  std::atomic<size_t> next = 0;  // programs differ too much in time for ranges of equal length
+  ParallelFor(options.threads, options.threads, [&](int64_t, int64_t) {
+    for (size_t i = next++; i < steps.size(); i = next++) {
+      const int uses = result.programs[i].uses;
+      result.programs[i] = Check(*steps[i], result.seed);
+      result.programs[i].uses = uses;
+    }
+  });
+  for (const CheckedProgram& program : result.programs) {
+    if (!program.wrong) continue;
+    result.problem = absl::StrCat(program.operators, ": ", program.reason);
+    break;
+  }
+  return result;
+}
+
+}  // namespace lemma::api

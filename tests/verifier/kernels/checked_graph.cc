@@ -1,0 +1,47 @@
+#include "tests/verifier/kernels/checked_graph.h"
+
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "api/checking/program_parts.h"
+#include "gtest/gtest.h"
+
+namespace lemma {
+
+cuda::CudaPlan CudaPlanOf(const Graph& graph) {
+  NodeTraitsCache traits;
+  cuda::PlanOptions options;
+  options.reuse_late = true;
+  auto plan = cuda::PlanGraph(graph, traits, options);
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return plan.ok() ? *std::move(plan) : cuda::CudaPlan();
+}
+
+kernels::ProgramVerdict CheckStep(const cuda::CudaStep& step,
+                                  const std::function<void(codegen::GridProgram*)>& change) {
+  cuda::CudaStep changed = step;
+  if (change != nullptr) {
+    codegen::GridProgram program = *step.program;
+    change(&program);
+    changed.program = std::make_shared<const codegen::GridProgram>(std::move(program));
+  }
+  kernels::ProgramCheckOptions options;
+  options.in_place = api::InPlace(changed);
+  return kernels::CheckProgram(*changed.program, api::PartsOf(changed), options);
+}
+
+StepVerdicts CheckSteps(const Graph& graph) {
+  StepVerdicts verdicts;
+  std::set<std::string> known;
+  const cuda::CudaPlan plan = CudaPlanOf(graph);
+  for (const cuda::CudaStep& step : plan.steps) {
+    if (step.program == nullptr || step.program->kernels.empty()) continue;
+    std::string key = step.signature;
+    for (const codegen::GridKernel& kernel : step.program->kernels) key += kernel.code;
+    if (known.insert(key).second) verdicts.emplace_back(step.operators, CheckStep(step));
+  }
+  return verdicts;
+}
+
+}  // namespace lemma

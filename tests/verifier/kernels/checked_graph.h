@@ -1,0 +1,30 @@
+// Checks the kernels of a graph's CUDA plan.
+#ifndef LEMMA_TESTS_VERIFIER_KERNELS_CHECKED_GRAPH_H_
+#define LEMMA_TESTS_VERIFIER_KERNELS_CHECKED_GRAPH_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "kernels/codegen/grid_program.h"
+#include "runtime/cuda/cuda_plan.h"
+#include "verifier/kernels/kernel_check.h"
+
+namespace lemma {
+
+// Fails the test if there is no plan.
+cuda::CudaPlan CudaPlanOf(const Graph& graph);
+
+// The answer about the program of `step`, after `change` if one is given.
+kernels::ProgramVerdict CheckStep(
+    const cuda::CudaStep& step, const std::function<void(codegen::GridProgram*)>& change = nullptr);
+
+// The operators and the answer for each program of the graph's plan; for equal ones, once.
+using StepVerdicts = std::vector<std::pair<std::string, kernels::ProgramVerdict>>;
+StepVerdicts CheckSteps(const Graph& graph);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_VERIFIER_KERNELS_CHECKED_GRAPH_H_

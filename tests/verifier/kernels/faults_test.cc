@@ -1,0 +1,242 @@
+// Each fault that is put into a kernel's text, or into its launch, is refused for its reason.
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "api/checking/program_parts.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/verifier/kernels/checked_graph.h"
+#include "tests/verifier/kernels/schedule_examples.h"
+
+namespace lemma {
+namespace {
+
+using codegen::GridKernel;
+using codegen::GridProgram;
+using Kind = kernels::ProgramVerdict::Kind;
+
+struct Fault {
+  const char* name;
+  const char* graph;
+  const char* from;  // the first occurrence in the program is replaced
+  const char* to;
+  const char* reason;
+};
+
+constexpr char kValue[] = "another value than its operators define";
+constexpr char kUnwritten[] = "is not written";
+constexpr char kTwice[] = "is written twice";
+constexpr char kRace[] = "without a barrier between";
+
+// Kinds: guards, indices, values, conversions, packs, reductions, shared memory, barriers, tiles,
+// several kernels, kernels side by side.
+constexpr Fault kFaults[] = {
+    {"GuardTooLarge", "element", "item >= 35", "item >= 36", "reads element"},
+    {"GuardTooSmall", "element", "item >= 35", "item >= 34", kUnwritten},
+    {"SwappedIndex", "element", "p0[(i0 + i1 * 5)]", "p0[(i0 * 5 + i1)]", kValue},
+    {"StoreAtWrongStride", "element", "Store(p2 + (i0 * 7", "Store(p2 + (i0 * 6", kTwice},
+    {"StoreShifted", "element", "Store(p2 + (i0 * 7 + i1)", "Store(p2 + (i0 * 7 + i1 + 1)",
+     "writes element 35"},
+    {"OtherFunction", "element", "fn_mul", "fn_add", kValue},
+    {"OperatorLeftOut", "element", "fn_exp(n1)", "fn_mul(n1, 1.0f)", kValue},
+    {"OtherOperand", "element", "fn_mul(n2, n3)", "fn_mul(n2, n2)", kValue},
+    {"IndexOverflows", "element", "item / 7", "item * 2000000000 / 2000000000 / 7",
+     "leaves its type"},
+    {"NumberOfOtherType", "element", "const float n3 = Load<float>",
+     "const double n3 = Load<double>", "several types"},
+    {"TensorOfOtherType", "element", "float* __restrict__ p2", "int* __restrict__ p2",
+     "another type than its tensor"},
+    {"WritesOperand", "element", "const float* __restrict__ p0", "float* __restrict__ p0",
+     "constant and results mixed up"},
+    {"PackNotAligned", "packed", "p0 + (i0 * 512 + i1_start)", "p0 + (i0 * 512 + i1_start + 1)",
+     "not aligned"},
+    {"PackElsewhere", "packed", "StorePack<8>(p2 + (i0 * 512 + i1_start)",
+     "StorePack<8>(p2 + (i0 * 512 + 504 - i1_start)", kValue},
+    {"PackIncomplete", "packed", "u < 8", "u < 7", kValue},
+    {"ConversionLost", "packed", "fn_stored_f16(n2)", "fn_mul(n2, 1.0f)", kValue},
+    {"OtherConversion", "packed", "fn_stored_f16(n2)", "fn_stored_bf16(n2)", kValue},
+    {"BorderTooEarly", "pad", "(-i0 + 1) <= 0", "(-i0 + 0) <= 0", "reads element -7"},
+    {"BorderTooLate", "pad", "(i1 - 6) <= 0", "(i1 - 5) <= 0", kValue},
+    {"OtherConstant", "pad", "0.5f", "0.0f", kValue},
+    {"IndexCheckTooNarrow", "gather", "t1 < 9", "t1 < 8", "is reported as wrong"},
+    {"IndexCheckTooWide", "gather", "t1 < 9", "t1 < 10", "reads element 63"},
+    {"IndexCheckLeftOut", "gather", "0 <= t1 && ", "", "reads element -"},
+    {"IndexNotReported", "gather", "*error = 1;", "", "is not reported"},
+    {"NegativeIndexWrong", "gather", "int64(9ll)", "int64(10ll)", kValue},
+    {"WindowIncomplete", "pool", "i5 < 3", "i5 < 2", kValue},
+    {"WindowBeginsWithZero", "pool", "float(-Infinity())", "0.0f", kValue},
+    {"WindowOutside", "pool", "((i3 * (-2) - i5 + 1) <= 0)", "(0 <= 0)", "reads element -"},
+    {"IntegerSumIncomplete", "integers", "< 6", "< 5", kValue},
+    {"IntegerMaximumIncomplete", "integer_maximum", "< 6", "< 5", kValue},
+    {"SumByAllThreads", "sum", "if (lane == 0)", "if (lane <= 1)", kTwice},
+    {"SumUninitialized", "softmax", "float n6_part = 0.0f;", "float n6_part;", kValue},
+    {"SumBeginsWithOne", "softmax", "float n6_part = 0.0f;", "float n6_part = 1.0f;", kValue},
+    {"SumIncomplete", "softmax", "n6_step < 70", "n6_step < 69", kValue},
+    {"MaximumIncomplete", "softmax", "n4_step < 70", "n4_step < 69", kValue},
+    {"SumOverlaps", "softmax", "n6_step += 32", "n6_step += 31", kValue},
+    {"OtherReduction", "softmax", "WarpReduce<Max>", "WarpReduce<Min>", kValue},
+    {"ReductionLeftOut", "softmax", "WarpReduce<Sum>(n6_part)", "fn_mul(n6_part, 1.0f)", kValue},
+    {"WarpDiverges", "softmax", "row >= 6", "row >= 6 || lane > 20",
+     "not all threads of a warp take part"},
+    {"SharedTooSmall", "wide_softmax", "shared[8]", "shared[7]", "has room for 7 of 8 warps"},
+    {"BlockDiverges", "wide_softmax", "const int row = blockIdx.x;",
+     "const int row = blockIdx.x; if (lane >= 32) return;", "reach a barrier"},
+    {"ReductionOfFewerThreads", "wide_softmax", "<Sum, 256>", "<Sum, 128>",
+     "another number of threads"},
+    {"BarrierLeftOut", "tile", "__syncthreads();", "", kRace},
+    {"BarrierOnlyOnce", "tile", "__syncthreads();", "if (depth == 0) __syncthreads();", kRace},
+    {"OneBufferForTwo", "tile", "stage ^= 1;", "", kRace},
+    {"TileGuardLeftOut", "tile", "ai0 < 70 && ai1 < 50", "ai0 < 70", "reads element 3500"},
+    {"SumNotCleared", "tile", "sum[i][j] = 0", "sum[i][j] = sum[i][j]", kValue},
+    {"RowsSwapped", "tile", "[thread_row * 4 + i]", "[thread_row * 4 + 3 - i]", kValue},
+    {"TileTooSmall", "tile", "a_tile[2][32][36]", "a_tile[2][32][31]", "index 31 of a_tile"},
+    {"TwoBlocksOneTile", "tile", "blockIdx.x / 3 % 3", "blockIdx.x / 3 % 2", kTwice},
+    {"LastStepLeftOut", "tile", "if (depth >= 50) break;", "if (depth >= 32) break;", kValue},
+    {"DepthIncomplete", "tile", "d < 32", "d < 31", kValue},
+    {"BiasLeftOut", "tile", "fn_add(sum[i][j], n3)", "fn_add(sum[i][j], 0.0f)", kValue},
+    {"BiasTwice", "tile", "fn_add(sum[i][j], n3)", "fn_add(fn_add(sum[i][j], n3), n3)", kValue},
+    {"ResultGuardTooLarge", "tile", "if (i0 < 70 &&", "if (i0 < 71 &&", "writes element 6300"},
+    {"PartOverlaps", "parts", "i0 * 4445 + i2 - 39999", "i0 * 4445 + i2 - 40000", kValue},
+    {"PartLeftOut", "parts", "i1 < 9", "i1 < 8", kValue},
+    {"OtherBlockNumber", "side_by_side", "blockIdx.x - 1", "blockIdx.x - 0", kUnwritten},
+    {"BlockLeftOut", "side_by_side", "blockIdx.x < 2", "blockIdx.x < 1", kUnwritten},
+    {"OtherArguments", "side_by_side", "p3, p4, p5)", "p3, p4, p2)", kTwice},
+    {"StateReadTooLate", "side_by_side", "Load<float>(p0[i0])", "Load<float>(p0[(69 - i0)])",
+     "a place that another thread reads"},
+    {"UnknownText", "element", "Store(p2", "atomicAdd(p2", "no variable"},
+};
+
+cuda::CudaPlan PlanOfExample(absl::string_view name) {
+  for (const ScheduleExample& example : ScheduleExamples()) {
+    if (example.name == name) return CudaPlanOf(GraphOfExample(example));
+  }
+  ADD_FAILURE() << "no example " << name;
+  return {};
+}
+
+void ExpectRefused(absl::string_view graph, const std::function<bool(GridProgram*)>& change,
+                   absl::string_view reason) {
+  bool changed = false;
+  for (const cuda::CudaStep& step : PlanOfExample(graph).steps) {
+    ASSERT_EQ(CheckStep(step).kind, Kind::kEqual);
+    const kernels::ProgramVerdict verdict =
+        CheckStep(step, [&](GridProgram* program) { changed = change(program); });
+    if (!changed) continue;
+    EXPECT_NE(verdict.kind, Kind::kEqual) << step.program->kernels[0].code;
+    EXPECT_THAT(verdict.reason, testing::HasSubstr(std::string(reason)));
+    return;
+  }
+  FAIL() << "the text to change is not there";
+}
+
+class KernelFault : public testing::TestWithParam<Fault> {};
+
+TEST_P(KernelFault, IsRefused) {
+  const Fault& fault = GetParam();
+  ExpectRefused(
+      fault.graph,
+      [&](GridProgram* program) {
+        for (GridKernel& kernel : program->kernels) {
+          const size_t at = kernel.code.find(fault.from);
+          if (at == std::string::npos) continue;
+          kernel.code.replace(at, std::string(fault.from).size(), fault.to);
+          return true;
+        }
+        return false;
+      },
+      fault.reason);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KernelFault, testing::ValuesIn(kFaults),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// If only one of the two tiles is not cleared, the other one's zeros hide it.
+TEST(KernelFaults, TilesNotCleared) {
+  ExpectRefused(
+      "tile",
+      [](GridProgram* program) {
+        return absl::StrReplaceAll({{"a_next[u] = 0;", ""}, {"b_next[u] = 0;", ""}},
+                                   &program->kernels[0].code) == 2;
+      },
+      kValue);
+}
+
+// A result in the memory of two operands, of which its thread reads only one.
+TEST(KernelFaults, ResultInTheMemoryOfAnotherOperand) {
+  const cuda::CudaPlan plan = PlanOfExample("side_by_side");
+  ASSERT_EQ(plan.steps.size(), 1u);
+  kernels::ProgramCheckOptions options;
+  options.in_place = {{3, 2}, {0, 2}};
+  const kernels::ProgramVerdict verdict =
+      kernels::CheckProgram(*plan.steps[0].program, api::PartsOf(plan.steps[0]), options);
+  EXPECT_EQ(verdict.kind, Kind::kWrong);
+  EXPECT_THAT(verdict.reason, testing::HasSubstr("in whose place another tensor has been written"));
+}
+
+TEST(LaunchFault, OneBlockTooFew) {
+  ExpectRefused(
+      "packed",
+      [](GridProgram* program) {
+        --program->kernels[0].blocks;
+        return true;
+      },
+      kUnwritten);
+}
+
+TEST(LaunchFault, OneBlockTooMany) {
+  ExpectRefused(
+      "tile",
+      [](GridProgram* program) {
+        ++program->kernels[0].blocks;
+        return true;
+      },
+      kTwice);
+}
+
+TEST(LaunchFault, FewerThreads) {
+  ExpectRefused(
+      "element",
+      [](GridProgram* program) {
+        program->kernels[0].threads = 32;
+        return true;
+      },
+      "is launched with 32 threads");
+}
+
+TEST(LaunchFault, ArgumentsSwapped) {
+  ExpectRefused(
+      "element",
+      [](GridProgram* program) {
+        std::swap(program->kernels[0].reads[0], program->kernels[0].reads[1]);
+        return true;
+      },
+      kValue);
+}
+
+TEST(LaunchFault, KernelsInOtherOrder) {
+  ExpectRefused(
+      "parts",
+      [](GridProgram* program) {
+        std::reverse(program->kernels.begin(), program->kernels.end());
+        return true;
+      },
+      "which nothing wrote");
+}
+
+TEST(LaunchFault, KernelLeftOut) {
+  ExpectRefused(
+      "parts",
+      [](GridProgram* program) {
+        program->kernels.pop_back();
+        return true;
+      },
+      kUnwritten);
+}
+
+}  // namespace
+}  // namespace lemma

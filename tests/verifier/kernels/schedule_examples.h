@@ -1,0 +1,21 @@
+// Small graphs whose kernels have every schedule.
+#ifndef LEMMA_TESTS_VERIFIER_KERNELS_SCHEDULE_EXAMPLES_H_
+#define LEMMA_TESTS_VERIFIER_KERNELS_SCHEDULE_EXAMPLES_H_
+
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace lemma {
+
+struct ScheduleExample {
+  const char* name;
+  const char* text;
+};
+
+std::vector<ScheduleExample> ScheduleExamples();
+Graph GraphOfExample(const ScheduleExample& example);
+
+}  // namespace lemma
+
+#endif  // LEMMA_TESTS_VERIFIER_KERNELS_SCHEDULE_EXAMPLES_H_

@@ -1,0 +1,145 @@
+// Reads calls of the prelude's functions.
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "verifier/kernels/expression_parser.h"
+
+namespace lemma::kernels {
+
+using Kind = Expr::Kind;
+
+namespace {
+
+ExprPtr Make(Kind kind, Type type) {
+  auto e = std::make_unique<Expr>();
+  e->kind = kind;
+  e->type = type;
+  return e;
+}
+
+ExprPtr Make(Kind kind, Type type, ExprPtr a) {
+  ExprPtr e = Make(kind, type);
+  e->args.push_back(std::move(a));
+  return e;
+}
+
+}  // namespace
+
+ExprPtr ExpressionParser::Call(const std::string& name) {
+  if (name == "Load") return LoadCall();
+  if (name == "WarpReduce" || name == "BlockReduce") return GroupReduce(name == "BlockReduce");
+  if (absl::StartsWith(name, "fn_")) return Function(name.substr(3));
+  return IndexCall(name);
+}
+
+ExprPtr ExpressionParser::LoadCall() {
+  Expect("<");
+  const auto type = AcceptType();
+  if (!type || (!IsReal(*type) && *type != Type::kInt64)) return Fail("expected a number's type");
+  Expect(">");
+  Expect("(");
+  const std::string name = Name();
+  ExprPtr e = Make(Kind::kRead, *type);
+  if (const auto variable = Find(name)) {
+    if (variables_[*variable].type != Type::kElement) return Fail("a load of a number");
+    e->kind = Kind::kElementOf;
+    e->variable = *variable;
+    Expect(".");
+    Expect("at");
+    e->args = Indices(*variable);
+  } else {
+    e->slot = SlotNamed(name, false);
+    Expect("[");
+    e->args.push_back(Index());
+    Expect("]");
+  }
+  Expect(")");
+  return failed() ? nullptr : std::move(e);
+}
+
+ExprPtr ExpressionParser::IndexCall(const std::string& name) {
+  static const std::map<std::string, Expr::Op> kOps = {{"FloorDiv", Expr::Op::kFloorDiv},
+                                                       {"FloorDivOr0", Expr::Op::kFloorDivOr0},
+                                                       {"ModOr0", Expr::Op::kModOr0},
+                                                       {"Least", Expr::Op::kLeast},
+                                                       {"Greatest", Expr::Op::kGreatest}};
+  const auto op = kOps.find(name);
+  if (op == kOps.end()) return Fail(absl::StrCat("unknown function ", name));
+  Expect("<");
+  const auto type = AcceptType();
+  if (!type || (*type != Type::kInt && *type != Type::kInt64)) return Fail("expected int or int64");
+  Expect(">");
+  Expect("(");
+  ExprPtr e = Make(Kind::kBinary, *type, As(*type, Index()));
+  e->op = op->second;
+  Expect(",");
+  e->args.push_back(As(*type, Index()));
+  Expect(")");
+  return failed() ? nullptr : std::move(e);
+}
+
+ExprPtr ExpressionParser::Function(const std::string& name) {
+  int fn = 0;
+  while (fn < kNumScalarFns && name != scalar_fn::kTable[fn].name) ++fn;
+  if (fn == kNumScalarFns) return Fail(absl::StrCat("unknown function fn_", name));
+  const auto& row = scalar_fn::kTable[fn];
+  Expect("(");
+  std::vector<ExprPtr> args;
+  for (int i = 0; i < row.arity; ++i) {
+    if (i > 0) Expect(",");
+    args.push_back(Expression());
+    if (failed()) return nullptr;
+  }
+  Expect(")");
+  const Type type = args[0]->type;
+  // Index arithmetic in 64 bits may contain a product of two int64.
+  if (!IsReal(type) && (type != Type::kInt64 || !row.integral())) {
+    return Fail(absl::StrCat("fn_", name, " of ", NameOf(type)));
+  }
+  ExprPtr e = Make(Kind::kFunction, type);
+  e->fn = static_cast<ScalarFn>(fn);
+  for (ExprPtr& arg : args) {
+    if (arg->type != type) return Fail("arguments of several types");
+    e->args.push_back(std::move(arg));
+  }
+  return failed() ? nullptr : std::move(e);
+}
+
+ExprPtr ExpressionParser::GroupReduce(bool block) {
+  static const std::map<std::string, ScalarFn> kFns = {{"Sum", ScalarFn::kAdd},
+                                                       {"Prod", ScalarFn::kMul},
+                                                       {"Max", ScalarFn::kMax},
+                                                       {"Min", ScalarFn::kMin}};
+  ExprPtr e = Make(block ? Kind::kBlockReduce : Kind::kWarpReduce, Type::kFloat);
+  Expect("<");
+  const auto fn = kFns.find(Name());
+  if (fn == kFns.end()) return Fail("unknown reduction");
+  e->fn = fn->second;
+  if (block) {
+    Expect(",");
+    if (Size() != threads_) return Fail("a reduction of another number of threads");
+  }
+  Expect(">");
+  Expect("(");
+  ExprPtr value = Expression();
+  if (value == nullptr) return nullptr;
+  e->type = value->type;
+  if (!IsReal(e->type) && e->type != Type::kInt64) return Fail("a reduction of this type");
+  e->args.push_back(std::move(value));
+  if (block) {
+    Expect(",");
+    const auto shared = Find(Name());
+    if (!shared || !variables_[*shared].shared || variables_[*shared].dims.size() != 1 ||
+        variables_[*shared].type != e->type) {
+      return Fail("expected shared memory");
+    }
+    e->variable = *shared;
+  }
+  Expect(")");
+  return failed() ? nullptr : std::move(e);
+}
+
+}  // namespace lemma::kernels

@@ -1,0 +1,111 @@
+// Reads expressions and declared names of a printed kernel. Internal to verifier/kernels.
+#ifndef LEMMA_VERIFIER_KERNELS_EXPRESSION_PARSER_H_
+#define LEMMA_VERIFIER_KERNELS_EXPRESSION_PARSER_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "verifier/kernels/lexer.h"
+#include "verifier/kernels/printed_kernel.h"
+
+namespace lemma::kernels {
+
+// What a name means inside a function.
+struct Parameter {
+  int slot = -1;
+  bool constant = false;  // a pointer to constants
+};
+
+// After the first error every function returns nothing, and error() says what is wrong.
+class ExpressionParser {
+ public:
+  ExpressionParser(std::vector<Token> tokens, absl::Span<const SlotInfo> slots, int threads)
+      : tokens_(std::move(tokens)), slots_(slots), threads_(threads) {}
+
+  bool failed() const { return !error_.empty(); }
+  const std::string& error() const { return error_; }
+
+ protected:
+  struct Names {
+    std::map<std::string, Parameter> parameters;
+    std::vector<std::map<std::string, int>> scopes;  // numbers of variables
+    bool has_error = false;                          // the parameter `error`
+  };
+
+  // --- Tokens ---
+  const Token& Peek(size_t ahead = 0) const;
+  bool Is(absl::string_view text, size_t ahead = 0) const;
+  bool Accept(absl::string_view text);
+  void Expect(absl::string_view text);
+  std::string Name();
+  // A positive integer constant.
+  int64_t Size();
+  std::nullptr_t Fail(const std::string& what);
+  size_t position() const { return at_; }
+  void MoveTo(size_t position) { at_ = position; }
+
+  // --- Names ---
+  int Declare(Variable variable);
+  std::optional<int> Find(const std::string& name) const;
+  const Variable& VariableAt(int number) const { return variables_[number]; }
+  // The slot of a pointer parameter; fails unless it may be read, or written.
+  int SlotNamed(const std::string& name, bool writes);
+  DType DTypeOf(int slot) const { return slots_[slot].dtype; }
+
+  // --- Types ---
+  // "int", "unsigned", "int64", "float", "double", "bool".
+  std::optional<Type> AcceptType();
+  // The element type at the cursor; nullopt if there is none.
+  std::optional<DType> AcceptElementType();
+
+  // --- Expressions ---
+  ExprPtr Expression();
+  // An integer expression.
+  ExprPtr Index();
+  // A condition.
+  ExprPtr Truth();
+  // `e`, which must have `type`, or be an integer constant or an integer that converts to it.
+  ExprPtr As(Type type, ExprPtr e);
+  // [i][j]… of a variable.
+  std::vector<ExprPtr> Indices(int variable);
+  // "p + e" of a parameter: its slot, and e.
+  ExprPtr Pointer(bool writes, int* slot);
+
+  Names names_;
+  std::vector<Variable> variables_;
+  int call_ = -1;  // the function that is being inlined
+
+ private:
+  ExprPtr Disjunction();
+  ExprPtr Conjunction();
+  ExprPtr Equality();
+  ExprPtr Comparison();
+  ExprPtr Sum();
+  ExprPtr Product();
+  ExprPtr Unary();
+  ExprPtr Primary();
+  ExprPtr Number();
+  ExprPtr Cast(Type type);
+  ExprPtr Call(const std::string& name);
+  ExprPtr LoadCall();
+  ExprPtr IndexCall(const std::string& name);
+  ExprPtr Function(const std::string& name);
+  ExprPtr GroupReduce(bool block);
+  ExprPtr Binary(Expr::Op op, ExprPtr a, ExprPtr b, bool compares);
+  static std::optional<Type> Common(const Expr& a, const Expr& b);
+
+  std::vector<Token> tokens_;
+  absl::Span<const SlotInfo> slots_;
+  int threads_;
+  size_t at_ = 0;
+  std::string error_;
+};
+
+}  // namespace lemma::kernels
+
+#endif  // LEMMA_VERIFIER_KERNELS_EXPRESSION_PARSER_H_

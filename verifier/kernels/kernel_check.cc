@@ -1,0 +1,371 @@
+#include "verifier/kernels/kernel_check.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "verifier/kernels/analysis.h"
+#include "verifier/kernels/machine.h"
+#include "verifier/kernels/meaning.h"
+#include "verifier/kernels/memory.h"
+#include "verifier/kernels/parser.h"
+
+namespace lemma::kernels {
+
+using codegen::GridKernel;
+using codegen::GridProgram;
+
+namespace {
+
+// What ends a check: InvalidArgument or ResourceExhausted says why there is none,
+// FailedPrecondition what is wrong.
+absl::Status NotChecked(const std::string& why) { return absl::InvalidArgumentError(why); }
+absl::Status Wrong(const std::string& what) { return absl::FailedPreconditionError(what); }
+
+class Checker {
+ public:
+  Checker(const GridProgram& program, absl::Span<const ProgramPart> parts,
+          const ProgramCheckOptions& options)
+      : program_(program), parts_(parts), options_(options) {}
+
+  absl::Status Run() {
+    if (absl::Status s = ReadMeanings(); !s.ok()) return s;
+    if (absl::Status s = ReadKernels(); !s.ok()) return s;
+    // With the maximum itself, and with one under which every operand counts.
+    const bool extremes = std::any_of(
+        meanings_.begin(), meanings_.end(),
+        [](const Meaning& meaning) { return !meaning.integers() && meaning.needs_extremes(); });
+    const uint64_t seed = Mix(options_.seed);
+    if (absl::Status s = Compare(std::nullopt, seed); !s.ok()) return s;
+    if (absl::Status s = TryInvalidIndices(seed + 2); !s.ok()) return s;
+    if (absl::Status s = RepeatIntegers(seed + 3); !s.ok()) return s;
+    return extremes ? Compare(RandomExtremes(seed), seed + 1) : absl::OkStatus();
+  }
+
+ private:
+  // Integers have no such second meaning of a maximum, so small programs are repeated.
+  absl::Status RepeatIntegers(uint64_t seed) {
+    constexpr int kRounds = 16;
+    constexpr double kSmall = 1e6;  // operations
+    const bool repeats =
+        std::any_of(meanings_.begin(), meanings_.end(), [](const Meaning& meaning) {
+          return meaning.integers() && meaning.needs_extremes() && meaning.operations() <= kSmall;
+        });
+    for (int round = 0; repeats && round < kRounds; ++round) {
+      if (absl::Status s = Compare(std::nullopt, seed + round); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadMeanings() {
+    double operations = 0;
+    int64_t elements = 0;
+    for (const codegen::GridSlot& slot : program_.slots) elements += slot.elements;
+    for (const ProgramPart& part : parts_) {
+      auto meaning = Meaning::Of(part.nodes, part.operands);
+      if (!meaning.ok()) return NotChecked(std::string(meaning.status().message()));
+      operations += meaning->operations();
+      meanings_.push_back(*std::move(meaning));
+    }
+    floats_.resize(meanings_.size());
+    if (operations > options_.operations) {
+      return NotChecked(absl::StrCat("it has ", operations, " operations"));
+    }
+    // Values of the kernels and of the nodes, and marks.
+    if (elements > options_.bytes / 24) {
+      return NotChecked(absl::StrCat("its tensors have ", elements, " elements"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadKernels() {
+    std::vector<SlotInfo> slots;
+    for (const codegen::GridSlot& slot : program_.slots) {
+      slots.push_back({slot.dtype, slot.elements});
+    }
+    for (const GridKernel& kernel : program_.kernels) {
+      for (const std::vector<int>* used : {&kernel.reads, &kernel.writes}) {
+        for (int slot : *used) {
+          if (slot >= 0 && slot < static_cast<int>(slots.size())) continue;
+          return Wrong(absl::StrCat(kernel.name, " has an argument that is no tensor"));
+        }
+      }
+      auto printed = ParseKernel(kernel, slots);
+      if (!printed.ok()) {
+        return NotChecked(absl::StrCat(kernel.name, ": ", printed.status().message()));
+      }
+      constexpr int kWarp = 32, kMost = 1024;
+      if (printed->threads != kernel.threads || kernel.threads % kWarp != 0 ||
+          kernel.threads < kWarp || kernel.threads > kMost || kernel.blocks < 1) {
+        return Wrong(absl::StrCat(kernel.name, " is launched with ", kernel.threads,
+                                  " threads, and promises ", printed->threads));
+      }
+      if (absl::Status s = CheckNumbers(kernel, *printed); !s.ok()) return s;
+      for (int slot : kernel.reads) {
+        const bool written = std::count(kernel.writes.begin(), kernel.writes.end(), slot) > 0;
+        if (written) return Wrong(absl::StrCat(kernel.name, " reads what it writes"));
+      }
+      FindUniform(&*printed);
+      kernels_.push_back(*std::move(printed));
+    }
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      const bool needs = meanings_[p].arithmetic() == Arithmetic::kDouble;
+      if (floats_[p].value_or(false) && needs && !FloatsSuffice()) {
+        return Wrong("it computes in f32 what needs f64");
+      }
+    }
+    return CheckReadBack();
+  }
+
+  // Numbers have the type in which the nodes are computed, so conversions are the definition's.
+  absl::Status CheckNumbers(const GridKernel& kernel, const PrintedKernel& printed) {
+    if (printed.calls != 0 && printed.calls != static_cast<int>(parts_.size())) {
+      return NotChecked(absl::StrCat(kernel.name, " calls ", printed.calls, " functions"));
+    }
+    for (const Variable& v : printed.variables) {
+      if (!IsReal(v.type)) continue;
+      const size_t part = std::max(v.call, 0);
+      const bool is_float = v.type == Type::kFloat;
+      std::optional<bool>& floats = floats_[part];
+      if (meanings_[part].integers() || (floats && *floats != is_float)) {
+        return Wrong(absl::StrCat(kernel.name, ": ", v.name, " is a ", NameOf(v.type),
+                                  ", and other numbers are not"));
+      }
+      floats = is_float;
+    }
+    return absl::OkStatus();
+  }
+
+  // Operators may need f64 only for local integers, such as positions, that are small here.
+  bool FloatsSuffice() const {
+    constexpr int64_t kExact = 1 << 24;
+    for (const codegen::GridSlot& slot : program_.slots) {
+      if (slot.dtype == DType::kF64 || slot.elements > kExact) return false;
+    }
+    return std::none_of(program_.outputs.begin(), program_.outputs.end(), [&](int slot) {
+      const DType dtype = program_.slots[slot].dtype;
+      return !IsFloat(dtype) && SizeOf(dtype) > 2;
+    });
+  }
+
+  // A result that is rounded when it is stored would be read as if it were not.
+  absl::Status CheckReadBack() const {
+    for (int slot : program_.outputs) {
+      const DType dtype = program_.slots[slot].dtype;
+      const bool exact = dtype == DType::kF64 || dtype == DType::kI64 ||
+                         (dtype == DType::kF32 && floats_[0].value_or(false));
+      for (const GridKernel& kernel : program_.kernels) {
+        if (exact || std::count(kernel.reads.begin(), kernel.reads.end(), slot) == 0) continue;
+        return NotChecked(absl::StrCat(kernel.name, " reads back a rounded result"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // The same for one part, whose indices may be below `indices`. How large they may be, and whether
+  // they may be negative, is tried out.
+  absl::Status DrawPart(size_t p, int64_t indices, const std::optional<Extremes>& extremes,
+                        uint64_t seed) {
+    const ProgramPart& part = parts_[p];
+    for (;; indices = (indices + 1) / 2) {
+      for (const bool negative : {true, false}) {
+        std::vector<const SlotMemory*> operands;
+        for (size_t k = 0; k < part.operands.size(); ++k) {
+          SlotMemory& memory = memory_[part.first_slot + k];
+          memory = meanings_[p].Draw(k, negative ? -indices : 0, indices, seed);
+          operands.push_back(&memory);
+        }
+        auto results = meanings_[p].Evaluate(operands, floats_[p].value_or(false), extremes);
+        if (results.ok()) {
+          if (results->size() != part.outputs.size()) {
+            return NotChecked(absl::StrCat("its operators have ", results->size(),
+                                           " results, its kernels ", part.outputs.size()));
+          }
+          for (size_t k = 0; k < part.outputs.size(); ++k) {
+            expected_.emplace_back(part.outputs[k], std::move((*results)[k]));
+          }
+          return absl::OkStatus();
+        }
+        if (!absl::IsOutOfRange(results.status()) || (indices == 1 && !negative)) {
+          return NotChecked(std::string(results.status().message()));
+        }
+      }
+    }
+  }
+
+  // Random operands, and the nodes' results for them, for all parts.
+  absl::Status Draw(const std::optional<Extremes>& extremes, uint64_t seed) {
+    memory_.assign(program_.slots.size(), SlotMemory());
+    expected_.clear();
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      const ProgramPart& part = parts_[p];
+      int64_t indices = 1;
+      for (const Value& v : part.operands) {
+        for (int64_t dim : v.shape()) indices = std::max(indices, dim);
+      }
+      if (absl::Status s = DrawPart(p, indices, extremes, seed + 1000 * p); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
+  void PrepareResults() {
+    std::vector<bool> operand(program_.slots.size(), false), integers = operand;
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      const ProgramPart& part = parts_[p];
+      std::fill(integers.begin() + part.first_slot, integers.end(), meanings_[p].integers());
+      for (size_t k = 0; k < part.operands.size(); ++k) operand[part.first_slot + k] = true;
+    }
+    for (size_t slot = 0; slot < operand.size(); ++slot) {
+      if (operand[slot]) continue;
+      SlotMemory& memory = memory_[slot];
+      memory.dtype = program_.slots[slot].dtype;
+      memory.integers = integers[slot];
+      memory.values.assign(program_.slots[slot].elements, 0);
+      memory.written.assign(program_.slots[slot].elements, false);
+    }
+    ShareMemory();
+  }
+
+  // Gives slots that are one memory, also by way of others, one record of who touched it.
+  void ShareMemory() {
+    std::vector<int> group(memory_.size());
+    std::iota(group.begin(), group.end(), 0);
+    for (const auto& [from, to] : options_.in_place) {
+      std::replace(group.begin(), group.end(), int{group[from]}, int{group[to]});
+    }
+    touched_.clear();
+    for (size_t g = 0; g < group.size(); ++g) {
+      if (std::count(group.begin(), group.end(), static_cast<int>(g)) < 2) continue;
+      auto touched = std::make_unique<Touched>();
+      int64_t size = 0;
+      for (size_t slot = 0; slot < group.size(); ++slot) {
+        if (group[slot] != static_cast<int>(g)) continue;
+        memory_[slot].touched = touched.get();
+        size = std::max(size, memory_[slot].size());
+      }
+      touched->reader.assign(size, Touched::kNobody);
+      touched->writer = touched->reader;
+      touched_.push_back(std::move(touched));
+    }
+  }
+
+  absl::Status Compare(const std::optional<Extremes>& extremes, uint64_t seed) {
+    if (absl::Status s = Draw(extremes, seed); !s.ok()) return s;
+    if (absl::Status s = RunKernels(extremes, nullptr); !s.ok()) return s;
+    return CompareResults();
+  }
+
+  absl::Status RunKernels(const std::optional<Extremes>& extremes, bool* reported) {
+    PrepareResults();
+    constexpr double kPerOperation = 8;  // also addresses and copies
+    auto work = static_cast<int64_t>(kPerOperation * options_.operations);
+    for (size_t k = 0; k < kernels_.size(); ++k) {
+      const GridKernel& kernel = program_.kernels[k];
+      for (SlotMemory& memory : memory_) memory.read_by_kernel = memory.written_by_kernel = false;
+      for (int slot : kernel.reads) memory_[slot].read_by_kernel = true;
+      for (int slot : kernel.writes) {
+        if (memory_[slot].written.empty() && memory_[slot].size() > 0) {
+          return Wrong(absl::StrCat(kernel.name, " writes an operand"));
+        }
+        memory_[slot].written_by_kernel = true;
+      }
+      // An index of one kernel is not an index of the next: what waited has been written.
+      for (const auto& touched : touched_) {
+        touched->reader.assign(touched->reader.size(), Touched::kNobody);
+      }
+      const absl::Status s =
+          Machine(&kernels_[k], absl::MakeSpan(memory_), extremes, &work, reported)
+              .Run(kernel.blocks);
+      if (!s.ok()) return absl::Status(s.code(), absl::StrCat(kernel.name, ": ", s.message()));
+    }
+    return absl::OkStatus();
+  }
+
+  // With indices that lie outside, accesses must stay inside, and the kernels must report it. Tries
+  // those just outside of every dimension, and far ones.
+  absl::Status TryInvalidIndices(uint64_t seed) {
+    std::set<int64_t> tried = {-(int64_t{1} << 40), int64_t{1} << 40};
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      if (!meanings_[p].has_indices()) continue;
+      for (const Value& v : parts_[p].operands) {
+        for (int64_t dim : v.shape()) tried.insert({dim, dim - 1, -dim, -dim - 1});
+      }
+    }
+    if (tried.size() == 2) return absl::OkStatus();
+    for (int64_t index : tried) {
+      if (absl::Status s = TryIndex(index, seed); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status TryIndex(int64_t index, uint64_t seed) {
+    bool invalid = false;
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      std::vector<const SlotMemory*> operands;
+      for (size_t k = 0; k < parts_[p].operands.size(); ++k) {
+        SlotMemory& memory = memory_[parts_[p].first_slot + k];
+        memory = meanings_[p].Draw(k, index, index + 1, seed + 1000 * p);
+        operands.push_back(&memory);
+      }
+      const auto results = meanings_[p].Evaluate(operands, floats_[p].value_or(false), {});
+      invalid = invalid || absl::IsOutOfRange(results.status());
+    }
+    bool reported = false;
+    if (absl::Status s = RunKernels(std::nullopt, &reported); !s.ok()) return s;
+    if (invalid && !reported) return Wrong("an index outside its tensor is not reported");
+    return absl::OkStatus();
+  }
+
+  absl::Status CompareResults() const {
+    for (const auto& [slot, expected] : expected_) {
+      const SlotMemory& actual = memory_[slot];
+      if (actual.size() != expected.size()) {
+        return Wrong(absl::StrCat("tensor ", slot, " has ", actual.size(), " elements"));
+      }
+      for (int64_t i = 0; i < actual.size(); ++i) {
+        if (!actual.written[i]) {
+          return Wrong(absl::StrCat("element ", i, " of tensor ", slot, " is not written"));
+        }
+        const int64_t value =
+            actual.integers ? Wrapped(expected.values[i], actual.dtype) : expected.values[i];
+        if (actual.values[i] != value) {
+          return Wrong(absl::StrCat("element ", i, " of tensor ", slot,
+                                    " has another value than its operators define"));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const GridProgram& program_;
+  const absl::Span<const ProgramPart> parts_;
+  const ProgramCheckOptions& options_;
+  std::vector<Meaning> meanings_;            // by part
+  std::vector<std::optional<bool>> floats_;  // by part: whether numbers are f32; nullopt: none are
+  std::vector<PrintedKernel> kernels_;
+  std::vector<SlotMemory> memory_;  // by slot
+  std::vector<std::pair<int, SlotMemory>> expected_;
+  std::vector<std::unique_ptr<Touched>> touched_;
+};
+
+}  // namespace
+
+ProgramVerdict CheckProgram(const GridProgram& program, absl::Span<const ProgramPart> parts,
+                            const ProgramCheckOptions& options) {
+  const absl::Status status = Checker(program, parts, options).Run();
+  ProgramVerdict verdict;
+  verdict.reason = std::string(status.message());
+  verdict.kind = status.ok()                          ? ProgramVerdict::Kind::kEqual
+                 : absl::IsFailedPrecondition(status) ? ProgramVerdict::Kind::kWrong
+                                                      : ProgramVerdict::Kind::kNotChecked;
+  return verdict;
+}
+
+}  // namespace lemma::kernels

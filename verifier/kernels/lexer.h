@@ -1,0 +1,26 @@
+// Splits a kernel's text into tokens.
+#ifndef LEMMA_VERIFIER_KERNELS_LEXER_H_
+#define LEMMA_VERIFIER_KERNELS_LEXER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace lemma::kernels {
+
+struct Token {
+  enum class Kind { kName, kNumber, kString, kSymbol, kEnd };
+  Kind kind = Kind::kEnd;
+  std::string text;
+  int line = 0;
+};
+
+// The tokens of `text`, with kEnd last. Leaves out comments and #pragma unroll. InvalidArgument for
+// any other directive or character.
+absl::StatusOr<std::vector<Token>> TokensOf(absl::string_view text);
+
+}  // namespace lemma::kernels
+
+#endif  // LEMMA_VERIFIER_KERNELS_LEXER_H_

@@ -1,0 +1,172 @@
+#include "verifier/kernels/meaning.h"
+
+#include <algorithm>
+#include <random>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "graph/expr/field.h"
+#include "kernels/evaluate/evaluate.h"
+#include "kernels/loops/cost.h"
+
+namespace lemma::kernels {
+namespace {
+
+Arithmetic ArithmeticOf(absl::Span<const Definition> definitions) {
+  Definition all;
+  for (const Definition& d : definitions) {
+    all.inputs.insert(all.inputs.end(), d.inputs.begin(), d.inputs.end());
+    all.tensors.insert(all.tensors.end(), d.tensors.begin(), d.tensors.end());
+  }
+  return ArithmeticFor(definitions.size() == 1 ? definitions[0] : all);
+}
+
+// The range of numbers drawn for an integer type. Without `whole`, small ones.
+std::pair<int64_t, int64_t> RangeOf(DType dtype, bool whole) {
+  constexpr int64_t kSmall = 1 << 20;
+  switch (dtype) {
+    case DType::kBool:
+      return {0, 1};
+    case DType::kI8:
+      return {-128, 127};
+    case DType::kU8:
+      return {0, 255};
+    case DType::kI16:
+      return {-32768, 32767};
+    case DType::kU16:
+      return {0, 65535};
+    case DType::kU32:
+    case DType::kU64:
+      return {0, whole ? (int64_t{1} << 32) - 1 : kSmall};
+    default:
+      break;
+  }
+  if (!whole) return {-kSmall, kSmall};
+  if (dtype == DType::kI32) return {-(int64_t{1} << 31), (int64_t{1} << 31) - 1};
+  return {INT64_MIN, INT64_MAX};
+}
+
+template <class Number>
+absl::Status RunNode(const LoopProgram& program, absl::Span<const SlotMemory* const> inputs,
+                     bool integers, std::vector<SlotMemory>* outputs) {
+  std::vector<TensorView> views;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    TensorView view;
+    view.data = inputs[k]->values.data();
+    if (inputs[k]->integers && !integers) view.storage = DType::kI64;
+    view.strides = DenseStrides(program.inputs()[k].dims);
+    views.push_back(std::move(view));
+  }
+  std::vector<MutableTensorView> results;
+  outputs->resize(program.outputs().size());
+  for (size_t k = 0; k < outputs->size(); ++k) {
+    const LoopProgram::Tensor& tensor = program.outputs()[k];
+    SlotMemory& output = (*outputs)[k];
+    int64_t elements = 1;
+    for (int64_t dim : tensor.dims) elements *= dim;
+    output.dtype = tensor.dtype;
+    output.integers = integers;
+    output.values.resize(elements);
+    MutableTensorView view;
+    view.data = output.values.data();
+    view.strides = DenseStrides(tensor.dims);
+    results.push_back(std::move(view));
+  }
+  return Run<Number>(program, views, results);
+}
+
+}  // namespace
+
+absl::StatusOr<Meaning> Meaning::Of(absl::Span<const NodePtr> nodes, std::vector<Value> operands) {
+  Meaning meaning;
+  meaning.nodes_.assign(nodes.begin(), nodes.end());
+  meaning.operands_ = std::move(operands);
+  for (const NodePtr& node : nodes) {
+    auto definition = DefinitionOf(*node);
+    if (!definition.ok()) return definition.status();
+    meaning.definitions_.push_back(*std::move(definition));
+  }
+  meaning.arithmetic_ = ArithmeticOf(meaning.definitions_);
+  meaning.is_index_.assign(meaning.operands_.size(), false);
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    Definition& definition = meaning.definitions_[n];
+    auto work = CountWork(definition);
+    if (!work.ok()) return work.status();
+    meaning.operations_ += work->flops;
+    const std::vector<bool> is_index = InputsReadAsIndex(definition);
+    for (size_t i = 0; i < is_index.size(); ++i) {
+      const auto operand =
+          std::find(meaning.operands_.begin(), meaning.operands_.end(), nodes[n]->inputs()[i]);
+      if (is_index[i] && operand != meaning.operands_.end()) {
+        meaning.is_index_[operand - meaning.operands_.begin()] = true;
+      }
+    }
+    if (n + 1 < nodes.size()) {
+      definition = WithStoredOutputs(std::move(definition), meaning.arithmetic_);
+    }
+  }
+  return meaning;
+}
+
+bool Meaning::needs_extremes() const {
+  constexpr double kFew = 1e6;
+  return std::any_of(definitions_.begin(), definitions_.end(), [&](const Definition& definition) {
+    return HasExtremes(definition, /*only_reductions=*/operations_ > kFew);
+  });
+}
+
+bool Meaning::has_indices() const {
+  return std::count(is_index_.begin(), is_index_.end(), true) > 0;
+}
+
+SlotMemory Meaning::Draw(size_t k, int64_t least, int64_t end, uint64_t seed) const {
+  const TensorType& type = operands_[k].type();
+  SlotMemory memory;
+  memory.dtype = type.dtype;
+  memory.integers = !IsFloat(type.dtype);
+  memory.values.resize(type.num_elements());
+  std::mt19937_64 random(Mix(seed + k));
+  auto [lo, hi] = RangeOf(type.dtype, integers());
+  if (is_index_[k]) {
+    const bool wide = type.dtype == DType::kI64 || !memory.integers;
+    const auto [type_lo, type_hi] = RangeOf(type.dtype, true);
+    lo = wide ? least : std::clamp(least, type_lo, type_hi);
+    hi = wide ? end - 1 : std::clamp(end - 1, type_lo, type_hi);
+  }
+  const uint64_t span = static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo) + 1;  // 0: 2^64
+  for (int64_t& value : memory.values) {
+    const uint64_t drawn = random();
+    if (!memory.integers && !is_index_[k]) {
+      value = static_cast<int64_t>(drawn % Field::kPrime);
+    } else {
+      value = static_cast<int64_t>(static_cast<uint64_t>(lo) + (span == 0 ? drawn : drawn % span));
+      if (!memory.integers) value = static_cast<int64_t>(Field(value).raw());
+    }
+  }
+  return memory;
+}
+
+absl::StatusOr<std::vector<SlotMemory>> Meaning::Evaluate(
+    absl::Span<const SlotMemory* const> operands, bool floats,
+    const std::optional<Extremes>& extremes) const {
+  absl::flat_hash_map<Value, const SlotMemory*> values;
+  for (size_t k = 0; k < operands.size(); ++k) values[operands_[k]] = operands[k];
+  std::vector<std::vector<SlotMemory>> results(nodes_.size());
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    auto program = CompileLoops(Restated(definitions_[n], floats, extremes));
+    if (!program.ok()) return program.status();
+    std::vector<const SlotMemory*> inputs;
+    for (const Value& v : nodes_[n]->inputs()) inputs.push_back(values.at(v));
+    const absl::Status s = integers() ? RunNode<int64_t>(*program, inputs, true, &results[n])
+                                      : RunNode<Field>(*program, inputs, false, &results[n]);
+    if (!s.ok()) return s;
+    for (size_t k = 0; k < results[n].size(); ++k) {
+      values[Value(nodes_[n], static_cast<int>(k))] = &results[n][k];
+    }
+  }
+  return std::move(results.back());
+}
+
+}  // namespace lemma::kernels

@@ -1,0 +1,56 @@
+// What a program of kernels has to compute: the results of its nodes, each by its own definition.
+// Internal to verifier/kernels.
+#ifndef LEMMA_VERIFIER_KERNELS_MEANING_H_
+#define LEMMA_VERIFIER_KERNELS_MEANING_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graph/expr/arithmetic.h"
+#include "graph/graph.h"
+#include "verifier/kernels/extremes.h"
+#include "verifier/kernels/memory.h"
+
+namespace lemma::kernels {
+
+// Nodes that are computed together, in order, in one arithmetic.
+class Meaning {
+ public:
+  // InvalidArgument if a node has no definition with constant sizes.
+  static absl::StatusOr<Meaning> Of(absl::Span<const NodePtr> nodes, std::vector<Value> operands);
+
+  Arithmetic arithmetic() const { return arithmetic_; }
+  bool integers() const { return arithmetic_ == Arithmetic::kInteger; }
+  // Whether to compare under the second meaning of extremes (extremes.h) too: if a reduction takes
+  // one, or if there are few elements, of which only some show an operand of a maximum.
+  bool needs_extremes() const;
+  // Scalar operations of one evaluation.
+  double operations() const { return operations_; }
+
+  bool has_indices() const;
+  // Random values of operand `k`. Operands that decide where something is read are drawn from
+  // [`least`, `end`).
+  SlotMemory Draw(size_t k, int64_t least, int64_t end, uint64_t seed) const;
+  // The results of the last node, in the representation of SlotMemory; they are not rounded to
+  // their types, since a store does that. `floats`: constants are f32. OutOfRange if an operand is
+  // no valid index.
+  absl::StatusOr<std::vector<SlotMemory>> Evaluate(absl::Span<const SlotMemory* const> operands,
+                                                   bool floats,
+                                                   const std::optional<Extremes>& extremes) const;
+
+ private:
+  std::vector<NodePtr> nodes_;
+  std::vector<Value> operands_;
+  std::vector<Definition> definitions_;  // of the nodes; all but the last one round their results
+  std::vector<bool> is_index_;           // by operand
+  Arithmetic arithmetic_ = Arithmetic::kFloat;
+  double operations_ = 0;
+};
+
+}  // namespace lemma::kernels
+
+#endif  // LEMMA_VERIFIER_KERNELS_MEANING_H_
