@@ -36,13 +36,14 @@ absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const 
 }
 
 bool WidensIntegers(const Node& node) {
+  constexpr int64_t kFew = 64;  // so few are numbers in proofs
   const DType result = node.type(0).dtype;
   return IsFloat(result) &&
          std::any_of(node.inputs().begin(), node.inputs().end(), [&](const Value& v) {
            const int64_t elements = v.type().num_elements();
            const bool is_vector = std::any_of(v.shape().begin(), v.shape().end(),
                                               [&](int64_t size) { return size == elements; });
-           return IsInteger(v.dtype()) && SizeOf(v.dtype()) < SizeOf(result) && elements > 1 &&
+           return IsInteger(v.dtype()) && SizeOf(v.dtype()) < SizeOf(result) && elements > kFew &&
                   !is_vector;
          });
 }

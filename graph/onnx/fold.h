@@ -14,9 +14,9 @@ namespace lemma {
 // tensors are integers or bools and all intermediate results are integers, otherwise as doubles.
 absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const Tensor> inputs);
 
-// Whether the node makes floats of narrower integers that are more than a vector, as the
-// dequantization of a weight does. Such a weight is left as it is: as floats it is larger, and
-// kernels that compute with the integers would not find them.
+// Whether the node makes floats of narrower integers that are more than a vector and more than a
+// few, as the dequantization of a weight does. Such a weight is left as it is: as floats it is
+// larger, and kernels that compute with the integers would not find them.
 bool WidensIntegers(const Node& node);
 
 }  // namespace lemma

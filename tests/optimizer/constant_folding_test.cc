@@ -87,7 +87,7 @@ TEST(ConstantFoldingTest, KeepsLargeExpansionsAsComputation) {
 TEST(ConstantFoldingTest, KeepsWeightsThatAreStoredAsIntegers) {
   // What is computed from the zero point and the scale alone folds.
   Graph g = Parse(
-      "graph g(x: f32[3,2], q: weight i8[2,2] = fill 3, z: weight i8[2] = fill 1,\n"
+      "graph g(x: f32[3,9], q: weight i8[9,8] = fill 3, z: weight i8[8] = fill 1,\n"
       "        s: weight f32[] = fill 0.5) {\n"
       "  a = cast(q) {dtype = \"f32\"}\n b = cast(z) {dtype = \"f32\"}\n c = sub(a, b)\n"
       "  w = mul(c, s)\n y = matmul(x, w)\n return y }");
