@@ -100,6 +100,7 @@ int ExpressionParser::Declare(Variable variable) {
 }
 
 std::optional<int> ExpressionParser::Find(const std::string& name) const {
+  if (name == declaring_) return std::nullopt;
   for (auto scope = names_.scopes.rbegin(); scope != names_.scopes.rend(); ++scope) {
     const auto found = scope->find(name);
     if (found != scope->end()) return found->second;
@@ -317,6 +318,7 @@ ExprPtr ExpressionParser::Number() {
   }
   absl::string_view digits = text;
   if (absl::ConsumeSuffix(&digits, "ll")) e->type = Type::kInt64;
+  if (!hexadecimal && digits.size() > 1 && digits[0] == '0') return Fail("an octal number");
   const bool read =
       hexadecimal ? absl::SimpleHexAtoi(digits, &e->value) : absl::SimpleAtoi(digits, &e->value);
   const bool fits = e->type == Type::kInt64 || e->value <= std::numeric_limits<int32_t>::max();
