@@ -1,6 +1,7 @@
 #include "verifier/kernels/kernel_check.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -102,7 +103,32 @@ class Checker {
     return absl::OkStatus();
   }
 
+  // The slots are the tensors that the nodes read and compute, or temporaries.
+  absl::Status CheckSlots() const {
+    for (const ProgramPart& part : parts_) {
+      std::vector<std::pair<int, Value>> tensors;
+      for (size_t k = 0; k < part.operands.size(); ++k) {
+        tensors.emplace_back(part.first_slot + static_cast<int>(k), part.operands[k]);
+      }
+      for (size_t k = 0; k < part.outputs.size(); ++k) {
+        if (k >= static_cast<size_t>(part.nodes.back()->num_outputs())) break;  // counted later
+        tensors.emplace_back(part.outputs[k], Value(part.nodes.back(), static_cast<int>(k)));
+      }
+      for (const auto& [slot, value] : tensors) {
+        const bool known = slot >= 0 && slot < static_cast<int>(program_.slots.size());
+        if (known && program_.slots[slot].dtype == value.dtype() &&
+            program_.slots[slot].elements == value.type().num_elements()) {
+          continue;
+        }
+        return Wrong(absl::StrCat("tensor ", slot, " has another type than its operators define"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status ReadKernels() {
+    if (absl::Status s = CheckSlots(); !s.ok()) return s;
+    std::map<absl::string_view, absl::string_view> codes;  // by name
     std::vector<SlotInfo> slots;
     for (const codegen::GridSlot& slot : program_.slots) {
       slots.push_back({slot.dtype, slot.elements});
@@ -113,6 +139,10 @@ class Checker {
           if (slot >= 0 && slot < static_cast<int>(slots.size())) continue;
           return Wrong(absl::StrCat(kernel.name, " has an argument that is no tensor"));
         }
+      }
+      // A source contains one text for a name.
+      if (codes.emplace(kernel.name, kernel.code).first->second != kernel.code) {
+        return Wrong(absl::StrCat("two kernels have the name ", kernel.name));
       }
       auto printed = ParseKernel(kernel, slots);
       if (!printed.ok()) {

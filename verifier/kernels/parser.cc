@@ -105,6 +105,7 @@ class Parser : public ExpressionParser {
 
   // A called function, with the arguments at the cursor in place of its parameters.
   StatementPtr Inlined() {
+    if (call_ >= 0) return Fail("a call inside a function");
     if (Name() != namespace_) return Fail("a call of another function");
     Expect("::");
     const std::string name = Name();

@@ -279,6 +279,42 @@ TEST(LaunchFault, TemporaryOfAnotherType) {
       "reads back what was rounded");
 }
 
+// Both are 16 bits wide, so nothing else shows.
+TEST(LaunchFault, OperandOfAnotherType) {
+  ExpectRefused(
+      "packed",
+      [](GridProgram* program) {
+        program->slots[0].dtype = DType::kBF16;
+        return absl::StrReplaceAll({{"f16* __restrict__ p0", "bf16* __restrict__ p0"}},
+                                   &program->kernels[0].code) == 1;
+      },
+      "tensor 0 has another type");
+}
+
+TEST(LaunchFault, ResultOfAnotherType) {
+  ExpectRefused(
+      "doubles",
+      [](GridProgram* program) {
+        program->slots[2].dtype = DType::kF32;
+        return absl::StrReplaceAll({{"double* __restrict__ p2", "float* __restrict__ p2"}},
+                                   &program->kernels[0].code) == 1;
+      },
+      "tensor 2 has another type");
+}
+
+TEST(LaunchFault, TwoKernelsOfOneName) {
+  ExpectRefused(
+      "parts",
+      [](GridProgram* program) {
+        GridKernel& last = program->kernels[1];
+        const std::string name = program->kernels[0].name;
+        const int places = absl::StrReplaceAll({{last.name, name}}, &last.code);
+        last.name = name;
+        return places == 1;
+      },
+      "two kernels have the name");
+}
+
 TEST(LaunchFault, KernelLeftOut) {
   ExpectRefused(
       "parts",
