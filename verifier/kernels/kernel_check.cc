@@ -52,13 +52,13 @@ class Checker {
   }
 
  private:
-  // Integers have no such second meaning of a maximum, so small programs are repeated.
+  // Integers have no such second meaning of a maximum, and few values: small programs are repeated.
   absl::Status RepeatIntegers(uint64_t seed) {
     constexpr int kRounds = 16;
     constexpr double kSmall = 1e6;  // operations
     const bool repeats =
         std::any_of(meanings_.begin(), meanings_.end(), [](const Meaning& meaning) {
-          return meaning.integers() && meaning.needs_extremes() && meaning.operations() <= kSmall;
+          return meaning.integers() && meaning.operations() <= kSmall;
         });
     for (int round = 0; repeats && round < kRounds; ++round) {
       if (absl::Status s = Compare(std::nullopt, seed + round); !s.ok()) return s;
@@ -73,9 +73,10 @@ class Checker {
                                       [](const Meaning& meaning) { return meaning.compares(); });
     double operations = 0;
     for (const Meaning& meaning : meanings_) operations += meaning.operations();
-    constexpr double kSmall = 1e6;
+    constexpr double kFew = 1e3, kSmall = 1e6;
+    const int rounds = !compares ? 0 : operations <= kFew ? 64 : operations <= kSmall ? 8 : 1;
     few_ = true;
-    for (int round = 0; compares && round < (operations <= kSmall ? 8 : 1); ++round) {
+    for (int round = 0; round < rounds; ++round) {
       if (absl::Status s = Compare(std::nullopt, seed + round); !s.ok()) return s;
     }
     few_ = false;

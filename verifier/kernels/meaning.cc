@@ -56,18 +56,25 @@ class Jumps {
  public:
   void Walk(const ScalarExpr& e) {
     if (!seen_.insert(e.node().get()).second) return;
-    if (e.kind() == ScalarExpr::Kind::kConst) {
+    if (e.kind() == ScalarExpr::Kind::kConst && !std::isnan(e.value())) {
       constants.insert({e.value(), static_cast<float>(e.value())});
     }
+    if (e.kind() == ScalarExpr::Kind::kReduce) {
+      sums = sums || e.reduce() == ReduceKind::kSum || e.reduce() == ReduceKind::kProd;
+    }
     if (e.kind() == ScalarExpr::Kind::kApply) {
-      special = special || e.fn() == ScalarFn::kIsNan || e.fn() == ScalarFn::kIsInf;
-      any = any || Info(e.fn()).discontinuous() || e.fn() == ScalarFn::kWhere ||
-            e.fn() == ScalarFn::kAbs;
+      const ScalarFn fn = e.fn();
+      asks = asks || fn == ScalarFn::kIsNan || fn == ScalarFn::kIsInf;
+      any = any || Info(fn).discontinuous() || fn == ScalarFn::kWhere;
+      kinks = kinks || fn == ScalarFn::kAbs || fn == ScalarFn::kMax || fn == ScalarFn::kMin;
     }
     for (const ScalarExpr& arg : e.args()) Walk(arg);
   }
 
-  bool any = false, special = false;
+  bool any = false;    // a function jumps
+  bool kinks = false;  // one has a kink
+  bool asks = false;   // one asks for infinities or NaN
+  bool sums = false;   // there is a sum or a product of many numbers
   std::set<double> constants = {0};
 
  private:
@@ -148,8 +155,10 @@ absl::StatusOr<Meaning> Meaning::Of(absl::Span<const NodePtr> nodes, std::vector
       definition = WithStoredOutputs(std::move(definition), meaning.arithmetic_);
     }
   }
-  meaning.special_ = jumps.special;
-  if (jumps.any) meaning.constants_.assign(jumps.constants.begin(), jumps.constants.end());
+  // Sums in tiles may have more terms, which are 0 times a number, and NaN if that is infinite.
+  meaning.special_ = jumps.asks || !jumps.sums;
+  const bool matter = jumps.any || (jumps.kinks && meaning.special_);
+  if (matter) meaning.constants_.assign(jumps.constants.begin(), jumps.constants.end());
   return meaning;
 }
 
@@ -186,7 +195,7 @@ SlotMemory Meaning::Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bo
     for (int64_t dim : v.shape()) positions = std::max(positions, dim);
   }
   for (int64_t& value : memory.values) {
-    if (few && !constants_.empty() && !is_index_[k]) {
+    if (few && !constants_.empty() && !is_index_[k] && type.dtype != DType::kBool) {
       const double number = FewOf(constants_, memory.integers, positions, &random);
       if (memory.integers) {
         const auto [type_lo, type_hi] = RangeOf(type.dtype, true);

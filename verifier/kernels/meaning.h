@@ -32,7 +32,8 @@ class Meaning {
   double operations() const { return operations_; }
 
   bool has_indices() const;
-  // Whether some function changes its value by a jump, so that single numbers matter.
+  // Whether some function changes its value by a jump, or treats NaN by itself, so that single
+  // numbers matter.
   bool compares() const { return !constants_.empty(); }
   // Random values of operand `k`. Operands that decide where something is read are drawn from
   // [`least`, `end`). `few`: the others are drawn from few numbers, among them the constants of the
@@ -53,7 +54,7 @@ class Meaning {
   Arithmetic arithmetic_ = Arithmetic::kFloat;
   double operations_ = 0;
   std::vector<double> constants_;  // of the definitions; empty unless one of them compares
-  bool special_ = false;           // whether a function asks for infinities or NaN
+  bool special_ = false;           // whether infinities and NaN are among the few numbers
 };
 
 }  // namespace lemma::kernels

@@ -112,6 +112,8 @@ constexpr Fault kFaults[] = {
     {"NeverEqual", "equal", "fn_equal(n1, n2)", "fn_less(n1, n1)", kValue},
     {"IntegersNeverEqual", "integers_equal", "fn_equal(m1, m2)", "fn_less(m1, m1)", kValue},
     {"NeverNaN", "not_a_number", "fn_is_nan(n1)", "fn_less(n1, n1)", kValue},
+    {"NaNLost", "maximum", "fn_max(n1, n2)", "fn_where(fn_less(n1, n2), n2, n1)", kValue},
+    {"OneTruthLeftOut", "truths", "p4[", "p3[", kValue},
     {"OtherThreshold", "threshold", "1.0f", "0.0f", kValue},
     {"OneHotOfNothing", "one_hot", "fn_equal(n2, n8)", "fn_less(n2, n2)", kValue},
     {"OneHotFromTheEndWrong", "one_hot", "fn_where(n3, n6, n4)", "fn_where(n3, n4, n4)", kValue},
@@ -135,6 +137,10 @@ std::vector<ScheduleExample> MoreExamples() {
   return {
       {"equal", "graph g(x: f32[40], y: f32[40]) { e = equal(x, y) return e }"},
       {"integers_equal", "graph g(x: i32[40], y: i32[40]) { e = equal(x, y) return e }"},
+      {"maximum", "graph g(x: f32[40], y: f32[40]) { e = max(x, y) return e }"},
+      {"truths",
+       "graph g(a: bool[1], b: bool[1], c: bool[1], d: bool[1], e: bool[1]) "
+       "{ p = and(a, b) q = and(p, c) r = and(q, d) s = and(r, e) return s }"},
       {"not_a_number", "graph g(x: f32[40]) { e = is_nan(x) return e }"},
       {"threshold", "graph g(x: f32[40]) { e = thresholded_relu(x) {alpha = 1.0} return e }"},
       {"one_hot", "graph g(x: i64[20], v: f32[2]) { e = one_hot(x, v) {depth = 6} return e }"},
