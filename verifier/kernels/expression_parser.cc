@@ -1,5 +1,6 @@
 #include "verifier/kernels/expression_parser.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 
@@ -168,10 +169,22 @@ ExprPtr ExpressionParser::As(Type type, ExprPtr e) {
   return Fail(absl::StrCat("expected ", NameOf(type), ", not ", NameOf(e->type)));
 }
 
+namespace {
+
+// Whether an array or a pack is read, for which the machine has one place at a time.
+bool ReadsArray(const Expr& e) {
+  return e.kind == Kind::kElementOf || (e.kind == Kind::kVariable && !e.args.empty()) ||
+         std::any_of(e.args.begin(), e.args.end(),
+                     [](const ExprPtr& arg) { return ReadsArray(*arg); });
+}
+
+}  // namespace
+
 std::vector<ExprPtr> ExpressionParser::Indices(int variable) {
   std::vector<ExprPtr> indices;
   while (Accept("[")) {
     indices.push_back(Index());
+    if (!failed() && ReadsArray(*indices.back())) Fail("an array's element as an index");
     Expect("]");
   }
   if (!failed() && indices.size() != variables_[variable].dims.size()) {

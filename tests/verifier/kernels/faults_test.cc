@@ -125,6 +125,12 @@ constexpr Fault kFaults[] = {
      "{ const double n0 = fn_mul(n0, 1.0); Store(p2 + i0, double(n0)); }", "unknown name n0"},
     {"IntegerWithoutValue", "integer_maximum", "int64 m0 = (-0x7fffffffffffffffll - 1);",
      "int64 m0;", kNoValue},
+    {"ElementAsIndex", "doubles", "Store(p2 + i0, double(n0));",
+     "int64 a[2]; a[i0 % 2] = 0; double b[2][2]; b[i0 % 2][a[i0 % 2]] = n0; "
+     "Store(p2 + i0, b[i0 % 2][a[i0 % 2]]);",
+     "an array's element as an index"},
+    {"CommentOfTwoLines", "doubles", "Store(p2", "// the end \\\nStore(p2",
+     "a comment of two lines"},
     {"OctalNumber", "element", "item >= 35", "item >= 035", "an octal number"},
     {"IndexReportedOnce", "gather", "*error = 1;", "if (i0 == 0) *error = 1;", "is not reported"},
     {"PromisesDistinctTensors", "side_by_side", "_aliases(const float* p0",
