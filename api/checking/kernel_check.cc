@@ -23,10 +23,13 @@ using Kind = kernels::ProgramVerdict::Kind;
 
 // Equal for steps whose kernels and whose meaning are equal.
 std::string KeyOf(const cuda::CudaStep& step) {
-  std::string key = step.signature.empty() ? absl::StrCat(step.nodes.back()->hash()) : "";
-  absl::StrAppend(&key, step.signature);
+  std::string key = step.signature;
+  for (const NodePtr& node : step.nodes) {
+    if (step.signature.empty()) absl::StrAppend(&key, " ", node->hash());
+  }
   for (const codegen::GridKernel& kernel : step.program->kernels) {
-    absl::StrAppend(&key, " ", kernel.name);
+    absl::StrAppend(&key, " ", kernel.name, " ", kernel.blocks, "x", kernel.threads, " ",
+                    absl::StrJoin(kernel.reads, ","), ">", absl::StrJoin(kernel.writes, ","));
   }
   for (const auto& [from, to] : InPlace(step)) absl::StrAppend(&key, " ", from, "=", to);
   return key;

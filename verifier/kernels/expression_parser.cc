@@ -1,5 +1,6 @@
 #include "verifier/kernels/expression_parser.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 
@@ -100,6 +101,7 @@ int ExpressionParser::Declare(Variable variable) {
 }
 
 std::optional<int> ExpressionParser::Find(const std::string& name) const {
+  if (name == declaring_) return std::nullopt;
   for (auto scope = names_.scopes.rbegin(); scope != names_.scopes.rend(); ++scope) {
     const auto found = scope->find(name);
     if (found != scope->end()) return found->second;
@@ -167,10 +169,22 @@ ExprPtr ExpressionParser::As(Type type, ExprPtr e) {
   return Fail(absl::StrCat("expected ", NameOf(type), ", not ", NameOf(e->type)));
 }
 
+namespace {
+
+// Whether an array or a pack is read, for which the machine has one place at a time.
+bool ReadsArray(const Expr& e) {
+  return e.kind == Kind::kElementOf || (e.kind == Kind::kVariable && !e.args.empty()) ||
+         std::any_of(e.args.begin(), e.args.end(),
+                     [](const ExprPtr& arg) { return ReadsArray(*arg); });
+}
+
+}  // namespace
+
 std::vector<ExprPtr> ExpressionParser::Indices(int variable) {
   std::vector<ExprPtr> indices;
   while (Accept("[")) {
     indices.push_back(Index());
+    if (!failed() && ReadsArray(*indices.back())) Fail("an array's element as an index");
     Expect("]");
   }
   if (!failed() && indices.size() != variables_[variable].dims.size()) {
@@ -317,6 +331,7 @@ ExprPtr ExpressionParser::Number() {
   }
   absl::string_view digits = text;
   if (absl::ConsumeSuffix(&digits, "ll")) e->type = Type::kInt64;
+  if (!hexadecimal && digits.size() > 1 && digits[0] == '0') return Fail("an octal number");
   const bool read =
       hexadecimal ? absl::SimpleHexAtoi(digits, &e->value) : absl::SimpleAtoi(digits, &e->value);
   const bool fits = e->type == Type::kInt64 || e->value <= std::numeric_limits<int32_t>::max();

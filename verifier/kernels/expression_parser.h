@@ -78,7 +78,8 @@ class ExpressionParser {
 
   Names names_;
   std::vector<Variable> variables_;
-  int call_ = -1;  // the function that is being inlined
+  int call_ = -1;          // the function that is being inlined
+  std::string declaring_;  // the variable whose first value is being read: it has none yet
 
  private:
   ExprPtr Disjunction();

@@ -1,6 +1,7 @@
 #include "verifier/kernels/kernel_check.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -46,21 +47,39 @@ class Checker {
     if (absl::Status s = Compare(std::nullopt, seed); !s.ok()) return s;
     if (absl::Status s = TryInvalidIndices(seed + 2); !s.ok()) return s;
     if (absl::Status s = RepeatIntegers(seed + 3); !s.ok()) return s;
+    if (absl::Status s = CompareSmall(seed + 100); !s.ok()) return s;
     return extremes ? Compare(RandomExtremes(seed), seed + 1) : absl::OkStatus();
   }
 
  private:
-  // Integers have no such second meaning of a maximum, so small programs are repeated.
+  // Integers have no such second meaning of a maximum, and few values: small programs are repeated.
   absl::Status RepeatIntegers(uint64_t seed) {
     constexpr int kRounds = 16;
     constexpr double kSmall = 1e6;  // operations
     const bool repeats =
         std::any_of(meanings_.begin(), meanings_.end(), [](const Meaning& meaning) {
-          return meaning.integers() && meaning.needs_extremes() && meaning.operations() <= kSmall;
+          return meaning.integers() && meaning.operations() <= kSmall;
         });
     for (int round = 0; repeats && round < kRounds; ++round) {
       if (absl::Status s = Compare(std::nullopt, seed + round); !s.ok()) return s;
     }
+    return absl::OkStatus();
+  }
+
+  // Random numbers are seldom equal to each other, to zero or to a bound, and comparisons show
+  // what they compare with only there. So programs that compare run with few different numbers too.
+  absl::Status CompareSmall(uint64_t seed) {
+    const bool compares = std::any_of(meanings_.begin(), meanings_.end(),
+                                      [](const Meaning& meaning) { return meaning.compares(); });
+    double operations = 0;
+    for (const Meaning& meaning : meanings_) operations += meaning.operations();
+    constexpr double kFew = 1e3, kSmall = 1e6;
+    const int rounds = !compares ? 0 : operations <= kFew ? 64 : operations <= kSmall ? 8 : 1;
+    few_ = true;
+    for (int round = 0; round < rounds; ++round) {
+      if (absl::Status s = Compare(std::nullopt, seed + round); !s.ok()) return s;
+    }
+    few_ = false;
     return absl::OkStatus();
   }
 
@@ -85,7 +104,32 @@ class Checker {
     return absl::OkStatus();
   }
 
+  // The slots are the tensors that the nodes read and compute, or temporaries.
+  absl::Status CheckSlots() const {
+    for (const ProgramPart& part : parts_) {
+      std::vector<std::pair<int, Value>> tensors;
+      for (size_t k = 0; k < part.operands.size(); ++k) {
+        tensors.emplace_back(part.first_slot + static_cast<int>(k), part.operands[k]);
+      }
+      for (size_t k = 0; k < part.outputs.size(); ++k) {
+        if (k >= static_cast<size_t>(part.nodes.back()->num_outputs())) break;  // counted later
+        tensors.emplace_back(part.outputs[k], Value(part.nodes.back(), static_cast<int>(k)));
+      }
+      for (const auto& [slot, value] : tensors) {
+        const bool known = slot >= 0 && slot < static_cast<int>(program_.slots.size());
+        if (known && program_.slots[slot].dtype == value.dtype() &&
+            program_.slots[slot].elements == value.type().num_elements()) {
+          continue;
+        }
+        return Wrong(absl::StrCat("tensor ", slot, " has another type than its operators define"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status ReadKernels() {
+    if (absl::Status s = CheckSlots(); !s.ok()) return s;
+    std::map<absl::string_view, absl::string_view> codes;  // by name
     std::vector<SlotInfo> slots;
     for (const codegen::GridSlot& slot : program_.slots) {
       slots.push_back({slot.dtype, slot.elements});
@@ -96,6 +140,10 @@ class Checker {
           if (slot >= 0 && slot < static_cast<int>(slots.size())) continue;
           return Wrong(absl::StrCat(kernel.name, " has an argument that is no tensor"));
         }
+      }
+      // A source contains one text for a name.
+      if (codes.emplace(kernel.name, kernel.code).first->second != kernel.code) {
+        return Wrong(absl::StrCat("two kernels have the name ", kernel.name));
       }
       auto printed = ParseKernel(kernel, slots);
       if (!printed.ok()) {
@@ -108,6 +156,7 @@ class Checker {
                                   " threads, and promises ", printed->threads));
       }
       if (absl::Status s = CheckNumbers(kernel, *printed); !s.ok()) return s;
+      if (absl::Status s = CheckPromises(kernel, *printed); !s.ok()) return s;
       for (int slot : kernel.reads) {
         const bool written = std::count(kernel.writes.begin(), kernel.writes.end(), slot) > 0;
         if (written) return Wrong(absl::StrCat(kernel.name, " reads what it writes"));
@@ -129,17 +178,53 @@ class Checker {
     if (printed.calls != 0 && printed.calls != static_cast<int>(parts_.size())) {
       return NotChecked(absl::StrCat(kernel.name, " calls ", printed.calls, " functions"));
     }
-    for (const Variable& v : printed.variables) {
-      if (!IsReal(v.type)) continue;
-      const size_t part = std::max(v.call, 0);
-      const bool is_float = v.type == Type::kFloat;
-      std::optional<bool>& floats = floats_[part];
-      if (meanings_[part].integers() || (floats && *floats != is_float)) {
-        return Wrong(absl::StrCat(kernel.name, ": ", v.name, " is a ", NameOf(v.type),
-                                  ", and other numbers are not"));
-      }
-      floats = is_float;
+    return CheckNumbersOf(kernel, printed, *printed.body, 0);
+  }
+
+  // The same for a statement of the kernel, in a part or in a function that computes a part.
+  absl::Status CheckNumbersOf(const GridKernel& kernel, const PrintedKernel& printed,
+                              const Statement& s, size_t part) {
+    if (s.kind == Statement::Kind::kBlock && !s.body.empty() && s.body[0]->variable >= 0) {
+      part = std::max(printed.variables[s.body[0]->variable].call, 0);
     }
+    if (s.kind == Statement::Kind::kDeclare) {
+      const Variable& v = printed.variables[s.variable];
+      if (absl::Status s = CheckNumber(kernel, v.type, v.name, part); !s.ok()) return s;
+    }
+    const bool stores = s.kind == Statement::Kind::kStore || s.kind == Statement::Kind::kStoreCell;
+    if (stores && IsReal(s.value->type) == meanings_[part].integers()) {
+      return Wrong(absl::StrCat(kernel.name, " stores a number of type ", NameOf(s.value->type),
+                                ", and computes in another one"));
+    }
+    std::vector<const Expr*> open;
+    for (const ExprPtr& index : s.indices) open.push_back(index.get());
+    if (s.value != nullptr) open.push_back(s.value.get());
+    while (!open.empty()) {
+      const Expr& e = *open.back();
+      open.pop_back();
+      if (absl::Status s = CheckNumber(kernel, e.type, "an expression", part); !s.ok()) return s;
+      for (const ExprPtr& arg : e.args) open.push_back(arg.get());
+    }
+    std::vector<const Statement*> inner = {s.first.get(), s.next.get()};
+    for (const StatementPtr& statement : s.body) inner.push_back(statement.get());
+    for (const Statement* statement : inner) {
+      if (statement == nullptr) continue;
+      absl::Status status = CheckNumbersOf(kernel, printed, *statement, part);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckNumber(const GridKernel& kernel, Type type, absl::string_view name,
+                           size_t part) {
+    if (!IsReal(type)) return absl::OkStatus();
+    const bool is_float = type == Type::kFloat;
+    std::optional<bool>& floats = floats_[part];
+    if (meanings_[part].integers() || (floats && *floats != is_float)) {
+      return Wrong(absl::StrCat(kernel.name, ": ", name, " is a ", NameOf(type),
+                                ", and other numbers are not"));
+    }
+    floats = is_float;
     return absl::OkStatus();
   }
 
@@ -155,15 +240,41 @@ class Checker {
     });
   }
 
-  // A result that is rounded when it is stored would be read as if it were not.
+  // What is rounded when it is stored, a result or a temporary, would be read as if it were not.
   absl::Status CheckReadBack() const {
-    for (int slot : program_.outputs) {
-      const DType dtype = program_.slots[slot].dtype;
-      const bool exact = dtype == DType::kF64 || dtype == DType::kI64 ||
-                         (dtype == DType::kF32 && floats_[0].value_or(false));
-      for (const GridKernel& kernel : program_.kernels) {
-        if (exact || std::count(kernel.reads.begin(), kernel.reads.end(), slot) == 0) continue;
-        return NotChecked(absl::StrCat(kernel.name, " reads back a rounded result"));
+    std::set<int> written;
+    for (const GridKernel& kernel : program_.kernels) {
+      written.insert(kernel.writes.begin(), kernel.writes.end());
+    }
+    for (const GridKernel& kernel : program_.kernels) {
+      for (int slot : kernel.reads) {
+        size_t part = 0;
+        while (part + 1 < parts_.size() && parts_[part + 1].first_slot <= slot) ++part;
+        const DType dtype = program_.slots[slot].dtype;
+        const bool exact =
+            meanings_[part].integers()
+                ? dtype == DType::kI64
+                : dtype == DType::kF64 || (dtype == DType::kF32 && floats_[part].value_or(false));
+        if (exact || written.count(slot) == 0) continue;
+        return NotChecked(absl::StrCat(kernel.name, " reads back what was rounded"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // A kernel that writes memory which it reads must not promise that its pointers are distinct.
+  absl::Status CheckPromises(const GridKernel& kernel, const PrintedKernel& printed) const {
+    auto used = [](const std::vector<int>& slots, int slot) {
+      return std::count(slots.begin(), slots.end(), slot) > 0;
+    };
+    for (const auto& [from, to] : options_.in_place) {
+      if (SizeOf(program_.slots[from].dtype) != SizeOf(program_.slots[to].dtype)) {
+        return NotChecked("two tensors of different types share memory");
+      }
+      const bool both = used(kernel.reads, from) && used(kernel.writes, to);
+      if (both && (used(printed.distinct, from) || used(printed.distinct, to))) {
+        return Wrong(absl::StrCat(kernel.name, " promises that tensors ", from, " and ", to,
+                                  " share no memory, but they do"));
       }
     }
     return absl::OkStatus();
@@ -179,7 +290,7 @@ class Checker {
         std::vector<const SlotMemory*> operands;
         for (size_t k = 0; k < part.operands.size(); ++k) {
           SlotMemory& memory = memory_[part.first_slot + k];
-          memory = meanings_[p].Draw(k, negative ? -indices : 0, indices, seed);
+          memory = meanings_[p].Draw(k, negative ? -indices : 0, indices, seed, few_);
           operands.push_back(&memory);
         }
         auto results = meanings_[p].Evaluate(operands, floats_[p].value_or(false), extremes);
@@ -300,18 +411,32 @@ class Checker {
     }
     if (tried.size() == 2) return absl::OkStatus();
     for (int64_t index : tried) {
-      if (absl::Status s = TryIndex(index, seed); !s.ok()) return s;
+      if (absl::Status s = TryIndex(index, std::nullopt, seed); !s.ok()) return s;
+    }
+    // Operators that are fused may drop a read, and its check with it, if its value is not used.
+    const bool fused = std::any_of(parts_.begin(), parts_.end(),
+                                   [](const ProgramPart& part) { return part.nodes.size() > 1; });
+    if (fused) return absl::OkStatus();
+    for (const uint64_t one : {uint64_t{0}, Mix(seed) >> 1, Mix(seed + 1) >> 1}) {
+      if (absl::Status s = TryIndex(int64_t{1} << 40, one, seed); !s.ok()) return s;
     }
     return absl::OkStatus();
   }
 
-  absl::Status TryIndex(int64_t index, uint64_t seed) {
+  // All indices are `index`, or all but one are 0: that number `one` of each operand.
+  absl::Status TryIndex(int64_t index, std::optional<uint64_t> one, uint64_t seed) {
     bool invalid = false;
     for (size_t p = 0; p < parts_.size(); ++p) {
       std::vector<const SlotMemory*> operands;
       for (size_t k = 0; k < parts_[p].operands.size(); ++k) {
         SlotMemory& memory = memory_[parts_[p].first_slot + k];
-        memory = meanings_[p].Draw(k, index, index + 1, seed + 1000 * p);
+        memory = meanings_[p].Draw(k, index, index + 1, seed + 1000 * p, false);
+        if (one && memory.size() > 0) {
+          const uint64_t at = *one % memory.values.size();
+          const int64_t value = memory.values[at];
+          memory = meanings_[p].Draw(k, 0, 1, seed + 1000 * p, false);
+          memory.values[at] = value;
+        }
         operands.push_back(&memory);
       }
       const auto results = meanings_[p].Evaluate(operands, floats_[p].value_or(false), {});
@@ -353,6 +478,7 @@ class Checker {
   std::vector<SlotMemory> memory_;  // by slot
   std::vector<std::pair<int, SlotMemory>> expected_;
   std::vector<std::unique_ptr<Touched>> touched_;
+  bool few_ = false;  // whether operands are drawn from few numbers
 };
 
 }  // namespace

@@ -43,6 +43,9 @@ absl::StatusOr<std::vector<Token>> TokensOf(absl::string_view text) {
     }
     const absl::string_view rest = text.substr(at);
     const size_t line_end = std::min(rest.find('\n'), rest.size());
+    if (absl::StartsWith(rest, "//") && absl::EndsWith(rest.substr(0, line_end), "\\")) {
+      return absl::InvalidArgumentError(absl::StrCat("line ", line, ": a comment of two lines"));
+    }
     if (absl::StartsWith(rest, "//") || rest.substr(0, line_end) == "#pragma unroll") {
       at += line_end;
       continue;

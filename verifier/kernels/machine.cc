@@ -37,16 +37,23 @@ void Machine::Place() {
     registers += v.shared ? 0 : v.uniform ? 1 : v.cells * threads_;
   }
   registers_.resize(registers);
+  set_.resize(registers);
   Place(kernel_.body.get());
 }
 
 void Machine::Place(Expr* e) {
   e->scratch = static_cast<int64_t>(scratch_.size());
+  e->known_at = -1;  // what an earlier machine knew is gone
   scratch_.resize(scratch_.size() + (e->uniform ? 1 : threads_));
   for (const ExprPtr& arg : e->args) Place(arg.get());
 }
 
 void Machine::Place(Statement* s) {
+  if (s->kind == Kind::kDeclare && s->value == nullptr) {
+    // In arithmetic on reals, NaN says it as well. Comparisons hide it; arrays are not compared.
+    Variable& v = kernel_.variables[s->variable];
+    v.tracked = !v.shared && !(IsReal(v.type) && !v.dims.empty());
+  }
   for (const ExprPtr& index : s->indices) Place(index.get());
   if (s->value != nullptr) Place(s->value.get());
   for (const StatementPtr& inner : s->body) Place(inner.get());
@@ -139,6 +146,20 @@ void Machine::Declare(const Statement& s, const Mask& mask) {
   if (s.value != nullptr) return Assign(s, mask);
   // Until it is assigned it holds no number: a result that uses it is no number either.
   std::fill_n(Registers(s.variable), v.cells * threads_, kUnset);
+  std::fill_n(&set_[static_cast<size_t>(v.place)], v.cells * threads_, 0);
+}
+
+void Machine::Set(const Variable& v, int64_t cell, int thread) {
+  if (v.tracked) set_[static_cast<size_t>(v.place + cell * threads_ + thread)] = 1;
+}
+
+void Machine::CheckSet(const Variable& v, const Operand& cell, const Mask& mask) {
+  for (int i = 0; v.tracked && i < threads_; ++i) {
+    if (mask.on[i] == 0 || set_[static_cast<size_t>(v.place + cell.At(i) * threads_ + i)] != 0) {
+      continue;
+    }
+    return Fault(absl::StrCat(v.name, " is used before it has a value"), i);
+  }
 }
 
 // Adds a product to a cell in one step.
@@ -178,6 +199,9 @@ void Machine::Assign(const Statement& s, const Mask& mask) {
       if (*what != 0) Fault(absl::StrCat(v.name, ": ", what), i);
     }
     return Spend(threads_);
+  }
+  for (int i = 0; v.tracked && i < threads_; ++i) {
+    if (mask.on[i] != 0) Set(v, cell.At(i), i);
   }
   int64_t* const to = Registers(s.variable);
   if (mask.count == threads_ && cell.uniform && !value.uniform) {
@@ -317,7 +341,9 @@ void Machine::StoreCell(const Statement& s, const Mask& mask) {
   const SlotMemory& slot = slots_[kernel_.variables[s.variable].slot];
   int64_t* const to = Registers(s.variable);
   for (int i = 0; i < threads_; ++i) {
-    if (mask.on[i] != 0) to[cell.At(i) * threads_ + i] = StoredIn(slot, value.At(i));
+    if (mask.on[i] == 0) continue;
+    to[cell.At(i) * threads_ + i] = StoredIn(slot, value.At(i));
+    Set(kernel_.variables[s.variable], cell.At(i), i);
   }
 }
 
@@ -340,6 +366,9 @@ void Machine::StorePack(const Statement& s, const Mask& mask) {
   if (stopped()) return;
   const int64_t width = kernel_.variables[s.variable].cells;
   const int64_t* const from = Registers(s.variable);
+  for (int64_t k = 0; k < width; ++k) {
+    CheckSet(kernel_.variables[s.variable], {&k, true}, mask);
+  }
   for (int i = 0; i < threads_ && !stopped(); ++i) {
     if (mask.on[i] == 0) continue;
     const int64_t first = index.At(i);

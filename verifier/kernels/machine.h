@@ -93,6 +93,9 @@ class Machine {
   int64_t* Registers(int variable) {
     return &registers_[static_cast<size_t>(kernel_.variables[variable].place)];
   }
+  // Marks a thread's cell of a tracked variable as assigned; a fault unless it is.
+  void Set(const Variable& v, int64_t cell, int thread);
+  void CheckSet(const Variable& v, const Operand& cell, const Mask& mask);
   void Place();
   void Place(Expr* e);
   void Place(Statement* s);
@@ -109,6 +112,7 @@ class Machine {
   int64_t block_ = 0;
   int64_t now_ = 0;  // grows when a constant that threads do not have in common gets a value
   std::vector<int64_t> scratch_, registers_, cells_, thread_numbers_;
+  std::vector<uint8_t> set_;          // by register: whether it has been assigned
   std::vector<SharedMemory> shared_;  // by variable, empty for others
   std::vector<Mask*> loops_;          // the threads that broke out of each open loop
   absl::Status status_;

@@ -101,7 +101,11 @@ Machine::Operand Machine::Evaluate(const Expr& e, const Mask& mask) {
     case Kind::kVariable: {
       const Variable& v = kernel_.variables[e.variable];
       if (v.uniform) return {Registers(e.variable), true};
-      if (v.dims.empty()) return {Registers(e.variable), false};
+      if (v.dims.empty()) {
+        static constexpr int64_t kFirst = 0;
+        CheckSet(v, {&kFirst, true}, mask);
+        return {Registers(e.variable), false};
+      }
       return LoadCell(e, mask);
     }
     case Kind::kBinary:

@@ -115,6 +115,7 @@ Machine::Operand Machine::LoadCell(const Expr& e, const Mask& mask) {
   int64_t* out = Scratch(e);
   if (stopped()) return {out, false};
   if (!v.shared) {
+    CheckSet(v, cell, mask);
     const int64_t* const from = Registers(e.variable);
     if (cell.uniform) return {from + cell.At(0) * threads_, false};
     for (int i = 0; i < threads_; ++i) {
@@ -137,6 +138,7 @@ Machine::Operand Machine::ElementOf(const Expr& e, const Mask& mask) {
   int64_t* out = Scratch(e);
   if (stopped()) return {out, false};
   const SlotMemory& slot = slots_[kernel_.variables[e.variable].slot];
+  CheckSet(kernel_.variables[e.variable], cell, mask);
   const int64_t* const from = Registers(e.variable);
   for (int i = 0; i < threads_; ++i) {
     if (mask.on[i] != 0) out[i] = LoadAs(e.type, slot, from[cell.At(i) * threads_ + i]);

@@ -1,11 +1,14 @@
 #include "verifier/kernels/meaning.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/expr/field.h"
 #include "kernels/evaluate/evaluate.h"
@@ -46,6 +49,49 @@ std::pair<int64_t, int64_t> RangeOf(DType dtype, bool whole) {
   if (!whole) return {-kSmall, kSmall};
   if (dtype == DType::kI32) return {-(int64_t{1} << 31), (int64_t{1} << 31) - 1};
   return {INT64_MIN, INT64_MAX};
+}
+
+// What matters to functions that jump: their presence, and constants.
+class Jumps {
+ public:
+  void Walk(const ScalarExpr& e) {
+    if (!seen_.insert(e.node().get()).second) return;
+    if (e.kind() == ScalarExpr::Kind::kConst && !std::isnan(e.value())) {
+      constants.insert({e.value(), static_cast<float>(e.value())});
+    }
+    if (e.kind() == ScalarExpr::Kind::kReduce) {
+      sums = sums || e.reduce() == ReduceKind::kSum || e.reduce() == ReduceKind::kProd;
+    }
+    if (e.kind() == ScalarExpr::Kind::kApply) {
+      const ScalarFn fn = e.fn();
+      asks = asks || fn == ScalarFn::kIsNan || fn == ScalarFn::kIsInf;
+      any = any || Info(fn).discontinuous() || fn == ScalarFn::kWhere;
+      kinks = kinks || fn == ScalarFn::kAbs || fn == ScalarFn::kMax || fn == ScalarFn::kMin;
+    }
+    for (const ScalarExpr& arg : e.args()) Walk(arg);
+  }
+
+  bool any = false;    // a function jumps
+  bool kinks = false;  // one has a kink
+  bool asks = false;   // one asks for infinities or NaN
+  bool sums = false;   // there is a sum or a product of many numbers
+  std::set<double> constants = {0};
+
+ private:
+  absl::flat_hash_set<const ScalarNode*> seen_;
+};
+
+// A number near one of `constants`, or a small one; for an integer, one that may be a position too.
+template <class Random>
+double FewOf(const std::vector<double>& constants, bool integer, int64_t positions,
+             Random* random) {
+  const uint64_t drawn = (*random)();
+  const auto small = static_cast<double>((drawn >> 8) % 5) - 2;
+  const uint64_t kind = drawn % 4;
+  if (kind == 0) return small;
+  if (integer && kind == 1) return static_cast<double>((drawn >> 8) % positions);
+  const double constant = constants[(drawn >> 16) % constants.size()];
+  return kind == 2 ? constant + std::clamp(small, -1.0, 1.0) : constant;
 }
 
 template <class Number>
@@ -90,6 +136,7 @@ absl::StatusOr<Meaning> Meaning::Of(absl::Span<const NodePtr> nodes, std::vector
   }
   meaning.arithmetic_ = ArithmeticOf(meaning.definitions_);
   meaning.is_index_.assign(meaning.operands_.size(), false);
+  Jumps jumps;
   for (size_t n = 0; n < nodes.size(); ++n) {
     Definition& definition = meaning.definitions_[n];
     auto work = CountWork(definition);
@@ -103,10 +150,15 @@ absl::StatusOr<Meaning> Meaning::Of(absl::Span<const NodePtr> nodes, std::vector
         meaning.is_index_[operand - meaning.operands_.begin()] = true;
       }
     }
+    for (const TensorExpr& tensor : definition.tensors) jumps.Walk(tensor.body);
     if (n + 1 < nodes.size()) {
       definition = WithStoredOutputs(std::move(definition), meaning.arithmetic_);
     }
   }
+  // Sums in tiles may have more terms, which are 0 times a number, and NaN if that is infinite.
+  meaning.special_ = jumps.asks || !jumps.sums;
+  const bool matter = jumps.any || (jumps.kinks && meaning.special_);
+  if (matter) meaning.constants_.assign(jumps.constants.begin(), jumps.constants.end());
   return meaning;
 }
 
@@ -121,7 +173,7 @@ bool Meaning::has_indices() const {
   return std::count(is_index_.begin(), is_index_.end(), true) > 0;
 }
 
-SlotMemory Meaning::Draw(size_t k, int64_t least, int64_t end, uint64_t seed) const {
+SlotMemory Meaning::Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bool few) const {
   const TensorType& type = operands_[k].type();
   SlotMemory memory;
   memory.dtype = type.dtype;
@@ -136,7 +188,27 @@ SlotMemory Meaning::Draw(size_t k, int64_t least, int64_t end, uint64_t seed) co
     hi = wide ? end - 1 : std::clamp(end - 1, type_lo, type_hi);
   }
   const uint64_t span = static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo) + 1;  // 0: 2^64
+  int64_t positions = 1;
+  std::vector<Value> values = operands_;
+  for (const NodePtr& node : nodes_) values.push_back(Value(node, 0));
+  for (const Value& v : values) {
+    for (int64_t dim : v.shape()) positions = std::max(positions, dim);
+  }
   for (int64_t& value : memory.values) {
+    if (few && !constants_.empty() && !is_index_[k] && type.dtype != DType::kBool) {
+      const double number = FewOf(constants_, memory.integers, positions, &random);
+      if (memory.integers) {
+        const auto [type_lo, type_hi] = RangeOf(type.dtype, true);
+        const bool fits = number > -9e15 && number < 9e15;
+        value = std::clamp(fits ? static_cast<int64_t>(number) : 0, type_lo, type_hi);
+        continue;
+      }
+      constexpr double kSpecial[] = {INFINITY, -INFINITY, NAN};
+      const bool special = special_ && random() % 4 == 0;
+      const double x = special ? kSpecial[random() % 3] : std::isfinite(number) ? number : 0;
+      value = static_cast<int64_t>(Field::FromDouble(x).raw());
+      continue;
+    }
     const uint64_t drawn = random();
     if (!memory.integers && !is_index_[k]) {
       value = static_cast<int64_t>(drawn % Field::kPrime);

@@ -32,9 +32,13 @@ class Meaning {
   double operations() const { return operations_; }
 
   bool has_indices() const;
+  // Whether some function changes its value by a jump, or treats NaN by itself, so that single
+  // numbers matter.
+  bool compares() const { return !constants_.empty(); }
   // Random values of operand `k`. Operands that decide where something is read are drawn from
-  // [`least`, `end`).
-  SlotMemory Draw(size_t k, int64_t least, int64_t end, uint64_t seed) const;
+  // [`least`, `end`). `few`: the others are drawn from few numbers, among them the constants of the
+  // definitions and their neighbours.
+  SlotMemory Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bool few) const;
   // The results of the last node, in the representation of SlotMemory; they are not rounded to
   // their types, since a store does that. `floats`: constants are f32. OutOfRange if an operand is
   // no valid index.
@@ -49,6 +53,8 @@ class Meaning {
   std::vector<bool> is_index_;           // by operand
   Arithmetic arithmetic_ = Arithmetic::kFloat;
   double operations_ = 0;
+  std::vector<double> constants_;  // of the definitions; empty unless one of them compares
+  bool special_ = false;           // whether infinities and NaN are among the few numbers
 };
 
 }  // namespace lemma::kernels

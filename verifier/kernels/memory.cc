@@ -34,6 +34,7 @@ uint64_t Mix(uint64_t seed) {
 
 void SharedMemory::Clear(int64_t value) {
   Barrier();
+  start_ = now_;
   std::fill(values_.begin(), values_.end(), value);
 }
 

@@ -45,6 +45,7 @@ class SharedMemory {
   // "" or what is wrong with a thread's access to a cell; *value is the value that it finds.
   const char* Read(int64_t cell, int thread, int64_t* value) {
     Mark& mark = marks_[cell];
+    if (mark.written_at < start_) return "a thread reads shared memory that nothing wrote";
     if (mark.written_at == now_ && mark.writer != thread) {
       return "a thread reads shared memory that another one writes, without a barrier between";
     }
@@ -77,7 +78,7 @@ class SharedMemory {
 
   std::vector<int64_t> values_;
   std::vector<Mark> marks_;
-  uint64_t now_ = 1;
+  uint64_t now_ = 1, start_ = 1;  // of the intervals; start_: the block's first one
 };
 
 // A pseudo-random number of a seed.

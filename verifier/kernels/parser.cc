@@ -45,6 +45,7 @@ class Parser : public ExpressionParser {
     if (failed()) return absl::InvalidArgumentError(error());
     result.variables = std::move(variables_);
     result.calls = calls_;
+    result.distinct = std::move(distinct_);
     return result;
   }
 
@@ -76,7 +77,7 @@ class Parser : public ExpressionParser {
     *constant = Accept("const");
     const auto type = AcceptElementType();
     Expect("*");
-    Accept("__restrict__");
+    if (Accept("__restrict__")) distinct_.push_back(slot);
     const std::string name = Name();
     if (!failed() && type != DTypeOf(slot)) {
       Fail(absl::StrCat(name, " has another type than its tensor"));
@@ -104,6 +105,7 @@ class Parser : public ExpressionParser {
 
   // A called function, with the arguments at the cursor in place of its parameters.
   StatementPtr Inlined() {
+    if (call_ >= 0) return Fail("a call inside a function");
     if (Name() != namespace_) return Fail("a call of another function");
     Expect("::");
     const std::string name = Name();
@@ -243,7 +245,9 @@ class Parser : public ExpressionParser {
       const std::string name = Name();
       ExprPtr value;
       if (Accept("=")) {
+        declaring_ = name;
         value = As(*type, Expression());
+        declaring_.clear();
       } else if ((!IsReal(*type) && *type != Type::kInt64) || constant) {
         Fail(absl::StrCat(name, " has no value"));
       }
@@ -341,7 +345,10 @@ class Parser : public ExpressionParser {
     if (!type || !IsIndex(*type)) return Fail("expected a loop over integers");
     const std::string name = Name();
     Expect("=");
-    statement->first = Declaration(name, *type, false, As(*type, Index()));
+    declaring_ = name;
+    ExprPtr first = As(*type, Index());
+    declaring_.clear();
+    statement->first = Declaration(name, *type, false, std::move(first));
     Expect(";");
     if (!Is(";")) statement->value = Truth();
     Expect(";");
@@ -456,6 +463,7 @@ class Parser : public ExpressionParser {
   const codegen::GridKernel& kernel_;
   std::string namespace_;
   std::map<std::string, size_t> functions_;
+  std::vector<int> distinct_;
   int loops_ = 0, calls_ = 0;
 };
 

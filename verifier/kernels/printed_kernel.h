@@ -40,6 +40,9 @@ struct Variable {
   bool shared = false;
   // All threads that may read it hold the same value, so it is stored once.
   bool uniform = false;
+  // It is declared without a value, and no value of its type says so: the machine remembers what
+  // has been assigned. Set by the machine.
+  bool tracked = false;
   int call = -1;      // the function call, by number, in which it is; -1: none
   int64_t place = 0;  // of its first cell, set by the machine
 };
@@ -143,8 +146,9 @@ struct SlotInfo {
 };
 
 struct PrintedKernel {
-  int threads = 0;  // as promised to the compiler
-  int calls = 0;    // of functions, which are inlined
+  int threads = 0;            // as promised to the compiler
+  int calls = 0;              // of functions, which are inlined
+  std::vector<int> distinct;  // slots that are promised to share no memory: __restrict__
   std::vector<Variable> variables;
   StatementPtr body;
 };

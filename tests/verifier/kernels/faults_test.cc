@@ -31,6 +31,7 @@ struct Fault {
 constexpr char kValue[] = "another value than its operators define";
 constexpr char kUnwritten[] = "is not written";
 constexpr char kTwice[] = "is written twice";
+constexpr char kNoValue[] = "before it has a value";
 constexpr char kRace[] = "without a barrier between";
 
 // Kinds: guards, indices, values, conversions, packs, reductions, shared memory, barriers, tiles,
@@ -57,7 +58,7 @@ constexpr Fault kFaults[] = {
      "not aligned"},
     {"PackElsewhere", "packed", "StorePack<8>(p2 + (i0 * 512 + i1_start)",
      "StorePack<8>(p2 + (i0 * 512 + 504 - i1_start)", kValue},
-    {"PackIncomplete", "packed", "u < 8", "u < 7", kValue},
+    {"PackIncomplete", "packed", "u < 8", "u < 7", kNoValue},
     {"ConversionLost", "packed", "fn_stored_f16(n2)", "fn_mul(n2, 1.0f)", kValue},
     {"OtherConversion", "packed", "fn_stored_f16(n2)", "fn_stored_bf16(n2)", kValue},
     {"BorderTooEarly", "pad", "(-i0 + 1) <= 0", "(-i0 + 0) <= 0", "reads element -7"},
@@ -74,7 +75,7 @@ constexpr Fault kFaults[] = {
     {"IntegerSumIncomplete", "integers", "< 6", "< 5", kValue},
     {"IntegerMaximumIncomplete", "integer_maximum", "< 6", "< 5", kValue},
     {"SumByAllThreads", "sum", "if (lane == 0)", "if (lane <= 1)", kTwice},
-    {"SumUninitialized", "softmax", "float n6_part = 0.0f;", "float n6_part;", kValue},
+    {"SumUninitialized", "softmax", "float n6_part = 0.0f;", "float n6_part;", kNoValue},
     {"SumBeginsWithOne", "softmax", "float n6_part = 0.0f;", "float n6_part = 1.0f;", kValue},
     {"SumIncomplete", "softmax", "n6_step < 70", "n6_step < 69", kValue},
     {"MaximumIncomplete", "softmax", "n4_step < 70", "n4_step < 69", kValue},
@@ -108,11 +109,55 @@ constexpr Fault kFaults[] = {
     {"OtherArguments", "side_by_side", "p3, p4, p5)", "p3, p4, p2)", kTwice},
     {"StateReadTooLate", "side_by_side", "Load<float>(p0[i0])", "Load<float>(p0[(69 - i0)])",
      "a place that another thread reads"},
+    {"NeverEqual", "equal", "fn_equal(n1, n2)", "fn_less(n1, n1)", kValue},
+    {"IntegersNeverEqual", "integers_equal", "fn_equal(m1, m2)", "fn_less(m1, m1)", kValue},
+    {"NeverNaN", "not_a_number", "fn_is_nan(n1)", "fn_less(n1, n1)", kValue},
+    {"NaNLost", "maximum", "fn_max(n1, n2)", "fn_where(fn_less(n1, n2), n2, n1)", kValue},
+    {"OneTruthLeftOut", "truths", "p4[", "p3[", kValue},
+    {"OtherThreshold", "threshold", "1.0f", "0.0f", kValue},
+    {"OneHotOfNothing", "one_hot", "fn_equal(n2, n8)", "fn_less(n2, n2)", kValue},
+    {"OneHotFromTheEndWrong", "one_hot", "fn_where(n3, n6, n4)", "fn_where(n3, n4, n4)", kValue},
+    {"FloatsBesideDoubles", "doubles", "double(n0)",
+     "fn_mul(Load<float>(p0[i0]), Load<float>(p1[i0]))", "an expression is a float"},
+    {"IntegerStoredBesideReals", "doubles", "double(n0)", "Load<int64>(p0[i0])",
+     "stores a number of type int64"},
+    {"OwnValue", "doubles", "Store(p2 + i0, double(n0));",
+     "{ const double n0 = fn_mul(n0, 1.0); Store(p2 + i0, double(n0)); }", "unknown name n0"},
+    {"IntegerWithoutValue", "integer_maximum", "int64 m0 = (-0x7fffffffffffffffll - 1);",
+     "int64 m0;", kNoValue},
+    {"ElementAsIndex", "doubles", "Store(p2 + i0, double(n0));",
+     "int64 a[2]; a[i0 % 2] = 0; double b[2][2]; b[i0 % 2][a[i0 % 2]] = n0; "
+     "Store(p2 + i0, b[i0 % 2][a[i0 % 2]]);",
+     "an array's element as an index"},
+    {"CommentOfTwoLines", "doubles", "Store(p2", "// the end \\\nStore(p2",
+     "a comment of two lines"},
+    {"OctalNumber", "element", "item >= 35", "item >= 035", "an octal number"},
+    {"IndexReportedOnce", "gather", "*error = 1;", "if (i0 == 0) *error = 1;", "is not reported"},
+    {"PromisesDistinctTensors", "side_by_side", "_aliases(const float* p0",
+     "_aliases(const float* __restrict__ p0", "share no memory, but they do"},
     {"UnknownText", "element", "Store(p2", "atomicAdd(p2", "no variable"},
 };
 
+// Programs whose values jump, and types that no schedule's example has.
+std::vector<ScheduleExample> MoreExamples() {
+  return {
+      {"equal", "graph g(x: f32[40], y: f32[40]) { e = equal(x, y) return e }"},
+      {"integers_equal", "graph g(x: i32[40], y: i32[40]) { e = equal(x, y) return e }"},
+      {"maximum", "graph g(x: f32[40], y: f32[40]) { e = max(x, y) return e }"},
+      {"truths",
+       "graph g(a: bool[1], b: bool[1], c: bool[1], d: bool[1], e: bool[1]) "
+       "{ p = and(a, b) q = and(p, c) r = and(q, d) s = and(r, e) return s }"},
+      {"not_a_number", "graph g(x: f32[40]) { e = is_nan(x) return e }"},
+      {"threshold", "graph g(x: f32[40]) { e = thresholded_relu(x) {alpha = 1.0} return e }"},
+      {"one_hot", "graph g(x: i64[20], v: f32[2]) { e = one_hot(x, v) {depth = 6} return e }"},
+      {"doubles", "graph g(x: f64[40], y: f64[40]) { e = mul(x, y) return e }"},
+  };
+}
+
 cuda::CudaPlan PlanOfExample(absl::string_view name) {
-  for (const ScheduleExample& example : ScheduleExamples()) {
+  std::vector<ScheduleExample> examples = ScheduleExamples();
+  for (ScheduleExample& example : MoreExamples()) examples.push_back(std::move(example));
+  for (const ScheduleExample& example : examples) {
     if (example.name == name) return CudaPlanOf(GraphOfExample(example));
   }
   ADD_FAILURE() << "no example " << name;
@@ -122,8 +167,11 @@ cuda::CudaPlan PlanOfExample(absl::string_view name) {
 void ExpectRefused(absl::string_view graph, const std::function<bool(GridProgram*)>& change,
                    absl::string_view reason) {
   bool changed = false;
+  std::string code;
   for (const cuda::CudaStep& step : PlanOfExample(graph).steps) {
-    ASSERT_EQ(CheckStep(step).kind, Kind::kEqual);
+    const kernels::ProgramVerdict unchanged = CheckStep(step);
+    ASSERT_EQ(unchanged.kind, Kind::kEqual) << unchanged.reason;
+    for (const GridKernel& kernel : step.program->kernels) code += kernel.code;
     const kernels::ProgramVerdict verdict =
         CheckStep(step, [&](GridProgram* program) { changed = change(program); });
     if (!changed) continue;
@@ -131,7 +179,7 @@ void ExpectRefused(absl::string_view graph, const std::function<bool(GridProgram
     EXPECT_THAT(verdict.reason, testing::HasSubstr(std::string(reason)));
     return;
   }
-  FAIL() << "the text to change is not there";
+  FAIL() << "the text to change is not there:\n" << code;
 }
 
 class KernelFault : public testing::TestWithParam<Fault> {};
@@ -226,6 +274,57 @@ TEST(LaunchFault, KernelsInOtherOrder) {
         return true;
       },
       "which nothing wrote");
+}
+
+TEST(LaunchFault, TemporaryOfAnotherType) {
+  ExpectRefused(
+      "parts",
+      [](GridProgram* program) {
+        program->slots[2].dtype = DType::kF16;
+        int places = 0;
+        for (GridKernel& kernel : program->kernels) {
+          places += absl::StrReplaceAll({{"float* __restrict__ p2", "f16* __restrict__ p2"}},
+                                        &kernel.code);
+        }
+        return places == 2;
+      },
+      "reads back what was rounded");
+}
+
+// Both are 16 bits wide, so nothing else shows.
+TEST(LaunchFault, OperandOfAnotherType) {
+  ExpectRefused(
+      "packed",
+      [](GridProgram* program) {
+        program->slots[0].dtype = DType::kBF16;
+        return absl::StrReplaceAll({{"f16* __restrict__ p0", "bf16* __restrict__ p0"}},
+                                   &program->kernels[0].code) == 1;
+      },
+      "tensor 0 has another type");
+}
+
+TEST(LaunchFault, ResultOfAnotherType) {
+  ExpectRefused(
+      "doubles",
+      [](GridProgram* program) {
+        program->slots[2].dtype = DType::kF32;
+        return absl::StrReplaceAll({{"double* __restrict__ p2", "float* __restrict__ p2"}},
+                                   &program->kernels[0].code) == 1;
+      },
+      "tensor 2 has another type");
+}
+
+TEST(LaunchFault, TwoKernelsOfOneName) {
+  ExpectRefused(
+      "parts",
+      [](GridProgram* program) {
+        GridKernel& last = program->kernels[1];
+        const std::string name = program->kernels[0].name;
+        const int places = absl::StrReplaceAll({{last.name, name}}, &last.code);
+        last.name = name;
+        return places == 1;
+      },
+      "two kernels have the name");
 }
 
 TEST(LaunchFault, KernelLeftOut) {
