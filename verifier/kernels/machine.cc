@@ -264,8 +264,9 @@ void Machine::For(const Statement& s, Mask* mask) {
   *mask = std::move(left);
 }
 
-int64_t Machine::StoredIn(const SlotMemory& slot, int64_t number) const {
-  return slot.integers ? Wrapped(number, slot.dtype) : number;
+int64_t Machine::StoredIn(const SlotMemory& slot, int64_t number, Type type) const {
+  if (slot.integers) return Wrapped(number, slot.dtype);
+  return type == Type::kInt64 ? static_cast<int64_t>(Field(number).raw()) : number;
 }
 
 int64_t Machine::LoadAs(Type type, const SlotMemory& slot, int64_t element) const {
@@ -328,7 +329,7 @@ void Machine::Store(const Statement& s, const Mask& mask) {
   const Operand index = Evaluate(*s.indices[0], mask), value = Evaluate(*s.value, mask);
   for (int i = 0; i < threads_ && !stopped(); ++i) {
     if (mask.on[i] != 0) {
-      WriteElement(s.slot, index.At(i), i, StoredIn(slots_[s.slot], value.At(i)));
+      WriteElement(s.slot, index.At(i), i, StoredIn(slots_[s.slot], value.At(i), s.value->type));
     }
   }
   Spend(threads_);
@@ -342,7 +343,7 @@ void Machine::StoreCell(const Statement& s, const Mask& mask) {
   int64_t* const to = Registers(s.variable);
   for (int i = 0; i < threads_; ++i) {
     if (mask.on[i] == 0) continue;
-    to[cell.At(i) * threads_ + i] = StoredIn(slot, value.At(i));
+    to[cell.At(i) * threads_ + i] = StoredIn(slot, value.At(i), s.value->type);
     Set(kernel_.variables[s.variable], cell.At(i), i);
   }
 }

@@ -84,7 +84,7 @@ class Machine {
   // The cell of an array at `indices`.
   Operand Cell(int variable, const std::vector<ExprPtr>& indices, const Mask& mask);
   int64_t LoadAs(Type type, const SlotMemory& slot, int64_t element) const;
-  int64_t StoredIn(const SlotMemory& slot, int64_t number) const;
+  int64_t StoredIn(const SlotMemory& slot, int64_t number, Type type) const;
   // The element of a slot that a thread reads, 0 after a fault.
   int64_t ReadElement(int slot, int64_t index, int thread);
   void WriteElement(int slot, int64_t index, int thread, int64_t value);

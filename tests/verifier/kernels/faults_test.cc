@@ -119,8 +119,8 @@ constexpr Fault kFaults[] = {
     {"OneHotFromTheEndWrong", "one_hot", "fn_where(n3, n6, n4)", "fn_where(n3, n4, n4)", kValue},
     {"FloatsBesideDoubles", "doubles", "double(n0)",
      "fn_mul(Load<float>(p0[i0]), Load<float>(p1[i0]))", "an expression is a float"},
-    {"IntegerStoredBesideReals", "doubles", "double(n0)", "Load<int64>(p0[i0])",
-     "stores a number of type int64"},
+    {"IntegerWrapsBesideReals", "bytes", "float(n0)", "Load<int64>(p0[i0])",
+     "where its operators saturate"},
     {"OwnValue", "doubles", "Store(p2 + i0, double(n0));",
      "{ const double n0 = fn_mul(n0, 1.0); Store(p2 + i0, double(n0)); }", "unknown name n0"},
     {"IntegerWithoutValue", "integer_maximum", "int64 m0 = (-0x7fffffffffffffffll - 1);",
@@ -150,6 +150,7 @@ std::vector<ScheduleExample> MoreExamples() {
       {"not_a_number", "graph g(x: f32[40]) { e = is_nan(x) return e }"},
       {"threshold", "graph g(x: f32[40]) { e = thresholded_relu(x) {alpha = 1.0} return e }"},
       {"one_hot", "graph g(x: i64[20], v: f32[2]) { e = one_hot(x, v) {depth = 6} return e }"},
+      {"bytes", "graph g(x: f32[40]) { e = cast(x) {dtype = \"u8\"} return e }"},
       {"doubles", "graph g(x: f64[40], y: f64[40]) { e = mul(x, y) return e }"},
   };
 }
