@@ -149,9 +149,9 @@ std::optional<Definition> AsOneKernel(const Definition& definition) {
 
 class Builder {
  public:
-  Builder(const Definition& definition, const GridOptions& options)
+  Builder(const Definition& definition, Number number, const GridOptions& options)
       : options_(options), fresh_(definition.num_vars) {
-    context_.number = NumberFor(definition);
+    context_.number = number;
     if (context_.number == Number::kFloat) context_.precision = options.precision;
     context_.slots = loops::DenseSlots(definition);
     program_.num_inputs = definition.num_inputs();
@@ -331,7 +331,10 @@ absl::StatusOr<GridProgram> MakeGridProgram(const Definition& original,
   if (absl::Status s = loops::CheckEvaluable(original); !s.ok()) return s;
   Definition definition = original;
   CopySharedOutputs(&definition);
-  StoreLocalsAsOutputs(&definition, StorageOf(NumberFor(definition)));
+  // Locals are not rounded to the type of this number, so it stays the same without them: a float
+  // between integers may be a local.
+  const Number number = NumberFor(definition);
+  StoreLocalsAsOutputs(&definition, StorageOf(number));
   if (auto whole = AsOneKernel(definition)) {
     definition = *std::move(whole);
   } else {
@@ -341,7 +344,7 @@ absl::StatusOr<GridProgram> MakeGridProgram(const Definition& original,
         d, [&](TensorId local) { return !HasReduction(d.tensors[local - d.num_inputs()].body); });
     if (!loops::CheckEvaluable(definition).ok()) definition = d;  // too many variables
   }
-  Builder builder(definition, options);
+  Builder builder(definition, number, options);
   for (size_t i = 0; i < definition.tensors.size(); ++i) {
     builder.Add(definition.tensors[i], definition.num_inputs() + static_cast<int>(i));
   }

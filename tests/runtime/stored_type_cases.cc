@@ -44,6 +44,16 @@ const std::vector<StoredTypeCase>& StoredTypeCases() {
        p = mul(a, b) q = add(p, p) y = cast(q) {dtype = "i32"} return y })",
        {{100}, {3}},
        {88}},
+      {"i64_through_f32_saturates",
+       R"(graph g(x: i64[3]) {
+       a = cast(x) {dtype = "f32"} y = cast(a) {dtype = "u16"} return y })",
+       {{100000, -5, 7}},
+       {65535, 0, 7}},
+      {"i64_through_f32_is_compared_as_f32",
+       R"(graph g(a: i64[2], b: i64[2]) {
+       p = cast(a) {dtype = "f32"} q = cast(b) {dtype = "f32"} y = less(p, q) return y })",
+       {{16777216, 5}, {16777217, 6}},
+       {0, 1}},
       {"f32_to_i8_saturates",
        R"(graph g(x: f32[3]) {
        a = cast(x) {dtype = "i8"} y = cast(a) {dtype = "f32"} return y })",
