@@ -95,11 +95,13 @@ absl::StatusOr<PlanCheck> CheckPlan(const Graph& graph, const PlanCheckOptions& 
 // The kernels of one group of operators, or of several that are fused side by side.
 struct CheckedProgram {
   std::string operators, schedule;
-  int kernels = 1;                    // launched one after the other
-  int uses = 1;                       // groups of the graph that have equal kernels
-  bool equal = false, wrong = false;  // neither: not checked
-  std::string reason;                 // unless equal
-  double seconds = 0;                 // of processor time, for the check
+  int kernels = 1;  // launched one after the other
+  int uses = 1;     // groups of the graph that have equal kernels
+  // Whether its results agree with the operators' at random points, and nothing else is wrong; or
+  // whether something is. Neither: not checked.
+  bool agrees = false, wrong = false;
+  std::string reason;  // unless it agrees
+  double seconds = 0;  // of processor time, for the check
 };
 struct KernelCheck {
   std::string problem;  // the first one that is wrong; "": none

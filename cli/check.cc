@@ -182,7 +182,7 @@ void PrintSchedules(const api::KernelCheck& check) {
     ScheduleRow& row = rows[FamilyOf(program)];
     const int64_t count = int64_t{program.kernels} * program.uses;
     row.kernels += count;
-    row.right += program.equal ? count : 0;
+    row.right += program.agrees ? count : 0;
     row.seconds.push_back(program.seconds);
   }
   std::printf("%-16s %8s %8s %18s %8s\n", "schedule", "kernels", "right", "seconds, median",
@@ -205,8 +205,8 @@ void PrintKernels(const api::KernelCheck& check) {
   for (const api::CheckedProgram& program : check.programs) {
     const int64_t count = int64_t{program.kernels} * program.uses;
     kernels += count;
-    right += program.equal ? count : 0;
-    if (program.equal) continue;
+    right += program.agrees ? count : 0;
+    if (program.agrees) continue;
     std::printf("not checked: %lld x %s (%s): %s\n", static_cast<long long>(count),
                 program.operators.c_str(), program.schedule.c_str(), program.reason.c_str());
   }
@@ -226,7 +226,7 @@ absl::StatusOr<int> CheckKernels(const CheckFlags& flags, const std::string& pat
   if (!check.ok()) return check.status();
   flags.json ? PrintJson(ToJson(*check)) : PrintKernels(*check);
   if (!check->ok()) return kExitNo;
-  const bool all = absl::c_all_of(check->programs, [](const auto& p) { return p.equal; });
+  const bool all = absl::c_all_of(check->programs, [](const auto& p) { return p.agrees; });
   return all ? kExitOk : kExitUnknown;
 }
 

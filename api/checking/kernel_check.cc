@@ -56,7 +56,7 @@ CheckedProgram Check(const cuda::CudaStep& step, uint64_t seed) {
   const kernels::ProgramVerdict verdict =
       kernels::CheckProgram(*step.program, PartsOf(step), options);
   result.seconds = ProcessorSeconds() - start;
-  result.equal = verdict.kind == Kind::kEqual;
+  result.agrees = verdict.kind == Kind::kAgrees;
   result.wrong = verdict.kind == Kind::kWrong;
   result.reason = verdict.reason;
   return result;

@@ -58,20 +58,20 @@ Json ToJson(const PlanCheck& check, const std::string& backend) {
 
 Json ToJson(const KernelCheck& check) {
   Json json = Json::Object();
-  int64_t kernels = 0, equal = 0;
+  int64_t kernels = 0, agree = 0;
   Json programs = Json::Array();
   for (const CheckedProgram& program : check.programs) {
     const int64_t count = int64_t{program.kernels} * program.uses;
     kernels += count;
-    if (program.equal) equal += count;
+    if (program.agrees) agree += count;
     Json entry = Json::Object();
     entry.Set("operators", program.operators).Set("schedule", program.schedule);
-    entry.Set("kernels", count).Set("equal", program.equal).Set("wrong", program.wrong);
+    entry.Set("kernels", count).Set("agrees", program.agrees).Set("wrong", program.wrong);
     entry.Set("reason", program.reason).Set("seconds", program.seconds);
     programs.Add(std::move(entry));
   }
   json.Set("ok", check.ok()).Set("problem", check.problem);
-  json.Set("kernels", kernels).Set("equal", equal).Set("programs", std::move(programs));
+  json.Set("kernels", kernels).Set("agree", agree).Set("programs", std::move(programs));
   json.Set("seed", static_cast<int64_t>(check.seed));
   return json;
 }

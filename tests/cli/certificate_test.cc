@@ -81,7 +81,7 @@ TEST(KernelCheckTest, SaysOfEachKernelWhetherItIsRight) {
   const LemmaResult json = RunLemma({"check", input, "--kernels", "--plan=cuda", "--json"});
   EXPECT_EQ(json.exit_status, 0) << json.out << json.err;
   EXPECT_THAT(json.out, HasSubstr("\"ok\":true"));
-  EXPECT_THAT(json.out, HasSubstr("\"equal\":true"));
+  EXPECT_THAT(json.out, HasSubstr("\"agrees\":true"));
   EXPECT_THAT(json.out, HasSubstr("\"schedule\":\"by "));
   ExpectOneLine(RunLemma({"check", input, "--kernels", "--plan=cpu"}), {"--kernels", "cuda"});
   ExpectOneLine(RunLemma({"check", "--kernels"}), {"MODEL"});

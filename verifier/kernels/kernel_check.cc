@@ -498,7 +498,7 @@ ProgramVerdict CheckProgram(const GridProgram& program, absl::Span<const Program
   const absl::Status status = Checker(program, parts, options).Run();
   ProgramVerdict verdict;
   verdict.reason = std::string(status.message());
-  verdict.kind = status.ok()                          ? ProgramVerdict::Kind::kEqual
+  verdict.kind = status.ok()                          ? ProgramVerdict::Kind::kAgrees
                  : absl::IsFailedPrecondition(status) ? ProgramVerdict::Kind::kWrong
                                                       : ProgramVerdict::Kind::kNotChecked;
   return verdict;

@@ -12,7 +12,9 @@
 // and compares the results with those of the nodes, evaluated one by one, at random points of the
 // field with 2^61 - 1 elements (graph/expr/field.h). Control flow and addresses depend on no values
 // except gathered indices. Two different rational functions of degree d agree at a random point
-// with a probability of about d / 2^61.
+// with a probability of about d / 2^61. Functions that jump, such as comparisons, are also tried at
+// numbers near the constants that they may meet, and gathered indices outside of their tensors:
+// these are tests, not decisions.
 //
 // It trusts the functions of the prelude (kernels/codegen/prelude.cuh), whose meaning it restates,
 // and the compiler behind it.
@@ -50,7 +52,7 @@ struct ProgramCheckOptions {
 
 struct ProgramVerdict {
   enum class Kind {
-    kEqual,       // as the head of this file says
+    kAgrees,      // as the head of this file says
     kWrong,       // `reason` names the kernel, the thread and the element
     kNotChecked,  // `reason` says why; nothing is known
   };

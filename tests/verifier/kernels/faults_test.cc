@@ -171,12 +171,12 @@ void ExpectRefused(absl::string_view graph, const std::function<bool(GridProgram
   std::string code;
   for (const cuda::CudaStep& step : PlanOfExample(graph).steps) {
     const kernels::ProgramVerdict unchanged = CheckStep(step);
-    ASSERT_EQ(unchanged.kind, Kind::kEqual) << unchanged.reason;
+    ASSERT_EQ(unchanged.kind, Kind::kAgrees) << unchanged.reason;
     for (const GridKernel& kernel : step.program->kernels) code += kernel.code;
     const kernels::ProgramVerdict verdict =
         CheckStep(step, [&](GridProgram* program) { changed = change(program); });
     if (!changed) continue;
-    EXPECT_NE(verdict.kind, Kind::kEqual) << step.program->kernels[0].code;
+    EXPECT_NE(verdict.kind, Kind::kAgrees) << step.program->kernels[0].code;
     EXPECT_THAT(verdict.reason, testing::HasSubstr(std::string(reason)));
     return;
   }

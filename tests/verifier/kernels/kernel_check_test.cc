@@ -33,7 +33,7 @@ void Check(const Graph& graph, Counts* counts) {
     EXPECT_NE(verdict.kind, Kind::kWrong) << verdict.reason << "\n"
                                           << step.operators << "\n"
                                           << step.program->kernels[0].code << PrintGraph(graph);
-    ++(verdict.kind == Kind::kEqual ? counts->equal : counts->not_checked);
+    ++(verdict.kind == Kind::kAgrees ? counts->equal : counts->not_checked);
     if (verdict.kind == Kind::kNotChecked) {
       counts->reasons.insert(absl::StrCat(step.operators, ": ", verdict.reason));
     }

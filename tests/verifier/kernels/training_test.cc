@@ -49,7 +49,7 @@ void ExpectRight(const char* text, UpdateKind update) {
   const StepVerdicts verdicts = CheckSteps(step->graph);
   EXPECT_GT(verdicts.size(), 10u);
   for (const auto& [operators, verdict] : verdicts) {
-    EXPECT_EQ(verdict.kind, kernels::ProgramVerdict::Kind::kEqual)
+    EXPECT_EQ(verdict.kind, kernels::ProgramVerdict::Kind::kAgrees)
         << operators << ": " << verdict.reason;
   }
 }
