@@ -153,6 +153,7 @@ class Builder {
       : options_(options), fresh_(definition.num_vars) {
     context_.number = number;
     if (context_.number == Number::kFloat) context_.precision = options.precision;
+    context_.architecture = options.architecture;
     context_.slots = loops::DenseSlots(definition);
     program_.num_inputs = definition.num_inputs();
     for (size_t id = 0; id < context_.slots.size(); ++id) {
@@ -306,10 +307,18 @@ class Builder {
     context_.storage.push_back(StorageOf(context_.number));
     tiled.source.body = Replace(source.body, found.first.node().get(),
                                 ScalarExpr::Read(tiled.sum_slot, std::move(index)));
-    const TileShape& tile = TileShapes(context_.precision)[use.choice.tile];
-    GridKernel kernel = tile.tensor_cores ? KernelByTensorTile(context_, tiled, tile, &fresh_)
-                                          : KernelByTile(context_, tiled, tile, &fresh_);
-    kernel.tile = use;
+    TileUse used = use;
+    const TileShape* tile = &TileShapes(context_.precision)[used.choice.tile];
+    if (tile->stages > 0 && !CopiesInBulk(context_, found.second, &fresh_)) {
+      // A part of the sum, whose factors begin where the copy engine cannot.
+      used.size.bulk = false;
+      used.choice.tile = ChooseTile(used.size, context_.precision).tile;
+      tile = &TileShapes(context_.precision)[used.choice.tile];
+    }
+    GridKernel kernel = tile->stages > 0     ? KernelByBulkTile(context_, tiled, *tile, &fresh_)
+                        : tile->tensor_cores ? KernelByTensorTile(context_, tiled, *tile, &fresh_)
+                                             : KernelByTile(context_, tiled, *tile, &fresh_);
+    kernel.tile = used;
     kernel.gemm = MatchGemm(context_, tiled);
     if (kernel.gemm) NumberArguments(kernel, &*kernel.gemm);
     // The sum stays in registers.

@@ -10,7 +10,8 @@
 //   * by tile: computes sums of products (matrix products and convolutions of any layout, and their
 //     gradients) in tiles of the result, with the factors in shared memory. The kernel includes
 //     computations on the sum (bias, activation, residual) and on the factors. Products of another
-//     precision than f32 run on tensor cores.
+//     precision than f32 run on tensor cores: of factors stored in 16 bits, on devices that have
+//     them, by warpgroups whose tiles the copy engine fetches.
 //
 // Sums are reassociated; the order depends only on shapes. If a guard excludes a term of a tiled
 // sum, the term counts as 0 times the other factor, which is NaN if that factor is infinite or NaN.
@@ -31,6 +32,15 @@
 
 namespace lemma::codegen {
 
+// A tensor as the copy engine sees it (sm_90: cuTensorMapEncodeTiled). Dimensions are listed from
+// the fastest, whose stride is 1.
+struct BulkSource {
+  int slot = -1;
+  int64_t offset = 0;                  // elements before its first one
+  std::vector<int64_t> dims, strides;  // in elements
+  std::vector<int> box;                // what a copy moves; 128 bytes of the first dimension
+};
+
 // One launch of a kernel over a one-dimensional grid.
 struct GridKernel {
   std::string name;  // the function's name, derived from its code: equal kernels have equal names
@@ -43,10 +53,12 @@ struct GridKernel {
   // Slots whose first elements the arguments point to; row-major and aligned to 256 bytes.
   std::vector<int> reads;
   std::vector<int> writes;  // arguments after those of `reads`
-  // If set, the last argument points to an int. The kernel sets it to 1 if a loaded index is
+  // If set, the next argument points to an int. The kernel sets it to 1 if a loaded index is
   // outside its tensor, and to 2 if another index is: an error in the definition. The read then
   // gives 0.
   bool checks = false;
+  // The arguments after those are maps of these tensors (BulkMap in prelude.cuh).
+  std::vector<BulkSource> bulk;
   // The same computation as a matrix product, for a library; nullopt if the kernel is not exactly
   // one.
   std::optional<GemmCall> gemm;
@@ -67,11 +79,16 @@ struct GridProgram {
   std::vector<GridKernel> kernels;  // in order
 };
 
+// The architecture with products by warpgroup (wgmma) and bulk copies of tensors.
+constexpr int kWarpgroupArchitecture = 90;
+
 struct GridOptions {
   // For measurements: the choice for every sum of products that offers it among its TileChoices.
   std::optional<TileChoice> tile;
   // Of sums of products by tile. Definitions that compute in f64 or in integers are not affected.
   ProductPrecision precision = ProductPrecision::kF32;
+  // Of the device, 90 for sm_90. It decides which instructions products may use.
+  int architecture = kWarpgroupArchitecture;
 };
 
 // InvalidArgument if a size is not constant or the definition is malformed. f16 and bf16 are

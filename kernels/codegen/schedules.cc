@@ -249,7 +249,8 @@ int64_t PartsFor(const Nest& nest) {
 
 GridKernel Finish(const KernelContext& context, std::vector<int> reads, int writes, bool checks,
                   int64_t blocks, int threads, bool synchronizes, std::string schedule,
-                  const std::string& body) {
+                  const std::string& body,
+                  const std::vector<std::pair<std::string, BulkSource>>& bulk) {
   std::sort(reads.begin(), reads.end());
   reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
   std::string parameters;
@@ -259,6 +260,9 @@ GridKernel Finish(const KernelContext& context, std::vector<int> reads, int writ
   }
   absl::StrAppend(&parameters, TypeName(context.storage[writes]), "* __restrict__ p", writes);
   if (checks) absl::StrAppend(&parameters, ", int* error");
+  for (const auto& [name, source] : bulk) {
+    absl::StrAppend(&parameters, ", const __grid_constant__ BulkMap ", name);
+  }
   const std::string rest = absl::StrCat("(", parameters, ") {\n", body, "}\n");
   GridKernel kernel;
   kernel.name = absl::StrCat("k_", absl::Hex(HashString(rest, threads), absl::kZeroPad16));
@@ -271,6 +275,7 @@ GridKernel Finish(const KernelContext& context, std::vector<int> reads, int writ
   kernel.reads = std::move(reads);
   kernel.writes = {writes};
   kernel.checks = checks;
+  for (const auto& [name, source] : bulk) kernel.bulk.push_back(source);
   return kernel;
 }
 

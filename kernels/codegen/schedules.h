@@ -1,10 +1,12 @@
 // Turns a nest into a kernel by one of the three schedules of grid_program.h. Internal to
 // kernels/codegen. The schedule by tiles is in tile_schedule.cc and, on tensor cores, in
-// tensor_tile.cc; matrix products for libraries are in gemm.cc.
+// tensor_tile.cc and bulk_tile.cc; matrix products for libraries are in gemm.cc.
 #ifndef LEMMA_KERNELS_CODEGEN_SCHEDULES_H_
 #define LEMMA_KERNELS_CODEGEN_SCHEDULES_H_
 
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/codegen/grid_program.h"
@@ -20,6 +22,7 @@ namespace lemma::codegen {
 struct KernelContext {
   Number number = Number::kFloat;
   ProductPrecision precision = ProductPrecision::kF32;  // kF32 unless `number` is kFloat
+  int architecture = 0;                                 // as in GridOptions
   std::vector<DType> storage;                           // of each slot
   std::vector<loops::Slot> slots;                       // dense
 };
@@ -58,6 +61,13 @@ GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
 // The same with tensor cores, in the context's precision; `tile` must use them.
 GridKernel KernelByTensorTile(const KernelContext& context, const TiledSource& tiled,
                               const TileShape& tile, int* fresh);
+// Whether both factors are tensors of one 16-bit type, laid out such that the copy engine can move
+// tiles of them, and the device and the context's precision allow products by warpgroup.
+bool CopiesInBulk(const KernelContext& context, const loops::ContractionSource& contraction,
+                  int* fresh);
+// The same by warpgroup, if CopiesInBulk; `tile` must have stages.
+GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& tiled,
+                            const TileShape& tile, int* fresh);
 
 // `tiled` as a matrix product, if it is one in f32 with at most a bias and a matrix added to it.
 // The result refers to slots; NumberArguments replaces them by the numbers of `kernel`'s arguments.
@@ -75,10 +85,12 @@ bool Packs(const loops::Nest& nest, const Affine& p, int var, int width);
 int64_t StepAlong(const loops::Nest& nest, const Affine& p, int var);
 
 // Makes the kernel whose code is `body`: adds a name and the parameters. It reads the slots `reads`
-// and writes slot `writes`; the other arguments are fields of GridKernel.
+// and writes slot `writes`; the other arguments are fields of GridKernel. `bulk` has names of its
+// parameters.
 GridKernel Finish(const KernelContext& context, std::vector<int> reads, int writes, bool checks,
                   int64_t blocks, int threads, bool synchronizes, std::string schedule,
-                  const std::string& body);
+                  const std::string& body,
+                  const std::vector<std::pair<std::string, BulkSource>>& bulk = {});
 
 }  // namespace lemma::codegen
 

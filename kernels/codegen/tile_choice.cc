@@ -39,13 +39,29 @@ constexpr int64_t kMultiprocessors = 132;
 // Tiles on tensor cores; how many blocks of each run on one multiprocessor, and how much longer its
 // steps take than the constants below say.
 constexpr TileShape kTensorTiles[] = {
-    {256, 128, 16, 64, 64, true}, {128, 256, 16, 64, 64, true}, {128, 128, 16, 64, 64, true},
-    {128, 128, 16, 64, 32, true}, {128, 64, 16, 64, 32, true},  {64, 128, 16, 32, 64, true},
-    {64, 64, 16, 32, 32, true},   {64, 32, 16, 32, 16, true},   {32, 64, 16, 16, 32, true},
+    {256, 128, 16, 64, 64, true},
+    {128, 256, 16, 64, 64, true},
+    {128, 128, 16, 64, 64, true},
+    {128, 128, 16, 64, 32, true},
+    {128, 64, 16, 64, 32, true},
+    {64, 128, 16, 32, 64, true},
+    {64, 64, 16, 32, 32, true},
+    {64, 32, 16, 32, 16, true},
+    {32, 64, 16, 16, 32, true},
     {32, 32, 16, 16, 16, true},
+    // By warpgroup.
+    {128, 256, 32, 16, 256, true, 4, 4},
+    {128, 128, 32, 16, 128, true, 3, 1},
+    {128, 128, 32, 16, 128, true, 6, 1},
+    {64, 256, 32, 16, 256, true, 4, 1},
+    {64, 128, 32, 16, 128, true, 4, 1},
+    {128, 64, 32, 16, 64, true, 4, 1},
+    {64, 64, 32, 16, 64, true, 4, 1},
+    {64, 64, 32, 16, 64, true, 8, 1},
 };
-constexpr int64_t kTensorTogether[] = {1, 1, 2, 1, 3, 3, 4, 6, 6, 8};
-constexpr double kTensorSlower[] = {1.18, 1.17, 0.99, 1.11, 1.08, 1.06, 1.04, 0.82, 0.89, 1.0};
+constexpr int64_t kTensorTogether[] = {1, 1, 2, 1, 3, 3, 4, 6, 6, 8, 1, 2, 1, 1, 2, 2, 3, 1};
+constexpr double kTensorSlower[] = {1.18, 1.17, 0.99, 1.11, 1.08, 1.06, 1.04, 0.82, 0.89,
+                                    1.0,  1.0,  1.0,  1.0,  1.0,  1.0,  1.0,  1.0,  1.0};
 static_assert(std::size(kTensorTogether) == std::size(kTensorTiles));
 static_assert(std::size(kTensorSlower) == std::size(kTensorTiles));
 // Cycles of a step at least; products per cycle of a multiprocessor for pairs of 16 bits; bytes of
@@ -53,6 +69,8 @@ static_assert(std::size(kTensorSlower) == std::size(kTensorTiles));
 // tools/lib/fit_tensor_tiles.py to data/measurements/gpu_precision.json.
 constexpr double kStepLatency = 677, kProductsPerCycle = 636, kBytesPerCycle = 79,
                  kTensorWork = 0.047, kCyclesPerMicrosecond = 1700;
+// By warpgroup: cycles from a copy's start to its arrival, products per cycle.
+constexpr double kBulkLatency = 1500, kBulkProductsPerCycle = 1700;
 
 int ElementsPerWord(ProductPrecision precision) {
   return precision == ProductPrecision::kF16 || precision == ProductPrecision::kBf16 ? 2 : 1;
@@ -79,6 +97,12 @@ double StepMicroseconds(const ProductSize& size, const TileShape& tile, const St
 double TensorStepMicroseconds(const ProductSize& size, int number, ProductPrecision precision,
                               int64_t together) {
   const TileShape& tile = kTensorTiles[number];
+  if (tile.stages > 0) {
+    const double products = static_cast<double>(tile.rows * tile.columns * tile.depth * 2);
+    const double busy = kTensorSlower[number] * products / kBulkProductsPerCycle;
+    return std::max(kBulkLatency / tile.stages, busy * static_cast<double>(together)) /
+           kCyclesPerMicrosecond;
+  }
   const int64_t depth = tile.depth * ElementsPerWord(precision);
   const double times = precision == ProductPrecision::kF32x3 ? 3 : 1;
   const double products = static_cast<double>(tile.rows * tile.columns * tile.depth) * 2 * times;
@@ -92,7 +116,8 @@ double TensorStepMicroseconds(const ProductSize& size, int number, ProductPrecis
 }  // namespace
 
 std::string TileShape::ToString() const {
-  return absl::StrCat(rows, "x", columns, "x", depth, " by ", threads());
+  return absl::StrCat(rows, "x", columns, "x", depth, " by ", threads(),
+                      stages > 0 ? absl::StrCat(" in ", stages, " stages") : "");
 }
 
 absl::Span<const TileShape> TileShapes(ProductPrecision precision) {
@@ -106,9 +131,10 @@ std::vector<TileChoice> TileChoices(const ProductSize& size, ProductPrecision pr
   const absl::Span<const TileShape> tiles = TileShapes(precision);
   for (size_t t = 0; t < tiles.size(); ++t) {
     const TileShape& tile = tiles[t];
-    const bool wasted = (2 * size.m <= tile.rows && tile.rows > 32) ||
-                        (2 * size.n <= tile.columns && tile.columns > 32);
-    if (wasted) continue;
+    const int least = tile.stages > 0 ? 64 : 32;
+    const bool wasted = (2 * size.m <= tile.rows && tile.rows > least) ||
+                        (2 * size.n <= tile.columns && tile.columns > least);
+    if (wasted || (tile.stages > 0 && !size.bulk)) continue;
     for (int64_t parts = 1; parts == 1 || (size.k >= parts * kFewestSteps &&
                                            Blocks(size, tile) * parts <= kMostBlocks);
          parts *= 2) {
@@ -127,7 +153,8 @@ double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice,
   const int64_t together = std::min(limit, CeilDivide(blocks, kMultiprocessors));
   const double rounds =
       std::max(1.0, static_cast<double>(blocks) / static_cast<double>(kMultiprocessors * together));
-  const int depth = tile.tensor_cores ? tile.depth * ElementsPerWord(precision) : tile.depth;
+  const int numbers = tile.stages > 0 ? 2 : tile.tensor_cores ? ElementsPerWord(precision) : 1;
+  const int depth = tile.depth * numbers;
   const double steps = static_cast<double>(CeilDivide(CeilDivide(size.k, choice.parts), depth));
   const double step = tile.tensor_cores
                           ? TensorStepMicroseconds(size, choice.tile, precision, together)

@@ -17,19 +17,25 @@ struct ProductSize {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   // Extra work to load an element of a factor: conditions, and divisions in its index.
   int a_work = 0, b_work = 0;
+  bool bulk = false;  // the factors are 16-bit tensors that the copy engine can move
 };
 
 // A block computes rows * columns elements, `depth` products at a time. Each thread computes
 // thread_rows * thread_columns of them. On tensor cores, these are a warp's rows and columns, and
-// `depth` counts words of 32 bits: TF32 numbers, or pairs of 16-bit numbers.
+// `depth` counts words of 32 bits: TF32 numbers, or pairs of 16-bit numbers. A tile with stages is
+// for warpgroups (bulk_tile.cc): that many steps' factors are in shared memory, and more warps copy
+// them.
 struct TileShape {
   int rows, columns, depth, thread_rows, thread_columns;
   bool tensor_cores = false;
+  int stages = 0;
+  int copy_warps = 0;  // one; or four, which give their registers to the others
 
   int threads() const {
-    return (rows / thread_rows) * (columns / thread_columns) * (tensor_cores ? 32 : 1);
+    const int warps = (rows / thread_rows) * (columns / thread_columns);
+    return tensor_cores ? (warps + copy_warps) * 32 : warps;
   }
-  std::string ToString() const;  // "64x32x16 by 128"
+  std::string ToString() const;  // "64x32x16 by 128", "128x256x32 by 288 in 4 stages"
 };
 
 struct TileChoice {

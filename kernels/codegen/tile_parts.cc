@@ -141,7 +141,13 @@ ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource&
     constexpr size_t kConstants = 2;
     return static_cast<int>(nest.conds.size() - kConstants + nest.leaves.size() - nest.vars.size());
   };
-  return {Size(c.batch), Size(c.m), Size(c.n), Size(c.k), work(c.a, c.m), work(c.b, c.n)};
+  return {Size(c.batch),
+          Size(c.m),
+          Size(c.n),
+          Size(c.k),
+          work(c.a, c.m),
+          work(c.b, c.n),
+          CopiesInBulk(context, c, fresh)};
 }
 
 }  // namespace lemma::codegen

@@ -39,6 +39,12 @@ absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, CudaPlan pl
   return LoadPlan(**device, graph, std::move(plan), threads, options.libraries);
 }
 
+// That of the device, if there is one.
+int ArchitectureOr(int otherwise) {
+  auto device = OpenDevice();
+  return device.ok() ? (*device)->architecture : otherwise;
+}
+
 // Kernel sets point into `plans`.
 absl::Status CompileAll(const std::vector<CudaPlan>& plans, int architecture) {
   int newest = 0;
@@ -76,15 +82,19 @@ absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph&, CudaPlan, int, co
   return NotBuilt();
 }
 
+int ArchitectureOr(int otherwise) { return otherwise; }
+
 absl::Status CompileAll(const std::vector<CudaPlan>&, int) { return NotBuilt(); }
 
 absl::StatusOr<std::vector<double>> TimeCopiesOf(int64_t, int) { return NotBuilt(); }
 
 #endif
 
-PlanOptions PlanOptionsOf(const CudaOptions& options) {
+PlanOptions PlanOptionsOf(const CudaOptions& options, int architecture = 0) {
   PlanOptions result;
   result.grid = options.grid;
+  result.grid.architecture =
+      architecture > 0 ? architecture : ArchitectureOr(options.grid.architecture);
   result.reuse_late = options.reuse_late;
   return result;
 }
@@ -128,7 +138,7 @@ absl::Status CompileAhead(absl::Span<const Graph> graphs, const CudaOptions& opt
   std::vector<cuda::CudaPlan> plans;
   for (const Graph& graph : graphs) {
     absl::StatusOr<cuda::CudaPlan> plan =
-        cuda::PlanGraph(graph, traits, cuda::PlanOptionsOf(options));
+        cuda::PlanGraph(graph, traits, cuda::PlanOptionsOf(options, architecture));
     if (!plan.ok()) return plan.status();
     plans.push_back(*std::move(plan));
   }

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/sha256.h"
+#include "kernels/codegen/grid_program.h"
 #include "runtime/cuda/cubin_cache.h"
 
 namespace lemma::cuda {
@@ -75,12 +76,18 @@ absl::StatusOr<const Nvrtc*> GetNvrtc(int newest) {
                    ": libnvrtc.so.13 and libnvrtc.so.12 were looked for"));
 }
 
+// With the instructions that only this architecture has.
+std::string ArchitectureName(int architecture) {
+  return absl::StrCat("sm_", architecture,
+                      architecture == codegen::kWarpgroupArchitecture ? "a" : "");
+}
+
 absl::StatusOr<std::string> Compile(const Nvrtc& nvrtc, const std::string& source,
                                     int architecture) {
   nvrtcProgram program = nullptr;
   nvrtcResult result =
       nvrtc.nvrtcCreateProgram(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr);
-  const std::string arch = absl::StrCat("--gpu-architecture=sm_", architecture);
+  const std::string arch = "--gpu-architecture=" + ArchitectureName(architecture);
   const char* options[] = {arch.c_str(), "--std=c++17", "--extra-device-vectorization"};
   if (result == NVRTC_SUCCESS) result = nvrtc.nvrtcCompileProgram(program, 3, options);
   std::string cubin, log;
@@ -117,8 +124,9 @@ absl::StatusOr<std::string> CompileCubin(const std::string& source, int architec
   absl::StatusOr<const Nvrtc*> nvrtc = GetNvrtc(newest);
   if (!nvrtc.ok()) return nvrtc.status();
   if (folder.empty()) return Compile(**nvrtc, source, architecture);
-  const std::string key = Sha256Of(absl::StrCat("sm_", architecture, " nvrtc ", (*nvrtc)->major,
-                                                ".", (*nvrtc)->minor, "\n", source));
+  const std::string key =
+      Sha256Of(absl::StrCat(ArchitectureName(architecture), " nvrtc ", (*nvrtc)->major, ".",
+                            (*nvrtc)->minor, "\n", source));
   if (std::optional<std::string> kept = CachedCubin(folder, key)) return *std::move(kept);
   absl::StatusOr<std::string> cubin = Compile(**nvrtc, source, architecture);
   if (cubin.ok()) KeepCubin(folder, key, *cubin);

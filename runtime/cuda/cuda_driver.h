@@ -36,6 +36,7 @@ namespace lemma::cuda {
   F(cuModuleLoadData)            \
   F(cuModuleGetFunction)         \
   F(cuFuncSetAttribute)          \
+  F(cuTensorMapEncodeTiled)      \
   F(cuModuleUnload)              \
   F(cuLaunchKernel)              \
   F(cuStreamCreate)              \

@@ -19,7 +19,7 @@ absl::Status Launches::Prepare(const PlacedMemory& memory, CUstream stream, bool
   memory_ = memory;
   stream_ = stream;
   if (absl::Status s = LoadKernels(); !s.ok()) return s;
-  BindArguments();
+  if (absl::Status s = BindArguments(); !s.ok()) return s;
   return libraries ? ChooseProducts() : absl::OkStatus();
 }
 
@@ -68,7 +68,33 @@ absl::Status Launches::LoadKernels() {
   return s;
 }
 
-void Launches::BindArguments() {
+namespace {
+
+// `address` is that of the slot.
+absl::Status EncodeMap(const CudaDriver& cuda, const codegen::BulkSource& source, DType dtype,
+                       CUdeviceptr address, CUtensorMap* map) {
+  const int64_t bytes = SizeOf(dtype);
+  std::vector<cuuint64_t> dims(source.dims.begin(), source.dims.end()), strides;
+  for (size_t d = 1; d < source.strides.size(); ++d) {
+    strides.push_back(static_cast<cuuint64_t>(source.strides[d] * bytes));
+  }
+  const std::vector<cuuint32_t> box(source.box.begin(), source.box.end()), steps(box.size(), 1);
+  void* const data = reinterpret_cast<void*>(  // NOLINT(performance-no-int-to-ptr)
+      static_cast<uintptr_t>(address) + static_cast<uintptr_t>(source.offset * bytes));
+  return cuda.Check(
+      cuda.cuTensorMapEncodeTiled(
+          map,
+          dtype == DType::kF16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+          static_cast<cuuint32_t>(dims.size()), data, dims.data(), strides.data(), box.data(),
+          steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+          CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+      "a tensor's map for bulk copies");
+}
+
+}  // namespace
+
+absl::Status Launches::BindArguments() {
+  maps_.resize(plan_.launches.size());
   addresses_.resize(plan_.launches.size());
   arguments_.resize(plan_.launches.size());
   for (size_t l = 0; l < plan_.launches.size(); ++l) {
@@ -78,7 +104,18 @@ void Launches::BindArguments() {
     }
     if (KernelOf(l).checks) addresses_[l].push_back(memory_.errors + l * sizeof(int));
     for (CUdeviceptr& address : addresses_[l]) arguments_[l].push_back(&address);
+    const GridKernel& kernel = KernelOf(l);
+    maps_[l].resize(kernel.bulk.size());
+    for (size_t i = 0; i < kernel.bulk.size(); ++i) {
+      const auto read = std::find(kernel.reads.begin(), kernel.reads.end(), kernel.bulk[i].slot);
+      const DType dtype = plan_.steps[plan_.launches[l].step].program->slots[*read].dtype;
+      const CUdeviceptr address = addresses_[l][read - kernel.reads.begin()];
+      const absl::Status s = EncodeMap(cuda_, kernel.bulk[i], dtype, address, &maps_[l][i]);
+      if (!s.ok()) return Named(s, l);
+      arguments_[l].push_back(&maps_[l][i]);
+    }
   }
+  return absl::OkStatus();
 }
 
 absl::Status Launches::ChooseProducts() {

@@ -63,7 +63,7 @@ class Launches {
   }
 
   absl::Status LoadKernels();
-  void BindArguments();
+  absl::Status BindArguments();
   absl::Status ChooseProducts();
   absl::Status AddProduct(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
                           CUgraphNode* node);
@@ -81,7 +81,8 @@ class Launches {
   std::vector<CUmodule> modules_;
   std::vector<CUfunction> functions_;                // by launch; nullptr: a copy
   std::vector<std::vector<CUdeviceptr>> addresses_;  // of the launch's arguments
-  std::vector<std::vector<void*>> arguments_;        // pointers to the addresses
+  std::vector<std::vector<CUtensorMap>> maps_;       // for the copy engine
+  std::vector<std::vector<void*>> arguments_;        // pointers to the addresses and maps
   std::unique_ptr<Cublas> cublas_;
   std::vector<std::unique_ptr<MatrixProduct>> products_;  // by launch; empty without the library
 };

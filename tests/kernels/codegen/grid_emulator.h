@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,9 +25,10 @@
 #define LEMMA_GRID_EMULATOR
 #define __global__
 #define __device__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 // Only one block runs at a time, so memory shared by its threads may be static.
 #define __shared__ static
+#define __grid_constant__
 #define __restrict__ __restrict
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
@@ -35,12 +37,49 @@ struct EmulatedIndex {
 };
 static EmulatedIndex threadIdx, blockIdx;
 
+// Apart, so that calls with these types do not find the emulator's functions.
+namespace emulated_memory {
+
+// A barrier of the copy engine (mbarrier), in shared memory.
+struct BulkBarrier {
+  int count = 0;        // arrivals that end a phase
+  int arrivals = 0;     // of this phase
+  long long bytes = 0;  // expected and not copied yet
+  int phase = 0;        // phases that have ended
+};
+
+// A tensor in memory and the box of it that one copy moves; fastest first.
+struct BulkMap {
+  const void* data = nullptr;
+  int rank = 0, element_bytes = 0;
+  long long dims[5] = {}, strides[5] = {};  // in elements
+  int box[5] = {};
+};
+
+}  // namespace emulated_memory
+
 namespace grid_emulator {
+
+using emulated_memory::BulkBarrier;
+using emulated_memory::BulkMap;
 
 constexpr int kWarp = 32;
 constexpr size_t kStackBytes = 128 * 1024;
 
-enum class State { kReady, kAtWarp, kAtBlock, kDone };
+enum class State { kReady, kAtWarp, kAtBlock, kAtPhase, kDone };
+
+struct Copy {
+  unsigned char* to;
+  const BulkMap* map;
+  BulkBarrier* barrier;
+  int at[5];
+};
+
+// A product of tiles that a thread has issued and not waited for.
+struct Product {
+  std::function<void()> compute;
+  int group;
+};
 
 struct Fiber {
   ucontext_t context;
@@ -53,10 +92,16 @@ struct Fiber {
     unsigned int a[4], b[2];
   } fragments[2];
   int products = 0;
+  // For kAtPhase: the barrier and the parity of the phase that it waits for.
+  const BulkBarrier* barrier = nullptr;
+  int parity = 0;
+  std::vector<Product> pending;
+  int groups = 0;  // of products, committed
 };
 
 struct Block {
   std::vector<Fiber> fibers;
+  std::vector<Copy> copies;  // issued and not carried out
   ucontext_t scheduler;
   int running = 0;
   std::function<void()> kernel;
@@ -126,11 +171,17 @@ inline bool Release(int from, int to, State state) {
   return true;
 }
 
+inline void CarryOut(const Copy& copy);
+
+// The parity of the phase that runs; a wait for the other parity is over.
+inline bool Ended(const BulkBarrier& barrier, int parity) { return barrier.phase % 2 != parity; }
+
 inline void RunBlock(int threads) {
   for (int i = 0; i < threads; ++i) {
     Fiber& fiber = block->fibers[i];
     fiber.state = State::kReady;
     fiber.products = 0;
+    fiber.groups = 0;
     fiber.stack.resize(kStackBytes);
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack.data();
@@ -151,7 +202,22 @@ inline void RunBlock(int threads) {
     // A thread that has ended never reaches a barrier.
     int ended = 0;
     for (const Fiber& fiber : block->fibers) ended += fiber.state == State::kDone ? 1 : 0;
-    if (ended == threads) return;
+    if (ended == threads) {
+      if (!block->copies.empty()) Fail("a bulk copy is in flight when the block ends");
+      return;
+    }
+    for (Fiber& fiber : block->fibers) {
+      if (fiber.state != State::kAtPhase || !Ended(*fiber.barrier, fiber.parity)) continue;
+      fiber.state = State::kReady;
+      progress = true;
+    }
+    // Copies are carried out as late as possible in some blocks, at once in others.
+    if (!progress && !block->copies.empty()) {
+      const Copy copy = block->copies.front();
+      block->copies.erase(block->copies.begin());
+      CarryOut(copy);
+      progress = true;
+    }
     if (Release(0, threads, State::kAtBlock)) {
       if (ended > 0) Fail("some threads ended before a barrier that others wait at");
       progress = true;
@@ -198,6 +264,136 @@ void MultiplyAdd(float* upper, float* lower, const unsigned int* a, const unsign
       row[j] = Truncated(sum);
     }
   }
+}
+
+// --- Barriers and bulk copies (sm_90) ---
+
+inline void EndPhaseIfComplete(BulkBarrier* barrier) {
+  if (barrier->arrivals > barrier->count) Fail("too many arrivals at a barrier");
+  if (barrier->arrivals < barrier->count || barrier->bytes != 0) return;
+  barrier->arrivals = 0;
+  ++barrier->phase;
+}
+inline void InitBarrier(BulkBarrier* barrier, int count) {
+  *barrier = BulkBarrier();
+  barrier->count = count;
+}
+inline void Arrive(BulkBarrier* barrier, long long bytes) {
+  barrier->bytes += bytes;
+  ++barrier->arrivals;
+  EndPhaseIfComplete(barrier);
+}
+inline void WaitFor(BulkBarrier* barrier, int parity) {
+  if (Ended(*barrier, parity)) return;
+  Fiber& fiber = block->fibers[block->running];
+  fiber.barrier = barrier;
+  fiber.parity = parity;
+  Wait(State::kAtPhase);
+}
+
+// Lines of 128 bytes; the 16 bytes c of line r lie at c ^ r % 8.
+inline size_t Swizzled(size_t offset) { return offset ^ (offset / 128 % 8 * 16); }
+
+inline void CarryOut(const Copy& copy) {
+  const BulkMap& map = *copy.map;
+  if (reinterpret_cast<uintptr_t>(copy.to) % 1024 != 0) Fail("a bulk copy to unaligned memory");
+  if (map.box[0] * map.element_bytes != 128) Fail("a bulk copy's lines have 128 bytes");
+  long long elements = 1;
+  for (int d = 0; d < map.rank; ++d) elements *= map.box[d];
+  for (long long e = 0; e < elements; ++e) {
+    long long rest = e, offset = 0;
+    bool inside = true;
+    for (int d = 0; d < map.rank; ++d) {
+      const long long i = copy.at[d] + rest % map.box[d];
+      rest /= map.box[d];
+      inside = inside && i >= 0 && i < map.dims[d];
+      offset += i * map.strides[d];
+    }
+    unsigned char* const to = copy.to + Swizzled(static_cast<size_t>(e * map.element_bytes));
+    if (inside) {
+      std::memcpy(to, static_cast<const char*>(map.data) + offset * map.element_bytes,
+                  static_cast<size_t>(map.element_bytes));
+    } else {
+      std::memset(to, 0, static_cast<size_t>(map.element_bytes));
+    }
+  }
+  copy.barrier->bytes -= elements * map.element_bytes;
+  EndPhaseIfComplete(copy.barrier);
+}
+
+inline void CopyInBulk(void* to, const BulkMap& map, BulkBarrier* barrier, const int* at,
+                       int rank) {
+  if (rank != map.rank) Fail("a bulk copy of another rank");
+  Copy copy = {static_cast<unsigned char*>(to), &map, barrier, {}};
+  std::copy(at, at + rank, copy.at);
+  if (blockIdx.x % 2 == 0) {
+    block->copies.push_back(copy);
+  } else {
+    CarryOut(copy);
+  }
+}
+
+// --- Products by warpgroup (sm_90a) ---
+
+inline unsigned long long TileDescriptor(const void* tile, bool) {
+  return reinterpret_cast<uintptr_t>(tile);
+}
+
+// The number at `line` and `deep` of the tile at `start`, where lines are rows; or, if
+// `along_rows`, at depth `deep` and row `line`, in groups of 64 rows.
+inline unsigned short TileNumber(unsigned long long start, bool along_rows, int row, int deep) {
+  const size_t at = along_rows ? static_cast<size_t>(row / 64 * 8192 + deep * 128 + row % 64 * 2)
+                               : static_cast<size_t>(row * 128 + deep * 2);
+  // The hardware swizzles addresses, so the tile's start counts too.
+  const uintptr_t group = static_cast<uintptr_t>(start) & ~uintptr_t{1023};
+  const size_t offset = static_cast<size_t>(start) - group + at;
+  unsigned short number;
+  std::memcpy(&number, reinterpret_cast<const char*>(group) + Swizzled(offset), 2);
+  return number;
+}
+
+// wgmma: the thread's sums of 64 rows by 8 `eighths` columns, 16 deep. It reads the tiles when the
+// thread waits for the product, the latest time possible.
+template <class Words>
+void MultiplyAddTiles(float* upper, float* lower, int eighths, unsigned long long a,
+                      bool a_along_rows, unsigned long long b, bool b_along_rows) {
+  const int me = block->running;
+  Fiber& fiber = block->fibers[me];
+  ++fiber.products;
+  const int row = me % 128 / kWarp * 16 + me % kWarp / 4, column = me % 4 * 2;
+  auto compute = [=] {
+    for (int r = 0; r < 2; ++r) {
+      float* sums = r == 0 ? upper : lower;
+      for (int j = 0; j < 2 * eighths; ++j) {
+        double sum = sums[j];
+        for (int k = 0; k < 16; ++k) {
+          const unsigned int x = TileNumber(a, a_along_rows, row + 8 * r, k);
+          const unsigned int y = TileNumber(b, b_along_rows, j / 2 * 8 + column + j % 2, k);
+          sum += static_cast<double>(Words::Number(x, 0)) * Words::Number(y, 0);
+        }
+        sums[j] = Truncated(sum);
+      }
+    }
+  };
+  fiber.pending.push_back({std::move(compute), fiber.groups});
+}
+inline void CommitProducts() { ++block->fibers[block->running].groups; }
+inline void WaitForProducts(int groups) {
+  const int me = block->running, warp = me / kWarp * kWarp;
+  Wait(State::kAtWarp);
+  for (int i = 0; i < kWarp; ++i) {
+    if (block->fibers[warp + i].products != block->fibers[me].products) {
+      Fail("a product by warpgroup lacks a thread of the warp");
+    }
+  }
+  Wait(State::kAtWarp);
+  Fiber& fiber = block->fibers[me];
+  auto complete = [&](const Product& product) { return product.group < fiber.groups - groups; };
+  for (const Product& product : fiber.pending) {
+    if (complete(product)) product.compute();
+  }
+  fiber.pending.erase(std::remove_if(fiber.pending.begin(), fiber.pending.end(), complete),
+                      fiber.pending.end());
 }
 
 // Runs `kernel` for every thread of a grid. Kernels that do not synchronize need no fibers.

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace lemma {
 namespace {
@@ -25,7 +27,7 @@ constexpr char kSanitizers[] = "";
 
 // void NAME_host(pointers, blocks, threads, synchronizes): a launch.
 std::string HostEntry(const GridProgram& program, const GridKernel& kernel) {
-  std::string arguments;
+  std::string arguments, maps;
   int count = 0;
   auto add = [&](const std::string& type) {
     absl::StrAppend(&arguments, count > 0 ? ", " : "", "static_cast<", type, "*>(p[", count, "])");
@@ -36,10 +38,21 @@ std::string HostEntry(const GridProgram& program, const GridKernel& kernel) {
   }
   for (int slot : kernel.writes) add(codegen::TypeName(program.slots[slot].dtype));
   if (kernel.checks) add("int");
+  for (size_t i = 0; i < kernel.bulk.size(); ++i) {
+    const codegen::BulkSource& source = kernel.bulk[i];
+    const auto read = std::find(kernel.reads.begin(), kernel.reads.end(), source.slot);
+    const int bytes = SizeOf(program.slots[source.slot].dtype);
+    absl::StrAppend(&maps, "  const BulkMap map_", i, " = {static_cast<const char*>(p[",
+                    read - kernel.reads.begin(), "]) + ", source.offset * bytes, ", ",
+                    source.dims.size(), ", ", bytes, ", {", absl::StrJoin(source.dims, ", "),
+                    "}, {", absl::StrJoin(source.strides, ", "), "}, {",
+                    absl::StrJoin(source.box, ", "), "}};\n");
+    absl::StrAppend(&arguments, ", map_", i);
+  }
   return absl::StrCat("extern \"C\" void ", kernel.name,
                       "_host(void* const* p, long long blocks, int threads, bool synchronizes) {\n"
-                      "  using namespace lemma_gpu;\n"
-                      "  grid_emulator::Launch(blocks, threads, synchronizes, [&] { ",
+                      "  using namespace lemma_gpu;\n",
+                      maps, "  grid_emulator::Launch(blocks, threads, synchronizes, [&] { ",
                       kernel.name, "(", arguments, "); });\n}\n");
 }
 

@@ -90,6 +90,33 @@ CUresult CopyOnDevice(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
+// The emulated device's form of a CUtensorMap.
+struct EncodedMap {
+  const void* data;
+  cuuint32_t box[2];
+};
+
+// Refuses what the driver does.
+CUresult EncodeMap(CUtensorMap* map, CUtensorMapDataType, cuuint32_t rank, void* data,
+                   const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
+                   const cuuint32_t* steps, CUtensorMapInterleave, CUtensorMapSwizzle,
+                   CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  constexpr uint64_t kStep = 16, kMostElements = uint64_t{1} << 32, kMostStride = uint64_t{1} << 40;
+  bool valid =
+      rank >= 2 && rank <= 5 && reinterpret_cast<uintptr_t>(data) % kStep == 0 && box[0] * 2 == 128;
+  uint64_t bytes = 2;  // that the tensor spans
+  for (cuuint32_t d = 0; d < rank; ++d) {
+    const uint64_t stride = d == 0 ? 2 : strides[d - 1];
+    valid = valid && dims[d] >= 1 && dims[d] <= kMostElements && box[d] >= 1 && box[d] <= 256 &&
+            steps[d] == 1 && (d == 0 || (stride % kStep == 0 && stride < kMostStride));
+    bytes += (dims[d] - 1) * stride;
+  }
+  if (!valid || !Within(state->device, data, bytes)) return CUDA_ERROR_INVALID_VALUE;
+  const EncodedMap encoded = {data, {box[0], box[1]}};
+  std::memcpy(map, &encoded, sizeof encoded);
+  return CUDA_SUCCESS;
+}
+
 // The launch with the present values of its arguments.
 Work LaunchOf(CUfunction function, void** parameters) {
   const auto* kernel = reinterpret_cast<const GridKernel*>(function);
@@ -102,6 +129,19 @@ Work LaunchOf(CUfunction function, void** parameters) {
   if (kernel->checks) {
     error =
         reinterpret_cast<int*>(Pointer(*static_cast<CUdeviceptr*>(parameters[pointers.size()])));
+  }
+  // The maps for bulk copies, as EncodeMap below writes them.
+  size_t next = pointers.size() + (kernel->checks ? 1 : 0);
+  for (const codegen::BulkSource& source : kernel->bulk) {
+    EncodedMap map;
+    std::memcpy(&map, parameters[next++], sizeof map);
+    const auto read = std::find(kernel->reads.begin(), kernel->reads.end(), source.slot);
+    const char* const data = static_cast<char*>(pointers[read - kernel->reads.begin()]);
+    if (map.data != data + 2 * source.offset ||
+        map.box[0] != static_cast<unsigned>(source.box[0]) ||
+        map.box[1] != static_cast<unsigned>(source.box[1])) {
+      return [] { return CUDA_ERROR_INVALID_VALUE; };
+    }
   }
   return [kernel, pointers, error] {
     const absl::Status s = state->kernels->Launch(*kernel, pointers);
@@ -201,6 +241,7 @@ void SetLaunchFunctions(cuda::CudaDriver* d) {
     state->most_shared[function] = value;
     return CUDA_SUCCESS;
   };
+  d->cuTensorMapEncodeTiled = EncodeMap;
   d->cuModuleGetFunction = [](CUfunction* function, CUmodule, const char* name) {
     const auto kernel = state->kernel_of.find(name);
     if (kernel == state->kernel_of.end()) return CUDA_ERROR_NOT_FOUND;

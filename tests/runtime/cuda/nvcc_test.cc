@@ -87,6 +87,20 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
+// Compiles kernels for what `target` says.
+void CompileWith(const std::string& nvcc, const std::string& target,
+                 const std::vector<const GridKernel*>& kernels, std::string* log) {
+  const std::string stem = absl::StrCat(testing::TempDir(), "/kernels");
+  std::ofstream(stem + ".cu") << codegen::SourceOf(kernels);
+  const int status =
+      std::system(absl::StrCat(nvcc, " -std=c++17 ", target, " --threads 2 -fatbin ", stem,
+                               ".cu -o ", stem, ".fatbin > ", stem, ".log 2>&1")
+                      .c_str());
+  *log = ReadFile(stem + ".log");
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << log->substr(0, 4000);
+  EXPECT_GT(ReadFile(stem + ".fatbin").size(), 1000 * kernels.size());
+}
+
 TEST(Nvcc, CompilesEveryKindOfKernel) {
   const std::string nvcc = FindNvcc();
   if (nvcc.empty()) GTEST_SKIP() << "nvcc is not installed: kernels were not compiled with it";
@@ -112,6 +126,7 @@ TEST(Nvcc, CompilesEveryKindOfKernel) {
     const bool f32 = precision == ProductPrecision::kF32;
     for (const char* type : kTypes) {
       for (size_t tile = 0; tile < shapes.size(); ++tile) {
+        if (shapes[tile].stages > 0) continue;  // see below
         // On tensor cores every tile for one type, and one tile for another.
         const bool wanted =
             type == std::string("f32") || (type == std::string("bf16") && tile == 4);
@@ -122,6 +137,7 @@ TEST(Nvcc, CompilesEveryKindOfKernel) {
       }
     }
     for (const codegen::TileShape& shape : shapes) {
+      if (shape.stages > 0) continue;
       tiles.push_back(absl::StrCat("by tile ", shape.ToString(), f32 ? "" : " in ",
                                    f32 ? "" : codegen::Name(precision)));
     }
@@ -137,17 +153,55 @@ TEST(Nvcc, CompilesEveryKindOfKernel) {
     EXPECT_GE(schedules[schedule], 2) << schedule;
   }
   for (const std::string& tile : tiles) EXPECT_GE(schedules[tile], 1) << tile;
-  const std::string stem = absl::StrCat(testing::TempDir(), "/kernels");
-  std::ofstream(stem + ".cu") << codegen::SourceOf(list);
-  const int status = std::system(
-      absl::StrCat(nvcc, " -std=c++17 -gencode arch=compute_80,code=sm_80",
-                   WholeOr(1, 0) ? " -gencode arch=compute_90,code=sm_90" : "",
-                   " --threads 2 -fatbin ", stem, ".cu -o ", stem, ".fatbin > ", stem, ".log 2>&1")
-          .c_str());
-  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
-      << ReadFile(stem + ".log").substr(0, 4000);
-  EXPECT_GT(ReadFile(stem + ".fatbin").size(), 1000 * list.size());
+  std::string log;
+  CompileWith(nvcc,
+              absl::StrCat("-gencode arch=compute_80,code=sm_80",
+                           WholeOr(1, 0) ? " -gencode arch=compute_90,code=sm_90" : ""),
+              list, &log);
   RecordProperty("kernels", static_cast<int>(list.size()));
+}
+
+TEST(Nvcc, CompilesProductsByWarpgroup) {
+  const std::string nvcc = FindNvcc();
+  if (nvcc.empty()) GTEST_SKIP() << "nvcc is not installed: kernels were not compiled with it";
+  const auto shapes = codegen::TileShapes(ProductPrecision::kBf16);
+  std::vector<std::unique_ptr<GridProgram>> programs;
+  std::map<std::string, const GridKernel*> kernels;
+  size_t expected = 0;
+  for (const char* type : {"bf16", "f16"}) {
+    // With the second factor along the rows, and both along the depth.
+    for (const char* op : {"matmul", "conv2d"}) {
+      auto example = ParseExample(
+          *FindOp(op),
+          absl::StrCat("(", type, op == std::string("matmul") ? "[256,320], " : "[256,320,1,1], ",
+                       type, op == std::string("matmul") ? "[320,264])" : "[264,320,1,1])"));
+      ASSERT_TRUE(example.ok()) << example.status();
+      for (size_t tile = 0; tile < shapes.size(); ++tile) {
+        if (shapes[tile].stages == 0) continue;
+        auto program = codegen::MakeGridProgram(
+            *Define(*example->op, example->inputs, example->attrs),
+            {codegen::TileChoice{static_cast<int>(tile), 1}, ProductPrecision::kBf16});
+        ASSERT_TRUE(program.ok()) << program.status();
+        programs.push_back(std::make_unique<GridProgram>(*std::move(program)));
+        const GridKernel& kernel = programs.back()->kernels[0];
+        EXPECT_EQ(kernel.bulk.size(), 2u) << kernel.schedule;
+        kernels.emplace(kernel.name, &kernel);
+        ++expected;
+      }
+    }
+  }
+  EXPECT_EQ(kernels.size(), expected);
+  std::vector<const GridKernel*> list;
+  for (const auto& [name, kernel] : kernels) list.push_back(kernel);
+  std::string log;
+  CompileWith(nvcc, "-gencode arch=compute_90a,code=sm_90a -Xptxas -v", list, &log);
+  // The compiler says so if it waits after every product; and spilled registers would be slow.
+  EXPECT_EQ(log.find("serialized"), std::string::npos) << log;
+  size_t unspilled = 0;
+  for (size_t at = 0; (at = log.find(" 0 bytes spill stores", at)) != std::string::npos; ++at) {
+    ++unspilled;
+  }
+  EXPECT_EQ(unspilled, list.size()) << log;
 }
 
 }  // namespace

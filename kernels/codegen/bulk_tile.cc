@@ -1,0 +1,258 @@
+// Generates sums of products of 16-bit factors by tile for warpgroups of sm_90a: the copy engine
+// moves boxes of the factors to shared memory, and wgmma multiplies them there.
+//
+// A block has a thread that issues copies and one warpgroup for every 64 rows of its tile. Shared
+// memory holds the tiles of several steps. Each step's tiles have two barriers: `full` ends a phase
+// when the tiles have arrived, `empty` when all warpgroups have multiplied them. A factor's tile
+// has a line of 64 numbers along the depth for each row or, where adjacent rows are adjacent in
+// memory, groups of 64 rows with a line for each depth.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "kernels/codegen/schedules.h"
+#include "kernels/codegen/tile_parts.h"
+
+namespace lemma::codegen {
+
+using loops::IndexLeaf;
+using loops::Nest;
+
+namespace {
+
+constexpr int64_t kDepth = 64, kLineBytes = 128, kGroupRows = 64, kBarrierBytes = 8;
+
+// A factor that copies can move.
+struct BulkFactor {
+  DType dtype = DType::kBF16;
+  bool along_rows = false;  // adjacent rows are adjacent in memory
+  BulkSource source;        // its box is set for a tile
+  // What moves along each of the source's dimensions: variables of the nest.
+  std::vector<int> vars;
+};
+
+// `nest` is the factor's: its variables are those of the batch, the row and the depth.
+std::optional<BulkFactor> MatchBulkFactor(const KernelContext& context, const Nest& nest, int batch,
+                                          int64_t rows, int64_t depth) {
+  constexpr size_t kMostDims = 5;
+  // The engine's limits: 16 bytes between steps of a dimension, and of the address.
+  constexpr int64_t kStep = 8, kMostElements = int64_t{1} << 31, kMostStride = int64_t{1} << 38;
+  const loops::Node& root = nest.nodes[nest.root];
+  if (root.kind != ScalarExpr::Kind::kRead || !root.checks.empty()) return std::nullopt;
+  BulkFactor factor;
+  factor.dtype = context.storage[root.slot];
+  if (factor.dtype != DType::kF16 && factor.dtype != DType::kBF16) return std::nullopt;
+  for (const auto& [leaf, step] : root.index.terms) {
+    if (nest.leaves[leaf].kind != IndexLeaf::Kind::kVar || step < 0) return std::nullopt;
+  }
+  const int row = batch, deep = batch + 1;
+  const int64_t row_step = root.index.CoefficientOf(row),
+                depth_step = root.index.CoefficientOf(deep);
+  factor.along_rows = row_step == 1 && rows > 1;
+  if (!factor.along_rows && depth_step != 1 && depth > 1) return std::nullopt;
+  factor.source.slot = root.slot;
+  factor.source.offset = root.index.base;
+  if (root.index.base % kStep != 0) return std::nullopt;
+  auto add = [&](int var, int64_t extent, int64_t stride) {
+    factor.vars.push_back(var);
+    factor.source.dims.push_back(extent);
+    factor.source.strides.push_back(stride);
+  };
+  if (factor.along_rows) {
+    add(row, rows, 1);
+    add(deep, depth, depth_step);
+  } else {
+    add(deep, depth, 1);
+    add(row, rows, row_step);
+  }
+  for (int i = 0; i < batch; ++i) {
+    const int64_t step = root.index.CoefficientOf(i);
+    if (step != 0) add(i, nest.vars[i].extent, step);
+  }
+  if (factor.vars.size() > kMostDims) return std::nullopt;
+  for (size_t d = 0; d < factor.vars.size(); ++d) {
+    int64_t& stride = factor.source.strides[d];
+    if (factor.source.dims[d] >= kMostElements) return std::nullopt;
+    if (d == 0) continue;
+    if (factor.source.dims[d] == 1) stride = kStep;  // it is never taken
+    if (stride <= 0 || stride % kStep != 0 || stride >= kMostStride) return std::nullopt;
+  }
+  return factor;
+}
+
+struct BulkFactors {
+  BulkFactor a, b;
+};
+
+std::optional<BulkFactors> MatchBulkFactors(const KernelContext& context,
+                                            const loops::ContractionSource& c, int* fresh) {
+  if (context.number != Number::kFloat || context.precision == ProductPrecision::kF32 ||
+      context.architecture != kWarpgroupArchitecture) {
+    return std::nullopt;
+  }
+  const int batch = static_cast<int>(c.batch.size());
+  const int64_t k = Size(c.k);
+  const Nest a = LowerOf(context, c.a, 0, {}, c.batch, c.m, c.k, fresh);
+  const Nest b = LowerOf(context, c.b, 0, {}, c.batch, c.n, c.k, fresh);
+  auto factor_a = MatchBulkFactor(context, a, batch, Size(c.m), k);
+  auto factor_b = MatchBulkFactor(context, b, batch, Size(c.n), k);
+  if (!factor_a || !factor_b || factor_a->dtype != factor_b->dtype) return std::nullopt;
+  return BulkFactors{*std::move(factor_a), *std::move(factor_b)};
+}
+
+// The code that copies a factor's tile of a step to `place`.
+std::string CopyText(const char* name, BulkFactor* factor, int batch, int64_t tile_rows,
+                     const std::string& place) {
+  factor->source.box.assign(factor->vars.size(), 1);
+  factor->source.box[0] = factor->along_rows ? kGroupRows : kDepth;
+  factor->source.box[1] = factor->along_rows ? kDepth : tile_rows;
+  std::vector<std::string> at;
+  for (int var : factor->vars) {
+    at.push_back(var == batch + 1 ? "depth"
+                 : var == batch   ? absl::StrCat(name, "_first", factor->along_rows ? " + row" : "")
+                                  : absl::StrCat("batch_", var));
+  }
+  const std::string copy =
+      absl::StrCat("const int at[] = {", absl::StrJoin(at, ", "), "};\nCopyInBulk(", place,
+                   factor->along_rows ? absl::StrCat(" + row * ", kLineBytes) : "", ", map_", name,
+                   ", &full[stage], at);\n");
+  if (!factor->along_rows) return absl::StrCat("{\n", copy, "}\n");
+  return absl::StrCat("#pragma unroll\nfor (int row = 0; row < ", tile_rows,
+                      "; row += ", kGroupRows, ") {\n", copy, "}\n");
+}
+
+// The descriptor of a factor's numbers at depth k of the step; `first` is the tile's place.
+std::string DescriptorText(const BulkFactor& factor, const std::string& first) {
+  return absl::StrCat("TileDescriptor(", first, " + k * ", factor.along_rows ? kLineBytes : 2, ", ",
+                      factor.along_rows ? "true" : "false", ")");
+}
+
+}  // namespace
+
+bool CopiesInBulk(const KernelContext& context, const loops::ContractionSource& contraction,
+                  int* fresh) {
+  return MatchBulkFactors(context, contraction, fresh).has_value();
+}
+
+GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& tiled,
+                            const TileShape& tile, int* fresh) {
+  const loops::ContractionSource& c = tiled.contraction;
+  BulkFactors factors = *MatchBulkFactors(context, c, fresh);
+  const int64_t batch = Size(c.batch), m = Size(c.m), n = Size(c.n), k = Size(c.k);
+  const int nb = static_cast<int>(c.batch.size());
+  const Nest out = LowerOf(context, tiled.source.body, tiled.source.slot, tiled.source.out, c.batch,
+                           c.m, c.n, fresh);
+  ResultPrinter result(context, out, tiled.sum_slot, c.batch);
+  const int64_t tiles_m = CeilDivide(m, tile.rows), tiles_n = CeilDivide(n, tile.columns);
+  const int64_t a_bytes = tile.rows * kLineBytes, b_bytes = tile.columns * kLineBytes;
+  const int64_t tiles_bytes = tile.stages * (a_bytes + b_bytes);
+  const int64_t shared_bytes = tiles_bytes + 2 * tile.stages * kBarrierBytes;
+  const std::string stage = absl::StrCat("shared + stage * ", a_bytes + b_bytes);
+  const char* type = std::max({m, n, k}) < (1 << 30) ? "int" : "int64";
+  const bool moves_registers = tile.copy_warps == 4;
+  std::string coordinates;
+  int64_t inner = batch;
+  for (int i = 0; i < nb; ++i) {
+    inner /= c.batch[i].extent.value();
+    absl::StrAppend(&coordinates, "[[maybe_unused]] const int batch_", i, " = batch / ", inner,
+                    " % ", c.batch[i].extent.value(), ";\n");
+  }
+  const std::string body = absl::StrReplaceAll(
+      R"(LEMMA_BULK_SHARED(shared, SHARED_BYTES);
+BulkBarrier* const full = reinterpret_cast<BulkBarrier*>(shared + TILES_BYTES);
+BulkBarrier* const empty = full + STAGES;
+const TYPE batch = blockIdx.x / (TILES_M * TILES_N);
+const TYPE a_first = static_cast<TYPE>(blockIdx.x / TILES_N % TILES_M) * ROWS;
+const TYPE b_first = static_cast<TYPE>(blockIdx.x % TILES_N) * COLUMNS;
+const int warpgroup = threadIdx.x / 128;
+if (threadIdx.x == 0) {
+for (int stage = 0; stage < STAGES; ++stage) {
+InitBarrier(&full[stage], 1);
+InitBarrier(&empty[stage], WARPGROUPS);
+}
+PublishBarriers();
+}
+__syncthreads();
+if (warpgroup == WARPGROUPS) {
+GIVE_REGISTERSif (threadIdx.x % 128 > 0) return;
+COORDINATESfor (int step = 0; step < STEPS; ++step) {
+const int stage = step % STAGES, depth = step * DEPTH;
+if (step >= STAGES) WaitFor(&empty[stage], (step / STAGES - 1) % 2);
+ArriveExpecting(&full[stage], STEP_BYTES);
+COPY_ACOPY_B}
+return;
+}
+TAKE_REGISTERSfloat sum[2][SUMS];
+#pragma unroll
+for (int i = 0; i < 2; ++i) {
+#pragma unroll
+for (int j = 0; j < SUMS; ++j) sum[i][j] = 0;
+}
+for (int step = 0; step < STEPS; ++step) {
+const int stage = step % STAGES;
+WaitFor(&full[stage], step / STAGES % 2);
+const unsigned char* const a_tile = shared + stage * STEP_BYTES + warpgroup * GROUP_BYTES;
+const unsigned char* const b_tile = shared + stage * STEP_BYTES + A_BYTES;
+BeginProducts();
+#pragma unroll
+for (int k = 0; k < DEPTH; k += 16) {
+MultiplyAddTiles<WORDS, EIGHTHS, ROWS_A, ROWS_B>(sum, DESCRIPTOR_A, DESCRIPTOR_B);
+}
+CommitProducts();
+// The products of the step before are complete.
+WaitForProducts<1>();
+if (step > 0 && threadIdx.x % 128 == 0) Arrive(&empty[(step - 1) % STAGES]);
+}
+WaitForProducts<0>();
+const int row_in_tile = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
+const int lane = threadIdx.x % 4;
+BATCH_DIGITSRESULT)",
+      {{"SHARED_BYTES", absl::StrCat(shared_bytes)},
+       {"TILES_BYTES", absl::StrCat(tiles_bytes)},
+       {"STEP_BYTES", absl::StrCat(a_bytes + b_bytes)},
+       {"GROUP_BYTES", absl::StrCat(kGroupRows * kLineBytes)},
+       {"A_BYTES", absl::StrCat(a_bytes)},
+       {"STAGES", absl::StrCat(tile.stages)},
+       {"STEPS", absl::StrCat(CeilDivide(k, kDepth))},
+       {"DEPTH", absl::StrCat(kDepth)},
+       {"WARPGROUPS", absl::StrCat(tile.rows / kGroupRows)},
+       {"COORDINATES", coordinates},
+       {"COPY_A", CopyText("a", &factors.a, nb, tile.rows, stage)},
+       {"COPY_B", CopyText("b", &factors.b, nb, tile.columns, absl::StrCat(stage, " + ", a_bytes))},
+       {"GIVE_REGISTERS", moves_registers ? "GiveRegisters();\n" : ""},
+       {"TAKE_REGISTERS", moves_registers ? "TakeRegisters();\n" : ""},
+       {"SUMS", absl::StrCat(tile.columns / 4)},
+       {"EIGHTHS", absl::StrCat(tile.columns / 8)},
+       {"WORDS", factors.a.dtype == DType::kF16 ? "WordsF16" : "WordsBf16"},
+       {"ROWS_A", factors.a.along_rows ? "true" : "false"},
+       {"ROWS_B", factors.b.along_rows ? "true" : "false"},
+       {"DESCRIPTOR_A", DescriptorText(factors.a, "a_tile")},
+       {"DESCRIPTOR_B", DescriptorText(factors.b, "b_tile")},
+       {"BATCH_DIGITS", BatchDigits(result.printer(), c.batch)},
+       {"RESULT", result.Code(tile, 2, tile.columns / 4, "row_in_tile + i * 8",
+                              "j / 2 * 8 + lane * 2 + j % 2", m, n, type)},
+       {"TILES_M", absl::StrCat(tiles_m)},
+       {"TILES_N", absl::StrCat(tiles_n)},
+       {"ROWS", absl::StrCat(tile.rows)},
+       {"COLUMNS", absl::StrCat(tile.columns)},
+       {"TYPE", type}});
+  std::vector<int> reads = result.printer().slots();
+  reads.push_back(factors.a.source.slot);
+  reads.push_back(factors.b.source.slot);
+  GridKernel kernel =
+      Finish(context, std::move(reads), out.out_slot, result.printer().checks(),
+             tiles_m * tiles_n * batch, tile.threads(), true,
+             absl::StrCat("by tile ", tile.ToString(), " in ", Name(context.precision)), body,
+             {{"map_a", factors.a.source}, {"map_b", factors.b.source}});
+  if (moves_registers) {
+    // Registers move only where the number of blocks on a multiprocessor is given.
+    const std::string bounds = absl::StrCat("__launch_bounds__(", tile.threads());
+    kernel.code = absl::StrReplaceAll(kernel.code, {{bounds, absl::StrCat(bounds, ", 1")}});
+  }
+  kernel.shared_bytes = static_cast<int>(shared_bytes);
+  return kernel;
+}
+
+}  // namespace lemma::codegen
