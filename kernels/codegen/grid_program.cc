@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -318,6 +319,7 @@ class Builder {
     GridKernel kernel = tile->stages > 0     ? KernelByBulkTile(context_, tiled, *tile, &fresh_)
                         : tile->tensor_cores ? KernelByTensorTile(context_, tiled, *tile, &fresh_)
                                              : KernelByTile(context_, tiled, *tile, &fresh_);
+    std::tie(used.a_slot, used.b_slot) = FactorSlots(context_, found.second, &fresh_);
     kernel.tile = used;
     kernel.gemm = MatchGemm(context_, tiled);
     if (kernel.gemm) NumberArguments(kernel, &*kernel.gemm);

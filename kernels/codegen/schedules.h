@@ -56,6 +56,9 @@ struct TiledSource {
 // The sizes of a sum of products, for ChooseTile. `fresh`, here and below, numbers new variables.
 ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource& contraction,
                    int* fresh);
+// The slots that are the factors, as in TileUse.
+std::pair<int, int> FactorSlots(const KernelContext& context,
+                                const loops::ContractionSource& contraction, int* fresh);
 GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
                         const TileShape& tile, int* fresh);
 // The same with tensor cores, in the context's precision; `tile` must use them.

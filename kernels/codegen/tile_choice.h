@@ -49,6 +49,8 @@ struct TileUse {
   ProductSize size;  // of the whole sum
   TileChoice choice;
   ProductPrecision precision = ProductPrecision::kF32;
+  // The slots that are the factors as they are; -1: a factor is computed from what it reads.
+  int a_slot = -1, b_slot = -1;
 };
 
 // All tile shapes for products of a precision, in a fixed order.

@@ -150,4 +150,15 @@ ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource&
           CopiesInBulk(context, c, fresh)};
 }
 
+std::pair<int, int> FactorSlots(const KernelContext& context, const loops::ContractionSource& c,
+                                int* fresh) {
+  auto slot = [&](const ScalarExpr& factor, const std::vector<Axis>& rows) {
+    const Nest nest = LowerOf(context, factor, 0, {}, c.batch, rows, c.k, fresh);
+    const loops::Node& root = nest.nodes[nest.root];
+    return root.kind == ScalarExpr::Kind::kRead && root.checks.empty() ? root.slot : -1;
+  };
+  const int a = slot(c.a, c.m);
+  return {a, slot(c.b, c.n)};
+}
+
 }  // namespace lemma::codegen

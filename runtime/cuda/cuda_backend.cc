@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cuda/cuda_plan.h"
+#include "runtime/cuda/store_factors.h"
 #if HAVE_CUDA
 #include "runtime/cuda/cublas.h"
 #include "runtime/cuda/cuda_compiler.h"
@@ -108,16 +109,20 @@ class CudaBackend : public Backend {
 
   absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                       const CompileOptions& options) override {
-    absl::StatusOr<CudaPlan> plan = PlanGraph(graph, traits_, PlanOptionsOf(options_));
+    const PlanOptions plan_options = PlanOptionsOf(options_);
+    const Graph stored = StoreFactors(graph, traits_, plan_options.grid);
+    absl::StatusOr<CudaPlan> plan = PlanGraph(stored, traits_, plan_options);
     if (!plan.ok()) return plan.status();
-    return Load(graph, *std::move(plan), options.threads, options_);
+    return Load(stored, *std::move(plan), options.threads, options_);
   }
 
   absl::StatusOr<PlanSummary> Plan(const Graph& graph, const CompileOptions&) override {
-    absl::StatusOr<CudaPlan> plan = PlanGraph(graph, traits_, PlanOptionsOf(options_));
+    const PlanOptions plan_options = PlanOptionsOf(options_);
+    const Graph stored = StoreFactors(graph, traits_, plan_options.grid);
+    absl::StatusOr<CudaPlan> plan = PlanGraph(stored, traits_, plan_options);
     if (!plan.ok()) return plan.status();
     return PlanSummary{static_cast<int>(plan->launches.size()), plan->memory,
-                       plan->Describe(graph)};
+                       plan->Describe(stored)};
   }
 
  private:
@@ -137,8 +142,9 @@ absl::Status CompileAhead(absl::Span<const Graph> graphs, const CudaOptions& opt
   NodeTraitsCache traits;
   std::vector<cuda::CudaPlan> plans;
   for (const Graph& graph : graphs) {
+    const cuda::PlanOptions plan_options = cuda::PlanOptionsOf(options, architecture);
     absl::StatusOr<cuda::CudaPlan> plan =
-        cuda::PlanGraph(graph, traits, cuda::PlanOptionsOf(options, architecture));
+        cuda::PlanGraph(cuda::StoreFactors(graph, traits, plan_options.grid), traits, plan_options);
     if (!plan.ok()) return plan.status();
     plans.push_back(*std::move(plan));
   }

@@ -13,6 +13,7 @@
 #include "runtime/cuda/fusion.h"
 #include "runtime/cuda/horizontal_fusion.h"
 #include "runtime/cuda/state_in_place.h"
+#include "runtime/cuda/store_factors.h"
 #include "runtime/plan/compose_nodes.h"
 #include "runtime/plan/use_table.h"
 
@@ -36,11 +37,16 @@ int64_t Align(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 class Planner {
  public:
   Planner(const Graph& graph, NodeTraitsCache& traits, const PlanOptions& options)
-      : graph_(graph), traits_(traits), options_(options), uses_(graph) {}
+      : graph_(graph), traits_(traits), options_(options), uses_(graph) {
+    if (!ReadsNarrow()) return;
+    for (size_t i = 0; i < uses_.nodes.size(); ++i) {
+      if (IsWidening(*uses_.nodes[i])) uses_.is_static[i] = false;
+    }
+  }
 
   absl::StatusOr<CudaPlan> Run() {
     if (absl::Status s = CheckDefined(); !s.ok()) return s;
-    fusion_ = Fuse(uses_, traits_);
+    fusion_ = Fuse(uses_, traits_, ReadsNarrow());
     buffer_of_.assign(uses_.users.size(), -1);
     for (const Value& v : graph_.inputs()) {
       plan_.inputs.push_back(AddBuffer(Buffer::Kind::kInput, v.type()));
@@ -68,6 +74,9 @@ class Planner {
   }
 
  private:
+  // Whether kernels read values that are widened from 16 bits as they were before.
+  bool ReadsNarrow() const { return options_.grid.precision != codegen::ProductPrecision::kF32; }
+
   absl::Status CheckDefined() {
     for (const NodePtr& node : uses_.nodes) {
       if (!node->is_op() && IsOpaque(node->type(0).dtype)) {
@@ -120,8 +129,12 @@ class Planner {
     const std::vector<Value> operands = OperandsOf(step.nodes);
     absl::StatusOr<Definition> definition = ComposeNodes(step.nodes, operands);
     if (!definition.ok()) return Annotated(definition.status(), step);
+    // What is stored may be narrower than the value.
+    for (size_t i = 0; i < operands.size(); ++i) {
+      definition->inputs[i].dtype = plan_.buffers[BufferOf(operands[i])].type.dtype;
+    }
     const std::string meaning = definition->ToString();
-    step.signature = SignatureOf(step.nodes, operands, HashString(meaning));
+    step.signature = SignatureOf(step.nodes, *definition, operands, HashString(meaning));
     std::shared_ptr<const GridProgram>& program =
         programs_[absl::StrCat(TypesOf(*definition), meaning)];
     if (program == nullptr) {
@@ -187,11 +200,13 @@ class Planner {
     }
   }
 
-  static std::string SignatureOf(const std::vector<NodePtr>& nodes,
+  static std::string SignatureOf(const std::vector<NodePtr>& nodes, const Definition& definition,
                                  const std::vector<Value>& operands, uint64_t meaning) {
     auto type = [](std::string* text, const TensorType& t) { text->append(t.ToString()); };
     std::vector<TensorType> types;
-    for (const Value& v : operands) types.push_back(v.type());
+    for (size_t i = 0; i < operands.size(); ++i) {
+      types.push_back({definition.inputs[i].dtype, operands[i].shape()});
+    }
     return absl::StrCat(OperatorsOf(nodes), "(", absl::StrJoin(types, ", ", type), ") -> ",
                         absl::StrJoin(nodes.back()->types(), ", ", type), " #",
                         absl::Hex(meaning, absl::kZeroPad16));

@@ -9,6 +9,7 @@
 #include "graph/barrier.h"
 #include "graph/expr/free_vars.h"
 #include "kernels/codegen/grid_program.h"
+#include "runtime/cuda/store_factors.h"
 #include "runtime/plan/compose_nodes.h"
 
 namespace lemma::cuda {
@@ -87,7 +88,8 @@ bool KeepsOrder(const Node& node, const NodeTraits& traits) {
 
 class Fuser {
  public:
-  Fuser(const UseTable& uses, NodeTraitsCache& traits) : uses_(uses), node_traits_(traits) {
+  Fuser(const UseTable& uses, NodeTraitsCache& traits, bool reads_narrow)
+      : uses_(uses), node_traits_(traits), reads_narrow_(reads_narrow) {
     const size_t n = uses.nodes.size();
     result_.group_of.assign(n, -1);
     result_.is_alias.assign(n, false);
@@ -102,6 +104,8 @@ class Fuser {
       if (!node.is_op() || uses_.is_static[i]) continue;
       if (result_.is_transfer[i]) {
         Open(i);
+      } else if (IsReadNarrow(i)) {
+        result_.is_alias[i] = true;
       } else if (auto group = JoinedGroup(i)) {
         result_.groups[*group].push_back(i);
         result_.group_of[i] = *group;
@@ -121,6 +125,15 @@ class Fuser {
   void Open(int i) {
     result_.group_of[i] = static_cast<int>(result_.groups.size());
     result_.groups.push_back({i});
+  }
+
+  // Whether node i widens a value that is stored in 16 bits anyway.
+  bool IsReadNarrow(int i) const {
+    const Node& node = *uses_.nodes[i];
+    if (!reads_narrow_ || !IsWidening(node) || uses_.IsOutput(Value(uses_.nodes[i], 0)))
+      return false;
+    const Node& operand = node.inputs()[0].node();
+    return !operand.is_op() || IsNarrowing(operand) || uses_.is_static[uses_.NodeOf(operand)];
   }
 
   void FindTransfers() {
@@ -194,6 +207,8 @@ class Fuser {
       if (g < 0 || result_.is_transfer[user] || (group >= 0 && g != group)) return std::nullopt;
       group = g;
     }
+    // Rounding a factor for every read of it would cost more than to store it.
+    if (IsNarrowing(node) && HasProduct(group)) return std::nullopt;
     constexpr size_t kMostNodes = 32;
     if (result_.groups[group].size() >= kMostNodes || !KeepsValues(i, group)) return std::nullopt;
     const bool joins = Of(i).reduces ? IsEpilogueOf(i, users) || IsRowWith(i, group)
@@ -217,13 +232,15 @@ class Fuser {
   }
 
   bool IsProduct(int i) { return Of(i).multiplies && Of(i).reads.size() > 1; }
+  bool HasProduct(int group) {
+    const std::vector<int>& members = result_.groups[group];
+    return std::any_of(members.begin(), members.end(), [&](int m) { return IsProduct(m); });
+  }
 
   // A factor of a product may also fit as the epilogue of another product. There it is computed
   // once, and the product that uses it stays a plain product.
   bool IsBetterBehindProduct(int i, int group) {
-    const std::vector<int>& members = result_.groups[group];
-    return Of(i).functions > 0 && !IsPlainToRoot(i) && FollowsProduct(i) &&
-           std::any_of(members.begin(), members.end(), [&](int m) { return IsProduct(m); });
+    return Of(i).functions > 0 && !IsPlainToRoot(i) && FollowsProduct(i) && HasProduct(group);
   }
 
   // Whether a product reaches node i through element-wise steps of one shape.
@@ -267,9 +284,7 @@ class Fuser {
 
   bool IsRowWith(int i, int group) {
     if (IsProduct(i)) return false;
-    for (int member : result_.groups[group]) {
-      if (IsProduct(member)) return false;
-    }
+    if (HasProduct(group)) return false;
     auto definition = Composed(i, group);
     return definition.ok() && codegen::IsOneKernel(*definition);
   }
@@ -292,6 +307,7 @@ class Fuser {
 
   const UseTable& uses_;
   NodeTraitsCache& node_traits_;
+  const bool reads_narrow_;
   absl::flat_hash_map<uint64_t, Traits> traits_;
   absl::flat_hash_map<int, bool> follows_product_;
   std::vector<bool> plain_to_root_;
@@ -300,6 +316,8 @@ class Fuser {
 
 }  // namespace
 
-Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits) { return Fuser(uses, traits).Run(); }
+Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits, bool reads_narrow) {
+  return Fuser(uses, traits, reads_narrow).Run();
+}
 
 }  // namespace lemma::cuda

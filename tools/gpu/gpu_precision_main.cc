@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,7 @@
 #include "kernels/codegen/product_precision.h"
 #include "runtime/cuda/cuda_backend.h"
 #include "runtime/cuda/cuda_plan.h"
+#include "runtime/cuda/store_factors.h"
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"
 #include "tools/gpu/packaged_models.h"
@@ -71,7 +73,8 @@ std::optional<codegen::TileUse> TileOf(const Graph& graph, const CudaOptions& op
   NodeTraitsCache traits;
   cuda::PlanOptions plan_options;
   plan_options.grid = options.grid;
-  auto plan = cuda::PlanGraph(graph, traits, plan_options);
+  auto plan =
+      cuda::PlanGraph(cuda::StoreFactors(graph, traits, plan_options.grid), traits, plan_options);
   if (!plan.ok()) return std::nullopt;
   for (const cuda::CudaStep& step : plan->steps) {
     if (step.program == nullptr) continue;
@@ -141,15 +144,22 @@ std::vector<TileChoice> TilesToTime(const Graph& graph, ProductPrecision precisi
   return some;
 }
 
-// batch, m, n, k, a_work, b_work.
+// batch, m, n, k, a_work, b_work, and 1 if the copy engine can move the factors.
 Json SizeJson(const codegen::ProductSize& s) {
   return Json::Array({static_cast<double>(s.batch), static_cast<double>(s.m),
                       static_cast<double>(s.n), static_cast<double>(s.k),
-                      static_cast<double>(s.a_work), static_cast<double>(s.b_work)});
+                      static_cast<double>(s.a_work), static_cast<double>(s.b_work),
+                      s.bulk ? 1.0 : 0.0});
 }
 
 bool IsSwept(ProductPrecision precision) {
   return precision == ProductPrecision::kTf32 || precision == ProductPrecision::kBf16;
+}
+
+// Products of factors stored in bf16 are compared with PyTorch's, in that type.
+std::vector<ProductPrecision> PrecisionsOf(const Graph& graph) {
+  if (graph.inputs()[0].dtype() == DType::kBF16) return {ProductPrecision::kBf16};
+  return {std::begin(codegen::kProductPrecisions), std::end(codegen::kProductPrecisions)};
 }
 
 struct PrecisionFlags {
@@ -237,7 +247,7 @@ class Check {
     for (const NamedGraph& named : kTimed) graphs.push_back(GraphOf(named.text));
     std::vector<Job> jobs;
     for (const Graph& graph : graphs) {
-      for (ProductPrecision precision : codegen::kProductPrecisions) {
+      for (ProductPrecision precision : PrecisionsOf(graph)) {
         jobs.push_back({&graph, OptionsOf(precision, false)});
         for (const TileChoice& choice : Swept(graph, precision)) {
           jobs.push_back({&graph, OptionsOf(precision, false, choice)});
@@ -249,7 +259,7 @@ class Check {
     for (size_t g = 0; g < graphs.size(); ++g) {
       auto inputs = api::RandomInputs(graphs[g], 1, 2);
       if (!inputs.ok()) continue;
-      for (ProductPrecision precision : codegen::kProductPrecisions) {
+      for (ProductPrecision precision : PrecisionsOf(graphs[g])) {
         const double library = Time(graphs[g], OptionsOf(precision, true), *inputs);
         const double chosen = Time(graphs[g], OptionsOf(precision, false), *inputs);
         double best = chosen;

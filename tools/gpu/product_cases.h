@@ -39,6 +39,28 @@ inline constexpr NamedGraph kExact[] = {
        y = matmul(a, b)
        return y
      })"},
+    {"product of bf16 matrices", 1032, R"(graph g(x: bf16[300,1032], w: bf16[1032,264]) {
+       a = cast(x) {dtype = "f32"}
+       b = cast(w) {dtype = "f32"}
+       y = matmul(a, b)
+       return y
+     })"},
+    {"product of transposed f16 matrices", 520, R"(graph g(x: f16[520,136], w: f16[264,520]) {
+       t = transpose(x) {perm = [1,0]}
+       u = transpose(w) {perm = [1,0]}
+       a = cast(t) {dtype = "f32"}
+       b = cast(u) {dtype = "f32"}
+       y = matmul(a, b)
+       return y
+     })"},
+    {"heads of bf16", 64, R"(graph g(x: bf16[3,130,5,64], w: bf16[3,200,5,64]) {
+       t = transpose(x) {perm = [0,2,1,3]}
+       u = transpose(w) {perm = [0,2,3,1]}
+       a = cast(t) {dtype = "f32"}
+       b = cast(u) {dtype = "f32"}
+       y = matmul(a, b)
+       return y
+     })"},
 };
 
 // To be timed; tools/lib/gpu_product_peers.py has the same in PyTorch.
@@ -47,8 +69,6 @@ inline constexpr NamedGraph kTimed[] = {
      "graph g(x: f32[1024,1024], w: f32[1024,1024]) { y = matmul(x, w) return y }"},
     {"matmul 4096^3", 4096,
      "graph g(x: f32[4096,4096], w: f32[4096,4096]) { y = matmul(x, w) return y }"},
-    {"matmul 4096^3, stored in bf16", 4096,
-     "graph g(x: bf16[4096,4096], w: bf16[4096,4096]) { y = matmul(x, w) return y }"},
     {"matmul 4096^3, second factor transposed", 4096,
      R"(graph g(x: f32[4096,4096], w: f32[4096,4096]) {
        t = transpose(w) {perm = [1,0]}
@@ -74,6 +94,28 @@ inline constexpr NamedGraph kTimed[] = {
     {"conv 3x3 1x256x14x14", 2304,
      "graph g(x: f32[1,256,14,14], w: f32[256,256,3,3]) { y = conv2d(x, w) {pads = [1,1,1,1]} "
      "return y }"},
+    {"matmul 1024^3, stored in bf16", 1024,
+     "graph g(x: bf16[1024,1024], w: bf16[1024,1024]) { y = matmul(x, w) return y }"},
+    {"matmul 4096^3, stored in bf16", 4096,
+     "graph g(x: bf16[4096,4096], w: bf16[4096,4096]) { y = matmul(x, w) return y }"},
+    {"matmul 4096^3, second factor transposed, stored in bf16", 4096,
+     R"(graph g(x: bf16[4096,4096], w: bf16[4096,4096]) {
+       t = transpose(w) {perm = [1,0]}
+       y = matmul(x, t)
+       return y
+     })"},
+    {"matmul 8192^3, stored in bf16", 8192,
+     "graph g(x: bf16[8192,8192], w: bf16[8192,8192]) { y = matmul(x, w) return y }"},
+    {"matmul 512x768x3072, stored in bf16", 768,
+     "graph g(x: bf16[512,768], w: bf16[768,3072]) { y = matmul(x, w) return y }"},
+    {"matmul 128x3072x768, stored in bf16", 3072,
+     "graph g(x: bf16[128,3072], w: bf16[3072,768]) { y = matmul(x, w) return y }"},
+    {"matmul 4096x768x3072, stored in bf16", 768,
+     "graph g(x: bf16[4096,768], w: bf16[768,3072]) { y = matmul(x, w) return y }"},
+    {"scores 96 x 512x64x512, stored in bf16", 64,
+     "graph g(x: bf16[96,512,64], w: bf16[96,64,512]) { y = matmul(x, w) return y }"},
+    {"conv 1x1 32x256x56x56 to 64, stored in bf16", 256,
+     "graph g(x: bf16[32,256,56,56], w: bf16[64,256,1,1]) { y = conv2d(x, w) return y }"},
 };
 
 }  // namespace lemma::gpu

@@ -28,6 +28,10 @@ CASES = {
     "conv 1x1 32x256x56x56 to 64": ("conv", (32, 256, 56, 56), (64, 256, 1, 1)),
     "conv 3x3 1x256x14x14": ("conv", (1, 256, 14, 14), (256, 256, 3, 3)),
 }
+# Those that gpu_precision_main also times with factors in bf16.
+STORED = ("matmul 1024^3", "matmul 4096^3", "matmul 4096^3, second factor transposed",
+          "matmul 512x768x3072", "matmul 128x3072x768", "matmul 4096x768x3072",
+          "scores 96 x 512x64x512", "conv 1x1 32x256x56x56 to 64")
 OPERATIONS = {
     "matmul": torch.matmul,
     "transposed": lambda x, w: torch.matmul(x, w.t()),
@@ -43,7 +47,11 @@ def main(arguments):
         dtype = getattr(torch, name or "float32")
         allowed = precision == "tf32"
         torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = allowed
-        for case, (operation, *shapes) in CASES.items():
+        cases = dict(CASES)
+        if precision == "bf16":
+            cases.update((f"{case}, stored in bf16", cases[case]) for case in STORED if case in cases)
+            cases["matmul 8192^3, stored in bf16"] = ("matmul", (8192, 8192), (8192, 8192))
+        for case, (operation, *shapes) in cases.items():
             x, w = (torch.rand(shape, device="cuda").mul(2).sub(1).to(dtype) for shape in shapes)
             ms = gpu_peers.median_ms(lambda: OPERATIONS[operation](x, w), seconds=0.2, most=20)
             rows.append({"case": case, "precision": precision, "ms": ms})

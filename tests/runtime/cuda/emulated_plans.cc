@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/cuda/plan_check.h"
+#include "runtime/cuda/store_factors.h"
 #include "runtime/reference/reference.h"
 #include "runtime/reference/static_evaluator.h"
 #include "runtime/tolerance.h"
@@ -22,9 +23,11 @@ using cuda::CudaPlan;
 using cuda::Launch;
 
 absl::Status EmulatedPlans::Add(const Graph& graph, const cuda::PlanOptions& options) {
-  auto plan = cuda::PlanGraph(graph, traits_, options);
+  // As the back end does.
+  const Graph stored = cuda::StoreFactors(graph, traits_, options.grid);
+  auto plan = cuda::PlanGraph(stored, traits_, options);
   if (!plan.ok()) return plan.status();
-  if (absl::Status s = cuda::CheckPlan(graph, *plan); !s.ok()) return s;
+  if (absl::Status s = cuda::CheckPlan(stored, *plan); !s.ok()) return s;
   if (auto products = cuda::CheckProducts(*plan, 1); !products.ok()) return products.status();
   graphs_.push_back(graph);
   precisions_.push_back(options.grid.precision);

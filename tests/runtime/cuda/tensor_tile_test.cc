@@ -228,6 +228,80 @@ TEST(BulkTiles, EachIsWithinTheBound) {
   EXPECT_GT(largest, 1e-3);
 }
 
+// Graphs with factors to store, and the number of products by warpgroup in their plans: an input
+// for one small product, which is not worth it; a factor made by a product; one that two products
+// share; heads split and merged, where only the last product's factor is not worth it.
+constexpr Case kStoredCases[] = {
+    {R"(graph plain(x: f32[256,512], w: weight f32[512,264], b: f32[264]) {
+      p = matmul(x, w) q = add(p, b) return q
+    })",
+     0},
+    {R"(graph layers(x: f32[256,512], w: weight f32[512,512], v: weight f32[512,256]) {
+      h = relu(x) p = matmul(h, w) q = relu(p) r = matmul(q, v) return r
+    })",
+     2},
+    {R"(graph shared(x: f32[256,512], w: weight f32[512,512], v: weight f32[512,512]) {
+      h = relu(x) p = matmul(h, w) q = matmul(h, v) r = add(p, q) s = add(r, h) return s
+    })",
+     2},
+    {R"(graph heads(x: f32[2,128,256], q: weight f32[256,256], k: weight f32[256,256],
+                    v: weight f32[256,256], o: weight f32[256,256]) {
+      a = matmul(x, q) b = matmul(x, k) c = matmul(x, v)
+      a4 = reshape(a) {shape = [2,128,4,64]} b4 = reshape(b) {shape = [2,128,4,64]}
+      c4 = reshape(c) {shape = [2,128,4,64]}
+      ah = transpose(a4) {perm = [0,2,1,3]} bh = transpose(b4) {perm = [0,2,3,1]}
+      ch = transpose(c4) {perm = [0,2,1,3]}
+      s = matmul(ah, bh) p = softmax(s) {axis = 3} m = matmul(p, ch)
+      t = transpose(m) {perm = [0,2,1,3]} u = reshape(t) {shape = [2,128,256]}
+      y = matmul(u, o) z = add(y, x) return z
+    })",
+     5},
+};
+
+TEST(StoredFactors, GiveWhatProductsRoundTo) {
+  EmulatedPlans plans;
+  for (const Case& c : kStoredCases) {
+    for (ProductPrecision precision : {ProductPrecision::kF16, ProductPrecision::kBf16}) {
+      for (int architecture : {90, 80}) {
+        cuda::PlanOptions options;
+        options.grid.precision = precision;
+        options.grid.architecture = architecture;
+        const absl::Status added = plans.Add(GraphOf(c.text), options);
+        ASSERT_TRUE(added.ok()) << added;
+        int bulk = 0;
+        for (const cuda::CudaStep& step : plans.plan(plans.size() - 1).steps) {
+          for (const codegen::GridKernel& kernel : step.program->kernels) {
+            bulk += kernel.bulk.empty() ? 0 : 1;
+          }
+        }
+        EXPECT_EQ(bulk, architecture == 90 ? c.terms : 0) << c.text;
+      }
+    }
+  }
+  const absl::Status compiled = plans.Compile();
+  ASSERT_TRUE(compiled.ok()) << compiled;
+  for (size_t i = 0; i < plans.size(); i += 2) {
+    SCOPED_TRACE(plans.graph(i).name());
+    const std::vector<Tensor> inputs = RandomInputs(plans.graph(i), i + 1);
+    const Tensor exact = Exact(plans.graph(i), inputs)[0];
+    const std::vector<double> expected = exact.ToDoubles();
+    auto stored = plans.Run(i, inputs, i), rounded = plans.Run(i + 1, inputs, i);
+    ASSERT_TRUE(stored.ok() && rounded.ok()) << stored.status() << rounded.status();
+    const std::vector<double> actual = (*stored)[0].ToDoubles(), other = (*rounded)[0].ToDoubles();
+    double scale = 0, error = 0, other_error = 0, between = 0;
+    for (size_t e = 0; e < expected.size(); ++e) {
+      scale = std::max(scale, std::fabs(expected[e]));
+      error = std::max(error, std::fabs(actual[e] - expected[e]));
+      other_error = std::max(other_error, std::fabs(other[e] - expected[e]));
+      between = std::max(between, std::fabs(actual[e] - other[e]));
+    }
+    // Sums in another order move some factors to the next number.
+    EXPECT_LE(between, 0.25 * other_error + 1e-6 * scale);
+    EXPECT_LE(error, 1.2 * other_error);
+    EXPECT_GT(error, 0);
+  }
+}
+
 TEST(TensorTiles, SpecialValues) {
   // Infinite and NaN factors give what IEEE arithmetic gives; f32x3 gives NaN for an infinite one.
   EmulatedPlans plans;

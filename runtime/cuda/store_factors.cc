@@ -1,0 +1,260 @@
+#include "runtime/cuda/store_factors.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/builder.h"
+#include "kernels/codegen/tile_choice.h"
+#include "runtime/plan/compose_nodes.h"
+#include "runtime/plan/use_table.h"
+
+namespace lemma::cuda {
+
+using codegen::GridKernel;
+using codegen::GridOptions;
+using codegen::GridProgram;
+using codegen::ProductPrecision;
+
+namespace {
+
+// Microseconds of one more kernel, and bytes that it moves in one; as tile_choice.cc has them.
+constexpr double kLaunch = 2.4, kBytesPerMicrosecond = 2.9e6;
+
+Value Cast(const Value& v, DType dtype) {
+  return *Apply1("cast", {v}, {{"dtype", std::string(Name(dtype))}});
+}
+
+int CountReads(const ScalarExpr& e, TensorId input) {
+  int count = e.kind() == ScalarExpr::Kind::kRead && e.tensor() == input ? 1 : 0;
+  for (const ScalarExpr& arg : e.args()) count += CountReads(arg, input);
+  return count;
+}
+
+// A product as the planner would compute it.
+struct Forecast {
+  double microseconds = 0;
+  bool by_warpgroup = false;
+  std::vector<int> factors;  // the inputs that are factors and are read once
+};
+
+Forecast ForecastOf(const Definition& definition, const GridOptions& options) {
+  Forecast result;
+  absl::StatusOr<GridProgram> program = codegen::MakeGridProgram(definition, options);
+  if (!program.ok()) return result;
+  for (const GridKernel& kernel : program->kernels) {
+    if (!kernel.tile) continue;
+    if (result.microseconds > 0) return Forecast();  // several products
+    result.microseconds = codegen::PredictedMicroseconds(kernel.tile->size, kernel.tile->choice,
+                                                         kernel.tile->precision);
+    result.by_warpgroup = !kernel.bulk.empty();
+    const std::vector<int> slots = {kernel.tile->a_slot, kernel.tile->b_slot};
+    const bool inputs = std::all_of(slots.begin(), slots.end(), [&](int slot) {
+      return slot >= 0 && slot < definition.num_inputs();
+    });
+    if (inputs) result.factors = slots;
+  }
+  for (int input : result.factors) {
+    int reads = 0;
+    for (const TensorExpr& tensor : definition.tensors) reads += CountReads(tensor.body, input);
+    const auto uses = std::count(result.factors.begin(), result.factors.end(), input);
+    if (reads != static_cast<int>(uses)) return Forecast();
+  }
+  return result;
+}
+
+class FactorStore {
+ public:
+  FactorStore(const Graph& graph, NodeTraitsCache& traits, const GridOptions& options)
+      : graph_(graph),
+        traits_(traits),
+        options_(options),
+        dtype_(options.precision == ProductPrecision::kF16 ? DType::kF16 : DType::kBF16),
+        uses_(graph) {}
+
+  Graph Run() {
+    GraphBuilder builder(graph_.name());
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+      builder.Input(graph_.input_names()[i], graph_.inputs()[i].type());
+    }
+    for (const NodePtr& node : graph_.nodes()) {
+      const NodePtr now = node->is_op() ? Rebuilt(node) : node;
+      for (int i = 0; i < node->num_outputs(); ++i) {
+        const absl::string_view label = graph_.LabelOf(Value(node, i));
+        if (!label.empty()) builder.Label(Value(now, i), std::string(label));
+        if (now != node) map_.try_emplace(Value(node, i), Value(now, i));
+      }
+    }
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      builder.Output(graph_.output_names()[i], Now(graph_.outputs()[i]));
+    }
+    return *std::move(builder).Build();
+  }
+
+ private:
+  // A factor to store: an operand's number, and whether the cast stands above layout operators.
+  struct StoredFactor {
+    int operand;
+    bool on_top;
+  };
+
+  const Value& Now(const Value& v) const {
+    const auto it = map_.find(v);
+    return it == map_.end() ? v : it->second;
+  }
+
+  NodePtr Rebuilt(const NodePtr& node) {
+    std::vector<Value> inputs;
+    for (const Value& v : node->inputs()) inputs.push_back(Now(v));
+    for (const StoredFactor& factor : FactorsToStore(node)) {
+      const Value& v = Now(node->inputs()[factor.operand]);
+      inputs[factor.operand] = Cast(factor.on_top ? Cast(v, dtype_) : Narrow(v), DType::kF32);
+    }
+    const bool changed = inputs != node->inputs();
+    return changed ? Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types())
+                   : node;
+  }
+
+  bool IsLayout(const Node& node) {
+    if (!node.is_op() || node.num_outputs() != 1 || node.inputs().size() != 1) return false;
+    const NodeTraits& traits = traits_.Of(node);
+    return node.inputs()[0].dtype() == DType::kF32 && node.type(0).dtype == DType::kF32 &&
+           (traits.reshapes || traits.views.size() == 1);
+  }
+
+  // `v` in 16 bits.
+  Value Narrow(const Value& v) {
+    const Node& node = v.node();
+    if (!IsLayout(node)) return Cast(v, dtype_);
+    const auto known = narrow_.find(v);
+    if (known != narrow_.end()) return known->second;
+    const NodePtr now = Node::Apply(&node.op(), {Narrow(node.inputs()[0])}, node.attrs(),
+                                    {TensorType{dtype_, node.type(0).shape}});
+    return narrow_[v] = Value(now, 0);
+  }
+
+  // The factors to store, if that is worth it.
+  std::vector<StoredFactor> FactorsToStore(const NodePtr& node) {
+    absl::StatusOr<Definition> definition = DefinitionOf(*node);
+    if (!definition.ok() || node->num_outputs() != 1) return {};
+    const auto is_f32 = [](const ExprType& type) { return type.dtype == DType::kF32; };
+    if (!std::all_of(definition->inputs.begin(), definition->inputs.end(), is_f32)) return {};
+    const Forecast before = Known(HashApplication(*node), *definition);
+    if (before.factors.empty() || before.by_warpgroup) return {};
+    // Casts below layout operators, or above those of one factor or of both.
+    std::vector<StoredFactor> best;
+    double least = before.microseconds;
+    for (int above = 0; above < 4; ++above) {
+      std::vector<StoredFactor> stored;
+      double cost = 0;
+      bool other = true;  // another form than before
+      for (size_t i = 0; i < before.factors.size(); ++i) {
+        const int k = before.factors[i];
+        const bool on_top = (above >> i & 1) != 0;
+        other = other && !(on_top && !IsLayout(node->inputs()[k].node()));
+        stored.push_back({k, on_top});
+        cost += CostOfStoring(node->inputs()[k], on_top);
+      }
+      if (!other || cost >= least) continue;
+      const Forecast after = ForecastWith(node, stored);
+      cost += after.microseconds;
+      if (!after.by_warpgroup || cost >= least) continue;
+      least = cost;
+      best = std::move(stored);
+    }
+    return best;
+  }
+
+  // The product over narrow values, with all that stands between it and them.
+  Forecast ForecastWith(const NodePtr& node, const std::vector<StoredFactor>& stored) {
+    std::vector<Value> inputs = node->inputs();
+    for (const StoredFactor& factor : stored) {
+      Value& v = inputs[factor.operand];
+      v = Cast(factor.on_top ? Cast(v, dtype_) : Narrow(v), DType::kF32);
+    }
+    const NodePtr product = Node::Apply(&node->op(), inputs, node->attrs(), node->types());
+    std::vector<NodePtr> nodes;
+    for (const StoredFactor& factor : stored) AddBelow(inputs[factor.operand], &nodes);
+    nodes.push_back(product);
+    absl::StatusOr<Definition> definition = ComposeNodes(nodes, OperandsOf(nodes));
+    return definition.ok() ? ForecastOf(*definition, options_) : Forecast();
+  }
+
+  const Forecast& Known(uint64_t key, const Definition& definition) {
+    auto it = forecasts_.find(key);
+    if (it == forecasts_.end()) {
+      it = forecasts_.emplace(key, ForecastOf(definition, options_)).first;
+    }
+    return it->second;
+  }
+
+  // The nodes from the narrowing cast, exclusive, to `v`, operands first.
+  static void AddBelow(const Value& v, std::vector<NodePtr>* nodes) {
+    if (IsNarrowing(v.node()) || !v.node().is_op()) return;
+    if (std::count(nodes->begin(), nodes->end(), v.node_ptr()) > 0) return;
+    AddBelow(v.node().inputs()[0], nodes);
+    nodes->push_back(v.node_ptr());
+  }
+
+  // The number of products that `v` is a factor of.
+  int ProductsOf(const Value& v) {
+    int products = 0;
+    for (int user : uses_.Users(v)) {
+      const Node& node = *uses_.nodes[user];
+      absl::StatusOr<Definition> definition = DefinitionOf(node);
+      if (!definition.ok()) continue;
+      const std::vector<int>& factors = Known(HashApplication(node), *definition).factors;
+      products +=
+          std::any_of(factors.begin(), factors.end(), [&](int k) { return node.inputs()[k] == v; })
+              ? 1
+              : 0;
+    }
+    return products;
+  }
+
+  // Microseconds. A value that only one operator reads is rounded by the kernel that makes it.
+  double CostOfStoring(Value v, bool on_top) {
+    while (!on_top && IsLayout(v.node())) v = v.node().inputs()[0];
+    if (uses_.is_static[uses_.NodeOf(v.node())]) return 0;
+    const bool made_for_product =
+        !IsLayout(v.node()) && v.node().is_op() && !uses_.IsOutput(v) && uses_.Users(v).size() == 1;
+    if (made_for_product) return 0;
+    constexpr double kBytes = 4 + 2;
+    const double cost =
+        kLaunch + kBytes * static_cast<double>(v.type().num_elements()) / kBytesPerMicrosecond;
+    return cost / std::max(1, ProductsOf(v));  // they share the narrow value
+  }
+
+  const Graph& graph_;
+  NodeTraitsCache& traits_;
+  const GridOptions& options_;
+  const DType dtype_;
+  const UseTable uses_;
+  absl::flat_hash_map<Value, Value> map_;     // values of the new graph, where they differ
+  absl::flat_hash_map<Value, Value> narrow_;  // layout operators over 16 bits
+  absl::flat_hash_map<uint64_t, Forecast> forecasts_;
+};
+
+bool IsCast(const Node& node) { return node.is_op() && node.op().name == "cast"; }
+bool Is16Bit(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
+}  // namespace
+
+bool IsWidening(const Node& node) {
+  return IsCast(node) && Is16Bit(node.inputs()[0].dtype()) && node.type(0).dtype == DType::kF32;
+}
+
+bool IsNarrowing(const Node& node) {
+  return IsCast(node) && node.inputs()[0].dtype() == DType::kF32 && Is16Bit(node.type(0).dtype);
+}
+
+Graph StoreFactors(const Graph& graph, NodeTraitsCache& traits, const GridOptions& options) {
+  const bool rounds =
+      options.precision == ProductPrecision::kF16 || options.precision == ProductPrecision::kBf16;
+  if (!rounds || options.architecture != codegen::kWarpgroupArchitecture) return graph;
+  return FactorStore(graph, traits, options).Run();
+}
+
+}  // namespace lemma::cuda
