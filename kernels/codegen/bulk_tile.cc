@@ -5,8 +5,10 @@
 // memory holds the tiles of several steps. Each step's tiles have two barriers: `full` ends a phase
 // when the tiles have arrived, `empty` when all warpgroups have multiplied them. A factor's tile
 // has a line of 64 numbers along the depth for each row or, where adjacent rows are adjacent in
-// memory, groups of 64 rows with a line for each depth.
+// memory, groups of 64 rows with a line for each depth. In the end each warp writes its sums to the
+// same memory, to store the result by 16 bytes.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -129,6 +131,52 @@ std::string DescriptorText(const BulkFactor& factor, const std::string& first) {
                       factor.along_rows ? "true" : "false", ")");
 }
 
+// The code after the sums: stores them in packs by way of shared memory or, where packs do not fit
+// the result, one by one.
+class Result {
+ public:
+  Result(const KernelContext& context, const Nest& out, const TiledSource& tiled, int64_t rows,
+         int64_t columns) {
+    const std::vector<Axis>& batch = tiled.contraction.batch;
+    ResultPacking packing = ChooseResultPacking(context, out, tiled.sum_slot,
+                                                static_cast<int>(batch.size()), rows, columns);
+    along_rows_ = packing.along_rows;
+    if (packing.width > 1) {
+      packed_.emplace(context, out, tiled.sum_slot, batch, std::move(packing));
+    } else {
+      single_.emplace(context, out, tiled.sum_slot, batch);
+    }
+  }
+
+  NestPrinter& printer() { return packed_ ? packed_->printer() : single_->printer(); }
+
+  std::string Code(const TileShape& tile, int64_t rows, int64_t columns, const char* type) const {
+    if (!packed_) {
+      return single_->Code(tile, 2, tile.columns / 4, "warp_row + i * 8 + group",
+                           "j / 2 * 8 + lane * 2 + j % 2", rows, columns, type);
+    }
+    // Lines are padded, so that the lanes of a warp write to different banks.
+    const int line = along_rows_ ? 16 + 4 : tile.columns + 8;
+    const int lines = along_rows_ ? tile.columns : 16;
+    const char* const store =
+        along_rows_ ? "staged[j / 2 * 8 + lane * 2][i * 8 + group] = sum[i][j];\n"
+                      "staged[j / 2 * 8 + lane * 2 + 1][i * 8 + group] = sum[i][j + 1];\n"
+                    : "StorePack<2>(&staged[i * 8 + group][j / 2 * 8 + lane * 2], "
+                      "Pack<float, 2>{{sum[i][j], sum[i][j + 1]}});\n";
+    return absl::StrCat(
+        "float (*const staged)[", line, "] = reinterpret_cast<float (*)[", line,
+        "]>(shared) + threadIdx.x / 32 * ", lines, ";\nSyncThreads<", tile.rows / kGroupRows * 128,
+        ">();\n", "#pragma unroll\nfor (int i = 0; i < 2; ++i) {\n",
+        "#pragma unroll\nfor (int j = 0; j < ", tile.columns / 4, "; j += 2) {\n", store,
+        "}\n}\n__syncwarp();\n", packed_->Code(tile, "warp_row", rows, columns, type));
+  }
+
+ private:
+  bool along_rows_ = false;
+  std::optional<ResultPrinter> single_;
+  std::optional<PackedResultPrinter> packed_;
+};
+
 }  // namespace
 
 bool CopiesInBulk(const KernelContext& context, const loops::ContractionSource& contraction,
@@ -144,7 +192,7 @@ GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& til
   const int nb = static_cast<int>(c.batch.size());
   const Nest out = LowerOf(context, tiled.source.body, tiled.source.slot, tiled.source.out, c.batch,
                            c.m, c.n, fresh);
-  ResultPrinter result(context, out, tiled.sum_slot, c.batch);
+  Result result(context, out, tiled, m, n);
   const int64_t tiles_m = CeilDivide(m, tile.rows), tiles_n = CeilDivide(n, tile.columns);
   const int64_t a_bytes = tile.rows * kLineBytes, b_bytes = tile.columns * kLineBytes;
   const int64_t tiles_bytes = tile.stages * (a_bytes + b_bytes);
@@ -206,8 +254,7 @@ WaitForProducts<1>();
 if (step > 0 && threadIdx.x % 128 == 0) Arrive(&empty[(step - 1) % STAGES]);
 }
 WaitForProducts<0>();
-const int row_in_tile = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
-const int lane = threadIdx.x % 4;
+const int warp_row = threadIdx.x / 32 * 16, group = threadIdx.x % 32 / 4, lane = threadIdx.x % 4;
 BATCH_DIGITSRESULT)",
       {{"SHARED_BYTES", absl::StrCat(shared_bytes)},
        {"TILES_BYTES", absl::StrCat(tiles_bytes)},
@@ -231,8 +278,7 @@ BATCH_DIGITSRESULT)",
        {"DESCRIPTOR_A", DescriptorText(factors.a, "a_tile")},
        {"DESCRIPTOR_B", DescriptorText(factors.b, "b_tile")},
        {"BATCH_DIGITS", BatchDigits(result.printer(), c.batch)},
-       {"RESULT", result.Code(tile, 2, tile.columns / 4, "row_in_tile + i * 8",
-                              "j / 2 * 8 + lane * 2 + j % 2", m, n, type)},
+       {"RESULT", result.Code(tile, m, n, type)},
        {"TILES_M", absl::StrCat(tiles_m)},
        {"TILES_N", absl::StrCat(tiles_n)},
        {"ROWS", absl::StrCat(tile.rows)},

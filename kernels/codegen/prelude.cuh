@@ -617,7 +617,31 @@ __device__ inline uint64 TileDescriptor(const void* tile, bool along_rows) {
 #endif
 }
 
-// A warpgroup that only copies gives registers to two others. Of 384 threads each gets 168 at first.
+// A barrier for the first kThreads threads of the block.
+template <int kThreads>
+__device__ inline void SyncThreads() {
+#if defined(LEMMA_HOPPER)
+  asm volatile("bar.sync 1, %0;" ::"n"(kThreads) : "memory");
+#elif defined(LEMMA_GRID_EMULATOR)
+  grid_emulator::SyncThreads(kThreads);
+#endif
+}
+
+// Loads N numbers, by 16 bytes.
+template <int N>
+__device__ inline Pack<float, N> LoadStaged(const float* from) {
+  Pack<float, N> result;
+#pragma unroll
+  for (int i = 0; i < N; i += 4) {
+    const Pack<float, 4> part = LoadPack<4>(from + i);
+#pragma unroll
+    for (int u = 0; u < 4; ++u) result.at[i + u] = part.at[u];
+  }
+  return result;
+}
+
+// A warpgroup that only copies gives registers to two others. Of 384 threads each gets 168 at
+// first.
 __device__ inline void GiveRegisters() {
 #if defined(LEMMA_HOPPER)
   asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");

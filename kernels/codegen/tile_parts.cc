@@ -95,17 +95,18 @@ NestPrinter::Options TileOptions(const KernelContext& context, const Nest& nest,
 }
 
 namespace {
-NestPrinter::Options ResultOptions(const KernelContext& context, const Nest& out, int sum_slot) {
+NestPrinter::Options ResultOptions(const KernelContext& context, const Nest& out, int sum_slot,
+                                   const char* value) {
   NestPrinter::Options options = TileOptions(context, out, "");
   options.value_slot = sum_slot;
-  options.value = "sum[i][j]";
+  options.value = value;
   return options;
 }
 }  // namespace
 
 ResultPrinter::ResultPrinter(const KernelContext& context, const Nest& out, int sum_slot,
                              const std::vector<Axis>& batch)
-    : printer_(out, ResultOptions(context, out, sum_slot)),
+    : printer_(out, ResultOptions(context, out, sum_slot, "sum[i][j]")),
       row_var_(static_cast<int>(batch.size())) {
   std::vector<int> batches;
   for (int i = 0; i < row_var_; ++i) batches.push_back(i);
@@ -133,6 +134,92 @@ std::string ResultPrinter::Code(const TileShape& tile, int rows, int columns,
                       index_type, " ", c, " = b_first + ", column, ";\n", at_column_,
                       CheckText({{r, total_rows, tile.rows}, {c, total_columns, tile.columns}}),
                       "{\n", inside_, "}\n}\n}\n");
+}
+
+ResultPacking ChooseResultPacking(const KernelContext& context, const Nest& out, int sum_slot,
+                                  int batch, int64_t rows, int64_t columns) {
+  ResultPacking packing;
+  const int bytes = SizeOf(context.storage[out.out_slot]);
+  const int width = 16 / bytes;
+  if (bytes != 2 && bytes != 4) return packing;
+  const int row = batch, column = batch + 1;
+  if (columns % width == 0 && Packs(out, out.out, column, width)) {
+    packing.width = width;
+  } else if (rows % width == 0 && Packs(out, out.out, row, width)) {
+    packing.width = width;
+    packing.along_rows = true;
+  } else {
+    return packing;
+  }
+  // Reads below a condition may lie outside their tensors.
+  const bool conditions =
+      std::any_of(out.nodes.begin(), out.nodes.end(),
+                  [](const loops::Node& node) { return node.kind == ScalarExpr::Kind::kSelect; });
+  for (size_t n = 0; n < out.nodes.size() && !conditions; ++n) {
+    const loops::Node& node = out.nodes[n];
+    const bool packs = node.kind == ScalarExpr::Kind::kRead && node.slot != sum_slot &&
+                       node.checks.empty() && SizeOf(context.storage[node.slot]) * width <= 16 &&
+                       Packs(out, node.index, packing.along_rows ? row : column, width);
+    if (packs) packing.reads.push_back(static_cast<int>(n));
+  }
+  return packing;
+}
+
+PackedResultPrinter::PackedResultPrinter(const KernelContext& context, const Nest& out,
+                                         int sum_slot, const std::vector<Axis>& batch,
+                                         ResultPacking packing)
+    : printer_(out, ResultOptions(context, out, sum_slot, "sums.at[u]")),
+      row_var_(static_cast<int>(batch.size())),
+      packing_(std::move(packing)),
+      type_(TypeName(context.storage[out.out_slot])),
+      slot_(out.out_slot) {
+  const int line = packing_.along_rows ? row_var_ + 1 : row_var_;
+  const int packed = packing_.along_rows ? row_var_ : row_var_ + 1;
+  std::vector<int> batches;
+  for (int i = 0; i < row_var_; ++i) batches.push_back(i);
+  printer_.Open(batches, true);
+  printer_.Open({line}, true);
+  printer_.Open({}, false);
+  printer_.SetPacked(packing_.reads, packed, packing_.width, "u");
+  printer_.Open({packed}, true);
+  const std::string value = printer_.Value(out.root);
+  printer_.Add(
+      absl::StrCat("Store(&result.at[u], ", TypeName(context.number), "(", value, "));\n"));
+  element_ = printer_.Close();
+  start_ = printer_.PackStartText(out.out);
+  at_pack_ = printer_.Close();
+  at_line_ = printer_.Close();
+  at_kernel_ = printer_.Close();
+}
+
+std::string PackedResultPrinter::Code(const TileShape& tile, const std::string& first_row,
+                                      int64_t total_rows, int64_t total_columns,
+                                      const char* index_type) const {
+  constexpr int kWarpRows = 16;
+  const int width = packing_.width;
+  const bool rows = packing_.along_rows;
+  // Lines of packs.
+  const int packs = (rows ? kWarpRows : tile.columns) / width;
+  const int lines = rows ? tile.columns : kWarpRows;
+  const std::string row = printer_.VarName(row_var_), column = printer_.VarName(row_var_ + 1);
+  const std::string line_name = rows ? column : row, packed = rows ? row : column;
+  const std::string start = packed + "_start";
+  const std::string row_first = absl::StrCat("a_first + ", first_row), column_first = "b_first";
+  auto declare = [&](const std::string& name, const std::string& value) {
+    return absl::StrCat("const ", index_type, " ", name, " = ", value, ";\n");
+  };
+  return absl::StrCat(
+      at_kernel_, "#pragma unroll 4\nfor (int item = threadIdx.x % 32; item < ", lines * packs,
+      "; item += 32) {\nconst int line = item / ", packs, ", place = item % ", packs, " * ", width,
+      ";\n", declare(line_name, absl::StrCat(rows ? column_first : row_first, " + line")),
+      declare(start, absl::StrCat(rows ? row_first : column_first, " + place")), at_line_,
+      CheckText({{rows ? start : row, total_rows, tile.rows},
+                 {rows ? column : start, total_columns, tile.columns}}),
+      "{\n", at_pack_, "const Pack<float, ", width, "> sums = LoadStaged<", width,
+      ">(&staged[line][place]);\nPack<", type_, ", ", width,
+      "> result;\n#pragma unroll\nfor (int u = 0; u < ", width, "; ++u) {\n",
+      declare(packed, start + " + u"), element_, "}\nStorePack<", width, ">(p", slot_, " + ",
+      start_, ", result);\n}\n}\n");
 }
 
 ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource& c, int* fresh) {

@@ -59,6 +59,36 @@ class ResultPrinter {
   std::string inside_, at_column_, at_row_, at_kernel_;
 };
 
+// How to store a tile of the result by 16 bytes: `width` elements along rows or columns, and the
+// reads that load as many at once. Width 1: one by one.
+struct ResultPacking {
+  int width = 1;
+  bool along_rows = false;
+  std::vector<int> reads;  // nodes of the nest
+};
+ResultPacking ChooseResultPacking(const KernelContext& context, const loops::Nest& out,
+                                  int sum_slot, int batch, int64_t rows, int64_t columns);
+
+// As ResultPrinter, for sums that each warp keeps in shared memory: 16 rows of the tile as
+// staged[row][column] or, along rows, as staged[column][row].
+class PackedResultPrinter {
+ public:
+  PackedResultPrinter(const KernelContext& context, const loops::Nest& out, int sum_slot,
+                      const std::vector<Axis>& batch, ResultPacking packing);
+  // `first_row` is the warp's first row within the tile.
+  std::string Code(const TileShape& tile, const std::string& first_row, int64_t total_rows,
+                   int64_t total_columns, const char* index_type) const;
+  NestPrinter& printer() { return printer_; }
+
+ private:
+  NestPrinter printer_;
+  int row_var_;
+  ResultPacking packing_;
+  std::string type_;  // of a stored element
+  int slot_;
+  std::string element_, at_pack_, at_line_, at_kernel_, start_;
+};
+
 }  // namespace lemma::codegen
 
 #endif  // LEMMA_KERNELS_CODEGEN_TILE_PARTS_H_

@@ -66,7 +66,7 @@ using emulated_memory::BulkMap;
 constexpr int kWarp = 32;
 constexpr size_t kStackBytes = 128 * 1024;
 
-enum class State { kReady, kAtWarp, kAtBlock, kAtPhase, kDone };
+enum class State { kReady, kAtWarp, kAtSome, kAtBlock, kAtPhase, kDone };
 
 struct Copy {
   unsigned char* to;
@@ -101,6 +101,7 @@ struct Fiber {
 
 struct Block {
   std::vector<Fiber> fibers;
+  int some = 0;              // the number of threads at a barrier for the first ones
   std::vector<Copy> copies;  // issued and not carried out
   ucontext_t scheduler;
   int running = 0;
@@ -199,6 +200,7 @@ inline void RunBlock(int threads) {
     for (int i = 0; i < threads; i += kWarp) {
       progress = Release(i, std::min(i + kWarp, threads), State::kAtWarp) || progress;
     }
+    progress = Release(0, std::min(block->some, threads), State::kAtSome) || progress;
     // A thread that has ended never reaches a barrier.
     int ended = 0;
     for (const Fiber& fiber : block->fibers) ended += fiber.state == State::kDone ? 1 : 0;
@@ -378,6 +380,11 @@ void MultiplyAddTiles(float* upper, float* lower, int eighths, unsigned long lon
   fiber.pending.push_back({std::move(compute), fiber.groups});
 }
 inline void CommitProducts() { ++block->fibers[block->running].groups; }
+inline void SyncThreads(int threads) {
+  if (block->running >= threads) Fail("a thread at a barrier for others");
+  block->some = threads;
+  Wait(State::kAtSome);
+}
 inline void WaitForProducts(int groups) {
   const int me = block->running, warp = me / kWarp * kWarp;
   Wait(State::kAtWarp);
@@ -422,6 +429,7 @@ inline void Launch(long long blocks, int threads, bool synchronizes,
 }  // namespace grid_emulator
 
 inline void __syncthreads() { grid_emulator::Wait(grid_emulator::State::kAtBlock); }
+inline void __syncwarp() { grid_emulator::Wait(grid_emulator::State::kAtWarp); }
 
 template <class T>
 T __shfl_xor_sync(unsigned int, T value, int distance) {
