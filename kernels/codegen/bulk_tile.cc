@@ -184,6 +184,21 @@ bool CopiesInBulk(const KernelContext& context, const loops::ContractionSource& 
   return MatchBulkFactors(context, contraction, fresh).has_value();
 }
 
+loops::ContractionSource BatchedForBulk(const KernelContext& context,
+                                        const loops::ContractionSource& contraction, int* fresh) {
+  if (CopiesInBulk(context, contraction, fresh)) return contraction;
+  for (const bool columns : {false, true}) {
+    loops::ContractionSource batched = contraction;
+    std::vector<Axis>& axes = columns ? batched.n : batched.m;
+    while (axes.size() > 1) {
+      batched.batch.push_back(axes.front());
+      axes.erase(axes.begin());
+      if (CopiesInBulk(context, batched, fresh)) return batched;
+    }
+  }
+  return contraction;
+}
+
 GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& tiled,
                             const TileShape& tile, int* fresh) {
   const loops::ContractionSource& c = tiled.contraction;

@@ -39,12 +39,13 @@ std::optional<AffineRead> MatchAffine(const Nest& nest, const std::vector<Axis>&
   return read;
 }
 
-// Matches node `n` if it reads an f32 tensor at an affine index that is always in bounds.
+// Matches node `n` if it reads a tensor of this type at an affine index that is always in bounds.
 std::optional<AffineRead> MatchRead(const KernelContext& context, const Nest& nest,
-                                    const std::vector<Axis>& axes, int n) {
+                                    const std::vector<Axis>& axes, int n,
+                                    DType dtype = DType::kF32) {
   const loops::Node& node = nest.nodes[n];
   const bool plain = node.kind == ScalarExpr::Kind::kRead && node.checks.empty() &&
-                     context.storage[node.slot] == DType::kF32;
+                     context.storage[node.slot] == dtype;
   return plain ? MatchAffine(nest, axes, node.slot, node.index) : std::nullopt;
 }
 
@@ -54,7 +55,7 @@ Nest LowerAt(const KernelContext& context, const loops::NestSource& source) {
 
 std::optional<AffineRead> MatchFactor(const KernelContext& context, const ScalarExpr& factor,
                                       std::vector<Axis> axes, const std::vector<Axis>& rows,
-                                      const std::vector<Axis>& depths) {
+                                      const std::vector<Axis>& depths, DType dtype) {
   axes.insert(axes.end(), rows.begin(), rows.end());
   axes.insert(axes.end(), depths.begin(), depths.end());
   loops::NestSource source;
@@ -62,7 +63,17 @@ std::optional<AffineRead> MatchFactor(const KernelContext& context, const Scalar
   source.axes = axes;
   source.body = factor;
   const Nest nest = LowerAt(context, source);
-  return MatchRead(context, nest, axes, nest.root);
+  return MatchRead(context, nest, axes, nest.root, dtype);
+}
+
+// The type of both factors, as far as it can be told before they match.
+DType FactorType(const KernelContext& context, const ScalarExpr& factor) {
+  const bool reads = factor.kind() == ScalarExpr::Kind::kRead;
+  const DType dtype = reads ? context.storage[factor.tensor()] : DType::kF32;
+  // 16-bit factors are exact on tensor cores.
+  const bool narrow = (dtype == DType::kF16 || dtype == DType::kBF16) &&
+                      context.precision != ProductPrecision::kF32;
+  return narrow ? dtype : DType::kF32;
 }
 
 // Matches the addends of the sum, each of which must be a read; false if node `n` is anything else.
@@ -163,18 +174,20 @@ std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSourc
   const loops::NestSource& source = tiled.source;
   // Libraries have no products of split factors.
   if (context.number != Number::kFloat || context.precision == ProductPrecision::kF32x3 ||
-      context.storage[source.slot] != DType::kF32) {
+      (context.storage[source.slot] != DType::kF32 &&
+       context.storage[source.slot] != FactorType(context, c.a))) {
     return std::nullopt;
   }
-  const auto a = MatchFactor(context, c.a, c.batch, c.m, c.k);
-  const auto b = MatchFactor(context, c.b, c.batch, c.n, c.k);
+  const DType factors = FactorType(context, c.a), stored = context.storage[source.slot];
+  const auto a = MatchFactor(context, c.a, c.batch, c.m, c.k, factors);
+  const auto b = MatchFactor(context, c.b, c.batch, c.n, c.k, factors);
   const Nest out = LowerAt(context, source);
   const auto d = MatchAffine(out, source.axes, source.slot, out.out);
   int sums = 0;
   std::vector<AffineRead> addends;
   if (!a || !b || !d ||
       !MatchSum(context, out, source.axes, tiled.sum_slot, out.root, &sums, &addends) ||
-      sums != 1) {
+      sums != 1 || (stored != DType::kF32 && !addends.empty())) {
     return std::nullopt;
   }
   std::vector<const AffineRead*> reads = {&*a, &*b, &*d};
@@ -202,6 +215,8 @@ std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSourc
   if (!left || !right || !result || result->transposed) return std::nullopt;
   GemmCall call;
   call.precision = context.precision;
+  call.factors = factors;
+  call.result = stored;
   call.batch = batch.extent;
   call.m = rows.extent;
   call.n = columns.extent;

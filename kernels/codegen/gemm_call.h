@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "graph/dtype.h"
 #include "kernels/codegen/product_precision.h"
 
 namespace lemma::codegen {
@@ -18,7 +19,8 @@ struct GemmMatrix {
   int64_t batch_stride = 0;
 };
 
-// D = A * B + C + bias, all stored in f32, for each of `batch` matrices. A is m by k, B is k by n.
+// D = A * B + C + bias, stored in f32, for each of `batch` matrices. A and B may both be stored in
+// f16 or in bf16; then D may be too, without C and bias. A is m by k, B is k by n.
 // C and D are m by n and not transposed. bias[i] is added to all elements of row i. Sizes and
 // strides along matrices are below 2^31. C and D do not overlap.
 struct GemmCall {
@@ -27,6 +29,7 @@ struct GemmCall {
   int bias_argument = -1;  // -1: no bias
   int64_t bias_offset = 0;
   ProductPrecision precision = ProductPrecision::kF32;
+  DType factors = DType::kF32, result = DType::kF32;
 };
 
 }  // namespace lemma::codegen

@@ -279,12 +279,14 @@ class Builder {
     const NestSource whole = Extracted(source, true, found->first.node().get(), &any);
     found = FindContraction(whole);
     if (!found) return false;  // its factors did not have the expected form
+    found->second = BatchedForBulk(context_, found->second, &fresh_);
     const ProductSize size = SizeOf(context_, found->second, &fresh_);
     const TileUse use{size, ChoiceFor(size), context_.precision};
     if (use.choice.parts > 1) {
       NestSource partial;
       const NestSource rest = Split(whole, found->first, use.choice.parts, &partial);
       if (auto part = FindContraction(partial)) {
+        part->second = BatchedForBulk(context_, part->second, &fresh_);
         EmitTile(partial, *part, use);
         EmitLoops(rest);
         return true;

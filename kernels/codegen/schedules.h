@@ -68,6 +68,10 @@ GridKernel KernelByTensorTile(const KernelContext& context, const TiledSource& t
 // tiles of them, and the device and the context's precision allow products by warpgroup.
 bool CopiesInBulk(const KernelContext& context, const loops::ContractionSource& contraction,
                   int* fresh);
+// `contraction` with the first axes of its rows or columns among those of the batch, if the engine
+// can only move tiles of its factors then (images of a convolution); otherwise as it is.
+loops::ContractionSource BatchedForBulk(const KernelContext& context,
+                                        const loops::ContractionSource& contraction, int* fresh);
 // The same by warpgroup, if CopiesInBulk; `tile` must have stages.
 GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& tiled,
                             const TileShape& tile, int* fresh);

@@ -94,8 +94,13 @@ absl::StatusOr<const Library*> GetLibrary(int newest) {
 
 constexpr int64_t kFloatBytes = 4;
 
-cublasComputeType_t ComputeType(codegen::ProductPrecision precision) {
-  switch (precision) {
+cudaDataType_t TypeOf(DType dtype) {
+  return dtype == DType::kF16 ? CUDA_R_16F : dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+cublasComputeType_t ComputeType(const GemmCall& call) {
+  if (call.factors != DType::kF32) return CUBLAS_COMPUTE_32F;
+  switch (call.precision) {
     case codegen::ProductPrecision::kTf32:
       return CUBLAS_COMPUTE_32F_FAST_TF32;
     case codegen::ProductPrecision::kF16:
@@ -122,16 +127,15 @@ class Product : public MatrixProduct {
 
   absl::Status Describe(const GemmCall& call, absl::Span<const CUdeviceptr> arguments) {
     absl::Status s = cublas_.Check(
-        cublas_.cublasLtMatmulDescCreate(&product_, ComputeType(call.precision), CUDA_R_32F),
-        "product");
+        cublas_.cublasLtMatmulDescCreate(&product_, ComputeType(call), CUDA_R_32F), "product");
     auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
       if (!s.ok()) return;
       s = cublas_.Check(
           cublas_.cublasLtMatmulDescSetAttribute(product_, attribute, &value, sizeof value),
           "attribute of a product");
     };
-    auto address = [&](int argument, int64_t offset) {
-      return arguments[argument] + static_cast<CUdeviceptr>(offset * kFloatBytes);
+    auto address = [&](int argument, int64_t offset, int64_t bytes = kFloatBytes) {
+      return arguments[argument] + static_cast<CUdeviceptr>(offset * bytes);
     };
     const cublasOperation_t operations[] = {CUBLAS_OP_N, CUBLAS_OP_T};
     set(CUBLASLT_MATMUL_DESC_TRANSA, operations[call.a.transposed ? 1 : 0]);
@@ -142,20 +146,20 @@ class Product : public MatrixProduct {
     }
     const bool adds = call.c.argument >= 0;
     const GemmMatrix& c = adds ? call.c : call.d;
-    s.Update(MakeLayout(call.a, call.m, call.k, call.batch, &a_));
-    s.Update(MakeLayout(call.b, call.k, call.n, call.batch, &b_));
-    s.Update(MakeLayout(c, call.m, call.n, call.batch, &c_));
-    s.Update(MakeLayout(call.d, call.m, call.n, call.batch, &d_));
+    s.Update(MakeLayout(call.a, call.factors, call.m, call.k, call.batch, &a_));
+    s.Update(MakeLayout(call.b, call.factors, call.k, call.n, call.batch, &b_));
+    s.Update(MakeLayout(c, call.result, call.m, call.n, call.batch, &c_));
+    s.Update(MakeLayout(call.d, call.result, call.m, call.n, call.batch, &d_));
     if (!s.ok()) return s;
     beta_ = adds ? 1 : 0;
-    a_data_ = address(call.a.argument, call.a.offset);
-    b_data_ = address(call.b.argument, call.b.offset);
-    c_data_ = address(c.argument, c.offset);
-    d_data_ = address(call.d.argument, call.d.offset);
+    a_data_ = address(call.a.argument, call.a.offset, SizeOf(call.factors));
+    b_data_ = address(call.b.argument, call.b.offset, SizeOf(call.factors));
+    c_data_ = address(c.argument, c.offset, SizeOf(call.result));
+    d_data_ = address(call.d.argument, call.d.offset, SizeOf(call.result));
     return s;
   }
 
-  absl::Status FindAlgorithm() {
+  absl::Status FindAlgorithm(int64_t most_workspace) {
     cublasLtMatmulPreference_t preference = nullptr;
     absl::Status s =
         cublas_.Check(cublas_.cublasLtMatmulPreferenceCreate(&preference), "preference");
@@ -171,7 +175,11 @@ class Product : public MatrixProduct {
     set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, b_data_);
     set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c_data_);
     set_alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, d_data_);
-    // The default is no workspace.
+    const auto most = static_cast<uint64_t>(most_workspace);
+    s.Update(
+        cublas_.Check(cublas_.cublasLtMatmulPreferenceSetAttribute(
+                          preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof most),
+                      "workspace"));
     cublasLtMatmulHeuristicResult_t result = {};
     int found = 0;
     if (s.ok()) {
@@ -184,26 +192,31 @@ class Product : public MatrixProduct {
     if (s.ok() && found == 0) s = absl::UnimplementedError("cuBLASLt: no algorithm");
     if (s.ok()) s = cublas_.Check(result.state, "heuristics");
     algorithm_ = result.algo;
+    workspace_bytes_ = static_cast<int64_t>(result.workspaceSize);
     return s;
   }
+
+  int64_t workspace_bytes() const override { return workspace_bytes_; }
+  void SetWorkspace(CUdeviceptr workspace) override { workspace_ = workspace; }
 
   absl::Status Launch(CUstream stream) const override {
     auto pointer = [](CUdeviceptr address) { return reinterpret_cast<void*>(address); };
     const float alpha = 1;
     return cublas_.Check(
-        cublas_.cublasLtMatmul(handle_, product_, &alpha, pointer(a_data_), a_, pointer(b_data_),
-                               b_, &beta_, pointer(c_data_), LayoutOfC(), pointer(d_data_), d_,
-                               &algorithm_, nullptr, 0, reinterpret_cast<cudaStream_t>(stream)),
+        cublas_.cublasLtMatmul(
+            handle_, product_, &alpha, pointer(a_data_), a_, pointer(b_data_), b_, &beta_,
+            pointer(c_data_), LayoutOfC(), pointer(d_data_), d_, &algorithm_, pointer(workspace_),
+            static_cast<size_t>(workspace_bytes_), reinterpret_cast<cudaStream_t>(stream)),
         "product");
   }
 
  private:
   // Describes a matrix that is `rows` by `columns` after the requested transposition.
-  absl::Status MakeLayout(const GemmMatrix& matrix, int64_t rows, int64_t columns, int64_t batch,
-                          cublasLtMatrixLayout_t* layout) {
+  absl::Status MakeLayout(const GemmMatrix& matrix, DType dtype, int64_t rows, int64_t columns,
+                          int64_t batch, cublasLtMatrixLayout_t* layout) {
     if (matrix.transposed) std::swap(rows, columns);
     absl::Status s = cublas_.Check(
-        cublas_.cublasLtMatrixLayoutCreate(layout, CUDA_R_32F, static_cast<uint64_t>(rows),
+        cublas_.cublasLtMatrixLayoutCreate(layout, TypeOf(dtype), static_cast<uint64_t>(rows),
                                            static_cast<uint64_t>(columns), matrix.leading),
         "layout");
     if (!s.ok() || batch == 1) return s;
@@ -228,6 +241,8 @@ class Product : public MatrixProduct {
   CUdeviceptr a_data_ = 0, b_data_ = 0, c_data_ = 0, d_data_ = 0;
   float beta_ = 0;
   cublasLtMatmulAlgo_t algorithm_ = {};
+  int64_t workspace_bytes_ = 0;
+  CUdeviceptr workspace_ = 0;
 };
 
 class LoadedCublas : public Cublas {
@@ -236,11 +251,12 @@ class LoadedCublas : public Cublas {
       : library_(library), handle_(handle) {}
   ~LoadedCublas() override { library_.cublasLtDestroy(handle_); }
 
-  absl::StatusOr<std::unique_ptr<MatrixProduct>> Choose(
-      const GemmCall& call, absl::Span<const CUdeviceptr> arguments) const override {
+  absl::StatusOr<std::unique_ptr<MatrixProduct>> Choose(const GemmCall& call,
+                                                        absl::Span<const CUdeviceptr> arguments,
+                                                        int64_t most_workspace) const override {
     auto product = std::make_unique<Product>(library_, handle_);
     if (absl::Status s = product->Describe(call, arguments); !s.ok()) return s;
-    if (absl::Status s = product->FindAlgorithm(); !s.ok()) return s;
+    if (absl::Status s = product->FindAlgorithm(most_workspace); !s.ok()) return s;
     return product;
   }
 

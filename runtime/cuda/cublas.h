@@ -15,11 +15,15 @@
 
 namespace lemma::cuda {
 
-// A product of matrices at fixed addresses, with a chosen algorithm. It needs no workspace, so
-// several products may run at the same time.
+// A product of matrices at fixed addresses, with a chosen algorithm. Several products may run at
+// the same time if each has a workspace of its own.
 class MatrixProduct {
  public:
   virtual ~MatrixProduct() = default;
+  // The memory that the algorithm needs besides the matrices. SetWorkspace before Launch, unless it
+  // is 0.
+  virtual int64_t workspace_bytes() const = 0;
+  virtual void SetWorkspace(CUdeviceptr workspace) = 0;
   // May be captured into a CUDA graph.
   virtual absl::Status Launch(CUstream stream) const = 0;
 };
@@ -31,9 +35,11 @@ class Cublas {
   virtual ~Cublas() = default;
   // Takes the algorithm that the library's heuristics rank first. It rounds factors at most to the
   // call's precision: f32 does not use TF32. `arguments` are the addresses of the kernel's
-  // arguments. Unimplemented if the library has no algorithm for such matrices.
+  // arguments, `most_workspace` the bytes that the algorithm may need. Unimplemented if the library
+  // has no algorithm for such matrices.
   virtual absl::StatusOr<std::unique_ptr<MatrixProduct>> Choose(
-      const codegen::GemmCall& call, absl::Span<const CUdeviceptr> arguments) const = 0;
+      const codegen::GemmCall& call, absl::Span<const CUdeviceptr> arguments,
+      int64_t most_workspace) const = 0;
 };
 
 // Opens the newest library whose major CUDA version (such as 12) is at most `newest`; 0: any.

@@ -13,6 +13,7 @@ using codegen::GridKernel;
 
 Launches::~Launches() {
   for (CUmodule module : modules_) cuda_.cuModuleUnload(module);
+  for (CUdeviceptr workspace : workspaces_) cuda_.cuMemFree(workspace);
 }
 
 absl::Status Launches::Prepare(const PlacedMemory& memory, CUstream stream, bool libraries) {
@@ -118,6 +119,10 @@ absl::Status Launches::BindArguments() {
   return absl::OkStatus();
 }
 
+// Bytes of device memory for cuBLASLt: of one product, as the library recommends for sm_90, and of
+// all of an executable.
+constexpr int64_t kMostWorkspace = int64_t{32} << 20, kMostWorkspaces = int64_t{256} << 20;
+
 absl::Status Launches::ChooseProducts() {
   const bool any =
       std::any_of(plan_.launches.begin(), plan_.launches.end(), [&](const cuda::Launch& launch) {
@@ -129,12 +134,23 @@ absl::Status Launches::ChooseProducts() {
   if (!cublas.ok()) return cublas.status();
   cublas_ = *std::move(cublas);
   products_.resize(plan_.launches.size());
+  int64_t workspace_left = kMostWorkspaces;
   for (size_t l = 0; l < products_.size(); ++l) {
     if (IsCopy(l) || !KernelOf(l).gemm) continue;
-    auto product = cublas_->Choose(*KernelOf(l).gemm, addresses_[l]);
+    auto product =
+        cublas_->Choose(*KernelOf(l).gemm, addresses_[l], std::min(kMostWorkspace, workspace_left));
     if (absl::IsUnimplemented(product.status())) continue;
     if (!product.ok()) return Named(product.status(), l);
     products_[l] = *std::move(product);
+    const int64_t bytes = products_[l]->workspace_bytes();
+    if (bytes == 0) continue;
+    CUdeviceptr workspace = 0;
+    const absl::Status s = cuda_.Check(cuda_.cuMemAlloc(&workspace, static_cast<size_t>(bytes)),
+                                       "workspace of a product");
+    if (!s.ok()) return Named(s, l);
+    workspaces_.push_back(workspace);
+    products_[l]->SetWorkspace(workspace);
+    workspace_left -= bytes;
   }
   return absl::OkStatus();
 }

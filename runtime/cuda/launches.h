@@ -84,6 +84,7 @@ class Launches {
   std::vector<std::vector<CUtensorMap>> maps_;       // for the copy engine
   std::vector<std::vector<void*>> arguments_;        // pointers to the addresses and maps
   std::unique_ptr<Cublas> cublas_;
+  std::vector<CUdeviceptr> workspaces_;                   // of products
   std::vector<std::unique_ptr<MatrixProduct>> products_;  // by launch; empty without the library
 };
 

@@ -1,6 +1,9 @@
 #include "tests/kernels/codegen/host_gemm.h"
 
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
+#include "graph/tensor.h"
 
 namespace lemma {
 namespace {
@@ -34,21 +37,33 @@ absl::Status RunGemm(const GemmCall& call, const std::vector<void*>& pointers,
   }
   if (call.c.transposed || call.d.transposed) s.Update(absl::InvalidArgumentError("transposed"));
   if (!s.ok()) return s;
+  // As tensors, which convert numbers of 16 bits.
+  auto numbers = [&](int argument, DType dtype) {
+    Tensor tensor = *Tensor::Allocate({dtype, {elements[argument]}});
+    std::memcpy(tensor.mutable_raw(), pointers[argument],
+                static_cast<size_t>(tensor.type().num_bytes()));
+    return tensor.ToDoubles();
+  };
+  const std::vector<double> a = numbers(call.a.argument, call.factors),
+                            b = numbers(call.b.argument, call.factors);
+  std::vector<double> result = numbers(call.d.argument, call.result);
   auto floats = [&](int argument) { return static_cast<float*>(pointers[argument]); };
   for (int64_t p = 0; p < call.batch; ++p) {
     for (int64_t j = 0; j < call.n; ++j) {
       for (int64_t i = 0; i < call.m; ++i) {
         double sum = 0;
         for (int64_t k = 0; k < call.k; ++k) {
-          sum += static_cast<double>(floats(call.a.argument)[At(call.a, p, i, k)]) *
-                 floats(call.b.argument)[At(call.b, p, k, j)];
+          sum += a[At(call.a, p, i, k)] * b[At(call.b, p, k, j)];
         }
         if (call.c.argument >= 0) sum += floats(call.c.argument)[At(call.c, p, i, j)];
         if (call.bias_argument >= 0) sum += floats(call.bias_argument)[call.bias_offset + i];
-        floats(call.d.argument)[At(call.d, p, i, j)] = static_cast<float>(sum);
+        result[At(call.d, p, i, j)] = sum;
       }
     }
   }
+  const Tensor stored = *Tensor::FromDoubles({call.result, {elements[call.d.argument]}}, result);
+  std::memcpy(pointers[call.d.argument], stored.raw(),
+              static_cast<size_t>(stored.type().num_bytes()));
   return absl::OkStatus();
 }
 

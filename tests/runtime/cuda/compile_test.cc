@@ -106,6 +106,12 @@ TEST(Cublas, TakesDescriptions) {
   call.c = {3, 0, false, 48, 0};
   call.bias_argument = 4;
   EXPECT_TRUE(cuda::CheckDescription(call).ok()) << cuda::CheckDescription(call);
+  call.factors = DType::kBF16;
+  EXPECT_TRUE(cuda::CheckDescription(call).ok()) << cuda::CheckDescription(call);
+  call.bias_argument = -1;
+  call.c = {};
+  call.result = DType::kBF16;
+  EXPECT_TRUE(cuda::CheckDescription(call).ok()) << cuda::CheckDescription(call);
 }
 
 TEST(Cublas, SaysWhatItLookedFor) {
