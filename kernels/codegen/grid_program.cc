@@ -115,9 +115,12 @@ NestSource SimplifiedSource(const TensorExpr& tensor, int slot, int* fresh) {
 }
 
 // The first sum of products in `source` that is large enough for tiles.
-std::optional<std::pair<ScalarExpr, ContractionSource>> FindContraction(const NestSource& source) {
+using FoundContraction = std::optional<std::pair<ScalarExpr, ContractionSource>>;
+FoundContraction FindContraction(const NestSource& source, int64_t least_rows = loops::kLeastRows) {
   for (const ScalarExpr& reduce : OuterReductions(source.body)) {
-    if (auto c = loops::MatchContraction(reduce, source.axes)) return std::make_pair(reduce, *c);
+    if (auto c = loops::MatchContraction(reduce, source.axes, least_rows)) {
+      return std::make_pair(reduce, *c);
+    }
   }
   return std::nullopt;
 }
@@ -215,6 +218,19 @@ class Builder {
     return rest;
   }
 
+  // FindContraction, and sums of any size whose factors the copy engine can move.
+  FoundContraction FindTiled(const NestSource& source) {
+    FoundContraction found = FindContraction(source);
+    if (!found) {
+      found = FindContraction(source, 1);
+      if (!found) return std::nullopt;
+      found->second = BatchedForBulk(context_, found->second, &fresh_);
+      if (!CopiesInBulk(context_, found->second, &fresh_)) return std::nullopt;
+    }
+    found->second = BatchedForBulk(context_, found->second, &fresh_);
+    return found;
+  }
+
   // Handles a reduction, by element or by row, that would occupy too few threads.
   bool EmitInParts(const NestSource& source) {
     const std::vector<ScalarExpr> reductions = OuterReductions(source.body);
@@ -273,20 +289,18 @@ class Builder {
   // on it.
   bool EmitTiles(const NestSource& source) {
     if (EmitPhases(source)) return true;
-    auto found = FindContraction(source);
+    auto found = FindTiled(source);
     if (!found) return false;
     bool any = false;
     const NestSource whole = Extracted(source, true, found->first.node().get(), &any);
-    found = FindContraction(whole);
+    found = FindTiled(whole);
     if (!found) return false;  // its factors did not have the expected form
-    found->second = BatchedForBulk(context_, found->second, &fresh_);
     const ProductSize size = SizeOf(context_, found->second, &fresh_);
     const TileUse use{size, ChoiceFor(size), context_.precision};
     if (use.choice.parts > 1) {
       NestSource partial;
       const NestSource rest = Split(whole, found->first, use.choice.parts, &partial);
-      if (auto part = FindContraction(partial)) {
-        part->second = BatchedForBulk(context_, part->second, &fresh_);
+      if (auto part = FindTiled(partial)) {
         EmitTile(partial, *part, use);
         EmitLoops(rest);
         return true;

@@ -135,10 +135,11 @@ std::vector<TileChoice> TileChoices(const ProductSize& size, ProductPrecision pr
   const absl::Span<const TileShape> tiles = TileShapes(precision);
   for (size_t t = 0; t < tiles.size(); ++t) {
     const TileShape& tile = tiles[t];
+    if (tile.tensor_cores && (tile.stages > 0) != size.bulk) continue;
     const int least = tile.stages > 0 ? 64 : 32;
     const bool wasted = (2 * size.m <= tile.rows && tile.rows > least) ||
                         (2 * size.n <= tile.columns && tile.columns > least);
-    if (wasted || (tile.stages > 0 && !size.bulk)) continue;
+    if (wasted) continue;
     for (int64_t parts = 1; parts == 1 || (size.k >= parts * kFewestSteps &&
                                            Blocks(size, tile) * parts <= kMostBlocks);
          parts *= 2) {

@@ -14,7 +14,6 @@ namespace loops {
 namespace {
 
 // With fewer rows or less depth, copying the factors costs more than it saves.
-constexpr int64_t kMinRows = 8;
 constexpr int64_t kMinDepth = 4;
 constexpr int64_t kMinWork = 4096;
 // All partitions of the factors into two are tried.
@@ -59,9 +58,9 @@ bool Classify(const std::vector<Axis>& axes, const VarSet& a, const VarSet& b,
   return true;
 }
 
-bool Worthwhile(const ContractionSource& c) {
+bool Worthwhile(const ContractionSource& c, int64_t least_rows) {
   int64_t m = Size(c.m), n = Size(c.n), k = Size(c.k);
-  return m >= kMinRows && n >= kMinRows && k >= kMinDepth && m * n * k >= kMinWork;
+  return m >= least_rows && n >= least_rows && k >= kMinDepth && m * n * k >= kMinWork;
 }
 
 // Moves each conjunct to a side that has its variables.
@@ -129,7 +128,8 @@ Factor LowerFactor(const ScalarExpr& e, const std::vector<Axis>& batch,
 }  // namespace
 
 std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
-                                                  const std::vector<Axis>& axes) {
+                                                  const std::vector<Axis>& axes,
+                                                  int64_t least_rows) {
   if (reduce.kind() != ScalarExpr::Kind::kReduce || reduce.reduce() != ReduceKind::kSum) {
     return std::nullopt;
   }
@@ -157,7 +157,7 @@ std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
       std::optional<ScalarExpr>& side = on_b ? b : a;
       side = side ? *side * factors[i] : factors[i];
     }
-    if (!Classify(axes, a_vars, b_vars, &c) || !Worthwhile(c)) continue;
+    if (!Classify(axes, a_vars, b_vars, &c) || !Worthwhile(c, least_rows)) continue;
     for (const Axis& axis : c.k) a_vars = Union(a_vars, {axis.var});
     for (const Axis& axis : c.k) b_vars = Union(b_vars, {axis.var});
     Guard a_guard, b_guard;

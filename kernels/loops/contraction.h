@@ -25,9 +25,12 @@ struct ContractionSource {
 };
 
 // `reduce` as a function of `axes`, which have constant extents, if it is a contraction and large
-// enough to repay copying its factors. No variable of `reduce` may have two binders.
+// enough to repay copying its factors: m and n are at least `least_rows`. No variable of `reduce`
+// may have two binders.
+constexpr int64_t kLeastRows = 8;
 std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
-                                                  const std::vector<Axis>& axes);
+                                                  const std::vector<Axis>& axes,
+                                                  int64_t least_rows = kLeastRows);
 
 // A factor as a function of its rows (the m or n axes) and depths (the k axes); the last axes are
 // the fastest.

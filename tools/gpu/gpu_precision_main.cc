@@ -5,6 +5,8 @@
 //             relative to the sum of the products' magnitudes, and the bound (ProductErrorBound);
 //   products  milliseconds of one product on the device, with cuBLASLt, with the chosen tile, and
 //             with the best of those that the model finds promising;
+//   shapes    milliseconds of small graphs in f16, with cuBLASLt and with generated kernels only,
+//             and the difference from exact results relative to the largest output;
 //   models    of FOLDER (tools/package_gpu): milliseconds, and the difference from the CPU's
 //   outputs
 //             in f32 relative to the largest output.
@@ -294,6 +296,59 @@ class Check {
     return rows;
   }
 
+  Json Shapes() {
+    // The results are stored in f16, and so are values between.
+    constexpr double kMostDifference = 0.01;
+    std::vector<Graph> graphs;
+    for (const NamedGraph& named : kShapes) graphs.push_back(GraphOf(named.text));
+    std::vector<Job> jobs;
+    for (const Graph& graph : graphs) {
+      for (bool libraries : {true, false}) {
+        jobs.push_back({&graph, OptionsOf(ProductPrecision::kF16, libraries)});
+      }
+    }
+    Json rows = Json::Array();
+    if (!Compiled("shapes", jobs)) return rows;
+    for (size_t g = 0; g < graphs.size(); ++g) {
+      auto inputs = api::RandomInputs(graphs[g], 1, 2);
+      if (!inputs.ok()) continue;
+      // The reference takes minutes for the largest ones.
+      std::optional<std::vector<Tensor>> exact;
+      if (graphs[g].outputs()[0].type().num_elements() < (1 << 18)) {
+        auto reference = MakeReferenceBackend(BetweenOperators::kUnrounded)->Compile(graphs[g], {});
+        auto outputs = (*reference)->Run(*inputs);
+        if (outputs.ok()) exact = *std::move(outputs);
+      }
+      Json row = Json::Object();
+      row.Set("case", kShapes[g].name);
+      std::string line = kShapes[g].name;
+      for (bool libraries : {true, false}) {
+        const CudaOptions options = OptionsOf(ProductPrecision::kF16, libraries);
+        auto executable = MakeCudaBackend(options)->Compile(graphs[g], {});
+        auto outputs = executable.ok() ? (*executable)->Run(*inputs) : executable.status();
+        auto ms = outputs.ok() ? (*executable)->TimeRuns(*inputs, 5 * kRuns) : outputs.status();
+        if (!ms.ok()) {
+          Fail(kShapes[g].name, ms.status());
+          continue;
+        }
+        const std::string prefix = libraries ? "library_" : "generated_";
+        row.Set(prefix + "ms", api::Median(*ms));
+        absl::StrAppend(&line, libraries ? " library " : " generated ",
+                        absl::SixDigits(1e3 * api::Median(*ms)), " us");
+        if (!exact) continue;
+        const double difference = Compare((*outputs)[0], (*exact)[0], 1).relative();
+        row.Set(prefix + "difference", difference);
+        absl::StrAppend(&line, ", differs by ", absl::SixDigits(difference));
+        if (!(difference <= kMostDifference)) {
+          Fail(kShapes[g].name, absl::InternalError(absl::StrCat("differs by ", difference)));
+        }
+      }
+      std::printf("%s\n", line.c_str());
+      rows.Add(std::move(row));
+    }
+    return rows;
+  }
+
   Json Models() {
     Json rows = Json::Array();
     auto files = PackagedFiles(flags_.folder, flags_.models);
@@ -429,6 +484,8 @@ int Main(const std::vector<std::string>& arguments) {
     return s.ok();
   };
   report.Set("errors", check.Errors());
+  write();
+  report.Set("shapes", check.Shapes());
   write();
   report.Set("products", check.Products());
   write();

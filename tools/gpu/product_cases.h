@@ -118,6 +118,83 @@ inline constexpr NamedGraph kTimed[] = {
      "graph g(x: bf16[32,256,56,56], w: bf16[64,256,1,1]) { y = conv2d(x, w) return y }"},
 };
 
+// Small graphs that Mirage is known for (benchmark/ in mirage-project/mirage), in f16; times and
+// differences from exact results. tools/lib/gpu_product_peers.py has the same in PyTorch.
+inline constexpr NamedGraph kShapes[] = {
+    {"RMSNorm and product 2x4096x6144", 0, R"(graph rms(x: f16[2,4096], w: f16[4096,6144]) {
+  c = constant f32[1] fill 1e-6
+  a = cast(x) {dtype = "f32"}
+  s = mul(a, a)
+  m = reduce_mean(s) {axes = [1], keepdims = 1}
+  e = add(m, c)
+  r = sqrt(e)
+  n = div(a, r)
+  h = cast(n) {dtype = "f16"}
+  y = matmul(h, w)
+  return y
+})"},
+    {"gated MLP 8x4096x4096", 0,
+     R"(graph mlp(x: f16[8,4096], v: f16[4096,4096], w: f16[4096,4096]) {
+  p = matmul(x, v)
+  s = sigmoid(p)
+  g = mul(p, s)
+  q = matmul(x, w)
+  y = mul(g, q)
+  return y
+})"},
+    {"LoRA 16x256x4096, rank 16", 0,
+     R"(graph lora(x: f16[16,256], w: f16[256,4096], a: f16[256,16], b: f16[16,4096]) {
+  c = matmul(x, w)
+  d = matmul(x, a)
+  e = matmul(d, b)
+  y = add(c, e)
+  return y
+})"},
+    {"grouped attention 2x256x4096, width 64", 0,
+     R"(graph gqa(q: f16[2,256,64], k: f16[2,64,4096], v: f16[2,4096,64]) {
+  s = matmul(q, k)
+  p = softmax(s) {axis = 2}
+  y = matmul(p, v)
+  return y
+})"},
+    {"QK-norm attention 2x256x4096, width 64", 0,
+     R"(graph qknorm(q: f16[2,256,64], k: f16[2,64,4096], v: f16[2,4096,64]) {
+  c = constant f32[1] fill 1e-6
+  qa = cast(q) {dtype = "f32"} qs = mul(qa, qa) qm = reduce_mean(qs) {axes = [2], keepdims = 1}
+  qe = add(qm, c) qr = sqrt(qe) qn = div(qa, qr) qh = cast(qn) {dtype = "f16"}
+  ka = cast(k) {dtype = "f32"} ks = mul(ka, ka) km = reduce_mean(ks) {axes = [1], keepdims = 1}
+  ke = add(km, c) kr = sqrt(ke) kn = div(ka, kr) kh = cast(kn) {dtype = "f16"}
+  s = matmul(qh, kh)
+  p = softmax(s) {axis = 2}
+  y = matmul(p, v)
+  return y
+})"},
+    {"attention 12x512x512, width 64", 0,
+     R"(graph attn(q: f16[12,512,64], k: f16[12,512,64], v: f16[12,512,64]) {
+  t = transpose(k) {perm = [0,2,1]}
+  s = matmul(q, t)
+  p = softmax(s) {axis = 2}
+  y = matmul(p, v)
+  return y
+})"},
+    {"attention 12x2048x2048, width 64", 0,
+     R"(graph attn(q: f16[12,2048,64], k: f16[12,2048,64], v: f16[12,2048,64]) {
+  t = transpose(k) {perm = [0,2,1]}
+  s = matmul(q, t)
+  p = softmax(s) {axis = 2}
+  y = matmul(p, v)
+  return y
+})"},
+    {"attention 12x8192x8192, width 64", 0,
+     R"(graph attn(q: f16[12,8192,64], k: f16[12,8192,64], v: f16[12,8192,64]) {
+  t = transpose(k) {perm = [0,2,1]}
+  s = matmul(q, t)
+  p = softmax(s) {axis = 2}
+  y = matmul(p, v)
+  return y
+})"},
+};
+
 }  // namespace lemma::gpu
 
 #endif  // LEMMA_TOOLS_GPU_PRODUCT_CASES_H_
