@@ -42,11 +42,12 @@ namespace emulated_memory {
 
 // A barrier of the copy engine (mbarrier), in shared memory.
 struct BulkBarrier {
-  int count = 0;        // arrivals that end a phase
-  int arrivals = 0;     // of this phase
-  long long bytes = 0;  // expected and not copied yet
-  int phase = 0;        // phases that have ended
+  unsigned char count = 0;     // arrivals that end a phase
+  unsigned char arrivals = 0;  // of this phase
+  unsigned short phase = 0;    // phases that have ended
+  int bytes = 0;               // expected and not copied yet
 };
+static_assert(sizeof(BulkBarrier) == 8, "the size on a device");
 
 // A tensor in memory and the box of it that one copy moves; fastest first.
 struct BulkMap {
@@ -278,9 +279,9 @@ inline void EndPhaseIfComplete(BulkBarrier* barrier) {
 }
 inline void InitBarrier(BulkBarrier* barrier, int count) {
   *barrier = BulkBarrier();
-  barrier->count = count;
+  barrier->count = static_cast<unsigned char>(count);
 }
-inline void Arrive(BulkBarrier* barrier, long long bytes) {
+inline void Arrive(BulkBarrier* barrier, int bytes) {
   barrier->bytes += bytes;
   ++barrier->arrivals;
   EndPhaseIfComplete(barrier);
@@ -319,7 +320,7 @@ inline void CarryOut(const Copy& copy) {
       std::memset(to, 0, static_cast<size_t>(map.element_bytes));
     }
   }
-  copy.barrier->bytes -= elements * map.element_bytes;
+  copy.barrier->bytes -= static_cast<int>(elements * map.element_bytes);
   EndPhaseIfComplete(copy.barrier);
 }
 
