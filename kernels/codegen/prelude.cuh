@@ -500,8 +500,8 @@ struct WordsBf16 {
 // --- Tensor cores by warpgroup, and bulk copies (sm_90a) ---
 //
 // A warpgroup, 128 threads, multiplies tiles of 16-bit numbers in shared memory (wgmma). The copy
-// engine fills these tiles, and barriers in shared memory count the bytes that have arrived.
-// bulk_tile.cc describes the tiles.
+// engine (TMA) fills these tiles. Barriers in shared memory (mbarrier) count arrivals of threads,
+// and bytes. bulk_tile.cc describes the tiles.
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define LEMMA_HOPPER
@@ -576,9 +576,9 @@ __device__ inline void WaitFor(BulkBarrier* barrier, int phase) {
 #endif
 }
 
-// Copies the box that begins at element (at[0], at[1], …), fastest first, to shared memory. Lines
-// of 128 bytes, 1024-byte aligned groups of eight: the 16 bytes c of line r lie at c ^ r % 8.
-// Elements outside the tensor are 0.
+// Copies the box that begins at element (at[0], at[1], …), fastest first, to shared memory, in
+// lines of 128 bytes. Swizzled: chunk c, of 16 bytes, of line r becomes chunk c ^ (r % 8); groups
+// of eight lines are aligned to 1024 bytes. Elements outside the tensor are 0.
 template <int kRank>
 __device__ inline void CopyInBulk(void* to, const BulkMap& map, BulkBarrier* barrier,
                                   const int (&at)[kRank]) {
@@ -601,17 +601,17 @@ __device__ inline void CopyInBulk(void* to, const BulkMap& map, BulkBarrier* bar
 #endif
 }
 
-// A tile for MultiplyAdd at `tile`, 16 deep. Its lines are rows of 64 numbers along the depth, or,
-// if `along_rows`, depths of 64 rows each.
-__device__ inline uint64 TileDescriptor(const void* tile, bool along_rows) {
+// The descriptor, for MultiplyAddTiles, of the tile at `tile`, 16 deep. It has a line of 64 numbers
+// for each row or, if `rows_adjacent`, a line of 64 rows for each depth.
+__device__ inline uint64 TileDescriptor(const void* tile, bool rows_adjacent) {
 #if defined(LEMMA_HOPPER)
   // Between groups of eight lines 1024 bytes; between groups of 64 rows 8192 bytes; lines are
   // swizzled in 128 bytes.
   return (SharedAddress(tile) & 0x3ffffu) >> 4 |
-         static_cast<uint64>((along_rows ? 8192 : 16) >> 4) << 16 |
+         static_cast<uint64>((rows_adjacent ? 8192 : 16) >> 4) << 16 |
          static_cast<uint64>(1024 >> 4) << 32 | static_cast<uint64>(1) << 62;
 #elif defined(LEMMA_GRID_EMULATOR)
-  return grid_emulator::TileDescriptor(tile, along_rows);
+  return grid_emulator::TileDescriptor(tile, rows_adjacent);
 #else
   return 0;
 #endif
@@ -640,8 +640,8 @@ __device__ inline Pack<float, N> LoadStaged(const float* from) {
   return result;
 }
 
-// A warpgroup that only copies gives registers to two others. Of 384 threads each gets 168 at
-// first.
+// 384 threads start with 168 registers each. The warpgroup that copies keeps 40; the two others take
+// 232.
 __device__ inline void GiveRegisters() {
 #if defined(LEMMA_HOPPER)
   asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
@@ -653,7 +653,7 @@ __device__ inline void TakeRegisters() {
 #endif
 }
 
-// Before the first product, and after other code has used `sum`.
+// Call it before the first product, and before the next one if other code has used `sum`.
 __device__ inline void BeginProducts() {
 #if defined(LEMMA_HOPPER)
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -677,8 +677,8 @@ __device__ inline void WaitForProducts() {
 }
 
 // Adds the products of 64 rows of A and 8 * kEighths columns of B, 16 deep, to the sums that the
-// warpgroup holds. Lane l of warp w holds rows 16 w + l / 4 and 8 more; of 8 columns j those at
-// 2 (l % 4) and one more, as sum[0 or 1][2 j or 2 j + 1].
+// warpgroup holds. Lane l of warp w holds sums of rows r = 16 w + l / 4 and r + 8. Of the columns from
+// 8 j on it holds c = 8 j + 2 (l % 4) and c + 1, as sum[i][2 j] and sum[i][2 j + 1]; i is 0 for row r.
 #define LEMMA_SUM_4(j) \
   "+f"(sum[0][2 * (j)]), "+f"(sum[0][2 * (j) + 1]), "+f"(sum[1][2 * (j)]), "+f"(sum[1][2 * (j) + 1])
 #define LEMMA_SUM_16(j) \
@@ -690,7 +690,7 @@ __device__ inline void WaitForProducts() {
                " {" registers "}, %" #a_at ", %" #b_at ", 1, 1, 1, %" #a_rows_at ", %" #b_rows_at \
                ";"                                                                                \
                : __VA_ARGS__                                                                      \
-               : "l"(a), "l"(b), "n"(kAlongRowsA), "n"(kAlongRowsB))
+               : "l"(a), "l"(b), "n"(kRowsAdjacentA), "n"(kRowsAdjacentB))
 #if defined(LEMMA_HOPPER)
 #define LEMMA_REGISTERS_32                                                 \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13"             \
@@ -709,7 +709,7 @@ __device__ inline void WaitForProducts() {
   ", %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119" \
   ", %120, %121, %122, %123, %124, %125, %126, %127"
 #endif
-template <class Words, int kEighths, bool kAlongRowsA, bool kAlongRowsB>
+template <class Words, int kEighths, bool kRowsAdjacentA, bool kRowsAdjacentB>
 __device__ inline void MultiplyAddTiles(float (&sum)[2][2 * kEighths], uint64 a, uint64 b) {
 #if defined(LEMMA_HOPPER)
 #define LEMMA_WGMMA_OF(type)                                                                     \
@@ -726,8 +726,8 @@ __device__ inline void MultiplyAddTiles(float (&sum)[2][2 * kEighths], uint64 a,
   }
 #undef LEMMA_WGMMA_OF
 #elif defined(LEMMA_GRID_EMULATOR)
-  grid_emulator::MultiplyAddTiles<Words>(&sum[0][0], &sum[1][0], kEighths, a, kAlongRowsA, b,
-                                         kAlongRowsB);
+  grid_emulator::MultiplyAddTiles<Words>(&sum[0][0], &sum[1][0], kEighths, a, kRowsAdjacentA, b,
+                                         kRowsAdjacentB);
 #endif
 }
 #undef LEMMA_REGISTERS_128
