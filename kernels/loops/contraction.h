@@ -24,9 +24,9 @@ struct ContractionSource {
   bool guarded = false;
 };
 
-// Matches `reduce` as a contraction over the output's `axes`, which have constant extents. It must be
-// large enough to repay copying its factors: m and n are at least `least_rows`, k and all products
-// together are above fixed limits. Every variable of `reduce` is bound once.
+// Matches `reduce` as a contraction over the output's `axes`, which have constant extents. It must
+// be large enough to repay copying its factors: m and n are at least `least_rows`, k and all
+// products together are above fixed limits. Every variable of `reduce` is bound once.
 constexpr int64_t kLeastRows = 8;
 std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
                                                   const std::vector<Axis>& axes,
