@@ -113,7 +113,8 @@ std::string CopyText(const char* name, BulkFactor* factor, int batch, int64_t ti
   std::vector<std::string> at;
   for (int var : factor->vars) {
     at.push_back(var == batch + 1 ? "depth"
-                 : var == batch   ? absl::StrCat(name, "_first", factor->along_rows ? " + row" : "")
+                 : var == batch   ? absl::StrCat("static_cast<int>(", name, "_first)",
+                                               factor->along_rows ? " + row" : "")
                                   : absl::StrCat("batch_", var));
   }
   const std::string copy =
@@ -219,8 +220,9 @@ GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& til
   int64_t inner = batch;
   for (int i = 0; i < nb; ++i) {
     inner /= c.batch[i].extent.value();
-    absl::StrAppend(&coordinates, "[[maybe_unused]] const int batch_", i, " = batch / ", inner,
-                    " % ", c.batch[i].extent.value(), ";\n");
+    absl::StrAppend(&coordinates, "[[maybe_unused]] const int batch_", i,
+                    " = static_cast<int>(batch / ", inner, " % ", c.batch[i].extent.value(),
+                    ");\n");
   }
   const std::string body = absl::StrReplaceAll(
       R"(LEMMA_BULK_SHARED(shared, SHARED_BYTES);
