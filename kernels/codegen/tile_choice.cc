@@ -61,7 +61,7 @@ constexpr TileShape kTensorTiles[] = {
 };
 constexpr int64_t kTensorTogether[] = {1, 1, 2, 1, 3, 3, 4, 6, 6, 8, 1, 2, 1, 1, 2, 2, 3, 1};
 constexpr double kTensorSlower[] = {1.18, 1.17, 0.99, 1.11, 1.08, 1.06, 1.04, 0.82, 0.89,
-                                    1.0,  0.77, 0.84, 0.92, 1.23, 1.28, 1.11, 1.0,  1.0};
+                                    1.0,  0.93, 1.05, 1.1,  1.0,  1.0,  1.0,  1.0,  1.0};
 static_assert(std::size(kTensorTogether) == std::size(kTensorTiles));
 static_assert(std::size(kTensorSlower) == std::size(kTensorTiles));
 // Cycles of a step at least; products per cycle of a multiprocessor for pairs of 16 bits; bytes of
@@ -71,10 +71,11 @@ constexpr double kStepLatency = 677, kProductsPerCycle = 636, kBytesPerCycle = 7
                  kTensorWork = 0.047, kCyclesPerMicrosecond = 1700;
 // By warpgroup: microseconds of a kernel; cycles from a copy's start to its arrival, products per
 // cycle, cycles of a block besides its steps, and elements of the result per cycle.
-constexpr double kBulkLaunch = 1.0, kBulkLatency = 2993, kBulkProductsPerCycle = 1350,
-                 kBulkEnd = 1886, kResultsPerCycle = 5.21;
-// Microseconds of a second kernel that adds up parts, after a kernel on tensor cores.
-constexpr double kTensorCombine = 2.4;
+constexpr double kBulkLaunch = 1.0, kBulkLatency = 3722, kBulkProductsPerCycle = 1679,
+                 kBulkEnd = 1977, kResultsPerCycle = 4.70;
+// Microseconds of a second kernel that adds up parts of such a product; and of a kernel with
+// mma.sync, in comparison.
+constexpr double kBulkCombine = 2.4, kTensorLaunch = 5.0;
 
 int ElementsPerWord(ProductPrecision precision) {
   return precision == ProductPrecision::kF16 || precision == ProductPrecision::kBf16 ? 2 : 1;
@@ -164,14 +165,15 @@ double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice,
   const double step = tile.tensor_cores
                           ? TensorStepMicroseconds(size, choice.tile, precision, together)
                           : StepMicroseconds(size, tile, kStepTimes[choice.tile], together);
-  double result = (tile.stages > 0 ? kBulkLaunch : kLaunch) + rounds * steps * step;
+  const double launch = tile.stages > 0 ? kBulkLaunch : tile.tensor_cores ? kTensorLaunch : kLaunch;
+  double result = launch + rounds * steps * step;
   if (tile.stages > 0) {
     const double results = static_cast<double>(tile.rows * tile.columns * together);
     result += rounds * (kBulkEnd + results / kResultsPerCycle) / kCyclesPerMicrosecond;
   }
   if (choice.parts > 1) {
     const double partial = static_cast<double>(size.batch * size.m * size.n * choice.parts);
-    result += (tile.tensor_cores ? kTensorCombine : kCombine) + 8 * partial / kBytesPerMicrosecond;
+    result += (tile.stages > 0 ? kBulkCombine : kCombine) + 8 * partial / kBytesPerMicrosecond;
   }
   return result;
 }

@@ -18,15 +18,30 @@ namespace {
 // The properties of an application's definition that fusion needs.
 struct Traits {
   bool reduces = false;
-  bool multiplies = false;    // sums of products
-  int functions = 0;          // scalar functions per element, if there are no reductions
-  std::vector<double> reads;  // for each input: the number of elements read, with repetitions
+  bool multiplies = false;     // sums of products
+  int functions = 0;           // scalar functions per element, if there are no reductions
+  std::vector<double> reads;   // for each input: the number of elements read, with repetitions
+  std::vector<bool> at_loads;  // for each input: whether an index that it is read at is loaded
 };
+
+bool HasLoad(const IndexExpr& e) {
+  switch (e.kind()) {
+    case IndexExpr::Kind::kConst:
+    case IndexExpr::Kind::kVar:
+    case IndexExpr::Kind::kSymbol:
+      return false;
+    case IndexExpr::Kind::kLoad:
+      return true;
+    default:
+      return HasLoad(e.lhs()) || HasLoad(e.rhs());
+  }
+}
 
 class Inspector {
  public:
   explicit Inspector(const Definition& definition) : definition_(definition) {
     traits_.reads.assign(definition.inputs.size(), 0);
+    traits_.at_loads.assign(definition.inputs.size(), false);
   }
 
   Traits Run() {
@@ -59,6 +74,12 @@ class Inspector {
       double count = 1;
       for (VarId var : free_.Of(e)) count *= extents_[var];
       traits_.reads[e.tensor()] += count;
+    }
+    if (e.kind() == ScalarExpr::Kind::kRead &&
+        std::any_of(e.indices().begin(), e.indices().end(), HasLoad)) {
+      const bool local = e.tensor() >= definition_.num_inputs();  // made from any input
+      if (local) traits_.at_loads.assign(traits_.at_loads.size(), true);
+      if (!local) traits_.at_loads[e.tensor()] = true;
     }
     for (const ScalarExpr& arg : e.args()) Visit(arg);
   }
@@ -95,6 +116,7 @@ class Fuser {
     result_.is_alias.assign(n, false);
     result_.is_transfer.assign(n, false);
     plain_to_root_.assign(n, false);
+    at_loads_.assign(n, false);
   }
 
   Fusion Run() {
@@ -110,6 +132,7 @@ class Fuser {
         result_.groups[*group].push_back(i);
         result_.group_of[i] = *group;
         plain_to_root_[i] = IsPlainToRoot(i);
+        at_loads_[i] = IsReadAtLoads(i);
       } else if (KeepsOrder(node, node_traits_.Of(node))) {
         result_.is_alias[i] = true;
       } else {
@@ -216,6 +239,7 @@ class Fuser {
       if (g < 0 || result_.is_transfer[user] || (group >= 0 && g != group)) return std::nullopt;
       group = g;
     }
+    if (IsReadAtLoads(i) && !ChecksAsResult(i)) return std::nullopt;
     // Rounding a factor for every read of it would cost more than to store it.
     if (IsNarrowing(node) && HasProduct(group)) return std::nullopt;
     constexpr size_t kMostNodes = 32;
@@ -224,6 +248,33 @@ class Fuser {
                                      : IsCheapFor(i, users) && !IsBetterBehindProduct(i, group);
     if (!joins || !Fits(i, group)) return std::nullopt;
     return group;
+  }
+
+  // Whether node i's value is read at loaded indices within the group of its users.
+  bool IsReadAtLoads(int i) {
+    for (int user : uses_.Users(Value(uses_.nodes[i], 0))) {
+      if (at_loads_[user]) return true;
+      const Node& node = *uses_.nodes[user];
+      for (size_t k = 0; k < node.inputs().size(); ++k) {
+        const std::vector<bool>& at_loads = Of(user).at_loads;
+        if (&node.inputs()[k].node() == uses_.nodes[i].get() && k < at_loads.size() &&
+            at_loads[k]) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  // Whether an index outside node i's value is also outside a tensor that the node reads. Others,
+  // such as a padding, would hide the index: they are computed where all of it is known.
+  bool ChecksAsResult(int i) {
+    const Node& node = *uses_.nodes[i];
+    const NodeTraits& traits = node_traits_.Of(node);
+    const auto same_shape = [&](const Value& v) { return v.shape() == node.type(0).shape; };
+    const bool permutes = traits.views.size() == 1 && !traits.views[0].permutation.empty();
+    return permutes || (traits.pointwise && !node.inputs().empty() &&
+                        std::all_of(node.inputs().begin(), node.inputs().end(), same_shape));
   }
 
   bool IsCheapFor(int i, const std::vector<int>& users) {
@@ -320,6 +371,7 @@ class Fuser {
   absl::flat_hash_map<uint64_t, Traits> traits_;
   absl::flat_hash_map<int, bool> follows_product_;
   std::vector<bool> plain_to_root_;
+  std::vector<bool> at_loads_;  // members of groups that are read at loaded indices
   Fusion result_;
 };
 

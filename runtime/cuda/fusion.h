@@ -30,6 +30,8 @@ struct Fusion {
 //     another product;
 //   * with reductions: if its users are element-wise and have its shape (an epilogue), or if the
 //     whole group is still one row kernel (a normalization made of small operators).
+// An operator that is read at loaded indices joins only if an index outside its result is outside
+// its operands too, so that the kernel reports it.
 // If `reads_narrow`, casts from 16 bits to f32 are aliases: kernels read the narrow value.
 Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits, bool reads_narrow = false);
 

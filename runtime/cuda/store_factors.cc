@@ -27,7 +27,6 @@ Value Cast(const Value& v, DType dtype) {
   return *Apply1("cast", {v}, {{"dtype", std::string(Name(dtype))}});
 }
 
-bool IsCast(const Node& node) { return node.is_op() && node.op().name == "cast"; }
 bool Is16Bit(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
 int CountReads(const ScalarExpr& e, TensorId input) {
@@ -254,15 +253,24 @@ class FactorStore {
   absl::flat_hash_map<uint64_t, Forecast> forecasts_;
 };
 
+// Whether the node gives its operand's elements, each in its place, in another type.
+bool OnlyConverts(const Node& node) {
+  if (node.num_outputs() != 1 || node.type(0).shape != node.inputs()[0].shape()) return false;
+  absl::StatusOr<Definition> definition = DefinitionOf(node);
+  return definition.ok() && codegen::KeepsOrder(*definition);
+}
+
+bool Converts(const Node& node, bool to_16_bits) {
+  if (!node.is_op() || node.inputs().size() != 1) return false;
+  DType wide = node.type(0).dtype, narrow = node.inputs()[0].dtype();
+  if (to_16_bits) std::swap(wide, narrow);
+  return wide == DType::kF32 && Is16Bit(narrow) && OnlyConverts(node);
+}
+
 }  // namespace
 
-bool IsWidening(const Node& node) {
-  return IsCast(node) && Is16Bit(node.inputs()[0].dtype()) && node.type(0).dtype == DType::kF32;
-}
-
-bool IsNarrowing(const Node& node) {
-  return IsCast(node) && node.inputs()[0].dtype() == DType::kF32 && Is16Bit(node.type(0).dtype);
-}
+bool IsWidening(const Node& node) { return Converts(node, /*to_16_bits=*/false); }
+bool IsNarrowing(const Node& node) { return Converts(node, /*to_16_bits=*/true); }
 
 Graph StoreFactors(const Graph& graph, NodeTraitsCache& traits, const GridOptions& options) {
   const bool rounds =

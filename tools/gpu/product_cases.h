@@ -169,30 +169,6 @@ inline constexpr NamedGraph kShapes[] = {
   y = matmul(p, v)
   return y
 })"},
-    {"attention 12x512x512, width 64", 0,
-     R"(graph attn(q: f16[12,512,64], k: f16[12,512,64], v: f16[12,512,64]) {
-  t = transpose(k) {perm = [0,2,1]}
-  s = matmul(q, t)
-  p = softmax(s) {axis = 2}
-  y = matmul(p, v)
-  return y
-})"},
-    {"attention 12x2048x2048, width 64", 0,
-     R"(graph attn(q: f16[12,2048,64], k: f16[12,2048,64], v: f16[12,2048,64]) {
-  t = transpose(k) {perm = [0,2,1]}
-  s = matmul(q, t)
-  p = softmax(s) {axis = 2}
-  y = matmul(p, v)
-  return y
-})"},
-    {"attention 12x8192x8192, width 64", 0,
-     R"(graph attn(q: f16[12,8192,64], k: f16[12,8192,64], v: f16[12,8192,64]) {
-  t = transpose(k) {perm = [0,2,1]}
-  s = matmul(q, t)
-  p = softmax(s) {axis = 2}
-  y = matmul(p, v)
-  return y
-})"},
 };
 
 }  // namespace lemma::gpu

@@ -244,6 +244,24 @@ def gpu_products(report):
             "with cuBLASLt, ms", "PyTorch, ms"], lines, after
 
 
+def difference_text(difference):
+    return "infinite" if difference is None else f"{difference:.1e}"
+
+
+def gpu_shapes(report):
+    """Microseconds; PyTorch's calls as one CUDA graph, like Lemma's."""
+    peers = {row["case"]: row for row in report["shape_peers"]}
+    lines = []
+    for row in report["shapes"]:
+        peer = peers[row["case"]]
+        difference = row.get("generated_difference")
+        lines.append([row["case"], *(f"{1e3 * time:.1f}" for time in (
+            row["library_ms"], row["generated_ms"], peer["graph_ms"], peer["eager_ms"],
+            peer["compile_ms"])), f"{difference:.1e}" if difference is not None else ""])
+    return ["graph", "with cuBLASLt", "generated alone", "PyTorch, one CUDA graph",
+            "eager", "compile", "difference"], lines, ""
+
+
 def gpu_precision(report):
     """Models: the better of with cuBLASLt and generated alone, beside PyTorch."""
     peers = {(row["model"], row["precision"], row["mode"]): row["ms"]
@@ -256,7 +274,7 @@ def gpu_precision(report):
         compiled = peers.get((name, precision, "compiled"))
         lines.append([name + (", step of training" if step else ""), precision,
                       gpu_table.ms(row.get("library_ms")), gpu_table.ms(row["generated_ms"]),
-                      "" if step else f"{row['generated_difference']:.1e}",
+                      "" if step else difference_text(row["generated_difference"]),
                       gpu_table.ms(eager), gpu_table.ms(compiled)])
     return ["model", "precision", "with cuBLASLt", "generated alone", "difference", "eager",
             "compile"], lines, ""
@@ -368,7 +386,8 @@ VIEWS = {"inference": inference, "onnxruntime": onnxruntime, "half": half, "size
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
          "gpu_h200": gpu, "gpu_errors": gpu_errors, "gpu_products": gpu_products,
-         "gpu_precision": gpu_precision, "bandwidth": bandwidth, "proofs": proofs, "generator_growth": growth, "rules": rules,
+         "gpu_shapes": gpu_shapes, "gpu_precision": gpu_precision, "bandwidth": bandwidth,
+         "proofs": proofs, "generator_growth": growth, "rules": rules,
          "referee": referee, "referee_faults": referee_faults,
          "referee_open": referee_open,
          "pet": pet}

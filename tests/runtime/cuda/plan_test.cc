@@ -333,6 +333,43 @@ TEST(CudaPlan, IndexOutsideIsAnError) {
   EXPECT_TRUE(absl::IsOutOfRange(plans.Run(0, {table, Tensor::Ints({1, 3})}, 1).status()));
 }
 
+// Operators in front of a gather whose own definition reads nothing outside their operands, so that
+// it would hide an index outside their results.
+TEST(CudaPlan, IndexOutsideIsAnErrorBehindFusedOperators) {
+  constexpr const char* kTables[] = {
+      "t = pad(x) {pads = [1,0,1,0]}",
+      "t = pad(x) {pads = [0,1,0,1]}",
+      "t = concat(x, x) {axis = 0}",
+      "t = slice(x) {starts = [1,0], sizes = [4,4], steps = [1,1]}",
+      "t = cumsum(x) {axis = 0}",
+      "r = reshape(x) {shape = [4,6]} t = neg(r)",
+      "r = reshape(x) {shape = [3,8]} t = relu(r)",
+      "p = pad(x) {pads = [2,0,2,0]} t = relu(p)",
+      "p = pad(x) {pads = [2,0,2,0]} q = transpose(p) {perm = [1,0]} r = transpose(q) {perm = "
+      "[1,0]} "
+      "t = neg(r)",
+      "t = neg(x)",
+      "c = constant f32[4] fill 2.0 t = mul(x, c)",
+      "t = transpose(x) {perm = [1,0]}",
+  };
+  EmulatedPlans plans;
+  for (const char* table : kTables) {
+    const std::string text = absl::StrCat("graph g(x: f32[6,4], i: i64[3]) { ", table,
+                                          " y = gather(t, i) {axis = 0} return y }");
+    ASSERT_TRUE(plans.Add(GraphOf(text.c_str())).ok()) << text;
+  }
+  ASSERT_TRUE(plans.Compile().ok());
+  for (size_t p = 0; p < plans.size(); ++p) {
+    SCOPED_TRACE(kTables[p]);
+    const Tensor x = RandomInputs(plans.graph(p))[0];
+    EXPECT_TRUE(plans.Run(p, {x, Tensor::Ints({0, 2, -1})}, 1).ok());
+    for (int64_t outside : {12, 13, 40, 1000000, -13, -100}) {
+      const auto result = plans.Run(p, {x, Tensor::Ints({0, outside, 1})}, 1);
+      EXPECT_TRUE(absl::IsOutOfRange(result.status())) << outside << ": " << result.status();
+    }
+  }
+}
+
 TEST(CudaPlan, ReshapesAreTheirOperandsMemory) {
   NodeTraitsCache traits;
   const Graph graph = GraphOf(R"(graph g(x: f32[6,8], w: weight f32[8,8], v: weight f32[16,8]) {
