@@ -78,8 +78,10 @@ std::optional<BulkFactor> MatchBulkFactor(const KernelContext& context, const Ne
     int64_t& stride = factor.source.strides[d];
     if (factor.source.dims[d] >= kMostElements) return std::nullopt;
     if (d == 0) continue;
-    if (factor.source.dims[d] == 1) stride = kStep;  // it is never taken
-    if (stride <= 0 || stride % kStep != 0 || stride >= kMostStride) return std::nullopt;
+    const int64_t line = factor.source.dims[0];
+    if (factor.source.dims[d] == 1) stride = CeilDivide(line, kStep) * kStep;  // it is never taken
+    // The driver's documentation leaves open whether lines may overlap.
+    if (stride < line || stride % kStep != 0 || stride >= kMostStride) return std::nullopt;
   }
   return factor;
 }

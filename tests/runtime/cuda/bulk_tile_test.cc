@@ -132,6 +132,40 @@ TEST(BulkTiles, DoNotComputeSumsOfSquares) {
   ExpectExact(plans, 0);
 }
 
+// Windows of a row, and one row or one column.
+TEST(BulkTiles, CopyLinesThatDoNotOverlap) {
+  EmulatedPlans plans;
+  for (const char* text : {
+           R"(graph windows(x: bf16[1,1,1,600], w: bf16[64,1,1,64]) {
+             a = cast(x) {dtype = "f32"} b = cast(w) {dtype = "f32"}
+             p = conv2d(a, b) {strides = [1,8]} return p
+           })",
+           R"(graph row(x: bf16[1,512], w: bf16[512,264], b: f32[264]) {
+             a = cast(x) {dtype = "f32"} c = cast(w) {dtype = "f32"}
+             p = matmul(a, c) q = add(p, b) return q
+           })",
+           R"(graph column(x: bf16[512,264], w: bf16[264,1], b: f32[512,1]) {
+             a = cast(x) {dtype = "f32"} c = cast(w) {dtype = "f32"}
+             p = matmul(a, c) q = add(p, b) return q
+           })",
+       }) {
+    ASSERT_TRUE(plans.Add(GraphOf(text), In(ProductPrecision::kBf16)).ok());
+  }
+  ASSERT_TRUE(plans.Compile().ok());
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const cuda::CudaPlan& plan = plans.plan(i);
+    ASSERT_EQ(plan.launches.size(), 1u) << plan.Describe(plans.graph(i));
+    const std::vector<codegen::BulkSource>& bulk = plan.KernelOf(plan.launches[0]).bulk;
+    EXPECT_EQ(bulk.size(), i == 0 ? 0u : 2u) << plans.graph(i).name();
+    for (const codegen::BulkSource& source : bulk) {
+      for (size_t d = 1; d < source.dims.size(); ++d) {
+        EXPECT_GE(source.strides[d], source.dims[0]) << plans.graph(i).name();
+      }
+    }
+    ExpectExact(plans, i);
+  }
+}
+
 // Equal code that copies from different tensors: the kernels have one name.
 TEST(BulkTiles, MapsBelongToALaunch) {
   EmulatedPlans plans;

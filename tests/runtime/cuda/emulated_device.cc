@@ -123,7 +123,8 @@ CUresult EncodeMap(CUtensorMap* map, CUtensorMapDataType, cuuint32_t rank, void*
   for (cuuint32_t d = 0; d < rank; ++d) {
     const uint64_t stride = d == 0 ? 2 : strides[d - 1];
     valid = valid && dims[d] >= 1 && dims[d] <= kMostElements && box[d] >= 1 && box[d] <= 256 &&
-            steps[d] == 1 && (d == 0 || (stride % kStep == 0 && stride < kMostStride));
+            steps[d] == 1 &&
+            (d == 0 || (stride % kStep == 0 && stride >= 2 * dims[0] && stride < kMostStride));
     bytes += (dims[d] - 1) * stride;
   }
   if (!valid || !Within(state->device, data, bytes)) return CUDA_ERROR_INVALID_VALUE;
