@@ -1,12 +1,14 @@
 // Generates sums of products of 16-bit factors by tile for warpgroups of sm_90a: the copy engine
 // moves boxes of the factors to shared memory, and wgmma multiplies them there.
 //
-// A block has a thread that issues copies and one warpgroup for every 64 rows of its tile. Shared
-// memory holds the tiles of several steps. Each step's tiles have two barriers: `full` ends a phase
-// when the tiles have arrived, `empty` when all warpgroups have multiplied them. A factor's tile
-// has a line of 64 numbers along the depth for each row or, where adjacent rows are adjacent in
-// memory, groups of 64 rows with a line for each depth. In the end each warp writes its sums to the
-// same memory, to store the result by 16 bytes.
+// The copy engine is TMA (cp.async.bulk.tensor). A block has one warpgroup for every 64 rows of its
+// tile, and a warp or a warpgroup of which one thread issues copies. Shared memory is a ring of
+// stages, each with the tiles of one step and two barriers (mbarrier): a phase of `full` ends when
+// the tiles have arrived, one of `empty` when all warpgroups have multiplied them. A factor's tile
+// consists of lines of 128 bytes: a line of 64 numbers along the depth for each row (K-major) or,
+// where adjacent rows are adjacent in memory (MN-major), a line of 64 rows for each depth, in
+// groups of 64 rows. In the end each warp writes its sums to the same memory, to store the result
+// by 16 bytes.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -29,8 +31,8 @@ constexpr int64_t kDepth = 64, kLineBytes = 128, kGroupRows = 64, kBarrierBytes 
 // A factor that copies can move.
 struct BulkFactor {
   DType dtype = DType::kBF16;
-  bool along_rows = false;  // adjacent rows are adjacent in memory
-  BulkSource source;        // its box is set for a tile
+  bool rows_adjacent = false;  // adjacent rows are adjacent in memory
+  BulkSource source;           // its box is set for a tile
   // What moves along each of the source's dimensions: variables of the nest.
   std::vector<int> vars;
 };
@@ -52,8 +54,8 @@ std::optional<BulkFactor> MatchBulkFactor(const KernelContext& context, const Ne
   const int row = batch, deep = batch + 1;
   const int64_t row_step = root.index.CoefficientOf(row),
                 depth_step = root.index.CoefficientOf(deep);
-  factor.along_rows = row_step == 1 && rows > 1;
-  if (!factor.along_rows && depth_step != 1 && depth > 1) return std::nullopt;
+  factor.rows_adjacent = row_step == 1 && rows > 1;
+  if (!factor.rows_adjacent && depth_step != 1 && depth > 1) return std::nullopt;
   factor.source.slot = root.slot;
   factor.source.offset = root.index.base;
   if (root.index.base % kStep != 0) return std::nullopt;
@@ -62,7 +64,7 @@ std::optional<BulkFactor> MatchBulkFactor(const KernelContext& context, const Ne
     factor.source.dims.push_back(extent);
     factor.source.strides.push_back(stride);
   };
-  if (factor.along_rows) {
+  if (factor.rows_adjacent) {
     add(row, rows, 1);
     add(deep, depth, depth_step);
   } else {
@@ -110,28 +112,28 @@ std::optional<BulkFactors> MatchBulkFactors(const KernelContext& context,
 std::string CopyText(const char* name, BulkFactor* factor, int batch, int64_t tile_rows,
                      const std::string& place) {
   factor->source.box.assign(factor->vars.size(), 1);
-  factor->source.box[0] = factor->along_rows ? kGroupRows : kDepth;
-  factor->source.box[1] = factor->along_rows ? kDepth : tile_rows;
+  factor->source.box[0] = factor->rows_adjacent ? kGroupRows : kDepth;
+  factor->source.box[1] = factor->rows_adjacent ? kDepth : tile_rows;
   std::vector<std::string> at;
   for (int var : factor->vars) {
     at.push_back(var == batch + 1 ? "depth"
                  : var == batch   ? absl::StrCat("static_cast<int>(", name, "_first)",
-                                               factor->along_rows ? " + row" : "")
+                                               factor->rows_adjacent ? " + row" : "")
                                   : absl::StrCat("batch_", var));
   }
   const std::string copy =
       absl::StrCat("const int at[] = {", absl::StrJoin(at, ", "), "};\nCopyInBulk(", place,
-                   factor->along_rows ? absl::StrCat(" + row * ", kLineBytes) : "", ", map_", name,
-                   ", &full[stage], at);\n");
-  if (!factor->along_rows) return absl::StrCat("{\n", copy, "}\n");
+                   factor->rows_adjacent ? absl::StrCat(" + row * ", kLineBytes) : "", ", map_",
+                   name, ", &full[stage], at);\n");
+  if (!factor->rows_adjacent) return absl::StrCat("{\n", copy, "}\n");
   return absl::StrCat("#pragma unroll\nfor (int row = 0; row < ", tile_rows,
                       "; row += ", kGroupRows, ") {\n", copy, "}\n");
 }
 
 // The descriptor of a factor's numbers at depth k of the step; `first` is the tile's place.
 std::string DescriptorText(const BulkFactor& factor, const std::string& first) {
-  return absl::StrCat("TileDescriptor(", first, " + k * ", factor.along_rows ? kLineBytes : 2, ", ",
-                      factor.along_rows ? "true" : "false", ")");
+  return absl::StrCat("TileDescriptor(", first, " + k * ", factor.rows_adjacent ? kLineBytes : 2,
+                      ", ", factor.rows_adjacent ? "true" : "false", ")");
 }
 
 // The code after the sums: stores them in packs by way of shared memory or, where packs do not fit
@@ -143,7 +145,7 @@ class Result {
     const std::vector<Axis>& batch = tiled.contraction.batch;
     ResultPacking packing = ChooseResultPacking(context, out, tiled.sum_slot,
                                                 static_cast<int>(batch.size()), rows, columns);
-    along_rows_ = packing.along_rows;
+    rows_adjacent_ = packing.rows_adjacent;
     if (packing.width > 1) {
       packed_.emplace(context, out, tiled.sum_slot, batch, std::move(packing));
     } else {
@@ -159,13 +161,13 @@ class Result {
                            "j / 2 * 8 + lane * 2 + j % 2", rows, columns, type);
     }
     // Lines are padded, so that the lanes of a warp write to different banks.
-    const int line = along_rows_ ? 16 + 4 : tile.columns + 8;
-    const int lines = along_rows_ ? tile.columns : 16;
+    const int line = rows_adjacent_ ? 16 + 4 : tile.columns + 8;
+    const int lines = rows_adjacent_ ? tile.columns : 16;
     const char* const store =
-        along_rows_ ? "staged[j / 2 * 8 + lane * 2][i * 8 + group] = sum[i][j];\n"
-                      "staged[j / 2 * 8 + lane * 2 + 1][i * 8 + group] = sum[i][j + 1];\n"
-                    : "StorePack<2>(&staged[i * 8 + group][j / 2 * 8 + lane * 2], "
-                      "Pack<float, 2>{{sum[i][j], sum[i][j + 1]}});\n";
+        rows_adjacent_ ? "staged[j / 2 * 8 + lane * 2][i * 8 + group] = sum[i][j];\n"
+                         "staged[j / 2 * 8 + lane * 2 + 1][i * 8 + group] = sum[i][j + 1];\n"
+                       : "StorePack<2>(&staged[i * 8 + group][j / 2 * 8 + lane * 2], "
+                         "Pack<float, 2>{{sum[i][j], sum[i][j + 1]}});\n";
     return absl::StrCat(
         "float (*const staged)[", line, "] = reinterpret_cast<float (*)[", line,
         "]>(shared) + threadIdx.x / 32 * ", lines, ";\nSyncThreads<", tile.rows / kGroupRows * 128,
@@ -175,7 +177,7 @@ class Result {
   }
 
  private:
-  bool along_rows_ = false;
+  bool rows_adjacent_ = false;
   std::optional<ResultPrinter> single_;
   std::optional<PackedResultPrinter> packed_;
 };
@@ -292,8 +294,8 @@ BATCH_DIGITSRESULT)",
        {"SUMS", absl::StrCat(tile.columns / 4)},
        {"EIGHTHS", absl::StrCat(tile.columns / 8)},
        {"WORDS", factors.a.dtype == DType::kF16 ? "WordsF16" : "WordsBf16"},
-       {"ROWS_A", factors.a.along_rows ? "true" : "false"},
-       {"ROWS_B", factors.b.along_rows ? "true" : "false"},
+       {"ROWS_A", factors.a.rows_adjacent ? "true" : "false"},
+       {"ROWS_B", factors.b.rows_adjacent ? "true" : "false"},
        {"DESCRIPTOR_A", DescriptorText(factors.a, "a_tile")},
        {"DESCRIPTOR_B", DescriptorText(factors.b, "b_tile")},
        {"BATCH_DIGITS", BatchDigits(result.printer(), c.batch)},

@@ -19,10 +19,11 @@ struct GemmMatrix {
   int64_t batch_stride = 0;
 };
 
-// D = A * B + C + bias, stored in f32, for each of `batch` matrices. A and B may both be stored in
-// f16 or in bf16; then D may be too, without C and bias. A is m by k, B is k by n.
-// C and D are m by n and not transposed. bias[i] is added to all elements of row i. Sizes and
-// strides along matrices are below 2^31. C and D do not overlap.
+// D = A * B + C + bias for each of `batch` matrices, column by column. A and B are stored in the
+// type `factors`: f32, f16 or bf16. C and bias are f32, and so is D; without C and bias, D may have
+// the factors' type. A is m by k, B is k by n. C and D are m by n and not transposed. bias[i] is
+// added to all elements of row i. Sizes and leading dimensions are below 2^31. C and D do not
+// overlap.
 struct GemmCall {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   GemmMatrix a, b, c, d;

@@ -9,12 +9,14 @@
 //     out each reduction together. Softmax and normalizations are one kernel.
 //   * by tile: computes sums of products (matrix products and convolutions of any layout, and their
 //     gradients) in tiles of the result, with the factors in shared memory. The kernel includes
-//     computations on the sum (bias, activation, residual) and on the factors. Products of another
-//     precision than f32 run on tensor cores: of factors stored in 16 bits, on devices that have
-//     them, by warpgroups whose tiles the copy engine fetches.
+//     computations on the sum (bias, activation, residual) and on the factors. In another precision
+//     than f32, products run on tensor cores (mma.sync). If both factors are tensors of one 16-bit
+//     type, sm_90 multiplies them by warpgroup (wgmma), with tiles that the copy engine (TMA)
+//     fetches.
 //
-// Sums are reassociated; the order depends only on shapes. If a guard excludes a term of a tiled
-// sum, the term counts as 0 times the other factor, which is NaN if that factor is infinite or NaN.
+// Sums are reassociated, in an order that the kernel fixes: two runs give the same bits. In a tiled
+// sum, a term that a guard excludes (padding) is 0 times the other factor: NaN if that is infinite
+// or NaN.
 #ifndef LEMMA_KERNELS_CODEGEN_GRID_PROGRAM_H_
 #define LEMMA_KERNELS_CODEGEN_GRID_PROGRAM_H_
 
@@ -50,7 +52,8 @@ struct GridKernel {
   int threads = 1;            // per block
   bool synchronizes = false;  // has barriers or shuffles
   int shared_bytes = 0;       // of shared memory that the launch has to provide
-  // Slots whose first elements the arguments point to; row-major and aligned to 256 bytes.
+  // Slots that are read. An argument for each points to its first element; row-major, aligned to
+  // 256 bytes.
   std::vector<int> reads;
   std::vector<int> writes;  // arguments after those of `reads`
   // If set, the next argument points to an int. The kernel sets it to 1 if a loaded index is
@@ -79,11 +82,11 @@ struct GridProgram {
   std::vector<GridKernel> kernels;  // in order
 };
 
-// The architecture with products by warpgroup (wgmma) and bulk copies of tensors.
+// The only architecture with the instructions for products by warpgroup: sm_90a, not a newer one.
 constexpr int kWarpgroupArchitecture = 90;
 
 struct GridOptions {
-  // For measurements: the choice for every sum of products that offers it among its TileChoices.
+  // For measurements: forces this choice for every sum of products that has it among TileChoices.
   std::optional<TileChoice> tile;
   // Of sums of products by tile. Definitions that compute in f64 or in integers are not affected.
   ProductPrecision precision = ProductPrecision::kF32;
@@ -97,8 +100,8 @@ struct GridOptions {
 absl::StatusOr<GridProgram> MakeGridProgram(const Definition& definition,
                                             const GridOptions& options = {});
 
-// Whether `definition`, which has one output and locals, can be one kernel that repeats no
-// reduction.
+// Whether `definition`, which has one output and local tensors, can be one kernel that computes no
+// reduction twice.
 bool IsOneKernel(const Definition& definition);
 
 // Whether `definition` only reads its one input in order: output element i is input element i, in

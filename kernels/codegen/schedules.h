@@ -53,10 +53,11 @@ struct TiledSource {
   loops::ContractionSource contraction;
   int sum_slot = -1;
 };
-// The sizes of a sum of products, for ChooseTile. `fresh`, here and below, numbers new variables.
+// The sizes of a sum of products, for ChooseTile. `fresh`, here and below, is the next unused
+// variable.
 ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource& contraction,
                    int* fresh);
-// The slots that are the factors, as in TileUse.
+// TileUse::a_slot and b_slot.
 std::pair<int, int> FactorSlots(const KernelContext& context,
                                 const loops::ContractionSource& contraction, int* fresh);
 GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
@@ -68,15 +69,15 @@ GridKernel KernelByTensorTile(const KernelContext& context, const TiledSource& t
 // tiles of them, and the device and the context's precision allow products by warpgroup.
 bool CopiesInBulk(const KernelContext& context, const loops::ContractionSource& contraction,
                   int* fresh);
-// `contraction` with the first axes of its rows or columns among those of the batch, if the engine
-// can only move tiles of its factors then (images of a convolution); otherwise as it is.
+// If the engine can move the factors only when the first axes of m or n belong to the batch (images
+// of a 1 x 1 convolution), moves these axes there. Otherwise returns `contraction`.
 loops::ContractionSource BatchedForBulk(const KernelContext& context,
                                         const loops::ContractionSource& contraction, int* fresh);
-// The same by warpgroup, if CopiesInBulk; `tile` must have stages.
+// As KernelByTensorTile, by warpgroup. Requires CopiesInBulk, and a tile with stages.
 GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& tiled,
                             const TileShape& tile, int* fresh);
 
-// `tiled` as a matrix product, if it is one in f32 with at most a bias and a matrix added to it.
+// `tiled` as a matrix product for libraries, if it is one of GemmCall's form. Never in f32x3.
 // The result refers to slots; NumberArguments replaces them by the numbers of `kernel`'s arguments.
 std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSource& tiled);
 void NumberArguments(const GridKernel& kernel, GemmCall* call);
@@ -85,15 +86,16 @@ void NumberArguments(const GridKernel& kernel, GemmCall* call);
 // enough work; 1: do not split. For nests that are not computed by tile.
 int64_t PartsFor(const loops::Nest& nest);
 
-// Whether `width` elements from index p on, with var a multiple of width, can be one access.
+// Whether the elements at `width` consecutive values of `var`, from a multiple of `width` on, can
+// be one access; `p` is their index.
 bool Packs(const loops::Nest& nest, const Affine& p, int var, int width);
 
-// The change of `p` in elements from point 0 to 1 of `var`, ignoring loads.
+// The change of `p` in elements from point 0 to 1 of `var`, ignoring gathered indices.
 int64_t StepAlong(const loops::Nest& nest, const Affine& p, int var);
 
 // Makes the kernel whose code is `body`: adds a name and the parameters. It reads the slots `reads`
-// and writes slot `writes`; the other arguments are fields of GridKernel. `bulk` has names of its
-// parameters.
+// and writes slot `writes`; the other arguments are fields of GridKernel. `bulk` are the
+// tensors for bulk copies, each with the name of its parameter.
 GridKernel Finish(const KernelContext& context, std::vector<int> reads, int writes, bool checks,
                   int64_t blocks, int threads, bool synchronizes, std::string schedule,
                   const std::string& body,

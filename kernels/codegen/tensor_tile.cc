@@ -2,9 +2,9 @@
 //
 // Shared memory holds the factors' tiles in words of 32 bits: TF32 numbers, f32 numbers to be split
 // into two of them, or pairs of 16-bit numbers at depths 2w and 2w + 1. A warp multiplies 8 words
-// of depth at a time: 16 rows by 8 columns in each instruction. In these, lane l holds words l % 4
-// and l % 4 + 4 of rows l / 4 and l / 4 + 8, and of column l / 4; and of the result columns 2 (l %
-// 4) and 2 (l % 4) + 1 of the same rows.
+// of depth at a time: 16 rows by 8 columns in each instruction. Lane l holds: of A, words
+// l % 4 and l % 4 + 4 of rows l / 4 and l / 4 + 8; of B, the same words of column l / 4; of the
+// result, columns 2 (l % 4) and 2 (l % 4) + 1 of the same rows as of A.
 #include <algorithm>
 #include <utility>
 

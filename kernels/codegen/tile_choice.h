@@ -1,5 +1,6 @@
 // Chooses the tile shape of a sum of products and the number of parts it is split into. Candidates
-// come from a fixed space; a model predicts the time of each. docs/cuda.md has its figures.
+// come from a fixed space; a model predicts the time of each. docs/measurements.md says how good
+// the choices are.
 #ifndef LEMMA_KERNELS_CODEGEN_TILE_CHOICE_H_
 #define LEMMA_KERNELS_CODEGEN_TILE_CHOICE_H_
 
@@ -17,25 +18,28 @@ struct ProductSize {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   // Extra work to load an element of a factor: conditions, and divisions in its index.
   int a_work = 0, b_work = 0;
-  bool bulk = false;  // the factors are 16-bit tensors that the copy engine can move
+  // Both factors are tensors of one 16-bit type that the copy engine (TMA) can move, and the
+  // precision and the architecture allow products by warpgroup.
+  bool bulk = false;
 };
 
 // A block computes rows * columns elements, `depth` products at a time. Each thread computes
-// thread_rows * thread_columns of them. On tensor cores, these are a warp's rows and columns, and
-// `depth` counts words of 32 bits: TF32 numbers, or pairs of 16-bit numbers. A tile with stages is
-// for warpgroups (bulk_tile.cc): that many steps' factors are in shared memory, and more warps copy
-// them.
+// thread_rows * thread_columns of them; on tensor cores each warp does, and `depth` counts words of
+// 32 bits: TF32 numbers, or pairs of 16-bit numbers. `stages` > 0: the tile is for warpgroups
+// (bulk_tile.cc), and shared memory holds the factors of that many steps, which `copy_warps`
+// additional warps fetch.
 struct TileShape {
   int rows, columns, depth, thread_rows, thread_columns;
   bool tensor_cores = false;
   int stages = 0;
-  int copy_warps = 0;  // one; or four, which give their registers to the others
+  // 0 without stages. Else 1; or 4, a whole warpgroup, which can give registers to the others.
+  int copy_warps = 0;
 
   int threads() const {
     const int warps = (rows / thread_rows) * (columns / thread_columns);
     return tensor_cores ? (warps + copy_warps) * 32 : warps;
   }
-  std::string ToString() const;  // "64x32x16 by 128", "128x256x32 by 288 in 4 stages"
+  std::string ToString() const;  // "64x32x16 by 128" (threads), "128x256x32 by 384 in 4 stages"
 };
 
 struct TileChoice {
@@ -49,7 +53,7 @@ struct TileUse {
   ProductSize size;  // of the whole sum
   TileChoice choice;
   ProductPrecision precision = ProductPrecision::kF32;
-  // The slots that are the factors as they are; -1: a factor is computed from what it reads.
+  // The slot that each factor reads unchanged; -1: the kernel computes the factor.
   int a_slot = -1, b_slot = -1;
 };
 
@@ -59,7 +63,8 @@ absl::Span<const TileShape> TileShapes(ProductPrecision precision);
 // All choices worth trying.
 std::vector<TileChoice> TileChoices(const ProductSize& size, ProductPrecision precision);
 
-// Predicted microseconds on the device that the model was fitted to; for comparisons.
+// Predicted microseconds, only to compare choices: the model is fitted to an H100 in f32 and to an
+// H200 on tensor cores.
 double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice,
                              ProductPrecision precision);
 

@@ -147,7 +147,7 @@ ResultPacking ChooseResultPacking(const KernelContext& context, const Nest& out,
     packing.width = width;
   } else if (rows % width == 0 && Packs(out, out.out, row, width)) {
     packing.width = width;
-    packing.along_rows = true;
+    packing.rows_adjacent = true;
   } else {
     return packing;
   }
@@ -159,7 +159,7 @@ ResultPacking ChooseResultPacking(const KernelContext& context, const Nest& out,
     const loops::Node& node = out.nodes[n];
     const bool packs = node.kind == ScalarExpr::Kind::kRead && node.slot != sum_slot &&
                        node.checks.empty() && SizeOf(context.storage[node.slot]) * width <= 16 &&
-                       Packs(out, node.index, packing.along_rows ? row : column, width);
+                       Packs(out, node.index, packing.rows_adjacent ? row : column, width);
     if (packs) packing.reads.push_back(static_cast<int>(n));
   }
   return packing;
@@ -173,8 +173,8 @@ PackedResultPrinter::PackedResultPrinter(const KernelContext& context, const Nes
       packing_(std::move(packing)),
       type_(TypeName(context.storage[out.out_slot])),
       slot_(out.out_slot) {
-  const int line = packing_.along_rows ? row_var_ + 1 : row_var_;
-  const int packed = packing_.along_rows ? row_var_ : row_var_ + 1;
+  const int line = packing_.rows_adjacent ? row_var_ + 1 : row_var_;
+  const int packed = packing_.rows_adjacent ? row_var_ : row_var_ + 1;
   std::vector<int> batches;
   for (int i = 0; i < row_var_; ++i) batches.push_back(i);
   printer_.Open(batches, true);
@@ -197,7 +197,7 @@ std::string PackedResultPrinter::Code(const TileShape& tile, const std::string& 
                                       const char* index_type) const {
   constexpr int kWarpRows = 16;
   const int width = packing_.width;
-  const bool rows = packing_.along_rows;
+  const bool rows = packing_.rows_adjacent;
   // Lines of packs.
   const int packs = (rows ? kWarpRows : tile.columns) / width;
   const int lines = rows ? tile.columns : kWarpRows;

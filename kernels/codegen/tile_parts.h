@@ -1,5 +1,5 @@
-// Parts that the schedules by tile share (tile_schedule.cc, tensor_tile.cc). Internal to
-// kernels/codegen.
+// Parts that the schedules by tile share (tile_schedule.cc, tensor_tile.cc, bulk_tile.cc). Internal
+// to kernels/codegen.
 #ifndef LEMMA_KERNELS_CODEGEN_TILE_PARTS_H_
 #define LEMMA_KERNELS_CODEGEN_TILE_PARTS_H_
 
@@ -17,8 +17,9 @@ namespace lemma::codegen {
 int64_t Size(const std::vector<Axis>& axes);
 int64_t CeilDivide(int64_t a, int64_t b);
 
-// Lowers an expression of batch, `first` and `second`. These become one variable each: with nb axes
-// of the batch, variables nb and nb + 1 of the nest.
+// Lowers an expression of batch, `first` and `second`. The nest's variables: one for each of the nb
+// axes of the batch, then one for all axes of `first` together (nb), and one for those of `second`
+// (nb + 1).
 loops::Nest LowerOf(const KernelContext& context, const ScalarExpr& body, int slot, const Idx& out,
                     const std::vector<Axis>& batch, const std::vector<Axis>& first,
                     const std::vector<Axis>& second, int* fresh);
@@ -26,15 +27,15 @@ loops::Nest LowerOf(const KernelContext& context, const ScalarExpr& body, int sl
 // Whether more reads move by one element along `second` than along `first`.
 bool PrefersSecond(const loops::Nest& nest, int first, int second);
 
-// The text "if (...) " for positions that may lie past the end of `total` elements in tiles of
-// `tile`; or "".
+// A position, and the number of elements and of those in a tile. CheckText gives an "if (...) "
+// that compares the positions whose total is not a multiple of the tile; "" if there is none.
 struct Border {
   std::string at;
   int64_t total, tile;
 };
 std::string CheckText(const std::vector<Border>& borders);
 
-// Declares the batch's variables of a printer, from the variable `batch`.
+// Code that declares the index of each axis of the batch, from the kernel's variable `batch`.
 std::string BatchDigits(const NestPrinter& printer, const std::vector<Axis>& batch);
 
 // The printer's options for a factor or the result of a kernel by tile.
@@ -42,8 +43,8 @@ NestPrinter::Options TileOptions(const KernelContext& context, const loops::Nest
                                  const char* prefix);
 
 // The code after the sum: computes and stores the elements of the result that a thread holds as
-// sum[i][j], in `rows` rows and `columns` columns. `row` and `column` are their numbers within the
-// tile as expressions of i and j.
+// sum[i][j], in `rows` rows and `columns` columns. `row` and `column` are the element's row and
+// column in the tile, as expressions of i and j.
 class ResultPrinter {
  public:
   ResultPrinter(const KernelContext& context, const loops::Nest& out, int sum_slot,
@@ -59,18 +60,19 @@ class ResultPrinter {
   std::string inside_, at_column_, at_row_, at_kernel_;
 };
 
-// How to store a tile of the result by 16 bytes: `width` elements along rows or columns, and the
-// reads that load as many at once. Width 1: one by one.
+// How to store a tile of the result by 16 bytes: in packs of `width` elements of one row or, if
+// rows_adjacent, of consecutive rows in one column. `reads` load as many elements at once. Width 1:
+// one by one.
 struct ResultPacking {
   int width = 1;
-  bool along_rows = false;
+  bool rows_adjacent = false;
   std::vector<int> reads;  // nodes of the nest
 };
 ResultPacking ChooseResultPacking(const KernelContext& context, const loops::Nest& out,
                                   int sum_slot, int batch, int64_t rows, int64_t columns);
 
-// As ResultPrinter, for sums that each warp keeps in shared memory: 16 rows of the tile as
-// staged[row][column] or, along rows, as staged[column][row].
+// As ResultPrinter, after each warp has written the sums of its 16 rows to shared memory, as
+// staged[row][column] or, if rows are adjacent, as staged[column][row].
 class PackedResultPrinter {
  public:
   PackedResultPrinter(const KernelContext& context, const loops::Nest& out, int sum_slot,

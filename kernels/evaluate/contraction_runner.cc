@@ -108,14 +108,14 @@ bool Panels<T>::Fill(NestRunner<T>* runner, const Factor& factor, int64_t first,
     std::fill(last, last + width_ * depth_, T{});
   }
   // Blocks of lanes run along the last axis of rows or of depths.
-  const bool along_rows = factor.nest.lane == factor.rows.back();
-  const std::vector<int>& lanes = along_rows ? factor.rows : factor.depths;
-  const std::vector<int>& others = along_rows ? factor.depths : factor.rows;
+  const bool rows_adjacent = factor.nest.lane == factor.rows.back();
+  const std::vector<int>& lanes = rows_adjacent ? factor.rows : factor.depths;
+  const std::vector<int>& others = rows_adjacent ? factor.depths : factor.rows;
   const int64_t lane_extent = factor.nest.vars[factor.nest.lane].extent;
-  const int64_t from = along_rows ? begin : 0, to = along_rows ? end : depth_;
-  const int64_t lane_first = along_rows ? first : 0, other_first = along_rows ? 0 : first;
-  const int64_t other_end = along_rows ? depth_ : end;
-  for (int64_t other = along_rows ? 0 : begin; other < other_end; ++other) {
+  const int64_t from = rows_adjacent ? begin : 0, to = rows_adjacent ? end : depth_;
+  const int64_t lane_first = rows_adjacent ? first : 0, other_first = rows_adjacent ? 0 : first;
+  const int64_t other_end = rows_adjacent ? depth_ : end;
+  for (int64_t other = rows_adjacent ? 0 : begin; other < other_end; ++other) {
     SetDigits(runner, factor.nest, others, other_first + other, others.size());
     for (int64_t at = from; at < to;) {
       const int64_t lane = (lane_first + at) % lane_extent;
@@ -123,7 +123,7 @@ bool Panels<T>::Fill(NestRunner<T>* runner, const Factor& factor, int64_t first,
       SetDigits(runner, factor.nest, lanes, lane_first + at, lanes.size() - 1);
       const T* values = runner->Root(lane, n);
       inspect(values, n);
-      if (along_rows) {
+      if (rows_adjacent) {
         PutRows(at, other, values, n);
       } else {
         PutDepths(other, at, values, n);

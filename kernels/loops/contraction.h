@@ -24,9 +24,9 @@ struct ContractionSource {
   bool guarded = false;
 };
 
-// `reduce` as a function of `axes`, which have constant extents, if it is a contraction and large
-// enough to repay copying its factors: m and n are at least `least_rows`. No variable of `reduce`
-// may have two binders.
+// Matches `reduce` as a contraction over the output's `axes`, which have constant extents. It must
+// be large enough to repay copying its factors: m and n are at least `least_rows`, k and all
+// products together are above fixed limits. Every variable of `reduce` is bound once.
 constexpr int64_t kLeastRows = 8;
 std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
                                                   const std::vector<Axis>& axes,
@@ -35,7 +35,7 @@ std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
 // A factor as a function of its rows (the m or n axes) and depths (the k axes); the last axes are
 // the fastest.
 struct Factor {
-  Nest nest;  // its lane is the last of `rows` or of `depths`
+  Nest nest;  // vectorized over the last of `rows` or of `depths`
   std::vector<int> batch, rows, depths;
 };
 

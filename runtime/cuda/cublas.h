@@ -33,10 +33,10 @@ class MatrixProduct {
 class Cublas {
  public:
   virtual ~Cublas() = default;
-  // Takes the algorithm that the library's heuristics rank first. It rounds factors at most to the
-  // call's precision: f32 does not use TF32. `arguments` are the addresses of the kernel's
-  // arguments, `most_workspace` the bytes that the algorithm may need. Unimplemented if the library
-  // has no algorithm for such matrices.
+  // Takes the algorithm that the library's heuristics rank first. It may round factors to the
+  // call's precision, no further: f32 does not use TF32. `arguments` are the addresses of the
+  // kernel's arguments, `most_workspace` the bytes of the largest workspace allowed. Unimplemented
+  // if the library has no algorithm for such matrices.
   virtual absl::StatusOr<std::unique_ptr<MatrixProduct>> Choose(
       const codegen::GemmCall& call, absl::Span<const CUdeviceptr> arguments,
       int64_t most_workspace) const = 0;

@@ -17,6 +17,18 @@ namespace lemma {
 namespace cuda {
 namespace {
 
+// FailedPrecondition if a device of this architecture has no tensor cores for the precision.
+absl::Status CheckPrecision(const CudaOptions& options, int architecture) {
+  constexpr int kTensorCores = 80;  // mma.sync in all precisions
+  const codegen::ProductPrecision precision = options.grid.precision;
+  if (precision == codegen::ProductPrecision::kF32 || architecture >= kTensorCores) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat("--precision=", Name(precision),
+                                                    " needs tensor cores of sm_", kTensorCores,
+                                                    " or newer; the device is sm_", architecture));
+}
+
 #if HAVE_CUDA
 
 std::string Version(const CudaOptions& options) {
@@ -37,6 +49,7 @@ absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, CudaPlan pl
                                                  const CudaOptions& options) {
   auto device = OpenDevice();
   if (!device.ok()) return device.status();
+  if (absl::Status s = CheckPrecision(options, (*device)->architecture); !s.ok()) return s;
   return LoadPlan(**device, graph, std::move(plan), threads, options.libraries);
 }
 
@@ -141,8 +154,10 @@ absl::Status CompileAhead(absl::Span<const Graph> graphs, const CudaOptions& opt
                           int architecture) {
   NodeTraitsCache traits;
   std::vector<cuda::CudaPlan> plans;
+  const cuda::PlanOptions plan_options = cuda::PlanOptionsOf(options, architecture);
+  const absl::Status allowed = cuda::CheckPrecision(options, plan_options.grid.architecture);
+  if (!allowed.ok()) return allowed;
   for (const Graph& graph : graphs) {
-    const cuda::PlanOptions plan_options = cuda::PlanOptionsOf(options, architecture);
     absl::StatusOr<cuda::CudaPlan> plan =
         cuda::PlanGraph(cuda::StoreFactors(graph, traits, plan_options.grid), traits, plan_options);
     if (!plan.ok()) return plan.status();

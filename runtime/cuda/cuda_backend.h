@@ -21,14 +21,15 @@ struct CudaOptions {
   // Whether to use cuBLASLt for matrix products if it is found; otherwise every kernel is
   // generated.
   bool libraries = true;
-  // The precision of products; the choice of tiles is only for measurements.
+  // The precision of products. The architecture counts only without a device; the choice of tiles
+  // is for measurements.
   codegen::GridOptions grid = {};
   // As in PlanOptions (runtime/cuda/cuda_plan.h). A measurer computes peak memory without it.
   bool reuse_late = true;
 };
 
-// Plan() needs no GPU. Compile() without a GPU, or in a program built without CUDA's headers, gives
-// FailedPrecondition ("no CUDA device: …").
+// Plan() needs no GPU; without one it plans for the options' architecture. Compile() without a GPU,
+// or in a program built without CUDA's headers, gives FailedPrecondition ("no CUDA device: …").
 std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options = {});
 
 // Compiles the kernels of `graphs` in parallel into the folder where Compile looks for them: for

@@ -31,7 +31,7 @@ struct Buffer {
   int64_t offset = 0;       // bytes from the start of the arena, static or host memory
 };
 
-// One part of a horizontally fused step: the numbers of its nodes and slots.
+// One part of a horizontally fused step: how many nodes and slots it has.
 struct StepPart {
   size_t nodes = 0, slots = 0;
 };
@@ -53,8 +53,8 @@ struct CudaStep {
 struct Launch {
   int step = 0, kernel = 0;  // kernel -1: a copy
   // Earlier launches that must end before this one starts, ascending: those that write what it
-  // reads, and those that read or wrote the memory that it writes. Launches that others in the list
-  // wait for are left out. All other launches may run at the same time.
+  // reads, and those that read or wrote the memory that it writes. Launches that another one
+  // in the list waits for are left out. All other launches may run at the same time.
   std::vector<int> after;
 };
 
@@ -90,12 +90,14 @@ struct PlanOptions {
   // into one launch. Costs are measured without this.
   bool horizontal_fusion = true;
   bool with_places = false;  // list CudaPlan::places
-  // Whether to reuse memory only some launches after its last use, if that lets more kernels run at
-  // the same time for little more memory. Otherwise uses as little memory as possible.
+  // Whether memory may be reused up to 16 launches after its last use only, if that lets more
+  // kernels run at the same time for little more memory. Otherwise the plan takes as little as
+  // possible.
   bool reuse_late = false;
 };
 
-// The plan of `graph`, whose weights need no values. Unimplemented ("unsupported: OP (reason)") for
+// The plan of `graph`, of whose weights only the types matter. StoreFactors (store_factors.h) comes
+// before. Unimplemented ("unsupported: OP (reason)") for
 // an operator without a definition. memory.planned_bytes counts inputs, outputs and all values
 // between.
 absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,

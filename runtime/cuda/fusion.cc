@@ -240,8 +240,11 @@ class Fuser {
       group = g;
     }
     if (IsReadAtLoads(i) && !ChecksAsResult(i)) return std::nullopt;
-    // Rounding a factor for every read of it would cost more than to store it.
-    if (IsNarrowing(node) && HasProduct(group)) return std::nullopt;
+    // Rounding a factor for every read of it would cost more than to store it. On tensor cores, the
+    // copy engine moves stored factors of 16 bits only.
+    const bool narrow = v.dtype() == DType::kF16 || v.dtype() == DType::kBF16;
+    const bool computed = reads_narrow_ && narrow && Of(i).functions > 0 && !IsPlainToRoot(i);
+    if ((IsNarrowing(node) || computed) && HasProduct(group)) return std::nullopt;
     constexpr size_t kMostNodes = 32;
     if (result_.groups[group].size() >= kMostNodes || !KeepsValues(i, group)) return std::nullopt;
     const bool joins = Of(i).reduces ? IsEpilogueOf(i, users) || IsRowWith(i, group)

@@ -30,7 +30,8 @@ struct PlacedMemory {
 
 class Launches {
  public:
-  // All arguments must outlive the object. Call Prepare before any launch.
+  // `graph` is the one that was planned. All arguments must outlive the object. Call Prepare before
+  // any launch.
   Launches(const CudaDevice& device, const Graph& graph, const CudaPlan& plan)
       : device_(device), cuda_(*device.driver), graph_(graph), plan_(plan) {}
   Launches(const Launches&) = delete;

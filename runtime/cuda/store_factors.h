@@ -1,4 +1,5 @@
-// Stores factors of products in the 16-bit type that the products round them to.
+// Casts in front of the factors of products, so that they are stored in the 16-bit type that the
+// products round them to.
 #ifndef LEMMA_RUNTIME_CUDA_STORE_FACTORS_H_
 #define LEMMA_RUNTIME_CUDA_STORE_FACTORS_H_
 
@@ -8,15 +9,16 @@
 
 namespace lemma::cuda {
 
-// `graph` for a plan in the precision of `options`. For kF16 and kBf16, casts to that type and back
-// are put in front of factors of f32 where this lets products run by warpgroup (GridOptions) and is
+// The graph to plan with the same options: call it before PlanGraph. For kF16 and kBf16 on sm_90,
+// f32 factors get a cast to that type and back where this lets products run by warpgroup and is
 // predicted to gain more than it costs: weights are rounded once, other values by the kernels that
-// make them, or by one more kernel. The products compute the same numbers as without. Below a
-// layout operator (transpose, reshape, slice), the cast stands in front of it.
+// make them, or by one more kernel. The products multiply the same rounded factors as without; only
+// the order of their sums differs. If a factor comes from a transpose, a reshape or a slice, a cast
+// in front of that operator is tried too. For all other options, returns `graph`.
 Graph StoreFactors(const Graph& graph, NodeTraitsCache& traits,
                    const codegen::GridOptions& options);
 
-// Whether `node` is a cast from 16 bits to f32. Its value is not worth storing.
+// Whether `node` is a cast from 16 bits to f32.
 bool IsWidening(const Node& node);
 // Whether `node` is a cast from f32 to 16 bits.
 bool IsNarrowing(const Node& node);

@@ -12,7 +12,8 @@ struct NamedGraph {
   const char* text;
 };
 
-// To be compared with exact results. The outputs grow with the inputs' magnitudes.
+// To be compared with exact results. On the absolute values of its inputs, each graph must give the
+// sum of |a| |b|, which errors are divided by.
 inline constexpr NamedGraph kExact[] = {
     {"matmul, in packs", 520,
      "graph g(x: f32[300,520], w: f32[520,260]) { y = matmul(x, w) return y }"},
@@ -118,8 +119,8 @@ inline constexpr NamedGraph kTimed[] = {
      "graph g(x: bf16[32,256,56,56], w: bf16[64,256,1,1]) { y = conv2d(x, w) return y }"},
 };
 
-// Small graphs that Mirage is known for (benchmark/ in mirage-project/mirage), in f16; times and
-// differences from exact results. tools/lib/gpu_product_peers.py has the same in PyTorch.
+// Graphs of Mirage's benchmarks (benchmark/ in mirage-project/mirage), in f16.
+// tools/lib/gpu_shape_peers.py has the same in PyTorch.
 inline constexpr NamedGraph kShapes[] = {
     {"RMSNorm and product 2x4096x6144", 0, R"(graph rms(x: f16[2,4096], w: f16[4096,6144]) {
   c = constant f32[1] fill 1e-6

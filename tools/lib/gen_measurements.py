@@ -226,7 +226,7 @@ def gpu_errors(report):
 def gpu_products(report):
     """Times and rates; PyTorch's are of the same precision."""
     peers = {(row["case"], row["precision"]): row["ms"] for row in report.get("product_peers", [])}
-    lines, to_library, to_peer = [], [], []
+    lines, to_best, to_peer = [], [], []
     for row in report["products"]:
         peer = peers.get((row["case"], row["precision"]))
         best = row["best_ms"]
@@ -235,8 +235,10 @@ def gpu_products(report):
                       f"{peer:.4f}" if peer else ""])
         if peer:
             to_peer.append(peer / row["chosen_ms"])
-        to_library.append(row["chosen_ms"] / best)
-    after = f"Chosen / best tile: {statistics.geometric_mean(to_library):.2f} in the geometric mean."
+        if len(row["tiles"]) > 1:
+            to_best.append(row["chosen_ms"] / best)
+    after = (f"Chosen / best tile, where several were timed:"
+             f" {statistics.geometric_mean(to_best):.2f} in the geometric mean of {len(to_best)}.")
     if to_peer:
         after += (f" PyTorch / the chosen tile: {statistics.geometric_mean(to_peer):.2f} in the "
                   f"geometric mean of {len(to_peer)}.")
@@ -258,8 +260,8 @@ def gpu_shapes(report):
         lines.append([row["case"], *(f"{1e3 * time:.1f}" for time in (
             row["library_ms"], row["generated_ms"], peer["graph_ms"], peer["eager_ms"],
             peer["compile_ms"])), f"{difference:.1e}" if difference is not None else ""])
-    return ["graph", "with cuBLASLt", "generated alone", "PyTorch, one CUDA graph",
-            "eager", "compile", "difference"], lines, ""
+    return ["graph", "with cuBLASLt, µs", "generated alone, µs", "PyTorch, one CUDA graph, µs",
+            "eager, µs", "compile, µs", "difference"], lines, ""
 
 
 def gpu_precision(report):
@@ -276,8 +278,8 @@ def gpu_precision(report):
                       gpu_table.ms(row.get("library_ms")), gpu_table.ms(row["generated_ms"]),
                       "" if step else difference_text(row["generated_difference"]),
                       gpu_table.ms(eager), gpu_table.ms(compiled)])
-    return ["model", "precision", "with cuBLASLt", "generated alone", "difference", "eager",
-            "compile"], lines, ""
+    return ["model", "precision", "with cuBLASLt, ms", "generated alone, ms", "difference",
+            "eager, ms", "compile, ms"], lines, ""
 
 
 def proofs(report):

@@ -343,10 +343,10 @@ inline unsigned long long TileDescriptor(const void* tile, bool) {
 }
 
 // The number at `line` and `deep` of the tile at `start`, where lines are rows; or, if
-// `along_rows`, at depth `deep` and row `line`, in groups of 64 rows.
-inline unsigned short TileNumber(unsigned long long start, bool along_rows, int row, int deep) {
-  const size_t at = along_rows ? static_cast<size_t>(row / 64 * 8192 + deep * 128 + row % 64 * 2)
-                               : static_cast<size_t>(row * 128 + deep * 2);
+// `rows_adjacent`, at depth `deep` and row `line`, in groups of 64 rows.
+inline unsigned short TileNumber(unsigned long long start, bool rows_adjacent, int row, int deep) {
+  const size_t at = rows_adjacent ? static_cast<size_t>(row / 64 * 8192 + deep * 128 + row % 64 * 2)
+                                  : static_cast<size_t>(row * 128 + deep * 2);
   // The hardware swizzles addresses, so the tile's start counts too.
   const uintptr_t group = static_cast<uintptr_t>(start) & ~uintptr_t{1023};
   const size_t offset = static_cast<size_t>(start) - group + at;
@@ -359,7 +359,7 @@ inline unsigned short TileNumber(unsigned long long start, bool along_rows, int 
 // thread waits for the product, the latest time possible.
 template <class Words>
 void MultiplyAddTiles(float* upper, float* lower, int eighths, unsigned long long a,
-                      bool a_along_rows, unsigned long long b, bool b_along_rows) {
+                      bool a_rows_adjacent, unsigned long long b, bool b_rows_adjacent) {
   const int me = block->running;
   Fiber& fiber = block->fibers[me];
   ++fiber.products;
@@ -370,8 +370,8 @@ void MultiplyAddTiles(float* upper, float* lower, int eighths, unsigned long lon
       for (int j = 0; j < 2 * eighths; ++j) {
         double sum = sums[j];
         for (int k = 0; k < 16; ++k) {
-          const unsigned int x = TileNumber(a, a_along_rows, row + 8 * r, k);
-          const unsigned int y = TileNumber(b, b_along_rows, j / 2 * 8 + column + j % 2, k);
+          const unsigned int x = TileNumber(a, a_rows_adjacent, row + 8 * r, k);
+          const unsigned int y = TileNumber(b, b_rows_adjacent, j / 2 * 8 + column + j % 2, k);
           sum += static_cast<double>(Words::Number(x, 0)) * Words::Number(y, 0);
         }
         sums[j] = Truncated(sum);

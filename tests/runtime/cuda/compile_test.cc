@@ -4,8 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/examples/op_examples.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "kernels/codegen/grid_program.h"
+#include "runtime/cuda/cuda_backend.h"
 #if HAVE_CUDA
 #include "runtime/cuda/cublas.h"
 #include "runtime/cuda/cuda_compiler.h"
@@ -40,6 +42,19 @@ TEST_P(CudaCompile, EveryOperator) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Architectures, CudaCompile, testing::Values(80, 90));
+
+// Older devices would run kernels without their products.
+TEST(CompileAhead, RefusesAPrecisionWithoutTensorCores) {
+  const auto graph =
+      ParseGraph("graph g(x: f32[64,64], y: f32[64,64]) { z = matmul(x, y) return z }");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  CudaOptions options;
+  options.grid.precision = codegen::ProductPrecision::kTf32;
+  const absl::Status refused = CompileAhead({*graph}, options, 75);
+  ASSERT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_EQ(refused.message(),
+            "--precision=tf32 needs tensor cores of sm_80 or newer; the device is sm_75");
+}
 
 TEST(CudaCompiler, NamesTheMistake) {
   if (!cuda::CompilerVersion().ok()) GTEST_SKIP() << cuda::CompilerVersion().status();
