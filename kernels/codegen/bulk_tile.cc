@@ -80,8 +80,10 @@ std::optional<BulkFactor> MatchBulkFactor(const KernelContext& context, const Ne
     int64_t& stride = factor.source.strides[d];
     if (factor.source.dims[d] >= kMostElements) return std::nullopt;
     if (d == 0) continue;
-    if (factor.source.dims[d] == 1) stride = kStep;  // it is never taken
-    if (stride <= 0 || stride % kStep != 0 || stride >= kMostStride) return std::nullopt;
+    const int64_t line = factor.source.dims[0];
+    if (factor.source.dims[d] == 1) stride = CeilDivide(line, kStep) * kStep;  // it is never taken
+    // The driver's documentation leaves open whether lines may overlap.
+    if (stride < line || stride % kStep != 0 || stride >= kMostStride) return std::nullopt;
   }
   return factor;
 }
@@ -115,9 +117,9 @@ std::string CopyText(const char* name, BulkFactor* factor, int batch, int64_t ti
   std::vector<std::string> at;
   for (int var : factor->vars) {
     at.push_back(var == batch + 1 ? "depth"
-                 : var == batch
-                     ? absl::StrCat(name, "_first", factor->rows_adjacent ? " + row" : "")
-                     : absl::StrCat("batch_", var));
+                 : var == batch   ? absl::StrCat("static_cast<int>(", name, "_first)",
+                                               factor->rows_adjacent ? " + row" : "")
+                                  : absl::StrCat("batch_", var));
   }
   const std::string copy =
       absl::StrCat("const int at[] = {", absl::StrJoin(at, ", "), "};\nCopyInBulk(", place,
@@ -222,8 +224,9 @@ GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& til
   int64_t inner = batch;
   for (int i = 0; i < nb; ++i) {
     inner /= c.batch[i].extent.value();
-    absl::StrAppend(&coordinates, "[[maybe_unused]] const int batch_", i, " = batch / ", inner,
-                    " % ", c.batch[i].extent.value(), ";\n");
+    absl::StrAppend(&coordinates, "[[maybe_unused]] const int batch_", i,
+                    " = static_cast<int>(batch / ", inner, " % ", c.batch[i].extent.value(),
+                    ");\n");
   }
   const std::string body = absl::StrReplaceAll(
       R"(LEMMA_BULK_SHARED(shared, SHARED_BYTES);

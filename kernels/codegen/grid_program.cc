@@ -15,6 +15,7 @@
 #include "kernels/codegen/prelude.h"
 #include "kernels/codegen/reductions.h"
 #include "kernels/codegen/schedules.h"
+#include "kernels/codegen/tile_parts.h"
 #include "kernels/loops/contraction.h"
 #include "kernels/loops/leaf_table.h"
 #include "kernels/loops/loop_check.h"
@@ -218,12 +219,15 @@ class Builder {
     return rest;
   }
 
-  // FindContraction, and sums of any size whose factors the copy engine can move.
+  // FindContraction, and sums with few rows or columns whose factors the copy engine can move.
   FoundContraction FindTiled(const NestSource& source) {
     FoundContraction found = FindContraction(source);
     if (!found) {
       found = FindContraction(source, 1);
-      if (!found) return std::nullopt;
+      // With few of both, as in a sum of squares, almost all of a tile would be empty.
+      if (!found || std::max(Size(found->second.m), Size(found->second.n)) < loops::kLeastRows) {
+        return std::nullopt;
+      }
       found->second = BatchedForBulk(context_, found->second, &fresh_);
       if (!CopiesInBulk(context_, found->second, &fresh_)) return std::nullopt;
     }

@@ -150,11 +150,20 @@ class Fuser {
     result_.groups.push_back({i});
   }
 
+  // Whether node i's memory, its own or that of an alias, leaves the kernels: as an output, or by a
+  // copy. Then it must have the value's type.
+  bool IsReadOutside(int i) const {
+    const Value v(uses_.nodes[i], 0);
+    const std::vector<int>& users = uses_.Users(v);
+    return uses_.IsOutput(v) || std::any_of(users.begin(), users.end(), [&](int user) {
+             return result_.is_transfer[user] || (result_.is_alias[user] && IsReadOutside(user));
+           });
+  }
+
   // Whether node i widens a value that is stored in 16 bits anyway.
   bool IsReadNarrow(int i) const {
     const Node& node = *uses_.nodes[i];
-    if (!reads_narrow_ || !IsWidening(node) || uses_.IsOutput(Value(uses_.nodes[i], 0)))
-      return false;
+    if (!reads_narrow_ || !IsWidening(node) || IsReadOutside(i)) return false;
     const Node& operand = node.inputs()[0].node();
     return !operand.is_op() || IsNarrowing(operand) || uses_.is_static[uses_.NodeOf(operand)];
   }

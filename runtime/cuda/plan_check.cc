@@ -194,8 +194,12 @@ class Checker {
     for (size_t k = 0; k < plan_.outputs.size(); ++k) {
       absl::StatusOr<Content> expected = Canonical(graph_.outputs()[k]);
       if (!expected.ok()) return expected.status();
-      if (Holds(plan_.outputs[k], *expected)) continue;
-      return absl::InternalError(absl::StrCat("output ", k, " is not there in the end"));
+      if (!Holds(plan_.outputs[k], *expected)) {
+        return absl::InternalError(absl::StrCat("output ", k, " is not there in the end"));
+      }
+      const DType stored = plan_.buffers[plan_.outputs[k]].type.dtype;
+      if (stored == graph_.outputs()[k].dtype()) continue;
+      return absl::InternalError(absl::StrCat("output ", k, " is stored in ", Name(stored)));
     }
     return absl::OkStatus();
   }
@@ -209,20 +213,32 @@ class Checker {
     const Launch& launch = plan_.launches[l];
     const CudaStep& step = plan_.steps[launch.step];
     std::vector<int> reads = {0}, writes = {1};
-    if (!plan_.IsCopy(launch)) {
+    const bool copies = plan_.IsCopy(launch);
+    if (!copies) {
       reads = plan_.KernelOf(launch).reads;
       writes = plan_.KernelOf(launch).writes;
     }
+    // A slot has the type that the kernel accesses; a copy does not change it.
+    const auto check_type = [&](int slot) {
+      const DType stored = plan_.buffers[step.buffers[slot]].type.dtype;
+      const DType used = copies ? step.nodes[0]->type(0).dtype : step.program->slots[slot].dtype;
+      if (stored == used) return absl::OkStatus();
+      return Fault(l, absl::StrCat("argument ", slot, " is stored in ", Name(stored), ", not in ",
+                                   Name(used)));
+    };
     for (int slot : reads) {
       const int buffer = step.buffers[slot];
-      if (buffer >= 0 && Holds(buffer, slots[slot])) continue;
-      return Fault(l, absl::StrCat("argument ", slot, " is not in memory"));
+      if (buffer < 0 || !Holds(buffer, slots[slot])) {
+        return Fault(l, absl::StrCat("argument ", slot, " is not in memory"));
+      }
+      if (absl::Status s = check_type(slot); !s.ok()) return s;
     }
     for (int slot : writes) {
       const int written = step.buffers[slot];
       if (written < 0 || plan_.buffers[written].kind == Buffer::Kind::kStatic) {
         return Fault(l, "writes where it may not");
       }
+      if (absl::Status s = check_type(slot); !s.ok()) return s;
       for (size_t b = 0; b < contents_.size(); ++b) {
         const int other = static_cast<int>(b);
         if (other != written && IsUsed(other) && Overlap(written, other)) contents_[b] = Content();

@@ -27,6 +27,8 @@ Value Cast(const Value& v, DType dtype) {
   return *Apply1("cast", {v}, {{"dtype", std::string(Name(dtype))}});
 }
 
+bool Is16Bit(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
 int CountReads(const ScalarExpr& e, TensorId input) {
   int count = e.kind() == ScalarExpr::Kind::kRead && e.tensor() == input ? 1 : 0;
   for (const ScalarExpr& arg : e.args()) count += CountReads(arg, input);
@@ -117,16 +119,23 @@ class FactorStore {
                    : node;
   }
 
-  bool IsLayout(const Node& node) {
+  bool IsLayout(const Node& node, DType dtype = DType::kF32) {
     if (!node.is_op() || node.num_outputs() != 1 || node.inputs().size() != 1) return false;
     const NodeTraits& traits = traits_.Of(node);
-    return node.inputs()[0].dtype() == DType::kF32 && node.type(0).dtype == DType::kF32 &&
+    return node.inputs()[0].dtype() == dtype && node.type(0).dtype == dtype &&
            (traits.reshapes || traits.views.size() == 1);
+  }
+
+  // The 16-bit type that `v` is widened from, below layout operators; or f32.
+  DType WidenedFrom(Value v) {
+    while (IsLayout(v.node())) v = v.node().inputs()[0];
+    return IsWidening(v.node()) ? v.node().inputs()[0].dtype() : DType::kF32;
   }
 
   // `v` in 16 bits.
   Value Narrow(const Value& v) {
     const Node& node = v.node();
+    if (IsWidening(node) && node.inputs()[0].dtype() == dtype_) return node.inputs()[0];
     if (!IsLayout(node)) return Cast(v, dtype_);
     const auto known = narrow_.find(v);
     if (known != narrow_.end()) return known->second;
@@ -143,6 +152,11 @@ class FactorStore {
     if (!std::all_of(definition->inputs.begin(), definition->inputs.end(), is_f32)) return {};
     const Forecast before = Known(HashApplication(*node), *definition);
     if (before.factors.empty() || before.by_warpgroup) return {};
+    // Factors that are stored in another 16-bit type are read as they are.
+    const DType from = WidenedFrom(node->inputs()[before.factors[0]]);
+    if (Is16Bit(from) && from != dtype_ && WidenedFrom(node->inputs()[before.factors[1]]) == from) {
+      return {};
+    }
     // Casts below layout operators, or above those of one factor or of both.
     std::vector<StoredFactor> best;
     double least = before.microseconds;
@@ -190,9 +204,9 @@ class FactorStore {
     return it->second;
   }
 
-  // The nodes from the narrowing cast, exclusive, to `v`, operands first.
-  static void AddBelow(const Value& v, std::vector<NodePtr>* nodes) {
-    if (IsNarrowing(v.node()) || !v.node().is_op()) return;
+  // The nodes from the stored value, exclusive, to `v`, operands first.
+  void AddBelow(const Value& v, std::vector<NodePtr>* nodes) {
+    if (!IsWidening(v.node()) && !IsLayout(v.node(), dtype_)) return;
     if (std::count(nodes->begin(), nodes->end(), v.node_ptr()) > 0) return;
     AddBelow(v.node().inputs()[0], nodes);
     nodes->push_back(v.node_ptr());
@@ -218,8 +232,10 @@ class FactorStore {
   double CostOfStoring(Value v, bool on_top) {
     while (!on_top && IsLayout(v.node())) v = v.node().inputs()[0];
     if (uses_.is_static[uses_.NodeOf(v.node())]) return 0;
-    const bool made_for_product =
-        !IsLayout(v.node()) && v.node().is_op() && !uses_.IsOutput(v) && uses_.Users(v).size() == 1;
+    const bool widened = IsWidening(v.node());
+    if (widened && !on_top && v.node().inputs()[0].dtype() == dtype_) return 0;
+    const bool made_for_product = !IsLayout(v.node()) && v.node().is_op() && !widened &&
+                                  !uses_.IsOutput(v) && uses_.Users(v).size() == 1;
     if (made_for_product) return 0;
     constexpr double kBytes = 4 + 2;
     const double cost =
@@ -236,8 +252,6 @@ class FactorStore {
   absl::flat_hash_map<Value, Value> narrow_;  // layout operators over 16 bits
   absl::flat_hash_map<uint64_t, Forecast> forecasts_;
 };
-
-bool Is16Bit(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
 // Whether the node gives its operand's elements, each in its place, in another type.
 bool OnlyConverts(const Node& node) {

@@ -25,7 +25,19 @@ constexpr char kSanitizers[] = "-fsanitize=address,undefined -fno-sanitize-recov
 constexpr char kSanitizers[] = "";
 #endif
 
-// void NAME_host(pointers, blocks, threads, synchronizes): a launch.
+// Kernels of one name have equal code, but may copy from different tensors in bulk. The entry has
+// these tensors, so its name does, too.
+std::string EntryName(const GridKernel& kernel) {
+  std::string name = kernel.name;
+  for (const codegen::BulkSource& source : kernel.bulk) {
+    absl::StrAppend(&name, "_", source.slot, "_", source.offset, "_",
+                    absl::StrJoin(source.dims, "_"), "_", absl::StrJoin(source.strides, "_"), "_",
+                    absl::StrJoin(source.box, "_"));
+  }
+  return name + "_host";
+}
+
+// void ENTRY(pointers, blocks, threads, synchronizes): a launch.
 std::string HostEntry(const GridProgram& program, const GridKernel& kernel) {
   std::string arguments, maps;
   int count = 0;
@@ -49,8 +61,8 @@ std::string HostEntry(const GridProgram& program, const GridKernel& kernel) {
                     absl::StrJoin(source.box, ", "), "}};\n");
     absl::StrAppend(&arguments, ", map_", i);
   }
-  return absl::StrCat("extern \"C\" void ", kernel.name,
-                      "_host(void* const* p, long long blocks, int threads, bool synchronizes) {\n"
+  return absl::StrCat("extern \"C\" void ", EntryName(kernel),
+                      "(void* const* p, long long blocks, int threads, bool synchronizes) {\n"
                       "  using namespace lemma_gpu;\n",
                       maps, "  grid_emulator::Launch(blocks, threads, synchronizes, [&] { ",
                       kernel.name, "(", arguments, "); });\n}\n");
@@ -84,7 +96,7 @@ absl::StatusOr<std::unique_ptr<HostKernels>> HostKernels::Compile(
   std::set<std::string> names;
   for (const GridProgram* program : programs) {
     for (const GridKernel& kernel : program->kernels) {
-      if (!names.insert(kernel.name).second) continue;
+      if (!names.insert(EntryName(kernel)).second) continue;
       if (files.back().size() == kKernelsPerFile) {
         files.emplace_back();
         entries.emplace_back();
@@ -129,8 +141,9 @@ HostKernels::~HostKernels() {
 absl::Status HostKernels::Launch(const GridKernel& kernel, std::vector<void*> pointers) const {
   using Entry = void (*)(void* const*, long long, int, bool);
   Entry entry = nullptr;
+  const std::string name = EntryName(kernel);
   for (void* library : libraries_) {
-    void* symbol = dlsym(library, (kernel.name + "_host").c_str());
+    void* symbol = dlsym(library, name.c_str());
     if (symbol != nullptr) entry = reinterpret_cast<Entry>(symbol);
   }
   if (entry == nullptr) return absl::NotFoundError(kernel.name);

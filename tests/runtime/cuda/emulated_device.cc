@@ -31,7 +31,8 @@ struct DeviceGraph {
 // The driver's functions take no object, so they use this one.
 struct State {
   std::unique_ptr<HostKernels> kernels;
-  std::map<std::string, const GridKernel*> kernel_of;
+  // By name. Kernels of one name differ at most in the tensors that they copy from in bulk.
+  std::map<std::string, std::vector<const GridKernel*>> kernels_of;
   std::map<CUfunction, int> most_shared;  // bytes, where a program asked for more
   std::map<char*, size_t> device, host;   // allocations
   std::deque<Work> stream;
@@ -93,8 +94,22 @@ CUresult CopyOnDevice(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
 // The emulated device's form of a CUtensorMap.
 struct EncodedMap {
   const void* data;
-  cuuint32_t box[2];
+  cuuint32_t rank;
+  cuuint32_t box[5];
+  cuuint64_t dims[5], strides[4];  // strides in bytes
+
+  bool Describes(const codegen::BulkSource& source, const void* tensor) const {
+    bool same =
+        data == static_cast<const char*>(tensor) + 2 * source.offset && rank == source.dims.size();
+    for (cuuint32_t d = 0; same && d < rank; ++d) {
+      same = dims[d] == static_cast<cuuint64_t>(source.dims[d]) &&
+             box[d] == static_cast<cuuint32_t>(source.box[d]) &&
+             (d == 0 || strides[d - 1] == static_cast<cuuint64_t>(2 * source.strides[d]));
+    }
+    return same;
+  }
 };
+static_assert(sizeof(EncodedMap) <= sizeof(CUtensorMap), "");
 
 // Refuses what the driver does.
 CUresult EncodeMap(CUtensorMap* map, CUtensorMapDataType, cuuint32_t rank, void* data,
@@ -108,11 +123,15 @@ CUresult EncodeMap(CUtensorMap* map, CUtensorMapDataType, cuuint32_t rank, void*
   for (cuuint32_t d = 0; d < rank; ++d) {
     const uint64_t stride = d == 0 ? 2 : strides[d - 1];
     valid = valid && dims[d] >= 1 && dims[d] <= kMostElements && box[d] >= 1 && box[d] <= 256 &&
-            steps[d] == 1 && (d == 0 || (stride % kStep == 0 && stride < kMostStride));
+            steps[d] == 1 &&
+            (d == 0 || (stride % kStep == 0 && stride >= 2 * dims[0] && stride < kMostStride));
     bytes += (dims[d] - 1) * stride;
   }
   if (!valid || !Within(state->device, data, bytes)) return CUDA_ERROR_INVALID_VALUE;
-  const EncodedMap encoded = {data, {box[0], box[1]}};
+  EncodedMap encoded = {data, rank, {}, {}, {}};
+  std::copy(box, box + rank, encoded.box);
+  std::copy(dims, dims + rank, encoded.dims);
+  std::copy(strides, strides + rank - 1, encoded.strides);
   std::memcpy(map, &encoded, sizeof encoded);
   return CUDA_SUCCESS;
 }
@@ -132,17 +151,18 @@ Work LaunchOf(CUfunction function, void** parameters) {
   }
   // The maps for bulk copies, as EncodeMap below writes them.
   size_t next = pointers.size() + (kernel->checks ? 1 : 0);
-  for (const codegen::BulkSource& source : kernel->bulk) {
-    EncodedMap map;
-    std::memcpy(&map, parameters[next++], sizeof map);
-    const auto read = std::find(kernel->reads.begin(), kernel->reads.end(), source.slot);
-    const char* const data = static_cast<char*>(pointers[read - kernel->reads.begin()]);
-    if (map.data != data + 2 * source.offset ||
-        map.box[0] != static_cast<unsigned>(source.box[0]) ||
-        map.box[1] != static_cast<unsigned>(source.box[1])) {
-      return [] { return CUDA_ERROR_INVALID_VALUE; };
+  std::vector<EncodedMap> maps(kernel->bulk.size());
+  for (EncodedMap& map : maps) std::memcpy(&map, parameters[next++], sizeof map);
+  const std::vector<const GridKernel*>& kernels = state->kernels_of[kernel->name];
+  const auto described = std::find_if(kernels.begin(), kernels.end(), [&](const GridKernel* k) {
+    for (size_t i = 0; i < maps.size(); ++i) {
+      const auto read = std::find(k->reads.begin(), k->reads.end(), k->bulk[i].slot);
+      if (!maps[i].Describes(k->bulk[i], pointers[read - k->reads.begin()])) return false;
     }
-  }
+    return true;
+  });
+  if (described == kernels.end()) return [] { return CUDA_ERROR_INVALID_VALUE; };
+  kernel = *described;
   return [kernel, pointers, error] {
     const absl::Status s = state->kernels->Launch(*kernel, pointers);
     if (absl::IsNotFound(s)) return CUDA_ERROR_NOT_FOUND;
@@ -243,9 +263,9 @@ void SetLaunchFunctions(cuda::CudaDriver* d) {
   };
   d->cuTensorMapEncodeTiled = EncodeMap;
   d->cuModuleGetFunction = [](CUfunction* function, CUmodule, const char* name) {
-    const auto kernel = state->kernel_of.find(name);
-    if (kernel == state->kernel_of.end()) return CUDA_ERROR_NOT_FOUND;
-    *function = reinterpret_cast<CUfunction>(const_cast<GridKernel*>(kernel->second));
+    const auto kernel = state->kernels_of.find(name);
+    if (kernel == state->kernels_of.end()) return CUDA_ERROR_NOT_FOUND;
+    *function = reinterpret_cast<CUfunction>(const_cast<GridKernel*>(kernel->second[0]));
     return CUDA_SUCCESS;
   };
   d->cuLaunchKernel = [](CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned,
@@ -330,7 +350,8 @@ absl::StatusOr<std::unique_ptr<EmulatedDevice>> EmulatedDevice::Create(
     for (const cuda::CudaStep& step : plan->steps) {
       if (step.program == nullptr) continue;
       programs.push_back(step.program.get());
-      for (const GridKernel& kernel : step.program->kernels) made->kernel_of[kernel.name] = &kernel;
+      for (const GridKernel& kernel : step.program->kernels)
+        made->kernels_of[kernel.name].push_back(&kernel);
     }
   }
   auto kernels = HostKernels::Compile(programs);

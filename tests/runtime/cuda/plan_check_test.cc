@@ -167,6 +167,15 @@ TEST(CudaPlanCheck, FindsFaultsOfPlanners) {
        [](CudaPlan* plan) {
          return std::swap(plan->static_buffers[0], plan->static_buffers[1]), true;
        }},
+      {"an output is stored in another type",
+       [](CudaPlan* plan) {
+         DType& dtype = plan->buffers[plan->outputs[0]].type.dtype;
+         return dtype = DType::kBF16, true;
+       }},
+      {"a weight is stored in another type",
+       [](CudaPlan* plan) {
+         return plan->buffers[plan->static_buffers[0]].type.dtype = DType::kBF16, true;
+       }},
       {"a launch is missing",
        [](CudaPlan* plan) {
          plan->launches.pop_back();
