@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/flags.h"
 #include "generator/sets/table_sets.h"
 #include "generator/sets/taso_set.h"
 
@@ -66,6 +67,30 @@ std::string VariantsOf(const NamedSetInfo& set) {
   return absl::StrCat(set.name, ": ", absl::StrJoin(set.variants, ", "));
 }
 
+// Why no set serves `names`.
+absl::Status NoSetFor(const NameList& names) {
+  NameList known = SetNames();
+  const std::string sets = absl::StrJoin(known, ", ");
+  for (const NamedSetInfo& set : Sets()) {
+    known.insert(known.end(), set.variants.begin(), set.variants.end());
+  }
+  for (const std::string& name : names) {
+    if (std::count(known.begin(), known.end(), name) > 0) continue;
+    const std::string nearest = Nearest(name, known);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no operator set is called '", name, "', and no set has such an operator variant",
+        nearest.empty() ? "." : absl::StrCat("; did you mean '", nearest, "'?"), " The sets are ",
+        sets, "."));
+  }
+  if (names.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no operator set is given; the sets are ", sets));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("no operator set has all of ", absl::StrJoin(names, ", "), "; the sets are ",
+                   sets, ", and SET,VARIANT,... takes some of a set's variants"));
+}
+
 }  // namespace
 
 std::vector<std::string> SetNames() {
@@ -86,13 +111,7 @@ Made NamedSet(const std::vector<std::string>& names) {
   for (const NamedSetInfo& set : Sets()) {
     if (!names.empty() && Missing(set, names) == nullptr) return set.make(names);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no operator set is called '", names.empty() ? "" : names[0],
-                   "', and none has all of these "
-                   "operator variants; there are\n  ",
-                   absl::StrJoin(Sets(), "\n  ", [](std::string* out, const NamedSetInfo& set) {
-                     out->append(VariantsOf(set));
-                   })));
+  return NoSetFor(names);
 }
 
 }  // namespace lemma::generator
