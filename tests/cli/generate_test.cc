@@ -102,7 +102,8 @@ TEST(GenerateTest, InterruptedWritesNothing) {
 
 TEST(GenerateTest, WrongUse) {
   ExpectOneLine(RunLemma({"generate"}), {"-o RULES"});
-  ExpectOneLine(RunLemma({"generate", "--count", "--ops=nosuch"}), {"--ops", "nosuch", "taso_plus"});
+  ExpectOneLine(RunLemma({"generate", "--count", "--ops=nosuch"}),
+                {"--ops", "nosuch", "taso_plus"});
   ExpectOneLine(RunLemma({"generate", "--count", "--max-ops=9"}), {"--max-ops", "1…5"});
   for (const char* threads : {"0", "257", "many"}) {
     ExpectOneLine(RunLemma({"generate", "--count", absl::StrCat("--threads=", threads)}),
