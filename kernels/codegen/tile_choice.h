@@ -68,6 +68,9 @@ std::vector<TileChoice> TileChoices(const ProductSize& size, ProductPrecision pr
 double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice,
                              ProductPrecision precision);
 
+// Predicted microseconds of a kernel that only moves `bytes`, read and written ones counted.
+double MovingMicroseconds(double bytes);
+
 // The choice with the least predicted time; splits the sum only if that is predicted to gain a
 // tenth.
 TileChoice ChooseTile(const ProductSize& size, ProductPrecision precision);

@@ -145,9 +145,16 @@ absl::Status Launches::ChooseProducts() {
     const int64_t bytes = products_[l]->workspace_bytes();
     if (bytes == 0) continue;
     CUdeviceptr workspace = 0;
-    const absl::Status s = cuda_.Check(cuda_.cuMemAlloc(&workspace, static_cast<size_t>(bytes)),
-                                       "workspace of a product");
-    if (!s.ok()) return Named(s, l);
+    if (cuda_.cuMemAlloc(&workspace, static_cast<size_t>(bytes)) != CUDA_SUCCESS) {
+      // Memory is short: this product and all later ones do without.
+      workspace_left = 0;
+      product = cublas_->Choose(*KernelOf(l).gemm, addresses_[l], 0);
+      if (!product.ok() && !absl::IsUnimplemented(product.status())) {
+        return Named(product.status(), l);
+      }
+      products_[l] = product.ok() ? *std::move(product) : nullptr;
+      continue;
+    }
     workspaces_.push_back(workspace);
     products_[l]->SetWorkspace(workspace);
     workspace_left -= bytes;

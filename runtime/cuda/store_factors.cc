@@ -20,9 +20,6 @@ using codegen::ProductPrecision;
 
 namespace {
 
-// Microseconds of one more kernel, and bytes that it moves in one; as tile_choice.cc has them.
-constexpr double kLaunch = 2.4, kBytesPerMicrosecond = 2.9e6;
-
 Value Cast(const Value& v, DType dtype) {
   return *Apply1("cast", {v}, {{"dtype", std::string(Name(dtype))}});
 }
@@ -239,7 +236,7 @@ class FactorStore {
     if (made_for_product) return 0;
     constexpr double kBytes = 4 + 2;
     const double cost =
-        kLaunch + kBytes * static_cast<double>(v.type().num_elements()) / kBytesPerMicrosecond;
+        codegen::MovingMicroseconds(kBytes * static_cast<double>(v.type().num_elements()));
     return cost / std::max(1, ProductsOf(v));  // they share the narrow value
   }
 

@@ -3,7 +3,8 @@
     python3 tools/lib/fit_tensor_tiles.py data/measurements/gpu_precision.json
 
 prints the constants of tiles by warp and by warpgroup, and how much slower the choices of each model
-are than the best measured ones. TILES and the formulas must be those of PredictedMicroseconds.
+are than the best measured ones. TILES and the formulas must be those of PredictedMicroseconds, but
+for what a run takes and what adding up parts takes: tile_choice.cc says why.
 """
 
 import collections
