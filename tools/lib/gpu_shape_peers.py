@@ -54,9 +54,10 @@ CASES = {
         (lambda q, k, v: grouped(norm(q, 2), norm(k, 1), v), GROUPED,
          lambda q, k, v: fused(norm(q, 2), norm(k, 1), v)),
 }
-for length in (512, 2048, 8192):
-    CASES[f"attention 12x{length}x{length}, width 64"] = (
-        heads, ((12, length, 64),) * 3,
+for length, width in ((128, 64), (512, 64), (2048, 64), (8192, 64), (16384, 64), (2048, 128),
+                      (8192, 128)):
+    CASES[f"attention 12x{length}x{length}, width {width}"] = (
+        heads, ((12, length, width),) * 3,
         lambda q, k, v: fused(q, k.transpose(1, 2), v))
 
 

@@ -16,7 +16,9 @@
 #include "graph/op_table.h"
 #include "gtest/gtest.h"
 #include "kernels/codegen/grid_program.h"
+#include "runtime/cuda/cuda_plan.h"
 #include "tests/base/repetitions.h"
+#include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {
 namespace {
@@ -161,6 +163,21 @@ TEST(Nvcc, CompilesEveryKindOfKernel) {
   RecordProperty("kernels", static_cast<int>(list.size()));
 }
 
+// Compiles kernels by warpgroup.
+void ExpectFast(const std::string& nvcc, const std::map<std::string, const GridKernel*>& kernels) {
+  std::vector<const GridKernel*> list;
+  for (const auto& [name, kernel] : kernels) list.push_back(kernel);
+  std::string log;
+  CompileWith(nvcc, "-gencode arch=compute_90a,code=sm_90a -Xptxas -v", list, &log);
+  // The compiler says so if it waits after every product; and spilled registers would be slow.
+  EXPECT_EQ(log.find("serialized"), std::string::npos) << log;
+  size_t unspilled = 0;
+  for (size_t at = 0; (at = log.find(" 0 bytes spill stores", at)) != std::string::npos; ++at) {
+    ++unspilled;
+  }
+  EXPECT_EQ(unspilled, list.size()) << log;
+}
+
 TEST(Nvcc, CompilesProductsByWarpgroup) {
   const std::string nvcc = FindNvcc();
   if (nvcc.empty()) GTEST_SKIP() << "nvcc is not installed: kernels were not compiled with it";
@@ -191,17 +208,41 @@ TEST(Nvcc, CompilesProductsByWarpgroup) {
     }
   }
   EXPECT_EQ(kernels.size(), expected);
-  std::vector<const GridKernel*> list;
-  for (const auto& [name, kernel] : kernels) list.push_back(kernel);
-  std::string log;
-  CompileWith(nvcc, "-gencode arch=compute_90a,code=sm_90a -Xptxas -v", list, &log);
-  // The compiler says so if it waits after every product; and spilled registers would be slow.
-  EXPECT_EQ(log.find("serialized"), std::string::npos) << log;
-  size_t unspilled = 0;
-  for (size_t at = 0; (at = log.find(" 0 bytes spill stores", at)) != std::string::npos; ++at) {
-    ++unspilled;
+  ExpectFast(nvcc, kernels);
+}
+
+// Attention of widths up to 256, with and without borders, of values that lie along the keys too.
+TEST(Nvcc, CompilesStreamedKernels) {
+  const std::string nvcc = FindNvcc();
+  if (nvcc.empty()) GTEST_SKIP() << "nvcc is not installed: kernels were not compiled with it";
+  std::vector<cuda::CudaPlan> plans;
+  std::map<std::string, const GridKernel*> kernels;
+  NodeTraitsCache traits;
+  cuda::PlanOptions options;
+  options.grid.precision = ProductPrecision::kBf16;
+  for (const char* type : {"f16", "bf16"}) {
+    for (int width : {64, 128, 256}) {
+      for (int queries : {2000, 4096}) {
+        for (int keys : {4096, 1000}) {
+          const std::string text = absl::StrCat(
+              "graph g(q: ", type, "[4,", queries, ",", width, "], k: ", type, "[4,", keys, ",",
+              width, "], v: ", type, "[4,", keys, ",", width,
+              "]) { t = transpose(k) {perm = [0,2,1]} s = matmul(q, t) p = softmax(s) {axis = 2} "
+              "o = matmul(p, v) return o }");
+          auto plan = cuda::PlanGraph(GraphOf(text), traits, options);
+          ASSERT_TRUE(plan.ok()) << plan.status();
+          plans.push_back(*std::move(plan));
+        }
+      }
+    }
   }
-  EXPECT_EQ(unspilled, list.size()) << log;
+  for (const cuda::CudaPlan& plan : plans) {
+    ASSERT_EQ(plan.launches.size(), 1u);
+    const GridKernel& kernel = plan.KernelOf(plan.launches[0]);
+    EXPECT_TRUE(kernel.streamed.has_value()) << kernel.schedule;
+    kernels.emplace(kernel.name, &kernel);
+  }
+  ExpectFast(nvcc, kernels);
 }
 
 }  // namespace
