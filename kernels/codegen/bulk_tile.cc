@@ -215,7 +215,7 @@ GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& til
   const int64_t tiles_bytes = tile.stages * (a_bytes + b_bytes);
   const int64_t shared_bytes = tiles_bytes + 2 * tile.stages * kBarrierBytes;
   const std::string stage = absl::StrCat("shared + stage * ", a_bytes + b_bytes);
-  const char* type = std::max({m, n, k}) < (1 << 30) ? "int" : "int64";
+  const char* type = IndexTypeFor(std::max({m, n, k}), {&result.printer()});
   const bool moves_registers = tile.copy_warps == 4;
   const std::string body = absl::StrReplaceAll(
       R"(LEMMA_BULK_SHARED(shared, SHARED_BYTES);

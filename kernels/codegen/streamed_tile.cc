@@ -358,7 +358,8 @@ std::optional<GridKernel> KernelByStream(const KernelContext& context, const Str
   const int warpgroups = tile->rows / static_cast<int>(kGroupRows);
   const bool several = warpgroups > 1;
   const int threads = warpgroups * 128 + (several ? 128 : 32);
-  const char* type = std::max(size.m, size.keys) < (1 << 30) ? "int" : "int64";
+  const char* type =
+      IndexTypeFor(std::max(size.m, size.keys), {&result.printer(), &score.printer()});
   const std::string stage = absl::StrCat("shared + ", query_bytes, " + stage * ", stage_bytes);
   const char* const flags[] = {"false", "true"};
   const auto truth = [&](bool value) { return flags[value ? 1 : 0]; };

@@ -246,7 +246,7 @@ GridKernel KernelByTensorTile(const KernelContext& context, const TiledSource& t
   WordLoader load_b(context, b, nb, {"b", tile.columns, n, tile.depth, k, threads});
   ResultPrinter result(context, out, tiled.sum_slot, c.batch);
 
-  const char* type = std::max({m, n, k}) < (1 << 30) ? "int" : "int64";
+  const char* type = IndexTypeFor(std::max({m, n, k}), {&result.printer()});
   const int64_t tiles_m = CeilDivide(m, tile.rows), tiles_n = CeilDivide(n, tile.columns);
   const int across = tile.columns / tile.thread_columns;  // warps along a row of the tile
   const int fragments_m = tile.thread_rows / 16, fragments_n = tile.thread_columns / 8;

@@ -72,6 +72,12 @@ std::string CheckText(const std::vector<Border>& borders) {
   return checks.empty() ? "" : absl::StrCat("if (", absl::StrJoin(checks, " && "), ") ");
 }
 
+const char* IndexTypeFor(int64_t most, const std::vector<const NestPrinter*>& printers) {
+  const bool wide = std::any_of(printers.begin(), printers.end(),
+                                [](const NestPrinter* printer) { return printer->options().wide; });
+  return wide || most >= (1 << 30) ? "int64" : "int";
+}
+
 std::string BatchDigits(const NestPrinter& printer, const std::vector<Axis>& batch) {
   std::string text;
   int64_t inner = Size(batch);

@@ -36,6 +36,10 @@ struct Border {
 };
 std::string CheckText(const std::vector<Border>& borders);
 
+// The type of a kernel's rows, columns and depths, of at most `most`: wide enough for the offsets
+// that the printers compute from them.
+const char* IndexTypeFor(int64_t most, const std::vector<const NestPrinter*>& printers);
+
 // Code that declares the index of each axis of the batch, from the kernel's variable `batch`.
 std::string BatchDigits(const NestPrinter& printer, const std::vector<Axis>& batch);
 

@@ -95,7 +95,7 @@ GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
   FactorPrinter load_b(context, b, "b", nb, tile.columns, n, tile.depth, k, threads);
 
   ResultPrinter result(context, out, tiled.sum_slot, c.batch);
-  const char* type = std::max({m, n, k}) < (1 << 30) ? "int" : "int64";
+  const char* type = IndexTypeFor(std::max({m, n, k}), {&result.printer()});
   const int64_t tiles_m = CeilDivide(m, tile.rows), tiles_n = CeilDivide(n, tile.columns);
   const int across = tile.columns / tile.thread_columns;  // threads along a row of the tile
   // The number of a thread's adjacent columns, so that a read has 16 bytes.

@@ -238,5 +238,42 @@ TEST(Streamed, OtherFunctions) {
   for (size_t i = 0; i < plans.size(); ++i) plans.ExpectMatchesReference(i, i + 1);
 }
 
+// Offsets in a mask, or in a result, of 2^31 elements and more take 64 bits.
+TEST(Streamed, OffsetsBeyond32Bits) {
+  struct Large {
+    std::string text;
+    ProductPrecision precision;
+    std::vector<std::string> rows_and_columns;
+  };
+  const std::string product =
+      "graph g(x: f32[65536,64], w: f32[64,65536]) { y = matmul(x, w) return y }";
+  const std::vector<Large> cases = {
+      {R"(graph masked(q: bf16[1,50000,64], k: bf16[1,64,50000], v: bf16[1,50000,64],
+                       m: bf16[50000,50000]) {
+        s = matmul(q, k) a = add(s, m) p = softmax(a) {axis = 2} o = matmul(p, v) return o
+      })",
+       ProductPrecision::kBf16,
+       {"si1 =", "si2 ="}},
+      {"graph g(x: bf16[65536,64], w: bf16[64,65536]) { y = matmul(x, w) return y }",
+       ProductPrecision::kBf16,
+       {"i0 =", "i1_start ="}},
+      {product, ProductPrecision::kTf32, {"i0 =", "i1 ="}},
+      {product, ProductPrecision::kF32, {"i0 =", "i1 ="}},
+  };
+  NodeTraitsCache traits;
+  for (const Large& c : cases) {
+    cuda::PlanOptions options;
+    options.grid.precision = c.precision;
+    auto plan = cuda::PlanGraph(GraphOf(c.text), traits, options);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    ASSERT_EQ(plan->launches.size(), 1u) << c.text;
+    const std::string& code = plan->KernelOf(plan->launches[0]).code;
+    for (const std::string& name : c.rows_and_columns) {
+      EXPECT_NE(code.find("const int64 " + name), std::string::npos) << name << "\n" << code;
+      EXPECT_EQ(code.find("const int " + name), std::string::npos) << name << "\n" << code;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lemma
