@@ -140,7 +140,7 @@ class Fuser {
         result_.group_of[i] = *group;
         plain_to_root_[i] = IsPlainToRoot(i);
         at_loads_[i] = IsReadAtLoads(i);
-      } else if (KeepsOrder(node, node_traits_.Of(node))) {
+      } else if (IsWidenedForSeveral(i) || KeepsOrder(node, node_traits_.Of(node))) {
         result_.is_alias[i] = true;
       } else {
         Open(i);
@@ -230,6 +230,12 @@ class Fuser {
     if (!reads_narrow_ || !IsWidening(node) || IsReadOutside(i)) return false;
     const Node& operand = node.inputs()[0].node();
     return !operand.is_op() || IsNarrowing(operand) || uses_.is_static[uses_.NodeOf(operand)];
+  }
+
+  // Whether node i widens a value for kernels that read it as it was before. A region of which it
+  // is an operand counts on that.
+  bool IsWidenedForSeveral(int i) const {
+    return reads_narrow_ && IsWidening(*uses_.nodes[i]) && !IsReadOutside(i);
   }
 
   void FindTransfers() {

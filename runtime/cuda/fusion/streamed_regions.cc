@@ -19,10 +19,16 @@ std::optional<StreamSize> SizeOf(const std::vector<int>& members, const UseTable
                                  const GridOptions& options, std::optional<DType> stored) {
   std::vector<NodePtr> nodes;
   for (int member : members) nodes.push_back(uses.nodes[member]);
-  absl::StatusOr<Definition> definition = ComposeNodes(nodes, OperandsOf(nodes));
+  const std::vector<Value> operands = OperandsOf(nodes);
+  absl::StatusOr<Definition> definition = ComposeNodes(nodes, operands);
   if (!definition.ok()) return std::nullopt;
-  for (ExprType& input : definition->inputs) {
-    if (stored && input.dtype == DType::kF32) input.dtype = *stored;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    DType& dtype = definition->inputs[i].dtype;
+    if (stored && dtype == DType::kF32) dtype = *stored;
+    // Values that several kernels read are not widened before: fusion.cc.
+    if (!stored && !uses.IsOutput(operands[i]) && IsWidening(operands[i].node())) {
+      dtype = operands[i].node().inputs()[0].dtype();
+    }
   }
   return codegen::StreamedSize(*definition, options);
 }

@@ -143,6 +143,31 @@ TEST(Streamed, SharedFactors) {
   });
 }
 
+// Several attentions read one value: it is rounded, and turned, once.
+TEST(Streamed, KeysAndValuesOfTwoAttentions) {
+  const std::string attentions = R"(
+    s = matmul(q, kt) p = softmax(s) {axis = 2} o = matmul(p, v)
+    s2 = matmul(q2, kt) p2 = softmax(s2) {axis = 2} o2 = matmul(p2, v) return o, o2 })";
+  const std::vector<std::string> texts = {
+      "graph plain(q: f32[2,72,64], q2: f32[2,80,64], kt: f32[2,64,136], v: f32[2,136,64]) {",
+      R"(graph turned(q: f32[2,72,64], q2: f32[2,80,64], k: f32[2,136,64], v: f32[2,136,64]) {
+        kt = transpose(k) {perm = [0,2,1]})",
+      R"(graph casts(a: f32[2,72,64], b: f32[2,80,64], c: bf16[2,64,136], d: bf16[2,136,64]) {
+        q = neg(a) q2 = neg(b) n = neg(c)
+        kt = cast(n) {dtype = "f32"} v = cast(d) {dtype = "f32"})"};
+  EmulatedPlans plans;
+  for (const std::string& text : texts) {
+    cuda::PlanOptions options;
+    options.grid.precision = ProductPrecision::kBf16;
+    options.grid.stream = codegen::StreamTile{64, 64};
+    ASSERT_TRUE(plans.Add(GraphOf(text + attentions), options).ok()) << text;
+    EXPECT_EQ(StreamedOf(plans.plan(plans.size() - 1)), 2)
+        << plans.plan(plans.size() - 1).Describe(plans.graph(plans.size() - 1));
+  }
+  ASSERT_TRUE(plans.Compile().ok());
+  for (size_t i = 0; i < plans.size(); ++i) plans.ExpectMatchesReference(i, i + 1);
+}
+
 // Rows that a mask empties, in front, in the end and altogether; and scores that are no numbers.
 TEST(Streamed, InfinitiesAndNaN) {
   const std::string text = R"(graph g(q: f16[1,72,64], k: f16[1,200,64], v: f16[1,200,64],
