@@ -190,21 +190,30 @@ class Matcher {
   Simplifier simplifier_;
 };
 
-// Prints the computation of a thread's scores from the products, score[i][j].
+// Prints the computation of a thread's scores from the products, score[i][j]. Masks are loaded in
+// pairs where memory allows it.
 class ScorePrinter {
  public:
-  ScorePrinter(const KernelContext& context, const Nest& nest, int score_slot, int batch)
-      : printer_(nest, OptionsFor(context, nest, score_slot)), row_(batch) {
+  ScorePrinter(const KernelContext& context, const Nest& nest, const StreamedSource& source)
+      : reads_(PairedReads(nest, source)),
+        printer_(nest, OptionsFor(context, nest, source.score_slot, !reads_.empty())),
+        row_(static_cast<int>(source.batch.size())) {
     std::vector<int> batches;
-    for (int i = 0; i < batch; ++i) batches.push_back(i);
+    for (int i = 0; i < row_; ++i) batches.push_back(i);
+    const int column = row_ + 1;
     printer_.Open(batches, true);
     printer_.Open({row_}, true);
-    printer_.Open({row_ + 1}, true);
+    if (reads_.empty()) printer_.Open({column}, true);
     printer_.Open({}, false);
+    if (!reads_.empty()) {
+      printer_.SetPacked(reads_, column, 2, "u");
+      printer_.Open({column}, true);
+    }
     const std::string value = printer_.Value(nest.root);
-    printer_.Add(absl::StrCat("score[i][j] = ", value, ";\n"));
+    printer_.Add(absl::StrCat("score[i][j", reads_.empty() ? "" : " + u", "] = ", value, ";\n"));
+    if (!reads_.empty()) element_ = printer_.Close();
     inside_ = printer_.Close();
-    at_column_ = printer_.Close();
+    if (reads_.empty()) at_column_ = printer_.Close();
     at_row_ = printer_.Close();
     at_kernel_ = printer_.Close();
   }
@@ -214,34 +223,60 @@ class ScorePrinter {
   // rows that do not exist repeat the last one.
   std::string Code(const StreamTile& tile, int64_t rows, int64_t keys, const char* type) const {
     const std::string r = printer_.VarName(row_), c = printer_.VarName(row_ + 1);
-    const std::string check = CheckText({{c, keys, tile.keys}});
-    return absl::StrCat(
-        "#pragma unroll\nfor (int i = 0; i < 2; ++i) {\nconst ", type, " ", r, " = Least<", type,
-        ">(a_first + warp_row + i * 8 + group, ", rows - 1, ");\n", at_row_,
-        "#pragma unroll\nfor (int j = 0; j < ", tile.keys / 4, "; ++j) {\nconst ", type, " ", c,
-        " = first_key + j / 2 * 8 + lane * 2 + j % 2;\n", at_column_, check, "{\n", inside_, "}",
-        check.empty() ? "" : " else {\nscore[i][j] = -Infinity();\n}", "\n}\n}\n");
+    const bool pairs = !reads_.empty();
+    const std::string place = pairs ? c + "_start" : c;
+    const std::string check = CheckText({{place, keys, tile.keys}});
+    const std::string inside =
+        !pairs ? inside_
+               : absl::StrCat(inside_, "#pragma unroll\nfor (int u = 0; u < 2; ++u) {\nconst ",
+                              type, " ", c, " = ", place, " + u;\n", element_, "}\n");
+    const char* const none =
+        pairs ? "score[i][j] = score[i][j + 1] = -Infinity();\n" : "score[i][j] = -Infinity();\n";
+    return absl::StrCat("#pragma unroll\nfor (int i = 0; i < 2; ++i) {\nconst ", type, " ", r,
+                        " = Least<", type, ">(a_first + warp_row + i * 8 + group, ", rows - 1,
+                        ");\n", at_row_, "#pragma unroll\nfor (int j = 0; j < ", tile.keys / 4,
+                        "; j += ", pairs ? 2 : 1, ") {\nconst ", type, " ", place,
+                        " = first_key + j / 2 * 8 + lane * 2", pairs ? "" : " + j % 2", ";\n",
+                        at_column_, check, "{\n", inside, "}",
+                        check.empty() ? "" : absl::StrCat(" else {\n", none, "}"), "\n}\n}\n");
   }
   NestPrinter& printer() { return printer_; }
 
  private:
+  // The reads of `nest`, if all of them can load two adjacent keys at once.
+  static std::vector<int> PairedReads(const Nest& nest, const StreamedSource& source) {
+    const int column = static_cast<int>(source.batch.size()) + 1;
+    std::vector<int> reads;
+    if (Size(source.keys) % 2 != 0) return reads;
+    for (size_t n = 0; n < nest.nodes.size(); ++n) {
+      const loops::Node& node = nest.nodes[n];
+      if (node.kind == Kind::kSelect) return {};  // the other branch may lie outside its tensor
+      if (node.kind != Kind::kRead || node.slot == source.score_slot) continue;
+      if (!node.checks.empty() || !Packs(nest, node.index, column, 2)) return {};
+      reads.push_back(static_cast<int>(n));
+    }
+    return reads;
+  }
+
   static NestPrinter::Options OptionsFor(const KernelContext& context, const Nest& nest,
-                                         int score_slot) {
+                                         int score_slot, bool pairs) {
     NestPrinter::Options options = TileOptions(context, nest, "s");
     options.value_slot = score_slot;
+    const char* const at = pairs ? "score[i][j + u]" : "score[i][j]";
     // ptxas does not leave products in flight if a conversion reads their sums. A sum is never -0.
     const bool converted =
         std::any_of(nest.nodes.begin(), nest.nodes.end(), [&](const loops::Node& node) {
           return node.kind == Kind::kApply && IsStored(node.fn) &&
                  nest.nodes[node.args[0]].slot == score_slot;
         });
-    options.value = converted ? "(score[i][j] + 0.0f)" : "score[i][j]";
+    options.value = converted ? absl::StrCat("(", at, " + 0.0f)") : at;
     return options;
   }
 
+  std::vector<int> reads_;  // that load pairs; empty: none does
   NestPrinter printer_;
   int row_;
-  std::string inside_, at_column_, at_row_, at_kernel_;
+  std::string element_, inside_, at_column_, at_row_, at_kernel_;
 };
 
 // The three factors, as the copy engine moves them.
@@ -341,7 +376,7 @@ std::optional<GridKernel> KernelByStream(const KernelContext& context, const Str
   const Nest scores =
       LowerOf(context, source.score, 0, {}, source.batch, source.m, source.keys, fresh);
   BulkResult result(context, out, tiled, size.m, size.n);
-  ScorePrinter score(context, scores, source.score_slot, nb);
+  ScorePrinter score(context, scores, source);
 
   TileShape shape{tile->rows, tile->columns, 0, 16, tile->columns, true};
   const int64_t depth_parts = CeilDivide(size.depth, kBulkDepth),
