@@ -93,13 +93,13 @@ constexpr int kWarpgroupArchitecture = 90;
 struct GridOptions {
   // For measurements: forces this choice for every sum of products that has it among TileChoices.
   std::optional<TileChoice> tile;
-  // The same for streamed kernels, which are then used wherever they can be; rows and keys choose
-  // among StreamTiles.
-  std::optional<StreamTile> stream;
   // Of sums of products by tile. Definitions that compute in f64 or in integers are not affected.
   ProductPrecision precision = ProductPrecision::kF32;
   // Of the device, 90 for sm_90. It decides which instructions products may use.
   int architecture = kWarpgroupArchitecture;
+  // For measurements, as `tile`: streamed kernels are used wherever they can be, by the tile of
+  // StreamTiles with these rows and keys.
+  std::optional<StreamTile> stream;
 };
 
 // InvalidArgument if a size is not constant or the definition is malformed. f16 and bf16 are

@@ -6,205 +6,47 @@
 // use: keys 0, keys 1, values 0, keys 2, values 1, and so on. While the tensor cores multiply the
 // values of one tile, threads compute the softmax of the next one's scores. A row's sums are
 // multiplied by exp(old maximum - new maximum) whenever a tile has a greater score. bulk_tile.cc
-// describes tiles, stages and barriers.
+// describes tiles, stages and barriers; streamed_source.cc recognizes attention.
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "graph/expr/compose.h"
-#include "graph/expr/free_vars.h"
-#include "graph/expr/simplify.h"
-#include "graph/expr/substitute.h"
-#include "kernels/codegen/reductions.h"
 #include "kernels/codegen/schedules.h"
 #include "kernels/codegen/tile_parts.h"
-#include "kernels/loops/loop_check.h"
-#include "kernels/loops/loop_passes.h"
 
 namespace lemma::codegen {
 
 using loops::Nest;
-using loops::NestSource;
 using Kind = ScalarExpr::Kind;
 
 namespace {
 
-bool Reads(const ScalarExpr& e, TensorId tensor) {
-  if (e.kind() == Kind::kRead && e.tensor() == tensor) return true;
-  return std::any_of(e.args().begin(), e.args().end(),
-                     [&](const ScalarExpr& arg) { return Reads(arg, tensor); });
-}
-
-bool IsApply(const ScalarExpr& e, ScalarFn fn) { return e.kind() == Kind::kApply && e.fn() == fn; }
-
-// Removes the roundings of `e` to a 16-bit type or f32; false if there are two 16-bit types.
-bool StripRoundings(ScalarExpr* e, std::optional<DType>* rounded) {
-  while (e->kind() == Kind::kApply && IsStored(e->fn())) {
-    for (DType dtype : {DType::kF16, DType::kBF16}) {
-      if (e->fn() != StoredAs(dtype)) continue;
-      if (*rounded && **rounded != dtype) return false;
-      *rounded = dtype;
-    }
-    const bool known = e->fn() == StoredAs(DType::kF32) || e->fn() == StoredAs(DType::kF16) ||
-                       e->fn() == StoredAs(DType::kBF16);
-    if (!known) return false;
-    const ScalarExpr arg = e->args()[0];
-    *e = arg;
-  }
-  return true;
-}
-
-// The body of `tensor`, a reduction of `kind` over one axis, at `index`, with `at` for that axis.
-std::optional<ScalarExpr> TermOf(const TensorExpr& tensor, ReduceKind kind, const Idx& index,
-                                 const Axis& at) {
-  const ScalarExpr& reduce = tensor.body;
-  if (reduce.kind() != Kind::kReduce || reduce.reduce() != kind || reduce.axes().size() != 1 ||
-      !reduce.guard().is_true() || index.size() != tensor.axes.size() ||
-      !reduce.axes()[0].extent.is_const() || reduce.axes()[0].extent.value() != at.extent.value()) {
-    return std::nullopt;
-  }
-  ExprSubstitution substitution;
-  for (size_t i = 0; i < index.size(); ++i) substitution.vars[tensor.axes[i].var] = index[i];
-  substitution.vars[reduce.axes()[0].var] = IndexExpr::Var(at.var);
-  return Substitute(reduce.args()[0], substitution);
-}
-
-// The numbers of the tensors of a form, after its inputs.
-enum Part { kScores, kMost, kTotals, kOutput, kNumParts };
-
-class Matcher {
- public:
-  Matcher(const Definition& form, int* fresh) : form_(form), fresh_(fresh) {}
-
-  std::optional<StreamedSource> Match(int sum_slot, int score_slot) {
-    StreamedSource result;
-    result.sum_slot = sum_slot;
-    result.score_slot = score_slot;
-    const NestSource whole = loops::SplitMixedAxes(
-        SimplifiedSource(form_.tensors[kOutput], Id(kOutput), fresh_), fresh_);
-    if (loops::IsEmpty(whole)) return std::nullopt;
-    FoundContraction found = FindContraction(whole);
-    if (!found || found->second.guarded || found->second.k.size() != 1) return std::nullopt;
-    loops::ContractionSource& c = found->second;
-    if (!Reads(c.a, Id(kTotals))) {
-      std::swap(c.a, c.b);
-      std::swap(c.m, c.n);
-    }
-    if (ReadsForm(c.b)) return std::nullopt;
-    for (const Axis& axis : whole.axes) simplifier_.SetExtent(axis.var, axis.extent);
-    for (const Axis& axis : c.k) simplifier_.SetExtent(axis.var, axis.extent);
-    result.batch = c.batch;
-    result.m = c.m;
-    result.n = c.n;
-    result.keys = c.k;
-    result.value = c.b;
-    std::optional<ScalarExpr> score = ScoreOf(c.a, c.k[0], &result.rounded);
-    if (!score || !MatchScores(*score, &result)) return std::nullopt;
-    result.source = whole;
-    Idx index;
-    for (const Axis& axis : whole.axes) index.push_back(IndexExpr::Var(axis.var));
-    result.source.body = Replace(whole.body, found->first.node().get(),
-                                 ScalarExpr::Read(sum_slot, std::move(index)));
-    // The epilogue may not read what is not stored.
-    if (ReadsForm(result.source.body)) return std::nullopt;
-    return result;
-  }
-
- private:
-  TensorId Id(Part part) const { return form_.num_inputs() + static_cast<TensorId>(part); }
-
-  bool ReadsForm(const ScalarExpr& e) const {
-    return Reads(e, Id(kScores)) || Reads(e, Id(kMost)) || Reads(e, Id(kTotals));
-  }
-
-  bool Equal(const ScalarExpr& a, const ScalarExpr& b) {
-    return simplifier_.Simplify(a).ToString() == simplifier_.Simplify(b).ToString();
-  }
-
-  // The scores whose softmax over `key` is `factor`.
-  std::optional<ScalarExpr> ScoreOf(ScalarExpr factor, const Axis& key,
-                                    std::optional<DType>* rounded) {
-    if (!StripRoundings(&factor, rounded) || !IsApply(factor, ScalarFn::kDiv)) return std::nullopt;
-    const ScalarExpr power = factor.args()[0], total = factor.args()[1];
-    if (total.kind() != Kind::kRead || total.tensor() != Id(kTotals) ||
-        !IsApply(power, ScalarFn::kExp) || !IsApply(power.args()[0], ScalarFn::kSub)) {
-      return std::nullopt;
-    }
-    const ScalarExpr score = power.args()[0].args()[0], most = power.args()[0].args()[1];
-    if (most.kind() != Kind::kRead || most.tensor() != Id(kMost)) return std::nullopt;
-    const auto summed = TermOf(form_.tensors[kTotals], ReduceKind::kSum, total.indices(), key);
-    const auto compared = TermOf(form_.tensors[kMost], ReduceKind::kMax, most.indices(), key);
-    if (!summed || !compared || !Equal(*summed, power) || !Equal(*compared, score)) {
-      return std::nullopt;
-    }
-    // Both must be the same for all keys.
-    FreeVars free;
-    if (Contains(free.Of(total), key.var) || Contains(free.Of(most), key.var)) return std::nullopt;
-    if (Reads(score, Id(kMost)) || Reads(score, Id(kTotals))) return std::nullopt;
-    return score;
-  }
-
-  // Finds the products that `score` is computed from.
-  bool MatchScores(const ScalarExpr& score, StreamedSource* result) {
-    const TensorExpr& products = form_.tensors[kScores];
-    ExprSubstitution inlined;
-    inlined.read = [&](TensorId tensor, Idx indices) {
-      if (tensor != Id(kScores)) return ScalarExpr::Read(tensor, std::move(indices));
-      ExprSubstitution at;
-      at.fresh = fresh_;
-      for (size_t i = 0; i < indices.size(); ++i) at.vars[products.axes[i].var] = indices[i];
-      return Substitute(products.body, at);
-    };
-    const ScalarExpr whole = ShareReductions(simplifier_.Simplify(Substitute(score, inlined)));
-    const std::vector<ScalarExpr> reductions = OuterReductions(whole);
-    if (reductions.size() != 1) return false;
-    std::vector<Axis> axes = result->batch;
-    for (const auto* more : {&result->m, &result->keys}) {
-      axes.insert(axes.end(), more->begin(), more->end());
-    }
-    auto c = loops::MatchContraction(reductions[0], axes);
-    if (!c || c->guarded) return false;
-    FreeVars free;
-    const auto depends = [&](const ScalarExpr& e, const std::vector<Axis>& on) {
-      return std::any_of(on.begin(), on.end(),
-                         [&](const Axis& axis) { return Contains(free.Of(e), axis.var); });
-    };
-    if (depends(c->a, result->keys)) std::swap(c->a, c->b);
-    if (depends(c->a, result->keys) || depends(c->b, result->m)) return false;
-    result->query = c->a;
-    result->key = c->b;
-    result->depth = c->k;
-    Idx index;
-    for (const Axis& axis : axes) index.push_back(IndexExpr::Var(axis.var));
-    result->score = Replace(whole, reductions[0].node().get(),
-                            ScalarExpr::Read(result->score_slot, std::move(index)));
-    // A sum inside a guard is not replaced.
-    return !HasReduction(result->score) && !depends(result->score, result->n);
-  }
-
-  const Definition& form_;
-  int* fresh_;
-  Simplifier simplifier_;
-};
-
-// Prints the computation of a thread's scores from the products, score[i][j].
+// Prints the computation of a thread's scores from the products, score[i][j]. Masks are loaded in
+// pairs where memory allows it.
 class ScorePrinter {
  public:
-  ScorePrinter(const KernelContext& context, const Nest& nest, int score_slot, int batch)
-      : printer_(nest, OptionsFor(context, nest, score_slot)), row_(batch) {
+  ScorePrinter(const KernelContext& context, const Nest& nest, const StreamedSource& source)
+      : reads_(PairedReads(nest, source)),
+        printer_(nest, OptionsFor(context, nest, source.score_slot, !reads_.empty())),
+        row_(static_cast<int>(source.batch.size())) {
     std::vector<int> batches;
-    for (int i = 0; i < batch; ++i) batches.push_back(i);
+    for (int i = 0; i < row_; ++i) batches.push_back(i);
+    const int column = row_ + 1;
     printer_.Open(batches, true);
     printer_.Open({row_}, true);
-    printer_.Open({row_ + 1}, true);
+    if (reads_.empty()) printer_.Open({column}, true);
     printer_.Open({}, false);
+    if (!reads_.empty()) {
+      printer_.SetPacked(reads_, column, 2, "u");
+      printer_.Open({column}, true);
+    }
     const std::string value = printer_.Value(nest.root);
-    printer_.Add(absl::StrCat("score[i][j] = ", value, ";\n"));
+    printer_.Add(absl::StrCat("score[i][j", reads_.empty() ? "" : " + u", "] = ", value, ";\n"));
+    if (!reads_.empty()) element_ = printer_.Close();
     inside_ = printer_.Close();
-    at_column_ = printer_.Close();
+    if (reads_.empty()) at_column_ = printer_.Close();
     at_row_ = printer_.Close();
     at_kernel_ = printer_.Close();
   }
@@ -214,34 +56,60 @@ class ScorePrinter {
   // rows that do not exist repeat the last one.
   std::string Code(const StreamTile& tile, int64_t rows, int64_t keys, const char* type) const {
     const std::string r = printer_.VarName(row_), c = printer_.VarName(row_ + 1);
-    const std::string check = CheckText({{c, keys, tile.keys}});
-    return absl::StrCat(
-        "#pragma unroll\nfor (int i = 0; i < 2; ++i) {\nconst ", type, " ", r, " = Least<", type,
-        ">(a_first + warp_row + i * 8 + group, ", rows - 1, ");\n", at_row_,
-        "#pragma unroll\nfor (int j = 0; j < ", tile.keys / 4, "; ++j) {\nconst ", type, " ", c,
-        " = first_key + j / 2 * 8 + lane * 2 + j % 2;\n", at_column_, check, "{\n", inside_, "}",
-        check.empty() ? "" : " else {\nscore[i][j] = -Infinity();\n}", "\n}\n}\n");
+    const bool pairs = !reads_.empty();
+    const std::string place = pairs ? c + "_start" : c;
+    const std::string check = CheckText({{place, keys, tile.keys}});
+    const std::string inside =
+        !pairs ? inside_
+               : absl::StrCat(inside_, "#pragma unroll\nfor (int u = 0; u < 2; ++u) {\nconst ",
+                              type, " ", c, " = ", place, " + u;\n", element_, "}\n");
+    const char* const none =
+        pairs ? "score[i][j] = score[i][j + 1] = -Infinity();\n" : "score[i][j] = -Infinity();\n";
+    return absl::StrCat("#pragma unroll\nfor (int i = 0; i < 2; ++i) {\nconst ", type, " ", r,
+                        " = Least<", type, ">(a_first + warp_row + i * 8 + group, ", rows - 1,
+                        ");\n", at_row_, "#pragma unroll\nfor (int j = 0; j < ", tile.keys / 4,
+                        "; j += ", pairs ? 2 : 1, ") {\nconst ", type, " ", place,
+                        " = first_key + j / 2 * 8 + lane * 2", pairs ? "" : " + j % 2", ";\n",
+                        at_column_, check, "{\n", inside, "}",
+                        check.empty() ? "" : absl::StrCat(" else {\n", none, "}"), "\n}\n}\n");
   }
   NestPrinter& printer() { return printer_; }
 
  private:
+  // The reads of `nest`, if all of them can load two adjacent keys at once.
+  static std::vector<int> PairedReads(const Nest& nest, const StreamedSource& source) {
+    const int column = static_cast<int>(source.batch.size()) + 1;
+    std::vector<int> reads;
+    if (Size(source.keys) % 2 != 0) return reads;
+    for (size_t n = 0; n < nest.nodes.size(); ++n) {
+      const loops::Node& node = nest.nodes[n];
+      if (node.kind == Kind::kSelect) return {};  // the other branch may lie outside its tensor
+      if (node.kind != Kind::kRead || node.slot == source.score_slot) continue;
+      if (!node.checks.empty() || !Packs(nest, node.index, column, 2)) return {};
+      reads.push_back(static_cast<int>(n));
+    }
+    return reads;
+  }
+
   static NestPrinter::Options OptionsFor(const KernelContext& context, const Nest& nest,
-                                         int score_slot) {
+                                         int score_slot, bool pairs) {
     NestPrinter::Options options = TileOptions(context, nest, "s");
     options.value_slot = score_slot;
+    const char* const at = pairs ? "score[i][j + u]" : "score[i][j]";
     // ptxas does not leave products in flight if a conversion reads their sums. A sum is never -0.
     const bool converted =
         std::any_of(nest.nodes.begin(), nest.nodes.end(), [&](const loops::Node& node) {
           return node.kind == Kind::kApply && IsStored(node.fn) &&
                  nest.nodes[node.args[0]].slot == score_slot;
         });
-    options.value = converted ? "(score[i][j] + 0.0f)" : "score[i][j]";
+    options.value = converted ? absl::StrCat("(", at, " + 0.0f)") : at;
     return options;
   }
 
+  std::vector<int> reads_;  // that load pairs; empty: none does
   NestPrinter printer_;
   int row_;
-  std::string inside_, at_column_, at_row_, at_kernel_;
+  std::string element_, inside_, at_column_, at_row_, at_kernel_;
 };
 
 // The three factors, as the copy engine moves them.
@@ -296,32 +164,6 @@ std::string DescriptorText(const BulkFactor& factor, const std::string& first, i
 
 }  // namespace
 
-std::optional<Definition> StreamedForm(const Definition& definition) {
-  if (definition.outputs.size() != 1 || definition.tensors.size() < kNumParts ||
-      definition.outputs[0] !=
-          definition.num_inputs() + static_cast<TensorId>(definition.tensors.size()) - 1 ||
-      !loops::CheckEvaluable(definition).ok()) {
-    return std::nullopt;
-  }
-  std::vector<bool> reduces;
-  for (const TensorExpr& tensor : definition.tensors) reduces.push_back(HasReduction(tensor.body));
-  if (!reduces.back()) {
-    // The outer product is the last local with a reduction; the output computes with it.
-    const auto last = std::find(reduces.rbegin(), reduces.rend(), true);
-    if (last == reduces.rend()) return std::nullopt;
-    *last = false;
-  }
-  Definition form =
-      Inline(definition, [&](TensorId local) { return !reduces[local - definition.num_inputs()]; });
-  if (form.tensors.size() != kNumParts) return std::nullopt;
-  return form;
-}
-
-std::optional<StreamedSource> MatchStreamed(const Definition& form, int sum_slot, int score_slot,
-                                            int* fresh) {
-  return Matcher(form, fresh).Match(sum_slot, score_slot);
-}
-
 std::optional<GridKernel> KernelByStream(const KernelContext& context, const StreamedSource& source,
                                          const std::optional<StreamTile>& forced, int* fresh) {
   std::optional<StreamedFactors> factors = MatchFactors(context, source, fresh);
@@ -341,7 +183,7 @@ std::optional<GridKernel> KernelByStream(const KernelContext& context, const Str
   const Nest scores =
       LowerOf(context, source.score, 0, {}, source.batch, source.m, source.keys, fresh);
   BulkResult result(context, out, tiled, size.m, size.n);
-  ScorePrinter score(context, scores, source.score_slot, nb);
+  ScorePrinter score(context, scores, source);
 
   TileShape shape{tile->rows, tile->columns, 0, 16, tile->columns, true};
   const int64_t depth_parts = CeilDivide(size.depth, kBulkDepth),

@@ -73,27 +73,31 @@ CudaOptions OptionsOf(ProductPrecision precision, bool libraries,
 // Attention of `heads` heads over f16[heads, length, width].
 struct AttentionCase {
   int heads, length, width;
+  bool masked = false;  // a mask for each query and key is added to the scores
   std::string Name() const {
-    return absl::StrCat("attention ", heads, "x", length, "x", length, ", width ", width);
+    return absl::StrCat(masked ? "masked " : "", "attention ", heads, "x", length, "x", length,
+                        ", width ", width);
   }
 };
-constexpr AttentionCase kAttention[] = {{12, 128, 64},  {12, 512, 64},   {12, 2048, 64},
-                                        {12, 8192, 64}, {12, 16384, 64}, {12, 2048, 128},
-                                        {12, 8192, 128}};
+constexpr AttentionCase kAttention[] = {{12, 128, 64},   {12, 512, 64},       {12, 2048, 64},
+                                        {12, 8192, 64},  {12, 16384, 64},     {12, 2048, 128},
+                                        {12, 8192, 128}, {12, 2048, 64, true}};
 
-std::string AttentionText(int heads, int queries, int keys, int width) {
+std::string AttentionText(const AttentionCase& c, int heads, int queries) {
   const auto type = [&](int rows) {
-    return absl::StrCat("f16[", heads, ",", rows, ",", width, "]");
+    return absl::StrCat("f16[", heads, ",", rows, ",", c.width, "]");
   };
-  return absl::StrCat("graph g(q: ", type(queries), ", k: ", type(keys), ", v: ", type(keys),
-                      ") { t = transpose(k) {perm = [0,2,1]} s = matmul(q, t) "
-                      "p = softmax(s) {axis = 2} y = matmul(p, v) return y }");
+  return absl::StrCat(
+      "graph g(q: ", type(queries), ", k: ", type(c.length), ", v: ", type(c.length),
+      c.masked ? absl::StrCat(", m: f16[", queries, ",", c.length, "]") : "",
+      ") { t = transpose(k) {perm = [0,2,1]} s = matmul(q, t) ",
+      c.masked ? "a = add(s, m) p = softmax(a) {axis = 2} " : "p = softmax(s) {axis = 2} ",
+      "y = matmul(p, v) return y }");
 }
 
-// The first `rows` rows of the first head.
-Tensor FirstRows(const Tensor& tensor, int64_t rows) {
-  const int64_t width = tensor.type().shape[2];
-  Tensor first = *Tensor::Allocate({tensor.type().dtype, {1, rows, width}});
+// The first elements of `tensor` in memory, as a tensor of `shape`.
+Tensor FirstOf(const Tensor& tensor, const std::vector<int64_t>& shape) {
+  Tensor first = *Tensor::Allocate({tensor.type().dtype, shape});
   std::memcpy(first.mutable_raw(), tensor.raw(), static_cast<size_t>(first.type().num_bytes()));
   return first;
 }
@@ -355,7 +359,7 @@ class Check {
     }
     const size_t others = graphs.size();
     for (const AttentionCase& c : kAttention) {
-      graphs.push_back(GraphOf(AttentionText(c.heads, c.length, c.length, c.width).c_str()));
+      graphs.push_back(GraphOf(AttentionText(c, c.heads, c.length).c_str()));
       names.push_back(c.Name());
     }
     std::vector<Job> jobs;
@@ -378,9 +382,10 @@ class Check {
       std::vector<Tensor> exact_inputs = *inputs;
       if (g >= others) {
         const AttentionCase& c = kAttention[g - others];
-        exact_graph = GraphOf(AttentionText(1, kRows, c.length, c.width).c_str());
-        exact_inputs[0] = FirstRows((*inputs)[0], kRows);
-        for (int i : {1, 2}) exact_inputs[i] = FirstRows((*inputs)[i], c.length);
+        exact_graph = GraphOf(AttentionText(c, 1, kRows).c_str());
+        for (size_t i = 0; i < exact_inputs.size(); ++i) {
+          exact_inputs[i] = FirstOf((*inputs)[i], exact_graph.inputs()[i].type().shape);
+        }
       }
       auto reference = MakeReferenceBackend(BetweenOperators::kUnrounded)->Compile(exact_graph, {});
       auto exact = reference.ok() ? (*reference)->Run(exact_inputs) : reference.status();
@@ -404,7 +409,8 @@ class Check {
         row.Set(prefix + "ms", api::Median(*ms));
         absl::StrAppend(&line, libraries ? " library " : " generated ",
                         absl::SixDigits(1e3 * api::Median(*ms)), " us");
-        const Tensor compared = g < others ? (*outputs)[0] : FirstRows((*outputs)[0], kRows);
+        const Tensor compared =
+            g < others ? (*outputs)[0] : FirstOf((*outputs)[0], (*exact)[0].type().shape);
         const double difference = Compare(compared, (*exact)[0], 1).relative();
         row.Set(prefix + "difference", difference);
         absl::StrAppend(&line, ", differs by ", absl::SixDigits(difference));

@@ -29,10 +29,10 @@ def grouped(q, k, v):
     return torch.softmax(q @ k, 2) @ v
 
 
-def fused(q, k, v):
+def fused(q, k, v, mask=None):
     """The library's kernels take four dimensions."""
     k = k.transpose(1, 2)
-    return F.scaled_dot_product_attention(q[None], k[None], v[None], scale=1.0)[0]
+    return F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=mask, scale=1.0)[0]
 
 
 def heads(q, k, v):
@@ -59,6 +59,10 @@ for length, width in ((128, 64), (512, 64), (2048, 64), (8192, 64), (16384, 64),
     CASES[f"attention 12x{length}x{length}, width {width}"] = (
         heads, ((12, length, width),) * 3,
         lambda q, k, v: fused(q, k.transpose(1, 2), v))
+CASES["masked attention 12x2048x2048, width 64"] = (
+    lambda q, k, v, m: torch.softmax(q @ k.transpose(1, 2) + m, 2) @ v,
+    ((12, 2048, 64),) * 3 + ((2048, 2048),),
+    lambda q, k, v, m: fused(q, k.transpose(1, 2), v, m))
 
 
 def replayed(run):

@@ -97,6 +97,10 @@ TEST(Streamed, HeadsAndMasks) {
       {inputs + ") {" + made + layers + "p = softmax(s) {axis = 3}" + end + "return y }"},
       {inputs + ", m: f32[2,1,1,200]) {" + made + layers +
        "a = add(s, m) p = softmax(a) {axis = 3}" + end + "return y }"},
+      // Two masks: one by key, one by row and key.
+      {inputs + ", m: f32[200], n: bf16[2,1,72,200]) {" + made + layers +
+       R"(a = add(s, m) c = cast(n) {dtype = "f32"} b = add(a, c) p = softmax(b) {axis = 3})" +
+       end + "return y }"},
       // The result is a factor of another product.
       {inputs + ", w: weight f32[192,64]) {" + made + layers + "p = softmax(s) {axis = 3}" + end +
        "z = matmul(y, w) return z }"},
