@@ -174,7 +174,7 @@ class CpuMeasurer : public KernelMeasurer {
   CpuMeasurer(int threads, const CpuOptions& options) : threads_(threads), options_(options) {}
 
   std::string device() const override {
-    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 10",
+    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 11",
                         options_.fuse_layout ? "" : ", fusion off");
   }
 
