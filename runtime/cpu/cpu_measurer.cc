@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "base/median.h"
 #include "base/stopwatch.h"
 #include "runtime/cpu/caches.h"
 #include "runtime/cpu/cpu_backend.h"
@@ -304,7 +305,7 @@ class CpuMeasurer : public KernelMeasurer {
   }
 
   // Repeats until the median is stable: at least 5 runs and 2 ms, at most 50 runs or 0.2 s; 15 runs
-  // suffice, and fewer if they say where the median is.
+  // suffice, or fewer if they say where the median is.
   absl::StatusOr<double> Median(absl::FunctionRef<absl::Status()> run, const MemoryRanges& cold,
                                 const MemoryRanges& warm) const {
     std::vector<double> times;
@@ -318,19 +319,12 @@ class CpuMeasurer : public KernelMeasurer {
       times.push_back(ms);
       total += ms;
       if (times.size() < 5) continue;
-      if (total > 200 || (total > 2 && (times.size() >= 15 || IsSettled(times)))) break;
+      // Half a percent to each side is what costs are off by in any case (MeasuredCost::ErrorMs).
+      const bool known = times.size() >= 15 || MedianIsKnown(times, 0.01);
+      if (total > 200 || (total > 2 && known)) break;
     }
     std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
     return times[times.size() / 2];
-  }
-
-  // Whether the median lies in an interval of 1 % of it, the error that costs are assumed to have
-  // in any case (MeasuredCost::ErrorMs). The k-th smallest and the k-th largest of n times bound it
-  // with a confidence of 0.92 or more for the chosen k.
-  static bool IsSettled(std::vector<double> times) {
-    const size_t n = times.size(), k = n >= 11 ? 2 : n >= 8 ? 1 : 0;
-    std::sort(times.begin(), times.end());
-    return times[n - 1 - k] - times[k] <= 0.01 * times[n / 2];
   }
 
   int threads_;
