@@ -11,8 +11,8 @@
 namespace lemma::api {
 
 struct DotOptions {
-  // The classes that a node has in SVG, by which a page colours it; "": none. Absent: no node has
-  // any.
+  // The CSS classes of a node in SVG, by which a page colours it, separated by spaces; "": none.
+  // Absent: no node has any.
   std::function<std::string(const Node&)> classes;
   // Whether to draw an operator or input. Absent: all are drawn.
   std::function<bool(const Node&)> shown;
@@ -23,8 +23,8 @@ struct DotOptions {
 // of its operands.
 std::string GraphToDot(const Graph& graph, const DotOptions& options = {});
 
-// One <svg> element without an XML header. InvalidArgument if `dot` is not DOT; Internal if
-// Graphviz cannot draw it.
+// The drawing of a graph that is written in DOT: one <svg> element without an XML header.
+// InvalidArgument if `dot` is not DOT; Internal if Graphviz cannot draw it. Thread-safe.
 absl::StatusOr<std::string> DotToSvg(const std::string& dot);
 
 }  // namespace lemma::api

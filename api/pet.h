@@ -21,7 +21,7 @@ namespace lemma::api {
 
 struct PetSearchOptions {
   ExecutionOptions execution;
-  CostOptions costs;     // by which mutants are compared
+  CostOptions costs;     // how mutants are priced
   int64_t keep = 8;      // how many corrected mutants of a part to keep, the cheapest ones
   int64_t look_at = 48;  // how many mutants of a part to correct and price
   int64_t max_ops = 2;   // the most operators in a part
@@ -38,22 +38,22 @@ struct MutatedPart {
   std::shared_ptr<const pet::Candidates> candidates;  // costs in nanoseconds
 };
 
-// Lists the parts in order of occurrence, equal parts once. InvalidArgument if an option is out of
-// range.
+// Lists the parts in the order in which their outputs occur, equal parts once. InvalidArgument if
+// an option is out of range; errors of MakeCosts and of pet::FindCandidates.
 absl::StatusOr<std::vector<MutatedPart>> FindMutants(const Graph& graph,
                                                      const PetSearchOptions& options);
 
 // The predicted speedup, minus 1: it is 1 if the corrected mutant takes half as long as the part.
 double PredictedGain(const MutatedPart& part, const pet::Candidate& candidate);
 
-// Proves for all sizes where the mutant agrees with the part; takes seconds. FailedPrecondition if
-// the mutant has no recipe, InvalidArgument if the mutant takes another form at other sizes
-// (pet/symbolic/symbolic.h).
+// Proves, for all sizes, at which positions the mutant agrees with the part; takes seconds.
+// FailedPrecondition if the mutant has no recipe (pet/mutants/recipe.h), InvalidArgument as in
+// pet::ProveForAllSizes (pet/symbolic/symbolic.h).
 absl::StatusOr<pet::SymbolicRegion> ProveForAllSizes(const MutatedPart& part,
                                                      const pet::Candidate& candidate);
 
-// The cheapest mutant that differs somewhere, of the first part that has one; nullptr if there is
-// none.
+// From the first part with a mutant that differs somewhere: the cheapest such mutant. nullptr if no
+// part has one.
 const pet::Candidate* FirstThatDiffers(const std::vector<MutatedPart>& parts);
 
 }  // namespace lemma::api

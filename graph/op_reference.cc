@@ -21,7 +21,7 @@ how to write one. The equations below are for people: they say for every element
 it comes from. A reduction `sum(k < K)` runs over 0 <= k < K; `div` and `mod` round down; i…
 stands for any number of indices.
 
-An attribute without a default has to be given. One marked *symbol* may stay a name in a rule.
+An attribute without a default has to be given. One marked *symbol* may be a symbol in a rule.
 Operators have gradients ([training](training.md)) unless they say that they do not.
 )";
 

@@ -1,5 +1,5 @@
-// PET for a whole graph: finds its subprograms, corrects their mutants, and returns them as rules.
-// A candidate is a corrected mutant (pet/correctors/candidates.h).
+// PET for a whole graph: finds its subprograms, corrects their mutants, and returns the corrected
+// mutants as rules. A candidate is a corrected mutant (pet/correctors/candidates.h).
 #ifndef LEMMA_PET_FINDER_H_
 #define LEMMA_PET_FINDER_H_
 
@@ -19,29 +19,30 @@ namespace lemma::pet {
 struct PetOptions {
   CandidateOptions candidates;
   SubprogramOptions subprograms;
-  // Candidates that cost more than this times their original are dropped.
+  // A candidate is dropped if its cost exceeds that of its subprogram times this.
   double max_cost = 1.0;
 };
 
 // A rule and its origin.
 struct PetRule {
   Substitution rule;  // from the subprogram to the corrected mutant, at these shapes
-  Graph original;
+  Graph original;     // the subprogram
   Candidate candidate;
 };
 
-// Caches the candidates of each subprogram, so that an equal one, in the same or another graph,
-// gets the same answer at once.
+// Caches the candidates of each subprogram. An equal subprogram, in the same or another graph, gets
+// them at once.
 class PetFinder {
  public:
   explicit PetFinder(PetOptions options) : options_(std::move(options)) {}
 
-  // The candidates of one subprogram. A result that the deadline cut short is not cached.
+  // The candidates of one subprogram; none if it is not a sum of products or too large to decide.
+  // A result that CandidateOptions::deadline cut short is not cached. Errors as in FindCandidates.
   absl::StatusOr<std::shared_ptr<const Candidates>> CandidatesOf(const Graph& part);
 
-  // The rules for all subprograms of a graph, by subprogram, then by cost. None for subprograms
-  // that turn out not to be sums of products or are too large to decide, or that remain when the
-  // candidates' deadline passes.
+  // The rules for all subprograms of a graph, by subprogram, then by cost. There are none for
+  // subprograms without candidates, nor for those that remain when CandidateOptions::deadline
+  // passes. Errors as in CandidatesOf.
   absl::StatusOr<std::vector<PetRule>> RulesFor(const Graph& graph);
 
   int64_t hits() const { return hits_; }  // answers from the cache

@@ -10,14 +10,15 @@
 
 namespace lemma::pet {
 
-// The rule that the two graphs' outputs are equal, at their shapes; it has no symbols. Its
-// variables are the inputs, then the weights of `source`, which has all weights of `target`;
-// weights stay weights. InvalidArgument for a non-uniform constant, which a rule cannot express.
+// The rule that rewrites `source` to `target` at exactly these shapes; it has no symbols. Its
+// variables are the inputs of `source`, then its weights, with the role `weight`. `source` must
+// have all inputs and weights of `target`. InvalidArgument for a constant of several values, which
+// a rule cannot express.
 absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target);
 
-// As above, with a proof record that holds `detail`; the caller must have proved the rule. The
-// float contract is kReassociates; the caller must find out whether only kRealOnly holds
-// (verifier/certificate/mutant.h).
+// The same with a proof record that holds `detail`; the caller must have proved the rule. The float
+// contract is kReassociates; the caller must find out whether only kRealOnly holds
+// (verifier/certificate/mutant.h). InvalidArgument also if the rule has no proof id.
 absl::StatusOr<Substitution> ProvedGroundRule(std::string name, const Graph& source,
                                               const Graph& target, std::string detail);
 

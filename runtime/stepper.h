@@ -28,12 +28,12 @@ class Stepper {
   absl::Status SetState(std::vector<Tensor> values);
 
   // Runs one step; FailedPrecondition before SetState. `inputs` in the graph's order; those of
-  // state variables are ignored. Returns the graph's outputs, with empty handles for new state.
-  // After an error the state is undefined.
+  // state variables are ignored. Returns the outputs in the graph's order, with empty tensors in
+  // place of the new state. After an error the state is undefined.
   absl::StatusOr<std::vector<Tensor>> Step(absl::Span<const Tensor> inputs);
 
-  // In the order of the graph's inputs; empty handles for inputs that are no state. Valid until the
-  // next step. FailedPrecondition before SetState.
+  // The state after the last step, in the order of the graph's inputs, with empty tensors for
+  // inputs that are no state. Valid until the next step. FailedPrecondition before SetState.
   absl::StatusOr<std::vector<Tensor>> State() const;
 
   const std::vector<StatePair>& pairs() const { return pairs_; }

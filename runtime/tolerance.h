@@ -1,15 +1,18 @@
-// The tolerance between two executions of a graph in f32. It is defined only here.
+// The tolerance between the outputs of two executions of a graph. It is defined only here.
 //
-// Rounding model, with u = 2^-24: an operator whose elements are reductions of K terms adds a
-// relative error of at most u * (16 + 4 * sqrt(K)) to the errors of its operands. Rounding errors
-// of a reduction behave like a random walk, of which four standard deviations are allowed; scalar
-// functions are accurate to a few units in the last place. Operators that only move elements add
-// none. A result rounded to f16 or bf16 adds 2 * u of that type. A sum of products in a precision
-// below f32 (kernels/codegen/product_precision.h) adds 4 * u of that precision: its factors' errors
-// are a random walk too. Errors add up along paths, so a
-// graph's tolerance is the largest sum over a path to an output. It is relative to the largest
-// element of the output (at least 1), since the elements of an output share their operands' errors.
-// An opaque operator adds the sum of the tolerances of the graphs that it executed.
+// The model of rounding, with u = 2^-24, the unit roundoff of f32:
+//   * An operator whose elements are reductions of K terms adds a relative error of at most
+//     u * (16 + 4 * sqrt(K)) to the errors of its operands. The 16 is for scalar functions, which
+//     are accurate to a few units in the last place. Rounding errors of a reduction behave like a
+//     random walk; the tolerance allows four of its standard deviations.
+//   * An operator that only moves elements adds nothing.
+//   * A result that is rounded to f16 or bf16 adds 2 * u, with the u of that type.
+//   * A sum of products in a precision below f32 (kernels/codegen/product_precision.h) adds 4 * u,
+//     with the u of that precision: the errors of its factors are a random walk too.
+//   * An opaque operator adds the sum of the tolerances of the graphs that it executed.
+// Errors add up along paths, so the tolerance of an output is the largest sum over a path to it. It
+// is relative to the largest magnitude in the output (at least 1), since the elements of an output
+// share the errors of their operands.
 #ifndef LEMMA_RUNTIME_TOLERANCE_H_
 #define LEMMA_RUNTIME_TOLERANCE_H_
 
@@ -26,11 +29,11 @@
 namespace lemma {
 
 // Below, `findings` are those of the run that gave the expected results (Executable::findings). A
-// result size that they lack counts as its least value, and an opaque operator that they lack adds
-// no error, so that no tolerance is wider than it has to be.
+// symbolic dimension without a size in them counts as its least value, and an opaque operator
+// without an error in them adds none, so no tolerance is wider than it has to be.
 
-// The number of terms in the longest sum or product in an element of `definition`; 0 if there is
-// none.
+// The number of terms in the longest reduction in an element of `definition`; a reduction inside
+// another one counts as their product. 0 if there is no reduction.
 int64_t ReductionLength(const Definition& definition, const RunFindings& findings = {});
 
 // The error that `node` itself adds to its results, relative to their largest element.
@@ -44,9 +47,11 @@ std::vector<double> RelativeTolerances(
 
 // The result of a comparison of two tensors.
 struct Difference {
-  double largest = 0;  // absolute; infinite if one is NaN and the other is not
-  double scale = 1;    // max(1, largest finite expected element)
-  bool within = true;  // largest <= tolerance * scale, types equal, and integers the same
+  // The largest absolute difference of two elements. Infinite if the types differ, if one of the
+  // elements is NaN and the other is not, or if one is infinite and the other is another value.
+  double largest = 0;
+  double scale = 1;    // max(1, largest magnitude of a finite expected element)
+  bool within = true;  // floats: largest <= tolerance * scale; other types: all elements equal
   // The number of all elements, and the number of elements whose expected value is finite. NaN
   // agrees with NaN and an infinity with itself, so only finite elements give evidence.
   int64_t elements = 0, finite = 0;

@@ -19,8 +19,8 @@ struct OutputDifference {
   double largest = 0;  // absolute
   double allowed = 0;  // absolute
   std::string output;  // its name
-  // How many elements all outputs have together, and how many of them were expected to be finite.
-  // Only the finite ones prove anything (runtime/tolerance.h).
+  // The number of elements of all outputs together, and of those that were expected to be finite.
+  // Only finite elements give evidence (runtime/tolerance.h).
   int64_t elements = 0, finite = 0;
   // Why the difference is not a fault although `ok` is false; "": no reason is known.
   std::string excuse;
@@ -31,8 +31,9 @@ struct OutputDifference {
   std::string ToString() const;
 };
 
-// `actual` and `expected` are the outputs of `graph`, in its order. `findings` are those of the run
-// that gave `expected` (Executable::findings), `precision` is that of `actual`.
+// Compares two sets of outputs of `graph`, in its order. `findings` are those of the run that gave
+// `expected` (Executable::findings). `precision` is that of the products in the run that gave
+// `actual`.
 OutputDifference CompareOutputs(
     const Graph& graph, absl::Span<const Tensor> actual, absl::Span<const Tensor> expected,
     const RunFindings& findings = {},

@@ -1,4 +1,4 @@
-// Executes a model by its operators' definitions, and judges other executions by the result.
+// Executes a model by its operators' definitions, and judges other executions by these results.
 #ifndef LEMMA_API_EXECUTION_DEFINITIONS_H_
 #define LEMMA_API_EXECUTION_DEFINITIONS_H_
 

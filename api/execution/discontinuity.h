@@ -20,7 +20,7 @@ absl::StatusOr<bool> AgreesNearby(const Graph& graph, Executable* expected, Exec
 
 // Whether a discontinuity explains why two graphs, which should be equal, differ on `inputs` by
 // more than rounding explains. It does if they agree in double and one of two conditions holds: the
-// executions agree on some inputs near these; or `before` itself is further from the outputs in
+// executions agree on some inputs near these; or `before` itself is farther from the outputs in
 // double than rounding explains, and `after` is at most kAsFar times as far. A graph that computes
 // something else fails in double; a graph that is unstable where `before` is stable fails on all
 // inputs. Executes both graphs once by their definitions, and both executables up to seven times.

@@ -1,4 +1,4 @@
-// Prints profiles: the times of kernels beside the work that they do, and when each ran.
+// Prints the profile of a run: the time of each kernel, beside its work, and when it ran.
 #ifndef LEMMA_API_EXECUTION_PROFILE_H_
 #define LEMMA_API_EXECUTION_PROFILE_H_
 
@@ -21,11 +21,15 @@ struct ProfileTotals {
 };
 ProfileTotals TotalsOf(const std::vector<KernelTiming>& rows, const Roofline& roofline);
 
-// Kernels of one value, if it is computed in blocks, are one row: "gemm:jit, 12 times".
+// A table with a row for each kernel, and a line with the totals. Kernels that compute one value in
+// blocks are one row, with the note "gemm:jit, 12 times".
 std::string ProfileTable(const std::vector<KernelTiming>& rows, const Roofline& roofline);
+// A list with the same rows: kernel, value, ms, note, flops, bytes_read, bytes_written,
+// flops_per_byte and roof of each.
 Json ProfileJson(const std::vector<KernelTiming>& rows, const Roofline& roofline);
 
-// One run in the Chrome trace format, which Perfetto opens: a slice for each kernel.
+// The run in the Chrome trace format, which Perfetto opens: a slice for each kernel, in one process
+// with the name `process`.
 std::string ChromeTrace(const std::string& process, const std::vector<KernelTiming>& rows);
 
 }  // namespace lemma::api

@@ -1,4 +1,5 @@
-// A subject as lists that can be edited, to make smaller ones of it.
+// A subject (api/hunting/subject.h) as lists that can be edited. The reduction of a finding
+// (api/hunting/reduce.h) makes smaller subjects in this way.
 #ifndef LEMMA_API_HUNTING_DRAFT_H_
 #define LEMMA_API_HUNTING_DRAFT_H_
 
@@ -16,23 +17,25 @@
 namespace lemma::hunt {
 
 struct Draft {
-  // A result of a step, or a leaf.
+  // Refers to a result of a step, or to a leaf.
   struct Ref {
     int step = -1;   // -1: a leaf
-    int number = 0;  // of the leaf, or of the step's output
+    int number = 0;  // the leaf's in `leaves`, or the result's in the step
     friend bool operator==(const Ref& a, const Ref& b) {
       return a.step == b.step && a.number == b.number;
     }
   };
+  // An input, a weight or a constant.
   struct Leaf {
-    Node::Kind kind = Node::Kind::kInput;  // or a weight or constant
+    Node::Kind kind = Node::Kind::kInput;
     Tensor value;
   };
+  // An application of an operator.
   struct Step {
     const OpDef* op = nullptr;
     Attrs attrs;
     std::vector<Ref> operands;
-    std::vector<Tensor> results;  // by the definitions; empty once an operand was changed
+    std::vector<Tensor> results;  // in the subject given to Of, by the definitions; edits keep them
   };
 
   std::vector<Leaf> leaves;
@@ -40,12 +43,12 @@ struct Draft {
   std::vector<Ref> outputs;
   int opset = 17;
 
-  // With the steps' results. nullopt if the definitions give no values, an operator has no
-  // definition, or a weight has no values.
+  // The draft of a subject, with the results of all steps. nullopt if the definitions give no
+  // values, an operator has no definition, or a weight has no values.
   static std::optional<Draft> Of(const Subject& subject);
 
-  // The subject, without steps and leaves that no output depends on; nullopt if it is not
-  // well-formed. Leaves are named anew.
+  // The draft as a subject, without the steps and leaves on which no output depends; nullopt if it
+  // is not well-formed. Leaves and outputs get new names.
   std::optional<Subject> Build() const;
 
   // Every use of `from` becomes a use of `to`.

@@ -9,10 +9,11 @@
 
 namespace lemma::hunt {
 
-// A few operators: a GELU, a normalization or an attention written out, a convolution with what
-// follows it, transposes around other operators, operations with neutral elements, and the like.
-// Numbers, axes, shapes and orders of operands are right in most draws and changed in the others.
-// nullopt if this seed gives no well-formed model. Equal seeds give equal models.
+// A model of a few operators: a GELU, a normalization or an attention written out, a convolution
+// with bias and activation, transposes around other operators, operations with neutral elements,
+// and the like. In most draws it is such a pattern. In the others a number, an axis, a shape or the
+// order of operands is changed, so that fusing it as the pattern would be wrong. nullopt if this
+// seed gives no well-formed model. Equal seeds give equal models.
 std::optional<Graph> RandomIdiom(uint64_t seed);
 
 }  // namespace lemma::hunt

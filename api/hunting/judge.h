@@ -21,8 +21,8 @@ enum class Outcome {
   kDiffers,
   kRounding,        // differs, but no more than the model may amplify rounding errors
   kLeftOpenByOnnx,  // differs where ONNX defines no result (graph/onnx/left_open/left_open.h)
-  kUndecided,  // differs, but the definitions in double do not confirm those as typed (Judge::Of)
-  kRefused,    // not executed at the lowest or the highest level, and that is no fault (Judge::Of)
+  kUndecided,    // differs as typed, but the definitions in double do not confirm this (Judge::Of)
+  kRefused,      // not executed at the lowest or the highest level, which is no fault (Judge::Of)
   kNotCompared,  // the model has no form in ONNX, or the definitions give no values
 };
 
@@ -73,7 +73,7 @@ class Judge {
   // highest. Cancelled if the engine was interrupted.
   absl::StatusOr<Judgement> Of(const Subject& subject) const;
 
-  // The levels at which the subject, which was judged to differ, has a fault of that kind.
+  // The levels at which the subject has a fault of that kind. It was judged to differ before.
   std::vector<std::string> LevelsWith(const Subject& subject, Fault fault) const;
 
  private:

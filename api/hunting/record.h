@@ -10,14 +10,14 @@
 
 namespace lemma::api {
 
-// `engine`: its name and version.
+// The record of a finding, without its tensors. `engine`: its name and version.
 Json ToJson(const Finding& finding, const std::string& engine);
 
-// Writes model.onnx and input_0.pb, … to a folder, which is created if missing.
+// Writes model.onnx and input_0.pb, … to a folder, which is created if missing; all files or none.
 absl::Status WriteSubject(const hunt::Subject& subject, const std::string& folder);
 
-// The same for the reduced model, to finding.folder, with expected_0.pb, …, seen_0.pb, … and
-// finding.json, the record.
+// Writes the reduced model to finding.folder as WriteSubject does, and beside it expected_0.pb, …,
+// seen_0.pb, … and the record, finding.json; all files or none.
 absl::Status WriteFinding(const Finding& finding, const std::string& engine);
 
 }  // namespace lemma::api

@@ -14,10 +14,10 @@ namespace lemma::hunt {
 struct Subject {
   Graph graph;
   std::vector<Tensor> inputs;  // in the graph's order
-  int opset = 17;              // of ONNX, in which it is exported if possible
+  int opset = 17;              // the operator set of ONNX in which it is exported, if possible
 };
 
-// The model in ONNX's form. Errors as in ExportOnnx (graph/onnx/export.h).
+// The graph in ONNX's form. Errors as in ExportOnnx (graph/onnx/export.h).
 absl::StatusOr<SerializedModel> Serialized(const Subject& subject);
 
 // Whether every float that the definitions give, inputs and weights included, is finite. False if

@@ -10,10 +10,12 @@
 
 namespace lemma::api {
 
-// The devices of the database in `file`.
+// An object with file and devices, a list with the fields of DeviceCosts for each.
 Json ToJson(const std::string& file, const std::vector<DeviceCosts>& devices);
-// The result of reading costs from the text in `file`.
+// An object with file, from which the costs were read, imported and kept.
 Json ToJson(const std::string& file, const ImportedCosts& done);
+// An object with predicted_ms and ms (of the whole model), measuring_seconds, learned, and kernels,
+// a list with signature, value (the label of the kernel's result), predicted_ms and ms.
 Json ToJson(const Calibration& report);
 
 }  // namespace lemma::api

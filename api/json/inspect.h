@@ -7,13 +7,16 @@
 
 namespace lemma::api {
 
-// graph, format, inputs and outputs (name and type), operators, weight_bytes, hash, and by_operator
-// (count, flops and bytes of each). Of an ONNX model also operator_sets, dimensions, and
-// unknown_operators with their counts.
+// An object with graph, format, inputs and outputs (name and type), operators (their number),
+// weight_bytes, hash, and by_operator (count, flops and bytes of each). An ONNX model also gives
+// operator_sets (a version by domain), dimensions (a size by name), and unknown_operators (a count
+// by name).
 Json ToJson(const Model& model);
-// graph, backend, kernels, peak_bytes (planned), live_bytes and weight_bytes.
+// An object with graph, backend, kernels (their number), and the plan's bytes (MemoryUse in
+// runtime/executor.h): peak_bytes, those of the arena, live_bytes and weight_bytes.
 Json ToJson(const Model& model, const ExecutionOptions& execution, const PlanSummary& plan);
-// graph, peak_bytes (of the arena), live_bytes by kernel, and peak_kernel, an index of live_bytes.
+// An object with graph, peak_bytes (of the arena), live_bytes (a list by kernel), and peak_kernel,
+// an index into live_bytes.
 Json ToJson(const Model& model, const MemoryOverRun& memory);
 
 }  // namespace lemma::api

@@ -9,7 +9,12 @@
 
 namespace lemma::api {
 
+// An object with the part's operators (their number), output (its type), occurrences and ns (its
+// cost); mutants and looked_at (numbers of mutants, as in pet::Candidates); and kept, a list of the
+// corrected mutants with how, differs (the number of positions), positions (of the whole output),
+// boxes, cells, tested, corrector, ns and gain.
 Json ToJson(const MutatedPart& part);
+// A list of these.
 Json ToJson(const std::vector<MutatedPart>& parts);
 
 }  // namespace lemma::api

@@ -1,4 +1,4 @@
-// Quantizations as JSON.
+// Writes the result of a quantization as JSON.
 #ifndef LEMMA_API_JSON_QUANTIZE_H_
 #define LEMMA_API_JSON_QUANTIZE_H_
 
@@ -9,7 +9,8 @@
 
 namespace lemma::api {
 
-// `model` and `output` are paths.
+// `model` and `output`, which are paths, and the fields of QuantizeResult by their names. A number
+// that is not known is null.
 Json ToJson(const std::string& model, const std::string& output, const QuantizeResult& result);
 
 }  // namespace lemma::api

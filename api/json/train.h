@@ -14,7 +14,9 @@ namespace lemma::api {
 
 // Bytes of all state variables of a step.
 int64_t StateBytes(const TrainingStep& step);
-// The step that was made of the model and saved at `path`.
+// A step that was made from `model` and saved at `path`: an object with step and state (paths),
+// operators_before, operators and variables (numbers), state_bytes, and untrained (names of
+// weights).
 Json ToJson(const Model& model, const TrainingStep& step, const std::string& path);
 
 // The scalar outputs and times of a run's steps, in their order.
@@ -33,6 +35,9 @@ class TrainingLog {
   std::vector<std::vector<double>> values_;
   std::vector<double> ms_;
 };
+// A run: an object with graph, backend, threads, operators and steps_done; outputs (for each name a
+// number per step), ms (per step) and median_ms; state_bytes, and the executable's peak_bytes and
+// weight_bytes.
 Json ToJson(const Model& step, const ExecutionOptions& execution, const TrainingRun& run,
             const TrainingLog& log);
 

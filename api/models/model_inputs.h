@@ -13,24 +13,27 @@
 
 namespace lemma::api {
 
-// Half of the machine's memory in GB, at least 1.
+// Half of the machine's memory in whole GB (10⁹ bytes), at least 1.
 double HalfOfMemoryGb();
 
 struct InputOptions {
-  // Files of tensors, or folders with input_0.pb, …. Inputs with a default value may be left out.
-  // If empty, inputs without a default get random values.
+  // Files of tensors, or folders with input_0.pb, …, in the order of the inputs. Inputs with a
+  // default value may be left out. No files: inputs without a default get random values.
   std::vector<std::string> files;
   int64_t seed = 1;       // of random values
   int64_t int_range = 2;  // random integers are in [0, int_range)
-  // A model that needs more is refused before anything is allocated.
+  // A model that surely needs more is refused before anything is allocated. Sizes that are known
+  // only at run time do not count.
   double max_memory_gb = HalfOfMemoryGb();
 };
 
-// Messages name options, such as "option int_range" (api/models/option_error.h).
+// InvalidArgument if int_range is less than 1. Messages name options, such as "option int_range"
+// (api/models/option_error.h).
 absl::Status CheckInputOptions(const InputOptions& options);
 
-// The tensors of `files`, and in their places the default values of inputs that the files leave
-// out. Neither number nor types are checked.
+// The tensors of `files`. If there are not as many as the model has inputs, the default value of
+// each input that has one is inserted at the input's place. Neither the number nor the types are
+// checked.
 absl::StatusOr<std::vector<Tensor>> GivenInputs(const Model& model,
                                                 const std::vector<std::string>& files);
 

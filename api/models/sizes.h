@@ -12,25 +12,27 @@
 
 namespace lemma::api {
 
-// Sizes at which a model is priced and executed if no others are given: the usual ones (UsualSize);
-// a size outside its range becomes the nearest one inside. A result size (docs/glossary.md) is 16,
-// or its bound if that is less. If `length` is not 0, it replaces each usual size other than 1.
+// The sizes at which a model is priced and executed if nobody gives others: the usual ones
+// (UsualSize), or the nearest size in the dimension's range. A result size (docs/glossary.md) is
+// 16, or its largest value if that is less. If `length` is not 0, it replaces each usual size other
+// than 1.
 DimValues DefaultSizes(const Graph& graph, int64_t length = 0);
 
 // Completes the sizes that a user gave: other dimensions get those of DefaultSizes. InvalidArgument
 // if a name is not a dimension of the graph, or a size is outside its range.
 absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& given);
 
-// The model for these sizes.
+// The model with these sizes in place of its symbolic dimensions. Errors as in Specialize
+// (graph/sizes/specialize.h).
 absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes);
 
 // A symbolic dimension of an ONNX model's inputs.
 struct SymbolicDim {
   std::string name;   // as --dim takes it: "batch", or "x.0" for axis 0 of input x
   std::string input;  // the first input that has it
-  int64_t size = 0;   // in the graph
+  int64_t size = 0;   // its size in the graph, symbolic if it is open
 };
-// In the order of the inputs; each once.
+// The symbolic dimensions in the order of the inputs; each once.
 std::vector<SymbolicDim> SymbolicDimsOf(const Model& model);
 
 }  // namespace lemma::api

@@ -23,8 +23,8 @@ namespace lemma::api {
 struct Contender {
   Graph graph;
   std::vector<optimizer::RewriteStep> rewrites;  // from the input
-  int recomputed = 0;                            // operators that it computes twice to save memory
-  int offloaded = 0;                             // values that it keeps in host memory
+  int recomputed = 0;                            // operators of `graph` that are copies of others
+  int offloaded = 0;                             // values of `graph` that are kept in host memory
   // Whether it cannot be slower than the input, as the plans of both show
   // (optimizer/cost/plan_comparison.h).
   bool is_certain = false;
@@ -40,14 +40,14 @@ struct AcceptanceOptions {
   // Whether unproved rules were used. Then a contender whose outputs cannot be compared is
   // rejected.
   bool unproved = false;
-  // For another program's back end (IsTarget), which may execute operators that Lemma has no
-  // definition of: nothing is accepted unseen. An input that cannot be executed is an error, and a
-  // contender that cannot is rejected. Where definitions are missing, the executions of both
-  // graphs are compared. A gain has to hold in three batches of runs, for each of which both are
-  // loaded anew; no contender is certain.
+  // For the back end of another program (IsTarget), which may execute operators without a
+  // definition in Lemma. Nothing is accepted without execution: an input that cannot be executed is
+  // an error, and a contender that cannot be executed is rejected. Where definitions are missing,
+  // the executions of both graphs are compared. A gain has to hold in three batches of runs, and
+  // both graphs are loaded anew for each batch. No contender is certain.
   bool only_executed = false;
-  // For a device that is not present: the back end whose plans give the memory use. nullptr: the
-  // executing back end gives it.
+  // The back end whose plans give the memory use, if the model is optimized for a device that is
+  // not present. nullptr: the executing back end gives it.
   Backend* planner = nullptr;
   // The quantity to reduce. kPareto: the product of time and memory or, with a limit, time.
   optimizer::Objective objective = {};
@@ -62,25 +62,27 @@ struct Acceptance {
       rewrites;                  // from the input to `graph`; empty if the input is kept
   int recomputed = 0;            // operators of `graph` that are copies of others
   int offloaded = 0;             // values of `graph` that are kept in host memory
-  bool measured = false;         // whether the input and the contenders were executed
+  bool measured = false;         // whether the input was executed, and contenders if there were any
   std::string why_not_measured;  // "" if they were
   // The time of the last contender, accepted or not, divided by the input's; absent if nothing was
   // timed.
   std::optional<RatioInterval> found;
   int runs = 0;                        // timed runs of each graph, from which `found` is computed
   std::optional<int64_t> found_bytes;  // planned memory of that contender; absent if there was none
-  // Median times; both are the input's if it is kept. With one thread this is processor time, so
-  // that other work on the machine counts less.
-  double ms_before = 0, ms_after = 0, ratio = 1;
+  // Median times of the input and of `graph`; both are the input's if it is kept. With one thread
+  // this is processor time, so that other work on the machine counts less.
+  double ms_before = 0, ms_after = 0;
+  double ratio = 1;  // the median of the paired ratios of these times; 1 if the input is kept
   MemoryUse memory_before, memory_after;
   // If the input and all contenders need more memory than the limit: the least of these amounts.
   // Then there is no result, and `graph` is the input.
   std::optional<int64_t> least_bytes;
-  // The difference between the outputs of `graph` and those that the input's definitions give, or
-  // the input's execution where definitions are missing.
-  bool has_definitions = true;
+  bool has_definitions = true;  // whether every operator of the input has a definition
+  // The difference between the outputs of `graph` and those that the input's definitions give or,
+  // without definitions, those of the input's execution.
   OutputDifference difference;
-  // Why a contender was rejected before timing: its outputs are wrong. "" if there was none.
+  // Why the last rejected contender was rejected before timing: its outputs are wrong, or it cannot
+  // be executed. "" if none was.
   std::string rejected;
   // Times of kernels inside runs of the input and of each contender that was not better, in the
   // order of the attempts; for calibration.
@@ -92,8 +94,8 @@ struct Acceptance {
 // Returns the first contender that is better than the input, or else the input. "Better" means, by
 // objective:
 //   time: faster by at least 1 % with 95 % confidence. A smaller gain could be the variation of
-//     one graph from process to process. A contender that is certain is refused only if it is
-//     slower by 1 % with that confidence;
+//     one graph from process to process. A certain contender is better unless it is slower by 1 %
+//     with that confidence;
 //   memory: less planned memory, or the same memory and faster;
 //   product: less by at least 1 %, with the same confidence in the time.
 //
@@ -106,8 +108,9 @@ struct Acceptance {
 // infinite or NaN too.
 //
 // With a memory limit, a graph above the limit is not accepted; if the input is above it, any
-// contender below it is better. An input that cannot be executed here is replaced by the first
-// contender without timing; FailedPrecondition if there is a limit, since it cannot be checked.
+// contender below it is better. If the back end cannot execute the input, the first contender is
+// accepted without execution (AcceptUnseen), unless options.only_executed; FailedPrecondition if
+// there is a limit, since it cannot be checked.
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   std::vector<Contender> contenders,
                                   absl::Span<const Tensor> inputs,

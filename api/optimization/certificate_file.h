@@ -14,11 +14,11 @@
 
 namespace lemma::api {
 
-// SHA-256 of a file, in hexadecimal. Messages begin with the path.
+// SHA-256 of a file, in hexadecimal. Error messages begin with the path.
 absl::StatusOr<std::string> FileSha256(const std::string& path);
 
-// The text of a file that begins as a certificate does; InvalidArgument for any other file.
-// Messages begin with the path.
+// The text of a file that begins as a certificate does; InvalidArgument for any other file. Error
+// messages begin with the path.
 absl::StatusOr<std::string> ReadCertificateText(const std::string& path);
 
 // The entries of `dims` whose names are symbolic dimensions of the model.
@@ -36,7 +36,8 @@ struct InputRecord {
 // InvalidArgument if a certificate cannot hold the values in `model.fixed_inputs`: floats, or more
 // than 64 elements.
 absl::Status CheckFixedInputs(const Model& model);
-// The record of a model that was just read from `path`.
+// The record of a model that was just read from `path`. `dims` are the sizes that were asked for;
+// names that are not symbolic dimensions of the model are left out. Errors as in FileSha256.
 absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& model,
                                         const std::map<std::string, int64_t>& dims = {});
 // The certificate with this record of its input.

@@ -14,19 +14,20 @@
 namespace lemma::api {
 
 struct HintOptions {
-  std::vector<DimValues> given;  // sizes to optimize for; dimensions may be left out
+  std::vector<DimValues> given;  // sizes to optimize for, one hint each; may leave out dimensions
   InputOptions inputs;           // if files are given, the sizes of their tensors come first
   ExecutionOptions execution;
   bool execute = true;  // whether the model may be executed to find sizes at which it runs
 };
 
 struct Hints {
-  std::vector<optimizer::SizeHint> sizes;  // empty if every size is a number
-  bool are_usual = false;                  // nobody gave them (RunningSizes)
+  std::vector<optimizer::SizeHint> sizes;  // empty if every size of the model is a number
+  bool are_usual = false;  // nobody gave sizes: these are from RunningSizes or DefaultSizes
 };
 
-// InvalidArgument if sizes are given for a model without symbolic dimensions, or are outside the
-// ranges of its dimensions.
+// The hints for a model: the given sizes, completed by usual ones, or usual sizes alone. All have
+// the weight 1. InvalidArgument if sizes are given for a model without symbolic dimensions, or are
+// outside the ranges of its dimensions. Errors of files as in GivenInputs.
 absl::StatusOr<Hints> HintsFor(const Model& model, const HintOptions& options);
 
 }  // namespace lemma::api

@@ -14,13 +14,15 @@ namespace lemma::api {
 // The error of one value, summed over samples.
 class ErrorSum {
  public:
-  // Another shape, or an element that is not finite on one side alone, makes the error infinite.
+  // Adds a sample. The error becomes infinite if the shapes differ, or if an element is not finite
+  // on one side and another value on the other side.
   void Add(const Tensor& actual, const Tensor& expected);
 
-  // The square root of the quotient of the sums of squares; 0 if both are 0.
+  // sqrt(sum (actual - expected)^2 / sum expected^2) over all elements of all samples; 0 if there
+  // is no difference, infinite if there is one and all expected elements are 0.
   double relative() const;
-  double largest() const { return largest_; }
-  double magnitude() const { return magnitude_; }
+  double largest() const { return largest_; }      // the largest |actual - expected|
+  double magnitude() const { return magnitude_; }  // the largest |expected|
 
  private:
   double difference_ = 0, expected_ = 0, largest_ = 0, magnitude_ = 0;
@@ -28,9 +30,12 @@ class ErrorSum {
 
 // Sums by output, in the order of the outputs.
 using ErrorSums = std::vector<ErrorSum>;
+// Adds the first `count` outputs of one sample to *sums.
 void AddErrors(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected, size_t count,
                ErrorSums* sums);
+// The largest relative error.
 double Worst(const ErrorSums& sums);
+// The errors for a report; `names` are those of the outputs.
 std::vector<OutputError> Named(const ErrorSums& sums, const std::vector<std::string>& names);
 
 }  // namespace lemma::api

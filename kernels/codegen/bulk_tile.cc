@@ -24,20 +24,6 @@ namespace lemma::codegen {
 using loops::IndexLeaf;
 using loops::Nest;
 
-namespace {
-
-constexpr int64_t kDepth = 64, kLineBytes = 128, kGroupRows = 64, kBarrierBytes = 8;
-
-// A factor that copies can move.
-struct BulkFactor {
-  DType dtype = DType::kBF16;
-  bool rows_adjacent = false;  // adjacent rows are adjacent in memory
-  BulkSource source;           // its box is set for a tile
-  // What moves along each of the source's dimensions: variables of the nest.
-  std::vector<int> vars;
-};
-
-// `nest` is the factor's: its variables are those of the batch, the row and the depth.
 std::optional<BulkFactor> MatchBulkFactor(const KernelContext& context, const Nest& nest, int batch,
                                           int64_t rows, int64_t depth) {
   constexpr size_t kMostDims = 5;
@@ -88,6 +74,8 @@ std::optional<BulkFactor> MatchBulkFactor(const KernelContext& context, const Ne
   return factor;
 }
 
+namespace {
+
 struct BulkFactors {
   BulkFactor a, b;
 };
@@ -108,12 +96,19 @@ std::optional<BulkFactors> MatchBulkFactors(const KernelContext& context,
   return BulkFactors{*std::move(factor_a), *std::move(factor_b)};
 }
 
-// The code that copies a factor's tile of a step to `place`.
-std::string CopyText(const char* name, BulkFactor* factor, int batch, int64_t tile_rows,
-                     const std::string& place) {
+// The descriptor of a factor's numbers at depth k of the step; `first` is the tile's place.
+std::string DescriptorText(const BulkFactor& factor, const std::string& first) {
+  return absl::StrCat("TileDescriptor(", first, " + k * ", factor.DepthBytes(), ", ",
+                      factor.rows_adjacent ? "true" : "false", ")");
+}
+
+}  // namespace
+
+std::string BulkCopyText(const char* name, BulkFactor* factor, int batch, int64_t tile_rows,
+                         const std::string& place, const std::string& barrier) {
   factor->source.box.assign(factor->vars.size(), 1);
-  factor->source.box[0] = factor->rows_adjacent ? kGroupRows : kDepth;
-  factor->source.box[1] = factor->rows_adjacent ? kDepth : tile_rows;
+  factor->source.box[0] = factor->rows_adjacent ? kGroupRows : kBulkDepth;
+  factor->source.box[1] = factor->rows_adjacent ? kBulkDepth : tile_rows;
   std::vector<std::string> at;
   for (int var : factor->vars) {
     at.push_back(var == batch + 1 ? "depth"
@@ -124,65 +119,67 @@ std::string CopyText(const char* name, BulkFactor* factor, int batch, int64_t ti
   const std::string copy =
       absl::StrCat("const int at[] = {", absl::StrJoin(at, ", "), "};\nCopyInBulk(", place,
                    factor->rows_adjacent ? absl::StrCat(" + row * ", kLineBytes) : "", ", map_",
-                   name, ", &full[stage], at);\n");
+                   name, ", ", barrier, ", at);\n");
   if (!factor->rows_adjacent) return absl::StrCat("{\n", copy, "}\n");
   return absl::StrCat("#pragma unroll\nfor (int row = 0; row < ", tile_rows,
                       "; row += ", kGroupRows, ") {\n", copy, "}\n");
 }
 
-// The descriptor of a factor's numbers at depth k of the step; `first` is the tile's place.
-std::string DescriptorText(const BulkFactor& factor, const std::string& first) {
-  return absl::StrCat("TileDescriptor(", first, " + k * ", factor.rows_adjacent ? kLineBytes : 2,
-                      ", ", factor.rows_adjacent ? "true" : "false", ")");
+std::string BulkCoordinates(const std::vector<Axis>& batch) {
+  std::string text;
+  int64_t inner = Size(batch);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const int64_t extent = batch[i].extent.value();
+    inner /= extent;
+    absl::StrAppend(&text, "[[maybe_unused]] const int batch_", i, " = static_cast<int>(batch / ",
+                    inner, " % ", extent, ");\n");
+  }
+  return text;
 }
 
-// The code after the sums: stores them in packs by way of shared memory or, where packs do not fit
-// the result, one by one.
-class Result {
- public:
-  Result(const KernelContext& context, const Nest& out, const TiledSource& tiled, int64_t rows,
-         int64_t columns) {
-    const std::vector<Axis>& batch = tiled.contraction.batch;
-    ResultPacking packing = ChooseResultPacking(context, out, tiled.sum_slot,
-                                                static_cast<int>(batch.size()), rows, columns);
-    rows_adjacent_ = packing.rows_adjacent;
-    if (packing.width > 1) {
-      packed_.emplace(context, out, tiled.sum_slot, batch, std::move(packing));
-    } else {
-      single_.emplace(context, out, tiled.sum_slot, batch);
-    }
+std::string GiveRegistersText(int warpgroups) {
+  return absl::StrCat("GiveRegisters<", warpgroups == 2 ? 40 : 32, ">();\n");
+}
+std::string TakeRegistersText(int warpgroups) {
+  return absl::StrCat("TakeRegisters<", warpgroups == 2 ? 232 : 160, ">();\n");
+}
+void LimitToOneBlock(GridKernel* kernel) {
+  const std::string bounds = absl::StrCat("__launch_bounds__(", kernel->threads);
+  kernel->code = absl::StrReplaceAll(kernel->code, {{bounds, absl::StrCat(bounds, ", 1")}});
+}
+
+BulkResult::BulkResult(const KernelContext& context, const Nest& out, const TiledSource& tiled,
+                       int64_t rows, int64_t columns) {
+  const std::vector<Axis>& batch = tiled.contraction.batch;
+  ResultPacking packing = ChooseResultPacking(context, out, tiled.sum_slot,
+                                              static_cast<int>(batch.size()), rows, columns);
+  rows_adjacent_ = packing.rows_adjacent;
+  if (packing.width > 1) {
+    packed_.emplace(context, out, tiled.sum_slot, batch, std::move(packing));
+  } else {
+    single_.emplace(context, out, tiled.sum_slot, batch);
   }
+}
 
-  NestPrinter& printer() { return packed_ ? packed_->printer() : single_->printer(); }
-
-  std::string Code(const TileShape& tile, int64_t rows, int64_t columns, const char* type) const {
-    if (!packed_) {
-      return single_->Code(tile, 2, tile.columns / 4, "warp_row + i * 8 + group",
-                           "j / 2 * 8 + lane * 2 + j % 2", rows, columns, type);
-    }
-    // Lines are padded, so that the lanes of a warp write to different banks.
-    const int line = rows_adjacent_ ? 16 + 4 : tile.columns + 8;
-    const int lines = rows_adjacent_ ? tile.columns : 16;
-    const char* const store =
-        rows_adjacent_ ? "staged[j / 2 * 8 + lane * 2][i * 8 + group] = sum[i][j];\n"
-                         "staged[j / 2 * 8 + lane * 2 + 1][i * 8 + group] = sum[i][j + 1];\n"
-                       : "StorePack<2>(&staged[i * 8 + group][j / 2 * 8 + lane * 2], "
-                         "Pack<float, 2>{{sum[i][j], sum[i][j + 1]}});\n";
-    return absl::StrCat(
-        "float (*const staged)[", line, "] = reinterpret_cast<float (*)[", line,
-        "]>(shared) + threadIdx.x / 32 * ", lines, ";\nSyncThreads<", tile.rows / kGroupRows * 128,
-        ">();\n", "#pragma unroll\nfor (int i = 0; i < 2; ++i) {\n",
-        "#pragma unroll\nfor (int j = 0; j < ", tile.columns / 4, "; j += 2) {\n", store,
-        "}\n}\n__syncwarp();\n", packed_->Code(tile, "warp_row", rows, columns, type));
+std::string BulkResult::Code(const TileShape& tile, int64_t rows, int64_t columns,
+                             const char* type) const {
+  if (!packed_) {
+    return single_->Code(tile, 2, tile.columns / 4, "warp_row + i * 8 + group",
+                         "j / 2 * 8 + lane * 2 + j % 2", rows, columns, type);
   }
-
- private:
-  bool rows_adjacent_ = false;
-  std::optional<ResultPrinter> single_;
-  std::optional<PackedResultPrinter> packed_;
-};
-
-}  // namespace
+  const int64_t line = LineNumbers(tile), lines = Lines(tile);
+  const char* const store =
+      rows_adjacent_ ? "staged[j / 2 * 8 + lane * 2][i * 8 + group] = sum[i][j];\n"
+                       "staged[j / 2 * 8 + lane * 2 + 1][i * 8 + group] = sum[i][j + 1];\n"
+                     : "StorePack<2>(&staged[i * 8 + group][j / 2 * 8 + lane * 2], "
+                       "Pack<float, 2>{{sum[i][j], sum[i][j + 1]}});\n";
+  return absl::StrCat(
+      "float (*const staged)[", line, "] = reinterpret_cast<float (*)[", line,
+      "]>(shared) + threadIdx.x / 32 * ", lines, ";\nSyncThreads<", tile.rows / kGroupRows * 128,
+      ">();\n", "#pragma unroll\nfor (int i = 0; i < 2; ++i) {\n",
+      "#pragma unroll\nfor (int j = 0; j < ", tile.columns / 4, "; j += 2) {\n", store,
+      "}\n}\n__syncwarp();\n", packed_->Code(tile, "warp_row", rows, columns, type));
+}
 
 bool CopiesInBulk(const KernelContext& context, const loops::ContractionSource& contraction,
                   int* fresh) {
@@ -212,7 +209,7 @@ GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& til
   const int nb = static_cast<int>(c.batch.size());
   const Nest out = LowerOf(context, tiled.source.body, tiled.source.slot, tiled.source.out, c.batch,
                            c.m, c.n, fresh);
-  Result result(context, out, tiled, m, n);
+  BulkResult result(context, out, tiled, m, n);
   const int64_t tiles_m = CeilDivide(m, tile.rows), tiles_n = CeilDivide(n, tile.columns);
   const int64_t a_bytes = tile.rows * kLineBytes, b_bytes = tile.columns * kLineBytes;
   const int64_t tiles_bytes = tile.stages * (a_bytes + b_bytes);
@@ -220,14 +217,6 @@ GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& til
   const std::string stage = absl::StrCat("shared + stage * ", a_bytes + b_bytes);
   const char* type = std::max({m, n, k}) < (1 << 30) ? "int" : "int64";
   const bool moves_registers = tile.copy_warps == 4;
-  std::string coordinates;
-  int64_t inner = batch;
-  for (int i = 0; i < nb; ++i) {
-    inner /= c.batch[i].extent.value();
-    absl::StrAppend(&coordinates, "[[maybe_unused]] const int batch_", i,
-                    " = static_cast<int>(batch / ", inner, " % ", c.batch[i].extent.value(),
-                    ");\n");
-  }
   const std::string body = absl::StrReplaceAll(
       R"(LEMMA_BULK_SHARED(shared, SHARED_BYTES);
 BulkBarrier* const full = reinterpret_cast<BulkBarrier*>(shared + TILES_BYTES);
@@ -275,6 +264,7 @@ WaitForProducts<1>();
 if (step > 0 && threadIdx.x % 128 == 0) Arrive(&empty[(step - 1) % STAGES]);
 }
 WaitForProducts<0>();
+TakeSums(sum);
 const int warp_row = threadIdx.x / 32 * 16, group = threadIdx.x % 32 / 4, lane = threadIdx.x % 4;
 BATCH_DIGITSRESULT)",
       {{"SHARED_BYTES", absl::StrCat(shared_bytes)},
@@ -283,14 +273,15 @@ BATCH_DIGITSRESULT)",
        {"GROUP_BYTES", absl::StrCat(kGroupRows * kLineBytes)},
        {"A_BYTES", absl::StrCat(a_bytes)},
        {"STAGES", absl::StrCat(tile.stages)},
-       {"STEPS", absl::StrCat(CeilDivide(k, kDepth))},
-       {"DEPTH", absl::StrCat(kDepth)},
+       {"STEPS", absl::StrCat(CeilDivide(k, kBulkDepth))},
+       {"DEPTH", absl::StrCat(kBulkDepth)},
        {"WARPGROUPS", absl::StrCat(tile.rows / kGroupRows)},
-       {"COORDINATES", coordinates},
-       {"COPY_A", CopyText("a", &factors.a, nb, tile.rows, stage)},
-       {"COPY_B", CopyText("b", &factors.b, nb, tile.columns, absl::StrCat(stage, " + ", a_bytes))},
-       {"GIVE_REGISTERS", moves_registers ? "GiveRegisters();\n" : ""},
-       {"TAKE_REGISTERS", moves_registers ? "TakeRegisters();\n" : ""},
+       {"COORDINATES", BulkCoordinates(c.batch)},
+       {"COPY_A", BulkCopyText("a", &factors.a, nb, tile.rows, stage, "&full[stage]")},
+       {"COPY_B", BulkCopyText("b", &factors.b, nb, tile.columns,
+                               absl::StrCat(stage, " + ", a_bytes), "&full[stage]")},
+       {"GIVE_REGISTERS", moves_registers ? GiveRegistersText(2) : ""},
+       {"TAKE_REGISTERS", moves_registers ? TakeRegistersText(2) : ""},
        {"SUMS", absl::StrCat(tile.columns / 4)},
        {"EIGHTHS", absl::StrCat(tile.columns / 8)},
        {"WORDS", factors.a.dtype == DType::kF16 ? "WordsF16" : "WordsBf16"},
@@ -313,11 +304,7 @@ BATCH_DIGITSRESULT)",
              tiles_m * tiles_n * batch, tile.threads(), true,
              absl::StrCat("by tile ", tile.ToString(), " in ", Name(context.precision)), body,
              {{"map_a", factors.a.source}, {"map_b", factors.b.source}});
-  if (moves_registers) {
-    // Registers move only where the number of blocks on a multiprocessor is given.
-    const std::string bounds = absl::StrCat("__launch_bounds__(", tile.threads());
-    kernel.code = absl::StrReplaceAll(kernel.code, {{bounds, absl::StrCat(bounds, ", 1")}});
-  }
+  if (moves_registers) LimitToOneBlock(&kernel);
   kernel.shared_bytes = static_cast<int>(shared_bytes);
   return kernel;
 }

@@ -101,31 +101,6 @@ void StoreLocalsAsOutputs(Definition* d, DType storage) {
   }
 }
 
-bool HasReduction(const ScalarExpr& e) {
-  if (e.kind() == ScalarExpr::Kind::kReduce) return true;
-  return std::any_of(e.args().begin(), e.args().end(), HasReduction);
-}
-
-NestSource SimplifiedSource(const TensorExpr& tensor, int slot, int* fresh) {
-  NestSource source = loops::SourceOf(tensor, slot, fresh);
-  Simplifier simplifier;
-  for (const Axis& axis : source.axes) simplifier.SetExtent(axis.var, axis.extent);
-  for (IndexExpr& index : source.out) index = simplifier.Simplify(index);
-  source.body = ShareReductions(simplifier.Simplify(source.body));
-  return source;
-}
-
-// The first sum of products in `source` that is large enough for tiles.
-using FoundContraction = std::optional<std::pair<ScalarExpr, ContractionSource>>;
-FoundContraction FindContraction(const NestSource& source, int64_t least_rows = loops::kLeastRows) {
-  for (const ScalarExpr& reduce : OuterReductions(source.body)) {
-    if (auto c = loops::MatchContraction(reduce, source.axes, least_rows)) {
-      return std::make_pair(reduce, *c);
-    }
-  }
-  return std::nullopt;
-}
-
 // Makes all tensors below a single output one kernel, if that repeats no reduction.
 std::optional<Definition> AsOneKernel(const Definition& definition) {
   if (definition.outputs.size() != 1 || definition.tensors.size() < 2) return std::nullopt;
@@ -173,12 +148,43 @@ class Builder {
 
   void Add(const TensorExpr& tensor, int slot) { Emit(SimplifiedSource(tensor, slot, &fresh_)); }
 
+  // Makes the whole definition, a result of StreamedForm, one kernel that streams; false: it
+  // cannot.
+  bool AddStreamed(const Definition& form) {
+    const int sum_slot = static_cast<int>(context_.slots.size()), score_slot = sum_slot + 1;
+    auto source = MatchStreamed(form, sum_slot, score_slot, &fresh_);
+    if (!source) return false;
+    AddRegisters(source->source.axes);
+    std::vector<Axis> scores = source->batch;
+    for (const auto* axes : {&source->m, &source->keys}) {
+      scores.insert(scores.end(), axes->begin(), axes->end());
+    }
+    AddRegisters(scores);
+    std::optional<GridKernel> kernel = KernelByStream(context_, *source, options_.stream, &fresh_);
+    for (int i = 0; i < 2; ++i) DropRegisters();
+    if (kernel) program_.kernels.push_back(*std::move(kernel));
+    return kernel.has_value();
+  }
+
   GridProgram Take() { return std::move(program_); }
 
  private:
   void AddSlot(DType dtype, int64_t elements) {
     context_.storage.push_back(dtype);
     program_.slots.push_back({dtype, elements});
+  }
+
+  // A slot whose elements, one for each value of `axes`, stay in registers.
+  void AddRegisters(const std::vector<Axis>& axes) {
+    loops::Slot slot;
+    for (const Axis& axis : axes) slot.dims.push_back(axis.extent.value());
+    slot.strides.assign(slot.dims.size(), 1);
+    context_.slots.push_back(std::move(slot));
+    context_.storage.push_back(StorageOf(context_.number));
+  }
+  void DropRegisters() {
+    context_.slots.pop_back();
+    context_.storage.pop_back();
   }
 
   // Gives storage to slots that a pass appended.
@@ -317,15 +323,9 @@ class Builder {
   void EmitTile(const NestSource& source, const std::pair<ScalarExpr, ContractionSource>& found,
                 const TileUse& use) {
     TiledSource tiled{source, found.second, static_cast<int>(context_.slots.size())};
-    loops::Slot sum;
     Idx index;
-    for (const Axis& axis : source.axes) {
-      sum.dims.push_back(axis.extent.value());
-      index.push_back(IndexExpr::Var(axis.var));
-    }
-    sum.strides.assign(sum.dims.size(), 1);
-    context_.slots.push_back(sum);
-    context_.storage.push_back(StorageOf(context_.number));
+    for (const Axis& axis : source.axes) index.push_back(IndexExpr::Var(axis.var));
+    AddRegisters(source.axes);
     tiled.source.body = Replace(source.body, found.first.node().get(),
                                 ScalarExpr::Read(tiled.sum_slot, std::move(index)));
     TileUse used = use;
@@ -343,9 +343,7 @@ class Builder {
     kernel.tile = used;
     kernel.gemm = MatchGemm(context_, tiled);
     if (kernel.gemm) NumberArguments(kernel, &*kernel.gemm);
-    // The sum stays in registers.
-    context_.slots.pop_back();
-    context_.storage.pop_back();
+    DropRegisters();
     program_.kernels.push_back(std::move(kernel));
   }
 
@@ -366,6 +364,10 @@ absl::StatusOr<GridProgram> MakeGridProgram(const Definition& original,
   // between integers may be a local.
   const Number number = NumberFor(definition);
   StoreLocalsAsOutputs(&definition, StorageOf(number));
+  if (auto form = StreamedForm(definition)) {
+    Builder builder(*form, number, options);
+    if (builder.AddStreamed(*form)) return builder.Take();
+  }
   if (auto whole = AsOneKernel(definition)) {
     definition = *std::move(whole);
   } else {
@@ -384,6 +386,13 @@ absl::StatusOr<GridProgram> MakeGridProgram(const Definition& original,
 
 bool IsOneKernel(const Definition& definition) {
   return loops::CheckEvaluable(definition).ok() && AsOneKernel(definition).has_value();
+}
+
+std::optional<StreamSize> StreamedSize(const Definition& definition, const GridOptions& options) {
+  if (!StreamedForm(definition)) return std::nullopt;
+  absl::StatusOr<GridProgram> program = MakeGridProgram(definition, options);
+  if (!program.ok() || program->kernels.size() != 1) return std::nullopt;
+  return program->kernels[0].streamed;
 }
 
 bool KeepsOrder(const Definition& definition) {

@@ -13,6 +13,9 @@
 //     than f32, products run on tensor cores (mma.sync). If both factors are tensors of one 16-bit
 //     type, sm_90 multiplies them by warpgroup (wgmma), with tiles that the copy engine (TMA)
 //     fetches.
+//   * streamed: attention, a product with the softmax of another product's results, in one kernel
+//   by
+//     warpgroup that keeps tiles of these results in registers.
 //
 // Sums are reassociated, in an order that the kernel fixes: two runs give the same bits. In a tiled
 // sum, a term that a guard excludes (padding) is 0 times the other factor: NaN if that is infinite
@@ -67,6 +70,8 @@ struct GridKernel {
   std::optional<GemmCall> gemm;
   // Set for a kernel by tile.
   std::optional<TileUse> tile;
+  // Set for a kernel that streams a softmax of products into other products.
+  std::optional<StreamSize> streamed;
 };
 
 // The tensors of a program: the definition's inputs, its own tensors, then temporaries.
@@ -92,6 +97,9 @@ struct GridOptions {
   ProductPrecision precision = ProductPrecision::kF32;
   // Of the device, 90 for sm_90. It decides which instructions products may use.
   int architecture = kWarpgroupArchitecture;
+  // For measurements, as `tile`: streamed kernels are used wherever they can be, by the tile of
+  // StreamTiles with these rows and keys.
+  std::optional<StreamTile> stream;
 };
 
 // InvalidArgument if a size is not constant or the definition is malformed. f16 and bf16 are
@@ -103,6 +111,10 @@ absl::StatusOr<GridProgram> MakeGridProgram(const Definition& definition,
 // Whether `definition`, which has one output and local tensors, can be one kernel that computes no
 // reduction twice.
 bool IsOneKernel(const Definition& definition);
+
+// The size of the softmax between products if MakeGridProgram makes `definition` one streamed
+// kernel.
+std::optional<StreamSize> StreamedSize(const Definition& definition, const GridOptions& options);
 
 // Whether `definition` only reads its one input in order: output element i is input element i, in
 // row-major order.

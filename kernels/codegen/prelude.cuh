@@ -48,19 +48,36 @@ __device__ inline float NotANumber() { return FloatOf(0x7fc00000u); }
 __device__ inline float Widen(bf16 h) { return FloatOf(static_cast<unsigned int>(h.bits) << 16); }
 
 __device__ inline float Widen(f16 h) {
+#ifdef __CUDA_ARCH__
+  float x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h.bits));
+  return x;
+#else
   const unsigned int sign = (h.bits & 0x8000u) << 16, rest = (h.bits & 0x7fffu) << 13;
   // From bias 15 to 127; the multiplication also normalizes subnormals.
   const unsigned int magnitude = BitsOf(FloatOf(rest) * 5.192296858534828e33f);  // 2^112
   return FloatOf(((h.bits & 0x7c00u) == 0x7c00u ? rest | 0x7f800000u : magnitude) | sign);
+#endif
 }
 
 // To nearest, ties to even.
 __device__ inline bf16 ToBf16(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  bf16 result;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  return result;
+#else
   const unsigned int bits = BitsOf(x);
   const unsigned int rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
   return bf16{static_cast<unsigned short>((x == x ? rounded : bits | 0x400000u) >> 16)};
+#endif
 }
 __device__ inline f16 ToF16(float x) {
+#ifdef __CUDA_ARCH__
+  f16 result;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  return result;
+#else
   const unsigned int bits = BitsOf(x), sign = (bits >> 16) & 0x8000u,
                      magnitude = bits & 0x7fffffffu;
   unsigned int result;
@@ -75,6 +92,7 @@ __device__ inline f16 ToF16(float x) {
     result = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
   }
   return f16{static_cast<unsigned short>(result | sign)};
+#endif
 }
 
 // Rounds to float such that a later rounding to 16 bits equals a single rounding: makes an inexact

@@ -1,5 +1,6 @@
 #include "kernels/codegen/reductions.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "graph/expr/free_vars.h"
+#include "graph/expr/simplify.h"
 #include "graph/expr/substitute.h"
 
 namespace lemma::codegen {
@@ -213,6 +215,29 @@ ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axe
 
 ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by) {
   return Replacer(what, by).Rebuild(e);
+}
+
+bool HasReduction(const ScalarExpr& e) {
+  if (e.kind() == Kind::kReduce) return true;
+  return std::any_of(e.args().begin(), e.args().end(), HasReduction);
+}
+
+loops::NestSource SimplifiedSource(const TensorExpr& tensor, int slot, int* fresh) {
+  loops::NestSource source = loops::SourceOf(tensor, slot, fresh);
+  Simplifier simplifier;
+  for (const Axis& axis : source.axes) simplifier.SetExtent(axis.var, axis.extent);
+  for (IndexExpr& index : source.out) index = simplifier.Simplify(index);
+  source.body = ShareReductions(simplifier.Simplify(source.body));
+  return source;
+}
+
+FoundContraction FindContraction(const loops::NestSource& source, int64_t least_rows) {
+  for (const ScalarExpr& reduce : OuterReductions(source.body)) {
+    if (auto c = loops::MatchContraction(reduce, source.axes, least_rows)) {
+      return std::make_pair(reduce, *c);
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace lemma::codegen

@@ -3,9 +3,12 @@
 #define LEMMA_KERNELS_CODEGEN_REDUCTIONS_H_
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "graph/expr/scalar_expr.h"
+#include "kernels/loops/contraction.h"
 #include "kernels/loops/loop_source.h"
 
 namespace lemma::codegen {
@@ -13,6 +16,17 @@ namespace lemma::codegen {
 // Merges reductions of `e`, outside of its guards, that are equal up to the names of their
 // variables.
 ScalarExpr ShareReductions(const ScalarExpr& e);
+
+bool HasReduction(const ScalarExpr& e);
+
+// `tensor` as the source of a nest, simplified, with equal reductions shared. *fresh is the number
+// of the next new variable, and is advanced.
+loops::NestSource SimplifiedSource(const TensorExpr& tensor, int slot, int* fresh);
+
+// The first sum of products in `source` that is large enough for tiles.
+using FoundContraction = std::optional<std::pair<ScalarExpr, loops::ContractionSource>>;
+FoundContraction FindContraction(const loops::NestSource& source,
+                                 int64_t least_rows = loops::kLeastRows);
 
 // The reductions of `body` that are inside no guard and no other reduction.
 std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);

@@ -1,6 +1,6 @@
 // Turns a nest into a kernel by one of the three schedules of grid_program.h. Internal to
 // kernels/codegen. The schedule by tiles is in tile_schedule.cc and, on tensor cores, in
-// tensor_tile.cc and bulk_tile.cc; matrix products for libraries are in gemm.cc.
+// tensor_tile.cc, bulk_tile.cc and streamed_tile.cc; matrix products for libraries are in gemm.cc.
 #ifndef LEMMA_KERNELS_CODEGEN_SCHEDULES_H_
 #define LEMMA_KERNELS_CODEGEN_SCHEDULES_H_
 
@@ -76,6 +76,33 @@ loops::ContractionSource BatchedForBulk(const KernelContext& context,
 // As KernelByTensorTile, by warpgroup. Requires CopiesInBulk, and a tile with stages.
 GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& tiled,
                             const TileShape& tile, int* fresh);
+
+// A product whose first factor is a softmax of a product's results (attention):
+//
+//   score[batch, m, key] = f(sum(depth) query(batch, m, depth) * key(batch, key, depth))
+//   out[batch, m, n] = g(sum(key) exp(score - most) / total * value(batch, key, n))
+//
+// where `most` is the greatest score of all keys and `total` the sum of exp(score - most).
+struct StreamedSource {
+  loops::NestSource source;  // of the result; reads sum_slot in place of the outer sum
+  std::vector<Axis> batch, m, keys, depth, n;
+  ScalarExpr query, key, value;
+  ScalarExpr score;  // reads score_slot in place of the inner sum
+  int sum_slot = -1, score_slot = -1;
+  // The type that the softmax is rounded to before the outer product, if the definition says so.
+  std::optional<DType> rounded;
+};
+// `definition` with all tensors inlined but the inner products, the greatest scores and the totals,
+// if that leaves these three and the output.
+std::optional<Definition> StreamedForm(const Definition& definition);
+// Matches the result of StreamedForm. The reads of the sums get the given slots.
+std::optional<StreamedSource> MatchStreamed(const Definition& form, int sum_slot, int score_slot,
+                                            int* fresh);
+// One kernel for `source`, by warpgroup, that keeps the scores in registers; nullopt where the
+// factors cannot be copied in bulk, or the sizes do not fit. It rounds the numerators of the
+// softmax to the factors' type, in place of the softmax, and divides the sums. `forced`: the tile.
+std::optional<GridKernel> KernelByStream(const KernelContext& context, const StreamedSource& source,
+                                         const std::optional<StreamTile>& forced, int* fresh);
 
 // `tiled` as a matrix product for libraries, if it is one of GemmCall's form. Never in f32x3.
 // The result refers to slots; NumberArguments replaces them by the numbers of `kernel`'s arguments.

@@ -1,6 +1,7 @@
 #include "kernels/codegen/tile_choice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
@@ -177,6 +178,92 @@ double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice,
     result += (tile.stages > 0 ? kBulkCombine : kCombine) + 8 * partial / kBytesPerMicrosecond;
   }
   return result;
+}
+
+namespace {
+
+// Microseconds of a step of a streamed kernel, as in StepTime; measured by gpu_check --precision on
+// an H200, those of 256 columns and of 192 rows of 128 columns estimated. Tiles for whose sums and
+// scores a thread has too few registers are missing.
+struct StreamStep {
+  int rows, keys, columns;
+  double alone, beside;
+  int64_t together;
+};
+constexpr StreamStep kStreamSteps[] = {
+    {64, 64, 64, 0.56, 0.40, 3},    {64, 128, 64, 0.83, 0.72, 2},  {128, 64, 64, 0.77, 0.77, 1},
+    {128, 128, 64, 1.25, 1.25, 1},  {192, 64, 64, 1.05, 1.05, 1},  {192, 128, 64, 1.78, 1.78, 1},
+    {64, 64, 128, 0.75, 0.57, 2},   {64, 128, 128, 1.25, 1.16, 1}, {128, 64, 128, 1.04, 1.04, 1},
+    {128, 128, 128, 1.68, 1.68, 1}, {192, 64, 128, 1.50, 1.50, 1}, {64, 64, 256, 1.2, 1.1, 1},
+    {128, 64, 256, 1.9, 1.9, 1},
+};
+const StreamStep* StreamStepOf(int rows, int keys, int columns) {
+  const auto* const step =
+      std::find_if(std::begin(kStreamSteps), std::end(kStreamSteps), [&](const StreamStep& s) {
+        return s.rows == rows && s.keys == keys && s.columns == columns;
+      });
+  return step == std::end(kStreamSteps) ? nullptr : step;
+}
+
+}  // namespace
+
+std::vector<StreamTile> StreamTiles(const StreamSize& size) {
+  constexpr int64_t kMost = 256, kSharedBytes = 227 * 1024, kBarriers = 1024, kLine = 128;
+  std::vector<StreamTile> tiles;
+  if (size.depth > kMost || size.n > kMost) return tiles;
+  const int64_t depth_lines = CeilDivide(size.depth, 64);
+  const int columns = size.n <= 64 ? 64 : size.n <= 128 ? 128 : 256;
+  for (int rows : {64, 128, 192}) {
+    for (int keys : {64, 128}) {
+      if (StreamStepOf(rows, keys, columns) == nullptr) continue;
+      if ((size.keys <= 64 && keys > 64) || size.m <= rows - 64) continue;
+      const int64_t stage = std::max(depth_lines * keys, int64_t{keys} / 64 * columns) * kLine;
+      const int64_t left = kSharedBytes - kBarriers - depth_lines * rows * kLine;
+      const int stages = static_cast<int>(std::min<int64_t>(4, left / stage));
+      if (stages >= 2) tiles.push_back({rows, keys, columns, stages});
+    }
+  }
+  return tiles;
+}
+
+std::optional<StreamTile> ChooseStreamTile(const StreamSize& size) {
+  const std::vector<StreamTile> tiles = StreamTiles(size);
+  const auto best =
+      std::min_element(tiles.begin(), tiles.end(), [&](const StreamTile& a, const StreamTile& b) {
+        return StreamedMicroseconds(size, a) < StreamedMicroseconds(size, b);
+      });
+  if (best == tiles.end()) return std::nullopt;
+  return *best;
+}
+
+double StreamedMicroseconds(const StreamSize& size, const StreamTile& tile) {
+  constexpr double kEnds = 7.9, kEndsOfSeveral = 10;  // of a kernel, besides its steps
+  const StreamStep& step = *StreamStepOf(tile.rows, tile.keys, tile.columns);
+  const double depth = static_cast<double>(CeilDivide(size.depth, 64) * 64);
+  // The steps were measured where the depth is the number of columns.
+  const double products = (depth + tile.columns) / (2.0 * tile.columns);
+  const int64_t blocks = CeilDivide(size.m, tile.rows) * size.batch;
+  const int64_t together = std::min(step.together, CeilDivide(blocks, kMultiprocessors));
+  const double rounds =
+      std::ceil(static_cast<double>(blocks) / static_cast<double>(kMultiprocessors * together));
+  const double steps = static_cast<double>(CeilDivide(size.keys, tile.keys));
+  return (tile.rows == 64 ? kEnds : kEndsOfSeveral) +
+         rounds * steps * std::max(1.0, products) *
+             std::max(step.alone, step.beside * static_cast<double>(together));
+}
+
+double ApartMicroseconds(const StreamSize& size, ProductPrecision precision) {
+  ProductSize scores{size.batch, size.m, size.keys, size.depth};
+  ProductSize sums{size.batch, size.m, size.n, size.keys};
+  scores.bulk = true;
+  sums.bulk = size.keys % 8 == 0;  // the copy engine's step between rows
+  constexpr double kSoftmaxBytes = 4 + 2;
+  const double elements = static_cast<double>(size.batch * size.m * size.keys);
+  double time = MovingMicroseconds(kSoftmaxBytes * elements);
+  for (const ProductSize& product : {scores, sums}) {
+    time += PredictedMicroseconds(product, ChooseTile(product, precision), precision);
+  }
+  return time;
 }
 
 double MovingMicroseconds(double bytes) { return kLaunch + bytes / kBytesPerMicrosecond; }

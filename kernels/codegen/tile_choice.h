@@ -5,6 +5,7 @@
 #define LEMMA_KERNELS_CODEGEN_TILE_CHOICE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,24 @@ std::vector<TileChoice> TileChoices(const ProductSize& size, ProductPrecision pr
 // H200 on tensor cores.
 double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice,
                              ProductPrecision precision);
+
+// Attention: a product of m rows and `keys` columns, `depth` deep, whose softmax is a factor of one
+// of n columns; a streamed kernel keeps the scores in registers.
+struct StreamSize {
+  int64_t batch = 1, m = 1, keys = 1, depth = 1, n = 1;
+};
+// A block computes `rows` rows of the result, and takes `keys` scores of each at a time. n is at
+// most `columns`. Shared memory holds `stages` tiles of keys or values.
+struct StreamTile {
+  int rows = 0, keys = 0, columns = 0, stages = 0;
+};
+// All tiles worth trying; none if the depth or n is too large.
+std::vector<StreamTile> StreamTiles(const StreamSize& size);
+// The one with the least predicted time.
+std::optional<StreamTile> ChooseStreamTile(const StreamSize& size);
+// Predicted microseconds of a streamed kernel, and of kernels for the two products and the softmax.
+double StreamedMicroseconds(const StreamSize& size, const StreamTile& tile);
+double ApartMicroseconds(const StreamSize& size, ProductPrecision precision);
 
 // Predicted microseconds of a kernel that only moves `bytes`, read and written ones counted.
 double MovingMicroseconds(double bytes);

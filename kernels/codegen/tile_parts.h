@@ -1,9 +1,10 @@
-// Parts that the schedules by tile share (tile_schedule.cc, tensor_tile.cc, bulk_tile.cc). Internal
-// to kernels/codegen.
+// Parts that the schedules by tile share (tile_schedule.cc, tensor_tile.cc, bulk_tile.cc,
+// streamed_tile.cc). Internal to kernels/codegen.
 #ifndef LEMMA_KERNELS_CODEGEN_TILE_PARTS_H_
 #define LEMMA_KERNELS_CODEGEN_TILE_PARTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,65 @@ class PackedResultPrinter {
   std::string type_;  // of a stored element
   int slot_;
   std::string element_, at_pack_, at_line_, at_kernel_, start_;
+};
+
+// --- Parts of kernels by warpgroup: bulk_tile.cc, which describes the tiles, has them. ---
+
+// Numbers of a line of a tile along the depth; rows of a group; bytes of a line, and of a barrier.
+constexpr int64_t kBulkDepth = 64, kGroupRows = 64, kLineBytes = 128, kBarrierBytes = 8;
+
+// A factor that the copy engine can move.
+struct BulkFactor {
+  DType dtype = DType::kBF16;
+  bool rows_adjacent = false;  // adjacent rows are adjacent in memory
+  BulkSource source;           // its box is set for a tile
+  // What moves along each of the source's dimensions: variables of the nest.
+  std::vector<int> vars;
+
+  // In a tile, between adjacent depths.
+  int64_t DepthBytes() const { return rows_adjacent ? kLineBytes : 2; }
+};
+// `nest` is the factor's: its variables are those of the batch, the row and the depth.
+std::optional<BulkFactor> MatchBulkFactor(const KernelContext& context, const loops::Nest& nest,
+                                          int batch, int64_t rows, int64_t depth);
+
+// The code that copies a factor's tile, of kBulkDepth numbers from the kernel's variable `depth`
+// on and of `tile_rows` rows from NAME_first on, to `place`. Sets the factor's box.
+std::string BulkCopyText(const char* name, BulkFactor* factor, int batch, int64_t tile_rows,
+                         const std::string& place, const std::string& barrier);
+// The code that declares the coordinates of the batch, for BulkCopyText.
+std::string BulkCoordinates(const std::vector<Axis>& batch);
+
+// The code by which a warpgroup that copies gives registers to the `warpgroups`, 2 or 3, that
+// multiply. Registers move only in a kernel of which one block at a time runs on a multiprocessor.
+std::string GiveRegistersText(int warpgroups);
+std::string TakeRegistersText(int warpgroups);
+void LimitToOneBlock(GridKernel* kernel);
+
+// The code after the sums: stores them in packs by way of shared memory or, where packs do not fit
+// the result, one by one.
+class BulkResult {
+ public:
+  BulkResult(const KernelContext& context, const loops::Nest& out, const TiledSource& tiled,
+             int64_t rows, int64_t columns);
+  std::string Code(const TileShape& tile, int64_t rows, int64_t columns, const char* type) const;
+  NestPrinter& printer() { return packed_ ? packed_->printer() : single_->printer(); }
+  // Bytes of shared memory, from its start, that the code uses.
+  int64_t SharedBytes(const TileShape& tile) const {
+    return packed_ ? tile.rows / 16 * Lines(tile) * LineNumbers(tile) * 4 : 0;
+  }
+
+ private:
+  // Each warp has lines of its own. They are padded, so that the lanes of a warp write to different
+  // banks.
+  int64_t Lines(const TileShape& tile) const { return rows_adjacent_ ? tile.columns : 16; }
+  int64_t LineNumbers(const TileShape& tile) const {
+    return rows_adjacent_ ? 16 + 4 : tile.columns + 8;
+  }
+
+  bool rows_adjacent_ = false;
+  std::optional<ResultPrinter> single_;
+  std::optional<PackedResultPrinter> packed_;
 };
 
 }  // namespace lemma::codegen

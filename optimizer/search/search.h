@@ -100,7 +100,7 @@ struct SearchResult {
   int64_t steps = 0;
   // Processor time of generating the graphs, without that of describing the result.
   double search_seconds = 0;
-  std::optional<SearchBound> bound;  // only from strategies that prove one
+  std::optional<SearchBound> bound;  // only from strategies that compute one
 };
 
 // A search strategy. Deterministic for the same graph, rewrites, costs and limits, except that

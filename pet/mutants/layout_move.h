@@ -1,4 +1,5 @@
-// Layout moves: how a mutant changes the layout of a tensor, and back.
+// Layout moves: the steps with which a mutant changes the layout of a tensor. Dimensions are
+// numbered from 0.
 #ifndef LEMMA_PET_MUTANTS_LAYOUT_MOVE_H_
 #define LEMMA_PET_MUTANTS_LAYOUT_MOVE_H_
 
@@ -11,51 +12,58 @@
 
 namespace lemma::pet {
 
-// Moves a digit of the index i of one dimension to the index of another, where
-// i = outer digit * (size / factor) + rest, or i = rest * factor + inner digit.
+// Moves a digit of dimension `from` to dimension `to`. The index i of `from` is
+// first digit * (size / factor) + rest, or rest * factor + last digit.
 struct DigitMove {
   int from = 0, to = 0;
   int64_t factor = 1;       // number of values of the digit; divides the size of `from`
-  bool from_inner = false;  // take the last digit of `from`; false: the first
-  bool to_inner = false;    // it becomes the last digit of `to`; false: the first
+  bool from_inner = false;  // takes the last digit of `from`; false: the first
+  bool to_inner = false;    // makes it the last digit of `to`; false: the first
 
   DigitMove Inverse() const { return {to, from, factor, to_inner, from_inner}; }
   std::string ToString() const;
 };
 
-// Uses reshape and transpose. InvalidArgument if the factor does not divide the size.
+// x after the move, by reshapes and a transpose. InvalidArgument if the factor does not divide the
+// size.
 absl::StatusOr<Value> ApplyMove(const Value& x, const DigitMove& move);
 // The shape after the move; empty if the factor does not divide the size.
 Shape ShapeAfter(Shape shape, const DigitMove& move);
 
-// Cuts dimension `from` into `blocks`, each with `overlap` elements of the next one, and makes the
-// block number the first digit of `to`. Uses slices and a concat.
+// Cuts dimension `from` into `blocks` blocks of one size and makes the block's number the first
+// digit of `to`. Neighbouring blocks share `overlap` elements. Uses slices and a concat.
 struct BlockMove {
   int from = 0, to = 0;
   int64_t blocks = 1, overlap = 0;
 
   std::string ToString() const;
 };
-// InvalidArgument unless the size of `from`, less the overlap, divides into blocks.
+// InvalidArgument unless the size of `from`, less the overlap, is positive and a multiple of the
+// number of blocks.
 absl::StatusOr<Value> ApplyMove(const Value& x, const BlockMove& move);
 
-// Puts `blocks` parts of dimension `from` on the diagonal of a block matrix: dimension `to` becomes
-// `blocks` times as long, and elements are zero where its first digit differs from that of `from`.
-// Uses pad, reshape, slice and transpose. InvalidArgument if the parts are not of equal size.
+// Puts `blocks` equal parts of dimension `from` on the diagonal of a block matrix. Dimension `to`
+// becomes `blocks` times as long; an element is zero if the first digit of its index in `to`
+// differs from the first digit of its index in `from`. Uses pad, reshape, slice and transpose.
 struct DiagonalMove {
   int from = 0, to = 0;
   int64_t blocks = 1;
 };
+// InvalidArgument if `from` does not divide into equal parts, or is `to`.
 absl::StatusOr<Value> ApplyMove(const Value& x, const DiagonalMove& move);
 
-// x with zeros before and after a dimension; negative numbers cut elements off.
+// x with `before` zeros before dimension `dim` and `after` zeros behind it; negative numbers cut
+// elements off.
 absl::StatusOr<Value> PadDim(const Value& x, int dim, int64_t before, int64_t after);
-// Elements [starts, starts + sizes) of x, optionally with steps; x itself if that is all of it.
+// The tensor of shape `sizes` whose element i is x[starts + i * steps]; x itself if that is all of
+// it. No steps: all are 1.
 absl::StatusOr<Value> SliceOf(const Value& x, const Shape& starts, const Shape& sizes,
                               const Shape& steps = {});
-// Reshape, transpose, reshape; without the transpose if it moves no element.
+// x reshaped to `split`, transposed by `perm`, and reshaped to `shape`. Leaves out the transpose if
+// it moves no element.
 absl::StatusOr<Value> Rearranged(const Value& x, const Shape& split,
                                  const std::vector<int64_t>& perm, const Shape& shape);
+// x itself if it has this shape.
 absl::StatusOr<Value> ReshapeTo(const Value& x, const Shape& shape);
 
 }  // namespace lemma::pet

@@ -15,11 +15,14 @@ namespace lemma::pet {
 
 class Samples {
  public:
-  // Samples `number` positions of `original`, which is numeric: two corners, then random ones.
+  // Samples `number` positions of `original`, whose sizes must be numbers: the first and the last
+  // position, then random ones.
   Samples(Value original, int number, uint64_t seed);
 
-  // Compares elements as polynomials; stops when half cannot be reached. A value that is not a
-  // polynomial, or too large, agrees nowhere; for the original itself it is an error.
+  // Whether `value` agrees with the original at half or more of the positions. Elements are
+  // compared as polynomials; ends as soon as the answer is known. A value that is not a polynomial,
+  // or whose polynomials are too large, agrees nowhere; if the original is such a value, the error
+  // is Unimplemented or ResourceExhausted.
   absl::StatusOr<bool> AgreeWith(const Value& value);
 
  private:

@@ -1,4 +1,4 @@
-// Normalizes summands of polynomials when adding them.
+// Adds a summand to a polynomial, in the one form that equal summands share.
 #ifndef LEMMA_PET_REGIONS_ADD_SUMMAND_H_
 #define LEMMA_PET_REGIONS_ADD_SUMMAND_H_
 
@@ -6,7 +6,9 @@
 
 namespace lemma::pet {
 
-// Adds coefficient * `term` in normal form, whatever form `term` has.
+// Adds coefficient * `term` to *sum. `term` may have any form: its reads and axes are sorted, its
+// axes merged, and axes that no read uses become a factor of the coefficient. Summands that become
+// equal are collected; a summand with coefficient 0 is removed. Defined in polynomial.cc.
 void AddSummand(Summand term, Rational coefficient, Polynomial* sum);
 
 }  // namespace lemma::pet

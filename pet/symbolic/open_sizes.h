@@ -14,17 +14,20 @@
 
 namespace lemma::pet {
 
-// The open sizes of a graph's inputs and weights: one symbol for each dimension that may have any
-// value, or for each two dimensions that may have any common value. If a mutant's layout divides a
-// dimension, the dimension is the symbol times the divisor. A dimension that it pads is not open.
+// The open sizes of a graph's inputs and weights. A symbol stands for a dimension, or for two equal
+// dimensions, with which the graph is still well-formed when they are doubled. If the layout of a
+// mutant divides the dimension, it is the symbol times the divisor; if the layout pads it, it is
+// not open.
 class OpenSizes {
  public:
-  // InvalidArgument if there are none. The graph and the recipe must outlive it.
+  // The open sizes of `original` for the mutant that `recipe` makes. InvalidArgument if there are
+  // none. The graph and the recipe must outlive the result.
   static absl::StatusOr<OpenSizes> Of(const Graph& original, const Recipe& recipe);
 
-  size_t count() const { return open_.size(); }
-  int64_t value(size_t symbol) const { return open_[symbol].value; }  // in the given graph
-  // The graph with these sizes. InvalidArgument if it is not well-formed.
+  size_t count() const { return open_.size(); }  // the number of symbols
+  // The value of a symbol in the given graph.
+  int64_t value(size_t symbol) const { return open_[symbol].value; }
+  // The graph for these values of the symbols. InvalidArgument if it is not well-formed.
   absl::StatusOr<Graph> At(const Sizes& sizes) const;
 
  private:

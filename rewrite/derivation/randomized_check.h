@@ -3,9 +3,9 @@
 // An instance gives every symbol a small value such that the source is well-formed and the
 // precondition holds. Both sides are then evaluated on random inputs. In the field of
 // graph/expr/field.h, equality of rational functions is decided up to an error probability of
-// degree / 2^61. In double, stored as f32 between operators, a bit-exact rule must give equal bits,
-// and another rule numbers that differ by little. A rule that passes is not proved: other sizes and
-// ranks, and laws that the field does not have, are untested.
+// degree / 2^61. They are also evaluated in double, rounded to f32 after each operator: a bit-exact
+// rule must give equal bits, and any other rule finite numbers that differ by little. A rule that
+// passes is not proved: other sizes and ranks, and laws that the field does not have, are untested.
 #ifndef LEMMA_REWRITE_DERIVATION_RANDOMIZED_CHECK_H_
 #define LEMMA_REWRITE_DERIVATION_RANDOMIZED_CHECK_H_
 
@@ -52,8 +52,8 @@ struct RandomizedCheckOptions {
 };
 
 struct RandomizedCheckResult {
-  int instances = 0;  // that have elements to compare and on which both sides agree
-  int empty = 0;      // without elements
+  int instances = 0;  // instances that have elements to compare and on which both sides agree
+  int empty = 0;      // instances without elements
   // Instances with a well-formed source whose target is not well-formed or has other types: the
   // rule is not applied there.
   int not_applicable = 0;
@@ -61,8 +61,9 @@ struct RandomizedCheckResult {
   std::optional<std::string> counterexample;
 };
 
-// Stops at the first counterexample. Checks fewer instances than requested if no more are found. A
-// status other than OK is an error of an operator, not of the rule.
+// Evaluates both sides of the rule on random instances, up to the first counterexample. Checks
+// fewer instances than requested if no more are found. A status other than OK is an error of an
+// operator, not of the rule.
 absl::StatusOr<RandomizedCheckResult> RandomizedCheck(const Substitution& rule,
                                                       const RandomizedCheckOptions& options = {});
 

@@ -1,5 +1,5 @@
-// An e-graph represents many equal graphs at once: one set of nodes, with classes of values known
-// to be equal.
+// An e-graph represents many equal graphs at once: it has one set of nodes, and classes of values
+// that are known to be equal.
 //
 // Applying a rule removes nothing: it adds the target's nodes and makes the target's values equal
 // to the source's. So no rewrite prevents another. optimizer/extraction/extraction.h picks the
@@ -35,14 +35,15 @@ struct Application {
 // free of cycles.
 class EGraph : public MatchView {
  public:
-  // `folds`: as in EditGraphOptions.
+  // `folds`: as in EditGraphOptions (rewrite/matching/edit_graph.h).
   EGraph(const Graph& graph, std::function<bool(const Node&)> folds);
 
-  // Numbers of nodes, merged ones included: [0, num_nodes()). Those of the original graph come
-  // first, in the order of its nodes().
+  // Nodes are numbered from 0 to num_nodes() - 1; nodes that were merged into others keep their
+  // numbers. The num_originals() nodes of the original graph come first, in the order of its
+  // nodes().
   int num_nodes() const { return static_cast<int>(slots_.size()); }
   int num_originals() const { return num_originals_; }
-  int num_live() const { return num_live_; }
+  int num_live() const { return num_live_; }  // those for which IsLive holds
   // Whether the node was not merged into an equal one.
   bool IsLive(int node) const { return slots_[node].merged_into < 0; }
   // The live node that `node` was merged into, or itself.
@@ -50,9 +51,9 @@ class EGraph : public MatchView {
   const NodePtr& HeadPtr(int node) const { return slots_[node].head; }
   // By position in graph.nodes(): the equal live node; -1 if there is none.
   std::vector<int> NodesOf(const Graph& graph) const;
-  // The graph's outputs, canonical.
+  // The canonical values of the original graph's outputs.
   std::vector<ValueRef> outputs() const;
-  // The number of the value's class, below num_values().
+  // The number of the value's class: at least 0 and below num_values(). Not every number is used.
   int ClassOf(ValueRef v) const { return Root(NumberOf(v)); }
   int num_values() const { return static_cast<int>(parent_.size()); }
   // The canonical value of the class with that number.
@@ -74,7 +75,7 @@ class EGraph : public MatchView {
   bool Depends(absl::Span<const ValueRef>, absl::Span<const int>) const override { return false; }
 
   // Adds the nodes and equalities of a match in this view. False, without any change, if all of
-  // them are known already. *made: as Application::made.
+  // them are known already. Sets *made to Application::made.
   bool Apply(MatchedEditPtr matched, std::vector<int>* made = nullptr);
   // Merges nodes whose operands became equal. Afterwards no two live nodes are equal.
   void Rebuild();

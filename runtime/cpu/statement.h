@@ -1,4 +1,4 @@
-// Reads the function that a kernel computes back from the descriptors that its library was given.
+// Reads back which function a kernel computes, from the descriptors that the library was given.
 #ifndef LEMMA_RUNTIME_CPU_STATEMENT_H_
 #define LEMMA_RUNTIME_CPU_STATEMENT_H_
 
@@ -18,8 +18,9 @@ namespace lemma::cpu {
 // cannot be read back; Internal if a descriptor does not fit its operand's place in memory.
 absl::StatusOr<Graph> StatementOf(const CpuKernelSpec& spec, const Kernel& kernel);
 
-// The spec's nodes over the same operands. A static operand with one element, which kernels use as
-// a number, becomes that number.
+// The graph that the kernel should compute, for comparison with its statement: the spec's nodes
+// over the operands of the spec. A static operand with one element, which kernels use as a number,
+// becomes that number.
 absl::StatusOr<Graph> MeaningOf(const CpuKernelSpec& spec, const StaticValues& statics);
 
 }  // namespace lemma::cpu

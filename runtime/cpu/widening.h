@@ -1,4 +1,4 @@
-// Rewrites operators on 16-bit floats to f32 where only f32 has a kernel.
+// Rewrites a graph so that operators on 16-bit floats compute in f32 if only f32 has a kernel.
 #ifndef LEMMA_RUNTIME_CPU_WIDENING_H_
 #define LEMMA_RUNTIME_CPU_WIDENING_H_
 
@@ -10,21 +10,23 @@ namespace lemma::cpu {
 
 struct WideGraph {
   Graph graph;
-  // For each value that was added: the value of the given graph that it holds, rounded or not yet.
+  // For each value that the rewrite added: the value of the given graph that it stands for. It is
+  // that value in another type, or that value before rounding.
   absl::flat_hash_map<Value, Value> origin;
 
   Value OriginOf(const Value& v) const {
     auto it = origin.find(v);
     return it == origin.end() ? v : it->second;
   }
-  // `node`, or the node of the given graph that it belongs to.
+  // The node of the given graph for which the rewrite added `node`; `node` itself if it was there.
   const NodePtr& OriginOf(const NodePtr& node) const;
 };
 
-// The same function of the same inputs, in which operators on f16 and bf16 for which only f32 has a
-// kernel (kernels/kernel.h) compute in f32. Each of their results is rounded by two casts, to the
-// 16-bit type and back, so that every value is that of the given graph. Values that such operators
-// read or write are kept as f32, also across operators that only move elements.
+// A graph that computes the same function of the same inputs. Operators on f16 and bf16 for which
+// only f32 has a kernel (FindKernel in runtime/cpu/kernels/kernel.h) compute in f32. Two casts
+// round each of their results, to the 16-bit type and back, so every value is that of the given
+// graph. Values that such operators read or write are kept as f32, also across operators that only
+// move elements.
 //
 // Whether an operator may be computed so is read off its definition (NodeTraits::widens). A graph
 // without such operators is returned as it is.

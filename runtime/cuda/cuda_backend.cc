@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/cuda/cuda_plan.h"
-#include "runtime/cuda/store_factors.h"
+#include "runtime/cuda/fusion/store_factors.h"
 #if HAVE_CUDA
 #include "runtime/cuda/cublas.h"
 #include "runtime/cuda/cuda_compiler.h"

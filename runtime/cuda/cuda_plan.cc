@@ -10,10 +10,10 @@
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
 #include "graph/barrier.h"
-#include "runtime/cuda/fusion.h"
+#include "runtime/cuda/fusion/fusion.h"
 #include "runtime/cuda/horizontal_fusion.h"
 #include "runtime/cuda/state_in_place.h"
-#include "runtime/cuda/store_factors.h"
+#include "runtime/cuda/fusion/store_factors.h"
 #include "runtime/plan/compose_nodes.h"
 #include "runtime/plan/use_table.h"
 
@@ -46,7 +46,7 @@ class Planner {
 
   absl::StatusOr<CudaPlan> Run() {
     if (absl::Status s = CheckDefined(); !s.ok()) return s;
-    fusion_ = Fuse(uses_, traits_, ReadsNarrow());
+    fusion_ = Fuse(uses_, traits_, options_.grid);
     buffer_of_.assign(uses_.users.size(), -1);
     for (const Value& v : graph_.inputs()) {
       plan_.inputs.push_back(AddBuffer(Buffer::Kind::kInput, v.type()));

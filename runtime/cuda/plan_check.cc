@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graph/barrier.h"
-#include "runtime/cuda/store_factors.h"
+#include "runtime/cuda/fusion/store_factors.h"
 #include "runtime/plan/compose_nodes.h"
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"

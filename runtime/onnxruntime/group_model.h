@@ -1,10 +1,11 @@
-// A group of operators as a model of its own, as ONNX Runtime executes it inside a larger model.
+// Makes a model of a group of operators, to time the group as ONNX Runtime executes it inside a
+// larger model.
 //
-// ONNX Runtime computes convolutions on tensors whose channels are stored in blocks, and converts a
-// tensor where an operator with such a layout meets one without. So the time of a group depends on
-// the layouts of its operands, and its neighbours' on the layout of its result. To find out, the
-// group is put between small convolutions, and ONNX Runtime optimizes the whole; then these are cut
-// off again, and what is left is timed.
+// ONNX Runtime computes convolutions on tensors whose channels are stored in blocks. It converts a
+// tensor where an operator with this layout meets an operator without it. So the time of a group
+// depends on the layouts of its operands, and the time of the group's neighbours depends on the
+// layout of its result. MakeGroupModel puts the group between small convolutions, lets ONNX Runtime
+// optimize the whole, and cuts the small convolutions off again. The rest is the model.
 #ifndef LEMMA_RUNTIME_ONNXRUNTIME_GROUP_MODEL_H_
 #define LEMMA_RUNTIME_ONNXRUNTIME_GROUP_MODEL_H_
 
@@ -21,7 +22,7 @@ namespace lemma::ort {
 
 // Operators with their operands.
 struct GroupSpec {
-  std::vector<NodePtr> nodes;  // operands before users; the last one's outputs are the result
+  std::vector<NodePtr> nodes;  // operands before users; the group's results are the last's outputs
   struct Operand {
     Value value;
     bool is_static = false;   // depends on weights only
@@ -29,22 +30,25 @@ struct GroupSpec {
   };
   std::vector<Operand> operands;  // distinct, in order of first use
 
-  // Operators, attributes, types and layouts in one line; no names and no values.
+  // Operators, attributes, types and layouts in one line, without names. Contains the value of an
+  // operand only if it is one number that is known.
   std::string Signature() const;
 };
 
 struct GroupModel {
-  std::string model;                         // serialized
-  std::vector<std::string> inputs, outputs;  // names; empty outputs: nothing is left to compute
-  std::vector<Tensor> values;                // of the inputs: random
+  std::string model;                         // in ONNX's form, serialized
+  std::vector<std::string> inputs, outputs;  // names; no outputs: the group does no work
+  std::vector<Tensor> values;                // of the inputs, random if they are f32
   bool is_optimized = false;  // ONNX Runtime has optimized it, and must not do so again
-  bool is_blocked = false;    // the first result has channels in blocks
+  bool is_blocked = false;    // the group's first result has channels in blocks
 };
 
-// Whether a value of this type may have its channels in blocks.
+// Whether ONNX Runtime may store a value of this type with its channels in blocks: f32, of rank 4,
+// not empty.
 bool MayBeBlocked(const TensorType& type);
 
-// Weights have random values. Unimplemented if ONNX Runtime cannot execute the group.
+// The model of a group, for execution with `threads` threads. Weights of f32 get random values.
+// Unimplemented if ONNX Runtime cannot execute the group.
 absl::StatusOr<GroupModel> MakeGroupModel(const Library* library, const GroupSpec& group,
                                           int threads);
 

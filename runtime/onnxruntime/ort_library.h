@@ -80,8 +80,8 @@ class Library {
   // "1.30.0"
   const std::string& version() const { return version_; }
 
-  // Takes the library's status; Ok for nullptr. Unimplemented if it has no kernel, InvalidArgument
-  // if it refuses the model or the values, Internal otherwise.
+  // Converts the library's status and releases it. OK for nullptr. Unimplemented if the library has
+  // no kernel, InvalidArgument if it refuses the model or the values, Internal otherwise.
   absl::Status Take(ApiStatus* status) const;
 
  private:

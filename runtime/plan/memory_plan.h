@@ -20,12 +20,14 @@ struct BufferLife {
 };
 
 struct MemoryPlan {
-  std::vector<int64_t> offsets;  // one per buffer, multiples of the alignment
+  std::vector<int64_t> offsets;  // of each buffer, in bytes; multiples of the alignment
   int64_t total_bytes = 0;       // size of the arena
-  int64_t live_bytes = 0;        // largest sum of simultaneously live (aligned) buffers
+  int64_t live_bytes = 0;        // largest sum of the sizes of simultaneously live buffers
 };
 
-// The live bytes in each of `steps` steps.
+// Below, `alignment` is in bytes, and sizes of buffers are rounded up to multiples of it.
+
+// The sum of the sizes of the live buffers in each of `steps` steps.
 std::vector<int64_t> LiveBytes(absl::Span<const BufferLife> buffers, size_t steps,
                                int64_t alignment = 1);
 
@@ -33,7 +35,7 @@ std::vector<int64_t> LiveBytes(absl::Span<const BufferLife> buffers, size_t step
 // overlap its own. Deterministic; O(n^2) for n buffers.
 MemoryPlan PlanMemory(absl::Span<const BufferLife> buffers, int64_t alignment = 64);
 
-// An Internal error, with the numbers of the buffers, if simultaneously live buffers overlap or one
+// Internal, with the numbers of the buffers, if simultaneously live buffers overlap or a buffer
 // leaves the arena.
 absl::Status CheckMemoryPlan(absl::Span<const BufferLife> buffers, const MemoryPlan& plan);
 

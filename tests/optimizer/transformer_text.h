@@ -1,4 +1,4 @@
-// Generates models of any length, for tests and measurements of searches.
+// Generates text models with any number of layers, for tests and measurements of searches.
 #ifndef LEMMA_TESTS_OPTIMIZER_TRANSFORMER_TEXT_H_
 #define LEMMA_TESTS_OPTIMIZER_TRANSFORMER_TEXT_H_
 
@@ -9,7 +9,7 @@ namespace lemma::optimizer {
 struct TransformerSizes {
   int layers = 2;
   int sequence = 16, heads = 2, head_size = 8;
-  int widening = 4;  // factor of the feed-forward part
+  int widening = 4;  // width inside the feed-forward part, in widths of the model
 };
 
 // The text form (graph/text/text.h) of an encoder as exporters write it: separate projections of

@@ -7,10 +7,11 @@
 namespace lemma {
 
 struct SeedFlags {
-  uint64_t first_seed = 0;  // --first_seed=N; if not given, drawn from the system and printed
+  uint64_t first_seed = 0;  // --first_seed=N, printed at the start; by default a random number
   int64_t graphs = 0;       // --graphs=N; 0: the test's default
   int64_t mutants = 0;      // --mutants=N; 0: the test's default
 };
+// The flags of this run.
 const SeedFlags& Seeds();
 
 }  // namespace lemma

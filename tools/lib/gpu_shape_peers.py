@@ -29,10 +29,10 @@ def grouped(q, k, v):
     return torch.softmax(q @ k, 2) @ v
 
 
-def fused(q, k, v):
+def fused(q, k, v, mask=None):
     """The library's kernels take four dimensions."""
     k = k.transpose(1, 2)
-    return F.scaled_dot_product_attention(q[None], k[None], v[None], scale=1.0)[0]
+    return F.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=mask, scale=1.0)[0]
 
 
 def heads(q, k, v):
@@ -54,10 +54,15 @@ CASES = {
         (lambda q, k, v: grouped(norm(q, 2), norm(k, 1), v), GROUPED,
          lambda q, k, v: fused(norm(q, 2), norm(k, 1), v)),
 }
-for length in (512, 2048, 8192):
-    CASES[f"attention 12x{length}x{length}, width 64"] = (
-        heads, ((12, length, 64),) * 3,
+for length, width in ((128, 64), (512, 64), (2048, 64), (8192, 64), (16384, 64), (2048, 128),
+                      (8192, 128)):
+    CASES[f"attention 12x{length}x{length}, width {width}"] = (
+        heads, ((12, length, width),) * 3,
         lambda q, k, v: fused(q, k.transpose(1, 2), v))
+CASES["masked attention 12x2048x2048, width 64"] = (
+    lambda q, k, v, m: torch.softmax(q @ k.transpose(1, 2) + m, 2) @ v,
+    ((12, 2048, 64),) * 3 + ((2048, 2048),),
+    lambda q, k, v, m: fused(q, k.transpose(1, 2), v, m))
 
 
 def replayed(run):

@@ -1,9 +1,10 @@
-// A second meaning of the maximum and the minimum, under which every operand counts.
+// A second meaning of the maximum and the minimum, under which every operand changes the result.
 //
-// The largest of n random numbers stays the same if one of the others is left out. So a program is
-// also checked with max(a, b) = s + (a - s) * (b - s) for a random number s, and another one for
-// the minimum: this is commutative and associative too, has the neutral element s + 1, which takes
-// the place of the infinity, and every operand changes the result. It is not idempotent.
+// The largest of n random numbers stays the same if one of the others is left out, so a check at
+// random numbers would miss such a mistake. A program is therefore also checked with
+// max(a, b) = s + (a - s) * (b - s) for a random number s, and with another s for the minimum. This
+// operation is commutative and associative as well. Its neutral element is s + 1, which takes the
+// place of the infinity. It is not idempotent.
 #ifndef LEMMA_VERIFIER_KERNELS_EXTREMES_H_
 #define LEMMA_VERIFIER_KERNELS_EXTREMES_H_
 
@@ -27,11 +28,13 @@ struct Extremes {
 
 Extremes RandomExtremes(uint64_t seed);
 
-// Whether `definition` has a maximum or a minimum: of two numbers, or only as a reduction.
+// Whether `definition` has a maximum or a minimum; with `only_reductions`, one over axes. Otherwise
+// those of two numbers count too.
 bool HasExtremes(const Definition& definition, bool only_reductions);
 
-// `definition` with its numbers rounded to f32, if `floats`, and with this meaning in place of the
-// maximum, the minimum and the infinities, if `extremes` are given. Indices are left as they are.
+// `definition` with changes. If `floats`, its constants are rounded to f32. If `extremes` are
+// given, their meaning takes the place of maxima and minima, and their neutral elements that of
+// infinities. Indices stay as they are.
 Definition Restated(const Definition& definition, bool floats,
                     const std::optional<Extremes>& extremes);
 

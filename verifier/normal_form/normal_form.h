@@ -1,4 +1,4 @@
-// The prover's normal form: scalar expressions as sums. Internal to the prover.
+// The prover's normal form, which writes a scalar expression as a sum. Internal to the prover.
 //
 //   normal form = sum of any number of summands
 //   summand     = coefficient / denominator * the sum, over the integer points of its axes at which
@@ -6,8 +6,8 @@
 //   atom        = a read of an input | a function of normal forms | the reciprocal of one | a
 //                 maximum or another reduction over points
 //
-// The bounds of axes are guards like others. Bound axes have unique numbers: no two binders in one
-// normal form share one, and substitution renames them.
+// The bounds of axes are guards like others. A summand and an alternative of an atom bind their
+// axes. No two of them in one normal form bind the same axis, and substitution renames the axes.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_NORMAL_FORM_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_NORMAL_FORM_H_
 
@@ -39,12 +39,13 @@ struct Alternative {
 struct Atom {
   enum class Kind {
     kRead,         // tensor at index
-    kConstant,     // a real constant or parameter known by its name only
+    kConstant,     // a real constant or parameter `name`, of which nothing else is known
     kFn,           // name(args)
     kInverse,      // 1 / args[0]
     kSizeInverse,  // 1 / index[0]
     kMax,          // the greatest (`name` is max) or least (min) value of all alternatives
-    kReduce,       // reduction `name` of its only alternative: a product, or one in a fixed order
+    kReduce,       // reduction `name` of its only alternative: a product, or any reduction whose
+                   // order is fixed
   };
   Kind kind = Kind::kRead;
   std::string name;
@@ -82,11 +83,11 @@ NormalForm Reciprocal(const NormalForm& x);
 NormalForm Sum(const NormalForm& a, const NormalForm& b);
 NormalForm Scaled(const NormalForm& a, int64_t factor);
 
-// form = content / common * a form whose coefficients are coprime integers; both are positive.
-struct Content {
+// A form is content / common times a form whose coefficients are coprime integers.
+struct Content {  // both are positive
   int64_t content = 0, common = 1;
 };
-// nullopt for 0, and where 64 bits do not suffice.
+// The content of a form; nullopt for 0, and where 64 bits do not suffice.
 std::optional<Content> ContentOfAll(const NormalForm& form);
 // form * common / content.
 NormalForm WithoutContent(NormalForm form, const Content& content);
@@ -97,16 +98,19 @@ class NormalForms {
   explicit NormalForms(Leaves* leaves);
 
   NormalForm Product(const NormalForm& a, const NormalForm& b);
-  // Replaces free leaves and gives every binder new axes.
+  // Replaces free leaves as `map` says. All axes that are bound in `form` become new ones.
   NormalForm Substitute(const NormalForm& form, const LeafMap& map);
+  // The same, but the axes of `term` itself stay: `map` may replace them.
   Summand Substitute(const Summand& term, const LeafMap& map);
   Atom Substitute(const Atom& atom, const LeafMap& map);
   Facts Substitute(const Facts& facts, const LeafMap& map);
-  // The same; the summand's own axes become new ones too.
+  // The summand with new axes in place of all that it binds.
   Summand Renamed(const Summand& term);
 
+  // Whether `leaf` occurs.
   bool Mentions(const NormalForm& form, Leaf leaf) const;
   bool Mentions(const Atom& atom, Leaf leaf) const;
+  // Adds the leaves on which the form depends; sorts *deps.
   void CollectDeps(const NormalForm& form, std::vector<Leaf>* deps) const;
 
   // Forms with equal keys are equal up to names of axes, order of summands and factors, and

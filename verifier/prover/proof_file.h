@@ -12,18 +12,17 @@
 
 namespace lemma {
 
-// Lines of a proof file that give the values of the rule's symbols in `form`. The lines after them
-// are about this form.
+// The lines that begin the part of a proof file about `form`: its values of the rule's symbols.
 std::vector<std::string> FormLines(const Substitution& rule, const RuleForm& form);
 
 // The proof file of a rule. `proved` must come from ProveRule(rule) with
 // ProverOptions::keep_obligations.
 std::string WriteProofFile(const Substitution& rule, const Proved& proved);
-// All obligations as one SMT-LIB 2 script: a solver prints "unsat" for each.
+// All obligations as one SMT-LIB 2 script. A solver that agrees prints "unsat" for each.
 std::string ObligationScript(const std::string& title, const ProofLog& log);
 
-// A rule's name for files: a character that is neither a letter, a digit, _, - nor . becomes % and
-// two hexadecimal digits, and so does a dot at the beginning.
+// A rule's name as the name of a file. Each byte that is no letter, digit, _, - or . becomes % and
+// two hexadecimal digits; so does a dot at the beginning.
 std::string FileNameOf(const std::string& name);
 
 }  // namespace lemma

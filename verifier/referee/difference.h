@@ -11,19 +11,22 @@
 
 namespace lemma::referee {
 
-// The largest difference of two tensors of one type, and the largest finite element. NaN differs
-// from finite numbers only.
+// How far two tensors of one type are apart. NaN differs from finite numbers only.
 struct TensorDifference {
-  double largest = 0, scale = 1;  // infinite if only one of two elements is NaN or infinite
-  int64_t element = 0;            // where it is
+  // The largest difference of two elements. Infinite if one is finite and the other is not, or if
+  // they are infinities of different signs.
+  double largest = 0;
+  double scale = 1;     // the largest magnitude of a finite element, at least 1
+  int64_t element = 0;  // the position of the largest difference
 };
 TensorDifference DifferenceOf(const Tensor& before, const Tensor& after);
 
-// Operations that an execution by definition takes, and how many are acceptable.
+// The number of operations of an execution by definition; infinite if it is not known. Graphs with
+// more than kMaxWork operations are not executed by definition.
 double WorkOf(const Graph& graph);
 constexpr double kMaxWork = 6e9;
 
-// Each output on the sample of this number.
+// Executes both graphs with options.run on options.samples[sample] and compares their outputs.
 absl::StatusOr<std::vector<OutputComparison>> CompareOutputs(const Graph& before,
                                                              const Graph& after, size_t sample,
                                                              const RefereeOptions& options);
@@ -31,13 +34,16 @@ absl::StatusOr<std::vector<OutputComparison>> CompareOutputs(const Graph& before
 // Differences beyond this many times what rounding explains are not rounding.
 constexpr double kFarBeyond = 20;
 
-// The output that differs most on the sample of this number, against what rounding explains.
+// The output that differs most on options.samples[sample], relative to what rounding explains, even
+// if that is no difference. nullopt if the graphs cannot be executed.
 std::optional<Refutation> WorstOutput(const Graph& before, const Graph& after, size_t sample,
                                       const RefereeOptions& options);
 
-// nullopt unless an output differs far beyond what rounding explains, on a sample that decides or
-// on all random ones of some sizes, and the operators' definitions confirm it: on a pair of small
-// graphs whose inputs agree, or, if there is none, on the whole graphs.
+// Finds an output that differs by more than kFarBeyond times what rounding explains, on a sample
+// that decides or on all random samples of the same sizes. The operators' definitions must confirm
+// the difference: on the whole graphs if these have at most kMaxWork operations, otherwise on a
+// pair of small graphs over values that agree. Adds such a pair to the result if there is one.
+// nullopt if no difference is found and confirmed.
 std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after,
                                          const Sketches& in_before, const Sketches& in_after,
                                          const RefereeOptions& options);

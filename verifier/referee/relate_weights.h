@@ -12,7 +12,8 @@
 
 namespace lemma::referee {
 
-// `after`, a constant of one graph, is `before`, which is computed from weights of the other graph.
+// `before`, which is computed from constants of the first graph, explains `after`, a constant of
+// the second one.
 struct WeightRelation {
   Value after, before;
   bool exact = true;  // the same numbers; else within the error of an f32 evaluation
@@ -20,16 +21,17 @@ struct WeightRelation {
   int64_t elements = 0;
 };
 
-// A constant that is near one of the other graph, but has an element that no f32 evaluation gives.
+// `after`, a constant of the second graph, is near `nearest`, a value computed from constants of
+// the first one, but has elements that no evaluation in f32 gives.
 struct UnrelatedWeight {
   Value after, nearest;
-  int64_t outside = 0;            // elements outside of their intervals
-  std::vector<int64_t> elements;  // these
-  // The largest distance of them from the exact value, in half-widths of the interval or, where
-  // that is less than one rounding, in roundings.
+  int64_t outside = 0;            // the number of elements outside of their intervals
+  std::vector<int64_t> elements;  // the positions of these elements
+  // The largest distance of these elements from their exact values, in half-widths of the interval
+  // or, where that is less than one rounding, in roundings.
   double farthest = 0;
-  int64_t element = 0;  // the first of them, and its interval
-  double value = 0, low = 0, high = 0;
+  int64_t element = 0;                  // the position of the first of them,
+  double value = 0, low = 0, high = 0;  // the element there, and its interval
 };
 
 struct RelatedWeights {
@@ -38,13 +40,16 @@ struct RelatedWeights {
   std::vector<UnrelatedWeight> unrelated;
 };
 
-// Replaces constants of `after` by values that are computed from constants of `before`, also by
-// those of its folds (`folds`), and by the constants in their formulas. A constant is replaced by
+// Replaces constants of `after` by values that are computed from constants of `before`. These
+// values are taken from `before`, from the graph of its `folds`, and from the formulas of the folds
+// (fold_rules.h). A constant is replaced by
 //   * a constant with the same elements, possibly in another shape or transposed; or
-//   * a computed value, such as a multiple by a number of `before`, if each element lies in the
-//     interval that the value's f32 evaluation can give in any order of its sums (error_bounds.h).
-// Single numbers are replaced only if `numbers` is set: they may be near many others by chance, and
-// a proof may need the number itself.
+//   * a computed value, such as a constant times a number of `before`, if each element lies in the
+//     interval of the results that an evaluation of the value in f32 can have, whatever the order
+//     of its sums (error_bounds.h).
+// A constant of one element is replaced only if `numbers` is set: it may be near many others by
+// chance, and a proof may need the number itself. Ends early when the deadline passes; the rest
+// then stays as it is.
 RelatedWeights RelateWeights(const Graph& before, const Folds& folds, const Graph& after,
                              bool numbers, const Deadline& deadline);
 

@@ -1,5 +1,5 @@
-// Values of two graphs on the same inputs, to find those that may be equal. Internal to the
-// referee.
+// Computes the values of two graphs on the same inputs, to find values that may be equal. Internal
+// to the referee.
 #ifndef LEMMA_VERIFIER_REFEREE_VALUES_H_
 #define LEMMA_VERIFIER_REFEREE_VALUES_H_
 
@@ -14,37 +14,42 @@
 
 namespace lemma::referee {
 
-// The graph at these sizes of its symbolic dimensions, if it has any.
+// The graph with these sizes in place of its symbolic dimensions; the graph itself if it has none.
 absl::StatusOr<Graph> AtSizes(const Graph& graph, const DimValues& sizes);
-// The tensors of `values`, which are values of `graph`.
+// The tensors that `values`, values of `graph`, have on the sample.
 absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vector<Value>& values,
                                              const Sample& sample, const Runner& runner);
 
-// Some elements of a value on each input, the largest of all, and what does not depend on their
-// order.
+// Some numbers about a value, from its tensors on one or more samples.
 struct Sketch {
-  std::vector<double> samples;
-  double scale = 0;
+  std::vector<double> samples;  // up to 32 elements of each tensor
+  double scale = 0;             // the largest magnitude of an element
+  // Of all elements x, so that their order does not matter: sums of x, |x| and x².
   double sum = 0, sum_of_sizes = 0, squares = 0;
 };
+// Adds the elements of a tensor to a sketch.
 void AddTo(const Tensor& tensor, Sketch* sketch);
-// How far the samples are apart, relative to the scale; infinite if they cannot be compared.
+// The largest difference of the scales or of two samples, relative to the larger scale. Infinite if
+// two samples differ by more than kAlikeDistance, or if one sketch has more samples.
 double Distance(const Sketch& a, const Sketch& b);
 // The distance up to which values may be equal.
 constexpr double kAlikeDistance = 1e-3;
 
 using Sketches = absl::flat_hash_map<Value, Sketch>;
-// Of all inputs and results of operators, on one or more samples.
+// The sketches of all inputs and of all results of operators. DeadlineExceeded if the deadline
+// passes.
 absl::StatusOr<Sketches> SketchValues(const Graph& graph, absl::Span<const Sample> samples,
                                       const Runner& runner, const Deadline& deadline);
 
 using ValueMap = absl::flat_hash_map<Value, Value>;
-// The node over the values that its operands have moved to.
+// The operator of `node` applied to what `moved` gives for each operand. A node that is no operator
+// stays as it is.
 NodePtr OverMoved(const NodePtr& node, const ValueMap& moved);
-// For each value of `graph`: the value in its place if some values are replaced.
+// Replaces values of `graph` as `replaced` says, in all uses. Gives for each value of `graph` the
+// value that is then in its place.
 ValueMap AfterReplacing(const Graph& graph, const ValueMap& replaced);
 
-// The graph with other outputs: the inputs, and what `values` depend on.
+// The graph with `values` as its outputs. Keeps all inputs, and the nodes on which `values` depend.
 Graph WithValues(const Graph& graph, const std::vector<Value>& values);
 
 }  // namespace lemma::referee

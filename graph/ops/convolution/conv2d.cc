@@ -267,13 +267,13 @@ OpDef Make_conv2d() {
   op.equation =
       "y[n,k,p,q] = sum(c < C, r < R, s < S) x[n, g*C + c, p*sh + r*dh - top, q*sw + s*dw - left]"
       " * w[k,c,r,s] + bias[k], g = k div (K div groups)";
-  op.doc = "A read outside x is 0. The bias may be left out.";
+  op.doc = "A read outside x is 0. C is counted per group, K is not. The bias may be left out.";
   op.input_names = {"x", "w", "bias"};
   op.min_inputs = 2;
   op.max_inputs = 3;
   op.attrs = WindowAttrs();
-  op.attrs.push_back(
-      {"groups", AttrKind::kInt, int64_t{1}, true, "C and K are cut into as many parts"});
+  op.attrs.push_back({"groups", AttrKind::kInt, int64_t{1}, true,
+                      "the channels of x and of y are cut into as many groups"});
   op.define = DefineConv2d;
   op.gradient = Conv2dGradient;
   op.examples = {

@@ -178,7 +178,9 @@ std::vector<Value> GatherNdGradient(GradientBuilder& f) {
 
 const char kNegative[] = "A negative index counts from the end.";
 
-AttrSpec Axis() { return {"axis", AttrKind::kInt, int64_t{0}, false, "of x that is indexed"}; }
+AttrSpec Axis() {
+  return {"axis", AttrKind::kInt, int64_t{0}, false, "the axis of x that is indexed"};
+}
 
 }  // namespace
 

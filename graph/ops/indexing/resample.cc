@@ -82,7 +82,7 @@ OpDef Make_resample() {
       "A negative index counts from the end.";
   op.input_names = {"x", "indices", "weights"};
   op.min_inputs = op.max_inputs = 3;
-  op.attrs = {{"axis", AttrKind::kInt, int64_t{0}, false, "of x that is indexed"}};
+  op.attrs = {{"axis", AttrKind::kInt, int64_t{0}, false, "the axis of x that is indexed"}};
   op.define = DefineResample;
   op.gradient = ResampleGradient;
   op.examples = {"(f32[3,2], i64[4,2], f32[4,2])",

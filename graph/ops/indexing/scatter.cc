@@ -335,7 +335,8 @@ OpDef Make_scatter_elements() {
   op.doc = kDuplicates;
   op.input_names = {"x", "indices", "updates"};
   op.min_inputs = op.max_inputs = 3;
-  op.attrs = {{"axis", AttrKind::kInt, int64_t{0}, false, "of x that is indexed"}, ReductionAttr()};
+  op.attrs = {{"axis", AttrKind::kInt, int64_t{0}, false, "the axis of x that is indexed"},
+              ReductionAttr()};
   op.define = DefineScatterElements;
   op.gradient = [](GradientBuilder& f) {
     return ScatterGradient(f, "gather_elements", {{"axis", f.node().Int("axis")}});

@@ -123,9 +123,10 @@ OpDef Make_top_k() {
       "Elements are sorted; the lower index is first among equals. NaN counts as larger than any "
       "number.";
   op.input_names = {"x"};
-  op.attrs = {{"k", AttrKind::kInt, std::nullopt, true, "number of elements taken"},
-              {"axis", AttrKind::kInt, int64_t{-1}, false, "along which elements are compared"},
-              {"largest", AttrKind::kInt, int64_t{1}, false, "0: the smallest elements"}};
+  op.attrs = {
+      {"k", AttrKind::kInt, std::nullopt, true, "number of elements taken"},
+      {"axis", AttrKind::kInt, int64_t{-1}, false, "the axis along which elements are compared"},
+      {"largest", AttrKind::kInt, int64_t{1}, false, "0: the smallest elements"}};
   op.define = DefineTopK;
   op.gradient = TopKGradient;
   op.examples = {"(f32[2,5]) {k = 3}", "(f32[4,2]) {k = 4, axis = 0, largest = 0}",

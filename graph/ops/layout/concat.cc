@@ -153,7 +153,7 @@ OpDef Make_concat() {
   op.input_names = {"x"};
   op.min_inputs = 1;
   op.max_inputs = kVariadic;
-  op.attrs = {Axis("along which the inputs follow each other")};
+  op.attrs = {Axis("the axis along which the inputs follow each other")};
   op.define = DefineConcat;
   op.gradient = ConcatGradient;
   op.examples = {"(f32[2,3], f32[4,3]) {axis = 0}",
@@ -171,8 +171,8 @@ OpDef Make_split() {
   op.equation = "y_k[…,i,…] = x[…, start_k + i, …], i < sizes_k";
   op.doc = "One output for each size; start_k is the sum of the sizes before.";
   op.input_names = {"x"};
-  op.attrs = {Axis("along which x is cut"),
-              {"sizes", AttrKind::kInts, std::nullopt, true, "of the parts"}};
+  op.attrs = {Axis("the axis along which x is cut"),
+              {"sizes", AttrKind::kInts, std::nullopt, true, "sizes of the parts along the axis"}};
   op.define = DefineSplit;
   op.gradient = SplitGradient;
   op.examples = {"(f32[2,5]) {axis = 1, sizes = [2,3]}", "(f32[6,2]) {axis = -2, sizes = [1,2,3]}",

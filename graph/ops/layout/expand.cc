@@ -97,7 +97,7 @@ OpDef Make_expand() {
   op.equation = "y[…,i…] = x[j…], j = 0 where x has size 1, otherwise j = i";
   op.doc = "Broadcasts x to a shape, aligned at the right.";
   op.input_names = {"x"};
-  op.attrs = {{"shape", AttrKind::kInts, std::nullopt, true, "of the result"}};
+  op.attrs = {{"shape", AttrKind::kInts, std::nullopt, true, "shape of the result"}};
   op.define = DefineExpand;
   // dx[j…] = sum(i… that come from j…) dy[i…]
   op.gradient = [](GradientBuilder& f) {
@@ -120,7 +120,8 @@ OpDef Make_tile() {
   op.group = "layout";
   op.equation = "y[i…] = x[i mod size …]";
   op.input_names = {"x"};
-  op.attrs = {{"repeats", AttrKind::kInts, std::nullopt, true, "of x along each dimension"}};
+  op.attrs = {{"repeats", AttrKind::kInts, std::nullopt, true,
+               "number of copies of x along each dimension"}};
   op.define = DefineTile;
   op.gradient = TileGradient;
   op.examples = {"(f32[2,3]) {repeats = [2,1]}", "(f32[2,3]) {repeats = [3,2]}",

@@ -247,7 +247,8 @@ OpDef Make_pad() {
       {"pads", AttrKind::kInts, std::nullopt, true,
        "elements before each dimension, then after each"},
       {"mode", AttrKind::kString, std::string("constant"), false, "constant, reflect or edge"},
-      {"value", AttrKind::kFloat, 0.0, true, "outside x, with mode constant"}};
+      {"value", AttrKind::kFloat, 0.0, true,
+       "value of the elements outside x, with mode constant"}};
   op.define = DefinePad;
   op.gradient = PadGradient;
   op.examples = {"(f32[2,3]) {pads = [1,0,2,1]}",

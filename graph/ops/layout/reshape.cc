@@ -238,7 +238,7 @@ OpDef Make_reshape() {
   op.equation = "y[i…] = x[j…] where i… and j… are equal row-major positions";
   op.doc = "ONNX's Flatten, Squeeze and Unsqueeze are reshapes too.";
   op.input_names = {"x"};
-  op.attrs = {{"shape", AttrKind::kInts, std::nullopt, true, "of the result"}};
+  op.attrs = {{"shape", AttrKind::kInts, std::nullopt, true, "shape of the result"}};
   op.define = DefineReshape;
   // dx[j…] = dy[i…]
   op.gradient = [](GradientBuilder& f) {

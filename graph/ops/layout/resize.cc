@@ -440,7 +440,7 @@ OpDef Make_resize_nearest() {
       "the "
       "nearest element is such a quotient: enlarging by s is mul = 1, add = 0, by = s.";
   op.input_names = {"x"};
-  op.attrs = {{"sizes", AttrKind::kInts, std::nullopt, true, "of the result"},
+  op.attrs = {{"sizes", AttrKind::kInts, std::nullopt, true, "shape of the result"},
               {"mul", AttrKind::kInts, std::nullopt, true, "numerator of the step through x"},
               {"add", AttrKind::kInts, std::nullopt, true, "numerator of the offset"},
               {"by", AttrKind::kInts, std::nullopt, true, "common denominator, positive"}};

@@ -55,7 +55,7 @@ OpDef Make_iota() {
   op.equation = "y[i] = i";
   op.doc = "The numbers from 0 on.";
   op.min_inputs = op.max_inputs = 0;
-  op.attrs = {{"size", AttrKind::kInt, std::nullopt, true, "of the result"}};
+  op.attrs = {{"size", AttrKind::kInt, std::nullopt, true, "size of the result"}};
   op.define = DefineIota;
   op.examples = {"() {size = 5}", "() {size = 1}", "() {size = 0}"};
   op.onnx_export = [](OnnxExport& out) -> absl::Status {

@@ -226,8 +226,9 @@ OpDef Make_slice() {
   op.doc = "All attributes have one entry for each dimension of x. Steps may be negative.";
   op.input_names = {"x"};
   op.attrs = {{"starts", AttrKind::kInts, std::nullopt, true, "position of the first element"},
-              {"sizes", AttrKind::kInts, std::nullopt, true, "of the result"},
-              {"steps", AttrKind::kInts, std::vector<int64_t>{}, true, "none: all 1"}};
+              {"sizes", AttrKind::kInts, std::nullopt, true, "shape of the result"},
+              {"steps", AttrKind::kInts, std::vector<int64_t>{}, true,
+               "distances between the elements; none: all are 1"}};
   op.define = DefineSlice;
   op.gradient = SliceGradient;
   op.examples = {"(f32[4,5]) {starts = [1,0], sizes = [2,5]}",

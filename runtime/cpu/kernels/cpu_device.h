@@ -1,4 +1,4 @@
-// Names the processor and oneDNN's version, and sets the number of oneDNN's threads.
+// Names the processor and oneDNN's version, and sets the number of threads that oneDNN uses.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_CPU_DEVICE_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_CPU_DEVICE_H_
 
@@ -6,12 +6,13 @@
 
 namespace lemma::cpu {
 
-// "AMD EPYC, AVX-512".
+// The processor's model and widest instruction set: "AMD EPYC, AVX-512".
 std::string ProcessorName();
-// "AMD EPYC, AVX-512, oneDNN 2.6.3".
+// The same with the library: "AMD EPYC, AVX-512, oneDNN 2.6.3".
 std::string DeviceName();
 
-// During its life, oneDNN uses `threads` threads when called from this thread.
+// As long as the object lives, oneDNN uses `threads` threads if the thread that made the object
+// calls it. Sets OpenMP's number of threads, and restores the old one at the end.
 class ThreadScope {
  public:
   explicit ThreadScope(int threads);
@@ -19,7 +20,7 @@ class ThreadScope {
   ThreadScope(const ThreadScope&) = delete;
 
  private:
-  int before_;
+  int before_;  // the old number of threads
 };
 
 }  // namespace lemma::cpu

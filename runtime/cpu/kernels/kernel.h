@@ -24,18 +24,18 @@ namespace lemma::cpu {
 
 struct KernelDef;
 
-// The description of one kernel: fused applications, operands before users, and the places of their
-// operands.
+// The description of one kernel: applications of operators that it computes together, and the types
+// and layouts of its operands and results.
 struct CpuKernelSpec : KernelSpec {
   struct Operand {
-    Value value;  // empty: the source or target of a bare copy of type `type`
+    Value value;  // empty if the kernel is a copy without nodes
     TensorType type;
-    Strides strides;
-    bool is_static = false;  // known when the kernel is built, in row-major order
+    Strides strides;         // in elements
+    bool is_static = false;  // its elements are known when the kernel is built, in row-major order
   };
   const KernelDef* def = nullptr;
-  std::vector<NodePtr> nodes;
-  int head_at = 0;               // in nodes; those before it compute operands
+  std::vector<NodePtr> nodes;    // operands before users
+  int head_at = 0;               // index of the head in `nodes`; nodes before it compute operands
   std::vector<Operand> inputs;   // distinct values
   std::vector<Operand> outputs;  // of the last node
   // Inputs whose memory output 0 may reuse if layouts permit, the best first.
@@ -53,8 +53,8 @@ struct CpuKernelSpec : KernelSpec {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // Pointers to the first elements, in the order of the spec. Kernels that pack static inputs
-  // ignore their pointers.
+  // `inputs` and `outputs` point to the first elements, in the order of the spec; `scratch` points
+  // to scratch_bytes() bytes. The pointer of a static input is ignored unless NeedsStatic.
   virtual absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
                            void* scratch) = 0;
   virtual size_t scratch_bytes() const { return 0; }
@@ -75,8 +75,8 @@ using StaticValues = std::vector<Tensor>;
 
 struct KernelDef {
   std::string name;
-  std::vector<std::string> ops;  // operators that can be the head
-  // Whether this kernel takes the application as its head.
+  std::vector<std::string> ops;  // operators that can be the head: the one that the kernel is for
+  // Whether this kernel takes `node`, an application of one of these operators, as its head.
   bool (*accepts)(const Node& node) = nullptr;
   // Whether `user`, the only user of the last node's output, may be fused behind it.
   bool (*fuses)(const CpuKernelSpec& spec, const Node& user) = nullptr;
@@ -102,10 +102,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildKernel(const CpuKernelSpec& spec,
                                                     const StaticValues& statics);
 
 // The operations of the spec's operators, and the bytes that it reads and writes. Values between
-// fused operators count no bytes. 0 flops if a definition cannot be counted.
+// fused operators count no bytes. An operator whose operations cannot be counted adds none.
 Work WorkOf(const CpuKernelSpec& spec);
 
-// The specialized kernel for an application; nullptr if its definition must be run.
+// The specialized kernel with this application as its head; nullptr if there is none, so that the
+// definition must be run.
 const KernelDef* FindKernel(const Node& node);
 
 // Traits of an application, from a cache of the calling thread.
@@ -124,7 +125,8 @@ const KernelDef& PointwiseKernel();
 const KernelDef& DefinitionKernel();
 // Copies input 0 to output 0 in another layout; has no nodes.
 const KernelDef& CopyKernel();
-// Copies for a reshape, a view or a concatenation that changes the layout.
+// Executes an operator that only moves elements (a reshape, views such as slices and transposes, or
+// a concatenation) by copies, in plans that do not fuse it into its neighbours.
 const KernelDef& LayoutKernel();
 // Runs `library`, which must have one input and one output, on inputs that `takes` accepts, and the
 // definition of the spec's nodes on others.

@@ -10,9 +10,10 @@
 
 namespace lemma::cpu {
 
-// A copy of `value` (row-major, seen as `from`) in the layout `to`. If `value` is the payload of
-// `weight`, all kernels of the process that ask for the same copy share it; the last of them frees
-// it. So executables of one model at several sizes share their weights. Thread-safe.
+// A copy of `value` in the layout `to`. `from` describes the shape and type in which `value`, which
+// is row-major, is read. If `value` is the payload of `weight`, all kernels of the process that ask
+// for the same copy share it, and the last of them frees it; so executables of one model at several
+// sizes share their weights. `weight` may be null; then the copy is not shared. Thread-safe.
 std::shared_ptr<const dnnl::memory> PackedWeight(const Value& weight, const Tensor& value,
                                                  const dnnl::memory::desc& from,
                                                  const dnnl::memory::desc& to);

@@ -8,9 +8,9 @@
 
 namespace lemma {
 
-// Calls run(i) for all i < count in `processes` children, and returns what the calls return, by i.
-// If a child dies, or spends more than `seconds` on a case, only that case fails, with "FAIL: crash
-// (signal N)".
+// Calls run(i) for all i < count in `processes` children, and returns the results by i. A result
+// must be one line. If a child dies, or spends more than `seconds` on a case, only the result of
+// that case is "FAIL: crash (signal N)" or "FAIL: crash (exit status N)".
 std::vector<std::string> RunIsolated(int count, const std::function<std::string(int)>& run,
                                      int processes, int seconds);
 

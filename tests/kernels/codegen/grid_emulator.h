@@ -67,7 +67,8 @@ using emulated_memory::BulkMap;
 constexpr int kWarp = 32;
 constexpr size_t kStackBytes = 128 * 1024;
 
-enum class State { kReady, kAtWarp, kAtSome, kAtBlock, kAtPhase, kDone };
+enum class State { kReady, kAtWarp, kAtSome, kAtBlock, kAtPhase, kAtTurn, kDone };
+constexpr int kMostWarpgroups = 4, kTurnThreads = 256;
 
 struct Copy {
   unsigned char* to;
@@ -78,8 +79,9 @@ struct Copy {
 
 // A product of tiles that a thread has issued and not waited for.
 struct Product {
-  std::function<void()> compute;
+  std::function<void(int place)> compute;  // place: among the products that complete together
   int group;
+  const unsigned int* words;  // A, if it is in registers
 };
 
 struct Fiber {
@@ -97,12 +99,15 @@ struct Fiber {
   const BulkBarrier* barrier = nullptr;
   int parity = 0;
   std::vector<Product> pending;
-  int groups = 0;  // of products, committed
+  int groups = 0;                                // of products, committed
+  std::vector<std::vector<unsigned int>> words;  // A of the products that complete now, by place
 };
 
 struct Block {
   std::vector<Fiber> fibers;
-  int some = 0;              // the number of threads at a barrier for the first ones
+  int some = 0;  // the number of threads at a barrier for the first ones
+  // For each warpgroup: the threads that have passed it the turn, and that wait for it.
+  int turns[kMostWarpgroups] = {};
   std::vector<Copy> copies;  // issued and not carried out
   ucontext_t scheduler;
   int running = 0;
@@ -179,6 +184,7 @@ inline void CarryOut(const Copy& copy);
 inline bool Ended(const BulkBarrier& barrier, int parity) { return barrier.phase % 2 != parity; }
 
 inline void RunBlock(int threads) {
+  std::fill(std::begin(block->turns), std::end(block->turns), 0);
   for (int i = 0; i < threads; ++i) {
     Fiber& fiber = block->fibers[i];
     fiber.state = State::kReady;
@@ -202,6 +208,12 @@ inline void RunBlock(int threads) {
       progress = Release(i, std::min(i + kWarp, threads), State::kAtWarp) || progress;
     }
     progress = Release(0, std::min(block->some, threads), State::kAtSome) || progress;
+    for (int g = 0; g < kMostWarpgroups; ++g) {
+      if (block->turns[g] > kTurnThreads) Fail("a turn is passed on twice");
+      if (block->turns[g] < kTurnThreads) continue;
+      block->turns[g] = 0;
+      progress = Release(g * 128, std::min(g * 128 + 128, threads), State::kAtTurn) || progress;
+    }
     // A thread that has ended never reaches a barrier.
     int ended = 0;
     for (const Fiber& fiber : block->fibers) ended += fiber.state == State::kDone ? 1 : 0;
@@ -355,30 +367,58 @@ inline unsigned short TileNumber(unsigned long long start, bool rows_adjacent, i
   return number;
 }
 
+// Adds to the thread's sums, of 64 rows by 8 `eighths` columns, products 16 deep with numbers
+// `left`(row of two, depth) of A.
+template <class Words, class Left>
+void AddProducts(float* upper, float* lower, int eighths, bool adds, const Left& left,
+                 unsigned long long b, bool b_rows_adjacent) {
+  const int column = block->running % 4 * 2;
+  for (int r = 0; r < 2; ++r) {
+    float* sums = r == 0 ? upper : lower;
+    for (int j = 0; j < 2 * eighths; ++j) {
+      double sum = adds ? sums[j] : 0;
+      for (int k = 0; k < 16; ++k) {
+        const unsigned int y = TileNumber(b, b_rows_adjacent, j / 2 * 8 + column + j % 2, k);
+        sum += static_cast<double>(left(r, k)) * Words::Number(y, 0);
+      }
+      sums[j] = Truncated(sum);
+    }
+  }
+}
+
+inline void Issue(std::function<void(int)> compute, const unsigned int* words = nullptr) {
+  Fiber& fiber = block->fibers[block->running];
+  ++fiber.products;
+  fiber.pending.push_back({std::move(compute), fiber.groups, words});
+}
+
 // wgmma: the thread's sums of 64 rows by 8 `eighths` columns, 16 deep. It reads the tiles when the
 // thread waits for the product, the latest time possible.
 template <class Words>
 void MultiplyAddTiles(float* upper, float* lower, int eighths, unsigned long long a,
-                      bool a_rows_adjacent, unsigned long long b, bool b_rows_adjacent) {
-  const int me = block->running;
-  Fiber& fiber = block->fibers[me];
-  ++fiber.products;
-  const int row = me % 128 / kWarp * 16 + me % kWarp / 4, column = me % 4 * 2;
-  auto compute = [=] {
-    for (int r = 0; r < 2; ++r) {
-      float* sums = r == 0 ? upper : lower;
-      for (int j = 0; j < 2 * eighths; ++j) {
-        double sum = sums[j];
-        for (int k = 0; k < 16; ++k) {
-          const unsigned int x = TileNumber(a, a_rows_adjacent, row + 8 * r, k);
-          const unsigned int y = TileNumber(b, b_rows_adjacent, j / 2 * 8 + column + j % 2, k);
-          sum += static_cast<double>(Words::Number(x, 0)) * Words::Number(y, 0);
-        }
-        sums[j] = Truncated(sum);
-      }
-    }
+                      bool a_rows_adjacent, unsigned long long b, bool b_rows_adjacent, bool adds) {
+  Issue([=](int) {
+    const int me = block->running, row = me % 128 / kWarp * 16 + me % kWarp / 4;
+    auto left = [&](int r, int k) {
+      return Words::Number(TileNumber(a, a_rows_adjacent, row + 8 * r, k), 0);
+    };
+    AddProducts<Words>(upper, lower, eighths, adds, left, b, b_rows_adjacent);
+  });
+}
+
+// The same with A in registers, which are read as late as tiles are: a lane's words[r + 2 h] holds
+// the numbers of its row r of two, at depths 8 h + 2 (lane % 4) and one more.
+template <class Words>
+void MultiplyAddWords(float* upper, float* lower, int eighths, const unsigned int* words,
+                      unsigned long long b, bool b_rows_adjacent) {
+  auto compute = [=](int place) {
+    const int row = block->running / 4 * 4;
+    auto left = [&](int r, int k) {
+      return Words::Number(block->fibers[row + k % 8 / 2].words[place][r + k / 8 * 2], k % 2);
+    };
+    AddProducts<Words>(upper, lower, eighths, true, left, b, b_rows_adjacent);
   };
-  fiber.pending.push_back({std::move(compute), fiber.groups});
+  Issue(std::move(compute), words);
 }
 inline void CommitProducts() { ++block->fibers[block->running].groups; }
 inline void SyncThreads(int threads) {
@@ -386,6 +426,14 @@ inline void SyncThreads(int threads) {
   block->some = threads;
   Wait(State::kAtSome);
 }
+// A barrier for the warpgroup that waits and the one that passes the turn.
+inline void TakeTurn(int warpgroup) {
+  if (block->running / 128 != warpgroup) Fail("a turn of another warpgroup");
+  ++block->turns[warpgroup];
+  Wait(State::kAtTurn);
+}
+inline void PassTurn(int to) { ++block->turns[to]; }
+
 inline void WaitForProducts(int groups) {
   const int me = block->running, warp = me / kWarp * kWarp;
   Wait(State::kAtWarp);
@@ -394,11 +442,19 @@ inline void WaitForProducts(int groups) {
       Fail("a product by warpgroup lacks a thread of the warp");
     }
   }
-  Wait(State::kAtWarp);
   Fiber& fiber = block->fibers[me];
   auto complete = [&](const Product& product) { return product.group < fiber.groups - groups; };
+  // Other lanes read the words; a lane may change its own when it goes on.
+  fiber.words.clear();
   for (const Product& product : fiber.pending) {
-    if (complete(product)) product.compute();
+    if (!complete(product)) continue;
+    fiber.words.emplace_back();
+    if (product.words != nullptr) fiber.words.back().assign(product.words, product.words + 4);
+  }
+  Wait(State::kAtWarp);
+  int place = 0;
+  for (const Product& product : fiber.pending) {
+    if (complete(product)) product.compute(place++);
   }
   fiber.pending.erase(std::remove_if(fiber.pending.begin(), fiber.pending.end(), complete),
                       fiber.pending.end());

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "runtime/cuda/fusion/store_factors.h"
 #include "runtime/cuda/plan_check.h"
-#include "runtime/cuda/store_factors.h"
 #include "runtime/reference/reference.h"
 #include "runtime/reference/static_evaluator.h"
 #include "runtime/tolerance.h"

@@ -2,6 +2,7 @@
 // architecture; `tools/test --all` compiles them for the other too.
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -16,7 +17,9 @@
 #include "graph/op_table.h"
 #include "gtest/gtest.h"
 #include "kernels/codegen/grid_program.h"
+#include "runtime/cuda/cuda_plan.h"
 #include "tests/base/repetitions.h"
+#include "tests/runtime/runtime_testutil.h"
 
 namespace lemma {
 namespace {
@@ -41,6 +44,13 @@ const LargeExample kLarge[] = {
 const LargeExample kProduct = {"matmul", "(TYPE[129,130], TYPE[130,131])"};
 
 constexpr const char* kTypes[] = {"f32", "f64", "f16", "bf16", "i64", "i32"};
+
+codegen::GridOptions OptionsWith(codegen::TileChoice tile, ProductPrecision precision) {
+  codegen::GridOptions options;
+  options.tile = tile;
+  options.precision = precision;
+  return options;
+}
 
 // nullopt where the operator does not take this type.
 std::optional<OpExample> ExampleOf(const LargeExample& large, const char* type) {
@@ -132,8 +142,7 @@ TEST(Nvcc, CompilesEveryKindOfKernel) {
             type == std::string("f32") || (type == std::string("bf16") && tile == 4);
         if (!f32 && !wanted) continue;
         const int64_t parts = tile % 2 == 0 ? 1 : 2;
-        add(*ExampleOf(kProduct, type),
-            {codegen::TileChoice{static_cast<int>(tile), parts}, precision});
+        add(*ExampleOf(kProduct, type), OptionsWith({static_cast<int>(tile), parts}, precision));
       }
     }
     for (const codegen::TileShape& shape : shapes) {
@@ -161,6 +170,21 @@ TEST(Nvcc, CompilesEveryKindOfKernel) {
   RecordProperty("kernels", static_cast<int>(list.size()));
 }
 
+// Compiles kernels by warpgroup.
+void ExpectFast(const std::string& nvcc, const std::map<std::string, const GridKernel*>& kernels) {
+  std::vector<const GridKernel*> list;
+  for (const auto& [name, kernel] : kernels) list.push_back(kernel);
+  std::string log;
+  CompileWith(nvcc, "-gencode arch=compute_90a,code=sm_90a -Xptxas -v", list, &log);
+  // The compiler says so if it waits after every product; and spilled registers would be slow.
+  EXPECT_EQ(log.find("serialized"), std::string::npos) << log;
+  size_t unspilled = 0;
+  for (size_t at = 0; (at = log.find(" 0 bytes spill stores", at)) != std::string::npos; ++at) {
+    ++unspilled;
+  }
+  EXPECT_EQ(unspilled, list.size()) << log;
+}
+
 TEST(Nvcc, CompilesProductsByWarpgroup) {
   const std::string nvcc = FindNvcc();
   if (nvcc.empty()) GTEST_SKIP() << "nvcc is not installed: kernels were not compiled with it";
@@ -180,7 +204,7 @@ TEST(Nvcc, CompilesProductsByWarpgroup) {
         if (shapes[tile].stages == 0) continue;
         auto program = codegen::MakeGridProgram(
             *Define(*example->op, example->inputs, example->attrs),
-            {codegen::TileChoice{static_cast<int>(tile), 1}, ProductPrecision::kBf16});
+            OptionsWith({static_cast<int>(tile), 1}, ProductPrecision::kBf16));
         ASSERT_TRUE(program.ok()) << program.status();
         programs.push_back(std::make_unique<GridProgram>(*std::move(program)));
         const GridKernel& kernel = programs.back()->kernels[0];
@@ -191,17 +215,44 @@ TEST(Nvcc, CompilesProductsByWarpgroup) {
     }
   }
   EXPECT_EQ(kernels.size(), expected);
-  std::vector<const GridKernel*> list;
-  for (const auto& [name, kernel] : kernels) list.push_back(kernel);
-  std::string log;
-  CompileWith(nvcc, "-gencode arch=compute_90a,code=sm_90a -Xptxas -v", list, &log);
-  // The compiler says so if it waits after every product; and spilled registers would be slow.
-  EXPECT_EQ(log.find("serialized"), std::string::npos) << log;
-  size_t unspilled = 0;
-  for (size_t at = 0; (at = log.find(" 0 bytes spill stores", at)) != std::string::npos; ++at) {
-    ++unspilled;
+  ExpectFast(nvcc, kernels);
+}
+
+// Attention by a third of the tiles; `tools/test --all` takes all.
+TEST(Nvcc, CompilesStreamedKernels) {
+  const std::string nvcc = FindNvcc();
+  if (nvcc.empty()) GTEST_SKIP() << "nvcc is not installed: kernels were not compiled with it";
+  std::vector<cuda::CudaPlan> plans;
+  std::map<std::string, const GridKernel*> kernels;
+  NodeTraitsCache traits;
+  cuda::PlanOptions options;
+  options.grid.precision = ProductPrecision::kBf16;
+  for (int width : {64, 128, 256}) {
+    const bool f16 = width == 64;  // its scores are rounded, too
+    const auto tiles = codegen::StreamTiles({4, 4096, f16 ? 1000 : 4096, width, width});
+    ASSERT_FALSE(tiles.empty());
+    for (size_t i = tiles.size(); i > 0; i -= std::min<size_t>(i, WholeOr(1, 3))) {
+      const codegen::StreamTile& tile = tiles[i - 1];
+      const std::string rows = absl::StrCat(f16 ? "f16" : "bf16", "[4,4096,", width, "]"),
+                        keys = absl::StrCat(f16 ? "f16[4,1000," : "bf16[4,4096,", width, "]");
+      const std::string text = absl::StrCat(
+          "graph g(q: ", rows, ", k: ", keys, ", v: ", keys,
+          ") { t = transpose(k) {perm = [0,2,1]} s = matmul(q, t) p = softmax(s) {axis = 2} "
+          "o = matmul(p, v) return o }");
+      options.grid.stream = tile;
+      auto plan = cuda::PlanGraph(GraphOf(text), traits, options);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      plans.push_back(*std::move(plan));
+    }
   }
-  EXPECT_EQ(unspilled, list.size()) << log;
+  for (const cuda::CudaPlan& plan : plans) {
+    ASSERT_EQ(plan.launches.size(), 1u);
+    const GridKernel& kernel = plan.KernelOf(plan.launches[0]);
+    EXPECT_TRUE(kernel.streamed.has_value()) << kernel.schedule;
+    kernels.emplace(kernel.name, &kernel);
+  }
+  EXPECT_EQ(kernels.size(), plans.size());
+  ExpectFast(nvcc, kernels);
 }
 
 }  // namespace

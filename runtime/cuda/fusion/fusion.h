@@ -1,10 +1,11 @@
 // Decides which applications of a graph become one CUDA kernel, from their definitions alone.
-#ifndef LEMMA_RUNTIME_CUDA_FUSION_H_
-#define LEMMA_RUNTIME_CUDA_FUSION_H_
+#ifndef LEMMA_RUNTIME_CUDA_FUSION_FUSION_H_
+#define LEMMA_RUNTIME_CUDA_FUSION_FUSION_H_
 
 #include <vector>
 
 #include "graph/graph.h"
+#include "kernels/codegen/grid_program.h"
 #include "runtime/plan/node_traits.h"
 #include "runtime/plan/use_table.h"
 
@@ -33,10 +34,14 @@ struct Fusion {
 // the users are element-wise and have the value's shape (an epilogue), or if the whole group is
 // still one row kernel (a normalization made of small operators). An operator that is read at
 // loaded indices joins only if an index outside its result is outside its operands too, so that the
-// kernel reports it. With `reads_narrow`, a cast from 16 bits to f32 is an alias if its operand is
-// stored anyway: kernels read the narrow value. A computed factor of 16 bits is then stored.
-Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits, bool reads_narrow = false);
+// kernel reports it.
+//
+// With a precision other than f32, a cast from 16 bits to f32 is an alias if its operand is stored
+// anyway: kernels read the narrow value. A computed factor of 16 bits is then stored. Attention
+// that can be one streamed kernel (streamed_regions.h) is one group, which nothing else joins.
+Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits,
+            const codegen::GridOptions& options = {});
 
 }  // namespace lemma::cuda
 
-#endif  // LEMMA_RUNTIME_CUDA_FUSION_H_
+#endif  // LEMMA_RUNTIME_CUDA_FUSION_FUSION_H_

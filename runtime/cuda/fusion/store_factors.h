@@ -1,7 +1,7 @@
 // Casts in front of the factors of products, so that they are stored in the 16-bit type that the
 // products round them to.
-#ifndef LEMMA_RUNTIME_CUDA_STORE_FACTORS_H_
-#define LEMMA_RUNTIME_CUDA_STORE_FACTORS_H_
+#ifndef LEMMA_RUNTIME_CUDA_FUSION_STORE_FACTORS_H_
+#define LEMMA_RUNTIME_CUDA_FUSION_STORE_FACTORS_H_
 
 #include "graph/graph.h"
 #include "kernels/codegen/grid_program.h"
@@ -25,4 +25,4 @@ bool IsNarrowing(const Node& node);
 
 }  // namespace lemma::cuda
 
-#endif  // LEMMA_RUNTIME_CUDA_STORE_FACTORS_H_
+#endif  // LEMMA_RUNTIME_CUDA_FUSION_STORE_FACTORS_H_

@@ -1,4 +1,4 @@
-#include "runtime/cuda/store_factors.h"
+#include "runtime/cuda/fusion/store_factors.h"
 
 #include <algorithm>
 #include <string>
@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "graph/builder.h"
 #include "kernels/codegen/tile_choice.h"
+#include "runtime/cuda/fusion/streamed_regions.h"
 #include "runtime/plan/compose_nodes.h"
 #include "runtime/plan/use_table.h"
 
@@ -74,6 +75,7 @@ class FactorStore {
         uses_(graph) {}
 
   Graph Run() {
+    FindAttention();
     GraphBuilder builder(graph_.name());
     for (size_t i = 0; i < graph_.inputs().size(); ++i) {
       builder.Input(graph_.input_names()[i], graph_.inputs()[i].type());
@@ -102,6 +104,47 @@ class FactorStore {
   const Value& Now(const Value& v) const {
     const auto it = map_.find(v);
     return it == map_.end() ? v : it->second;
+  }
+
+  // Finds the factors to store for streamed kernels.
+  void FindAttention() {
+    const auto is_product = [this](int n) {
+      absl::StatusOr<Definition> definition = DefinitionOf(*uses_.nodes[n]);
+      return definition.ok() &&
+             !Known(HashApplication(*uses_.nodes[n]), *definition).factors.empty();
+    };
+    for (size_t i = 0; i < uses_.nodes.size(); ++i) {
+      const NodePtr& node = uses_.nodes[i];
+      if (!node->is_op() || uses_.is_static[i]) continue;
+      const StreamedRegion region =
+          FindStreamedRegion(static_cast<int>(i), uses_, traits_, is_product, options_, dtype_);
+      if (region.nodes.empty()) continue;
+      const NodePtr& scores = uses_.nodes[region.scores];
+      std::vector<std::pair<const Node*, int>> factors;
+      for (int k = 0; k < 2; ++k) {
+        factors.emplace_back(scores.get(), k);
+        if (k != region.softmax) factors.emplace_back(node.get(), k);
+      }
+      std::vector<Value> stored;  // distinct
+      double cost = 0;
+      for (const auto& [product, k] : factors) {
+        Value v = product->inputs()[k];
+        while (IsLayout(v.node())) v = v.node().inputs()[0];
+        if (v.dtype() != DType::kF32 || std::count(stored.begin(), stored.end(), v) > 0) continue;
+        stored.push_back(v);
+        const std::vector<int>& users = uses_.Users(v);
+        const bool made_for_region =
+            v.node().is_op() && !uses_.IsOutput(v) &&
+            std::all_of(users.begin(), users.end(), [&](int user) {
+              return std::binary_search(region.nodes.begin(), region.nodes.end(), user);
+            });
+        if (!made_for_region) cost += CostOfStoring(v, /*on_top=*/false);
+      }
+      if (GainOfStreaming(region.size, options_) <= cost) continue;
+      for (const auto& [product, k] : factors) {
+        if (product->inputs()[k].dtype() == DType::kF32) streamed_[product].push_back({k, false});
+      }
+    }
   }
 
   NodePtr Rebuilt(const NodePtr& node) {
@@ -143,6 +186,8 @@ class FactorStore {
 
   // The factors to store, if that is worth it.
   std::vector<StoredFactor> FactorsToStore(const NodePtr& node) {
+    const auto streamed = streamed_.find(node.get());
+    if (streamed != streamed_.end()) return streamed->second;
     absl::StatusOr<Definition> definition = DefinitionOf(*node);
     if (!definition.ok() || node->num_outputs() != 1) return {};
     const auto is_f32 = [](const ExprType& type) { return type.dtype == DType::kF32; };
@@ -248,6 +293,7 @@ class FactorStore {
   absl::flat_hash_map<Value, Value> map_;     // values of the new graph, where they differ
   absl::flat_hash_map<Value, Value> narrow_;  // layout operators over 16 bits
   absl::flat_hash_map<uint64_t, Forecast> forecasts_;
+  absl::flat_hash_map<const Node*, std::vector<StoredFactor>> streamed_;  // products
 };
 
 // Whether the node gives its operand's elements, each in its place, in another type.

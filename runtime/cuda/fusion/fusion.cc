@@ -1,4 +1,4 @@
-#include "runtime/cuda/fusion.h"
+#include "runtime/cuda/fusion/fusion.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,7 +9,8 @@
 #include "graph/barrier.h"
 #include "graph/expr/free_vars.h"
 #include "kernels/codegen/grid_program.h"
-#include "runtime/cuda/store_factors.h"
+#include "runtime/cuda/fusion/store_factors.h"
+#include "runtime/cuda/fusion/streamed_regions.h"
 #include "runtime/plan/compose_nodes.h"
 
 namespace lemma::cuda {
@@ -109,8 +110,11 @@ bool KeepsOrder(const Node& node, const NodeTraits& traits) {
 
 class Fuser {
  public:
-  Fuser(const UseTable& uses, NodeTraitsCache& traits, bool reads_narrow)
-      : uses_(uses), node_traits_(traits), reads_narrow_(reads_narrow) {
+  Fuser(const UseTable& uses, NodeTraitsCache& traits, const codegen::GridOptions& options)
+      : uses_(uses),
+        node_traits_(traits),
+        options_(options),
+        reads_narrow_(options.precision != codegen::ProductPrecision::kF32) {
     const size_t n = uses.nodes.size();
     result_.group_of.assign(n, -1);
     result_.is_alias.assign(n, false);
@@ -121,11 +125,14 @@ class Fuser {
 
   Fusion Run() {
     FindTransfers();
+    FindRegions();
     for (int i = static_cast<int>(uses_.nodes.size()); i-- > 0;) {
       const Node& node = *uses_.nodes[i];
-      if (!node.is_op() || uses_.is_static[i]) continue;
+      if (!node.is_op() || uses_.is_static[i] || result_.group_of[i] >= 0) continue;
       if (result_.is_transfer[i]) {
         Open(i);
+      } else if (!regions_[i].empty()) {
+        AddRegion(i);
       } else if (IsReadNarrow(i)) {
         result_.is_alias[i] = true;
       } else if (auto group = JoinedGroup(i)) {
@@ -148,6 +155,63 @@ class Fuser {
   void Open(int i) {
     result_.group_of[i] = static_cast<int>(result_.groups.size());
     result_.groups.push_back({i});
+  }
+
+  // Finds the regions that become streamed kernels.
+  void FindRegions() {
+    regions_.assign(uses_.nodes.size(), {});
+    std::vector<bool> taken = result_.is_transfer;
+    for (int i = static_cast<int>(uses_.nodes.size()); i-- > 0;) {
+      if (!uses_.nodes[i]->is_op() || uses_.is_static[i] || taken[i]) continue;
+      const StreamedRegion region = FindStreamedRegion(
+          i, uses_, node_traits_, [this](int n) { return IsProduct(n); }, options_);
+      const std::vector<int>& nodes = region.nodes;
+      if (nodes.empty() || GainOfStreaming(region.size, options_) <= 0 ||
+          std::any_of(nodes.begin(), nodes.end(), [&](int n) { return taken[n]; })) {
+        continue;
+      }
+      for (int n : nodes) taken[n] = true;
+      regions_[i] = nodes;
+    }
+  }
+
+  // Makes the region of node i, its last one, a group, or part of the group of its users.
+  void AddRegion(int i) {
+    const std::vector<int>& region = regions_[i];
+    std::optional<int> group = GroupBehindRegion(i);
+    if (!group) {
+      group = static_cast<int>(result_.groups.size());
+      result_.groups.emplace_back();
+    }
+    for (int n : region) {
+      result_.groups[*group].push_back(n);
+      result_.group_of[n] = *group;
+    }
+    closed_.insert(*group);
+  }
+
+  // The group of the users of node i, the last one of a region, if it can compute them from the
+  // sums: element by element, perhaps in another layout.
+  std::optional<int> GroupBehindRegion(int i) {
+    const Value v(uses_.nodes[i], 0);
+    const std::vector<int>& users = uses_.Users(v);
+    if (uses_.IsOutput(v) || users.empty()) return std::nullopt;
+    const int group = result_.group_of[users[0]];
+    if (group < 0 || closed_.contains(group)) return std::nullopt;
+    for (int user : users) {
+      if (result_.group_of[user] != group || result_.is_transfer[user]) return std::nullopt;
+    }
+    std::vector<int> whole = regions_[i];
+    for (int member : result_.groups[group]) {
+      if (Of(member).reduces || uses_.nodes[member]->num_outputs() != 1 ||
+          Elements(member) != Elements(i)) {
+        return std::nullopt;
+      }
+      whole.push_back(member);
+    }
+    std::sort(whole.begin(), whole.end());
+    if (!KeepsValues(i, group) || !IsStreamed(whole, uses_, options_)) return std::nullopt;
+    return group;
   }
 
   // Whether node i's memory, its own or that of an alias, leaves the kernels: as an output, or by a
@@ -239,6 +303,7 @@ class Fuser {
       if (g < 0 || result_.is_transfer[user] || (group >= 0 && g != group)) return std::nullopt;
       group = g;
     }
+    if (closed_.contains(group)) return std::nullopt;
     if (IsReadAtLoads(i) && !ChecksAsResult(i)) return std::nullopt;
     // Rounding a factor for every read of it would cost more than to store it. On tensor cores, the
     // copy engine moves stored factors of 16 bits only.
@@ -370,8 +435,11 @@ class Fuser {
 
   const UseTable& uses_;
   NodeTraitsCache& node_traits_;
+  const codegen::GridOptions& options_;
   const bool reads_narrow_;
   absl::flat_hash_map<uint64_t, Traits> traits_;
+  std::vector<std::vector<int>> regions_;  // by node: the region that it is the last one of
+  absl::flat_hash_set<int> closed_;        // groups that nothing else joins
   absl::flat_hash_map<int, bool> follows_product_;
   std::vector<bool> plain_to_root_;
   std::vector<bool> at_loads_;  // members of groups that are read at loaded indices
@@ -380,8 +448,8 @@ class Fuser {
 
 }  // namespace
 
-Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits, bool reads_narrow) {
-  return Fuser(uses, traits, reads_narrow).Run();
+Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits, const codegen::GridOptions& options) {
+  return Fuser(uses, traits, options).Run();
 }
 
 }  // namespace lemma::cuda

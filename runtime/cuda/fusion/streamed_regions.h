@@ -1,0 +1,40 @@
+// Finds attention: products whose factor is the softmax of other products.
+#ifndef LEMMA_RUNTIME_CUDA_FUSION_STREAMED_REGIONS_H_
+#define LEMMA_RUNTIME_CUDA_FUSION_STREAMED_REGIONS_H_
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "kernels/codegen/grid_program.h"
+#include "runtime/plan/node_traits.h"
+#include "runtime/plan/use_table.h"
+
+namespace lemma::cuda {
+
+// Nodes that become one streamed kernel: the product `root`, that of the scores, all between them,
+// and casts and layout operators of their factors. No value but the root's is read outside.
+struct StreamedRegion {
+  std::vector<int> nodes;  // ascending; empty: there is no such kernel
+  int scores = -1;         // the product whose results the scores are computed from
+  int softmax = -1;        // the operand of the root that is computed from them
+  codegen::StreamSize size;
+};
+// The region whose last node is `root`. `is_product` tells for a node whether it is a sum of
+// products. With `stored`, operands in f32 are taken as stored in that type.
+StreamedRegion FindStreamedRegion(int root, const UseTable& uses, NodeTraitsCache& traits,
+                                  const std::function<bool(int)>& is_product,
+                                  const codegen::GridOptions& options,
+                                  std::optional<DType> stored = std::nullopt);
+
+// How many microseconds the kernel is predicted to gain over kernels apart; infinite if the options
+// ask for it.
+double GainOfStreaming(const codegen::StreamSize& size, const codegen::GridOptions& options);
+
+// Whether the nodes as one definition are a streamed kernel.
+bool IsStreamed(const std::vector<int>& nodes, const UseTable& uses,
+                const codegen::GridOptions& options);
+
+}  // namespace lemma::cuda
+
+#endif  // LEMMA_RUNTIME_CUDA_FUSION_STREAMED_REGIONS_H_
