@@ -343,10 +343,14 @@ TEST(Narrowing, ConcatenationsOfOtherParametersAreQuantizedBefore) {
 
 // Several threads write their rows.
 TEST(Narrowing, LargeConcatenationsOfOtherParameters) {
-  for (const int64_t axis : {1, 2}) {
+  for (const int64_t axis : {1, 2, -1}) {
     Builder b;
     const Steps one{0.37, 11, DType::kU8}, two{0.21, 8, DType::kU8};
-    const Value p = b.Input(DType::kU8, {2, 20, 80, 70}), q = b.Input(DType::kU8, {2, 20, 80, 70});
+    Value p = b.Input(DType::kU8, {2, 20, 80, 70}), q = b.Input(DType::kU8, {2, 20, 80, 70});
+    if (axis != 2) {  // by a kernel with the channels innermost: short rows
+      p = b.Op("max_pool2d", {p}, {{"kernel", Ints{2, 2}}, {"pads", Ints{0, 0, 1, 1}}});
+      q = b.Op("max_pool2d", {q}, {{"kernel", Ints{2, 2}}, {"pads", Ints{0, 0, 1, 1}}});
+    }
     const Value c = b.Op("concat", {b.DQ(p, one), b.DQ(q, two)}, {{"axis", axis}});
     const Graph graph = b.Build({b.Op("transpose", {b.Q(c, one)}, {{"perm", Ints{0, 3, 2, 1}}})});
     EXPECT_EQ(Count(Narrow(graph), "concat", DType::kU8), 1);
@@ -404,6 +408,7 @@ TEST(Narrowing, ProductsWriteIntoConcatenations) {
   for (const int64_t images : {1, 3}) {
     for (const int64_t axis : {1, 2}) {
       for (const double last : {2.0, 8.0}) {
+        const int64_t size = images == 1 ? 40 : 7;
         Builder b;
         std::mt19937_64 random(4);
         auto weight = [&](const Shape& shape) {
@@ -413,7 +418,7 @@ TEST(Narrowing, ProductsWriteIntoConcatenations) {
                               b.Number(0.0625)});
         };
         const Steps in{0.125, 3, DType::kU8}, one{2, 100, DType::kU8}, two{4, 90, DType::kU8};
-        const Value x = b.DQ(b.Input(DType::kU8, {images, 16, 7, 6}), in);
+        const Value x = b.DQ(b.Input(DType::kU8, {images, 16, size, size - 1}), in);
         const Value a = b.Op("relu", {b.Op("conv2d", {x, weight({24, 16, 1, 1})})});
         const Value c = b.Op("conv2d", {x, weight({24, 16, 3, 3})}, {{"pads", Ints{1, 1, 1, 1}}});
         const Value j =
