@@ -307,6 +307,8 @@ Acceptance AcceptUnseen(const Graph& input, std::vector<Contender> contenders,
   if (contenders.empty()) return result;
   result.graph = contenders.front().graph;
   result.rewrites = contenders.front().rewrites;
+  result.recomputed = contenders.front().recomputed;
+  result.offloaded = contenders.front().offloaded;
   return result;
 }
 

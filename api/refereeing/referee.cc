@@ -51,6 +51,12 @@ absl::Status CheckOptions(const RefereeOptions& options) {
   if (options.work < 1) return OptionError("option work: must be at least 1");
   if (options.samples < 1) return OptionError("option samples: must be at least 1");
   if (options.int_range < 1) return OptionError("option int_range: must be at least 1");
+  for (const auto& [name, range] : options.ranges) {
+    if (range.least < 1 || range.least > range.most) {
+      return OptionError(absl::StrCat("option ranges: ", name, " from ", range.least, " to ",
+                                      range.most, " has no size"));
+    }
+  }
   const int64_t block = options.channel_block;
   if (block == 0 || block == 8 || block == 16) return absl::OkStatus();
   return OptionError("option channel_block: must be 8 or 16");

@@ -8,9 +8,9 @@ namespace lemma::cuda {
 
 // Moves small element-wise steps to the end of `plan` and fuses independent ones into one step,
 // such as the updates of small parameters in a training step. A step may move if only such steps
-// and the graph's outputs need its results. Small steps read and write values of at most 64 KB, so
-// keeping their operands until then costs next to nothing. Call it before launches are made and
-// memory is placed.
+// and the graph's outputs need its results. Small steps read and write values of at most 64 KiB, so
+// it costs next to nothing that their operands live until the end of the plan. Call it before
+// launches are made and memory is placed.
 void FuseSmallLaunches(CudaPlan* plan);
 
 }  // namespace lemma::cuda

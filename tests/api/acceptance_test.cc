@@ -447,5 +447,16 @@ TEST(Acceptance, AnInputNearOverflowIsKept) {
   EXPECT_TRUE(accepted.ok()) << accepted.status();
 }
 
+// A graph that differs from the input only by recomputed and offloaded values is no kept input.
+TEST(Acceptance, WithoutExecutionKeepsWhatIsRecomputed) {
+  const Graph input = Adding("1.0");
+  const api::Contender contender{input, {}, /*recomputed=*/2, /*offloaded=*/1};
+  const api::Acceptance accepted =
+      api::AcceptUnseen(input, {contender}, FloatContract::kReassociates, "not executed");
+  EXPECT_EQ(accepted.recomputed, 2);
+  EXPECT_EQ(accepted.offloaded, 1);
+  EXPECT_FALSE(accepted.kept_input());
+}
+
 }  // namespace
 }  // namespace lemma

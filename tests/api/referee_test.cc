@@ -85,6 +85,13 @@ TEST(RefereeTest, ARangeOfOneSizeIsASize) {
               HasSubstr("proved\ncontract  bit_exact\nsizes     the shapes x: f32[3,4]\n"));
 }
 
+TEST(RefereeTest, ARangeWithoutASizeIsAnError) {
+  RefereeOptions options;
+  options.ranges = {{"n", {8, 3}}};
+  EXPECT_THAT(Verdict(kRows, "y = Identity(x)", "y = Identity(x)", options),
+              HasSubstr("option ranges: n from 8 to 3 has no size"));
+}
+
 // A sum over a symbolic dimension, divided by the size.
 TEST(RefereeTest, TheMeanOverASymbolicDimension) {
   const std::string interface = "(float[batch,seq] x) => (float[batch,1] y)";

@@ -1,4 +1,4 @@
-// Decides which applications of a graph become one CUDA kernel, from their definitions alone.
+// Decides which operators of a graph become one CUDA kernel, from their definitions alone.
 #ifndef LEMMA_RUNTIME_CUDA_FUSION_FUSION_H_
 #define LEMMA_RUNTIME_CUDA_FUSION_FUSION_H_
 
@@ -24,17 +24,18 @@ struct Fusion {
   std::vector<bool> is_transfer;
 };
 
-// An application joins the group of its users if
-//   * they form one group of fewer than 32 nodes, computed in one arithmetic (Domain),
+// An operator joins the group of its users if
+//   * they form one group of fewer than 32 nodes, computed in one arithmetic (Domain in
+//     graph/expr/arithmetic.h),
 //   * its value is no output of the graph, and
 //   * computing the value again costs less than storing and reading it.
 // Without reductions, the last holds if each element is read about once or only moved, or if the
-// value has fewer elements than its element-wise users. But a factor of a product stays apart if it
-// can be the epilogue of another product, or is rounded to 16 bits. With reductions, it holds if
-// the users are element-wise and have the value's shape (an epilogue), or if the whole group is
-// still one row kernel (a normalization made of small operators). An operator that is read at
-// loaded indices joins only if an index outside its result is outside its operands too, so that the
-// kernel reports it.
+// value has fewer elements than its element-wise users. Exception: a factor of a product is stored
+// if it can be the epilogue of another product, or if it is rounded to 16 bits. With reductions, it
+// holds if the users are element-wise and have the value's shape (an epilogue), or if the whole
+// group is still one row kernel (a normalization made of small operators). An operator that is read
+// at loaded indices joins only if an index outside its result is outside its operands too, so that
+// the kernel reports it.
 //
 // With a precision other than f32, a cast from 16 bits to f32 is an alias if its operand is stored
 // anyway: kernels read the narrow value. A computed factor of 16 bits is then stored. Attention
