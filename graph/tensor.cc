@@ -1,5 +1,6 @@
 #include "graph/tensor.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -199,9 +200,13 @@ absl::StatusOr<Tensor> Tensor::Allocate(TensorType type) {
 absl::StatusOr<Tensor> Tensor::Filled(TensorType type, double value) {
   auto tensor = Allocate(std::move(type));
   if (!tensor.ok()) return tensor;
-  int64_t n = tensor->size();
-  for (int64_t i = 0; i < n; ++i) {
-    StoreElement(tensor->dtype(), tensor->mutable_raw(), i, value);
+  const int64_t bytes = tensor->type().num_bytes();
+  if (bytes == 0) return tensor;
+  auto* raw = static_cast<char*>(tensor->mutable_raw());
+  StoreElement(tensor->dtype(), raw, 0, value);
+  // Each copy doubles what is filled.
+  for (int64_t done = SizeOf(tensor->dtype()); done < bytes; done *= 2) {
+    std::memcpy(raw + done, raw, static_cast<size_t>(std::min(done, bytes - done)));
   }
   return tensor;
 }

@@ -45,14 +45,20 @@ class IntegerStatementReader {
     return spec_.head().inputs()[1].type().rank() == 4 && y[1] == s.outputs && y[2] == s.rows;
   }
 
-  // The kernel reads images and full operands, and writes its result, channels innermost and
-  // without gaps.
+  // The kernel reads images and full operands channels innermost and without gaps, and writes its
+  // result in the same order, rows of channels evenly spaced.
   absl::Status CheckPlaces() const {
-    auto lies = [&](const CpuKernelSpec::Operand& o) {
-      const Shape& shape = o.type.shape;
-      return SameLayout(shape, o.strides, is_conv() ? ChannelsLast(shape) : RowMajorStrides(shape));
+    auto strides_of = [&](const Shape& shape) {
+      return is_conv() ? ChannelsLast(shape) : RowMajorStrides(shape);
     };
-    bool all = lies(spec_.outputs[0]) && lies(spec_.inputs[parts_.source]);
+    auto lies = [&](const CpuKernelSpec::Operand& o) {
+      return SameLayout(o.type.shape, o.strides, strides_of(o.type.shape));
+    };
+    const CpuKernelSpec::Operand& out = spec_.outputs[0];
+    const Shape& shape = out.type.shape;
+    bool all = DimOrder(shape, out.strides) == DimOrder(shape, strides_of(shape)) &&
+               RowStepOf(shape, out.strides, parts_.product->sizes().outputs) == parts_.row_step &&
+               lies(spec_.inputs[parts_.source]);
     for (const CpuKernelSpec::Operand& in : spec_.inputs) {
       if (in.type.shape == spec_.outputs[0].type.shape && !in.is_static) all = all && lies(in);
     }

@@ -12,6 +12,7 @@
 #include "runtime/cpu/blocks.h"
 #include "runtime/cpu/grouping.h"
 #include "runtime/cpu/limits.h"
+#include "runtime/cpu/narrowing.h"
 #include "runtime/cpu/plan_check.h"
 #include "runtime/plan/run_conditions.h"
 
@@ -522,7 +523,7 @@ absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                   const PlanOptions& options) {
   if (absl::Status s = CheckLimits(graph); !s.ok()) return s;
   WideGraph wide = Widened(graph, traits);
-  if (options.fuse_layout) wide = InBlocks(std::move(wide));
+  if (options.fuse_layout) wide = InBlocks(Narrowed(std::move(wide), traits));
   return Planner(std::move(wide), traits, options).Run();
 }
 

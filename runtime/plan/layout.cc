@@ -103,6 +103,21 @@ std::optional<Strides> ReshapedView(const Shape& from, const Strides& strides, c
   return result;
 }
 
+std::optional<int64_t> RowStepOf(const Shape& shape, const Strides& strides, int64_t columns) {
+  const int64_t elements = NumElements(shape);
+  if (columns < 1 || elements < 1 || elements % columns != 0) return std::nullopt;
+  Shape in_memory;
+  Strides steps;
+  for (const int d : DimOrder(shape, strides)) {
+    in_memory.push_back(shape[d]);
+    steps.push_back(strides[d]);
+  }
+  const auto rows = ReshapedView(in_memory, steps, {elements / columns, columns});
+  if (!rows || (columns > 1 && (*rows)[1] != 1)) return std::nullopt;
+  if (elements == columns) return columns;
+  return (*rows)[0] >= columns ? std::make_optional((*rows)[0]) : std::nullopt;
+}
+
 std::string LayoutName(const Shape& shape, const Strides& strides) {
   if (SameLayout(shape, strides, RowMajorStrides(shape))) return "row-major";
   if (shape.size() >= 3 && SameLayout(shape, strides, ChannelsLast(shape))) return "channels-last";

@@ -41,6 +41,10 @@ Strides DenseInOrder(const Shape& shape, const std::vector<int>& order);
 // those of `from` in row-major order; nullopt if no strides do.
 std::optional<Strides> ReshapedView(const Shape& from, const Strides& strides, const Shape& to);
 
+// The step between rows if the elements, in the order of memory, are rows of `columns` elements
+// without gaps, evenly spaced; nullopt otherwise.
+std::optional<int64_t> RowStepOf(const Shape& shape, const Strides& strides, int64_t columns);
+
 // "row-major", "channels-last", or the strides.
 std::string LayoutName(const Shape& shape, const Strides& strides);
 

@@ -5,6 +5,7 @@
 
 #include "graph/builder.h"
 #include "graph/sizes/specialize.h"
+#include "runtime/plan/maximum.h"
 
 namespace lemma {
 namespace {
@@ -346,6 +347,7 @@ NodeTraits Analyze(const Node& node) {
   }
   if (traits.pointwise) traits.element = ElementFunctionOf(*definition);
   traits.reshapes = Reshapes(node, *definition);
+  traits.selects_largest = SelectsLargest(*definition);
   return traits;
 }
 

@@ -54,6 +54,9 @@ struct NodeTraits {
   // If the only output is the concatenation of two or more inputs: the dimension along which it
   // holds them.
   std::optional<int> concat_dim;
+  // Each element of the only output is the largest of one or more elements of the only input, at
+  // places that depend on its index alone.
+  bool selects_largest = false;
   // If a truth value that does not depend on the index decides which inputs the only output reads.
   std::optional<Choice> choice;
   // The operator with f32 in place of every f16 and bf16 computes the same real numbers, so its

@@ -53,6 +53,22 @@ TEST(Layout, ChannelsLastSplitsIntoGroups) {
   EXPECT_TRUE(SameLayout({1, 2, 3, 2, 2}, *view, {24, 3, 1, 12, 6}));
 }
 
+TEST(Layout, RowsAreEvenlySpaced) {
+  const Shape shape = {2, 4, 3, 5};
+  EXPECT_EQ(RowStepOf(shape, ChannelsLast(shape), 4), 4);
+  EXPECT_EQ(RowStepOf(shape, ChannelsLast(shape), 20), 20);
+  EXPECT_EQ(RowStepOf(shape, ChannelsLast(shape), 120), 120);
+  EXPECT_EQ(RowStepOf(shape, {165, 1, 55, 11}, 4), 11);  // 4 of 11 channels
+  EXPECT_EQ(RowStepOf(shape, {165, 1, 55, 11}, 20), std::nullopt);
+  EXPECT_EQ(RowStepOf(shape, {100, 1, 20, 4}, 4), std::nullopt);  // 3 of 5 rows
+  EXPECT_EQ(RowStepOf(shape, {100, 1, 20, 4}, 60), 100);
+  EXPECT_EQ(RowStepOf({1, 4, 3, 5}, {100, 1, 20, 4}, 4), 4);
+  EXPECT_EQ(RowStepOf({3, 4}, {2, 6}, 3), std::nullopt);  // gaps in the rows
+  EXPECT_EQ(RowStepOf({3, 1}, {7, 1}, 1), 7);
+  EXPECT_EQ(RowStepOf({3, 4}, {0, 1}, 4), std::nullopt);  // rows overlap
+  EXPECT_EQ(RowStepOf({0, 4}, {4, 1}, 4), std::nullopt);
+}
+
 TEST(Layout, Density) {
   EXPECT_TRUE(IsDense({2, 3}, {1, 2}));
   EXPECT_TRUE(IsDense({2, 1, 3}, {3, 77, 1}));

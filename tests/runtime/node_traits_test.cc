@@ -51,6 +51,44 @@ TEST(NodeTraitsTest, NoOtherOperatorIsAConcatenation) {
   EXPECT_GT(concatenations, 2);
 }
 
+bool SelectsLargest(const std::string& inputs, const std::string& application) {
+  return TraitsOf(inputs, application).selects_largest;
+}
+
+TEST(NodeTraitsTest, AMaximumIsReadOffItsDefinition) {
+  EXPECT_TRUE(SelectsLargest("x: f32[1,4,9,9]", "max_pool2d(x) {kernel = [3,3]}"));
+  EXPECT_TRUE(SelectsLargest(
+      "x: u8[1,4,9,8]",
+      "max_pool2d(x) {kernel = [3,2], strides = [2,3], pads = [1,1,2,0], ceil_mode = 1}"));
+  EXPECT_TRUE(SelectsLargest("x: i8[3,4]", "reduce_max(x) {axes = [1]}"));
+  EXPECT_FALSE(SelectsLargest("x: f32[3,4]", "reduce_min(x) {axes = [1]}"));
+  EXPECT_FALSE(SelectsLargest("x: f32[3,4]", "reduce_sum(x) {axes = [1]}"));
+  EXPECT_FALSE(SelectsLargest("x: f32[3,4], z: f32[3,4]", "max(x, z)"));
+  // Windows without an element: in the middle, and at one end.
+  EXPECT_FALSE(SelectsLargest(
+      "x: f32[1,1,1,3]", "max_pool2d(x) {kernel = [2,1], dilations = [3,1], pads = [2,0,2,0]}"));
+  EXPECT_FALSE(SelectsLargest(
+      "x: f32[1,1,3,2]", "max_pool2d(x) {kernel = [1,2], dilations = [1,4], pads = [0,4,0,4]}"));
+}
+
+TEST(NodeTraitsTest, NoOtherOperatorIsAMaximum) {
+  int maxima = 0;
+  for (const OpExample& example : AllExamples()) {
+    GraphBuilder builder("g");
+    std::vector<Value> inputs;
+    for (const TensorType& type : example.inputs) {
+      inputs.push_back(builder.Input(absl::StrCat("x", inputs.size()), type));
+    }
+    const auto outputs = builder.Ops(example.op->name, inputs, example.attrs);
+    ASSERT_TRUE(outputs.ok()) << example << ": " << outputs.status();
+    NodeTraitsCache cache;
+    if (!cache.Of(outputs->front().node()).selects_largest) continue;
+    ++maxima;
+    EXPECT_TRUE(example.op->name == "max_pool2d" || example.op->name == "reduce_max") << example;
+  }
+  EXPECT_GT(maxima, 2);
+}
+
 bool Reshapes(const std::string& inputs, const std::string& application) {
   return TraitsOf(inputs, application).reshapes;
 }

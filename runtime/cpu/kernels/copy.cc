@@ -40,12 +40,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildCopy(const CpuKernelSpec& spec, con
   if (SameLayout(shape, in.strides, out.strides) && IsDense(shape, in.strides)) {
     return std::make_unique<BlockCopy>(in.type.num_bytes());
   }
-  const bool plain = in.type.dtype == DType::kF32 && !shape.empty() && shape.size() <= 6 &&
+  const bool plain = HasDesc(in.type.dtype) && !shape.empty() && shape.size() <= 6 &&
                      in.type.num_elements() > 0 && Nests(shape, in.strides) &&
                      Nests(shape, out.strides);
   if (!plain) return CopyByDefinition(spec);
   return CatchDnnl([&]() -> Built {
-    auto from = Desc(shape, in.strides), to = Desc(shape, out.strides);
+    const auto from = Desc(shape, in.strides, in.type.dtype);
+    const auto to = Desc(shape, out.strides, in.type.dtype);
     dnnl::reorder::primitive_desc pd(Engine(), from, Engine(), to, OwnScratch());
     auto kernel = std::make_unique<DnnlKernel>();
     kernel->SetPrimitive(dnnl::reorder(pd), pd.scratchpad_desc(), pd.impl_info_str());

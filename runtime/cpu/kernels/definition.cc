@@ -1,6 +1,7 @@
 // Kernels that run definitions: fused element-wise chains, and operators without a specialized
 // kernel.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -74,30 +75,66 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildDefinition(const CpuKernelSpec& spe
   return std::make_unique<DefinitionRunner>(*std::move(program), ArithmeticOf(spec.nodes), spec);
 }
 
-// Element-wise steps in registers, over operands that all lie as the result does.
+// The rows of a result in memory, each without gaps.
+struct Rows {
+  int64_t count = 1, columns = 0;
+  int64_t step = 0;  // elements between their beginnings
+};
+
+// One row if the result has no gaps; nullopt if it is not in evenly spaced rows.
+std::optional<Rows> RowsOf(const Shape& shape, const Strides& strides) {
+  const int64_t elements = NumElements(shape);
+  if (IsDense(shape, strides)) return Rows{1, elements, elements};
+  const std::vector<int> order = DimOrder(shape, strides);
+  int64_t columns = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    columns *= shape[order[i]];
+    if (shape[order[i]] == 1 || columns == elements) continue;
+    const std::optional<int64_t> step = RowStepOf(shape, strides, columns);
+    if (step) return Rows{elements / columns, columns, *step};
+  }
+  return std::nullopt;
+}
+
+// Element-wise steps in registers, over operands without gaps, in the order of the result, which is
+// written in rows.
 class ChainRunner : public Kernel {
  public:
-  ChainRunner(const CpuKernelSpec& spec, ChainProgram chain, int start)
+  ChainRunner(const CpuKernelSpec& spec, ChainProgram chain, int start, const Rows& rows)
       : chain_(std::move(chain)),
         start_(start),
-        elements_(spec.outputs[0].type.num_elements()),
+        rows_(rows),
         result_bytes_(SizeOf(spec.outputs[0].type.dtype)),
-        threads_(ThreadsFor(elements_, spec.threads)) {}
+        threads_(ThreadsFor(spec.outputs[0].type.num_elements(), spec.threads)) {}
 
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
                    void*) override {
-    ParallelFor(threads_, elements_, [&](int64_t begin, int64_t end) {
-      const auto* x = start_ < 0 ? nullptr : static_cast<const float*>(inputs[start_]) + begin;
-      chain_.Run(inputs, x, 1, end - begin, begin, 0, elements_,
-                 static_cast<char*>(outputs[0]) + begin * result_bytes_, elements_);
-    });
+    if (rows_.count == 1) {
+      ParallelFor(threads_, rows_.columns, [&](int64_t begin, int64_t end) {
+        RunRows(inputs, outputs[0], begin, begin, 1, end - begin);
+      });
+    } else {
+      ParallelFor(threads_, rows_.count, [&](int64_t begin, int64_t end) {
+        RunRows(inputs, outputs[0], begin * rows_.columns, begin * rows_.step, end - begin,
+                rows_.columns);
+      });
+    }
     return absl::OkStatus();
   }
 
  private:
+  // `from` and `to`: the first element in the operands and in the result.
+  void RunRows(absl::Span<void* const> inputs, void* output, int64_t from, int64_t to, int64_t rows,
+               int64_t columns) const {
+    const auto* x = start_ < 0 ? nullptr : static_cast<const float*>(inputs[start_]) + from;
+    chain_.Run(inputs, x, rows, columns, from, 0, rows_.columns,
+               static_cast<char*>(output) + to * result_bytes_, rows_.step);
+  }
+
   const ChainProgram chain_;
   const int start_;
-  const int64_t elements_, result_bytes_;
+  const Rows rows_;
+  const int64_t result_bytes_;
   const int threads_;
 };
 
@@ -106,11 +143,13 @@ class ChainRunner : public Kernel {
 std::unique_ptr<Kernel> BuildChain(const CpuKernelSpec& spec) {
   const CpuKernelSpec::Operand& out = spec.outputs[0];
   const Shape& shape = out.type.shape;
-  if (!kernels::HasIntegerTiles() || !IsDense(shape, out.strides)) return nullptr;
+  const std::optional<Rows> rows = RowsOf(shape, out.strides);
+  if (!kernels::HasIntegerTiles() || !rows) return nullptr;
+  const Strides dense = DenseInOrder(shape, DimOrder(shape, out.strides));
   bool narrow = SizeOf(out.type.dtype) == 1;
   for (const auto& in : spec.inputs) {
     if (in.type.num_elements() == 1) continue;
-    if (in.type.shape != shape || !SameLayout(shape, in.strides, out.strides)) return nullptr;
+    if (in.type.shape != shape || !SameLayout(shape, in.strides, dense)) return nullptr;
     narrow = narrow || SizeOf(in.type.dtype) == 1;
   }
   for (size_t i = 0; narrow && i < spec.inputs.size(); ++i) {
@@ -119,7 +158,7 @@ std::unique_ptr<Kernel> BuildChain(const CpuKernelSpec& spec) {
     std::optional<ChainProgram> chain = ChainProgram::Compile(spec, in.value, spec.nodes, 0);
     if (!chain || chain->has_vectors()) continue;
     const int start = in.type.dtype == DType::kF32 ? static_cast<int>(i) : -1;
-    return std::make_unique<ChainRunner>(spec, *std::move(chain), start);
+    return std::make_unique<ChainRunner>(spec, *std::move(chain), start, *rows);
   }
   return nullptr;
 }

@@ -24,7 +24,20 @@ size_t Aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-dnnl::memory::desc Desc(const Shape& shape, const Strides& strides) {
+namespace {
+
+dnnl::memory::data_type DataType(DType dtype) {
+  if (dtype == DType::kU8) return dnnl::memory::data_type::u8;
+  return dtype == DType::kI8 ? dnnl::memory::data_type::s8 : dnnl::memory::data_type::f32;
+}
+
+}  // namespace
+
+bool HasDesc(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kU8 || dtype == DType::kI8;
+}
+
+dnnl::memory::desc Desc(const Shape& shape, const Strides& strides, DType dtype) {
   Strides canonical = strides;
   const std::vector<int> order = DimOrder(shape, strides);
   // From the fastest dimension outwards; a dimension of size 1 gets the extent of the faster ones
@@ -38,11 +51,11 @@ dnnl::memory::desc Desc(const Shape& shape, const Strides& strides) {
       enclosed = std::max(enclosed, strides[d] * shape[d]);
     }
   }
-  return dnnl::memory::desc(shape, dnnl::memory::data_type::f32, canonical);
+  return dnnl::memory::desc(shape, DataType(dtype), canonical);
 }
 
-dnnl::memory::desc ChannelsLastDesc(const Shape& shape) {
-  return dnnl::memory::desc(shape, dnnl::memory::data_type::f32, ChannelsLast(shape));
+dnnl::memory::desc ChannelsLastDesc(const Shape& shape, DType dtype) {
+  return dnnl::memory::desc(shape, DataType(dtype), ChannelsLast(shape));
 }
 
 dnnl::memory::desc AnyDesc(const Shape& shape) {

@@ -17,12 +17,14 @@ namespace lemma::cpu {
 // The processor, as oneDNN's engine. One per process.
 const dnnl::engine& Engine();
 
-// An f32 descriptor with the given strides. Strides of dimensions of size 1 are set as in a dense
-// layout of the same order, since oneDNN compares them.
-dnnl::memory::desc Desc(const Shape& shape, const Strides& strides);
-// An f32 channels-last descriptor, written as oneDNN writes it: if C, H or W is 1, strides alone do
-// not distinguish it from row-major.
-dnnl::memory::desc ChannelsLastDesc(const Shape& shape);
+// Whether descriptors can have this element type: f32, u8 or i8.
+bool HasDesc(DType dtype);
+// A descriptor with the given strides. Strides of dimensions of size 1 are set as in a dense layout
+// of the same order, since oneDNN compares them.
+dnnl::memory::desc Desc(const Shape& shape, const Strides& strides, DType dtype = DType::kF32);
+// A channels-last descriptor, written as oneDNN writes it: if C, H or W is 1, strides alone do not
+// distinguish it from row-major.
+dnnl::memory::desc ChannelsLastDesc(const Shape& shape, DType dtype = DType::kF32);
 // An f32 descriptor that leaves the layout to oneDNN.
 dnnl::memory::desc AnyDesc(const Shape& shape);
 

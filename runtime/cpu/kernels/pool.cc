@@ -14,6 +14,14 @@ bool IsF32(const Node& node) {
          node.type(0).num_elements() > 0;
 }
 
+// Whether the library's maximum of integers takes the application: it has no dilations.
+bool IsPlainOfBytes(const Node& node) {
+  const std::vector<int64_t>& dilations = node.Ints("dilations");
+  return (node.type(0).dtype == DType::kU8 || node.type(0).dtype == DType::kI8) &&
+         dilations[0] == 1 && dilations[1] == 1 && node.inputs()[0].type().num_elements() > 0 &&
+         node.type(0).num_elements() > 0;
+}
+
 struct Window {
   dnnl::memory::dims kernel, strides, dilations, begin, end;
 };
@@ -53,7 +61,9 @@ bool HasEmptyWindow(const Node& node) {
   return false;
 }
 
-bool AcceptsMax(const Node& node) { return IsF32(node) && !HasEmptyWindow(node); }
+bool AcceptsMax(const Node& node) {
+  return (IsF32(node) || IsPlainOfBytes(node)) && !HasEmptyWindow(node);
+}
 
 bool AcceptsAvg(const Node& node) {
   if (!IsF32(node) || HasEmptyWindow(node)) return false;
@@ -86,7 +96,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPool(const CpuKernelSpec& spec,
                                                   dnnl::algorithm algorithm, const Window& w) {
   const Shape& xs = spec.inputs[0].type.shape;
   const Shape& ys = spec.outputs[0].type.shape;
-  auto x = ChannelsLastDesc(xs), y = ChannelsLastDesc(ys);
+  const DType dtype = spec.inputs[0].type.dtype;
+  auto x = ChannelsLastDesc(xs, dtype), y = ChannelsLastDesc(ys, dtype);
   using Pooling = dnnl::pooling_v2_forward;
   Pooling::desc desc(dnnl::prop_kind::forward_inference, algorithm, x, y, w.strides, w.kernel,
                      w.dilations, w.begin, w.end);
@@ -100,11 +111,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPool(const CpuKernelSpec& spec,
 
 using Built = absl::StatusOr<std::unique_ptr<Kernel>>;
 
-// The library's maximum skips NaN, and for only -infinity gives the least float.
+// The library's maximum of floats skips NaN, and for only -infinity gives the least float.
 Built BuildMax(const CpuKernelSpec& spec, const StaticValues&) {
   return CatchDnnl([&]() -> Built {
     Built pool = BuildPool(spec, dnnl::algorithm::pooling_max, WindowOf(spec.head()));
-    if (!pool.ok()) return pool;
+    if (!pool.ok() || spec.inputs[0].type.dtype != DType::kF32) return pool;
     const int64_t elements = spec.inputs[0].type.num_elements();
     return WithDefinition(spec, *std::move(pool), [elements](const float* input) {
       return kernels::AllAboveMinusInfinity(input, elements);

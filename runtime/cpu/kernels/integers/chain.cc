@@ -107,7 +107,8 @@ void StoreOne(float x, ChainResult result, void* y, int64_t at) {
 #if defined(__x86_64__)
 
 constexpr int kVectors = 4;
-constexpr int64_t kBlock = 8 * kVectors;
+constexpr int64_t kBlock = kChainColumns;
+static_assert(kBlock == 8 * kVectors);
 
 struct Block {
   __m256 v[kVectors];

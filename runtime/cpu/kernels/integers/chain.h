@@ -38,6 +38,9 @@ struct ChainStep {
 
 enum class ChainResult { kF32, kU8, kI8 };
 
+// Steps are applied to as many numbers at a time; fewer, at the end of a row, are slow.
+constexpr int64_t kChainColumns = 32;
+
 // Applies the steps to each x[i * x_step + j], or to 0 if x is nullptr, and stores the results, of
 // which those of the 8-bit types must be narrowed, at y[i * y_step + j], for i < rows, j < columns.
 // y may not overlap x or the steps' data, but it may be x, or the data of a step, if element and

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <initializer_list>
 #include <utility>
 
@@ -280,12 +281,46 @@ void ChainProgram::Run(absl::Span<void* const> inputs, const float* x, int64_t r
         (source.is_offset ? step.offset : step.number) = *reinterpret_cast<const float*>(at);
     }
   }
-  if (!has_vectors_ && columns == outputs && columns == y_step) {
-    columns *= rows;
-    rows = 1;
+  if (!has_vectors_ && columns == outputs && rows > 1) {
+    if (columns == y_step) {
+      columns *= rows;
+      rows = 1;
+    } else if (columns % kernels::kChainColumns != 0) {
+      RunTogether(std::move(steps), x, rows, columns, y, y_step);
+      return;
+    }
   }
   kernels::ApplyChain(x, columns, rows, columns, steps.data(), static_cast<int>(steps.size()),
                       result_, y, y_step);
+}
+
+void ChainProgram::RunTogether(std::vector<ChainStep> steps, const float* x, int64_t rows,
+                               int64_t columns, void* y, int64_t y_step) const {
+  constexpr int64_t kBufferBytes = 8 << 10;
+  alignas(64) char buffer[kBufferBytes];
+  const int64_t bytes = result_ == ChainResult::kF32 ? 4 : 1;
+  const int64_t most = kBufferBytes / (columns * bytes);
+  if (most < 2) {  // long rows
+    kernels::ApplyChain(x, columns, rows, columns, steps.data(), static_cast<int>(steps.size()),
+                        result_, y, y_step);
+    return;
+  }
+  auto* to = static_cast<char*>(y);
+  for (int64_t begin = 0; begin < rows; begin += most) {
+    const int64_t count = std::min(most, rows - begin), elements = count * columns;
+    kernels::ApplyChain(x, elements, 1, elements, steps.data(), static_cast<int>(steps.size()),
+                        result_, buffer, elements);
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(to + (begin + i) * y_step * bytes, buffer + i * columns * bytes,
+                  static_cast<size_t>(columns * bytes));
+    }
+    if (x != nullptr) x += elements;
+    for (const Source& source : sources_) {
+      ChainStep& step = steps[source.step];
+      if (step.data == nullptr) continue;  // a number
+      step.data = static_cast<const char*>(step.data) + elements * SizeOf(source.dtype);
+    }
+  }
 }
 
 }  // namespace lemma::cpu

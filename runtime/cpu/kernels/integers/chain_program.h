@@ -41,6 +41,11 @@ class ChainProgram {
  private:
   class Compiler;
 
+  // Runs prepared steps without vectors over operands without gaps: several rows at a time, which
+  // are then copied to their places.
+  void RunTogether(std::vector<kernels::ChainStep> steps, const float* x, int64_t rows,
+                   int64_t columns, void* y, int64_t y_step) const;
+
   std::vector<kernels::ChainStep> steps_;
   std::vector<Source> sources_;
   bool has_vectors_ = false;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/plan/layout.h"
@@ -21,6 +23,34 @@ constexpr int64_t kReadBehind = 2 * kMostParts;
 // The part of a panel that is multiplied at a time: it should stay in the first-level cache beside
 // the rows.
 constexpr int64_t kPanelBytes = 16 << 10;
+
+template <class T>
+bool Convert(absl::Span<const T> from, std::vector<int16_t>* to) {
+  to->resize(from.size());
+  bool small = true;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const T clipped = std::clamp(from[i], T{-255}, T{255});
+    (*to)[i] = static_cast<int16_t>(clipped);
+    small = small && static_cast<T>((*to)[i]) == from[i];
+  }
+  return small;
+}
+
+// The elements, if they are integers from -255 to 255.
+std::optional<std::vector<int16_t>> SmallIntegers(const Tensor& t) {
+  std::vector<int16_t> small;
+  if (t.dtype() == DType::kF32) {
+    for (const float w : t.data<float>()) {
+      if (std::isnan(w)) return std::nullopt;
+    }
+    return Convert(t.data<float>(), &small) ? std::make_optional(std::move(small)) : std::nullopt;
+  }
+  const std::vector<double> all = t.ToDoubles();
+  for (const double w : all) {
+    if (std::isnan(w)) return std::nullopt;
+  }
+  return Convert<double>(all, &small) ? std::make_optional(std::move(small)) : std::nullopt;
+}
 
 }  // namespace
 
@@ -115,11 +145,8 @@ absl::StatusOr<PackedProduct> PackedProduct::Pack(const Node& head, const Intege
   const WindowSizes& s = result.sizes_ = SizesOf(head);
   result.group_channels_ = s.channels / s.groups;
   result.group_outputs_ = s.outputs / s.groups;
-  for (int64_t i = 0; i < integers.size(); ++i) {
-    const double w = integers.AtDouble(i);
-    if (w == std::trunc(w) && std::abs(w) <= 255) continue;
-    return absl::UnimplementedError("a weight that is no small integer");
-  }
+  const std::optional<std::vector<int16_t>> small = SmallIntegers(integers);
+  if (!small) return absl::UnimplementedError("a weight that is no small integer");
   // Strides of [output, channel, row, column] in `integers`.
   const Strides row_major = RowMajorStrides(integers.shape());
   Strides at(4, 0);
@@ -127,11 +154,11 @@ absl::StatusOr<PackedProduct> PackedProduct::Pack(const Node& head, const Intege
   const int head_dims[4] = {conv ? 0 : 1, conv ? 1 : 0, 2, 3};
   for (int d = 0; d < (conv ? 4 : 2); ++d) at[d] = row_major[product.permutation[head_dims[d]]];
   result.by_channel_ = s.groups > 1 && s.groups == s.channels && s.outputs == s.channels;
-  result.by_channel_ ? result.PackChannels(integers, at) : result.PackPanels(integers, at);
+  result.by_channel_ ? result.PackChannels(*small, at) : result.PackPanels(*small, at);
   return result;
 }
 
-void PackedProduct::PackPanels(const Tensor& integers, const std::vector<int64_t>& at) {
+void PackedProduct::PackPanels(const std::vector<int16_t>& integers, const Strides& at) {
   const WindowSizes& s = sizes_;
   // The numbers of a window's row lie side by side, unless other groups' channels lie between.
   whole_rows_ = s.groups == 1 && (s.dilations[1] == 1 || s.kernel[1] == 1);
@@ -149,18 +176,22 @@ void PackedProduct::PackPanels(const Tensor& integers, const std::vector<int64_t
   panels_per_group_ = (group_outputs_ + kPanelColumns - 1) / kPanelColumns;
   panels_.assign(panel_size_ * panels_per_group_ * s.groups, 0);
   for (int64_t o = 0; o < s.outputs; ++o) {
-    for (int64_t c = 0; c < group_channels_; ++c) {
-      for (int64_t r = 0; r < s.kernel[0]; ++r) {
-        for (int64_t q = 0; q < s.kernel[1]; ++q) {
-          const double w = integers.AtDouble(o * at[0] + c * at[1] + r * at[2] + q * at[3]);
-          panels_[PlaceOf(o, c, r, q)] = static_cast<int16_t>(w);
+    for (int64_t r = 0; r < s.kernel[0]; ++r) {
+      for (int64_t q = 0; q < s.kernel[1]; ++q) {
+        // In a run, a pair of channels is followed by those of the panel's other outputs.
+        const int64_t first = whole_rows_ ? q * group_channels_ : 0;
+        int16_t* to = panels_.data() + PlaceOf(o, 0, r, q) - (first % 2);
+        const int16_t* from = integers.data() + o * at[0] + r * at[2] + q * at[3];
+        for (int64_t c = 0; c < group_channels_; ++c) {
+          const int64_t i = first % 2 + c;
+          to[i / 2 * 2 * kPanelColumns + i % 2] = from[c * at[1]];
         }
       }
     }
   }
 }
 
-void PackedProduct::PackChannels(const Tensor& integers, const std::vector<int64_t>& at) {
+void PackedProduct::PackChannels(const std::vector<int16_t>& integers, const Strides& at) {
   const WindowSizes& s = sizes_;
   for (int64_t r = 0; r < s.kernel[0]; ++r) {
     for (int64_t q = 0; q < s.kernel[1]; ++q) {
@@ -174,8 +205,7 @@ void PackedProduct::PackChannels(const Tensor& integers, const std::vector<int64
   for (int64_t o = 0; o < s.outputs; ++o) {
     for (int64_t r = 0; r < s.kernel[0]; ++r) {
       for (int64_t q = 0; q < s.kernel[1]; ++q) {
-        const double w = integers.AtDouble(o * at[0] + r * at[2] + q * at[3]);
-        panels_[PlaceOf(o, 0, r, q)] = static_cast<int16_t>(w);
+        panels_[PlaceOf(o, 0, r, q)] = integers[o * at[0] + r * at[2] + q * at[3]];
       }
     }
   }

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/cpu/kernels/integers/operands.h"
+#include "runtime/plan/layout.h"
 
 namespace lemma::cpu {
 
@@ -48,8 +49,8 @@ class PackedProduct {
                 int32_t* sums, int64_t step) const;
 
  private:
-  void PackPanels(const Tensor& integers, const std::vector<int64_t>& strides);
-  void PackChannels(const Tensor& integers, const std::vector<int64_t>& strides);
+  void PackPanels(const std::vector<int16_t>& integers, const Strides& strides);
+  void PackChannels(const std::vector<int16_t>& integers, const Strides& strides);
   void MultiplyByChannel(const int16_t* patch, int64_t rows, int32_t* sums, int64_t step) const;
 
   void MultiplyPanel(const std::vector<const int16_t*>& rows, const int16_t* panel, int32_t* sums,

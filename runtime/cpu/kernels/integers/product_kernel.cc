@@ -125,13 +125,15 @@ class IntegerProductRunner : public Kernel {
     const Node& head = *spec.head_node();
     if (head.inputs().size() > 2) bias_ = spec.InputIndex(head.inputs()[2]);
     channel_ = ChannelOf(head);
+    const CpuKernelSpec::Operand& out = spec.outputs[0];
+    row_step_ = RowStepOf(out.type.shape, out.strides, packed_.sizes().outputs).value_or(0);
     ChooseBlocks();
   }
 
   absl::Status Compile() {
     // Otherwise the product would be computed without them.
     const bool complete = source_ >= 0 && (zero_ >= 0) == static_cast<bool>(product_.x.zero) &&
-                          std::count(scales_.begin(), scales_.end(), -1) == 0 &&
+                          std::count(scales_.begin(), scales_.end(), -1) == 0 && row_step_ > 0 &&
                           (bias_ >= 0) == (spec_.head_node()->inputs().size() > 2);
     if (!complete) return absl::InternalError("an operand of a product of integers is missing");
     const WindowSizes& s = packed_.sizes();
@@ -200,6 +202,7 @@ class IntegerProductRunner : public Kernel {
     parts.source = source_;
     parts.zero = zero_;
     parts.bias = bias_;
+    parts.row_step = row_step_;
     parts.scales = scales_;
     parts.weight_scale = weight_scale_;
     for (size_t n = 0; n < nodes_.size(); ++n) {
@@ -331,7 +334,7 @@ class IntegerProductRunner : public Kernel {
     const int64_t outputs = packed_.sizes().outputs;
     if (segments_.empty()) {
       for (int64_t i = 0; i < rows; ++i) {
-        std::memcpy(static_cast<int32_t*>(output) + (pixel + i) * outputs + first,
+        std::memcpy(static_cast<int32_t*>(output) + (pixel + i) * row_step_ + first,
                     reinterpret_cast<int32_t*>(tiles) + i * columns, columns * 4);
       }
       return absl::OkStatus();
@@ -344,11 +347,12 @@ class IntegerProductRunner : public Kernel {
       for (const BlockProgram& p : segments_[n]) {
         if (p.rows == rows && p.columns == columns) program = &p;
       }
-      char* to = is_last ? static_cast<char*>(output) + start * SizeOf(program->to)
-                         : tiles + (1 + n % 2) * sums_bytes();
+      char* to =
+          is_last ? static_cast<char*>(output) + (pixel * row_step_ + first) * SizeOf(program->to)
+                  : tiles + (1 + n % 2) * sums_bytes();
       if (chains_[n]) {
         chains_[n]->Run(inputs, reinterpret_cast<const float*>(from), rows, columns, start, first,
-                        outputs, to, is_last ? outputs : columns);
+                        outputs, to, is_last ? row_step_ : columns);
         from = to;
         continue;
       }
@@ -369,7 +373,7 @@ class IntegerProductRunner : public Kernel {
             break;
         }
       }
-      const MutableTensorView out = {to, program->to, {is_last ? outputs : columns, 1}};
+      const MutableTensorView out = {to, program->to, {is_last ? row_step_ : columns, 1}};
       LEMMA_RETURN_IF_ERROR(RunProgram(*program, in, out));
       from = to;
     }
@@ -389,6 +393,7 @@ class IntegerProductRunner : public Kernel {
   std::vector<float> weight_scale_;  // of each output, or one
   int source_ = 0, zero_ = -1, bias_ = -1, channel_ = 1;
   std::vector<int> scales_;
+  int64_t row_step_ = 0;  // of the result: elements between pixels or rows
   int64_t block_rows_ = 1, block_columns_ = 1;
   std::vector<std::vector<BlockProgram>> segments_;
   std::vector<Segment> nodes_;                       // of each segment
@@ -423,6 +428,12 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
       spec.in_place.push_back(static_cast<int>(i));
     }
   }
+}
+
+// The result may be a part of a concatenation along the channels.
+bool StridedOutput(const CpuKernelSpec& spec, const Strides& strides) {
+  const Shape& shape = spec.outputs[0].type.shape;
+  return RowStepOf(shape, strides, shape[ChannelOf(spec.head())]).has_value();
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
@@ -461,6 +472,7 @@ KernelDef MakeIntegerProductKernel() {
   def.fuses = Fuses;
   def.fuses_casts = true;
   def.layouts = Layouts;
+  def.strided_output = StridedOutput;
   def.build = Build;
   return def;
 }

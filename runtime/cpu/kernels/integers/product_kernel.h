@@ -6,6 +6,7 @@
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PRODUCT_KERNEL_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PRODUCT_KERNEL_H_
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct IntegerProductParts {
   const PackedProduct* product = nullptr;
   bool is_float = false;  // the sums become floats
   int source = -1, zero = -1, bias = -1;
+  int64_t row_step = 0;             // elements between the result's rows of channels
   std::vector<int> scales;          // one factor each
   std::vector<float> weight_scale;  // of each output, or of all; empty: 1
   // What follows, in order: a chain, or nodes whose definitions are run on the value `start`.

@@ -1,0 +1,24 @@
+// Keeps values as integers of 8 bits across operators that only move or select elements.
+#ifndef LEMMA_RUNTIME_CPU_NARROWING_H_
+#define LEMMA_RUNTIME_CPU_NARROWING_H_
+
+#include "runtime/cpu/widening.h"
+
+namespace lemma::cpu {
+
+// The same function of the same inputs, bit by bit, in which element-wise functions of 8-bit
+// integers, such as the numbers for which these stand, are computed as late as possible, and
+// quantizations of concatenations before them:
+//
+// - op(f(q)) becomes f(op(q)) if op only moves elements (NodeTraits::views, reshapes, concat_dim),
+//   and if op selects largest elements (NodeTraits::selects_largest) and f is monotone;
+// - g(concat(f(p), h(q))) becomes concat(g(f(p)), g(h(q))) if its elements are of 8 bits;
+// - g(f(q)) becomes q if it is q.
+//
+// Each property of f and g is found by computing them, by their definitions, for all 256 integers;
+// their other operands must be known single numbers.
+WideGraph Narrowed(WideGraph wide, NodeTraitsCache& traits);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_NARROWING_H_

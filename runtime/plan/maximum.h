@@ -1,0 +1,16 @@
+// Recognizes operators whose results are maxima of elements of their operand.
+#ifndef LEMMA_RUNTIME_PLAN_MAXIMUM_H_
+#define LEMMA_RUNTIME_PLAN_MAXIMUM_H_
+
+#include "graph/expr/tensor_expr.h"
+
+namespace lemma {
+
+// Whether each element of the only output is the largest of one or more elements of the only input,
+// at places that depend on its index alone. False where that was not found out: sizes must be
+// constants, and windows in several dimensions independent of each other.
+bool SelectsLargest(const Definition& definition);
+
+}  // namespace lemma
+
+#endif  // LEMMA_RUNTIME_PLAN_MAXIMUM_H_
