@@ -1,6 +1,7 @@
 #include "runtime/cuda/fusion/store_factors.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,6 +66,88 @@ Forecast ForecastOf(const Definition& definition, const GridOptions& options) {
   return result;
 }
 
+// Values of a new graph in place of those of an old one.
+class ValueMap {
+ public:
+  void Set(const Value& v, const Value& now) { map_.try_emplace(v, now); }
+  const Value& Of(const Value& v) const {
+    const auto it = map_.find(v);
+    return it == map_.end() ? v : it->second;
+  }
+  std::vector<Value> Of(absl::Span<const Value> values) const {
+    std::vector<Value> now;
+    for (const Value& v : values) now.push_back(Of(v));
+    return now;
+  }
+
+ private:
+  absl::flat_hash_map<Value, Value> map_;  // where they differ
+};
+
+// `graph` with the outputs of each operator replaced by those that `rebuilt` gives for it.
+Graph WithNodes(const Graph& graph,
+                const std::function<std::vector<Value>(const NodePtr&, const ValueMap&)>& rebuilt) {
+  GraphBuilder builder(graph.name());
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    builder.Input(graph.input_names()[i], graph.inputs()[i].type());
+  }
+  ValueMap map;
+  for (const NodePtr& node : graph.nodes()) {
+    std::vector<Value> now;
+    if (node->is_op()) now = rebuilt(node, map);
+    for (int i = 0; i < node->num_outputs(); ++i) {
+      const Value v(node, i);
+      const Value& changed = now.empty() ? v : now[i];
+      const absl::string_view label = graph.LabelOf(v);
+      if (!label.empty()) builder.Label(changed, std::string(label));
+      if (changed != v) map.Set(v, changed);
+    }
+  }
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    builder.Output(graph.output_names()[i], map.Of(graph.outputs()[i]));
+  }
+  return *std::move(builder).Build();
+}
+
+// Whether output element i is the input's element offset + i.
+bool IsBox(const AffineView& view) {
+  const size_t rank = view.offset.size();
+  if (static_cast<size_t>(view.output_rank) != rank) return false;
+  for (size_t d = 0; d < rank; ++d) {
+    for (size_t o = 0; o < rank; ++o) {
+      if (view.coefficient[d][o] != (d == o ? 1 : 0)) return false;
+    }
+  }
+  return true;
+}
+
+// `graph` with slices in place of operators of several outputs that are boxes of their input
+// (splits). A slice can be part of the kernel that reads it.
+Graph WithSlices(const Graph& graph, NodeTraitsCache& traits) {
+  return WithNodes(graph, [&](const NodePtr& node, const ValueMap& now) {
+    const std::vector<Value> inputs = now.Of(node->inputs());
+    const std::vector<AffineView>& views = traits.Of(*node).views;
+    const bool boxes = node->num_outputs() > 1 && inputs.size() == 1 &&
+                       views.size() == static_cast<size_t>(node->num_outputs()) &&
+                       std::all_of(views.begin(), views.end(), IsBox);
+    std::vector<Value> outputs;
+    if (boxes) {
+      for (int i = 0; i < node->num_outputs(); ++i) {
+        const std::vector<int64_t> steps(views[i].offset.size(), 1);
+        outputs.push_back(*Apply1(
+            "slice", inputs,
+            {{"starts", views[i].offset}, {"sizes", node->type(i).shape}, {"steps", steps}}));
+      }
+      return outputs;
+    }
+    const NodePtr same = inputs == node->inputs()
+                             ? node
+                             : Node::Apply(&node->op(), inputs, node->attrs(), node->types());
+    for (int i = 0; i < node->num_outputs(); ++i) outputs.emplace_back(same, i);
+    return outputs;
+  });
+}
+
 class FactorStore {
  public:
   FactorStore(const Graph& graph, NodeTraitsCache& traits, const GridOptions& options)
@@ -76,22 +159,12 @@ class FactorStore {
 
   Graph Run() {
     FindAttention();
-    GraphBuilder builder(graph_.name());
-    for (size_t i = 0; i < graph_.inputs().size(); ++i) {
-      builder.Input(graph_.input_names()[i], graph_.inputs()[i].type());
-    }
-    for (const NodePtr& node : graph_.nodes()) {
-      const NodePtr now = node->is_op() ? Rebuilt(node) : node;
-      for (int i = 0; i < node->num_outputs(); ++i) {
-        const absl::string_view label = graph_.LabelOf(Value(node, i));
-        if (!label.empty()) builder.Label(Value(now, i), std::string(label));
-        if (now != node) map_.try_emplace(Value(node, i), Value(now, i));
-      }
-    }
-    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      builder.Output(graph_.output_names()[i], Now(graph_.outputs()[i]));
-    }
-    return *std::move(builder).Build();
+    return WithNodes(graph_, [this](const NodePtr& node, const ValueMap& now) {
+      const NodePtr rebuilt = Rebuilt(node, now);
+      std::vector<Value> outputs;
+      for (int i = 0; i < node->num_outputs(); ++i) outputs.emplace_back(rebuilt, i);
+      return outputs;
+    });
   }
 
  private:
@@ -100,11 +173,6 @@ class FactorStore {
     int operand;
     bool on_top;
   };
-
-  const Value& Now(const Value& v) const {
-    const auto it = map_.find(v);
-    return it == map_.end() ? v : it->second;
-  }
 
   // Finds the factors to store for streamed kernels.
   void FindAttention() {
@@ -147,12 +215,11 @@ class FactorStore {
     }
   }
 
-  NodePtr Rebuilt(const NodePtr& node) {
-    std::vector<Value> inputs;
-    for (const Value& v : node->inputs()) inputs.push_back(Now(v));
+  NodePtr Rebuilt(const NodePtr& node, const ValueMap& now) {
+    std::vector<Value> inputs = now.Of(node->inputs());
     for (const StoredFactor& factor : FactorsToStore(node)) {
-      const Value& v = Now(node->inputs()[factor.operand]);
-      inputs[factor.operand] = Cast(factor.on_top ? Cast(v, dtype_) : Narrow(v), DType::kF32);
+      Value& v = inputs[factor.operand];
+      v = Cast(factor.on_top ? Cast(v, dtype_) : Narrow(v), DType::kF32);
     }
     const bool changed = inputs != node->inputs();
     return changed ? Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types())
@@ -290,7 +357,6 @@ class FactorStore {
   const GridOptions& options_;
   const DType dtype_;
   const UseTable uses_;
-  absl::flat_hash_map<Value, Value> map_;     // values of the new graph, where they differ
   absl::flat_hash_map<Value, Value> narrow_;  // layout operators over 16 bits
   absl::flat_hash_map<uint64_t, Forecast> forecasts_;
   absl::flat_hash_map<const Node*, std::vector<StoredFactor>> streamed_;  // products
@@ -319,7 +385,8 @@ Graph StoreFactors(const Graph& graph, NodeTraitsCache& traits, const GridOption
   const bool rounds =
       options.precision == ProductPrecision::kF16 || options.precision == ProductPrecision::kBf16;
   if (!rounds || options.architecture != codegen::kWarpgroupArchitecture) return graph;
-  return FactorStore(graph, traits, options).Run();
+  const Graph sliced = WithSlices(graph, traits);
+  return FactorStore(sliced, traits, options).Run();
 }
 
 }  // namespace lemma::cuda

@@ -14,7 +14,8 @@ namespace lemma::cuda {
 // predicted to gain more than it costs: weights are rounded once, other values by the kernels that
 // make them, or by one more kernel. The products multiply the same rounded factors as without; only
 // the order of their sums differs. If a factor comes from a transpose, a reshape or a slice, a cast
-// in front of that operator is tried too. For all other options, returns `graph`.
+// in front of that operator is tried too; splits become slices. For all other options, returns
+// `graph`.
 Graph StoreFactors(const Graph& graph, NodeTraitsCache& traits,
                    const codegen::GridOptions& options);
 

@@ -127,6 +127,17 @@ TEST(Streamed, SharedFactors) {
         s = matmul(qh, kh) p = softmax(s) {axis = 2} o = matmul(p, vh)
         return o
       })"},
+      // Split, with a causal mask that puts the lowest float in place of scores.
+      {R"(graph causal(x: f32[72,64], w: weight f32[64,576], m: bool[72,72]) {
+        b = matmul(x, w) c = constant f32[] fill 0.1 a = mul(b, c)
+        q, k, v = split(a) {axis = 1, sizes = [192,192,192]}
+        qr = reshape(q) {shape = [72,3,64]} qh = transpose(qr) {perm = [1,0,2]}
+        kr = reshape(k) {shape = [72,3,64]} kh = transpose(kr) {perm = [1,2,0]}
+        vr = reshape(v) {shape = [72,3,64]} vh = transpose(vr) {perm = [1,0,2]}
+        s = matmul(qh, kh) n = constant f32[] fill -3.4028234663852886e38 z = where(m, s, n)
+        p = softmax(z) {axis = 2} o = matmul(p, vh) t = transpose(o) {perm = [1,0,2]}
+        y = reshape(t) {shape = [72,192]} return y
+      })"},
       {R"(graph one_head(q: f16[4,72,64], k: f16[1,64,136], v: f16[1,136,64]) {
         s = matmul(q, k) p = softmax(s) {axis = 2} o = matmul(p, v) return o
       })",
