@@ -168,8 +168,13 @@ std::optional<GridKernel> KernelByStream(const KernelContext& context, const Str
                                          const std::optional<StreamTile>& forced, int* fresh) {
   std::optional<StreamedFactors> factors = MatchFactors(context, source, fresh);
   if (!factors) return std::nullopt;
-  const StreamSize size{Size(source.batch), Size(source.m), Size(source.keys), Size(source.depth),
-                        Size(source.n)};
+  const Nest scores =
+      LowerOf(context, source.score, 0, {}, source.batch, source.m, source.keys, fresh);
+  StreamSize size{Size(source.batch), Size(source.m), Size(source.keys), Size(source.depth),
+                  Size(source.n)};
+  size.masked = std::any_of(scores.nodes.begin(), scores.nodes.end(), [&](const loops::Node& node) {
+    return node.kind == Kind::kRead && node.slot != source.score_slot;
+  });
   std::optional<StreamTile> tile = ChooseStreamTile(size);
   if (!tile) return std::nullopt;
   for (const StreamTile& other : StreamTiles(size)) {
@@ -180,8 +185,6 @@ std::optional<GridKernel> KernelByStream(const KernelContext& context, const Str
   tiled.contraction.batch = source.batch;
   const Nest out = LowerOf(context, source.source.body, source.source.slot, source.source.out,
                            source.batch, source.m, source.n, fresh);
-  const Nest scores =
-      LowerOf(context, source.score, 0, {}, source.batch, source.m, source.keys, fresh);
   BulkResult result(context, out, tiled, size.m, size.n);
   ScorePrinter score(context, scores, source);
 

@@ -216,6 +216,8 @@ std::vector<StreamTile> StreamTiles(const StreamSize& size) {
   for (int rows : {64, 128, 192}) {
     for (int keys : {64, 128}) {
       if (StreamStepOf(rows, keys, columns) == nullptr) continue;
+      // Loads of a mask would spill the registers of the largest tile.
+      if (size.masked && rows == 192 && keys == 128) continue;
       if ((size.keys <= 64 && keys > 64) || size.m <= rows - 64) continue;
       const int64_t stage = std::max(depth_lines * keys, int64_t{keys} / 64 * columns) * kLine;
       const int64_t left = kSharedBytes - kBarriers - depth_lines * rows * kLine;

@@ -73,6 +73,7 @@ double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice,
 // of n columns; a streamed kernel keeps the scores in registers.
 struct StreamSize {
   int64_t batch = 1, m = 1, keys = 1, depth = 1, n = 1;
+  bool masked = false;  // scores are computed from other tensors, too
 };
 // A block computes `rows` rows of the result, and takes `keys` scores of each at a time. n is at
 // most `columns`. Shared memory holds `stages` tiles of keys or values.

@@ -47,6 +47,7 @@ class Search {
         std::find_if(members_.begin(), members_.end(), [&](int n) { return is_product_(n); });
     if (product == members_.end()) return {};
     KeepUsersOf(*product);
+    if (members_.size() > kMostNodes) return {};
     const int scores = *product;
     const bool has_rows = std::any_of(members_.begin(), members_.end(), [&](int n) {
       return n != scores && !IsLayout(n) && !traits_.Of(*uses_.nodes[n]).pointwise;
@@ -58,15 +59,17 @@ class Search {
                      [&](int n) { return n == root_ || IsInside(n); })) {
       return {};
     }
-    for (int node : {root_, scores}) {
+    // Masks are read as they are before they are expanded or transposed.
+    for (int node : inner) {
       for (const Value& v : uses_.nodes[node]->inputs()) AddLayouts(v);
     }
     return {{members_.begin(), members_.end()}, scores, operand, {}};
   }
 
  private:
-  // Larger than any attention made of small operators; it bounds the time of the search.
-  static constexpr size_t kMostNodes = 24;
+  // Larger than any attention made of small operators; and what is computed before it, such as a
+  // mask. They bound the time of the search.
+  static constexpr size_t kMostNodes = 24, kMostAbove = 200;
 
   bool IsLayout(int n) {
     const NodeTraits& traits = traits_.Of(*uses_.nodes[n]);
@@ -90,7 +93,7 @@ class Search {
   bool AddAbove(const Value& v) {
     const int n = uses_.NodeOf(v.node());
     if (!CanJoin(n) || !members_.insert(n).second) return true;
-    if (members_.size() > kMostNodes) return false;
+    if (members_.size() > kMostAbove) return false;
     if (is_product_(n)) return true;
     const std::vector<Value>& inputs = v.node().inputs();
     return std::all_of(inputs.begin(), inputs.end(), [&](const Value& in) { return AddAbove(in); });

@@ -13,7 +13,7 @@
 namespace lemma::cuda {
 
 // Nodes that become one streamed kernel: the product `root`, that of the scores, all between them,
-// and casts and layout operators of their factors. No value but the root's is read outside.
+// and casts and layout operators of what these read. No value but the root's is read outside.
 struct StreamedRegion {
   std::vector<int> nodes;  // ascending; empty: there is no such kernel
   int scores = -1;         // the product whose results the scores are computed from

@@ -229,7 +229,8 @@ TEST(Nvcc, CompilesStreamedKernels) {
   options.grid.precision = ProductPrecision::kBf16;
   for (int width : {64, 128, 256}) {
     const bool f16 = width == 64;  // its scores are rounded, too
-    const auto tiles = codegen::StreamTiles({4, 4096, f16 ? 1000 : 4096, width, width});
+    const auto tiles =
+        codegen::StreamTiles({4, 4096, f16 ? 1000 : 4096, width, width, /*masked=*/false});
     ASSERT_FALSE(tiles.empty());
     for (size_t i = tiles.size(); i > 0; i -= std::min<size_t>(i, WholeOr(1, 3))) {
       const codegen::StreamTile& tile = tiles[i - 1];

@@ -113,6 +113,34 @@ TEST(Streamed, HeadsAndMasks) {
   });
 }
 
+// A mask is read as it is before it is expanded; and what makes a mask may be long.
+TEST(Streamed, MasksMadeByOtherOperators) {
+  const std::string inputs =
+                        "graph g(q: bf16[6,72,64], k: bf16[6,64,136], v: bf16[6,136,64], "
+                        "m: f32[6,1,136]) { ",
+                    end = " p = softmax(a) {axis = 2} o = matmul(p, v) return o }";
+  std::string chain = "m0 = neg(m)";
+  for (int i = 0; i < 30; ++i) absl::StrAppend(&chain, " m", i + 1, " = neg(m", i, ")");
+  const std::vector<std::string> bodies = {
+      "s = matmul(q, k) e = expand(m) {shape = [6,72,136]} c = cast(e) {dtype = \"bf16\"} "
+      "a = add(s, c)",
+      chain + " c = cast(m30) {dtype = \"bf16\"} s = matmul(q, k) a = add(s, c)",
+      "f = cast(m) {dtype = \"bf16\"} e = expand(f) {shape = [6,72,136]} s = matmul(q, k) "
+      "a = add(s, e)",
+  };
+  std::vector<Case> cases;
+  for (const std::string& body : bodies) cases.push_back({inputs + body + end});
+  ExpectStreamed(cases);
+  // The last one has no kernel for the expanded mask.
+  NodeTraitsCache traits;
+  cuda::PlanOptions options;
+  options.grid.precision = ProductPrecision::kBf16;
+  options.grid.stream = codegen::StreamTile();
+  const auto plan = cuda::PlanGraph(GraphOf(cases[2].text), traits, options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->launches.size(), 2u) << plan->Describe(GraphOf(cases[2].text));
+}
+
 // Queries, keys and values are parts of one value; and keys and values of one head serve several.
 TEST(Streamed, SharedFactors) {
   ExpectStreamed({
