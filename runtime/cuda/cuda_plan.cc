@@ -11,9 +11,9 @@
 #include "base/hash.h"
 #include "graph/barrier.h"
 #include "runtime/cuda/fusion/fusion.h"
+#include "runtime/cuda/fusion/store_factors.h"
 #include "runtime/cuda/horizontal_fusion.h"
 #include "runtime/cuda/state_in_place.h"
-#include "runtime/cuda/fusion/store_factors.h"
 #include "runtime/plan/compose_nodes.h"
 #include "runtime/plan/use_table.h"
 
