@@ -174,13 +174,16 @@ class FactorStore {
     bool on_top;
   };
 
+  // The operands that are the factors of a product.
+  std::vector<int> FactorsOf(const Node& node) {
+    absl::StatusOr<Definition> definition = DefinitionOf(node);
+    if (!definition.ok()) return {};
+    return Known(HashApplication(node), *definition).factors;
+  }
+
   // Finds the factors to store for streamed kernels.
   void FindAttention() {
-    const auto is_product = [this](int n) {
-      absl::StatusOr<Definition> definition = DefinitionOf(*uses_.nodes[n]);
-      return definition.ok() &&
-             !Known(HashApplication(*uses_.nodes[n]), *definition).factors.empty();
-    };
+    const auto is_product = [this](int n) { return !FactorsOf(*uses_.nodes[n]).empty(); };
     for (size_t i = 0; i < uses_.nodes.size(); ++i) {
       const NodePtr& node = uses_.nodes[i];
       if (!node->is_op() || uses_.is_static[i]) continue;
@@ -189,8 +192,8 @@ class FactorStore {
       if (region.nodes.empty()) continue;
       const NodePtr& scores = uses_.nodes[region.scores];
       std::vector<std::pair<const Node*, int>> factors;
-      for (int k = 0; k < 2; ++k) {
-        factors.emplace_back(scores.get(), k);
+      for (int k : FactorsOf(*scores)) factors.emplace_back(scores.get(), k);
+      for (int k : FactorsOf(*node)) {
         if (k != region.softmax) factors.emplace_back(node.get(), k);
       }
       std::vector<Value> stored;  // distinct
@@ -326,9 +329,7 @@ class FactorStore {
     int products = 0;
     for (int user : uses_.Users(v)) {
       const Node& node = *uses_.nodes[user];
-      absl::StatusOr<Definition> definition = DefinitionOf(node);
-      if (!definition.ok()) continue;
-      const std::vector<int>& factors = Known(HashApplication(node), *definition).factors;
+      const std::vector<int> factors = FactorsOf(node);
       products +=
           std::any_of(factors.begin(), factors.end(), [&](int k) { return node.inputs()[k] == v; })
               ? 1

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "graph/examples/random_graph.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
@@ -17,6 +18,9 @@ namespace {
 
 constexpr int64_t kGraphs = 300;
 
+// Padding is 0 times the other factor there, which gives NaN if that is infinite: docs/cuda.md.
+bool HasPadding(const OpDef& op) { return absl::StrContains(op.name, "conv"); }
+
 TEST(CudaDifferential, GeneratedKernelsComputeWhatTheDefinitionsSay) {
   const uint64_t first = Seeds().first_seed;
   const int64_t wanted = Seeds().graphs > 0 ? Seeds().graphs : kGraphs;
@@ -25,7 +29,9 @@ TEST(CudaDifferential, GeneratedKernelsComputeWhatTheDefinitionsSay) {
   std::vector<RandomGraph> graphs;
   std::vector<uint64_t> seeds;
   for (uint64_t seed = first; seed < last; ++seed) {
-    RandomGraph random = MakeRandomGraph(seed);
+    RandomGraphOptions options;
+    options.finite_only = HasPadding;
+    RandomGraph random = MakeRandomGraph(seed, options);
     const absl::Status added = plans.Add(random.graph);
     if (absl::IsOutOfRange(added)) continue;  // an index of weights
     ASSERT_TRUE(added.ok()) << "seed " << seed << ": " << added << "\n" << PrintGraph(random.graph);
