@@ -13,9 +13,8 @@
 //     than f32, products run on tensor cores (mma.sync). If both factors are tensors of one 16-bit
 //     type, sm_90 multiplies them by warpgroup (wgmma), with tiles that the copy engine (TMA)
 //     fetches.
-//   * streamed: attention, a product with the softmax of another product's results, in one kernel
-//   by
-//     warpgroup that keeps tiles of these results in registers.
+//   * streamed: attention, a product with the softmax of another product's results. A kernel by
+//     warpgroup keeps tiles of these results in registers.
 //
 // Sums are reassociated, in an order that the kernel fixes: two runs give the same bits. In a tiled
 // sum, a term that a guard excludes (padding) is 0 times the other factor: NaN if that is infinite
