@@ -12,11 +12,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "verifier/kernels/analysis.h"
-#include "verifier/kernels/machine.h"
+#include "verifier/kernels/printed/analysis.h"
+#include "verifier/kernels/kernel_run.h"
 #include "verifier/kernels/meaning.h"
 #include "verifier/kernels/memory.h"
-#include "verifier/kernels/parser.h"
+#include "verifier/kernels/printed/parser.h"
+#include "verifier/kernels/printed/roundings.h"
 
 namespace lemma::kernels {
 
@@ -48,7 +49,8 @@ class Checker {
     if (absl::Status s = TryInvalidIndices(seed + 2); !s.ok()) return s;
     if (absl::Status s = RepeatIntegers(seed + 3); !s.ok()) return s;
     if (absl::Status s = CompareSmall(seed + 100); !s.ok()) return s;
-    return extremes ? Compare(RandomExtremes(seed), seed + 1) : absl::OkStatus();
+    // The prelude's maximum of streamed scores takes in all of them (machine_products.cc).
+    return extremes && !streams_ ? Compare(RandomExtremes(seed), seed + 1) : absl::OkStatus();
   }
 
  private:
@@ -86,9 +88,12 @@ class Checker {
   absl::Status ReadMeanings() {
     double operations = 0;
     int64_t elements = 0;
+    streams_ = std::any_of(program_.kernels.begin(), program_.kernels.end(),
+                           [](const GridKernel& kernel) { return kernel.streamed.has_value(); });
+    if (streams_ && parts_.size() != 1) return NotChecked("it streams beside other programs");
     for (const codegen::GridSlot& slot : program_.slots) elements += slot.elements;
     for (const ProgramPart& part : parts_) {
-      auto meaning = Meaning::Of(part.nodes, part.operands);
+      auto meaning = Meaning::Of(part.nodes, part.operands, streams_);
       if (!meaning.ok()) return NotChecked(std::string(meaning.status().message()));
       operations += meaning->operations();
       meanings_.push_back(*std::move(meaning));
@@ -161,8 +166,14 @@ class Checker {
         const bool written = std::count(kernel.writes.begin(), kernel.writes.end(), slot) > 0;
         if (written) return Wrong(absl::StrCat(kernel.name, " reads what it writes"));
       }
-      FindUniform(&*printed);
-      kernels_.push_back(*std::move(printed));
+      if (absl::Status s = CheckTensorCores(kernel, *printed, slots); !s.ok()) return s;
+      // Each role executes a copy of its own.
+      std::vector<PrintedKernel> roles;
+      for (size_t role = RolesOf(*printed).size(); role > 0; --role) {
+        roles.push_back(*ParseKernel(kernel, slots));
+        FindUniform(&roles.back());
+      }
+      kernels_.push_back(std::move(roles));
     }
     for (size_t p = 0; p < parts_.size(); ++p) {
       const bool needs = meanings_[p].arithmetic() == Arithmetic::kDouble;
@@ -179,6 +190,53 @@ class Checker {
       return NotChecked(absl::StrCat(kernel.name, " calls ", printed.calls, " functions"));
     }
     return CheckNumbersOf(kernel, printed, *printed.body, 0);
+  }
+
+  // Shared memory that the launch provides, and the rounding of factors.
+  absl::Status CheckTensorCores(const GridKernel& kernel, const PrintedKernel& printed,
+                                absl::Span<const SlotInfo> slots) const {
+    if (printed.shared_bytes > kernel.shared_bytes) {
+      return Wrong(absl::StrCat(kernel.name, " uses ", printed.shared_bytes,
+                                " bytes of shared memory and is launched with ",
+                                kernel.shared_bytes));
+    }
+    const std::string what = CheckRoundings(printed, slots);
+    if (!what.empty()) return Wrong(absl::StrCat(kernel.name, ": ", what));
+    for (const codegen::BulkSource& map : printed.maps) {
+      const bool read = std::count(kernel.reads.begin(), kernel.reads.end(), map.slot) > 0;
+      if (!read) return Wrong(absl::StrCat(kernel.name, " copies a tensor that it does not read"));
+    }
+    if (printed.streams != kernel.streamed.has_value()) {
+      return NotChecked(absl::StrCat(kernel.name, " is said to stream, or not to"));
+    }
+    if (!printed.rounds) return absl::OkStatus();
+    bool allowed = FormatOf(options_.precision) == printed.words;
+    if (printed.streams) {
+      // Instead of the precision's, a rounding that the operators have anyway.
+      const std::optional<DType> rounded = meanings_[0].free_rounding();
+      if (rounded) allowed = FormatOf(*rounded) == printed.words;
+    }
+    if (allowed) return absl::OkStatus();
+    return Wrong(absl::StrCat(kernel.name, " rounds factors to ", NameOf(printed.words),
+                              ", which no precision allows"));
+  }
+
+  static Words FormatOf(codegen::ProductPrecision precision) {
+    switch (precision) {
+      case codegen::ProductPrecision::kTf32:
+        return Words::kTf32;
+      case codegen::ProductPrecision::kF32x3:
+        return Words::kF32x3;
+      case codegen::ProductPrecision::kF16:
+        return Words::kF16;
+      case codegen::ProductPrecision::kBf16:
+        return Words::kBf16;
+      default:
+        return Words::kNone;
+    }
+  }
+  static Words FormatOf(DType dtype) {
+    return dtype == DType::kF16 ? Words::kF16 : dtype == DType::kBF16 ? Words::kBf16 : Words::kNone;
   }
 
   // The same for a statement of the kernel, in a part or in a function that computes a part.
@@ -398,8 +456,8 @@ class Checker {
         touched->reader.assign(touched->reader.size(), Touched::kNobody);
       }
       const absl::Status s =
-          Machine(&kernels_[k], absl::MakeSpan(memory_), extremes, &work, reported)
-              .Run(kernel.blocks);
+          RunKernel(absl::MakeSpan(kernels_[k]), kernel.blocks, absl::MakeSpan(memory_), extremes,
+                    &work, reported);
       if (!s.ok()) return absl::Status(s.code(), absl::StrCat(kernel.name, ": ", s.message()));
     }
     return absl::OkStatus();
@@ -484,10 +542,11 @@ class Checker {
   const ProgramCheckOptions& options_;
   std::vector<Meaning> meanings_;            // by part
   std::vector<std::optional<bool>> floats_;  // by part: whether numbers are f32; nullopt: none are
-  std::vector<PrintedKernel> kernels_;
+  std::vector<std::vector<PrintedKernel>> kernels_;  // by role
   std::vector<SlotMemory> memory_;  // by slot
   std::vector<std::pair<int, SlotMemory>> expected_;
   std::vector<std::unique_ptr<Touched>> touched_;
+  bool streams_ = false;  // whether a kernel streams a softmax
   bool few_ = false;  // whether operands are drawn from few numbers
 };
 

@@ -46,6 +46,8 @@ struct ProgramCheckOptions {
   // The most operations of one evaluation, and bytes of memory; a larger program is not checked.
   double operations = 4e9;
   int64_t bytes = int64_t{3} << 30;
+  // To which precision kernels may round the factors of products.
+  codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
   // Pairs of an operand's slot and a result's slot that are one memory.
   std::vector<std::pair<int, int>> in_place;
 };

@@ -15,16 +15,17 @@ namespace {
 const auto kUnset = static_cast<int64_t>(Field::NaN().raw());
 }  // namespace
 
-Machine::Machine(PrintedKernel* kernel, absl::Span<SlotMemory> slots,
-                 const std::optional<Extremes>& extremes, int64_t* work, bool* reported)
+Machine::Machine(PrintedKernel* kernel, KernelRun* run, int role)
     : kernel_(*kernel),
-      slots_(slots),
-      extremes_(extremes),
-      work_(work),
-      reported_(reported),
-      threads_(kernel->threads) {
+      run_(*run),
+      slots_(run->slots),
+      extremes_(run->extremes),
+      role_(role),
+      first_(run->roles[role].first),
+      threads_(run->roles[role].second),
+      products_(kernel->warpgroups ? kernel->variables.size() : 0) {
   Place();
-  for (int i = 0; i < threads_; ++i) thread_numbers_.push_back(i);
+  for (int i = 0; i < threads_; ++i) thread_numbers_.push_back(first_ + i);
   cells_.resize(threads_);
 }
 
@@ -52,7 +53,14 @@ void Machine::Place(Statement* s) {
   if (s->kind == Kind::kDeclare && s->value == nullptr) {
     // In arithmetic on reals, NaN says it as well. Comparisons hide it; arrays are not compared.
     Variable& v = kernel_.variables[s->variable];
-    v.tracked = !v.shared && !(IsReal(v.type) && !v.dims.empty());
+    const bool numbers = IsReal(v.type) || v.type == Type::kWord || v.type == Type::kRow;
+    v.tracked = !v.shared && !(numbers && !v.dims.empty());
+  }
+  if (s->call != nullptr) {
+    for (const ExprPtr& arg : s->call->args) Place(arg.get());
+    for (const lemma::kernels::Place& place : s->call->places) {
+      for (const ExprPtr& index : place.indices) Place(index.get());
+    }
   }
   for (const ExprPtr& index : s->indices) Place(index.get());
   if (s->value != nullptr) Place(s->value.get());
@@ -64,25 +72,25 @@ void Machine::Place(Statement* s) {
 void Machine::Fault(const std::string& what, int thread) {
   if (stopped()) return;
   status_ = absl::FailedPreconditionError(
-      absl::StrCat(what, " (block ", block_, ", thread ", thread, ")"));
+      absl::StrCat(what, " (block ", block_, ", thread ", first_ + thread, ")"));
+  if (run_.schedule != nullptr) run_.schedule->Stop();
 }
 
 void Machine::Spend(int64_t operations) {
-  *work_ -= operations;
-  if (*work_ < 0 && !stopped()) {
+  *run_.work -= operations;
+  if (*run_.work < 0 && !stopped()) {
     status_ = absl::ResourceExhaustedError("it has too many operations");
+    if (run_.schedule != nullptr) run_.schedule->Stop();
   }
 }
 
-absl::Status Machine::Run(int64_t blocks) {
-  for (block_ = 0; block_ < blocks && !stopped(); ++block_) {
-    ++now_;
-    for (SharedMemory& shared : shared_) {
-      shared.Clear(kUnset);
-    }
-    Mask all{std::vector<uint8_t>(threads_, 1), threads_};
-    Execute(*kernel_.body, &all);
-  }
+absl::Status Machine::RunBlock(int64_t block) {
+  block_ = block;
+  ++now_;
+  for (SharedMemory& shared : shared_) shared.Clear(kUnset);
+  std::fill(products_.begin(), products_.end(), ProductUse());
+  Mask all{std::vector<uint8_t>(threads_, 1), threads_};
+  Execute(*kernel_.body, &all);
   return status_;
 }
 
@@ -128,25 +136,30 @@ void Machine::Execute(const Statement& s, Mask* mask) {
     case Kind::kBarrier:
       return Barrier(*mask);
     case Kind::kError:
-      if (reported_ == nullptr) return Fault("an index that is valid is reported as wrong", 0);
-      *reported_ = true;
+      if (run_.reported == nullptr) return Fault("an index that is valid is reported as wrong", 0);
+      *run_.reported = true;
       return;
+    case Kind::kCall:
+      return Execute(*s.call, *mask);
   }
 }
 
 void Machine::Barrier(const Mask& mask) {
   if (mask.count != threads_) return Fault("not all threads of a block reach a barrier", 0);
   for (SharedMemory& shared : shared_) shared.Barrier();
+  if (run_.memory != nullptr) SyncThreads(kernel_.threads, mask);
 }
 
 void Machine::Declare(const Statement& s, const Mask& mask) {
   const Variable& v = kernel_.variables[s.variable];
   if (v.shared) return;
-  if (v.constant && IsIndex(v.type)) ++now_;
+  if (v.constant && (IsIndex(v.type) || v.type == Type::kPointer)) ++now_;
   if (s.value != nullptr) return Assign(s, mask);
+  if (InFlight(s.variable)) return Fault(absl::StrCat(v.name, ": products still use it"), 0);
   // Until it is assigned it holds no number: a result that uses it is no number either.
   std::fill_n(Registers(s.variable), v.cells * threads_, kUnset);
   std::fill_n(&set_[static_cast<size_t>(v.place)], v.cells * threads_, 0);
+  if (v.type == Type::kRow) std::fill_n(Registers(s.variable), v.cells * threads_, 0);
 }
 
 void Machine::Set(const Variable& v, int64_t cell, int thread) {
@@ -187,6 +200,7 @@ void Machine::Assign(const Statement& s, const Mask& mask) {
     if (!stopped()) *Registers(s.variable) = value.data[0];
     return;
   }
+  Change(s.variable);
   if (s.accumulates && Accumulate(s, mask)) return;
   const Operand value = Evaluate(*s.value, mask);
   const Operand cell = Cell(s.variable, s.indices, mask);
@@ -264,6 +278,14 @@ void Machine::For(const Statement& s, Mask* mask) {
   *mask = std::move(left);
 }
 
+void Machine::Change(int variable) {
+  if (products_.empty()) return;
+  if (InFlight(variable)) {
+    Fault(absl::StrCat(kernel_.variables[variable].name, " changes while products use it"), 0);
+  }
+  products_[variable].changed = true;
+}
+
 int64_t Machine::StoredIn(const SlotMemory& slot, int64_t number, Type type) const {
   if (slot.integers) return Wrapped(number, slot.dtype);
   return type == Type::kInt64 ? static_cast<int64_t>(Field(number).raw()) : number;
@@ -289,7 +311,7 @@ int64_t Machine::ReadElement(int slot, int64_t index, int thread) {
           thread);
   }
   if (memory.touched != nullptr) {
-    const int64_t who = block_ * threads_ + thread;
+    const int64_t who = block_ * kernel_.threads + first_ + thread;
     int64_t& reader = memory.touched->reader[index];
     if (memory.touched->writer[index] != Touched::kNobody) {
       Fault(absl::StrCat("reads element ", index, " of tensor ", slot,
@@ -308,12 +330,13 @@ void Machine::WriteElement(int slot, int64_t index, int thread, int64_t value) {
         absl::StrCat("writes element ", index, " of tensor ", slot, ", which has ", memory.size()),
         thread);
   }
+  if (run_.finds_maxima) return;
   if (memory.written[index]) {
     return Fault(absl::StrCat("element ", index, " of tensor ", slot, " is written twice"), thread);
   }
   if (memory.touched != nullptr) {
     const int64_t reader = memory.touched->reader[index];
-    const int64_t who = block_ * threads_ + thread;
+    const int64_t who = block_ * kernel_.threads + first_ + thread;
     if (reader != Touched::kNobody && reader != who) {
       return Fault(absl::StrCat("writes element ", index, " of tensor ", slot,
                                 " in a place that another thread reads"),

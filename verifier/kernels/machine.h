@@ -10,28 +10,53 @@
 #define LEMMA_VERIFIER_KERNELS_MACHINE_H_
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "graph/expr/field.h"
+#include "verifier/kernels/block_memory.h"
 #include "verifier/kernels/extremes.h"
 #include "verifier/kernels/memory.h"
-#include "verifier/kernels/printed_kernel.h"
+#include "verifier/kernels/printed/printed_kernel.h"
+#include "verifier/kernels/role_schedule.h"
 
 namespace lemma::kernels {
 
+// The greatest score of each row of a softmax that a kernel streams: by block, role and row.
+using RowMaxima = std::map<std::tuple<int64_t, int, int>, Field>;
+
+// What the machines that execute the roles of a kernel have in common.
+struct KernelRun {
+  absl::Span<SlotMemory> slots;
+  const std::optional<Extremes>& extremes;
+  int64_t* work = nullptr;  // operations that are left, of all kernels of a program
+  bool* reported = nullptr;
+  // For a kernel that streams. It is executed twice: first to find the maxima, when results are not
+  // stored.
+  RowMaxima* maxima = nullptr;
+  bool finds_maxima = false;
+
+  std::unique_ptr<BlockMemory> memory;      // nullptr if the kernel declares none by bytes
+  RoleSchedule* schedule = nullptr;         // nullptr if there is one role
+  std::vector<std::pair<int, int>> roles;   // first threads and numbers of threads
+  std::vector<int64_t> registers;           // of a thread, by role; 0: an equal share
+};
+
 class Machine {
  public:
-  // `kernel` has been analyzed; the machine sets its places. It and the slots must outlive the
-  // machine. `work` is the number of operations that are left, shared by all kernels of a program.
-  Machine(PrintedKernel* kernel, absl::Span<SlotMemory> slots,
-          const std::optional<Extremes>& extremes, int64_t* work, bool* reported);
+  // For role number `role`. `kernel` has been analyzed; the machine sets its places, so each role
+  // has a kernel of its own. All must outlive the machine.
+  Machine(PrintedKernel* kernel, KernelRun* run, int role);
 
-  // FailedPrecondition for a fault of the kernel; ResourceExhausted if `work` is used up.
-  absl::Status Run(int64_t blocks);
+  // FailedPrecondition for a fault of the kernel; ResourceExhausted if no operation is left.
+  absl::Status RunBlock(int64_t block);
 
  private:
   // The values of all threads, or one for all of them.
@@ -62,6 +87,41 @@ class Machine {
   void LoadPack(const Statement& s, const Mask& mask);
   void StorePack(const Statement& s, const Mask& mask);
   void Barrier(const Mask& mask);
+
+  // --- Calls (machine_calls.cc) ---
+  void Execute(const Call& call, const Mask& mask);
+  void MakeWord(const Call& call, const Mask& mask);
+  void MoveWords(const Call& call, const Mask& mask);
+  void MultiplyAdd(const Call& call, const Mask& mask);
+  void LoadStaged(const Call& call, const Mask& mask);
+  void StoreFloats(const Call& call, const Mask& mask);
+  // By thread, the first of `room` cells of a variable in registers that begin at a place.
+  std::vector<int64_t> CellsOf(const lemma::kernels::Place& place, int64_t room, const Mask& mask);
+  // By thread, the first byte of a place in shared memory.
+  std::vector<int64_t> AddressesOf(const lemma::kernels::Place& place, const Mask& mask);
+  // Reads or writes `count` units of `kind`, of 4 bytes, from `address` on, as one access; two
+  // numbers for each.
+  void AccessShared(bool write, int64_t address, int64_t count, BlockMemory::Kind kind,
+                    int64_t* numbers, int thread);
+  // The value that all threads of the role have in common; a fault if they have not.
+  int64_t Common(const Expr& e, const Mask& mask);
+  // What is wrong with an access or a call; "": nothing.
+  void Expect(const char* what, int thread);
+
+  // --- Barriers, copies and products by warpgroup (machine_products.cc) ---
+  void ExecuteAtBarrier(const Call& call, const Mask& mask);
+  void CopyInBulk(const Call& call, const Mask& mask);
+  void SyncThreads(int64_t threads, const Mask& mask);
+  void IssueProduct(const Call& call, const Mask& mask);
+  // The numbers of a tile, by line; 16 deep.
+  std::vector<Field> TileNumbers(int64_t start, bool rows_adjacent, int64_t rows);
+  void WaitForProducts(int64_t groups);
+  // Whether the numbers of a variable may be read, or changed, by others than products.
+  bool InFlight(int variable) const {
+    return !products_.empty() && products_[variable].state != ProductState::kIdle;
+  }
+  void ExecuteOnRows(const Call& call, const Mask& mask);
+  void TakeScores(const Call& call);
   Mask Where(const Mask& mask, const Operand& condition, bool value) const;
 
   // --- Expressions (machine_expressions.cc) ---
@@ -95,20 +155,38 @@ class Machine {
   }
   // Marks a thread's cell of a tracked variable as assigned; a fault unless it is.
   void Set(const Variable& v, int64_t cell, int thread);
+  // Statements change a variable's numbers.
+  void Change(int variable);
   void CheckSet(const Variable& v, const Operand& cell, const Mask& mask);
   void Place();
   void Place(Expr* e);
   void Place(Statement* s);
   void Fault(const std::string& what, int thread);
   void Spend(int64_t operations);
-  bool stopped() const { return !status_.ok(); }
+  bool stopped() const {
+    return !status_.ok() || (run_.schedule != nullptr && run_.schedule->stopped());
+  }
+
+  // A variable that products by warpgroup add to or read.
+  enum class ProductState {
+    kIdle,
+    kInFlight,  // products that are not complete use it
+    kComplete,  // they are complete; its numbers are not taken
+  };
+  struct ProductUse {
+    ProductState state = ProductState::kIdle;
+    int64_t group = 0;     // of the last product
+    bool changed = false;  // by other code, since BeginProducts
+    bool is_sum = false;
+  };
 
   PrintedKernel& kernel_;
+  KernelRun& run_;
   absl::Span<SlotMemory> slots_;
   const std::optional<Extremes>& extremes_;
-  int64_t* work_;
-  bool* reported_;
+  const int role_, first_;  // the first thread's number
   int threads_;
+  std::vector<ProductUse> products_;  // by variable
   int64_t block_ = 0;
   int64_t now_ = 0;  // grows when a constant that threads do not have in common gets a value
   std::vector<int64_t> scratch_, registers_, cells_, thread_numbers_;

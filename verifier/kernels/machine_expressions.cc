@@ -85,6 +85,7 @@ Machine::Operand Machine::Evaluate(const Expr& e, const Mask& mask) {
       if (IsReal(e.type)) {
         Field value = Field::FromDouble(e.real);
         if (e.special == Expr::Special::kNaN) value = Field::NaN();
+        if (e.special == Expr::Special::kNoScore) value = Field::NegativeInfinity();
         if (e.special == Expr::Special::kInfinity) {
           value = e.real < 0 ? Field::NegativeInfinity() : Field::Infinity();
           if (extremes_) value = Field(e.real < 0 ? extremes_->max : extremes_->min) + Field(1);

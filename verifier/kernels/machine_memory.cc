@@ -113,6 +113,7 @@ Machine::Operand Machine::LoadCell(const Expr& e, const Mask& mask) {
   const Variable& v = kernel_.variables[e.variable];
   const Operand cell = Cell(e.variable, e.args, mask);
   int64_t* out = Scratch(e);
+  if (InFlight(e.variable)) Fault(absl::StrCat(v.name, " is read while products add to it"), 0);
   if (stopped()) return {out, false};
   if (!v.shared) {
     CheckSet(v, cell, mask);

@@ -125,7 +125,55 @@ absl::Status RunNode(const LoopProgram& program, absl::Span<const SlotMemory* co
 
 }  // namespace
 
-absl::StatusOr<Meaning> Meaning::Of(absl::Span<const NodePtr> nodes, std::vector<Value> operands) {
+namespace {
+
+// Whether `e` has a sum over axes: of products of two numbers that are read, or of others.
+bool HasSum(const ScalarExpr& e, bool of_products) {
+  if (e.kind() == ScalarExpr::Kind::kReduce && e.reduce() == ReduceKind::kSum) {
+    const ScalarExpr& term = e.args()[0];
+    const bool product = term.kind() == ScalarExpr::Kind::kApply && term.fn() == ScalarFn::kMul;
+    if (product == of_products) return true;
+  }
+  return std::any_of(e.args().begin(), e.args().end(),
+                     [&](const ScalarExpr& arg) { return HasSum(arg, of_products); });
+}
+
+bool HasSum(const Definition& definition, bool of_products) {
+  return std::any_of(definition.tensors.begin(), definition.tensors.end(),
+                     [&](const TensorExpr& t) { return HasSum(t.body, of_products); });
+}
+
+// By node, whether it computes or passes on what a softmax makes of products, before another
+// product takes it.
+std::vector<bool> WeightsOf(absl::Span<const NodePtr> nodes,
+                            absl::Span<const Definition> definitions) {
+  enum State { kNone, kScores, kWeights, kAfter };
+  absl::flat_hash_map<const Node*, State> states;
+  std::vector<bool> weights;
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    State state = kNone;
+    for (const Value& input : nodes[n]->inputs()) {
+      const auto known = states.find(input.node().get());
+      if (known != states.end()) state = std::max(state, known->second);
+    }
+    const bool product = HasSum(definitions[n], true), sum = HasSum(definitions[n], false);
+    if (state == kWeights && product) {
+      state = kAfter;
+    } else if (state == kNone && product) {
+      state = kScores;
+    } else if (state == kScores && sum) {
+      state = kWeights;
+    }
+    states[nodes[n].get()] = state;
+    weights.push_back(state == kWeights);
+  }
+  return weights;
+}
+
+}  // namespace
+
+absl::StatusOr<Meaning> Meaning::Of(absl::Span<const NodePtr> nodes, std::vector<Value> operands,
+                                    bool streams) {
   Meaning meaning;
   meaning.nodes_.assign(nodes.begin(), nodes.end());
   meaning.operands_ = std::move(operands);
@@ -136,6 +184,8 @@ absl::StatusOr<Meaning> Meaning::Of(absl::Span<const NodePtr> nodes, std::vector
   }
   meaning.arithmetic_ = ArithmeticOf(meaning.definitions_);
   meaning.is_index_.assign(meaning.operands_.size(), false);
+  const std::vector<bool> weights =
+      streams ? WeightsOf(nodes, meaning.definitions_) : std::vector<bool>(nodes.size(), false);
   Jumps jumps;
   for (size_t n = 0; n < nodes.size(); ++n) {
     Definition& definition = meaning.definitions_[n];
@@ -151,7 +201,13 @@ absl::StatusOr<Meaning> Meaning::Of(absl::Span<const NodePtr> nodes, std::vector
       }
     }
     for (const TensorExpr& tensor : definition.tensors) jumps.Walk(tensor.body);
-    if (n + 1 < nodes.size()) {
+    const DType dtype = nodes[n]->output_type(0).dtype;
+    if (weights[n] && (dtype == DType::kF16 || dtype == DType::kBF16)) {
+      if (meaning.free_rounding_ && *meaning.free_rounding_ != dtype) {
+        return absl::InvalidArgumentError("a softmax is rounded to two types");
+      }
+      meaning.free_rounding_ = dtype;
+    } else if (n + 1 < nodes.size()) {
       definition = WithStoredOutputs(std::move(definition), meaning.arithmetic_);
     }
   }

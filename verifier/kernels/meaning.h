@@ -20,8 +20,14 @@ namespace lemma::kernels {
 // Nodes that are computed together, in order, in one arithmetic.
 class Meaning {
  public:
-  // InvalidArgument if a node has no definition with constant sizes.
-  static absl::StatusOr<Meaning> Of(absl::Span<const NodePtr> nodes, std::vector<Value> operands);
+  // InvalidArgument if a node has no definition with constant sizes. If a kernel streams a softmax
+  // into a product (`streams`), it may round the softmax elsewhere than the nodes do: what lies
+  // between the softmax's total and the product is not rounded to 16 bits then.
+  static absl::StatusOr<Meaning> Of(absl::Span<const NodePtr> nodes, std::vector<Value> operands,
+                                    bool streams);
+
+  // The 16-bit type to which the nodes round what may be rounded elsewhere; nullopt: none.
+  std::optional<DType> free_rounding() const { return free_rounding_; }
 
   Arithmetic arithmetic() const { return arithmetic_; }
   bool integers() const { return arithmetic_ == Arithmetic::kInteger; }
@@ -54,6 +60,7 @@ class Meaning {
   Arithmetic arithmetic_ = Arithmetic::kFloat;
   double operations_ = 0;
   std::vector<double> constants_;  // of the definitions; empty unless one of them compares
+  std::optional<DType> free_rounding_;
   bool special_ = false;           // whether infinities and NaN are among the few numbers
 };
 

@@ -1,6 +1,6 @@
 // Splits a kernel's text into tokens.
-#ifndef LEMMA_VERIFIER_KERNELS_LEXER_H_
-#define LEMMA_VERIFIER_KERNELS_LEXER_H_
+#ifndef LEMMA_VERIFIER_KERNELS_PRINTED_LEXER_H_
+#define LEMMA_VERIFIER_KERNELS_PRINTED_LEXER_H_
 
 #include <string>
 #include <vector>
@@ -23,4 +23,4 @@ absl::StatusOr<std::vector<Token>> TokensOf(absl::string_view text);
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_VERIFIER_KERNELS_LEXER_H_
+#endif  // LEMMA_VERIFIER_KERNELS_PRINTED_LEXER_H_

@@ -1,11 +1,11 @@
-#include "verifier/kernels/parser.h"
+#include "verifier/kernels/printed/parser.h"
 
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "verifier/kernels/expression_parser.h"
+#include "verifier/kernels/printed/tensor_parser.h"
 
 namespace lemma::kernels {
 namespace {
@@ -18,11 +18,11 @@ StatementPtr Make(Kind kind) {
   return statement;
 }
 
-class Parser : public ExpressionParser {
+class Parser : public TensorParser {
  public:
   Parser(std::vector<Token> tokens, const codegen::GridKernel& kernel,
          absl::Span<const SlotInfo> slots)
-      : ExpressionParser(std::move(tokens), slots, kernel.threads), kernel_(kernel) {}
+      : TensorParser(std::move(tokens), slots, kernel.threads), kernel_(kernel) {}
 
   absl::StatusOr<PrintedKernel> Run() {
     PrintedKernel result;
@@ -35,6 +35,10 @@ class Parser : public ExpressionParser {
       MoveTo(position() + 1);
     }
     result.threads = static_cast<int>(Size());
+    if (Accept(",")) {
+      Expect("1");
+      result.one_block = true;
+    }
     Expect(")");
     if (Name() != kernel_.name) Fail("another name than the kernel's");
     Expect("(");
@@ -46,6 +50,8 @@ class Parser : public ExpressionParser {
     result.variables = std::move(variables_);
     result.calls = calls_;
     result.distinct = std::move(distinct_);
+    result.maps = kernel_.bulk;
+    Finish(&result);
     return result;
   }
 
@@ -99,6 +105,10 @@ class Parser : public ExpressionParser {
     if (kernel_.checks) {
       for (const char* part : {",", "int", "*", "error"}) Expect(part);
       names_.has_error = true;
+    }
+    for (size_t i = 0; i < kernel_.bulk.size(); ++i) {
+      Expect(",");
+      MapParameter();
     }
     Expect(")");
   }
@@ -186,6 +196,7 @@ class Parser : public ExpressionParser {
   // Reads a statement, or a declaration of several variables.
   void AddTo(Statement* block) {
     if (Accept("__shared__")) return Arrays(block, true);
+    if (AcceptTensorDeclaration(block)) return;
     if (Is("const") || Is("Pack") || IsTypeAt(0)) return Declarations(block);
     Push(block, Simple());
   }
@@ -316,6 +327,8 @@ class Parser : public ExpressionParser {
       statement = Make(Kind::kBarrier);
     } else if (Accept("Store")) {
       statement = Store();
+    } else if ((statement = AcceptTensorStatement()) != nullptr) {
+      // Read.
     } else if (Accept("StorePack")) {
       statement = StorePack();
     } else if (Accept("*")) {
@@ -369,12 +382,12 @@ class Parser : public ExpressionParser {
     if (failed()) return nullptr;
     if (!variable || VariableAt(*variable).constant) return Fail("assigns to what is no variable");
     const Type type = VariableAt(*variable).type;
-    if (type == Type::kElement) return Fail("assigns to an element");
+    if (!IsReal(type) && !IsIndex(type)) return Fail(absl::StrCat("assigns to ", NameOf(type)));
     statement->variable = *variable;
     statement->indices = Indices(*variable);
     if (!increment && Accept("=")) {
       statement->value = As(type, Expression());
-      return statement;
+      return Accept("=") ? Chain(std::move(statement)) : std::move(statement);
     }
     if (!statement->indices.empty() || !IsIndex(type)) return Fail("expected =");
     auto old = std::make_unique<Expr>();
@@ -401,6 +414,25 @@ class Parser : public ExpressionParser {
     sum->args.push_back(std::move(by));
     statement->value = std::move(sum);
     return statement;
+  }
+
+  // After "x[i] = y[j] =": the same constant for both.
+  StatementPtr Chain(StatementPtr first) {
+    if (failed() || first->value->kind != Expr::Kind::kVariable) return Fail("expected a variable");
+    StatementPtr second = Make(Kind::kAssign);
+    second->variable = first->value->variable;
+    second->indices = std::move(first->value->args);
+    const Type type = VariableAt(second->variable).type;
+    if (VariableAt(second->variable).constant || !IsReal(type)) return Fail("expected a number");
+    const size_t from = position();
+    first->value = As(VariableAt(first->variable).type, Expression());
+    MoveTo(from);
+    second->value = As(type, Expression());
+    if (!failed() && first->value->kind != Expr::Kind::kLiteral) return Fail("expected a constant");
+    StatementPtr both = Make(Kind::kBlock);
+    both->body.push_back(std::move(second));
+    both->body.push_back(std::move(first));
+    return failed() ? nullptr : std::move(both);
   }
 
   // "(p0 + i, float(e))" or "(&result.at[u], float(e))".

@@ -1,8 +1,9 @@
-#include "verifier/kernels/expression_parser.h"
+#include "verifier/kernels/printed/expression_parser.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -33,8 +34,14 @@ ExprPtr Make(Kind kind, Type type, ExprPtr a) {
 
 const char* NameOf(Type type) {
   static constexpr const char* kNames[] = {"bool",  "int",    "unsigned",  "int64",
-                                           "float", "double", "an element"};
+                                           "float", "double", "an element", "a pointer", "a word",
+                                           "a row"};
   return kNames[static_cast<int>(type)];
+}
+
+const char* NameOf(Words words) {
+  static constexpr const char* kNames[] = {"none", "tf32", "f32x3", "f16", "bf16"};
+  return kNames[static_cast<int>(words)];
 }
 
 const Token& ExpressionParser::Peek(size_t ahead) const {
@@ -98,6 +105,10 @@ int ExpressionParser::Declare(Variable variable) {
   }
   variables_.push_back(std::move(variable));
   return number;
+}
+
+void ExpressionParser::SetDims(int variable, std::vector<int64_t> dims) {
+  variables_[variable].dims = std::move(dims);
 }
 
 std::optional<int> ExpressionParser::Find(const std::string& name) const {
@@ -180,11 +191,16 @@ bool ReadsArray(const Expr& e) {
 
 }  // namespace
 
+ExprPtr ExpressionParser::ArrayIndex() {
+  ExprPtr index = Index();
+  if (!failed() && ReadsArray(*index)) Fail("an array's element as an index");
+  return index;
+}
+
 std::vector<ExprPtr> ExpressionParser::Indices(int variable) {
   std::vector<ExprPtr> indices;
   while (Accept("[")) {
-    indices.push_back(Index());
-    if (!failed() && ReadsArray(*indices.back())) Fail("an array's element as an index");
+    indices.push_back(ArrayIndex());
     Expect("]");
   }
   if (!failed() && indices.size() != variables_[variable].dims.size()) {
@@ -259,6 +275,7 @@ ExprPtr ExpressionParser::Sum() {
   while (left != nullptr) {
     const bool adds = Accept("+");
     if (!adds && !Accept("-")) break;
+    if (adds && left->type == Type::kFloat && Accept("0.0f")) continue;
     left = Binary(adds ? Expr::Op::kAdd : Expr::Op::kSub, std::move(left), Product(), false);
   }
   return left;
@@ -308,6 +325,7 @@ ExprPtr ExpressionParser::Unary() {
   ExprPtr e = Unary();
   if (e == nullptr) return nullptr;
   if (e->kind == Kind::kLiteral && IsReal(e->type)) {
+    if (e->special == Expr::Special::kInfinity) e->special = Expr::Special::kNoScore;
     e->real = -e->real;
     return e;
   }
@@ -396,14 +414,25 @@ ExprPtr ExpressionParser::Primary() {
   }
   const std::string name = Name();
   if (failed()) return nullptr;
+  if (name == "Infinity" && Is("(")) {
+    ExprPtr e = Make(Kind::kLiteral, Type::kFloat);
+    e->special = Expr::Special::kInfinity;
+    e->real = 1;
+    Expect("(");
+    Expect(")");
+    return failed() ? nullptr : std::move(e);
+  }
   if (Is("(") || Is("<")) {
-    if (!Find(name)) return Call(name);
+    if (!Find(name)) return CalledFunction(name);
   }
   const auto variable = Find(name);
   if (!variable) return Fail(absl::StrCat("unknown name ", name));
   ExprPtr e = Make(Kind::kVariable, variables_[*variable].type);
-  if (e->type == Type::kElement) return Fail("an element that is not loaded");
+  if (!IsReal(e->type) && !IsIndex(e->type) && e->type != Type::kBool) {
+    return Fail(absl::StrCat(NameOf(e->type), " as a number"));
+  }
   e->variable = *variable;
+  if (Accept(".") && !Accept("at")) return Fail("expected at");
   e->args = Indices(*variable);
   return failed() ? nullptr : std::move(e);
 }

@@ -1,6 +1,6 @@
 // Reads expressions and declared names of a printed kernel. Internal to verifier/kernels.
-#ifndef LEMMA_VERIFIER_KERNELS_EXPRESSION_PARSER_H_
-#define LEMMA_VERIFIER_KERNELS_EXPRESSION_PARSER_H_
+#ifndef LEMMA_VERIFIER_KERNELS_PRINTED_EXPRESSION_PARSER_H_
+#define LEMMA_VERIFIER_KERNELS_PRINTED_EXPRESSION_PARSER_H_
 
 #include <map>
 #include <optional>
@@ -10,8 +10,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "verifier/kernels/lexer.h"
-#include "verifier/kernels/printed_kernel.h"
+#include "verifier/kernels/printed/lexer.h"
+#include "verifier/kernels/printed/printed_kernel.h"
 
 namespace lemma::kernels {
 
@@ -51,6 +51,8 @@ class ExpressionParser {
 
   // --- Names ---
   int Declare(Variable variable);
+  // The dimensions of the arrays that a pointer points to, which take no room of its own.
+  void SetDims(int variable, std::vector<int64_t> dims);
   std::optional<int> Find(const std::string& name) const;
   const Variable& VariableAt(int number) const { return variables_[number]; }
   // The slot of a pointer parameter; fails unless it may be read, or written.
@@ -71,6 +73,8 @@ class ExpressionParser {
   ExprPtr Truth();
   // `e`, which must have `type`, or be an integer constant or an integer that converts to it.
   ExprPtr As(Type type, ExprPtr e);
+  // An integer expression that reads no array.
+  ExprPtr ArrayIndex();
   // [i][j]… of a variable.
   std::vector<ExprPtr> Indices(int variable);
   // "p + e" of a parameter: its slot, and e.
@@ -92,7 +96,7 @@ class ExpressionParser {
   ExprPtr Primary();
   ExprPtr Number();
   ExprPtr Cast(Type type);
-  ExprPtr Call(const std::string& name);
+  ExprPtr CalledFunction(const std::string& name);
   ExprPtr LoadCall();
   ExprPtr IndexCall(const std::string& name);
   ExprPtr Function(const std::string& name);
@@ -109,4 +113,4 @@ class ExpressionParser {
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_VERIFIER_KERNELS_EXPRESSION_PARSER_H_
+#endif  // LEMMA_VERIFIER_KERNELS_PRINTED_EXPRESSION_PARSER_H_

@@ -1,8 +1,8 @@
 // Finds what all threads of a block have in common. Internal to verifier/kernels.
-#ifndef LEMMA_VERIFIER_KERNELS_ANALYSIS_H_
-#define LEMMA_VERIFIER_KERNELS_ANALYSIS_H_
+#ifndef LEMMA_VERIFIER_KERNELS_PRINTED_ANALYSIS_H_
+#define LEMMA_VERIFIER_KERNELS_PRINTED_ANALYSIS_H_
 
-#include "verifier/kernels/printed_kernel.h"
+#include "verifier/kernels/printed/printed_kernel.h"
 
 namespace lemma::kernels {
 
@@ -13,4 +13,4 @@ void FindUniform(PrintedKernel* kernel);
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_VERIFIER_KERNELS_ANALYSIS_H_
+#endif  // LEMMA_VERIFIER_KERNELS_PRINTED_ANALYSIS_H_

@@ -1,13 +1,13 @@
 // Reads the text of a printed kernel.
-#ifndef LEMMA_VERIFIER_KERNELS_PARSER_H_
-#define LEMMA_VERIFIER_KERNELS_PARSER_H_
+#ifndef LEMMA_VERIFIER_KERNELS_PRINTED_PARSER_H_
+#define LEMMA_VERIFIER_KERNELS_PRINTED_PARSER_H_
 
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "kernels/codegen/grid_program.h"
-#include "verifier/kernels/printed_kernel.h"
+#include "verifier/kernels/printed/printed_kernel.h"
 
 namespace lemma::kernels {
 
@@ -21,4 +21,4 @@ absl::StatusOr<PrintedKernel> ParseKernel(const codegen::GridKernel& kernel,
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_VERIFIER_KERNELS_PARSER_H_
+#endif  // LEMMA_VERIFIER_KERNELS_PRINTED_PARSER_H_

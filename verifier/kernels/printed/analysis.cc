@@ -1,4 +1,4 @@
-#include "verifier/kernels/analysis.h"
+#include "verifier/kernels/printed/analysis.h"
 
 #include <algorithm>
 #include <vector>
@@ -15,7 +15,8 @@ class Analysis {
 
   void Run() {
     for (Variable& v : kernel_.variables) {
-      v.uniform = v.dims.empty() && !v.shared && v.type != Type::kElement;
+      v.uniform = v.dims.empty() && !v.shared && v.type != Type::kElement &&
+                  v.type != Type::kWord && v.type != Type::kRow;
     }
     do {
       changed_ = false;
@@ -86,6 +87,12 @@ class Analysis {
   // `context` is a number for the set of threads that run the statement.
   void Visit(Statement* s, int context) {
     for (const ExprPtr& index : s->indices) Visit(index.get());
+    if (s->call != nullptr) {
+      for (const ExprPtr& arg : s->call->args) Visit(arg.get());
+      for (const Place& place : s->call->places) {
+        for (const ExprPtr& index : place.indices) Visit(index.get());
+      }
+    }
     if (s->kind == Kind::kFor) Visit(s->first.get(), context);
     if (s->value != nullptr) Visit(s->value.get());
     if (s->kind == Kind::kIf) s->diverges = !s->value->uniform;

@@ -1,6 +1,6 @@
 // A printed kernel as a tree: what the checker executes. parser.h makes it from a kernel's text.
-#ifndef LEMMA_VERIFIER_KERNELS_PRINTED_KERNEL_H_
-#define LEMMA_VERIFIER_KERNELS_PRINTED_KERNEL_H_
+#ifndef LEMMA_VERIFIER_KERNELS_PRINTED_PRINTED_KERNEL_H_
+#define LEMMA_VERIFIER_KERNELS_PRINTED_PRINTED_KERNEL_H_
 
 #include <cstdint>
 #include <memory>
@@ -9,6 +9,7 @@
 
 #include "graph/dtype.h"
 #include "graph/expr/scalar_expr.h"
+#include "kernels/codegen/grid_program.h"
 
 namespace lemma::kernels {
 
@@ -21,6 +22,9 @@ enum class Type {
   kFloat,
   kDouble,
   kElement,  // of a tensor, as it is stored
+  kPointer,  // into the block's shared memory: a number of bytes from its start
+  kWord,     // of 32 bits, with one or two factors of a product on tensor cores
+  kRow,      // the prelude's StreamedRow
 };
 const char* NameOf(Type type);
 // Whether an integer is a value of the type.
@@ -30,11 +34,26 @@ inline bool IsIndex(Type type) {
   return type == Type::kInt || type == Type::kUnsigned || type == Type::kInt64;
 }
 
+// What a pointer points to.
+enum class Pointee {
+  kNone,
+  kBytes,
+  kWords,
+  kFloats,
+  kBarriers,
+  kRows,    // a tile as a descriptor says it, with a line for each row
+  kDepths,  // a tile with a line for each depth
+};
+
 struct Variable {
   std::string name;
   Type type = Type::kInt;
-  int slot = -1;              // kElement: the slot whose elements it holds
-  std::vector<int64_t> dims;  // of an array; empty: one cell
+  int slot = -1;  // kElement: the slot whose elements it holds
+  // kPointer: what it points to, or what the arrays of `dims` that it points to consist of.
+  Pointee pointee = Pointee::kNone;
+  // Of an array; empty: one cell. A word ends with a dimension of 2, for its numbers; a row with
+  // one of kRowNumbers.
+  std::vector<int64_t> dims;
   int64_t cells = 1;
   bool constant = false;
   bool shared = false;
@@ -86,8 +105,8 @@ struct Expr {
     kLeast,
     kGreatest,
   };
-  // Special literals of real types.
-  enum class Special { kNone, kInfinity, kNaN };
+  // Special literals of real types. kNoScore is -inf as the score of a key that does not exist.
+  enum class Special { kNone, kInfinity, kNaN, kNoScore };
 
   Kind kind = Kind::kLiteral;
   Type type = Type::kInt;
@@ -104,6 +123,63 @@ struct Expr {
   int64_t scratch = 0;  // the machine's buffer
   // A steady integer's values as the machine knows them: when they were computed, and their range.
   int64_t known_at = 0, least = 0, most = 0;
+};
+
+// A cell of a variable or, with fewer indices than dimensions, the array from that cell on.
+struct Place {
+  int variable = -1;
+  std::vector<ExprPtr> indices;
+};
+
+// The formats of factors on tensor cores; the prelude's types WordsTf32, ….
+enum class Words { kNone, kTf32, kF32x3, kF16, kBf16 };
+const char* NameOf(Words words);
+inline int NumbersPerWord(Words words) {
+  return words == Words::kF16 || words == Words::kBf16 ? 2 : 1;
+}
+// The numbers that the machine keeps of a StreamedRow: the unit of its exponentials, the thread's
+// part of their sum, and the last factor.
+constexpr int64_t kRowNumbers = 3;
+
+// A call of a function of the prelude that changes memory or waits. The functions of prelude.cuh
+// and prelude_sm90.cuh with these names say what they do.
+struct Call {
+  enum class Function {
+    kMakeWord,     // places[0] = Make(args[0], args[1]), or Join
+    kLoadWord,     // places[0] = places[1], which lies in shared memory
+    kStoreWords,   // StorePack<sizes[0]>(&places[0], places[1])
+    kMultiplyAdd,  // MultiplyAdd(&places[0], &places[1], places[2], places[3])
+    kLoadStaged,   // places[0] = LoadStaged<sizes[0]>(&places[1])
+    kStoreFloats,  // args to places[0] and the floats after it
+    kInitBarrier,  // (&places[0], args[0])
+    kPublishBarriers,
+    kArrive,           // (&places[0])
+    kArriveExpecting,  // (&places[0], args[0])
+    kWaitFor,          // (&places[0], args[0])
+    kCopyInBulk,       // (args[0], map `sizes[0]`, &places[0], places[1])
+    kSyncThreads,      // <sizes[0]>
+    kSyncWarp,
+    kTakeTurn,           // (args[0])
+    kPassTurn,           // (args[0])
+    kGiveRegisters,      // <sizes[0]>
+    kTakeRegisters,      // <sizes[0]>
+    kBeginProducts,
+    kCommitProducts,
+    kWaitForProducts,  // <sizes[0]>
+    // places[0] += args[0] * args[1], descriptors; sizes: eighths of the columns, whether it adds.
+    kMultiplyAddTiles,
+    kMultiplyAddWords,  // places[0] += places[1] * args[0]; sizes[0]: eighths of the columns
+    kTakeSums,          // (places[0])
+    kTakeScores,        // (places[0], places[1])
+    kScaleSums,         // (places[0], places[1])
+    kDivideSums,        // (places[0], places[1])
+    kPackScores,        // (places[0], places[1])
+  };
+  Function function = Function::kSyncWarp;
+  std::vector<Place> places;
+  std::vector<ExprPtr> args;
+  std::vector<int64_t> sizes;
+  bool joins = false;  // kMakeWord: Join, which cuts numbers off
 };
 
 struct Statement;
@@ -124,6 +200,7 @@ struct Statement {
     kStorePack,  // the elements of variable to `slot` from indices[0] on
     kBarrier,
     kError,  // *error = …: an index is outside its tensor
+    kCall,   // `call`
   };
   Kind kind = Kind::kBlock;
   int variable = -1, slot = -1;
@@ -131,6 +208,7 @@ struct Statement {
   ExprPtr value;
   std::vector<StatementPtr> body;
   StatementPtr first, next;
+  std::unique_ptr<Call> call;
   // Whether the threads of a block may go different ways here; set by analysis.
   bool diverges = false;
   // Whether a thread may return or break inside; set by analysis.
@@ -149,10 +227,19 @@ struct PrintedKernel {
   int threads = 0;            // as promised to the compiler
   int calls = 0;              // of functions, which are inlined
   std::vector<int> distinct;  // slots that are promised to share no memory: __restrict__
+  bool one_block = false;     // one block at a time on a multiprocessor, as promised
+  // Bytes of shared memory that the launch has to provide, and whether the copy engine and
+  // products by warpgroup use it.
+  int64_t shared_bytes = 0;
+  bool warpgroups = false;
+  Words words = Words::kNone;
+  bool rounds = false;   // whether it makes words of numbers that may have more digits
+  bool streams = false;  // whether it has rows of a softmax
+  std::vector<codegen::BulkSource> maps;
   std::vector<Variable> variables;
   StatementPtr body;
 };
 
 }  // namespace lemma::kernels
 
-#endif  // LEMMA_VERIFIER_KERNELS_PRINTED_KERNEL_H_
+#endif  // LEMMA_VERIFIER_KERNELS_PRINTED_PRINTED_KERNEL_H_

@@ -1,4 +1,4 @@
-#include "verifier/kernels/lexer.h"
+#include "verifier/kernels/printed/lexer.h"
 
 #include <algorithm>
 
@@ -46,7 +46,9 @@ absl::StatusOr<std::vector<Token>> TokensOf(absl::string_view text) {
     if (absl::StartsWith(rest, "//") && absl::EndsWith(rest.substr(0, line_end), "\\")) {
       return absl::InvalidArgumentError(absl::StrCat("line ", line, ": a comment of two lines"));
     }
-    if (absl::StartsWith(rest, "//") || rest.substr(0, line_end) == "#pragma unroll") {
+    const absl::string_view line_text = rest.substr(0, line_end);
+    if (absl::StartsWith(rest, "//") || line_text == "#pragma unroll" ||
+        line_text == "#pragma unroll 4") {
       at += line_end;
       continue;
     }

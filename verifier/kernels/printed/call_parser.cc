@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "verifier/kernels/expression_parser.h"
+#include "verifier/kernels/printed/expression_parser.h"
 
 namespace lemma::kernels {
 
@@ -28,7 +28,7 @@ ExprPtr Make(Kind kind, Type type, ExprPtr a) {
 
 }  // namespace
 
-ExprPtr ExpressionParser::Call(const std::string& name) {
+ExprPtr ExpressionParser::CalledFunction(const std::string& name) {
   if (name == "Load") return LoadCall();
   if (name == "WarpReduce" || name == "BlockReduce") return GroupReduce(name == "BlockReduce");
   if (absl::StartsWith(name, "fn_")) return Function(name.substr(3));

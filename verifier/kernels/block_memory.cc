@@ -1,0 +1,294 @@
+#include "verifier/kernels/block_memory.h"
+
+#include <algorithm>
+
+namespace lemma::kernels {
+
+namespace {
+// The copy engine is none of the threads.
+constexpr int kNoThread = -2;
+}  // namespace
+
+BlockMemory::BlockMemory(int64_t bytes, int roles, int threads)
+    : bytes_(bytes),
+      roles_(roles),
+      cells_((bytes + kCellBytes - 1) / kCellBytes),
+      clock_(roles),
+      interval_(roles),
+      warp_interval_((threads + 31) / 32),
+      groups_(roles),
+      done_(roles),
+      turn_(roles),
+      turn_clock_(roles) {
+  Begin();
+}
+
+void BlockMemory::Begin() {
+  ++block_;
+  for (int r = 0; r < roles_; ++r) {
+    clock_[r] = {};
+    clock_[r][r] = 1;
+    groups_[r] = 0;
+    done_[r].clear();
+    turn_[r] = false;
+    turn_clock_[r] = {};
+  }
+  barrier_at_.clear();
+  barriers_.clear();
+  published_ = 0;
+}
+
+BlockMemory::Cell& BlockMemory::At(int64_t cell) {
+  Cell& result = cells_[cell];
+  if (result.block != block_) {
+    result = Cell();
+    result.block = block_;
+  }
+  return result;
+}
+
+BlockMemory::Mark BlockMemory::MarkOf(const Access& who) const {
+  Mark mark;
+  mark.block = block_;
+  mark.role = static_cast<int8_t>(who.role);
+  mark.thread = static_cast<int16_t>(who.thread);
+  mark.warp = static_cast<int16_t>(who.warp);
+  mark.time = clock_[who.role][who.role];
+  mark.interval = interval_[who.role];
+  mark.warp_interval = warp_interval_[who.warp];
+  return mark;
+}
+
+bool BlockMemory::Ordered(const Access& who, const Mark& mark) const {
+  if (mark.block != block_) return true;
+  if (mark.role == Mark::kSeveral) return false;
+  if (mark.role != who.role) return Knows(who.role, mark.role, mark.time);
+  if (mark.thread == who.thread || mark.interval != interval_[who.role]) return true;
+  return mark.warp == who.warp && mark.warp_interval != warp_interval_[who.warp];
+}
+
+void BlockMemory::Join(Clock* to, const Clock& from) const {
+  for (int r = 0; r < roles_; ++r) (*to)[r] = std::max((*to)[r], from[r]);
+}
+
+bool BlockMemory::CopyIsKnown(int role, const Cell& cell) const {
+  const Barrier& barrier = barriers_[cell.barrier];
+  if (cell.phase >= static_cast<int64_t>(barrier.waited.size())) return false;
+  for (int r = 0; r < roles_; ++r) {
+    const int64_t waited = barrier.waited[cell.phase][r];
+    if (waited > 0 && Knows(role, r, waited)) return true;
+  }
+  return false;
+}
+
+const char* BlockMemory::CheckWrite(const Access& who, const Cell& cell) const {
+  if (cell.is_barrier) return "writes the memory of a barrier";
+  if (cell.kind != Kind::kNone) {
+    const bool known =
+        cell.barrier >= 0 ? CopyIsKnown(who.role, cell) : Ordered(who, cell.written);
+    if (!known) return "writes shared memory that is being written, without a barrier between";
+  }
+  if (!Ordered(who, cell.read)) {
+    return "a thread writes shared memory that another one reads, without a barrier between";
+  }
+  for (int r = 0; r < roles_; ++r) {
+    const int64_t group = cell.product[r] - 1;
+    if (group < 0) continue;
+    const bool over = group < static_cast<int64_t>(done_[r].size()) &&
+                      Knows(who.role, r, done_[r][group]);
+    if (!over) return "writes shared memory that a product may still read";
+  }
+  return "";
+}
+
+const char* BlockMemory::Read(const Access& who, int64_t cell, Kind kind, int64_t* value) {
+  Cell& c = At(cell);
+  if (c.kind == Kind::kNone) return "a thread reads shared memory that nothing wrote";
+  if (c.barrier >= 0 || c.kind != kind) return "a thread reads shared memory as another type";
+  if (!Ordered(who, c.written)) {
+    return "a thread reads shared memory that another one writes, without a barrier between";
+  }
+  Mark mark = MarkOf(who);
+  if (!Ordered(who, c.read)) {
+    // Earlier reads count too.
+    if (c.read.role != who.role) mark.role = Mark::kSeveral;
+    mark.thread = Mark::kSeveral;
+    if (c.read.warp != who.warp) mark.warp = Mark::kSeveral;
+  }
+  c.read = mark;
+  *value = c.value;
+  return "";
+}
+
+const char* BlockMemory::Write(const Access& who, int64_t cell, Kind kind, int64_t value) {
+  Cell& c = At(cell);
+  const char* what = CheckWrite(who, c);
+  if (*what != 0) return what;
+  c.kind = kind;
+  c.value = value;
+  c.written = MarkOf(who);
+  c.barrier = -1;
+  c.product = {};
+  return "";
+}
+
+void BlockMemory::Meet(const std::vector<int>& roles) {
+  Clock all = {};
+  for (int r : roles) Join(&all, clock_[r]);
+  for (int r : roles) {
+    Join(&clock_[r], all);
+    ++clock_[r][r];
+    ++interval_[r];
+  }
+}
+
+BlockMemory::Barrier* BlockMemory::Find(int64_t at) {
+  const auto found = barrier_at_.find(at);
+  if (found == barrier_at_.end() || found->second >= published_) return nullptr;
+  return &barriers_[found->second];
+}
+
+const char* BlockMemory::InitBarrier(int role, int64_t at, int64_t count) {
+  constexpr int64_t kBytes = 8, kMostArrivals = (1 << 20) - 1;
+  if (at % kBytes != 0 || at < 0 || at + kBytes > bytes_) return "a barrier outside its memory";
+  if (count < 1 || count > kMostArrivals) return "a barrier with another count";
+  for (int64_t cell = at / kCellBytes; cell < (at + kBytes) / kCellBytes; ++cell) {
+    Cell& c = At(cell);
+    if (c.is_barrier || c.kind != Kind::kNone) return "a barrier in memory that is in use";
+    c.is_barrier = true;
+  }
+  barrier_at_[at] = static_cast<int>(barriers_.size());
+  barriers_.emplace_back();
+  barriers_.back().count = count;
+  barriers_.back().made_by = role;
+  barriers_.back().made_at = clock_[role][role];
+  return "";
+}
+
+const char* BlockMemory::EndPhase(Barrier* barrier) {
+  if (barrier->arrivals > barrier->count) return "too many arrivals at a barrier";
+  if (barrier->arrivals < barrier->count || barrier->bytes != 0) return "";
+  const int64_t phase = barrier->phase;
+  // A role that has not seen the phase before would take this one's end for that one's.
+  for (int r = 0; phase > 0 && r < roles_; ++r) {
+    const bool waits = barrier->waits[r] > 0;
+    const int64_t waited = barrier->waited[phase - 1][r];
+    if (waits && (waited == 0 || barrier->release[r] < waited)) {
+      return "a phase of a barrier ends before all have seen the one before";
+    }
+  }
+  barrier->released.push_back(barrier->release);
+  barrier->waited.emplace_back();
+  barrier->copied.push_back(barrier->copies);
+  barrier->waited.back() = {};
+  barrier->release = {};
+  barrier->arrivals = 0;
+  barrier->copies = false;
+  ++barrier->phase;
+  return "";
+}
+
+const char* BlockMemory::Arrive(int role, int64_t at, int64_t bytes) {
+  Barrier* barrier = Find(at);
+  if (barrier == nullptr) return "a barrier that is not made and published";
+  if (!Knows(role, barrier->made_by, barrier->made_at)) return "a barrier that is not known yet";
+  if (bytes < 0) return "a barrier that waits for fewer bytes than none";
+  Join(&barrier->release, clock_[role]);
+  ++clock_[role][role];
+  barrier->bytes += bytes;
+  ++barrier->arrivals;
+  return EndPhase(barrier);
+}
+
+const char* BlockMemory::Wait(int role, int64_t at, int64_t parity, bool* ready) {
+  *ready = false;
+  Barrier* barrier = Find(at);
+  if (barrier == nullptr) return "a barrier that is not made and published";
+  if (!Knows(role, barrier->made_by, barrier->made_at)) return "a barrier that is not known yet";
+  const int64_t phase = barrier->waits[role];
+  if (parity != phase % 2) return "waits for another phase of a barrier than the next one";
+  if (barrier->phase <= phase) return "";
+  if (barrier->phase > phase + 1) return "a phase of a barrier ends before all have seen the one before";
+  Join(&clock_[role], barrier->released[phase]);
+  barrier->waited[phase][role] = clock_[role][role];
+  ++barrier->waits[role];
+  *ready = true;
+  return "";
+}
+
+const char* BlockMemory::End() const {
+  for (const Barrier& barrier : barriers_) {
+    if (barrier.bytes != 0 || barrier.copies) return "a copy is under way when the block ends";
+    for (size_t phase = 0; phase < barrier.waited.size(); ++phase) {
+      const Clock& waited = barrier.waited[phase];
+      const bool seen = std::any_of(waited.begin(), waited.end(), [](int64_t w) { return w > 0; });
+      if (barrier.copied[phase] && !seen) return "nobody waits for a copy";
+    }
+  }
+  return "";
+}
+
+const char* BlockMemory::Copy(int role, int64_t cell, int64_t barrier, int64_t value) {
+  const auto found = barrier_at_.find(barrier);
+  if (Find(barrier) == nullptr) return "a barrier that is not made and published";
+  Cell& c = At(cell);
+  const char* what = CheckWrite({role, kNoThread, kNoThread}, c);
+  if (*what != 0) return what;
+  if (c.kind != Kind::kNone && c.barrier < 0) {
+    return "the copy engine writes where threads wrote, without a fence between";
+  }
+  Barrier& b = barriers_[found->second];
+  c.kind = Kind::kHalf;
+  c.value = value;
+  c.barrier = found->second;
+  c.phase = static_cast<int32_t>(b.phase);
+  c.product = {};
+  b.copies = true;
+  return "";
+}
+
+const char* BlockMemory::EndCopy(int64_t barrier, int64_t bytes) {
+  Barrier* b = Find(barrier);
+  if (b == nullptr) return "a barrier that is not made and published";
+  b->bytes -= bytes;
+  return EndPhase(b);
+}
+
+const char* BlockMemory::ReadForProduct(int role, int64_t cell, int64_t* value) {
+  Cell& c = At(cell);
+  if (c.kind == Kind::kNone) return "a product reads shared memory that nothing wrote";
+  if (c.kind != Kind::kHalf || c.barrier < 0) {
+    return "a product reads shared memory that the copy engine did not write";
+  }
+  const Barrier& b = barriers_[c.barrier];
+  const bool waited = c.phase < static_cast<int64_t>(b.waited.size()) && b.waited[c.phase][role] > 0;
+  if (!waited) return "a product reads what a copy may still write";
+  c.product[role] = static_cast<int32_t>(groups_[role]) + 1;
+  *value = c.value;
+  return "";
+}
+
+void BlockMemory::CompleteProducts(int role, int64_t groups) {
+  while (static_cast<int64_t>(done_[role].size()) < groups_[role] - groups) {
+    done_[role].push_back(clock_[role][role]);
+  }
+}
+
+const char* BlockMemory::PassTurn(int role, int to) {
+  if (to < 0 || to >= roles_) return "a turn of no role";
+  if (turn_[to]) return "a turn is passed on twice";
+  turn_[to] = true;
+  turn_clock_[to] = clock_[role];
+  ++clock_[role][role];
+  return "";
+}
+
+const char* BlockMemory::TakeTurn(int role, bool* ready) {
+  *ready = turn_[role];
+  if (!*ready) return "";
+  turn_[role] = false;
+  Join(&clock_[role], turn_clock_[role]);
+  return "";
+}
+
+}  // namespace lemma::kernels

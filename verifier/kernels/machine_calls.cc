@@ -1,0 +1,228 @@
+// Executes calls of the prelude that move words and floats through shared memory, and products by
+// warp (mma.sync).
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "verifier/kernels/machine.h"
+
+namespace lemma::kernels {
+
+using Function = Call::Function;
+
+namespace {
+constexpr int kWarp = 32;
+constexpr int64_t kUnitBytes = 4;  // of a word or a float
+}  // namespace
+
+void Machine::Expect(const char* what, int thread) {
+  if (*what != 0) Fault(absl::StrCat("shared memory: ", what), thread);
+}
+
+void Machine::Execute(const Call& call, const Mask& mask) {
+  Spend(threads_);
+  switch (call.function) {
+    case Function::kMakeWord:
+      return MakeWord(call, mask);
+    case Function::kLoadWord:
+    case Function::kStoreWords:
+      return MoveWords(call, mask);
+    case Function::kMultiplyAdd:
+      return MultiplyAdd(call, mask);
+    case Function::kLoadStaged:
+      return LoadStaged(call, mask);
+    case Function::kStoreFloats:
+      return StoreFloats(call, mask);
+    case Function::kTakeScores:
+    case Function::kScaleSums:
+    case Function::kDivideSums:
+    case Function::kPackScores:
+      return ExecuteOnRows(call, mask);
+    default:
+      return ExecuteAtBarrier(call, mask);
+  }
+}
+
+std::vector<int64_t> Machine::CellsOf(const lemma::kernels::Place& place, int64_t room,
+                                      const Mask& mask) {
+  const Variable& v = kernel_.variables[place.variable];
+  int64_t extent = 1;  // of the array in which the cells lie
+  for (size_t k = std::min(place.indices.size(), v.dims.size() - 1); k < v.dims.size(); ++k) {
+    extent *= v.dims[k];
+  }
+  const Operand cell = Cell(place.variable, place.indices, mask);
+  std::vector<int64_t> cells(threads_);
+  for (int i = 0; i < threads_ && !stopped(); ++i) {
+    if (mask.on[i] == 0) continue;
+    cells[i] = cell.At(i);
+    if (cells[i] % extent + room > extent) Fault(absl::StrCat(v.name, " is too small"), i);
+  }
+  return cells;
+}
+
+std::vector<int64_t> Machine::AddressesOf(const lemma::kernels::Place& place, const Mask& mask) {
+  const Variable& v = kernel_.variables[place.variable];
+  int64_t size = v.pointee == Pointee::kBarriers ? 8 : kUnitBytes;  // of what an index counts
+  for (int64_t dim : v.dims) size *= dim;
+  std::vector<int64_t> addresses(threads_);
+  const int64_t* const start = Registers(place.variable);
+  for (int i = 0; i < threads_; ++i) addresses[i] = start[v.uniform ? 0 : i];
+  for (size_t k = 0; k < place.indices.size() && !stopped(); ++k) {
+    const Operand index = Evaluate(*place.indices[k], mask);
+    if (k > 0) size /= v.dims[k - 1];
+    for (int i = 0; i < threads_ && !stopped(); ++i) {
+      if (mask.on[i] == 0) continue;
+      const int64_t at = index.At(i);
+      if (k > 0 && (at < 0 || at >= v.dims[k - 1])) {
+        Fault(absl::StrCat("index ", at, " of ", v.name, ", whose size is ", v.dims[k - 1]), i);
+      }
+      addresses[i] += at * size;
+    }
+  }
+  return addresses;
+}
+
+void Machine::AccessShared(bool write, int64_t address, int64_t count, BlockMemory::Kind kind,
+                           int64_t* numbers, int thread) {
+  BlockMemory& memory = *run_.memory;
+  if (address < 0 || address + count * kUnitBytes > memory.bytes()) {
+    return Fault(absl::StrCat("byte ", address, " of shared memory, which has ", memory.bytes()),
+                 thread);
+  }
+  if (address % (count * kUnitBytes) != 0) return Fault("a pack is not aligned", thread);
+  const BlockMemory::Access who = {role_, first_ + thread, (first_ + thread) / kWarp};
+  for (int64_t n = 0; n < 2 * count && !stopped(); ++n) {
+    const int64_t cell = address / BlockMemory::kCellBytes + n;
+    Expect(write ? memory.Write(who, cell, kind, numbers[n])
+                 : memory.Read(who, cell, kind, &numbers[n]),
+           thread);
+  }
+}
+
+void Machine::MakeWord(const Call& call, const Mask& mask) {
+  const std::vector<int64_t> to = CellsOf(call.places[0], 2, mask);
+  int64_t* const words = Registers(call.places[0].variable);
+  for (int n = 0; n < NumbersPerWord(kernel_.words); ++n) {
+    const Operand value = Evaluate(*call.args[n], mask);
+    for (int i = 0; i < threads_ && !stopped(); ++i) {
+      if (mask.on[i] != 0) words[(to[i] + n) * threads_ + i] = value.At(i);
+    }
+  }
+}
+
+void Machine::MoveWords(const Call& call, const Mask& mask) {
+  const bool store = call.function == Function::kStoreWords;
+  const int64_t count = store ? call.sizes[0] : 1;
+  const lemma::kernels::Place& words = call.places[store ? 1 : 0];
+  const std::vector<int64_t> cells = CellsOf(words, 2 * count, mask);
+  const std::vector<int64_t> at = AddressesOf(call.places[store ? 0 : 1], mask);
+  int64_t* const registers = Registers(words.variable);
+  std::vector<int64_t> numbers(2 * count);
+  for (int i = 0; i < threads_ && !stopped(); ++i) {
+    if (mask.on[i] == 0) continue;
+    for (int64_t n = 0; store && n < 2 * count; ++n) {
+      numbers[n] = registers[(cells[i] + n) * threads_ + i];
+    }
+    AccessShared(store, at[i], count, BlockMemory::Kind::kWord, numbers.data(), i);
+    for (int64_t n = 0; !store && n < 2 * count; ++n) {
+      registers[(cells[i] + n) * threads_ + i] = numbers[n];
+    }
+  }
+}
+
+// Lane l holds words l % 4 and l % 4 + 4 of rows l / 4 and l / 4 + 8 of A and of column l / 4 of B,
+// and columns 2 (l % 4) and 2 (l % 4) + 1 of the same rows of the sum.
+void Machine::MultiplyAdd(const Call& call, const Mask& mask) {
+  constexpr int kWords = 8, kLeft = 4, kRight = 2;
+  std::vector<int64_t> sums[2];
+  for (int r = 0; r < 2; ++r) sums[r] = CellsOf(call.places[r], 2, mask);
+  const std::vector<int64_t> left = CellsOf(call.places[2], 2 * kLeft, mask),
+                             right = CellsOf(call.places[3], 2 * kRight, mask);
+  if (mask.count % kWarp != 0) Fault("not all threads of a warp take part in a product", 0);
+  if (stopped()) return;
+  int64_t* const sum[2] = {Registers(call.places[0].variable), Registers(call.places[1].variable)};
+  const int64_t *const a = Registers(call.places[2].variable),
+                *const b = Registers(call.places[3].variable);
+  auto number = [&](const int64_t* registers, int64_t cell, int thread) {
+    return Field::FromRaw(static_cast<uint64_t>(registers[cell * threads_ + thread]));
+  };
+  const int numbers = NumbersPerWord(kernel_.words);
+  for (int first = 0; first < threads_ && !stopped(); first += kWarp) {
+    int count = 0;
+    for (int i = first; i < first + kWarp; ++i) count += mask.on[i];
+    if (count == 0) continue;
+    if (count != kWarp) return Fault("not all threads of a warp take part in a product", first);
+    // Each row of A and each column of B, by depth.
+    Field rows[16][2 * kWords], columns[8][2 * kWords];
+    for (int word = 0; word < kWords; ++word) {
+      for (int n = 0; n < numbers; ++n) {
+        for (int row = 0; row < 16; ++row) {
+          const int thread = first + row % 8 * 4 + word % 4;
+          const int r = row / 8 + word / 4 * 2;
+          rows[row][word * 2 + n] = number(a, left[thread] + 2 * r + n, thread);
+        }
+        for (int column = 0; column < 8; ++column) {
+          const int thread = first + column * 4 + word % 4;
+          columns[column][word * 2 + n] = number(b, right[thread] + 2 * (word / 4) + n, thread);
+        }
+      }
+    }
+    for (int i = 0; i < kWarp; ++i) {
+      for (int r = 0; r < 2; ++r) {
+        for (int j = 0; j < 2; ++j) {
+          int64_t& to = sum[r][(sums[r][first + i] + j) * threads_ + first + i];
+          Field total = Field::FromRaw(static_cast<uint64_t>(to));
+          for (int k = 0; k < 2 * kWords; ++k) {
+            if (k % 2 >= numbers) continue;
+            total = total + rows[i / 4 + 8 * r][k] * columns[i % 4 * 2 + j][k];
+          }
+          to = static_cast<int64_t>(total.raw());
+        }
+      }
+    }
+  }
+  Spend(int64_t{threads_} * 4 * kWords * numbers / 4);
+}
+
+void Machine::LoadStaged(const Call& call, const Mask& mask) {
+  constexpr int64_t kMost = 4;  // that are one access
+  const int64_t count = call.sizes[0];
+  if (count % kMost != 0) return Fault("loads a part of 16 bytes", 0);
+  const std::vector<int64_t> at = AddressesOf(call.places[1], mask);
+  int64_t* const to = Registers(call.places[0].variable);
+  int64_t numbers[2 * kMost];
+  for (int i = 0; i < threads_; ++i) {
+    if (mask.on[i] == 0) continue;
+    for (int64_t n = 0; n < count && !stopped(); n += kMost) {
+      AccessShared(false, at[i] + n * kUnitBytes, kMost, BlockMemory::Kind::kFloat, numbers, i);
+      for (int64_t u = 0; u < kMost; ++u) to[(n + u) * threads_ + i] = numbers[2 * u];
+    }
+  }
+}
+
+void Machine::StoreFloats(const Call& call, const Mask& mask) {
+  const auto count = static_cast<int64_t>(call.args.size());
+  const std::vector<int64_t> at = AddressesOf(call.places[0], mask);
+  std::vector<int64_t> numbers(2 * count * threads_);
+  for (int64_t n = 0; n < count; ++n) {
+    const Operand value = Evaluate(*call.args[n], mask);
+    for (int i = 0; i < threads_; ++i) numbers[2 * (i * count + n)] = value.At(i);
+  }
+  for (int i = 0; i < threads_ && !stopped(); ++i) {
+    if (mask.on[i] == 0) continue;
+    AccessShared(true, at[i], count, BlockMemory::Kind::kFloat, &numbers[2 * count * i], i);
+  }
+}
+
+int64_t Machine::Common(const Expr& e, const Mask& mask) {
+  const Operand value = Evaluate(e, mask);
+  std::optional<int64_t> common;
+  for (int i = 0; i < threads_ && !stopped(); ++i) {
+    if (mask.on[i] == 0) continue;
+    if (common && *common != value.At(i)) Fault("threads call with different arguments", i);
+    common = value.At(i);
+  }
+  return common.value_or(0);
+}
+
+}  // namespace lemma::kernels

@@ -1,0 +1,90 @@
+#include "verifier/kernels/printed/roundings.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace lemma::kernels {
+namespace {
+
+using Kind = Statement::Kind;
+
+class Roundings {
+ public:
+  Roundings(const PrintedKernel& kernel, absl::Span<const SlotInfo> slots)
+      : kernel_(kernel), slots_(slots), values_(kernel.variables.size()) {
+    Visit(*kernel.body);
+  }
+
+  std::string Check() const {
+    for (const Call* call : joins_) {
+      for (const ExprPtr& arg : call->args) {
+        if (!IsBf16(*arg)) return "it cuts numbers to bf16 that may have more digits";
+      }
+    }
+    for (const codegen::BulkSource& map : kernel_.maps) {
+      const bool known = map.slot >= 0 && map.slot < static_cast<int>(slots_.size());
+      const DType dtype = known ? slots_[map.slot].dtype : DType::kF32;
+      const Words words = dtype == DType::kF16    ? Words::kF16
+                          : dtype == DType::kBF16 ? Words::kBf16
+                                                  : Words::kNone;
+      if (words == Words::kNone || words != kernel_.words) {
+        return absl::StrCat("it multiplies numbers of type ", known ? NameOf(dtype) : "?", " as ",
+                            NameOf(kernel_.words));
+      }
+    }
+    return "";
+  }
+
+ private:
+  // Finds the values of each variable, and the words that are joined.
+  void Visit(const Statement& s) {
+    if ((s.kind == Kind::kDeclare || s.kind == Kind::kAssign) && s.value != nullptr) {
+      values_[s.variable].push_back(s.value.get());
+    }
+    if (s.call != nullptr && s.call->joins) joins_.push_back(s.call.get());
+    for (const StatementPtr& inner : s.body) Visit(*inner);
+    if (s.first != nullptr) Visit(*s.first);
+    if (s.next != nullptr) Visit(*s.next);
+  }
+
+  bool IsBf16(const Expr& e) const {
+    switch (e.kind) {
+      case Expr::Kind::kLiteral:
+        return e.special == Expr::Special::kNone && e.real == 0 && e.value == 0;
+      case Expr::Kind::kConvert:
+        return IsBf16(*e.args[0]);
+      case Expr::Kind::kRead:
+        return slots_[e.slot].dtype == DType::kBF16;
+      case Expr::Kind::kElementOf:
+        return slots_[kernel_.variables[e.variable].slot].dtype == DType::kBF16;
+      case Expr::Kind::kFunction:
+        return e.fn == StoredAs(DType::kBF16);
+      case Expr::Kind::kVariable: {
+        // Variables of floats are not assigned from themselves, but for sums.
+        const std::vector<const Expr*>& values = values_[e.variable];
+        return !values.empty() && std::all_of(values.begin(), values.end(), [&](const Expr* value) {
+          return value->kind != Expr::Kind::kVariable || value->variable < e.variable
+                     ? IsBf16(*value)
+                     : false;
+        });
+      }
+      default:
+        return false;
+    }
+  }
+
+  const PrintedKernel& kernel_;
+  const absl::Span<const SlotInfo> slots_;
+  std::vector<std::vector<const Expr*>> values_;  // by variable
+  std::vector<const Call*> joins_;
+};
+
+}  // namespace
+
+std::string CheckRoundings(const PrintedKernel& kernel, absl::Span<const SlotInfo> slots) {
+  return Roundings(kernel, slots).Check();
+}
+
+}  // namespace lemma::kernels

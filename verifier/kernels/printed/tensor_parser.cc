@@ -1,0 +1,695 @@
+#include "verifier/kernels/printed/tensor_parser.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace lemma::kernels {
+
+using Kind = Statement::Kind;
+
+namespace {
+
+ExprPtr Make(Expr::Kind kind, Type type) {
+  auto e = std::make_unique<Expr>();
+  e->kind = kind;
+  e->type = type;
+  return e;
+}
+
+StatementPtr MakeCall(Call::Function function) {
+  auto statement = std::make_unique<Statement>();
+  statement->kind = Kind::kCall;
+  statement->call = std::make_unique<Call>();
+  statement->call->function = function;
+  return statement;
+}
+
+constexpr int64_t kWordBytes = 4;
+
+}  // namespace
+
+void TensorParser::MapParameter() {
+  for (const char* part : {"const", "__grid_constant__", "BulkMap"}) Expect(part);
+  const std::string name = Name();
+  const auto number = static_cast<int64_t>(maps_.size());
+  if (!maps_.emplace(name, number).second) Fail("two maps of a name");
+}
+
+void TensorParser::Finish(PrintedKernel* kernel) const {
+  kernel->shared_bytes = shared_bytes_;
+  kernel->warpgroups = warpgroups_;
+  kernel->words = words_;
+  kernel->rounds = rounds_;
+  kernel->streams = streams_;
+}
+
+// --- Parts ---
+
+ExprPtr TensorParser::Sum(ExprPtr a, ExprPtr b) const {
+  ExprPtr sum = Make(Expr::Kind::kBinary, Type::kInt64);
+  sum->op = Expr::Op::kAdd;
+  sum->args.push_back(std::move(a));
+  sum->args.push_back(std::move(b));
+  return sum;
+}
+
+bool TensorParser::IsPointer(const std::string& name, Pointee pointee) const {
+  const auto variable = Find(name);
+  return variable && VariableAt(*variable).type == Type::kPointer &&
+         VariableAt(*variable).pointee == pointee;
+}
+
+ExprPtr TensorParser::Bytes() {
+  const auto variable = Find(Name());
+  if (failed()) return nullptr;
+  ExprPtr start;
+  if (variable && *variable == region_) {
+    start = Make(Expr::Kind::kLiteral, Type::kInt64);
+  } else if (variable && VariableAt(*variable).type == Type::kPointer &&
+             VariableAt(*variable).pointee == Pointee::kBytes) {
+    start = Make(Expr::Kind::kVariable, Type::kInt64);
+    start->variable = *variable;
+  } else {
+    return Fail("expected a pointer into shared memory");
+  }
+  if (!Accept("+")) return start;
+  ExprPtr offset = As(Type::kInt64, Index());
+  return failed() ? nullptr : Sum(std::move(start), std::move(offset));
+}
+
+bool TensorParser::Truth() {
+  const bool result = Accept("true");
+  if (!result) Expect("false");
+  return result;
+}
+
+ExprPtr TensorParser::TileAt(bool rows_adjacent) {
+  const Pointee wanted = rows_adjacent ? Pointee::kDepths : Pointee::kRows;
+  if (!Accept("TileDescriptor")) {
+    const std::string name = Name();
+    if (!IsPointer(name, wanted)) return Fail("expected a tile with such lines");
+    ExprPtr e = Make(Expr::Kind::kVariable, Type::kInt64);
+    e->variable = *Find(name);
+    return e;
+  }
+  Expect("(");
+  ExprPtr start = Bytes();
+  Expect(",");
+  if (Truth() != rows_adjacent) return Fail("a tile with other lines");
+  Expect(")");
+  return failed() ? nullptr : std::move(start);
+}
+
+std::optional<Place> TensorParser::PlaceAt() {
+  const auto variable = Find(Name());
+  if (failed()) return std::nullopt;
+  if (!variable) {
+    Fail("unknown name");
+    return std::nullopt;
+  }
+  Place place;
+  place.variable = *variable;
+  if (Accept(".")) Expect("at");
+  // A pointer to arrays has one more index, words and rows have one less.
+  const Variable& v = VariableAt(*variable);
+  const size_t most = v.type == Type::kPointer ? v.dims.size() + 1 : v.dims.size();
+  while (!failed() && Accept("[")) {
+    place.indices.push_back(ArrayIndex());
+    Expect("]");
+  }
+  if (place.indices.size() > most) Fail("too many indices");
+  if (failed()) return std::nullopt;
+  return place;
+}
+
+std::optional<Place> TensorParser::AddressAt() {
+  const bool address = Accept("&");
+  auto place = PlaceAt();
+  if (!place) return std::nullopt;
+  const Variable& v = VariableAt(place->variable);
+  if (address == (v.type == Type::kPointer && place->indices.empty())) {
+    Fail("expected an address");
+    return std::nullopt;
+  }
+  return place;
+}
+
+void TensorParser::TakeWords(const std::string& name) {
+  for (Words words : {Words::kTf32, Words::kF32x3, Words::kF16, Words::kBf16}) {
+    static constexpr const char* kNames[] = {"", "WordsTf32", "WordsF32x3", "WordsF16",
+                                             "WordsBf16"};
+    if (name != kNames[static_cast<int>(words)]) continue;
+    if (words_ != Words::kNone && words_ != words) Fail("words of two formats");
+    words_ = words;
+    return;
+  }
+  Fail(absl::StrCat("unknown type ", name));
+}
+
+// --- Declarations ---
+
+bool TensorParser::AcceptTensorDeclaration(Statement* block) {
+  if (Is("[") && Is("[", 1)) {
+    for (const char* part : {"[", "[", "maybe_unused", "]", "]"}) Expect(part);
+  }
+  const size_t constant = Is("const") ? 1 : 0;
+  const auto skip = [&](size_t tokens) { MoveTo(position() + tokens); };
+  if (Is("LEMMA_SHARED") || Is("LEMMA_BULK_SHARED")) {
+    SharedBytes();
+  } else if (Is("BulkBarrier") && Is("*", 1)) {
+    skip(2);
+    BarrierPointer(block);
+  } else if (constant == 1 && Is("unsigned", 1) && Is("char", 2) && Is("*", 3)) {
+    skip(4);
+    BytePointer(block);
+  } else if (Is("unsigned") && Is("int", 1) && Is("(", 2) && Is("*", 3)) {
+    skip(2);
+    ArrayPointer(block, Pointee::kWords, "unsigned int");
+  } else if (Is("float") && Is("(", 1) && Is("*", 2)) {
+    skip(1);
+    ArrayPointer(block, Pointee::kFloats, "float");
+  } else if (Is("unsigned") && Is("int", 1) && Is("[", 3)) {
+    skip(2);
+    Arrays(block, Type::kWord, 2);
+  } else if (Is("StreamedRow")) {
+    skip(1);
+    streams_ = true;
+    Arrays(block, Type::kRow, kRowNumbers);
+  } else if (Is("Pack") && Is("<", 1) && Is("unsigned", 2) && Is("int", 3)) {
+    // "Pack<unsigned int, 4> words;"
+    skip(4);
+    Expect(",");
+    Variable pack;
+    pack.type = Type::kWord;
+    pack.dims = {Size(), 2};
+    Expect(">");
+    pack.name = Name();
+    Expect(";");
+    auto statement = std::make_unique<Statement>();
+    statement->kind = Kind::kDeclare;
+    if (failed()) return true;
+    statement->variable = Declare(std::move(pack));
+    block->body.push_back(std::move(statement));
+  } else if (constant == 1 && Is("Pack", 1) && Is("<", 2) && Is("float", 3)) {
+    skip(4);
+    LoadStaged(block);
+  } else if (constant == 1 && Is("uint64", 1)) {
+    skip(2);
+    Descriptor(block);
+  } else if (constant == 1 && Is("int", 1) && Is("[", 3) && Is("]", 4)) {
+    skip(2);
+    Coordinates(block);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// "(name, n);"
+void TensorParser::SharedBytes() {
+  const bool by_words = Accept("LEMMA_SHARED");
+  if (!by_words) Expect("LEMMA_BULK_SHARED");
+  Expect("(");
+  Variable region;
+  region.name = Name();
+  Expect(",");
+  shared_bytes_ = Size() * (by_words ? kWordBytes : 1);
+  Expect(")");
+  Expect(";");
+  if (region_ >= 0) Fail("shared memory is declared twice");
+  if (failed()) return;
+  region.type = Type::kPointer;
+  region_ = Declare(std::move(region));
+}
+
+void TensorParser::DeclarePointer(Statement* block, std::string name, Pointee pointee,
+                                  std::vector<int64_t> dims, ExprPtr value) {
+  if (failed()) return;
+  Variable pointer;
+  pointer.name = std::move(name);
+  pointer.type = Type::kPointer;
+  pointer.pointee = pointee;
+  pointer.constant = true;
+  auto statement = std::make_unique<Statement>();
+  statement->kind = Kind::kDeclare;
+  statement->value = std::move(value);
+  statement->variable = Declare(std::move(pointer));
+  SetDims(statement->variable, std::move(dims));
+  block->body.push_back(std::move(statement));
+}
+
+void TensorParser::BytePointer(Statement* block) {
+  Expect("const");
+  std::string name = Name();
+  Expect("=");
+  ExprPtr value = Bytes();
+  Expect(";");
+  DeclarePointer(block, std::move(name), Pointee::kBytes, {}, std::move(value));
+}
+
+void TensorParser::BarrierPointer(Statement* block) {
+  constexpr int64_t kBarrierBytes = 8;
+  Expect("const");
+  std::string name = Name();
+  Expect("=");
+  ExprPtr value;
+  if (Accept("reinterpret_cast")) {
+    for (const char* part : {"<", "BulkBarrier", "*", ">", "("}) Expect(part);
+    value = Bytes();
+    Expect(")");
+  } else {
+    const std::string other = Name();
+    if (!IsPointer(other, Pointee::kBarriers)) Fail("expected barriers");
+    Expect("+");
+    const int64_t count = Size();
+    if (failed()) return;
+    value = Make(Expr::Kind::kVariable, Type::kInt64);
+    value->variable = *Find(other);
+    ExprPtr bytes = Make(Expr::Kind::kLiteral, Type::kInt64);
+    bytes->value = count * kBarrierBytes;
+    value = Sum(std::move(value), std::move(bytes));
+  }
+  Expect(";");
+  warpgroups_ = true;
+  DeclarePointer(block, std::move(name), Pointee::kBarriers, {}, std::move(value));
+}
+
+void TensorParser::Descriptor(Statement* block) {
+  std::string name = Name();
+  for (const char* part : {"=", "TileDescriptor", "("}) Expect(part);
+  ExprPtr value = Bytes();
+  Expect(",");
+  const bool rows_adjacent = Truth();
+  Expect(")");
+  Expect(";");
+  DeclarePointer(block, std::move(name), rows_adjacent ? Pointee::kDepths : Pointee::kRows, {},
+                 std::move(value));
+}
+
+void TensorParser::ArrayPointer(Statement* block, Pointee pointee, const std::string& type) {
+  std::vector<int64_t> dims, again;
+  auto sizes = [&](std::vector<int64_t>* to) {
+    while (Accept("[")) {
+      to->push_back(Size());
+      Expect("]");
+    }
+  };
+  for (const char* part : {"(", "*", "const"}) Expect(part);
+  std::string name = Name();
+  Expect(")");
+  sizes(&dims);
+  for (const char* part : {"=", "reinterpret_cast", "<"}) Expect(part);
+  for (const char* part : type == "float" ? std::vector<const char*>{"float"}
+                                          : std::vector<const char*>{"unsigned", "int"}) {
+    Expect(part);
+  }
+  for (const char* part : {"(", "*", ")"}) Expect(part);
+  sizes(&again);
+  if (dims != again) Fail("a pointer to other arrays");
+  Expect(">");
+  Expect("(");
+  ExprPtr value = pointee == Pointee::kWords ? WordsFrom() : Bytes();
+  Expect(")");
+  int64_t bytes = kWordBytes;
+  for (int64_t dim : dims) bytes *= dim;
+  if (Accept("+")) {
+    ExprPtr offset = As(Type::kInt64, Index());
+    if (failed()) return;
+    ExprPtr size = Make(Expr::Kind::kLiteral, Type::kInt64);
+    size->value = bytes;
+    ExprPtr product = Make(Expr::Kind::kBinary, Type::kInt64);
+    product->op = Expr::Op::kMul;
+    product->args.push_back(std::move(offset));
+    product->args.push_back(std::move(size));
+    value = Sum(std::move(value), std::move(product));
+  }
+  Expect(";");
+  DeclarePointer(block, std::move(name), pointee, std::move(dims), std::move(value));
+}
+
+// "shared_words + n", in bytes.
+ExprPtr TensorParser::WordsFrom() {
+  const auto variable = Find(Name());
+  if (!failed() && (!variable || *variable != region_)) return Fail("expected shared memory");
+  Expect("+");
+  if (failed() || Peek().kind != Token::Kind::kNumber) return Fail("expected a number");
+  ExprPtr words = As(Type::kInt64, Index());
+  if (failed()) return nullptr;
+  ExprPtr size = Make(Expr::Kind::kLiteral, Type::kInt64);
+  size->value = kWordBytes;
+  ExprPtr bytes = Make(Expr::Kind::kBinary, Type::kInt64);
+  bytes->op = Expr::Op::kMul;
+  bytes->args.push_back(std::move(words));
+  bytes->args.push_back(std::move(size));
+  return bytes;
+}
+
+void TensorParser::Arrays(Statement* block, Type type, int64_t numbers) {
+  do {
+    Variable variable;
+    variable.name = Name();
+    variable.type = type;
+    while (Accept("[")) {
+      variable.dims.push_back(Size());
+      Expect("]");
+    }
+    variable.dims.push_back(numbers);
+    if (failed()) return;
+    auto statement = std::make_unique<Statement>();
+    statement->kind = Kind::kDeclare;
+    statement->variable = Declare(std::move(variable));
+    block->body.push_back(std::move(statement));
+  } while (Accept(","));
+  Expect(";");
+}
+
+// "at[] = {a, b};"
+void TensorParser::Coordinates(Statement* block) {
+  Variable at;
+  at.name = Name();
+  at.type = Type::kInt;
+  for (const char* part : {"[", "]", "=", "{"}) Expect(part);
+  std::vector<ExprPtr> values;
+  do {
+    values.push_back(As(Type::kInt, Index()));
+  } while (!failed() && Accept(","));
+  Expect("}");
+  Expect(";");
+  if (failed()) return;
+  at.dims = {static_cast<int64_t>(values.size())};
+  auto declare = std::make_unique<Statement>();
+  declare->kind = Kind::kDeclare;
+  declare->variable = Declare(std::move(at));
+  const int variable = declare->variable;
+  block->body.push_back(std::move(declare));
+  for (size_t i = 0; i < values.size(); ++i) {
+    auto assign = std::make_unique<Statement>();
+    assign->kind = Kind::kAssign;
+    assign->variable = variable;
+    assign->indices.push_back(Make(Expr::Kind::kLiteral, Type::kInt));
+    assign->indices[0]->value = static_cast<int64_t>(i);
+    assign->value = std::move(values[i]);
+    block->body.push_back(std::move(assign));
+  }
+}
+
+// ", 8> sums = LoadStaged<8>(&staged[line][place]);"
+void TensorParser::LoadStaged(Statement* block) {
+  Expect(",");
+  Variable pack;
+  pack.type = Type::kFloat;
+  pack.dims = {Size()};
+  Expect(">");
+  pack.name = Name();
+  for (const char* part : {"=", "LoadStaged", "<"}) Expect(part);
+  if (Size() != pack.dims[0]) Fail("a pack of another size");
+  Expect(">");
+  Expect("(");
+  auto from = AddressAt();
+  Expect(")");
+  Expect(";");
+  if (failed()) return;
+  if (VariableAt(from->variable).pointee != Pointee::kFloats) {
+    Fail("expected floats in shared memory");
+    return;
+  }
+  auto declare = std::make_unique<Statement>();
+  declare->kind = Kind::kDeclare;
+  StatementPtr load = MakeCall(Function::kLoadStaged);
+  load->call->sizes = {pack.dims[0]};
+  declare->variable = Declare(std::move(pack));
+  load->call->places.push_back({declare->variable, {}});
+  load->call->places.push_back(*std::move(from));
+  block->body.push_back(std::move(declare));
+  block->body.push_back(std::move(load));
+}
+
+// --- Statements ---
+
+StatementPtr TensorParser::AcceptTensorStatement() {
+  struct Plain {
+    const char* name;
+    Function function;
+    int sizes, args, places;
+  };
+  static constexpr Plain kPlain[] = {
+      {"PublishBarriers", Function::kPublishBarriers, 0, 0, 0},
+      {"SyncThreads", Function::kSyncThreads, 1, 0, 0},
+      {"__syncwarp", Function::kSyncWarp, 0, 0, 0},
+      {"TakeTurn", Function::kTakeTurn, 0, 1, 0},
+      {"PassTurn", Function::kPassTurn, 0, 1, 0},
+      {"GiveRegisters", Function::kGiveRegisters, 1, 0, 0},
+      {"TakeRegisters", Function::kTakeRegisters, 1, 0, 0},
+      {"BeginProducts", Function::kBeginProducts, 0, 0, 0},
+      {"CommitProducts", Function::kCommitProducts, 0, 0, 0},
+      {"WaitForProducts", Function::kWaitForProducts, 1, 0, 0},
+      {"TakeSums", Function::kTakeSums, 0, 0, 1},
+      {"TakeScores", Function::kTakeScores, 0, 0, 2},
+      {"ScaleSums", Function::kScaleSums, 0, 0, 2},
+      {"DivideSums", Function::kDivideSums, 0, 0, 2},
+  };
+  for (const Plain& plain : kPlain) {
+    if (Accept(plain.name)) {
+      return PlainCall(plain.function, plain.sizes, plain.args, plain.places);
+    }
+  }
+  if (Accept("InitBarrier")) return BarrierCall(Function::kInitBarrier, true);
+  if (Accept("ArriveExpecting")) return BarrierCall(Function::kArriveExpecting, true);
+  if (Accept("Arrive")) return BarrierCall(Function::kArrive, false);
+  if (Accept("WaitFor")) return BarrierCall(Function::kWaitFor, true);
+  if (Accept("CopyInBulk")) return CopyInBulk();
+  if (Accept("MultiplyAddTiles")) return ProductCall(Function::kMultiplyAddTiles);
+  if (Accept("MultiplyAddWords")) return ProductCall(Function::kMultiplyAddWords);
+  if (Accept("PackScores")) return ProductCall(Function::kPackScores);
+  if (Is("StorePack") && Is("(", 4) && Is("&", 5)) return StorePack();
+  if (absl::StartsWith(Peek().text, "Words") && Is("::", 1)) {
+    const std::string words = Name();
+    Expect("::");
+    Expect("MultiplyAdd");
+    return MultiplyAdd(words);
+  }
+  if (Peek().kind != Token::Kind::kName) return nullptr;
+  const auto variable = Find(Peek().text);
+  if (!variable) return nullptr;
+  const Variable& v = VariableAt(*variable);
+  if (v.type == Type::kWord) return Is(".", 1) ? MakeWord() : LoadWord();
+  if (v.type == Type::kPointer && v.pointee == Pointee::kFloats) return StoreFloat();
+  return nullptr;
+}
+
+StatementPtr TensorParser::PlainCall(Function function, int sizes, int args, int places) {
+  StatementPtr statement = MakeCall(function);
+  if (sizes > 0) {
+    Expect("<");
+    const bool zero = Accept("0");
+    statement->call->sizes.push_back(zero ? 0 : Size());
+    Expect(">");
+  }
+  Expect("(");
+  for (int i = 0; i < args; ++i) statement->call->args.push_back(As(Type::kInt, Index()));
+  for (int i = 0; i < places && !failed(); ++i) {
+    if (i > 0) Expect(",");
+    auto place = PlaceAt();
+    if (place) statement->call->places.push_back(*std::move(place));
+  }
+  Expect(")");
+  return failed() ? nullptr : std::move(statement);
+}
+
+// "words.at[w] = WordsF16::Make(a, b)"
+StatementPtr TensorParser::MakeWord() {
+  StatementPtr statement = MakeCall(Function::kMakeWord);
+  auto to = PlaceAt();
+  Expect("=");
+  TakeWords(Name());
+  Expect("::");
+  statement->call->joins = Accept("Join");
+  if (statement->call->joins && words_ != Words::kBf16) return Fail("joins numbers of this format");
+  if (!statement->call->joins) {
+    Expect("Make");
+    rounds_ = true;
+  }
+  Expect("(");
+  statement->call->args.push_back(Expression());
+  Expect(",");
+  statement->call->args.push_back(Expression());
+  Expect(")");
+  if (failed()) return nullptr;
+  for (const ExprPtr& arg : statement->call->args) {
+    if (arg->type != Type::kFloat) return Fail("a word of what is no float");
+  }
+  statement->call->places.push_back(*std::move(to));
+  return statement;
+}
+
+// "left[i][r] = a_tile[stage][row][word]"
+StatementPtr TensorParser::LoadWord() {
+  StatementPtr statement = MakeCall(Function::kLoadWord);
+  auto to = PlaceAt();
+  Expect("=");
+  auto from = PlaceAt();
+  if (failed()) return nullptr;
+  const Variable& v = VariableAt(from->variable);
+  if (v.pointee != Pointee::kWords || from->indices.size() != v.dims.size() + 1) {
+    return Fail("expected a word of shared memory");
+  }
+  statement->call->places.push_back(*std::move(to));
+  statement->call->places.push_back(*std::move(from));
+  return statement;
+}
+
+// "StorePack<4>(&a_tile[stage][row][word], words)" or
+// "StorePack<2>(&staged[row][column], Pack<float, 2>{{a, b}})"
+StatementPtr TensorParser::StorePack() {
+  Expect("StorePack");
+  Expect("<");
+  const int64_t width = Size();
+  Expect(">");
+  Expect("(");
+  auto to = AddressAt();
+  Expect(",");
+  if (failed()) return nullptr;
+  if (VariableAt(to->variable).pointee == Pointee::kWords) {
+    StatementPtr statement = MakeCall(Function::kStoreWords);
+    auto from = PlaceAt();
+    Expect(")");
+    if (failed()) return nullptr;
+    const Variable& words = VariableAt(from->variable);
+    if (words.type != Type::kWord || words.dims != std::vector<int64_t>{width, 2}) {
+      return Fail("a pack of another type");
+    }
+    statement->call->sizes = {width};
+    statement->call->places.push_back(*std::move(to));
+    statement->call->places.push_back(*std::move(from));
+    return statement;
+  }
+  if (VariableAt(to->variable).pointee != Pointee::kFloats) return Fail("expected shared memory");
+  StatementPtr statement = MakeCall(Function::kStoreFloats);
+  for (const char* part : {"Pack", "<", "float", ","}) Expect(part);
+  if (Size() != width) return Fail("a pack of another size");
+  for (const char* part : {">", "{", "{"}) Expect(part);
+  for (int64_t i = 0; i < width && !failed(); ++i) {
+    if (i > 0) Expect(",");
+    statement->call->args.push_back(As(Type::kFloat, Expression()));
+  }
+  for (const char* part : {"}", "}", ")"}) Expect(part);
+  if (failed()) return nullptr;
+  statement->call->places.push_back(*std::move(to));
+  return statement;
+}
+
+// "staged[column][row] = sum[i][j]"
+StatementPtr TensorParser::StoreFloat() {
+  StatementPtr statement = MakeCall(Function::kStoreFloats);
+  auto to = PlaceAt();
+  Expect("=");
+  statement->call->args.push_back(As(Type::kFloat, Expression()));
+  if (failed()) return nullptr;
+  statement->call->places.push_back(*std::move(to));
+  return statement;
+}
+
+// "(&sum[i][j], &sum[k][j], left[i], right[j])"
+StatementPtr TensorParser::MultiplyAdd(const std::string& words) {
+  TakeWords(words);
+  StatementPtr statement = MakeCall(Function::kMultiplyAdd);
+  Expect("(");
+  for (int i = 0; i < 4 && !failed(); ++i) {
+    if (i > 0) Expect(",");
+    auto place = i < 2 ? AddressAt() : PlaceAt();
+    if (!place) return nullptr;
+    const Type type = VariableAt(place->variable).type;
+    if (type != (i < 2 ? Type::kFloat : Type::kWord)) return Fail("a product of other types");
+    statement->call->places.push_back(*std::move(place));
+  }
+  Expect(")");
+  return failed() ? nullptr : std::move(statement);
+}
+
+StatementPtr TensorParser::BarrierCall(Function function, bool argument) {
+  StatementPtr statement = MakeCall(function);
+  Expect("(");
+  auto barrier = AddressAt();
+  if (argument) {
+    Expect(",");
+    statement->call->args.push_back(As(Type::kInt, Index()));
+  }
+  Expect(")");
+  if (failed()) return nullptr;
+  if (VariableAt(barrier->variable).pointee != Pointee::kBarriers) return Fail("expected a barrier");
+  statement->call->places.push_back(*std::move(barrier));
+  return statement;
+}
+
+// "(shared + n, map_a, &full[stage], at)"
+StatementPtr TensorParser::CopyInBulk() {
+  StatementPtr statement = MakeCall(Function::kCopyInBulk);
+  Expect("(");
+  statement->call->args.push_back(Bytes());
+  Expect(",");
+  const auto map = maps_.find(Name());
+  if (!failed() && map == maps_.end()) return Fail("expected a map");
+  Expect(",");
+  auto barrier = AddressAt();
+  Expect(",");
+  auto at = PlaceAt();
+  Expect(")");
+  if (failed()) return nullptr;
+  if (VariableAt(barrier->variable).pointee != Pointee::kBarriers ||
+      VariableAt(at->variable).type != Type::kInt || !at->indices.empty()) {
+    return Fail("expected a barrier and coordinates");
+  }
+  statement->call->sizes = {map->second};
+  statement->call->places.push_back(*std::move(barrier));
+  statement->call->places.push_back(*std::move(at));
+  return statement;
+}
+
+// "<WordsF16, 8, false, true>(sum, a, b)", "<WordsF16, 8, false>(sum, words[k], b)" or
+// "<WordsF16>(score, words)"
+StatementPtr TensorParser::ProductCall(Function function) {
+  StatementPtr statement = MakeCall(function);
+  Call& call = *statement->call;
+  const bool tiles = function == Function::kMultiplyAddTiles;
+  Expect("<");
+  TakeWords(Name());
+  bool rows_a = false, rows_b = false, adds = true;
+  if (function != Function::kPackScores) {
+    Expect(",");
+    call.sizes = {Size()};
+    Expect(",");
+    if (tiles) {
+      rows_a = Truth();
+      Expect(",");
+    }
+    rows_b = Truth();
+    if (tiles && Accept(",")) adds = Truth();
+    call.sizes.push_back(adds ? 1 : 0);
+  } else {
+    rounds_ = true;
+  }
+  Expect(">");
+  Expect("(");
+  auto place = [&](Type type) {
+    auto found = PlaceAt();
+    if (!found) return;
+    if (VariableAt(found->variable).type != type) Fail("an argument of another type");
+    call.places.push_back(*std::move(found));
+  };
+  place(Type::kFloat);
+  Expect(",");
+  if (!tiles) place(Type::kWord);
+  if (tiles) call.args.push_back(TileAt(rows_a));
+  if (function != Function::kPackScores) {
+    Expect(",");
+    call.args.push_back(TileAt(rows_b));
+  }
+  Expect(")");
+  call.sizes.push_back(rows_a ? 1 : 0);
+  call.sizes.push_back(rows_b ? 1 : 0);
+  return failed() ? nullptr : std::move(statement);
+}
+
+}  // namespace lemma::kernels
