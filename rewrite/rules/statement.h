@@ -28,7 +28,8 @@ struct Statement {
   // contract then ignores which of them a side reads. Reads beyond the input's end never count as
   // finite.
   std::vector<bool> finite;
-  // Whether every element type is what it is: no rule's common type, which may be another one.
+  // Whether every element type is fixed. Otherwise some are the rule's common type, of which the
+  // type here is one example.
   bool typed = true;
   // Bounds of parameters by name, from the precondition's comparisons with numbers; they may be
   // infinite. A parameter without a bound is not listed.
@@ -77,7 +78,7 @@ std::string ElementName(const std::string& list, size_t i);
 struct RuleForms {
   std::vector<RuleForm> forms;  // the forms for which the source is well-formed
   bool truncated = false;       // there are more than max_forms
-  std::string problem;          // why there is no form, or the forms cannot be listed
+  std::string problem;          // why there is no form, or the forms cannot be listed; else ""
 };
 // The forms of the rule within `limits`. Deterministic.
 RuleForms FormsOf(const Substitution& rule, const FormLimits& limits = {});
