@@ -24,7 +24,7 @@ struct Match {
   int anchor = 0;              // position of the node that computes the source's first output
   std::vector<Value> vars;     // by variable
   std::vector<NodePtr> nodes;  // by source node
-  SymbolValues symbols;        // by symbol; all known
+  SymbolValues symbols;        // by symbol; sizes may be symbolic
   DType dtype = DType::kF32;   // the rule's common type; kF32 if nothing has that type
 };
 

@@ -20,8 +20,8 @@ namespace lemma {
 struct Statement {
   std::string name;
   Definition source, target;  // the same inputs in both
-  // By tensor of a side: the number of the operator that computes it. An operator reads its own
-  // tensors unrounded, before they are stored.
+  // By tensor of a side: the number of the operator that computes it. A read between two tensors of
+  // one operator is not rounded.
   std::vector<int> source_operators, target_operators;
   std::vector<Guard> requirements;
   // By input: whether all its elements are finite, as those of a rule's weights are. The float

@@ -8,7 +8,7 @@
 namespace lemma::ops {
 
 // f(x), where the attributes `activation` and `activation_params` give f; x if they are absent.
-// Unimplemented for any other activation than those of activation.cc.
+// Unimplemented unless f is Relu, Sigmoid, Tanh, LeakyRelu, Clip or HardSigmoid.
 absl::StatusOr<Value> ApplyNamedActivation(OnnxImport& node, const Value& x);
 
 }  // namespace lemma::ops

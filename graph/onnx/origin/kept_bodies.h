@@ -8,8 +8,8 @@
 
 namespace lemma {
 
-// The nodes of `graph` as which nodes of that model were imported. As long as no rewrite changes
-// those of one model node, an export writes that node as it was. Empty if `info` has no origin.
+// The nodes of `graph` that make up nodes of that model. An export of the graph writes a node of
+// the model as it was, unless a rewrite replaces one of these. Empty if `info` has no origin.
 absl::flat_hash_set<const Node*> KeptBodies(const Graph& graph, const OnnxInfo& info);
 
 // The same for the model's loops (GRU, Loop, LSTM, RNN, Scan) and operators that sample at computed

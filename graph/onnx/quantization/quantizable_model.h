@@ -69,7 +69,7 @@ struct ProductWeights {
   QuantizedWeight quantized;
   std::vector<int32_t> bias_integers;  // by channel; empty: the bias stays in floats
   std::vector<double> bias_scales;     // by channel, or one for all
-  // The largest sum, over the channels, of the magnitudes of the terms that make up the bias.
+  // The maximum over the channels of the sum of |term|, over the terms that make up the bias.
   double bias_magnitude = 0;
 
   // A bound of the absolute difference, in any channel, between the exact bias and the one used.

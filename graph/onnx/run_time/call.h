@@ -31,9 +31,9 @@ class OpaqueCall {
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 };
 
-// `compile` is called when operands have new types or values; the call keeps its results for the
-// last 16 of them. `node` must be opaque. Unimplemented ("unsupported: OP (…)") if it can be
-// computed for no operands.
+// `node` must be opaque. The call compiles a graph for each combination of operand types, and of
+// operand values that the import reads; it keeps the 16 graphs used last. Unimplemented
+// ("unsupported: OP (…)") if `node` cannot be computed for any operands.
 absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& node, GraphCompiler compile);
 
 }  // namespace lemma
