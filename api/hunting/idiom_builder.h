@@ -1,4 +1,4 @@
-// Random shapes, numbers and operators, of which idioms.h makes models.
+// Draws random shapes, numbers and operators, from which the idioms of idioms.h are built.
 #ifndef LEMMA_API_HUNTING_IDIOM_BUILDER_H_
 #define LEMMA_API_HUNTING_IDIOM_BUILDER_H_
 
@@ -18,8 +18,9 @@
 
 namespace lemma::hunt {
 
-// Builds one graph. After an operator that is not well-formed, or that has more than 4096 elements,
-// all further operators give empty values, and Build fails.
+// Builds one graph. Derived classes add the operators. After an operator that is not well-formed,
+// or whose result has more than 4096 elements, all further operators give empty values, and Build
+// fails.
 class IdiomBuilder {
  public:
   explicit IdiomBuilder(uint64_t seed) : random_(seed), builder_("idiom") {}
@@ -119,9 +120,9 @@ class IdiomBuilder {
   int names_ = 0;
 };
 
-// As RandomIdiom (idioms.h), with activations, normalizations and products.
+// As RandomIdiom (idioms.h), for activations, normalizations and products.
 std::optional<Graph> RandomArithmeticIdiom(uint64_t seed);
-// As RandomIdiom, with convolutions, poolings, transposes, slices and the like.
+// As RandomIdiom, for convolutions, poolings, transposes, slices and the like.
 std::optional<Graph> RandomLayoutIdiom(uint64_t seed);
 
 }  // namespace lemma::hunt
