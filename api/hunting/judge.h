@@ -22,7 +22,7 @@ enum class Outcome {
   kRounding,        // differs, but no more than the model may amplify rounding errors
   kLeftOpenByOnnx,  // differs where ONNX defines no result (graph/onnx/left_open/left_open.h)
   kUndecided,       // differs as typed, but the definitions in double do not confirm it (Judge::Of)
-  kRefused,         // the engine does not execute it, which is no fault here (Judge::Of)
+  kRefused,         // refused at the lowest or the highest level, which is no fault (Judge::Of)
   kNotCompared,     // the model has no form in ONNX, or the definitions give no values
 };
 

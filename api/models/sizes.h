@@ -14,9 +14,9 @@
 namespace lemma::api {
 
 // The sizes at which a model is priced and executed unless others are given, for all dimensions:
-// the usual sizes (UsualSize in graph/sizes), or the nearest size in the dimension's range. A
-// result size (docs/glossary.md) is 16, or its largest value if that is less. If `length` is not 0,
-// it replaces each usual size other than 1.
+// the usual size (UsualSize in graph/sizes/symbolic_size.h), or the nearest size in the dimension's
+// range. A result size (docs/glossary.md) is 16, or its largest value if that is less. If `length`
+// is not 0, it replaces each usual size other than 1.
 DimValues DefaultSizes(const Graph& graph, int64_t length = 0);
 
 // The sizes that a user gave, and those of DefaultSizes for the other dimensions. InvalidArgument
