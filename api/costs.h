@@ -59,7 +59,7 @@ struct Calibration {
   std::vector<Kernel> kernels;          // in the order in which they run
   double predicted_ms = 0, run_ms = 0;  // of the whole model; run_ms is a median
   double measuring_seconds = 0;         // spent on kernels without costs
-  int64_t learned = 0;  // kernels whose times were stored: those that had none of a run before
+  int64_t learned = 0;  // kernels whose times in a run were stored, because none was stored before
 };
 // Compares the predicted times of a model's kernels with their times in a run. Kernels without
 // costs are measured, and their costs stored. The timing of the whole model ends after a minute.

@@ -118,7 +118,7 @@ struct QuantizeResult {
   double worst = 0;               // the largest relative error of both lists
   bool written = false;           // false if no operator can be quantized within max_error
   std::vector<TriedModel> tried;  // in the order of the attempts; empty without max_error
-  std::optional<double> f32_ms, quantized_ms;  // medians, measured in turn, on `backend`
+  std::optional<double> f32_ms, quantized_ms;  // medians of alternating runs on `backend`
   std::string backend;
   int64_t bytes_before = 0, bytes_after = 0;  // of the model files, without external data
   std::vector<std::string> notes;             // decisions made on the way, one line each

@@ -72,9 +72,10 @@ struct SizesTiming {
   MemoryUse memory;
 };
 
-// Runs the session's model at each of these sizes in turn: once to prepare it, then `runs` times.
-// Afterwards runs it once more at each. Sizes that are not given are the usual ones (DefaultSizes
-// in api/models/sizes.h). Messages about the model begin with its path.
+// Runs the session's model at each of these choices of sizes, one after the other: once to prepare
+// it, then `runs` times. Afterwards runs it once more at each choice. A choice may leave out
+// dimensions; these get the usual sizes (DefaultSizes in api/models/sizes.h). `inputs` gives the
+// values. Messages about the model begin with its path; those about options name them.
 absl::StatusOr<std::vector<SizesTiming>> TimeAtSizes(Session* session,
                                                      absl::Span<const DimValues> sizes,
                                                      const InputOptions& inputs, int64_t runs);

@@ -52,6 +52,7 @@ std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int thre
 // (api/models/option_error.h). Does not check the back end's name; MakeBackend does.
 absl::Status CheckExecutionOptions(const ExecutionOptions& execution);
 
+// The back end that `execution` names, with its options.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const ExecutionOptions& execution);
 CompileOptions CompileOptionsOf(const ExecutionOptions& execution);
 

@@ -69,7 +69,7 @@ absl::Status SearchAgain(const Graph& input, SearchRun* run);
 // time limit, and the search was not cancelled.
 absl::StatusOr<bool> Calibrate(SearchRun* run);
 
-// With options.explain: sets run->result.alternatives to those of the result `graph`.
+// With options.explain: sets run->result.alternatives, for the result `graph`.
 absl::Status FindAlternatives(const Graph& graph, SearchRun* run);
 
 // With options.why_not: sets run->result.why_not to the reasons why that rule was not applied in

@@ -12,9 +12,9 @@ namespace lemma::api {
 // Whether inputs and outputs, which correspond by position, have the same types.
 bool HaveOneInterface(const Graph& a, const Graph& b);
 
-// The verdict on two graphs with the same interface (HaveOneInterface), whatever the values of
-// weights without known values are; such weights correspond by name. InvalidArgument if two of
-// these have one name and different types; other errors of Referee (api/referee.h).
+// The verdict on two graphs with the same interface (HaveOneInterface). Weights without known
+// values may have any values; they correspond by name. InvalidArgument if two of them have one name
+// and different types; other errors as in Referee (api/referee.h).
 absl::StatusOr<Verdict> ProveByRegions(const Graph& a, const Graph& b,
                                        const ProverOptions& options);
 

@@ -24,7 +24,7 @@ struct RulesFile {
   std::pair<size_t, size_t> late = {0, 0};
 };
 
-// The names of the built-in sets of rules. A file of such a name is "./all".
+// The names of the built-in sets of rules. "./all" is a file with one of these names.
 constexpr char kAllRules[] = "all";          // written by hand and generated
 constexpr char kStarterRules[] = "starter";  // written by hand
 
