@@ -16,7 +16,7 @@
 namespace lemma::api {
 
 // Each function returns an object with file, the name of the file with the rules, and the members
-// listed above it.
+// that its own comment lists.
 
 // rules: a list of the objects of RuleJson.
 Json ToJson(const std::string& file, const std::vector<const Substitution*>& rules);

@@ -28,8 +28,8 @@ struct Model {
   ModelFormat format = ModelFormat::kText;
   OnnxInfo info;                   // what an ONNX model says besides its nodes; empty for others
   std::vector<std::string> notes;  // decisions made while reading, one line each
-  // Sizes of the symbolic dimensions that got them from the values in LoadOptions::input_files, or
-  // got usual sizes (LoadOptions::fixes_sizes).
+  // Sizes of symbolic dimensions that the values in LoadOptions::input_files gave, and usual sizes
+  // of others (LoadOptions::fixes_sizes).
   std::map<std::string, int64_t> bound_dims;
   // Symbolic dimensions of inputs that have size 1 because nothing gave them another.
   std::vector<std::string> default_dims;
@@ -86,8 +86,8 @@ absl::Status Prefixed(const std::string& path, const absl::Status& status);
 
 // Prepares the files of a model, so that they can be committed together with others (base/file.h).
 // The file at `path` comes last. Unimplemented for symbolic sizes in a format other than ONNX.
-// `notes` (null: not wanted) receives in what an ONNX model had to differ from the model that was
-// read, one line each.
+// `notes` (null: not wanted) receives the differences that an ONNX model needs from the model that
+// was read, one line each.
 absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std::string& path,
                                                    ModelFormat format,
                                                    std::vector<std::string>* notes = nullptr);

@@ -82,8 +82,8 @@ struct Acceptance {
   // The difference between the outputs of `graph` and those that the input's definitions give or,
   // without definitions, those of the input's execution.
   OutputDifference difference;
-  // Why the last contender that was rejected before timing was rejected: its outputs are wrong, or
-  // it cannot be executed. "" if there was no such contender.
+  // The reason of the last rejection before timing: a contender's outputs are wrong, or it cannot
+  // be executed. "" if there was none.
   std::string rejected;
   // Times of kernels inside runs of the input and of each contender that was not better, in the
   // order of the attempts; for calibration.

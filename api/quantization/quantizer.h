@@ -66,7 +66,7 @@ class Quantizer {
   absl::StatusOr<ErrorSums> ErrorsOf(SampleRunner* runner, absl::Span<const Sample> samples,
                                      absl::Span<const std::vector<Tensor>> expected) const;
   absl::StatusOr<TriedModel> Try(const Choice& chosen);
-  // All candidates but the first `count` of `products`, and but those that need these.
+  // All candidates except the first `count` of `products` and operators that only follow them.
   Choice Without(const std::vector<size_t>& products, size_t count) const;
 
   // Quantizes each product alone, and measures the error of the outputs and of its result.
