@@ -1,4 +1,4 @@
-// Checks that the weights a rule matches are finite: the rule's float contract relies on it.
+// Checks that the weights that a rule matches are finite: the rule's float contract relies on this.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_FINITE_H_
 #define LEMMA_VERIFIER_CERTIFICATE_FINITE_H_
 
@@ -8,7 +8,7 @@
 
 namespace lemma::certificate {
 
-// Keeps what it finds about each node. The nodes must outlive it.
+// Remembers its answer for each node. The nodes must outlive it.
 class FiniteWeights {
  public:
   // `folder` computes values that depend on weights only; not owned.
