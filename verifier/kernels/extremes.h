@@ -28,13 +28,13 @@ struct Extremes {
 
 Extremes RandomExtremes(uint64_t seed);
 
-// Whether `definition` has a maximum or a minimum; with `only_reductions`, one over axes. Otherwise
-// those of two numbers count too.
+// Whether `definition` has a maximum or minimum over axes or, unless `only_reductions`, one of two
+// numbers.
 bool HasExtremes(const Definition& definition, bool only_reductions);
 
 // `definition` with changes. If `floats`, its constants are rounded to f32. If `extremes` are
-// given, their meaning takes the place of maxima and minima, and their neutral elements that of
-// infinities. Indices stay as they are.
+// given, maxima and minima become their operations, and infinities their neutral elements. Indices
+// do not change.
 Definition Restated(const Definition& definition, bool floats,
                     const std::optional<Extremes>& extremes);
 
