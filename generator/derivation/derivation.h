@@ -26,7 +26,7 @@
 
 namespace lemma::generator {
 
-// Which pairs a derivation may use.
+// Selects the pairs that a derivation may use.
 struct Means {
   enum Trust {
     kProved,    // proved pairs, and pairs that follow from them

@@ -42,7 +42,7 @@ struct GeneratedRule {
   Pair pair;             // that the rule was lifted from
   Substitution rule;     // proved, with guard, contract and record
   bool guarded = false;  // it needs a guard
-  // Names of kept rules from which this one follows, in order of use; such a rule is not needed.
+  // Names of kept rules from which this rule follows, in order of use; then the rule is not needed.
   // Empty: the rule is needed.
   std::vector<std::string> follows_from;
 };

@@ -15,8 +15,8 @@ namespace lemma::certificate {
 absl::StatusOr<bool> AgreeInField(absl::Span<const Value> a, absl::Span<const Value> b,
                                   absl::Span<const Value> free, RandomValues random);
 
-// The same in double, on positive numbers and again on numbers of both signs, whatever
-// random.positive says. Elements may differ by rounding: by 2e-6 of the largest element of a[i], or
+// The same in double, on positive numbers and again on numbers of both signs; ignores
+// random.positive. Elements may differ by rounding: by 2e-6 of the largest element of a[i], or
 // more if a type is f16 or bf16. Skips elements that are not finite.
 absl::StatusOr<bool> AgreeInDouble(absl::Span<const Value> a, absl::Span<const Value> b,
                                    absl::Span<const Value> free, RandomValues random);

@@ -14,9 +14,9 @@ class FiniteWeights {
   // `folder` computes values that depend on weights only; not owned.
   explicit FiniteWeights(Folder* folder) : folder_(*folder) {}
 
-  // Whether the value depends on weights and constants only, and neither these nor any intermediate
-  // result holds an infinity or NaN in its type. Weights without values, and values computed from
-  // them, are assumed finite. False if a value cannot be computed.
+  // Whether the value depends on weights and constants only, and no element of these, or of an
+  // intermediate result rounded to its type, is infinite or NaN. Weights without values, and values
+  // computed from them, are assumed finite. False if a value cannot be computed.
   bool AreFinite(const Value& value);
 
  private:

@@ -14,7 +14,7 @@
 
 namespace lemma::checker {
 
-// Which instances are checked: the smallest first, until the work limit is reached.
+// The instances that are checked, the smallest first, until the work limit is reached.
 struct Bounds {
   // Sizes range from 1 to max_size, other integers over small values around 0. Both ranges are
   // extended if that is little work.

@@ -1,7 +1,7 @@
 // A second meaning of the maximum and the minimum, under which every operand changes the result.
 //
 // The largest of n random numbers stays the same if one of the others is left out, so a check at
-// random numbers would miss such a mistake. A program is therefore also checked with
+// random numbers could miss a kernel that leaves one out. A program is therefore also checked with
 // max(a, b) = s + (a - s) * (b - s) for a random number s, and with another s for the minimum. This
 // operation is commutative and associative as well. Its neutral element is s + 1, which takes the
 // place of the infinity. It is not idempotent.

@@ -37,9 +37,9 @@ class RuleInstances {
   const std::vector<RuleInstance>& all() const { return all_; }
   // The counterexample of the first instance on which the sides differed; nullopt if there is none.
   const std::optional<Refuted>& counterexample() const { return counterexample_; }
-  // Whether each effect that occurs in any instance occurs in one of these. Instances with
-  // different numbers of `effects` are judged apart; it suffices that one such group shows all of
-  // its effects.
+  // Whether each effect that occurs in any instance drawn so far occurs in one of `instances`,
+  // which are positions in all(). Instances are grouped by their number of `effects`; it suffices
+  // that this is true of one group.
   bool ShowEverything(const std::vector<int>& instances) const;
 
  private:

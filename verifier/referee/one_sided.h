@@ -17,7 +17,7 @@ std::string ReadsElsewhere(const Region& region);
 // Conversions of integers to floats that only one side has.
 struct OneSidedConversions {
   bool any = false;
-  bool to_half = false;  // f16 holds no integer beyond 65504, and not all beyond 2048
+  bool to_half = false;  // f16 has no integer beyond 65504, and not all beyond 2048
 };
 OneSidedConversions ConversionsOf(const Region& region);
 

@@ -27,8 +27,8 @@ struct SweepResult {
   std::vector<ProvedRegion> regions;
   std::vector<bool> covered;       // by output: whether it is proved equal
   std::vector<Unproved> unproved;  // operands first
-  // By value of `after`: the value of `before` that it was proved equal to, or the same operator
-  // over such values.
+  // By value of `after`: the value of `before` that it was proved equal to, or else the result of
+  // its operator applied to the values that replace its operands.
   absl::flat_hash_map<Value, Value> moved;
   bool timed_out = false;
   std::vector<std::pair<Value, Value>> equal;  // as RefereeResult::equal

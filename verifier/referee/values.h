@@ -26,7 +26,7 @@ absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vect
 struct Sketch {
   std::vector<double> samples;  // up to 32 elements of each tensor
   double scale = 0;             // the largest magnitude of an element
-  // Of all elements x, so that their order does not matter: sums of x, |x| and x².
+  // Sums of x, |x| and x² over all elements x. They do not depend on the order of the elements.
   double sum = 0, sum_of_sizes = 0, squares = 0;
 };
 void AddTo(const Tensor& tensor, Sketch* sketch);
