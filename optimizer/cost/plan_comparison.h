@@ -14,12 +14,15 @@ struct PlanDifference {
 };
 PlanDifference DifferenceOf(const KernelList& before, const KernelList& after);
 
-// Whether the new plan is better, however long its kernels take. It is if each new kernel does the
-// same main work (KernelTraits::core) as an old one that is gone, no two as the same one; if they
-// fuse nothing that the old kernels did not compute; and if together they have no more operations
-// or bytes, and fewer operators, or as many and fewer bytes. If they read or write more bytes with
-// gaps than the old ones, copies of as many bytes must be gone. A plan that only lost kernels is
-// better too; equal plans are not.
+// Whether the new plan is better, however long its kernels take. True if the kernels that differ
+// satisfy all of these conditions:
+//   * Each new one does the same main work (KernelTraits::core) as an old one, a different one
+//   each.
+//   * The new ones fuse nothing that the old ones did not compute.
+//   * Together they have no more operations or bytes, and either fewer operators, or as many
+//     operators and fewer bytes.
+//   * If they read or write more bytes with gaps, copies of as many bytes are gone.
+// True also if kernels were only removed; false for equal plans.
 bool CannotLose(const PlanDifference& difference, CostModel* costs);
 
 struct PlanComparison {

@@ -60,11 +60,11 @@ struct RewriteStep {
   std::optional<Change> change;
 };
 
-// A graph on the front of time and memory.
+// A graph that no other graph seen beats in both time and peak memory.
 struct FrontPoint {
   Cost cost;
-  int ops = 0;
-  bool is_best = false;
+  int ops = 0;           // the number of operators
+  bool is_best = false;  // it is SearchResult::best
 };
 
 // A lower bound on the cost of equal graphs.

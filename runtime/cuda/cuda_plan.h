@@ -96,10 +96,9 @@ struct PlanOptions {
   bool reuse_late = false;
 };
 
-// The plan of `graph`, of whose weights only the types matter. StoreFactors (store_factors.h) comes
-// before. Unimplemented ("unsupported: OP (reason)") for
-// an operator without a definition. memory.planned_bytes counts inputs, outputs and all values
-// between.
+// The plan of `graph`, whose weights need no values. Call StoreFactors (fusion/store_factors.h)
+// first. Unimplemented ("unsupported: OP (reason)") for an operator without a definition.
+// memory.planned_bytes counts inputs, outputs and all intermediate values.
 absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                    const PlanOptions& options = {});
 

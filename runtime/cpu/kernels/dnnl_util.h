@@ -28,7 +28,7 @@ dnnl::memory::desc ChannelsLastDesc(const Shape& shape, DType dtype = DType::kF3
 // An f32 descriptor that leaves the layout to oneDNN.
 dnnl::memory::desc AnyDesc(const Shape& shape);
 
-// Attributes that make a primitive use the scratch memory passed to it, none of its own.
+// Attributes that make a primitive use the scratch memory that the caller passes.
 dnnl::primitive_attr OwnScratch();
 
 // Runs oneDNN code. An exception becomes ResourceExhausted if memory is exhausted, Unimplemented if

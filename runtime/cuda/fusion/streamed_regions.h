@@ -27,11 +27,11 @@ StreamedRegion FindStreamedRegion(int root, const UseTable& uses, NodeTraitsCach
                                   const codegen::GridOptions& options,
                                   std::optional<DType> stored = std::nullopt);
 
-// How many microseconds the kernel is predicted to gain over kernels apart; infinite if the options
-// ask for it.
+// How many microseconds a streamed kernel is predicted to save against separate kernels; infinite
+// if GridOptions::stream is set.
 double GainOfStreaming(const codegen::StreamSize& size, const codegen::GridOptions& options);
 
-// Whether the nodes as one definition are a streamed kernel.
+// Whether these nodes, composed to one definition, become a streamed kernel.
 bool IsStreamed(const std::vector<int>& nodes, const UseTable& uses,
                 const codegen::GridOptions& options);
 

@@ -21,10 +21,9 @@ struct EpilogueGraph {
   std::vector<Form> forms;
 };
 
-// `nodes`, in order, operands before users, compute the last one's output from `product` and other
-// values, element by element; `columns` elements along dimension `channel` of the product's shape
-// become the columns.
-// Unimplemented if an operand differs along other dimensions only in part.
+// The graph of `nodes`, operands before users, which compute the last one's output from `product`
+// and other values, element by element. Dimension `channel` of the product's shape becomes the
+// columns. Unimplemented if an operand has none of the three forms.
 absl::StatusOr<EpilogueGraph> MakeEpilogueGraph(const Value& product,
                                                 absl::Span<const NodePtr> nodes, int channel,
                                                 int64_t rows, int64_t columns);

@@ -35,9 +35,11 @@ class PackedProduct {
   // Element [output, channel of the group, row, column] of the weight, from the panels.
   int WeightAt(int64_t output, int64_t channel, int64_t row, int64_t column) const;
 
-  // The numbers that rows [begin, end) of an image's result need, as 16-bit integers: in elements.
+  // A patch holds the numbers that some rows of an image's result need, as 16-bit integers. This is
+  // its size, in elements, for `rows` rows.
   int64_t PatchSize(int64_t rows) const;
-  // Writes them: source - zero, and 0 outside the image. T is uint8_t or int8_t.
+  // Writes the patch for result rows [begin, end): source - zero, and 0 outside the image. T is
+  // uint8_t or int8_t.
   template <class T>
   void FillPatch(const T* image, int zero, int64_t begin, int64_t end, int16_t* patch) const;
 
