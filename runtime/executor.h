@@ -71,7 +71,7 @@ class Executable {
   // nor with the inputs unless state is updated in place.
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 
-  // As Run; also replaces `timings` by one row per kernel, in order.
+  // As Run; also replaces the content of *timings by one element per kernel, in execution order.
   virtual absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
                                                        std::vector<KernelTiming>* timings) = 0;
 

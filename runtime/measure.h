@@ -46,7 +46,7 @@ struct KernelTraits {
   std::vector<std::string> fused;
   int operators = 0;
   Work work;
-  double gap_bytes = 0;  // of the operands and results with gaps between their elements
+  double gap_bytes = 0;  // bytes of the operands and results with gaps between their elements
 };
 
 struct KernelPlan {

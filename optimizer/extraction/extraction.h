@@ -19,7 +19,8 @@ struct Selection {
 
 struct Extraction {
   Selection best;
-  // A lower bound, up to one millionth, on the prices of all graphs considered. At most best.price.
+  // A lower bound on the prices of all graphs considered, with a relative tolerance of 1e-6. At
+  // most best.price.
   int64_t bound = 0;
   int num_left_out = 0;  // outputs of nodes that are excluded because they would close a cycle
 };

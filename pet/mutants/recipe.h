@@ -55,10 +55,10 @@ struct Recipe {
 };
 
 using LeafMap = absl::flat_hash_map<Value, Value>;
-// The new leaves of the graph.
+// For each leaf of the graph, the value that replaces it.
 absl::StatusOr<LeafMap> MovedLeaves(const Graph& original, int data, const Layout& layout,
                                     bool with_weights);
-// The operators of a graph, with other leaves and changed attributes.
+// The output of the graph's operators over other leaves and with changed attributes.
 absl::StatusOr<Value> Rebuilt(const Graph& original, const LeafMap& leaves,
                               const AttrChange& change, int64_t factor);
 // Moves y back and cuts it, from the start of every dimension, to the type of `wanted`.

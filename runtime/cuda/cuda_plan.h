@@ -90,9 +90,9 @@ struct PlanOptions {
   // into one launch. Costs are measured without this.
   bool horizontal_fusion = true;
   bool with_places = false;  // list CudaPlan::places
-  // Whether memory may be reused up to 16 launches after its last use only, if that lets more
-  // kernels run at the same time for little more memory. Otherwise the plan takes as little as
-  // possible.
+  // Whether memory may stay unused for up to 16 launches after its last use, if that lets more
+  // kernels run at the same time for little more memory. Otherwise the plan takes as little memory
+  // as possible.
   bool reuse_late = false;
 };
 

@@ -54,8 +54,8 @@ class DnnlKernel : public Kernel {
   // Argument `arg` is input or output `index` of the kernel.
   void BindInput(int arg, int index, const dnnl::memory::desc& desc);
   void BindOutput(int arg, int index, const dnnl::memory::desc& desc);
-  // Fixes argument `arg` to `memory`, which this kernel keeps. `input`: the input that `memory`
-  // repeats, seen as `seen_as`; -1: none.
+  // Fixes argument `arg` to `memory`, which this kernel keeps. `input`: the input of which `memory`
+  // is a copy; -1: none. `seen_as`: the shape and layout of that input itself.
   void BindFixed(int arg, std::shared_ptr<const dnnl::memory> memory, int input = -1,
                  const dnnl::memory::desc& seen_as = {});
   // Reorders a dynamic input before every run.

@@ -46,7 +46,7 @@ class GraphRunner {
   bool narrow() const { return narrow_; }
   // Integers or truth values occur.
   bool integers() const { return integers_; }
-  double work() const { return work_; }
+  double work() const { return work_; }  // scalar operations and elements of results in one run
   const Graph& graph() const { return graph_; }
 
  private:

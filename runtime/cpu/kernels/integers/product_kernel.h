@@ -38,7 +38,7 @@ struct IntegerProductParts {
   std::vector<Part> parts;
 };
 
-// nullopt: it is another kernel.
+// The parts of a kernel that IntegerProductKernel() built; nullopt for another kernel.
 std::optional<IntegerProductParts> PartsOf(const Kernel& kernel);
 
 }  // namespace lemma::cpu
