@@ -37,13 +37,14 @@ struct PlanComparison {
 // plans. Measures only kernels whose prices are not known.
 absl::StatusOr<PlanComparison> CompareTimes(const PlanDifference& difference, CostModel* costs);
 
-// The answer is certain if CannotLose decides, in one direction or the other. Otherwise compares
-// the times of the kernels that differ, except for pairs of an old and a new kernel that need no
-// times. A gain within two standard errors, or a loss within one, counts as none, and the uncertain
-// kernels are then measured once more (CostModel::Refine). If it still counts as none, a plan with
-// more operators is not better. Another plan is better if the excepted pairs contain more gains
-// than losses; if they contain as many, it is better if it has fewer operators or moves fewer
-// bytes. `operators`: how many operators the new graph has more than the old one.
+// The answer is certain if CannotLose decides, in one direction or the other. Otherwise it compares
+// the times of the kernels that differ, leaving out pairs of an old and a new kernel that
+// CannotLose decides. If such a pair is a loss, a gain must show with all kernels, too. A gain
+// within two standard errors, or a loss within one, counts as none, and the uncertain kernels are
+// then measured once more (CostModel::Refine). If it still counts as none, the new plan is better
+// only if its graph has no more operators and either the pairs left out are more gains than losses,
+// or as many and it has fewer operators or moves fewer bytes. `operators`: the number of operators
+// of the new graph less that of the old one.
 absl::StatusOr<PlanComparison> Compare(const KernelList& before, const KernelList& after,
                                        int operators, CostModel* costs);
 

@@ -1,4 +1,4 @@
-// Recipes: how a mutant is made from its original, so that it can be repeated at other sizes.
+// Recipes: descriptions of how a mutant is made from its original, to repeat it at other sizes.
 #ifndef LEMMA_PET_MUTANTS_RECIPE_H_
 #define LEMMA_PET_MUTANTS_RECIPE_H_
 
@@ -24,6 +24,7 @@ struct Layout {
   std::vector<BlockMove> blocks;
   std::vector<DigitMove> digits;
 
+  // The factor of the first digit, or the number of blocks.
   int64_t factor() const { return blocks.empty() ? digits[0].factor : blocks[0].blocks; }
   // The moves that undo the layout on the result, last first. Blocks of a result do not overlap.
   std::vector<DigitMove> Back() const;

@@ -1,4 +1,5 @@
-// Helpers of the oneDNN kernels. They turn the library's exceptions into statuses.
+// Code that the oneDNN kernels share: descriptors, a kernel that runs one primitive, operations
+// fused behind it, and exceptions turned into statuses.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_DNNL_UTIL_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_DNNL_UTIL_H_
 
@@ -71,7 +72,7 @@ class DnnlKernel : public Kernel {
   // 0 is bound.
   void StartFrom(int input, size_t bytes);
 
-  // For statement.h: the source or destination of an argument.
+  // For runtime/cpu/statement.h: the source or destination of an argument.
   struct Argument {
     int arg = 0;
     int index = -1;  // in the spec's inputs or outputs; -1: `memory`
@@ -153,8 +154,8 @@ struct Epilogue {
   };
   dnnl::post_ops ops;
   std::vector<Operand> operands;
-  int bias = -1;  // the input that is the bias
-  int sum = -1;   // the input that is added in full
+  int bias = -1;  // the input that is the bias; -1: none
+  int sum = -1;   // the input that is added in full; -1: none
 };
 
 struct Eltwise {

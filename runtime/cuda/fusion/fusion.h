@@ -16,8 +16,8 @@ struct Fusion {
   std::vector<int> group_of;
   // Positions of the nodes of each group, ascending. The last one's outputs are the group's.
   std::vector<std::vector<int>> groups;
-  // By node: its output is its operand's memory, read in the same order (a reshape; with
-  // reads_narrow also a cast from 16 bits).
+  // By node: its output is its operand's memory, read in the same order: a reshape, or a cast from
+  // 16 bits to f32 (see below).
   std::vector<bool> is_alias;
   // By node: an offload whose value only barriers read, or a barrier that reads such a value. It is
   // a copy to or from the host's memory, in a group of its own.
