@@ -35,7 +35,7 @@ struct KernelTiming {
   double ms = 0;
   std::string note;       // "by its definition", the library's implementation, …; may be empty
   std::string signature;  // as in the back end's KernelMeasurer; empty if it has none
-  Work work;              // what it computes, reads and writes
+  Work work;              // the operations and bytes of the kernel
   double start_ms = 0;    // since the start of the run
 };
 

@@ -48,7 +48,7 @@ loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
 ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
                           int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial);
 
-// `e` with `by` in place of the node `what`, which is inside no guard.
+// `e` with the node `what`, which must be inside no guard, replaced by `by`.
 ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by);
 
 }  // namespace lemma::codegen

@@ -38,10 +38,10 @@ struct CondRun {
   int64_t end;
 };
 
-// The current values of a nest's variables, and what follows from them. Lanes are counted from the
-// start of the current block: lane `at` of variable `lane` has the value passed to Set plus `at`.
-// If `lane` is -1, nothing may depend on a lane. Slots below `num_inputs` are inputs; only messages
-// tell them apart. The nest and the slots must outlive it.
+// Holds the current values of a nest's variables and evaluates indices and conditions on them.
+// Lanes are counted from the start of the current block: lane `at` of variable `lane` has the value
+// passed to Set plus `at`. If `lane` is -1, nothing may depend on a lane. Slots below `num_inputs`
+// are inputs; only messages tell them apart. The nest and the slots must outlive it.
 class IndexEvaluator {
  public:
   IndexEvaluator(const Nest& nest, absl::Span<const BoundSlot> slots, int num_inputs);

@@ -11,7 +11,7 @@ namespace lemma::cpu {
 
 struct BlockOptions {
   int64_t large_bytes = int64_t{8} << 20;  // values of fewer bytes are left alone
-  int64_t block_bytes = int64_t{4} << 20;  // what a block of the largest value may take
+  int64_t block_bytes = int64_t{4} << 20;  // limit on a block of the region's largest value
   int max_blocks = 2048;                   // of one region
   bool only_cascades = true;               // false: also regions that gain nothing, for tests
 };

@@ -13,7 +13,7 @@ namespace lemma::cpu {
 
 // The way an application is executed.
 enum class NodeRole {
-  kNone,    // not at all: an input, or static (UseTable::is_static)
+  kNone,    // not executed: an input, or static (UseTable::is_static)
   kView,    // its outputs are views of its input (reshapes too, if the strides allow it)
   kConcat,  // its output is memory that the producers of its inputs write to
   kKernel,  // in a group

@@ -12,8 +12,9 @@
 
 namespace lemma::cuda {
 
-// Nodes that become one streamed kernel: the product `root`, that of the scores, all between them,
-// and casts and layout operators of what these read. No value but the root's is read outside.
+// Nodes that become one streamed kernel: the product `root`, the product of the scores, all nodes
+// between them, and the casts and layout operators that make their operands. Only the root's value
+// is read outside.
 struct StreamedRegion {
   std::vector<int> nodes;  // ascending; empty: there is no such kernel
   int scores = -1;         // the product whose results the scores are computed from

@@ -18,8 +18,8 @@ class GraphRunner {
   static absl::StatusOr<GraphRunner> Of(const Graph& graph);
 
   // The outputs as real numbers: floats are doubles and never rounded to their types, integers are
-  // stored in their types. OutOfRange if a position that a tensor holds is out of range. *largest:
-  // the largest finite magnitude, intermediate results included.
+  // stored in their types. OutOfRange if a tensor's element that is used as an index is outside its
+  // range. *largest: the largest finite magnitude, intermediate results included.
   absl::StatusOr<std::vector<std::vector<double>>> RunReal(const std::vector<Tensor>& inputs,
                                                            double* largest) const;
   // The outputs as typed: each operator's results are rounded to their types.
