@@ -15,7 +15,7 @@
 
 namespace lemma::codegen {
 
-// Bounds of `p`, derived from the bounds of its terms; nullopt if one is unbounded.
+// Bounds of `p`, derived from the bounds of its terms; nullopt if unknown or beyond 9e15.
 std::optional<Interval> BoundsOf(const loops::Nest& nest, const Affine& p);
 // Whether every index of `nest`, and every intermediate result, is below 2^31.
 bool FitsInt(const loops::Nest& nest);

@@ -55,7 +55,7 @@ struct TileUse {
   ProductSize size;  // of the whole sum
   TileChoice choice;
   ProductPrecision precision = ProductPrecision::kF32;
-  // The slot whose elements are the factor's; -1: the kernel computes the factor.
+  // The slot that holds each factor's elements; -1: the kernel computes the factor.
   int a_slot = -1, b_slot = -1;
 };
 

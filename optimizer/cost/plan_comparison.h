@@ -16,8 +16,7 @@ PlanDifference DifferenceOf(const KernelList& before, const KernelList& after);
 
 // Whether the new plan is better, however long its kernels take. True if the kernels that differ
 // satisfy all of these conditions:
-//   * Each new one does the same main work (KernelTraits::core) as an old one, a different one
-//   each.
+//   * Each new one does the main work (KernelTraits::core) of an old one, no two of the same.
 //   * The new ones fuse nothing that the old ones did not compute.
 //   * Together they have no more operations or bytes, and either fewer operators, or as many
 //     operators and fewer bytes.
