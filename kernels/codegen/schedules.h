@@ -101,9 +101,9 @@ std::optional<Definition> StreamedForm(const Definition& definition);
 std::optional<StreamedSource> MatchStreamed(const Definition& form, int sum_slot, int score_slot,
                                             int* fresh);
 // One kernel for `source`, by warpgroup, that keeps the scores in registers; nullopt if the factors
-// cannot be copied in bulk, or the sizes do not fit. It rounds exp(score - most), not the softmax,
-// to the factors' type, and divides the sums by `total` at the end. `forced`: the tile to use if it
-// is one of StreamTiles; otherwise ChooseStreamTile decides.
+// cannot be copied in bulk, or the sizes do not fit. It rounds exp(score - greatest score so far),
+// not the softmax, to the factors' type, and divides the sums by `total` at the end. `forced`: the
+// tile to use if it is one of StreamTiles; otherwise ChooseStreamTile decides.
 std::optional<GridKernel> KernelByStream(const KernelContext& context, const StreamedSource& source,
                                          const std::optional<StreamTile>& forced, int* fresh);
 
