@@ -1,5 +1,5 @@
-// Checks what was done: whether a certificate is true of two models, and whether a back end's plan
-// computes what the model's operators define. Code: api/checking.
+// Checks whether a certificate is true of two models, and whether a back end's plan computes what
+// the model's operators define. Code: api/checking.
 //
 //   auto answer = api::CheckCertificate("model.onnx", "faster.onnx", "faster.onnx.cert", {});
 //   if (answer.ok() && answer->ok()) …
@@ -21,18 +21,21 @@
 namespace lemma::api {
 
 struct CheckOptions {
-  // Rules whose proof records are believed: a file, or "" for the built-in ones.
+  // Rules whose proof records are believed: a file or a built-in set, as LoadRulesFile
+  // (api/rules/rules_file.h) takes it; "": all built-in rules.
   std::string rules;
   bool prove = false;  // believe no record: prove the certificate's rules anew
-  // A folder with a file NAME.proof for each rule, which the small checker repeats; "": none.
+  // A folder with a proof of each rule, NAME.proof. The small checker repeats them. "": no proof is
+  // repeated.
   std::string proofs;
-  // How often input and output are compared on random values in the field (graph/expr/field.h); 0:
-  // never.
+  // The number of comparisons of input and output on random values in the field
+  // (graph/expr/field.h); 0: none.
   int samples = 1;
   // The seed of the random values, and of the second prime modulo which mutants are compared.
   // Absent: drawn from the system, so that the author of the certificate could not know it.
   std::optional<uint64_t> seed;
-  // The seed of random weights that replace the input's weights; absent: the input keeps its own.
+  // The seed that the certificate must name, if the output has random weights in place of the
+  // input's (ReseedWeights in api/models/random_values.h). Absent: the output has the input's.
   std::optional<int64_t> reseed;
   int threads = 1;
 };
@@ -40,9 +43,12 @@ struct CheckOptions {
 // The result of the check. problem() says why the certificate is rejected; "" if it is right.
 struct CheckResult {
   CertificateCheck check;
-  Certificate certificate;  // empty if it was rejected before its steps were repeated
-  std::map<std::string, int64_t> assumed;  // sizes of symbolic dimensions that were not given
-  uint64_t seed = 0;                       // the seed that the check used
+  // Empty if it cannot be parsed, or is rejected because of a file's hash or format.
+  Certificate certificate;
+  // Sizes that the models were read with, of symbolic dimensions that the certificate does not
+  // name.
+  std::map<std::string, int64_t> assumed;
+  uint64_t seed = 0;  // the seed that the check used; 0 if `certificate` is empty
   // The option that might change the answer.
   enum class Hint {
     kNone,
@@ -56,9 +62,9 @@ struct CheckResult {
 };
 
 // Repeats the certificate's steps with the certificate checker (verifier/certificate/check.h).
-// `input`, `output` and `certificate` are files; the certificate must name these two models. A
-// status that is not OK is about an unreadable file or an option; a fault in the certificate is in
-// the result.
+// `input`, `output` and `certificate` are files; the certificate must have the hashes of the two
+// models. A status that is not OK is about an unreadable file or an option; a fault in the
+// certificate is in the result.
 absl::StatusOr<CheckResult> CheckCertificate(const std::string& input, const std::string& output,
                                              const std::string& certificate,
                                              const CheckOptions& options);
@@ -76,12 +82,13 @@ struct PlanCheckOptions {
 // The back ends whose plans can be checked.
 std::vector<std::string> PlanCheckBackends();
 
-// How many kernels (for CUDA, launches) are known to compute what their operators define.
+// The numbers of kernels (for CUDA, launches) that compute what their operators define, by the way
+// in which this was found. Incomplete if there is a problem.
 struct PlanCheck {
   std::string problem;        // the kernel or element that is wrong; "": none
   int64_t proved = 0;         // by the prover, in real numbers; "cpu" only
   int64_t compared = 0;       // on random values
-  int64_t by_definition = 0;  // generated from the definitions, or kernels of our own
+  int64_t by_definition = 0;  // not executed: generated from the definitions, or our own kernels
   uint64_t seed = 0;          // the seed that the check used
 
   bool ok() const { return problem.empty(); }
@@ -92,13 +99,14 @@ struct PlanCheck {
 // InvalidArgument for a back end whose plans cannot be checked.
 absl::StatusOr<PlanCheck> CheckPlan(const Graph& graph, const PlanCheckOptions& options);
 
-// The kernels of one group of operators, or of several that are fused side by side.
+// The kernels of one group of operators, or of several groups that are fused side by side.
 struct CheckedProgram {
+  // "conv2d+add+relu"; the schedule of each kernel, as in "by row of 256 + by element x4".
   std::string operators, schedule;
   int kernels = 1;  // launched one after the other
   int uses = 1;     // groups of the graph that have equal kernels
-  // Whether its results agree with the operators' at random points, and nothing else is wrong; or
-  // whether something is. Neither: not checked.
+  // agrees: the results equal the operators' at random points, and nothing else is wrong. wrong:
+  // something is wrong. Neither: it could not be checked.
   bool agrees = false, wrong = false;
   std::string reason;  // unless it agrees
   double seconds = 0;  // of processor time, for the check
@@ -112,7 +120,8 @@ struct KernelCheck {
 };
 
 // Checks the text of every kernel that the back end "cuda" would generate for the graph, by
-// executing it in exact arithmetic (verifier/kernels/kernel_check.h). Needs no GPU.
+// executing it in exact arithmetic (verifier/kernels/kernel_check.h). Needs no GPU. Does not read
+// options.backend.
 absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOptions& options);
 
 }  // namespace lemma::api

@@ -16,27 +16,30 @@
 
 namespace lemma::api {
 
-// A device in a database, the number of its kernels with costs, and their peak rates.
+// A device in a database.
 struct DeviceCosts {
-  std::string device;
-  int64_t kernels = 0;
+  std::string device;   // KernelMeasurer::device() (runtime/measure.h)
+  int64_t kernels = 0;  // that have costs
+  // The roofline fitted to these costs (FitRoofline in optimizer/cost/roofline.h).
   double flops_per_second = 0, bytes_per_second = 0;
   double overhead_ns = 0;  // of starting a kernel
 };
 // The devices of a database, sorted by name. `database` is a file, which is created if it is
-// missing.
+// missing. Errors, here and below, as in CostDb (optimizer/cost/cost_db.h).
 absl::StatusOr<std::vector<DeviceCosts>> ListCosts(const std::string& database);
 
 // The costs of a device as text (optimizer/cost/cost_text.h); "" stands for all devices.
 // InvalidArgument if there are none.
 absl::StatusOr<std::string> ExportCosts(const std::string& database, const std::string& device);
 
-// How many costs ImportCosts stored, and for how many it kept those that the database had.
+// Numbers of costs in the file of ImportCosts: those stored, and those that the database had
+// already and kept.
 struct ImportedCosts {
   int64_t imported = 0, kept = 0;
 };
-// Reads the text of ExportCosts from a file into a database, completely or not at all. Costs that
-// the database has already stay, unless `replace`.
+// Reads the text of ExportCosts from a file into a database: all costs, or none if there is an
+// error. Costs that the database has already stay, unless `replace`. Errors about the file begin
+// with its path.
 absl::StatusOr<ImportedCosts> ImportCosts(const std::string& database, const std::string& file,
                                           bool replace);
 
@@ -44,23 +47,23 @@ struct CalibrationOptions {
   ExecutionOptions execution;
   InputOptions inputs;
   std::string database = optimizer::CostDb::DefaultPath();
-  int64_t runs = 15;
-  bool learn = false;  // store the times in the run; they correct later costs
+  int64_t runs = 15;   // executions for the time of the whole model, and again for its kernels
+  bool learn = false;  // store the kernels' times in the run, which calibrate later costs
 };
 struct Calibration {
   struct Kernel {
-    KernelTiming timing;  // in the run
+    KernelTiming timing;  // medians over the runs
     std::string kind;     // "conv", "copy": the beginning of its signature
     double predicted_ms = 0;
   };
-  std::vector<Kernel> kernels;
-  double predicted_ms = 0, run_ms = 0;  // of the whole model
+  std::vector<Kernel> kernels;          // in the order in which they run
+  double predicted_ms = 0, run_ms = 0;  // of the whole model; run_ms is a median
   double measuring_seconds = 0;         // spent on kernels without costs
-  int64_t learned = 0;                  // kernels whose times were kept
+  int64_t learned = 0;  // kernels whose times in a run were stored, because none was stored before
 };
 // Compares the predicted times of a model's kernels with their times in a run. Kernels without
-// costs are measured. Stops timing after a minute. Errors about the model begin with its path;
-// those about options name them.
+// costs are measured, and their costs stored. The timing of the whole model ends after a minute.
+// Errors about the model begin with its path; those about options name them.
 absl::StatusOr<Calibration> Calibrate(const Model& model, const CalibrationOptions& options);
 // A table of the kernels by kind, for people.
 std::string TextOf(const Calibration& report);

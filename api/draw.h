@@ -18,9 +18,9 @@ struct DotOptions {
   std::function<bool(const Node&)> shown;
 };
 
-// Draws operators, inputs and outputs as boxes. Weights and constants are left out, since they
-// would hide the rest. A box's tooltip gives its label in the graph, its attributes and the types
-// of its operands.
+// The graph in the DOT language, with a box for each operator, input and output. Weights and
+// constants are left out, since they would hide the rest. A box's tooltip gives its label in the
+// graph, its attributes and the types of its operands.
 std::string GraphToDot(const Graph& graph, const DotOptions& options = {});
 
 // The drawing of a graph that is written in DOT: one <svg> element without an XML header.

@@ -20,17 +20,18 @@
 namespace lemma::api {
 
 struct GenerateOptions {
-  std::vector<std::string> ops = {"taso"};  // operator sets and variants, as NamedSet takes them
-  int64_t max_ops = 2;                      // operators in a graph, 1 … generator::kMostOps
-  int64_t seed = 1;                         // of the random values
-  int64_t threads = 1;                      // 1 … 256; the rules do not depend on it
+  // An operator set, variants of it, or both, as NamedSet (generator/sets/named_sets.h) takes them.
+  std::vector<std::string> ops = {"taso"};
+  int64_t max_ops = 2;  // operators in a graph, 1 … generator::kMostOps
+  int64_t seed = 1;     // of the random values
+  int64_t threads = 1;  // 1 … 256; the rules do not depend on it
   // Bytes for the enumeration, at least 16 MB. A smaller value makes it slower and changes no
   // result.
   int64_t memory = generator::EnumeratorOptions().max_memory;
-  std::string output;    // where to write the rules, or the shard
-  std::string rejected;  // where to list refuted and undecided candidates; "": nowhere
-  // Whether to continue an unfinished run with the same options. Otherwise the folder that such a
-  // run left is an error.
+  std::string output;    // the file for the rules, or for the shard; CountGraphs needs none
+  std::string rejected;  // the file that lists refuted and undecided candidates; "": none
+  // Whether Generate continues an unfinished run with the same options. If false, the folder that
+  // such a run left is an error.
   bool resume = false;
   // All files that EnumerateShard wrote in one run. If given, nothing is enumerated; ops, max_ops
   // and seed are taken from the files.
@@ -50,7 +51,7 @@ struct GenerateOptions {
 };
 
 struct GenerateResult {
-  generator::EnumeratorStats enumerated;
+  generator::EnumeratorStats enumerated;  // of the enumeration, also if an earlier process did it
   generator::GenerateStats decided;
   int64_t written = 0;     // rules in `output`
   int64_t resumed = 0;     // candidates that an earlier process had decided
@@ -58,19 +59,21 @@ struct GenerateResult {
 };
 
 // Writes the rules to `output`, and those that follow from them to PrunedRulesPath(output)
-// (api/rules/rules_file.h), each file whole or not at all. Until then the folder OUTPUT.run keeps
-// what was enumerated and decided, so that an interrupted or killed run can be resumed; it is
-// removed when all results are written. The results depend on ops, max_ops and seed only.
-// ResourceExhausted if the enumeration does not fit in `memory`. Messages name an option as in
-// "option max_ops".
+// (api/rules/rules_file.h), each file completely or not. Until then the folder OUTPUT.run keeps
+// the enumerated classes and the decisions, so that an interrupted or killed run can be resumed.
+// The folder is removed when all results are written. The results depend on ops, max_ops and seed
+// only. ResourceExhausted if the enumeration does not fit in `memory`; Cancelled if interrupted.
+// Messages name an option as in "option max_ops".
 absl::StatusOr<GenerateResult> Generate(const GenerateOptions& options);
 
-// Only enumerates and compares, all graphs or one part of them. Proves and writes nothing.
+// Only enumerates and compares, all graphs or one part of them. Proves and writes nothing. Errors
+// of this function and the next are those of Generate; InvalidArgument for a wrong shard.
 absl::StatusOr<generator::EnumeratorStats> CountGraphs(const GenerateOptions& options,
                                                        const generator::Shard& shard = {});
 
 // Enumerates one part of the graphs and writes it to `output`. A later call of Generate gets all
-// parts as GenerateOptions::shards. With `resume`, an existing file with this part is kept.
+// parts as GenerateOptions::shards. With `resume`, a file with this part of this run is kept;
+// otherwise an existing file is overwritten.
 absl::StatusOr<generator::EnumeratorStats> EnumerateShard(const GenerateOptions& options,
                                                           const generator::Shard& shard);
 

@@ -1,9 +1,9 @@
 // Tests another engine with models whose results are known. Code: api/hunting; docs/findings.md
 // says what was found.
 //
-// Executes random models, both sides of proved rules, and models beside their own optimizations in
-// the engine, with its optimizations off and on. A model whose results differ from
-// the definitions beyond rounding is reduced to a minimal one.
+// The engine executes random models, both sides of proved rules, and models and what Lemma makes of
+// them, with its optimizations off and on. A model whose results differ from the definitions by
+// more than rounding explains is reduced to a minimal one.
 #ifndef LEMMA_API_HUNT_H_
 #define LEMMA_API_HUNT_H_
 
@@ -23,22 +23,22 @@
 namespace lemma::api {
 
 struct HuntOptions {
-  std::string engine = "onnxruntime";
-  std::string onnxruntime;  // path of its library; "": where tools/lib/ort installs it
-  double seconds = 60;      // 0: no limit
-  int64_t seed = 1;
-  int64_t cases = 0;              // the largest number of cases; 0: no limit
-  int64_t only = -1;              // the number of the only case to run; -1: all
-  std::string rules = "default";  // a file; "default": the built-in rules; "none": no rules
-  std::string models = "none";    // a folder with further models (.onnx); "none": none
-  // A folder for what is found, created if missing; "": none. With `only`, also for the models of
+  std::string engine = "onnxruntime";  // the only one
+  std::string onnxruntime;             // path of its library; "": where tools/lib/ort installs it
+  double seconds = 60;                 // limit on the hunt's time; 0: none
+  int64_t seed = 1;                    // of the cases; equal seeds give equal cases
+  int64_t cases = 0;                   // limit on the number of cases; 0: none
+  int64_t only = -1;                   // the number of the only case to run; -1: all
+  std::string rules = "default";       // a file; "default": the built-in rules; "none": no rules
+  std::string models = "none";         // a folder with further models (.onnx); "none": none
+  // A folder for the findings, created if missing; "": none. With `only`, also for the models of
   // the case.
   std::string output;
-  double run_seconds = 1;      // after which a run of the engine counts as no answer
-  double reduce_seconds = 20;  // limit on each reduction; four times this if runs do not end
-  // May be null. Soon after it becomes true, the hunt ends with what it has found.
+  double run_seconds = 1;      // a longer run of the engine counts as no answer
+  double reduce_seconds = 20;  // limit on each reduction; four times this for faults of no answer
+  // May be null. Soon after it becomes true, the hunt ends and returns the findings so far.
   const std::atomic<bool>* interrupted = nullptr;
-  // Receives the numbers of cases and of findings so far.
+  // Receives the numbers of cases and of findings (HuntResult::findings) so far.
   std::function<void(int64_t cases, int64_t findings)> progress;
 
   // InvalidArgument names the option that is out of range.
@@ -47,22 +47,23 @@ struct HuntOptions {
 
 // A difference between the engine and the definitions.
 struct Finding {
-  hunt::Subject model;                 // reduced
-  hunt::Difference difference;         // that the reduced model shows
-  std::vector<std::string> operators;  // of the reduced model
-  std::vector<std::string> levels;     // of optimization, at which it is seen
-  std::string source;                  // as in hunt::Case
+  hunt::Subject model;                 // the reduced model
+  hunt::Difference difference;         // of the reduced model
+  std::vector<std::string> operators;  // their names in the reduced model, in its order
+  std::vector<std::string> levels;     // the engine's levels of optimization that show the fault
+  std::string source;                  // the kind of case: Case::source (api/hunting/cases.h)
   int64_t case_number = 0;
-  int64_t operators_before = 0;  // of the model before its reduction
+  int64_t operators_before = 0;  // their number in the model before its reduction
   // Numbers of later cases that reduce to the same operators, element types and kind of fault.
   std::vector<int64_t> again;
   // Why it is Lemma's fault and not the engine's: the exported model, read again, computes
-  // something else. "": it is not, as far as is known.
+  // something else (WhyExportDiffers in api/hunting/own_faults.h). "": no such reason was found.
   std::string own_fault;
-  std::string repeat;  // a command
+  std::string repeat;  // the command that runs the case again
   std::string folder;  // where it was written; "": nowhere
 };
 
+// How often something occurred, and the number of the first case with it.
 struct Tally {
   int64_t count = 0;
   int64_t first_case = 0;
@@ -70,19 +71,21 @@ struct Tally {
 
 struct HuntResult {
   std::string engine;     // its name and version
-  int64_t cases = 0;      // that were run
-  int64_t models = 0;     // that were executed and compared
-  int64_t agree = 0;      // of these
-  int64_t rounding = 0;   // differ, but no more than rounding explains
-  int64_t undecided = 0;  // differ, but the definitions as typed and in double differ too
-  // By reason or message, for a single case in full.
-  std::map<std::string, Tally> open;          // differ where ONNX defines nothing
-  std::map<std::string, Tally> refused;       // not executed by the engine
-  std::map<std::string, Tally> not_compared;  // without a form in ONNX, or without values
+  int64_t cases = 0;      // cases run; a case has up to two models
+  int64_t models = 0;     // models executed and compared
+  int64_t agree = 0;      // models with the results of the definitions
+  int64_t rounding = 0;   // models that differ, but no more than rounding explains
+  int64_t undecided = 0;  // Outcome::kUndecided (api/hunting/judge.h)
+  // Numbers of models by reason or message. Without `only`, messages lose names, numbers and paths
+  // (MessageKind in api/hunting/message_kind.h).
+  std::map<std::string, Tally> open;          // they differ where ONNX defines nothing
+  std::map<std::string, Tally> refused;       // the engine did not execute them
+  std::map<std::string, Tally> not_compared;  // no form in ONNX, no values, or an unreadable file
   std::vector<Finding> findings;
-  // Findings that show only if infinite or NaN values take part.
+  // Findings in which infinite or NaN values take part, unless `findings` has the same fault.
   std::vector<Finding> not_finite;
-  // Equal models that differ by Lemma's own definitions: a fault of Lemma, one text each.
+  // Pairs of models that are equal by Lemma's rules, but differ by its definitions: faults of
+  // Lemma, one text each.
   std::vector<std::string> own_faults;
   double seconds = 0;
   bool was_interrupted = false;
@@ -91,7 +94,8 @@ struct HuntResult {
 // Errors begin with a file's path or name an option. NotFound if the engine is not installed; the
 // message says how to install it.
 absl::StatusOr<HuntResult> Hunt(const HuntOptions& options);
-// The same with an engine of the caller's; options.engine is its name in commands.
+// The same with an engine of the caller's, which must outlive the call. options.engine is its name
+// in Finding::repeat. The options are not checked.
 absl::StatusOr<HuntResult> Hunt(const HuntOptions& options, Engine* engine);
 
 // The result for people.

@@ -1,5 +1,5 @@
-// Inspects a model: its operators and weights, and the kernels and memory that a back end would use
-// for it. Code: api/inspection.
+// Lists operators, and inspects a model: its operators and weights, and the kernels and memory that
+// a back end would use for it. Code: api/inspection.
 #ifndef LEMMA_API_INSPECT_H_
 #define LEMMA_API_INSPECT_H_
 
@@ -28,14 +28,16 @@ std::vector<OperatorEntry> ListOperators();
 // none of that name.
 absl::StatusOr<std::string> OperatorPage(const std::string& name);
 
-// Facts about an ONNX model, one line each: its operator sets and IR version, the sizes that its
-// symbolic dimensions have, and its unknown operators with counts. Empty for other formats.
+// Facts about an ONNX model, one line each: its operator sets, IR version and producer; each
+// symbolic dimension with its size, if it got one; its unknown operators with counts. Empty for
+// other formats.
 std::vector<std::string> OnnxHeader(const Model& model);
 
-// All applications of one operator in a graph.
+// Sums over all applications of one operator in a graph.
 struct OperatorTotals {
   int64_t count = 0;
-  // `bytes` are read and written. Applications whose work cannot be counted add nothing.
+  // Scalar operations, and bytes read and written. Applications whose work cannot be counted, such
+  // as those of opaque operators, add nothing.
   double flops = 0, bytes = 0;
 };
 // By the operator's name.
@@ -43,7 +45,7 @@ std::map<std::string, OperatorTotals> OperatorsOf(const Graph& graph);
 // The bytes of all weights and constants.
 int64_t WeightBytes(const Graph& graph);
 
-// The kernels that the back end would run. Errors begin with the model's path.
+// The kernels and the memory that the back end would use. Errors begin with the model's path.
 absl::StatusOr<PlanSummary> PlanOf(const Model& model, const ExecutionOptions& execution);
 
 // Memory of intermediate values over a run.
@@ -53,7 +55,9 @@ struct MemoryOverRun {
     int64_t live_bytes = 0;  // of all values while it runs
   };
   struct LiveValue {
-    std::string name, type;  // an empty type: a copy, or scratch of a kernel
+    // The name is its label, or the operator that computes it. The type is "f32[2,3]", or "" for a
+    // copy and for scratch memory of a kernel.
+    std::string name, type;
     int64_t bytes = 0;
     int first = 0, last = 0;  // the first and last kernel during which it lives
   };

@@ -53,48 +53,48 @@ struct OptimizeProgress {
     kResult,      // makes the certificate and the report on `why_not`
   };
   Stage stage = Stage::kRules;
-  bool begins = false;                     // the stage begins; of the fields below, so_far is set
+  bool begins = false;  // the stage begins now; then only so_far of the fields below is set
   const OptimizeResult* so_far = nullptr;  // valid during the call only
-  std::string measured;                    // signature of the kernel measured next; "": none
+  std::string measured;  // signature of the kernel that is measured next; "": none
   std::optional<optimizer::SearchProgress> search;  // kSearch
   double seconds = 0;                               // kSearch: time spent in searches
   int64_t peak_bytes = 0;                           // kMemory: the peak so far
 };
 
-// The search strategies (optimizer/strategies/strategies.inc), the default first, and what each
-// does, in a few words.
+// The names of the search strategies (optimizer/strategies/strategies.inc), the default first.
 std::vector<std::string> SearchNames();
+// A few words about each strategy, in the same order.
 std::vector<std::string> SearchDescriptions();
 
 // How much a search tries: a strategy and its limits.
 struct Effort {
   const char* name;
   const char* search;     // OptimizeOptions::search
-  int64_t budget, nodes;  // OptimizeOptions
-  const char* help;
+  int64_t budget, nodes;  // the fields of OptimizeOptions with these names
+  const char* help;       // a few words for people
 };
 // quick, normal (the defaults of OptimizeOptions), deep.
 const std::vector<Effort>& Efforts();
 
 struct OptimizeOptions {
   // Rules.
-  std::string rules;                 // a file; "": the built-in ones
+  std::string rules;                 // as in LoadRulesFile (api/rules/rules_file.h); "": built-in
   std::vector<std::string> disable;  // names of rules not to use
   std::vector<std::string> only;     // names of the only rules to use; empty: all
   FloatContract numerics = FloatContract::kReassociates;  // the loosest contract to accept
   bool allow_unproved = false;                            // also use rules without a current proof
   bool pet = false;  // also use corrected mutants of parts as rules (docs/pet.md)
 
-  // Nodes of a graph that rewrites leave as they are (see LoopsOf), and nodes whose values are not
-  // folded (see NodesOf). Empty functions: none.
+  // `fixed` gives the nodes of a graph that rewrites leave as they are (see LoopsOf), `unfolded`
+  // those whose values are not folded (see NodesOf). Empty functions: no nodes.
   std::function<FixedNodes(const Graph&)> fixed, unfolded;
 
   // The search (docs/search.md).
   std::string search = SearchNames().front();  // one of SearchNames()
   int64_t budget = 5000;                       // graphs to generate
-  double alpha = 1.05;             // explores graphs that cost less than this times the best
+  double alpha = 1.05;             // explores graphs that cost less than alpha times the best
   int64_t nodes = 6000;            // limit on the operators in saturation's e-graph
-  optimizer::Objective objective;  // the quantity to reduce; some strategies know time only
+  optimizer::Objective objective;  // the quantity to reduce; some strategies accept time only
   bool price_steps = false;        // price the graph after each step (RewriteStep::cost)
   CostOptions costs;
   std::string replay;  // a certificate; its steps are applied instead of a search. "": none
@@ -105,13 +105,15 @@ struct OptimizeOptions {
   std::vector<optimizer::SizeHint> hints;
 
   // Execution of the graphs found.
-  bool execute = true;         // false: nothing is executed, and unproved rules are not used
+  // False: only searches. No graph is executed or accepted, and unproved rules are not used.
+  bool execute = true;
   ExecutionOptions execution;  // an objective with memory sets reuse_late to false
-  // Nothing is executed or measured: the graph of the lowest price is accepted, unseen. Prices are
-  // known costs or estimates (CostOptions::measure_new). Not allowed with unproved rules or a
-  // memory limit, whose results execution has to confirm.
+  // True: nothing is executed or measured. The graph of the lowest price is accepted if it gains
+  // 1 % or, with memory in the objective, anything. Prices are known costs or estimates
+  // (CostOptions::measure_new). Not allowed with unproved rules or a memory limit, because only
+  // execution confirms their results.
   bool by_price = false;
-  int64_t runs = 15;  // timed runs of input and contender each, at least 3; a replay has none
+  int64_t runs = 15;  // timed runs of input and contender each, at least 3; none with `replay`
   bool keeps_barriers = true;  // false for ONNX output, which cannot express recomputed values
 
   // Reports on the result.
@@ -121,7 +123,7 @@ struct OptimizeOptions {
 
   // When the time is up, the search ends, and the work after it is kept to a minimum. An
   // interruption during the search or the memory reduction ends that stage, and the result is
-  // judged as usual. A later one ends the whole call.
+  // judged as usual. A later interruption ends the whole call.
   Deadline deadline;
   std::function<void(const OptimizeProgress&)> on_progress;
 
@@ -143,9 +145,10 @@ struct OptimizeResult {
   optimizer::SearchResult search;                 // the last search
   double search_seconds = 0;                      // includes a second search with calibrated costs
   double best_seconds = 0;  // from the start of the search until the best graph was found
-  // The graph to use, with times and differences. Not set without `execute`: then use search.best.
+  // The graph to use, with times and differences. Without `execute` it is not set: search.best is
+  // the graph.
   Acceptance accepted;
-  int64_t calibrated = 0;  // kernels whose costs were corrected because a result was not better
+  int64_t calibrated = 0;  // kernels whose costs were corrected because a contender was not better
   // How the input became accepted.graph. StageOptimized adds the hashes of the files.
   std::optional<Certificate> certificate;
   // The origin of new nodes and weights of accepted.graph. Set only with a certificate.
@@ -166,10 +169,11 @@ struct OptimizeResult {
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options);
 
-// An import replaces a node of an ONNX model by operators. LoopsOf finds the operators of loops,
-// recurrent networks and samplers, for OptimizeOptions::fixed. NodesOf finds the operators of all
-// such nodes, for OptimizeOptions::unfolded. StageOptimized writes a node as it was if its
-// operators did not change. `model` need not outlive the result.
+// An import turns each node of an ONNX model into operators. If none of them changes,
+// StageOptimized writes the node as it was. LoopsOf finds the operators of loops, recurrent
+// networks and operators that sample at computed positions, for OptimizeOptions::fixed. NodesOf
+// finds the operators of all nodes, for OptimizeOptions::unfolded. `model` need not outlive the
+// result.
 std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model);
 std::function<FixedNodes(const Graph&)> NodesOf(const Model& model);
 
@@ -177,12 +181,13 @@ std::function<FixedNodes(const Graph&)> NodesOf(const Model& model);
 // the CPU.
 absl::StatusOr<std::unique_ptr<Backend>> BackendFor(const OptimizeOptions& options);
 
-// Prepares the files of a result for which fits() holds: the model at `path`, whose ending selects
-// the format, and its certificate at `certificate` ("": none). `input` is the model as it was read,
-// `record` how it was read (RecordInput). If the result is the input's graph and goes to ONNX, and
-// the input is ONNX too, the input's files are copied, unless one of them has changed or would
-// replace another file. `notes` (null: not wanted) receives what differs between the models besides
-// their nodes, one line each.
+// Prepares the files of a result, without writing to their places (base/file.h): the model at
+// `path`, whose ending selects the format (FormatOfPath), and its certificate at `certificate` ("":
+// none). `input` is the model as it was read, `record` how it was read (RecordInput). If the result
+// is the input's graph and both files are ONNX, the input's files are copied, unless one of them
+// has changed or would replace another file. `notes` (null: not wanted) receives what differs
+// between the models besides their nodes, one line each. InvalidArgument unless fits() is true, or
+// if the result has no certificate to write.
 absl::StatusOr<std::vector<StagedFile>> StageOptimized(Model input, const InputRecord& record,
                                                        const OptimizeResult& result,
                                                        const std::string& path,

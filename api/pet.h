@@ -1,4 +1,5 @@
-// Finds partially equivalent mutants of a model's parts (docs/pet.md). Code: api/pet.
+// Finds mutants: graphs that equal a part of a model at some positions only, with what corrects
+// them at the others (docs/pet.md). Code: api/pet.
 #ifndef LEMMA_API_PET_H_
 #define LEMMA_API_PET_H_
 
@@ -38,8 +39,8 @@ struct MutatedPart {
   std::shared_ptr<const pet::Candidates> candidates;  // costs in nanoseconds
 };
 
-// Lists the parts in the order in which their outputs occur, equal parts once. InvalidArgument if
-// an option is out of range; errors of MakeCosts and of pet::FindCandidates.
+// The parts in the order in which their outputs occur in the graph; equal parts are one entry.
+// InvalidArgument if an option is out of range; errors of MakeCosts and of pet::FindCandidates.
 absl::StatusOr<std::vector<MutatedPart>> FindMutants(const Graph& graph,
                                                      const PetSearchOptions& options);
 
@@ -52,8 +53,8 @@ double PredictedGain(const MutatedPart& part, const pet::Candidate& candidate);
 absl::StatusOr<pet::SymbolicRegion> ProveForAllSizes(const MutatedPart& part,
                                                      const pet::Candidate& candidate);
 
-// From the first part with a mutant that differs somewhere: the cheapest such mutant. nullptr if no
-// part has one.
+// The cheapest mutant that differs somewhere from its part, of the first part that has one. It
+// belongs to `parts`. nullptr if no part has one.
 const pet::Candidate* FirstThatDiffers(const std::vector<MutatedPart>& parts);
 
 }  // namespace lemma::api

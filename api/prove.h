@@ -26,11 +26,13 @@ namespace lemma::api {
 struct ProofOptions {
   int64_t seed = 1;                     // of the random instances on which refutation is tried
   int64_t work = ProverOptions().work;  // limit on the steps of a proof
-  // A folder, created if missing, for the files of each proof: NAME.proof with its steps and
-  // NAME.smt2 with its obligations. "": no files.
+  // A folder, created if missing, for the files of each proof: NAME.proof with its steps (not of
+  // graphs at fixed shapes) and NAME.smt2 with its obligations. "": no files.
   std::string proofs;
   std::string recheck;  // the second solver: "cvc5" or a path to it; "": none
-  bool check = false;   // whether the small checker repeats each proof, at small sizes
+  // Whether the small checker repeats each proof, at small sizes. It cannot repeat proofs about
+  // graphs at fixed shapes.
+  bool check = false;
   // May be null. Soon after it becomes true, the function ends with Cancelled.
   const std::atomic<bool>* interrupted = nullptr;
 };
@@ -39,11 +41,13 @@ struct ProofOptions {
 struct ProofOutcome {
   Verdict verdict = Unknown{"not tried"};
   double seconds = 0;                                 // of the proof alone
-  FloatContract promised = FloatContract::kRealOnly;  // by the rule
+  FloatContract promised = FloatContract::kRealOnly;  // the rule's; graphs promise kRealOnly
+  // The answers of the second solver, and of the small checker's test at small sizes and its
+  // repetition of the steps. Absent if the program was not asked, or if nothing was proved.
   std::optional<RecheckResult> recheck;
   std::optional<checker::Checked> checked;
   std::optional<checker::Replayed> replayed;
-  absl::Status status;  // a file that cannot be written, a solver that cannot be started
+  absl::Status status;  // an error of a proof's file or of the second solver
 
   // False if the claim is proved with a looser contract than promised.
   bool contract_holds() const;
@@ -54,7 +58,7 @@ struct ProofOutcome {
 struct ProveOptions {
   ProofOptions proof;
   std::map<std::string, int64_t> dims;   // sizes of symbolic dimensions of ONNX models
-  std::optional<uint64_t> weights_seed;  // fills weights with random values
+  std::optional<uint64_t> weights_seed;  // of random weights in place of the models' own
   // Called with a model's path and a decision made while it was read, one line.
   std::function<void(const std::string&, const std::string&)> note;
 };
@@ -65,14 +69,14 @@ struct ProveResult {
   std::string solver;     // the second solver's name and version; "" if none was used
 };
 
-// Decides whether two graphs are equal. Inputs correspond by position, weights by name. Files are
-// read as LoadModel reads them; in the text form a size may be a symbol, and then the answer is for
-// all sizes. Errors begin with the file's path, or name an option, as in "option work":
-// InvalidArgument, NotFound, FailedPrecondition if the second solver cannot be started, Cancelled.
+// Decides whether the graphs in two files are equal. Inputs correspond by position, weights by
+// name. Files are read as LoadModel reads them. In the text form a size may be a symbol; then both
+// files must be in the text form, and the answer is for all sizes. Errors begin with the file's
+// path, or name an option, as in "option work": InvalidArgument, NotFound, FailedPrecondition if
+// the second solver cannot be started, Cancelled.
 absl::StatusOr<ProveResult> Prove(const std::string& a, const std::string& b,
                                   const ProveOptions& options = {});
-// The same for graphs in memory, at their shapes. The small checker cannot repeat these proofs:
-// InvalidArgument if options.check is set.
+// The same for graphs in memory, at their shapes. InvalidArgument if options.check is set.
 absl::StatusOr<ProveResult> Prove(const Graph& a, const Graph& b, const ProofOptions& options = {});
 // Decides whether the rule is true for all values of its symbols.
 absl::StatusOr<ProveResult> Prove(const Substitution& rule, const ProofOptions& options = {});

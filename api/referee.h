@@ -36,10 +36,10 @@ struct RefereeOptions {
   double time_limit = 300;
   int64_t work = 100000000;  // limit on the steps of the proof of one region
   int64_t seed = 1;          // of random inputs and of the prover
-  // Values of BEFORE's inputs, on which the models are executed first: files of tensors, or folders
-  // with input_0.pb, ….
+  // A set of values of BEFORE's inputs, on which the models are executed first: files of tensors,
+  // or folders with input_0.pb, …. Empty: only random inputs.
   std::vector<std::string> inputs;
-  int64_t samples = 2;  // sets of random inputs to execute the models on, for each choice of sizes
+  int64_t samples = 2;    // sets of random inputs for each choice of sizes, at least 1
   int64_t int_range = 2;  // random integers lie in [0, int_range)
   int64_t threads = 1;
   // The loosest contract that is accepted.
@@ -63,7 +63,7 @@ struct RefereeResult {
   Graph before, after;
   double seconds = 0;
   std::vector<std::string> files;  // paths of the files written
-  bool accepted = false;           // proved, with an accepted contract
+  bool accepted = false;           // proved, and the contract is not looser than `accept`
 };
 
 // BEFORE and AFTER are the paths of models. Errors of reading are those of LoadModel and begin with
@@ -72,11 +72,12 @@ struct RefereeResult {
 // answer is never "proved".
 absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::string& after,
                                       const RefereeOptions& options = {});
-// The same for graphs in memory.
+// The same for graphs in memory. Options about reading (dims, ranges, channel_block, note) have no
+// effect; InvalidArgument if options.inputs is not empty.
 absl::StatusOr<RefereeResult> Referee(const Graph& before, const Graph& after,
                                       const RefereeOptions& options = {});
 
-// The verdict in one line.
+// The verdict in one line: "proved", "unknown: REASON", ….
 std::string Headline(const RefereeResult& result);
 // The result for people: the headline, then what it rests on. `verbose`: all regions and weights.
 std::string TextOf(const RefereeResult& result, bool verbose);

@@ -1,4 +1,5 @@
-// Reports of optimizations and of verdicts: one page for people. Code: api/report.
+// Writes the result of an optimization, or a verdict of the referee, as an HTML page for people.
+// Code: api/report.
 #ifndef LEMMA_API_REPORT_H_
 #define LEMMA_API_REPORT_H_
 
@@ -16,13 +17,14 @@ namespace lemma::api {
 
 // The files that a report names.
 struct ReportFiles {
-  std::string model;   // the input: the page's title
-  std::string output;  // where the result goes
+  std::string model;   // the input, which is the page's title
+  std::string output;  // the place of the optimized model
 };
 
 // The result of Optimize as one HTML page that needs no other file: both graphs, each step, times
-// and memory. `inputs` are values for the input graph, on which the kernels of both graphs are
-// timed if Optimize timed the graphs. With options.price_steps the page has the price of each step.
+// and memory. `options` are those of Optimize. `inputs` are values for the input graph, on which
+// the kernels of both graphs are timed if Optimize timed the graphs. With options.price_steps the
+// page has the price of each step. Errors of the back end, or of drawing (DotToSvg in api/draw.h).
 // Once options.deadline has passed, the kernels of each graph are timed for two seconds at most,
 // and no drawing begins more than two seconds after the first; the page says so.
 absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor> inputs,
@@ -31,9 +33,9 @@ absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor
 
 // The result of Referee on the models in the files `before` and `after`, as one HTML page that
 // needs no other file: the verdict, the regions in the order of the second model, both graphs with
-// the regions in colours, the smallest pair that differs, weights and outputs. It exists for each
-// verdict. If a graph has more than 800 operators, only what is open, refuted or different, and its
-// operands, are drawn. Once the deadline has passed nothing is drawn, and the page says so.
+// the regions in colours, the smallest pair that differs, weights and outputs. If a graph has more
+// than 800 operators, only operators that are open, refuted or different, and their operands, are
+// drawn. Once the deadline has passed nothing is drawn, and the page says so.
 absl::StatusOr<std::string> ReportOf(const std::string& before, const std::string& after,
                                      const RefereeResult& result,
                                      const Deadline& deadline = Deadline());

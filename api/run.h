@@ -41,12 +41,14 @@ struct RunOptions {
 struct RunResult {
   std::string backend;  // the name of the back end that executed it
   std::vector<Tensor> outputs;
-  std::vector<double> ms;  // of each timed execution
+  std::vector<double> ms;  // wall-clock time of each timed execution
   MemoryUse memory;
-  std::vector<KernelTiming> profile;  // medians over `runs` more executions
-  Roofline roofline;                  // only with RunOptions::profile
-  std::vector<KernelTiming> trace;
-  std::optional<OutputDifference> difference;  // from the expected outputs
+  // The kernels in the order in which they run, with medians over `runs` more executions, and the
+  // peak rates. Only with RunOptions::profile.
+  std::vector<KernelTiming> profile;
+  Roofline roofline;
+  std::vector<KernelTiming> trace;  // the kernels of one execution; only with RunOptions::trace
+  std::optional<OutputDifference> difference;  // from the expected outputs; absent without them
 };
 
 // Messages about the model begin with its path; those about options name them ("option runs").
@@ -55,11 +57,13 @@ absl::StatusOr<RunResult> Run(const Model& model, const RunOptions& options);
 // A compiled model with its inputs, for callers who run it themselves.
 class PreparedModel {
  public:
+  // Errors as in Run.
   static absl::StatusOr<PreparedModel> Make(const Model& model, const ExecutionOptions& execution,
                                             const InputOptions& inputs);
 
   absl::StatusOr<std::vector<Tensor>> Outputs() { return executable_->Run(inputs_); }
-  absl::StatusOr<std::vector<double>> Times(int64_t runs);  // milliseconds
+  // The wall-clock time of each of `runs` executions, in milliseconds.
+  absl::StatusOr<std::vector<double>> Times(int64_t runs);
 
   const Graph& graph() const { return graph_; }
   const std::vector<Tensor>& inputs() const { return inputs_; }

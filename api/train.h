@@ -1,4 +1,4 @@
-// Makes a training step from a model, and runs steps one after another (docs/training.md). Code:
+// Makes a training step from a model, and runs the step repeatedly (docs/training.md). Code:
 // api/training.
 #ifndef LEMMA_API_TRAIN_H_
 #define LEMMA_API_TRAIN_H_
@@ -24,16 +24,17 @@ namespace lemma::api {
 struct TrainingStepOptions {
   std::string loss = "cross-entropy";  // of LossNames()
   std::string update = "sgd";          // of UpdateNames()
-  TrainingOptions details;             // its kinds of loss and update are replaced by those above
+  TrainingOptions details;             // loss.kind and update.kind are replaced by those above
   // The learning rate to store in the state's metadata, a number as text; a run may override it.
   // "": none.
   std::string lr;
 };
+// The default comes first.
 std::vector<std::string> LossNames();
 std::vector<std::string> UpdateNames();
 
-// InvalidArgument if an option is out of range or two exclude each other, so that MakeTrainingStep
-// would refuse any model. Messages name options ("option clip_norm").
+// InvalidArgument if an option is out of range or two exclude each other; MakeTrainingStep returns
+// the same error. Messages name options ("option clip_norm").
 absl::Status CheckTrainingStepOptions(const TrainingStepOptions& options);
 
 struct TrainingStepModel {
@@ -53,9 +54,9 @@ absl::Status SaveTrainingStep(const TrainingStepModel& made, const std::string& 
 struct TrainingRunOptions {
   ExecutionOptions execution;
   BatchOptions data;
-  int64_t steps = 0;       // in total, including those that a checkpoint already counts
-  std::string state;       // safetensors; "": beside the step (StatePathOf)
-  std::string checkpoint;  // file to save the state to; "": none
+  int64_t steps = 0;       // in total, including those done before the checkpoint was saved
+  std::string state;       // file of the initial state, in safetensors; "": StatePathOf the step
+  std::string checkpoint;  // file to save the state to, in safetensors; "": none
   int64_t every = 100;     // steps between two checkpoints
   bool resume = false;     // continue from the checkpoint if it exists
 };
@@ -66,25 +67,26 @@ absl::Status CheckTrainingRunOptions(const TrainingRunOptions& options);
 // `path` ("": no file) or the data.
 absl::Status CheckTrainingFiles(const TrainingRunOptions& options, const std::string& path);
 
-// A training run: the state, and the steps done so far. Its values depend only on the options, the
-// initial state and the number of steps; a run that is split over several processes gives the same
-// bits. Not thread-safe.
+// A training run: the state, and the number of steps done. The state's values depend only on the
+// options, the initial state and that number; a run that is split over several processes gives the
+// same bits. Not thread-safe.
 class TrainingRun {
  public:
-  // Reads the state and compiles the step. The state of `step` is its inputs NAME with an output
-  // NAME.next.
+  // Reads the state and compiles the step. The state variables of `step` are its inputs NAME with
+  // an output NAME.next; InvalidArgument if there are none. Errors about a file begin with its
+  // path.
   static absl::StatusOr<TrainingRun> Start(const Model& step, const TrainingRunOptions& options);
   TrainingRun(TrainingRun&& other);
   ~TrainingRun();
 
   struct Progress {
-    int64_t step = 0;             // steps done
+    int64_t step = 0;             // steps done, this one included
     std::vector<double> scalars;  // values of the scalar outputs, in the order of scalar_names()
-    double ms = 0;
+    double ms = 0;                // wall-clock time of this step
   };
-  // Runs the remaining steps, or until *interrupted is true. Saves the state to the checkpoint, if
-  // there is one, every `every` steps and after the last one. Calls `on_step` after each step,
-  // before saving.
+  // Runs the remaining steps, or fewer if *interrupted becomes true, which is no error. Saves the
+  // state to the checkpoint, if there is one, every `every` steps and after the last step. Calls
+  // `on_step` after each step, before saving.
   absl::Status Continue(const std::function<void(const Progress&)>& on_step,
                         const std::atomic<bool>* interrupted = nullptr);
 

@@ -8,7 +8,7 @@ namespace lemma::api {
 
 inline constexpr char kVersion[] = "0.1.0";
 
-// "lemma 0.1.0", and a line with the version of each back end. Defined in
+// "lemma 0.1.0", then a line for each back end of BackendNames() with its version. Defined in
 // api/execution/backends.cc.
 std::string VersionText();
 

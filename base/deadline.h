@@ -12,14 +12,14 @@
 namespace lemma {
 
 // One deadline covers everything that a command does: search, proofs, measurements, certificate.
-// Each task that may take more than a second checks it and stops once it has passed. Copies are the
-// same deadline. A result that depends on the clock may differ between runs. Interrupted work
-// returns Cancelled or the best result so far.
+// Each task that may take more than a second checks it and stops once it has passed. A copy has the
+// same end and the same interruption flag. Interrupted work returns Cancelled or the best result so
+// far. A result that depends on the clock may differ between runs.
 class Deadline {
  public:
   Deadline() = default;  // Never passes.
-  // Passes after `seconds` (0: never), or as soon as *interrupted is true. *interrupted must
-  // outlive the deadline.
+  // Passes after `seconds` (0, or 10^9 and more: never), or as soon as *interrupted is true.
+  // *interrupted must outlive the deadline and its copies.
   static Deadline After(double seconds, const std::atomic<bool>* interrupted = nullptr) {
     Deadline deadline;
     deadline.seconds_ = seconds;
@@ -30,31 +30,31 @@ class Deadline {
     return deadline;
   }
 
-  // The same deadline with half of the remaining time.
+  // This deadline with half of the remaining time.
   Deadline Half() const {
     Deadline half = *this;
     if (at_) half.at_ = Clock::now() + (*at_ - Clock::now()) / 2;
     return half;
   }
 
-  // A new deadline with the full time of this one, counted from now: for work that may begin when
-  // this one has passed.
+  // A new deadline with the seconds that After() was given, counted from now: for work that may
+  // begin when this deadline has passed.
   Deadline Again() const { return After(seconds_, interrupted_); }
-  // The same deadline, but it does not pass within `seconds` from now unless it is interrupted: for
-  // work that begins when other work may have used up the time.
+  // This deadline, moved to `seconds` from now if it would pass earlier; an interruption still ends
+  // it. For work that begins when other work may have used up the time.
   Deadline NotWithin(double seconds) const {
     Deadline later = *this;
     if (at_) later.at_ = std::max(*at_, In(seconds));
     return later;
   }
-  // The same deadline without interruption.
+  // This deadline without its interruption flag.
   Deadline WithoutInterruption() const {
     Deadline other = *this;
     other.interrupted_ = nullptr;
     return other;
   }
 
-  // Remaining seconds, at least 1e-3; 0 if only an interruption can end the work.
+  // Remaining seconds: at least 1e-3, even if the time is over; 0 if there is no time limit.
   double seconds_left() const {
     if (!at_) return 0;
     return std::max(1e-3, std::chrono::duration<double>(*at_ - Clock::now()).count());

@@ -6,19 +6,20 @@
 
 namespace lemma {
 
-// The exit statuses of such ends.
-constexpr int kExitBadInput = 2;  // memory or stack ran out, or a file changed while it was in use
-constexpr int kExitInternal = 3;  // an exception that nobody expected
+// Exit statuses.
+constexpr int kExitBadInput = 2;  // memory or stack ran out, or a mapped file became shorter
+constexpr int kExitInternal = 3;  // an unexpected exception
 
 // For programs, not for libraries. After this call, a failed allocation on any thread ends the
 // process with kExitBadInput and one line on standard error; so does a crash or abort of a library
-// that got no memory. An uncaught exception ends it with kExitInternal. A write beyond the file
-// size limit returns an error instead of ending the process. The process must end by _exit: a call
-// of exit counts as the failure of a library.
+// that got no memory. Any other uncaught exception ends it with kExitInternal. SIGINT, SIGTERM and
+// SIGHUP end it after uncommitted temporary files are removed (base/file.h). A write beyond the
+// file size limit returns an error instead of ending the process. The program itself must end by
+// _exit: a call of exit() is taken for the failure of a library.
 void InstallFailureHandlers();
 
-// Returns the exit status of `work`. If `work` throws, prints one line and returns the status for
-// it.
+// Returns the exit status that `work` returns. If `work` throws, prints one line on standard error
+// and returns kExitBadInput if memory ran out or no thread could be started, else kExitInternal.
 int WithoutExceptions(absl::FunctionRef<int()> work);
 
 }  // namespace lemma

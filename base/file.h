@@ -12,35 +12,38 @@
 
 namespace lemma {
 
-// Returns NotFound or InvalidArgument, with the path and the system's reason, if `path` cannot be
-// read or is longer than `max_bytes`. Reads regular files only: a FIFO might never end.
+// Reading errors are NotFound if the file does not exist, otherwise InvalidArgument; both give the
+// path and the system's reason. Only regular files are read: a FIFO might never end.
+
+// Reads a whole file; InvalidArgument if it is longer than `max_bytes`.
 absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t max_bytes);
 
-// Reads `size` bytes from `offset` on into `buffer`. An error if the file is shorter.
+// Reads `size` bytes from `offset` on into `buffer`; InvalidArgument if the file ends before.
 absl::Status ReadFileRange(const std::string& path, int64_t offset, int64_t size, void* buffer);
+// In bytes.
 absl::StatusOr<int64_t> FileSize(const std::string& path);
 
-// Whether both paths lead to one existing file.
+// Whether both paths lead to the same existing file.
 bool AreOneFile(const std::string& a, const std::string& b);
 
-// New contents of a file, already on disk under a temporary name beside it. Every complete file is
-// written this way, so that several files can be committed together once all of them are complete.
+// New contents of a file, already on disk under a temporary name in the same folder. Several files
+// can so be committed together once all of them are complete.
 class StagedFile {
  public:
   // Writes the concatenation of `pieces` to a temporary file next to `path` and flushes it to the
-  // disk. Removes temporary files that a killed process left there. If `path` is a symbolic link,
-  // its target is replaced. A device, a FIFO or an open file (/dev/stdout) is not replaced: it
-  // receives the bytes at once.
+  // disk. First removes temporary files for `path` that killed processes left. If `path` is a
+  // symbolic link, its target will be replaced. A device, a FIFO or an open file (/dev/stdout) is
+  // not replaced: the bytes are written to it immediately. Errors as in reading.
   static absl::StatusOr<StagedFile> Write(const std::string& path,
                                           const std::vector<absl::string_view>& pieces);
   StagedFile(StagedFile&& other) noexcept;
   StagedFile& operator=(StagedFile&& other) noexcept;
   ~StagedFile();  // removes the temporary file if it was not committed
 
-  // Renames the temporary file to `path`. It already has the mode of `path`. Allocates nothing, so
-  // that several files can be committed where memory has run out.
+  // Renames the temporary file to `path`, and keeps the permissions that `path` had. Does nothing
+  // the second time. Allocates no memory, so it works when memory has run out.
   absl::Status Commit();
-  // The temporary file's path before Commit(); empty if the bytes were written at once.
+  // The temporary file's path; empty after Commit(), or if the bytes were written immediately.
   const std::string& temporary() const { return temporary_; }
 
  private:
@@ -50,19 +53,20 @@ class StagedFile {
   int lock_ = -1;  // held on the temporary file while its writer lives
 };
 
-// Removes all temporary files, of all threads, that are not committed. For a signal handler that
-// ends the process, since no destructor runs then. Async-signal-safe.
+// Removes the uncommitted temporary files of all threads, at least the first 16 of them. For a
+// signal handler that ends the process, since no destructor runs then. Async-signal-safe.
 void RemoveStagedFiles();
 
-// Commits in the given order; stops at the first failure.
+// Commits in the given order. Stops at the first failure; files before it stay committed.
 absl::Status CommitAll(std::vector<StagedFile> files);
 
-// Stages and commits. `path` is either complete or untouched, and a failure leaves nothing behind.
+// Stages and commits one file: afterwards `path` has the new contents, or, after an error, the old
+// ones, and no temporary file remains.
 absl::Status WriteFileAtomically(const std::string& path,
                                  const std::vector<absl::string_view>& pieces);
 
-// To be called before long work whose result goes to `path`: returns an error if writing there is
-// already known to fail. Messages begin with the path.
+// Called before long work whose result goes to `path`: returns InvalidArgument or PermissionDenied
+// if a write there would fail now. Messages begin with the path.
 absl::Status CheckWritable(const std::string& path);
 
 }  // namespace lemma

@@ -17,43 +17,47 @@
 
 namespace lemma {
 
-// The flags of one command. A variable keeps its value, the default, unless its flag is given.
+// The flags of one command. The value of a variable when its flag is declared is the default. The
+// variables must outlive the object.
 class Flags {
  public:
-  // `synopsis` is the text after the command's name: "MODEL -o OUT".
+  // `synopsis` is the usage text after the command's name: "MODEL -o OUT". `doc` says what the
+  // command does.
   Flags(std::string command, std::string synopsis, std::string doc);
 
-  // `name` without dashes; "output|o" has the short form -o. `value` stands for the argument in the
-  // help text, such as FILE. `doc` is one line.
+  // These declare a flag. `name` has no dashes; "output|o" has the short form -o. `value` stands for
+  // the argument in the help text, such as FILE. `doc` is the flag's line there.
   void Bool(absl::string_view name, bool* target, std::string doc);
   void Int(absl::string_view name, int64_t* target, std::string doc);
   void Real(absl::string_view name, double* target, std::string doc);
-  // 500M, 2G, 1.5G: a letter stands for a power of 1024.
+  // A positive number of bytes: 500000, 500M, 1.5G; K, M, G and T are powers of 1024.
   void Bytes(absl::string_view name, int64_t* target, std::string doc);
   void String(absl::string_view name, std::string* target, std::string value, std::string doc);
   void Choice(absl::string_view name, std::string* target, std::vector<std::string> choices,
               std::string doc);
-  // Comma-separated; may be given several times.
+  // Comma-separated; may be given several times. Items are appended to *target.
   void List(absl::string_view name, std::vector<std::string>* target, std::string value,
             std::string doc);
-  // NAME=N; may be given several times.
+  // NAME=N,... with N >= 0; may be given several times. The last N of a name counts.
   void Sizes(absl::string_view name, std::map<std::string, int64_t>* target, std::string doc);
-  // NAME=N,... each time it is given: one more set of sizes.
+  // The same, but each time the flag is given, it appends one set of sizes.
   void SizeSets(absl::string_view name, std::vector<std::map<std::string, int64_t>>* target,
                 std::string doc);
-  // NAME=LEAST:MOST; may be given several times.
+  // NAME=LEAST:MOST,... with 1 <= LEAST <= MOST < 2^31; may be given several times.
   void Ranges(absl::string_view name, std::map<std::string, std::pair<int64_t, int64_t>>* target,
               std::string doc);
-  // Adds a line below the flags in the help text, such as an example.
+  // Adds a paragraph below the flags in the help text, such as an example.
   void Note(std::string text) { notes_.push_back(std::move(text)); }
 
   // Reads --name=value, --name value, -o value, --switch; "--" ends the flags. Returns the
-  // remaining arguments. InvalidArgument names an unknown flag (with the nearest known one), or a
-  // missing or bad value.
+  // arguments that are no flags, in order. InvalidArgument for an unknown flag (the message gives
+  // the nearest known one) and for a missing or bad value.
   absl::StatusOr<std::vector<std::string>> Parse(absl::Span<const std::string> arguments);
+  // Whether Parse() met the flag `name` (long name, without dashes).
   bool Given(const std::string& name) const { return given_.count(name) > 0; }
-  // Whether --help was among the arguments. The other arguments are then unchecked.
+  // Whether --help or -h was among the arguments. Parse() then ignores all arguments.
   bool help() const { return help_; }
+  // The text that --help prints.
   std::string Help() const;
 
  private:
@@ -73,7 +77,8 @@ class Flags {
   bool help_ = false;
 };
 
-// The candidate most similar to `given`, or "" if none is near; for "did you mean".
+// The candidate with the least edit distance to `given`, for "did you mean"; "" if all are further
+// than a third of its length plus one.
 std::string Nearest(absl::string_view given, absl::Span<const std::string> candidates);
 
 }  // namespace lemma

@@ -1,4 +1,5 @@
-// Stable 64-bit hashes: the same on every machine and in every run. Never hash an address.
+// Stable 64-bit hashes: the same in every run and on every little-endian machine, and not
+// cryptographic (base/sha256.h is). Never hash an address.
 #ifndef LEMMA_BASE_HASH_H_
 #define LEMMA_BASE_HASH_H_
 
@@ -23,7 +24,7 @@ inline uint64_t HashCombine(uint64_t seed, uint64_t value) {
   return Mix64(seed ^ (Mix64(value) + 0x165667b19e3779f9u));
 }
 
-// A hash of `size` bytes; reads eight bytes at a time.
+// A hash of the `size` bytes at `data`.
 uint64_t HashBytes(const void* data, size_t size, uint64_t seed = 0);
 inline uint64_t HashString(absl::string_view s, uint64_t seed = 0) {
   return HashBytes(s.data(), s.size(), seed);

@@ -1,4 +1,4 @@
-// Handles Ctrl-C during long work.
+// Lets long work stop cleanly at Ctrl-C (SIGINT).
 #ifndef LEMMA_BASE_INTERRUPT_H_
 #define LEMMA_BASE_INTERRUPT_H_
 
@@ -9,9 +9,9 @@
 
 namespace lemma {
 
-// While such an object lives, the first Ctrl-C sets a flag that the work polls; the second ends the
-// program at once. A process that ignored Ctrl-C before, such as a background job, still ignores
-// it. Only one such object may exist at a time.
+// While an InterruptScope lives, the first Ctrl-C sets a flag that the work polls (base/deadline.h);
+// the second ends the program immediately. A process that ignored Ctrl-C before, such as a
+// background job, still ignores it. Only one InterruptScope may exist at a time.
 class InterruptScope {
  public:
   InterruptScope();
@@ -19,15 +19,15 @@ class InterruptScope {
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
   const std::atomic<bool>& flag() const { return Flag(); }
-  // The same flag, for callers that need its address before an object exists. False while none
-  // exists.
+  // The same flag, for callers that need its address before an InterruptScope exists. Valid until
+  // the program ends; false while no InterruptScope exists.
   static const std::atomic<bool>& Flag();
 
  private:
   struct sigaction previous_;
 };
 
-// The error of a command that was interrupted before it had a result.
+// Cancelled: the error of a command that was interrupted before it had a result.
 absl::Status InterruptedError();
 
 }  // namespace lemma

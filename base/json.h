@@ -18,8 +18,8 @@ class Json {
   Json(bool value) : text_(value ? "true" : "false") {}
   Json(int value) : Json(static_cast<int64_t>(value)) {}
   Json(int64_t value) : text_(std::to_string(value)) {}
-  Json(double value);  // null if not finite, since JSON has no such numbers
-  Json(absl::string_view value);
+  Json(double value);  // nine significant digits; null if not finite, which JSON lacks
+  Json(absl::string_view value);  // a string; `value` is UTF-8
   Json(const std::string& value) : Json(absl::string_view(value)) {}
   Json(const char* value) : Json(absl::string_view(value)) {}
 
@@ -27,8 +27,10 @@ class Json {
   static Json Texts(const std::vector<std::string>& texts);  // an array
   static Json Object();
 
-  Json& Add(Json value) &;                         // to an array
-  Json& Set(absl::string_view key, Json value) &;  // to an object
+  // Add appends to an array. Set adds a member to an object, which must not have the key yet. Both
+  // return *this.
+  Json& Add(Json value) &;
+  Json& Set(absl::string_view key, Json value) &;
 
   // The text, on one line.
   std::string ToString() const;

@@ -6,15 +6,15 @@
 
 namespace lemma {
 
-// Counts from its construction, or from the last Restart().
+// Measures from its start: the construction or the last Restart().
 class MachineLoad {
  public:
   MachineLoad() { Restart(); }
   void Restart();
-  // The share of all processors' time, from 0 to 1, that other processes took since then; 0 if the
-  // system does not tell. Over less than a tenth of a second it is coarse.
+  // The share of all processors' time, from 0 to 1, that other processes took since the start; 0 if
+  // the system does not tell (/proc/stat). Imprecise less than a tenth of a second after the start.
   double OthersShare() const;
-  // Seconds since then.
+  // Seconds since the start.
   double Seconds() const;
 
  private:

@@ -1,5 +1,5 @@
-// Files that are read by mapping them into memory. Their pages can be dropped and read again, so
-// they take no memory that the system cannot have back.
+// Reads files by mapping them into memory. The system can drop the pages at any time and read them
+// again, so a large file does not exhaust memory.
 #ifndef LEMMA_BASE_MAPPED_FILE_H_
 #define LEMMA_BASE_MAPPED_FILE_H_
 
@@ -14,10 +14,11 @@
 
 namespace lemma {
 
+// The bytes stay mapped as long as the object lives.
 class MappedFile {
  public:
-  // Maps a whole regular file. Errors as ReadFile (base/file.h); ResourceExhausted if there are no
-  // addresses left for it, as under `ulimit -v`, or if its file system cannot map files.
+  // Maps a whole regular file. Errors as in ReadFile (base/file.h); ResourceExhausted if the address
+  // space is too small for it, as under `ulimit -v`, or if its file system cannot map files.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -25,8 +26,9 @@ class MappedFile {
   absl::string_view bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
 
-  // Aborted if the file was written to since it was mapped: then nothing that was read from it can
-  // be relied on. Replacing the file by another one does not count as a write to it.
+  // Aborted if the file was written to since it was mapped: everything read from it is then
+  // unreliable. OK if the path was deleted or leads to another file now: the mapping keeps the old
+  // bytes.
   absl::Status CheckUnchanged() const;
 
  private:
@@ -40,8 +42,9 @@ class MappedFile {
   int slot_ = -1;  // in the list that MappedFileAt reads
 };
 
-// The path of the mapped file that has this address; nullptr if no such file is known. Reading the
-// address raises SIGBUS if the file has become shorter. Async-signal-safe.
+// The path of the mapped file in whose bytes `address` lies; nullptr if it lies in none of the first
+// 4096 mapped files. For the handler of SIGBUS, which is raised when a mapped file that became
+// shorter is read past its end. Async-signal-safe.
 const char* MappedFileAt(const void* address);
 
 }  // namespace lemma

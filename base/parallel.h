@@ -8,9 +8,9 @@
 namespace lemma {
 
 // Calls body(begin, end) for disjoint ranges that cover [0, n) and returns when all calls have
-// returned. It uses up to `threads` threads, the caller's among them. The assignment of ranges to
-// threads is unspecified, so the result must not depend on it. The threads are kept for later
-// calls. A call from within a body uses only its own thread.
+// returned. Uses up to `threads` threads, including the caller's. Which ranges there are, and which
+// thread takes which, is unspecified, so the result must not depend on it. `body` must not throw.
+// The threads are kept for later calls. A nested call runs on the thread that makes it.
 void ParallelFor(int threads, int64_t n, const std::function<void(int64_t, int64_t)>& body);
 
 }  // namespace lemma

@@ -7,9 +7,10 @@
 namespace lemma {
 
 struct ProcessUse {
-  double seconds = 0;    // of processor time in user mode, on all threads
-  double megabytes = 0;  // the most memory at one time, in units of 2^20 bytes
+  double seconds = 0;    // processor time in user mode, summed over all threads
+  double megabytes = 0;  // peak resident memory, in units of 2^20 bytes
 
+  // Since the process started.
   static ProcessUse SoFar() {
     rusage usage = {};
     getrusage(RUSAGE_SELF, &usage);

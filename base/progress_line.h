@@ -11,10 +11,12 @@
 
 namespace lemma {
 
-// Shown on terminals only. The destructor erases it. With `lemma --pipe` a program reads it: then
-// it is not rewritten, and each text is a line "progress: TEXT", at most ten a second.
+// The line is shown only if standard error is a terminal; the destructor erases it. With
+// `lemma --pipe`, for a program that reads the progress, Show() instead writes a new line
+// "progress: TEXT", and drops texts that come less than 0.1 s after the last one.
 class ProgressLine {
  public:
+  // `quiet`: nothing is shown, except with --pipe.
   explicit ProgressLine(bool quiet) : shown_(!for_program && !quiet && isatty(STDERR_FILENO)) {}
   ~ProgressLine() { Clear(); }
   ProgressLine(const ProgressLine&) = delete;

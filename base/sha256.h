@@ -1,5 +1,5 @@
-// Computes SHA-256 with OpenSSL's libcrypto, for contents that must be told apart even if someone
-// forges them.
+// Computes SHA-256 with OpenSSL's libcrypto, to identify contents even if someone tries to forge
+// them.
 #ifndef LEMMA_BASE_SHA256_H_
 #define LEMMA_BASE_SHA256_H_
 
@@ -12,18 +12,19 @@ struct evp_md_ctx_st;
 
 namespace lemma {
 
-// Hashes bytes that arrive in pieces. Ends the program if the library fails.
+// Hashes bytes that arrive in pieces. Aborts if the library fails.
 class Sha256 {
  public:
   Sha256();
   void Add(absl::string_view bytes);
-  // 64 hex digits, as sha256sum prints them. No bytes may be added afterwards.
+  // 64 lower-case hex digits, as sha256sum prints them. May be called once, after all Add().
   std::string Finish();
 
  private:
   std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> context_;
 };
 
+// Add() and Finish() in one call.
 std::string Sha256Of(absl::string_view bytes);
 
 }  // namespace lemma

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 
 // LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0)); returns the status of a StatusOr that is not OK,
-// otherwise assigns its value.
+// otherwise assigns its value. It expands to several statements, so an `if` needs braces around it.
 #define LEMMA_ASSIGN_OR_RETURN(declaration, expression) \
   LEMMA_ASSIGN_OR_RETURN_IMPL(LEMMA_CONCAT(status_or_, __LINE__), declaration, expression)
 #define LEMMA_ASSIGN_OR_RETURN_IMPL(temporary, declaration, expression) \

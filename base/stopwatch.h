@@ -12,6 +12,7 @@ namespace lemma {
 // count, so that other work on the machine disturbs the result less.
 class Stopwatch {
  public:
+  // `threads`: how many threads the measured computation uses. If 1, it must be the calling thread.
   explicit Stopwatch(int threads) : by_thread_(threads == 1) {
     if (by_thread_) thread_start_ = ThreadMs();
     start_ = Clock::now();

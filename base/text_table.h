@@ -8,11 +8,13 @@
 namespace lemma {
 
 // A table whose columns are as wide as their widest cell. The first column is left-aligned, and so
-// is any column whose name starts with '<'; the others are right-aligned.
+// is any column whose name starts with '<', which is not printed; the others are right-aligned.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header);
+  // Missing cells are empty; cells beyond the header are dropped.
   void Row(std::vector<std::string> cells);
+  // One line per row, the header first; each ends with a newline.
   std::string ToString() const;
 
  private:
@@ -20,7 +22,8 @@ class TextTable {
   std::vector<bool> left_;
 };
 
-// FormatMs gives "12.30 ms", "85.0 us" or "15.0 s"; FormatBytes "4.2 MB"; FormatError "3.40e-06".
+// FormatMs takes milliseconds and gives "12.30 ms", "85.0 us" or "15.0 s", and "-" for an infinity
+// or NaN; FormatBytes gives "4.2 MB", in powers of 1000; FormatError gives "3.40e-06".
 std::string FormatMs(double ms);
 std::string FormatBytes(double bytes);
 std::string FormatError(double value);

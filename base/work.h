@@ -1,4 +1,4 @@
-// Limits the work of a computation, such as a proof. Work is counted in steps and never timed, so
+// Limits the work of a computation, such as a proof. Work is counted in steps instead of seconds, so
 // that the result is the same on every machine.
 #ifndef LEMMA_BASE_WORK_H_
 #define LEMMA_BASE_WORK_H_
@@ -12,23 +12,27 @@ namespace lemma {
 
 constexpr int64_t kUnlimitedWork = std::numeric_limits<int64_t>::max();
 
-// Thrown by SpendWork(). The creator of a WorkScope catches it, so it never leaves the creator's
-// library.
+// The exception that SpendWork() throws. Whoever creates a WorkScope catches it, so it never leaves
+// the creator's library.
 struct WorkEnded {
-  int64_t limit = 0;  // of the scope that is exhausted; 0: interrupted
-  // `in` names the work that ended: "work limit of 100 steps reached in the proof".
+  int64_t limit = 0;  // the limit of the exhausted scope; 0: interrupted
+  // A sentence for people. `in` names the work that ended: Reason("the proof") is "work limit of 100
+  // steps reached in the proof", or "interrupted".
   std::string Reason(const std::string& in) const;
 };
 
-// While a scope lives, work on this thread counts for it and for the scopes around it.
+// While a scope lives, work on its thread counts for it and for the scopes around it. Scopes of one
+// thread must be nested.
 class WorkScope {
  public:
-  // `interrupted`, if given, also ends the work soon after it becomes true.
+  // `limit`: steps, at least 1. *interrupted, if given, ends the work soon after it becomes true; it
+  // must outlive the scope.
   explicit WorkScope(int64_t limit, const std::atomic<bool>* interrupted = nullptr);
   ~WorkScope();
   WorkScope(const WorkScope&) = delete;
   WorkScope& operator=(const WorkScope&) = delete;
 
+  // The steps so far.
   int64_t spent() const;
 
  private:
@@ -42,19 +46,20 @@ class WorkScope {
   int64_t spent_ = 0;
 };
 
-// The counters of this thread: the steps that the last look at the scopes granted, and those of
-// them that are left until the next look.
+// The counters of one thread, for SpendWork() and WorkScope only. Scopes are checked from time to
+// time: `granted` steps may pass between two checks, and `left` of them are left.
 struct WorkMeter {
   int64_t granted = kUnlimitedWork, left = kUnlimitedWork;
   WorkScope* innermost = nullptr;
 };
 inline thread_local WorkMeter work_meter;
 
-// Adds the steps done since the last call to all scopes. Throws WorkEnded if one is exhausted or
-// interrupted.
+// Adds the steps since the last check to this thread's scopes. Throws WorkEnded if one of them is
+// exhausted or interrupted.
 void CheckWork();
 
-// Counts steps. A step is about one operation on one term of a polynomial, some 30 ns.
+// Counts steps; called by code that does the work. Throws WorkEnded as CheckWork() does. A step is
+// about one operation on one term of a polynomial, some 30 ns.
 inline void SpendWork(int64_t steps) {
   if ((work_meter.left -= steps) < 0) CheckWork();
 }

@@ -11,15 +11,16 @@
 
 namespace lemma::cli {
 
-// Exit statuses. ExitOf gives the exit status of an error.
+// Exit statuses.
 constexpr int kExitOk = 0;
-constexpr int kExitNo =
-    1;  // the answer is no: outputs differ, a check failed, a proof was not found
-constexpr int kExitUnknown = 4;  // neither yes nor no
-using lemma::kExitBadInput;
+constexpr int kExitNo = 1;       // the answer is no: outputs differ, or a check or a proof failed
+constexpr int kExitUnknown = 4;  // the answer is neither yes nor no
+using lemma::kExitBadInput;      // any error that is not one of those below
 using lemma::kExitInternal;
-constexpr int kExitInterrupted = 130;  // Ctrl-C, as shells count signals
+constexpr int kExitInterrupted = 130;  // Ctrl-C, as shells number signals
 
+// The exit status of an error: kExitInterrupted for Cancelled; kExitInternal for Internal, Unknown
+// and DataLoss; kExitBadInput for others. kExitOk if there is no error.
 int ExitOf(const absl::Status& status);
 
 // A command gets the arguments after its name, writes results to standard output, and returns
@@ -39,7 +40,7 @@ std::vector<Command> AllCommands();
 #define LEMMA_COMMAND(name, run, synopsis, summary) absl::StatusOr<int> run(Arguments arguments);
 #include "cli/commands.inc"
 #undef LEMMA_COMMAND
-absl::StatusOr<int> RunCostsCheck(Arguments arguments);  // `lemma costs check`, for RunCosts
+absl::StatusOr<int> RunCostsCheck(Arguments arguments);  // `lemma costs check`; RunCosts calls it
 
 }  // namespace lemma::cli
 

@@ -1,4 +1,4 @@
-// Flags that several commands share, and what each does with its arguments.
+// Flags that several commands share, and functions that parse arguments and print results.
 #ifndef LEMMA_CLI_COMMON_FLAGS_H_
 #define LEMMA_CLI_COMMON_FLAGS_H_
 
@@ -26,8 +26,9 @@ namespace lemma::cli {
 
 // How to read a model, and how to execute it.
 struct CommonFlags {
-  std::map<std::string, int64_t> dims;
-  // Dimensions without a size stay symbolic, unless an operator needs numbers; a note then says so.
+  std::map<std::string, int64_t> dims;  // --dim: sizes of symbolic dimensions
+  // Set by commands, not by a flag: dimensions without a size stay symbolic. If an operator needs
+  // numbers, they are fixed, and a note says so.
   bool symbolic = false;
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;  // of symbolic dimensions
   int64_t reseed = -1;  // the seed of new weights; negative: the model keeps its own
@@ -36,9 +37,9 @@ struct CommonFlags {
   int64_t threads = 1;
   std::string backend, fusion = "on", reuse = "late", precision = "f32", onnxruntime;
   std::vector<std::string> inputs;  // files of input values; empty: random values
-  int64_t int_range = 2;
-  bool training = false;  // keep operators that act in training only, such as dropout
-  double max_memory_gb = api::HalfOfMemoryGb();
+  int64_t int_range = 2;            // random integers are in [0, int_range)
+  bool training = false;            // keep operators that act in training only, such as dropout
+  double max_memory_gb = api::HalfOfMemoryGb();  // InputOptions::max_memory_gb
 
   CommonFlags();
   void AddModel(Flags* flags);      // --dim, --reseed-weights, --json
@@ -47,14 +48,14 @@ struct CommonFlags {
   void AddCuda(Flags* flags);       // --reuse, --precision
   void AddExecution(Flags* flags);  // the back end, threads and input values; also --fusion
 
-  // The back end that executes the model, and the inputs' values, as the flags say.
+  // The values of the flags as options of the library.
   api::ExecutionOptions Execution() const;
   api::InputOptions InputValues() const;
 
   // InvalidArgument if a value is out of range, or if the back end does not know --fusion.
   absl::Status Check() const;
-  // Reads the model, and replaces its weights if --reseed-weights is given. Notes go to standard
-  // error unless --json.
+  // Calls Check, reads the model, and replaces its weights if --reseed-weights is given. The
+  // model's notes go to standard error unless --json is given.
   absl::StatusOr<api::Model> Load(const std::string& path) const;
   // The values of the model's inputs: the files of --inputs, default values, or random values.
   // ResourceExhausted, before anything is allocated, if the graph needs more than max_memory_gb.
@@ -66,8 +67,8 @@ struct CommonFlags {
 
 using Positional = std::vector<std::string>;  // arguments that are not flags
 
-// Parses the arguments, and calls `run` with the positional ones; or prints the help, if that is
-// asked for.
+// Parses the arguments into the values of the flags, calls `run` with the positional arguments, and
+// returns its result. With --help it prints the help instead, and returns kExitOk.
 absl::StatusOr<int> ParseAndRun(
     Flags* flags, Arguments arguments,
     absl::FunctionRef<absl::StatusOr<int>(const Positional& positional)> run);
@@ -75,16 +76,18 @@ absl::StatusOr<int> ParseAndRun(
 absl::StatusOr<int> ParseAndRun(Flags* flags, Arguments arguments, const std::string& what,
                                 absl::FunctionRef<absl::StatusOr<int>(const std::string&)> run);
 
-// The only positional argument; InvalidArgument if there is not exactly one.
+// The only positional argument, called `what` in messages; InvalidArgument unless there is exactly
+// one.
 absl::StatusOr<std::string> OneArgument(const std::string& what, const Positional& positional);
 // The same for an argument that may be left out: "" if it is.
 absl::StatusOr<std::string> OptionalArgument(const std::string& what, const Positional& positional);
 
-// Prints the object on one line.
+// Prints the object on one line of standard output.
 void PrintJson(const Json& json);
 
-// The error with flags in the place of the library's names of options: "option max_ops" becomes
-// "--max-ops", "option output" becomes "-o", unless `flags` has another name.
+// The error with flags instead of the library's names of options (RenameOptions in
+// api/models/option_error.h): "option max_ops" becomes "--max-ops", "option output" becomes "-o",
+// unless `flags` has another text for the name.
 absl::Status WithFlags(const absl::Status& error,
                        const std::map<std::string, std::string>& flags = {});
 

@@ -13,11 +13,12 @@ namespace lemma::cli {
 // Shows "deciding: 120 of 800, 96 proved, 14.2 a second, 680 left: about 48 s". Not thread-safe.
 class GenerateProgress {
  public:
+  // `quiet`: show nothing.
   explicit GenerateProgress(bool quiet) : line_(quiet) {}
 
   // As GenerateOptions::progress (api/generate.h).
   void Stage(const std::string& what, int64_t done, int64_t all);
-  // Counts one decision; `known`: an earlier process made it.
+  // As GenerateOptions::decided: counts one decision.
   void Decided(bool proved, bool known);
   void Clear() { line_.Clear(); }
 
@@ -26,15 +27,15 @@ class GenerateProgress {
   void Show();
 
   ProgressLine line_;
-  std::string what_;
-  int64_t done_ = 0, all_ = 0;
-  int64_t proved_ = 0;             // in the whole run
-  int64_t decided_ = 0;            // decisions since `done_` was set
-  int64_t first_ = 0, known_ = 0;  // done at the stage's beginning; known decisions since then
-  Clock::time_point began_, shown_;
+  std::string what_;                 // the stage
+  int64_t done_ = 0, all_ = 0;       // of the last call of Stage
+  int64_t proved_ = 0;               // in the whole run
+  int64_t decided_ = 0;              // decisions since that call
+  int64_t first_ = 0, known_ = 0;    // done when the stage began; known decisions since then
+  Clock::time_point began_, shown_;  // when the stage began; when the line was last shown
 };
 
-// "48 s", "12 min", "3.5 h".
+// "48 s", "12 min", "3.5 h"; seconds below 100 s, minutes below 100 min.
 std::string FormatDuration(double seconds);
 
 }  // namespace lemma::cli

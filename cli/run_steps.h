@@ -1,4 +1,4 @@
-// `lemma run --steps`: runs a training step repeatedly. It calls TrainingRun (api/train.h).
+// `lemma run --steps`: runs a training step repeatedly, by TrainingRun (api/train.h).
 #ifndef LEMMA_CLI_RUN_STEPS_H_
 #define LEMMA_CLI_RUN_STEPS_H_
 
@@ -14,15 +14,18 @@
 namespace lemma::cli {
 
 struct StepFlags {
-  api::TrainingRunOptions options;  // steps == 0: no training
-  std::vector<std::string> set;     // NAME=VALUE of scalar inputs
+  // steps == 0: the model is executed once, not as a training step. `set` below replaces data.set.
+  api::TrainingRunOptions options;
+  std::vector<std::string> set;  // "NAME=VALUE" for scalar inputs
 
   void AddTo(Flags* flags);
+  // InvalidArgument if a value is out of range, or if a flag of training is given without --steps.
   absl::Status Check() const;
 };
 
-// Runs the steps that are not done yet (--resume). Prints the scalar outputs of each step, and its
-// time. Ctrl-C ends it after the current step; with --checkpoint, the state is saved.
+// Runs the steps of the model at `path` that are not done yet (--resume). Prints the scalar outputs
+// and the time of each step or, with --json, one object at the end. Ctrl-C ends it after the
+// current step with Cancelled; with --checkpoint, the state is saved. Returns an exit status.
 absl::StatusOr<int> RunSteps(const StepFlags& flags, const CommonFlags& common,
                              const std::string& path);
 

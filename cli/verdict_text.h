@@ -15,10 +15,11 @@ namespace lemma::cli {
 // --proofs, --recheck, --check, --seed, --work.
 void AddProofFlags(Flags* flags, api::ProofOptions* options);
 
-// A function that shows "12 of 70 rules, 3 s" on the line, which must outlive it.
+// A function that shows "12 of 70 rules, 3 s" on `line`, for VerifyOptions::progress. The time
+// counts from this call. `line` must outlive the function.
 std::function<void(int done, int all)> ShowRules(ProgressLine* line);
 
-// The first `width` characters of `text`; "…" replaces the last if there are more.
+// `text` (UTF-8) if it has at most `width` characters, else its first width - 1 characters and "…".
 std::string Shortened(const std::string& text, size_t width);
 
 }  // namespace lemma::cli

@@ -12,11 +12,11 @@ namespace lemma::pet {
 
 struct Subprogram {
   // Has one output. Its inputs stand for values of the whole graph. A value that depends on weights
-  // and constants only is a weight, named by its place and filled with ones, so that equal parts of
-  // a model are equal graphs; a uniform constant stays one.
+  // and constants only becomes a weight, named by its place and filled with ones, so that equal
+  // parts of a model are equal graphs; but a uniform constant stays a constant.
   Graph graph;
   int occurrences = 1;
-  Value first;  // its output at the first occurrence
+  Value first;  // the whole graph's value that it computes at its first occurrence
 };
 
 struct SubprogramOptions {

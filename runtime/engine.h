@@ -1,4 +1,5 @@
-// Another program that executes ONNX models, to be compared with the definitions.
+// The interface of an engine: another program that executes ONNX models, to be compared with the
+// definitions.
 #ifndef LEMMA_RUNTIME_ENGINE_H_
 #define LEMMA_RUNTIME_ENGINE_H_
 
@@ -11,7 +12,8 @@
 
 namespace lemma {
 
-// `inputs` and `outputs` are names, in the order of the tensors.
+// An ONNX model as bytes (ModelProto). `inputs` and `outputs` are the names of the tensors that
+// Engine::Run takes and returns, in this order.
 struct SerializedModel {
   std::string bytes;
   std::vector<std::string> inputs, outputs;

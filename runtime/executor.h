@@ -35,7 +35,7 @@ struct KernelTiming {
   double ms = 0;
   std::string note;       // "by its definition", the library's implementation, …; may be empty
   std::string signature;  // as in the back end's KernelMeasurer; empty if it has none
-  Work work;              // what it computes, reads and writes
+  Work work;              // the operations and bytes of the kernel
   double start_ms = 0;    // since the start of the run
 };
 
@@ -71,7 +71,7 @@ class Executable {
   // nor with the inputs unless state is updated in place.
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 
-  // As Run; also replaces `timings` by one row per kernel, in order.
+  // As Run; also replaces the content of *timings by one element per kernel, in execution order.
   virtual absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
                                                        std::vector<KernelTiming>* timings) = 0;
 

@@ -46,7 +46,7 @@ struct KernelTraits {
   std::vector<std::string> fused;
   int operators = 0;
   Work work;
-  double gap_bytes = 0;  // of the operands and results with gaps between their elements
+  double gap_bytes = 0;  // bytes of the operands and results with gaps between their elements
 };
 
 struct KernelPlan {
@@ -74,7 +74,7 @@ class KernelMeasurer {
   virtual std::string device() const = 0;
 
   // The kernels that a compiled `graph` would run. Takes a few microseconds per operator. Weights
-  // need no values. Unimplemented for graphs that cannot run at all.
+  // need no values. Unimplemented for graphs that cannot run.
   virtual absl::StatusOr<KernelPlan> Plan(const Graph& graph) = 0;
 
   // The same plan with lifetimes; Unimplemented if the back end does not know them.

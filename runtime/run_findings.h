@@ -8,7 +8,7 @@
 
 namespace lemma {
 
-// About one run of a graph with opaque operators; empty for other graphs.
+// The findings of one run of a graph with opaque operators; empty for other graphs.
 struct RunFindings {
   // The sizes of results that are known only at run time, by dimension.
   DimValues sizes;

@@ -23,8 +23,8 @@ class Stepper {
   Stepper(const Graph& graph, std::unique_ptr<Executable> executable);
 
   // `values` in the order of the graph's inputs; only those of state variables are read.
-  // InvalidArgument if one is missing or has another type. A step may overwrite them, so nobody
-  // else may share them.
+  // InvalidArgument if one is missing or has another type. A step may overwrite them, so the caller
+  // must not keep other handles to these tensors.
   absl::Status SetState(std::vector<Tensor> values);
 
   // Runs one step; FailedPrecondition before SetState. `inputs` in the graph's order; those of

@@ -12,12 +12,12 @@
 
 namespace lemma {
 
-// The evidence of a proof, for others to repeat: the queries that Z3 found unsatisfiable, and the
-// steps that the prover inferred.
+// The evidence of a proof, which other programs can repeat: the queries that Z3 found
+// unsatisfiable, and the steps that the prover inferred.
 struct ProofLog {
   struct Query {
-    std::string about;
-    std::string smt2;  // SMT-LIB 2 without check-sat; unsatisfiable
+    std::string about;  // the fact that it proves, for people
+    std::string smt2;   // SMT-LIB 2 without check-sat; unsatisfiable
   };
   std::vector<Query> queries;
   std::vector<std::string> steps;  // lines of a proof file (docs/proofs.md)
@@ -30,19 +30,20 @@ struct Proved {
   // Hash of the statement and of the definitions of its operators.
   std::string id;
   int64_t queries = 0, work = 0;  // queries to Z3 and steps that the proof took
-  ProofLog log;
+  ProofLog log;                   // empty unless ProverOptions::keep_obligations
 };
 
-// Adds `part` to `total`, which now rests on it too: the looser contract, the work, the log.
+// Adds the evidence of `part` to that of `total`: takes the looser contract, and adds the queries,
+// the work and the log.
 void Join(const Proved& part, Proved* total);
 
 // A counterexample: an element in which the sides differ.
 struct Refuted {
-  std::map<std::string, std::string> values;  // of symbols and attributes; small
+  std::map<std::string, std::string> values;  // of symbols and attributes, by name
   uint64_t seed = 0;                          // of the inputs' random elements
-  int output = 0;
-  std::vector<int64_t> index;
-  double source = 0, target = 0;  // the elements there, in double
+  int output = 0;                             // number of the output
+  std::vector<int64_t> index;                 // of the element
+  double source = 0, target = 0;              // the elements there, in double
   // Shapes of the output, set if they differ. No element is named then.
   std::vector<int64_t> source_shape, target_shape;
   bool shapes_differ() const { return source_shape != target_shape; }
@@ -59,7 +60,7 @@ std::string ToString(const Verdict& verdict);
 const char* Word(const Verdict& verdict);
 // The coverage, the counterexample or the reason.
 std::string Explanation(const Verdict& verdict);
-// The record of the verdict that is kept with the rule.
+// The proof record (docs/proofs.md) that is kept with the rule.
 ProofRecord RecordOf(const Substitution& rule, const Verdict& verdict);
 inline bool IsProved(const Verdict& v) { return std::holds_alternative<Proved>(v); }
 inline bool IsRefuted(const Verdict& v) { return std::holds_alternative<Refuted>(v); }

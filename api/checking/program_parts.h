@@ -10,10 +10,11 @@
 
 namespace lemma::api {
 
-// What the program of `step`, which is no copy, computes. The step must outlive the parts.
+// What the kernels of `step` have to compute, one part for each group of operators that is fused
+// side by side. The step must have a program (step.program), and must outlive the parts.
 std::vector<kernels::ProgramPart> PartsOf(const cuda::CudaStep& step);
 
-// The pairs of an operand's and a result's slot that the plan puts into one buffer.
+// The pairs (operand, result) of slots of the program that the plan puts into one buffer.
 std::vector<std::pair<int, int>> InPlace(const cuda::CudaStep& step);
 
 }  // namespace lemma::api

@@ -16,24 +16,26 @@
 
 namespace lemma::api {
 
-// Lemma's own back ends; the default comes first.
+// The names of Lemma's own back ends; the default comes first.
 std::vector<std::string> BackendNames();
-// The other programs for which a model can be optimized. They are back ends too: MakeBackend and
-// MakeMeasurer take their names. The memory that they use is not known.
+// The names of other programs for which a model can be optimized. They are back ends too:
+// MakeBackend and MakeMeasurer take their names. The memory that they use is not known.
 std::vector<std::string> TargetNames();
+// Whether this is a name of TargetNames().
 bool IsTarget(absl::string_view backend);
 
+// Each option concerns the back ends named; the others ignore it.
 struct BackendOptions {
-  bool fuse_layout = true;  // see CpuOptions; for the back end "cpu"
-  bool reuse_late = true;   // see CudaOptions; for "cuda" and "cuda-generated"
-  // The precision of sums of products; for "cuda" and "cuda-generated".
+  bool fuse_layout = true;  // "cpu": as in CpuOptions (runtime/cpu/cpu_backend.h)
+  bool reuse_late = true;  // "cuda", "cuda-generated": as in PlanOptions (runtime/cuda/cuda_plan.h)
+  // "cuda", "cuda-generated": the precision of the factors in sums of products.
   codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
-  OrtOptions ort;  // for the target "onnxruntime"
+  OrtOptions ort;  // "onnxruntime"
 };
 // The back end that executes a graph, and its options.
 struct ExecutionOptions {
-  std::string backend = BackendNames().front();
-  int threads = 1;  // that a kernel may use on the CPU
+  std::string backend = BackendNames().front();  // of BackendNames() or TargetNames()
+  int threads = 1;                               // that a kernel may use on the CPU, 1 … 1024
   BackendOptions kernels;
 };
 // The back end with this name. InvalidArgument, listing BackendNames(), if there is none.
@@ -47,9 +49,10 @@ std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int thre
 // f32 for a back end other than "cuda" and "cuda-generated", or if the number of threads is not in
 // 1…1024; ResourceExhausted if the system cannot start so many threads; NotFound or
 // FailedPrecondition if a target's library cannot be loaded. Messages name options
-// (api/models/option_error.h).
+// (api/models/option_error.h). Does not check the back end's name; MakeBackend does.
 absl::Status CheckExecutionOptions(const ExecutionOptions& execution);
 
+// The back end that `execution` names, with its options.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const ExecutionOptions& execution);
 CompileOptions CompileOptionsOf(const ExecutionOptions& execution);
 

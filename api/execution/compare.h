@@ -16,8 +16,8 @@ namespace lemma::api {
 // The output whose difference is largest relative to its tolerance (runtime/tolerance.h).
 struct OutputDifference {
   bool ok = true;      // every output is within its tolerance
-  double largest = 0;  // absolute
-  double allowed = 0;  // absolute
+  double largest = 0;  // the largest absolute difference of its elements
+  double allowed = 0;  // the absolute difference that its tolerance allows
   std::string output;  // its name
   // The number of elements of all outputs together, and of those that were expected to be finite.
   // Only finite elements give evidence (runtime/tolerance.h).
@@ -31,9 +31,9 @@ struct OutputDifference {
   std::string ToString() const;
 };
 
-// Compares two sets of outputs of `graph`, in its order. `findings` are those of the run that gave
-// `expected` (Executable::findings). `precision` is that of the products in the run that gave
-// `actual`.
+// Compares two sets of outputs of `graph`, in its order and of its types. `findings` are those of
+// the run that gave `expected` (Executable::findings in runtime/executor.h). `precision` is the
+// precision of products in the run that gave `actual`.
 OutputDifference CompareOutputs(
     const Graph& graph, absl::Span<const Tensor> actual, absl::Span<const Tensor> expected,
     const RunFindings& findings = {},

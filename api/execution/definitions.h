@@ -14,8 +14,8 @@
 
 namespace lemma::api {
 
-// One graph executed by its definitions on one set of inputs, each operator's result rounded to its
-// type (BetweenOperators::kRounded).
+// The execution of one graph by its operators' definitions on one set of inputs. Each operator's
+// result is rounded to its type (BetweenOperators::kRounded in graph/expr/arithmetic.h).
 class Definitions {
  public:
   // Unimplemented if an operator has no definition. The inputs must outlive the object.
@@ -26,9 +26,9 @@ class Definitions {
     bool agrees = true;  // the difference is within the tolerance, or excused
     OutputDifference difference;
   };
-  // Whether `run` computes what the definitions say. `run` executes this graph (`is_graph`) or an
-  // equal one, and gave `outputs`. An output that differs by more than rounding explains
-  // (runtime/tolerance.h) is excused, with the reason in difference.excuse, if
+  // Whether `run` computes what the definitions say. `run` executes this graph (`is_graph`) or a
+  // graph that should equal it, and gave `outputs`. An output that differs by more than rounding
+  // explains (runtime/tolerance.h) is excused, with the reason in difference.excuse, if
   //   - rounding between operators explains it: with values between operators in double, the
   //     definitions give an output that differs from outputs() by more than the tolerance, and
   //     `run` differs from the output in double by at most four times as much; or

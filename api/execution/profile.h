@@ -1,4 +1,4 @@
-// Prints the profile of a run: the time of each kernel, beside its work, and when it ran.
+// Formats the profile of a run: the time of each kernel beside its work, and when it ran.
 #ifndef LEMMA_API_EXECUTION_PROFILE_H_
 #define LEMMA_API_EXECUTION_PROFILE_H_
 
@@ -11,25 +11,25 @@
 
 namespace lemma::api {
 
-// Sums over all kernels. `roof` is the share of the measured roofline (api/execution/roofline.h):
-// the least time that the work takes, divided by the time that it took; above 1 if operands come
-// from caches. `mfu` (model FLOPs utilization) is the operations per second, divided by those of
-// the roofline's matrix product.
+// Sums over all kernels. `roof` is the least time that the work takes by the measured roofline
+// (api/execution/roofline.h), divided by the time that it took; it exceeds 1 if operands come from
+// caches. `mfu` (model FLOPs utilization) is the number of operations per second, divided by
+// Roofline::flops_per_second.
 struct ProfileTotals {
   double ms = 0, roof = 0, mfu = 0;
   Work work;
 };
 ProfileTotals TotalsOf(const std::vector<KernelTiming>& rows, const Roofline& roofline);
 
-// A table with a row for each kernel, and a line with the totals. Kernels that compute one value in
-// blocks are one row, with the note "gemm:jit, 12 times".
+// A table for people with a row for each kernel, and a line with the totals. Kernels that compute
+// one value in blocks are one row, with a note such as "gemm:jit, 12 times".
 std::string ProfileTable(const std::vector<KernelTiming>& rows, const Roofline& roofline);
-// A list with the same rows: kernel, value, ms, note, flops, bytes_read, bytes_written,
-// flops_per_byte and roof of each.
+// A list with an object for each row of the table: kernel, value, ms, note, flops, bytes_read,
+// bytes_written, flops_per_byte and roof.
 Json ProfileJson(const std::vector<KernelTiming>& rows, const Roofline& roofline);
 
-// The run in the Chrome trace format, which Perfetto opens: a slice for each kernel, in one process
-// with the name `process`.
+// The run in the Chrome trace format (JSON), which Perfetto opens: a slice for each kernel, in one
+// process with the name `process`.
 std::string ChromeTrace(const std::string& process, const std::vector<KernelTiming>& rows);
 
 }  // namespace lemma::api

@@ -10,7 +10,7 @@ namespace lemma::api {
 
 struct Roofline {
   double flops_per_second = 0;  // of a matrix product
-  double bytes_per_second = 0;  // read and written by one element-wise kernel, beyond the caches
+  double bytes_per_second = 0;  // read and written by an element-wise kernel on data outside caches
 
   // The least seconds that `work` takes; 0 for no work.
   double SecondsFor(const Work& work) const;

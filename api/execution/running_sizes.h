@@ -9,10 +9,10 @@
 
 namespace lemma::api {
 
-// Returns the usual sizes (DefaultSizes in api/models/sizes.h). Operators that are imported at run
-// time may refuse these. A model that has such operators is therefore executed, first at the usual
-// sizes, then at those of other lengths; the first sizes at which it runs are returned. If it runs
-// at none, returns the usual sizes.
+// Returns the usual sizes (DefaultSizes in api/models/sizes.h), if the model has no unknown
+// operators. Unknown operators, which are imported at run time, may refuse these sizes. A model
+// with such operators is therefore executed at the usual sizes, then at those of the lengths 256 to
+// 2048; the first sizes at which it runs are returned. If it runs at none, returns the usual sizes.
 DimValues RunningSizes(const Model& model, const InputOptions& inputs,
                        const ExecutionOptions& execution);
 

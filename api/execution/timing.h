@@ -14,23 +14,23 @@
 
 namespace lemma::api {
 
-// The mean of the two middle values if their number is even; 0 if there are none.
+// The mean of the two middle values if the number of values is even; 0 if there are none.
 double Median(std::vector<double> values);
 
-// Milliseconds of each of `runs` executions, as Stopwatch (base/stopwatch.h) measures them for
-// `threads` threads; 0: wall-clock time.
+// Milliseconds of each of `runs` executions. For one thread Stopwatch (base/stopwatch.h) measures
+// processor time; for more threads, and for `threads` = 0, wall-clock time.
 absl::StatusOr<std::vector<double>> TimeRuns(Executable* executable,
                                              absl::Span<const Tensor> inputs, int runs,
                                              int threads = 0);
 
-// Each kernel's median over `runs` executions. The first execution always happens; no other one
-// begins after the deadline.
+// Each kernel's median over `runs` executions, in the order in which the kernels run. At least one
+// execution happens; no other one begins after the deadline.
 absl::StatusOr<std::vector<KernelTiming>> ProfileRuns(Executable* executable,
                                                       absl::Span<const Tensor> inputs, int runs,
                                                       const Deadline& deadline = Deadline());
 
-// The same for each candidate. They are executed in turn, until the limits of TimeAlternating,
-// without its warm-up round.
+// The same for each candidate. They are executed in turn, within the limits of TimeAlternating, but
+// without a warm-up round.
 absl::StatusOr<std::vector<std::vector<KernelTiming>>> ProfileAlternating(
     absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
     double max_seconds);
@@ -39,9 +39,10 @@ absl::StatusOr<std::vector<std::vector<KernelTiming>>> ProfileAlternating(
 // signature are left out.
 optimizer::KernelTimes TimesBySignature(absl::Span<const std::vector<KernelTiming>> profiles);
 
-// Executes the candidates in turn, a b a b …, so that a disturbance hits all alike. After one
-// warm-up round, it stops when each has `runs` times, or when `max_seconds` have passed and each
-// has at least three. Returns milliseconds by candidate and round; `threads` as in TimeRuns.
+// Executes the candidates in turn, a b a b …, so that a disturbance affects all of them. After one
+// warm-up round, it stops when each has been timed `runs` times, or when `max_seconds` have passed
+// and each has been timed at least three times. Returns milliseconds by candidate and round;
+// `threads` as in TimeRuns.
 absl::StatusOr<std::vector<std::vector<double>>> TimeAlternating(
     absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
     double max_seconds, int threads = 0);
@@ -51,9 +52,10 @@ struct RatioInterval {
   double low = 0, median = 0, high = 0;
 };
 
-// The median of b[i] / a[i], and an interval that holds the true median with 95 % confidence for
-// any distribution: two of the sorted ratios. With fewer than six rounds there is no such interval,
-// and the smallest and the largest ratio are returned. Needs at least one round.
+// The median of b[i] / a[i], and an interval that contains the true median with 95 % confidence,
+// whatever the distribution is. Its ends are two of the sorted ratios. With fewer than six rounds
+// there is no such interval; then its ends are the smallest and the largest ratio. Needs at least
+// one round.
 RatioInterval PairedRatio(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace lemma::api

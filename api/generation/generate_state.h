@@ -15,17 +15,17 @@
 
 namespace lemma::api {
 
-// A hash of the running program's file.
+// A hash of the running program's file: runs of different builds are not continued.
 absl::StatusOr<uint64_t> ProgramHash();
 
-// The folder RULES.run. It holds the classes of equal graphs, once the enumeration is complete, and
-// a journal of decisions (generator/run/journal.h). Only one process at a time can have it open. If
-// it is empty, the destructor removes it.
+// The folder OUTPUT.run of an unfinished run. It contains the classes of equal graphs, once the
+// enumeration is complete, and a journal of decisions (generator/run/journal.h). Only one process
+// at a time can have it open. If it has neither classes nor decisions, the destructor removes it.
 class GenerateState {
  public:
-  // Opens the folder of the run that writes `output`. InvalidArgument if it contains a file that is
-  // not Lemma's, is damaged, or belongs to another run; without `resume`, also if it contains any
-  // work.
+  // Opens the folder of the run that writes `output`, or creates it. InvalidArgument if the folder
+  // contains a file that is not Lemma's, is damaged, or belongs to another run; without `resume`,
+  // also if it contains classes or decisions.
   static absl::StatusOr<std::unique_ptr<GenerateState>> Open(const std::string& output,
                                                              const generator::OperatorSet& set,
                                                              const generator::RunId& run,
@@ -37,12 +37,12 @@ class GenerateState {
   const std::string& folder() const { return folder_; }
   bool empty() const { return !has_classes_ && journal_->size() == 0; }
 
-  // The classes that an earlier process enumerated, if any. Call it once.
+  // The classes that an earlier process enumerated; nullopt if there are none. Call it once.
   std::optional<generator::Enumerated> TakeClasses() { return std::move(classes_); }
   absl::Status SaveClasses(const generator::Enumerated& enumerated);
   generator::Journal& journal() { return *journal_; }
 
-  // Removes the folder. To be called when the results are written.
+  // Removes the folder. Call it when the results are written; the journal must not be used then.
   absl::Status Remove();
 
  private:

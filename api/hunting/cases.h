@@ -15,9 +15,9 @@
 
 namespace lemma::hunt {
 
-// One or two models. Two are equal by Lemma's rules and have the same inputs, with the same values.
+// One model, or two that are equal by Lemma's rules and have the same inputs, with the same values.
 struct Case {
-  std::string source;  // such as "random model" or "rule NAME"
+  std::string source;  // "random model", "rule NAME", the path of a file, …
   std::vector<Subject> subjects;
 };
 
@@ -32,14 +32,16 @@ class Cases {
   // InvalidArgument if a rule cannot be matched.
   static absl::StatusOr<std::unique_ptr<Cases>> Create(CaseOptions options);
 
-  // Case number `index`; equal for equal options. NotFound if this number gives none. The first
-  // num_files() cases are the files of the options; their errors begin with the path.
+  // Case number `index`, from 0; the same for the same options. NotFound if there is no case of
+  // this number, which is no error of the caller. The first num_files() cases are the files of the
+  // options, each with Lemma's optimization of it, if there is one; their errors begin with the
+  // path.
   //
   // After the models of files, a quarter of the cases are random models over the whole operator
-  // table; a quarter are models that also have patterns which engines fuse (idioms.h), or such a
-  // pattern alone; a quarter are both sides of a rule; a quarter are models in which rules match,
-  // and what Lemma's search or a few random rewrites make of them. Without rules, half of
-  // the cases are of the first kind and half of the second.
+  // table; a quarter are such models with patterns that engines fuse (idioms.h), or such a pattern
+  // alone; a quarter are both sides of a rule; a quarter are a model in which rules match, and the
+  // result of Lemma's search or of a few random rewrites. Without rules, half of the cases are of
+  // the first kind and half of the second.
   absl::StatusOr<Case> Make(int64_t index) const;
   int64_t num_files() const { return static_cast<int64_t>(options_.models.size()); }
 

@@ -1,5 +1,5 @@
 // A subject (api/hunting/subject.h) as lists that can be edited. The reduction of a finding
-// (api/hunting/reduce.h) makes smaller subjects in this way.
+// (api/hunting/reduce.h) edits them to make smaller subjects.
 #ifndef LEMMA_API_HUNTING_DRAFT_H_
 #define LEMMA_API_HUNTING_DRAFT_H_
 
@@ -19,8 +19,8 @@ namespace lemma::hunt {
 struct Draft {
   // Refers to a result of a step, or to a leaf.
   struct Ref {
-    int step = -1;   // -1: a leaf
-    int number = 0;  // the leaf's in `leaves`, or the result's in the step
+    int step = -1;   // number in `steps`; -1: a leaf
+    int number = 0;  // of the leaf in `leaves`, or of the result among the step's results
     friend bool operator==(const Ref& a, const Ref& b) {
       return a.step == b.step && a.number == b.number;
     }
@@ -35,7 +35,9 @@ struct Draft {
     const OpDef* op = nullptr;
     Attrs attrs;
     std::vector<Ref> operands;
-    std::vector<Tensor> results;  // in the subject given to Of, by the definitions; edits keep them
+    // The values of the results in the subject given to Of, by the definitions. Edits do not change
+    // them, even if they no longer are the step's results.
+    std::vector<Tensor> results;
   };
 
   std::vector<Leaf> leaves;
@@ -51,12 +53,13 @@ struct Draft {
   // is not well-formed. Leaves and outputs get new names.
   std::optional<Subject> Build() const;
 
-  // Every use of `from` becomes a use of `to`.
+  // Every use of `from`, as an operand or an output, becomes a use of `to`.
   void Replace(const Ref& from, const Ref& to);
   Ref AddLeaf(Node::Kind kind, Tensor value);
 };
 
-// The leading part of a tensor. `shape` must not be larger in any dimension.
+// The first elements of a tensor along each axis, as many as `shape` says. `shape` must have the
+// same rank and must not be larger in any dimension.
 Tensor Cropped(const Tensor& tensor, const Shape& shape);
 
 }  // namespace lemma::hunt

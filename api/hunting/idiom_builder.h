@@ -1,4 +1,4 @@
-// Random shapes, numbers and operators, of which idioms.h makes models.
+// Draws random shapes, numbers and operators, from which the idioms of idioms.h are built.
 #ifndef LEMMA_API_HUNTING_IDIOM_BUILDER_H_
 #define LEMMA_API_HUNTING_IDIOM_BUILDER_H_
 
@@ -18,8 +18,9 @@
 
 namespace lemma::hunt {
 
-// Builds one graph. After an operator that is not well-formed, or that has more than 4096 elements,
-// all further operators give empty values, and Build fails.
+// Builds one graph. Derived classes add the operators. After an operator that is not well-formed,
+// or whose result has more than 4096 elements, all further operators give empty values, and Build
+// fails.
 class IdiomBuilder {
  public:
   explicit IdiomBuilder(uint64_t seed) : random_(seed), builder_("idiom") {}
@@ -36,7 +37,9 @@ class IdiomBuilder {
  protected:
   using Ints = std::vector<int64_t>;
 
+  // Uniform in [0, n).
   int64_t Below(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
+  // True with probability 1 / one_in.
   bool Sometimes(int64_t one_in) { return Below(one_in) == 0; }
   template <typename T>
   T OneOf(const std::vector<T>& all) {
@@ -50,6 +53,7 @@ class IdiomBuilder {
     for (int64_t rank = least_rank + Below(3); rank > 0; --rank) shape.push_back(Size());
     return shape;
   }
+  // An axis of x, most often the last, which may be written as -1.
   int64_t Axis(const Value& x) {
     const int64_t rank = x.type().rank();
     return rank == 0 ? 0 : Sometimes(3) ? Below(rank) : Sometimes(2) ? -1 : rank - 1;
@@ -72,12 +76,14 @@ class IdiomBuilder {
   }
   double Real() { return static_cast<double>(Below(4001)) / 1000 - 2; }
 
+  // A new input.
   Value X(const Shape& shape, DType dtype = DType::kF32) {
     return builder_.Input(absl::StrCat("x", names_++), {dtype, shape});
   }
   Value Filled(const Shape& shape, double value, DType dtype = DType::kF32) {
     return builder_.Constant(*Tensor::Filled({dtype, shape}, value));
   }
+  // A new weight with random values, all positive with probability 1/2.
   Value W(const Shape& shape) {
     std::vector<double> values(static_cast<size_t>(NumElements(shape)));
     const bool positive = Sometimes(2);
@@ -90,6 +96,7 @@ class IdiomBuilder {
     return Filled(Shape(Sometimes(3) ? Below(3) : 0, 1), value, dtype);
   }
 
+  // The result of an operator. Swaps the operands of add and mul with probability 1/2.
   Value Op(const std::string& op, std::vector<Value> operands, Attrs attrs = {}) {
     if (failed_) return {};
     static const std::set<std::string> swapped = {"add", "mul"};
@@ -107,6 +114,7 @@ class IdiomBuilder {
               {x});
   }
   Value Maybe(const Value& x) { return Sometimes(3) ? Unary(x) : x; }
+  // x * by, as a product or as a quotient.
   Value Scaled(const Value& x, double by) {
     return Sometimes(2) ? Op("mul", {x, Number(by)}) : Op("div", {x, Number(1 / by)});
   }
@@ -119,9 +127,9 @@ class IdiomBuilder {
   int names_ = 0;
 };
 
-// As RandomIdiom (idioms.h), with activations, normalizations and products.
+// As RandomIdiom (idioms.h), for activations, normalizations and products.
 std::optional<Graph> RandomArithmeticIdiom(uint64_t seed);
-// As RandomIdiom, with convolutions, poolings, transposes, slices and the like.
+// As RandomIdiom, for convolutions, poolings, transposes, slices and the like.
 std::optional<Graph> RandomLayoutIdiom(uint64_t seed);
 
 }  // namespace lemma::hunt

@@ -1,4 +1,5 @@
-// Random models of the patterns that engines recognize and fuse, and of near misses.
+// Makes random models of patterns that engines recognize and fuse, and of similar models that they
+// must not fuse.
 #ifndef LEMMA_API_HUNTING_IDIOMS_H_
 #define LEMMA_API_HUNTING_IDIOMS_H_
 
@@ -11,9 +12,9 @@ namespace lemma::hunt {
 
 // A model of a few operators: a GELU, a normalization or an attention written out, a convolution
 // with bias and activation, transposes around other operators, operations with neutral elements,
-// and the like. In most draws it is such a pattern. In the others a number, an axis, a shape or the
-// order of operands is changed, so that fusing it as the pattern would be wrong. nullopt if this
-// seed gives no well-formed model. Equal seeds give equal models.
+// and the like. Most seeds give the pattern itself. For others a number, an axis, a shape or the
+// order of operands is changed, so that it would be wrong to fuse the model as the pattern. nullopt
+// if this seed gives no well-formed model. Equal seeds give equal models.
 std::optional<Graph> RandomIdiom(uint64_t seed);
 
 }  // namespace lemma::hunt

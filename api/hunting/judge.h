@@ -21,9 +21,9 @@ enum class Outcome {
   kDiffers,
   kRounding,        // differs, but no more than the model may amplify rounding errors
   kLeftOpenByOnnx,  // differs where ONNX defines no result (graph/onnx/left_open/left_open.h)
-  kUndecided,    // differs as typed, but the definitions in double do not confirm this (Judge::Of)
-  kRefused,      // not executed at the lowest or the highest level, which is no fault (Judge::Of)
-  kNotCompared,  // the model has no form in ONNX, or the definitions give no values
+  kUndecided,       // differs as typed, but the definitions in double do not confirm it (Judge::Of)
+  kRefused,         // refused at the lowest or the highest level, which is no fault (Judge::Of)
+  kNotCompared,     // the model has no form in ONNX, or the definitions give no values
 };
 
 enum class Fault {
@@ -36,15 +36,15 @@ const char* Name(Fault fault);  // "wrong values", …
 
 struct Difference {
   Fault fault = Fault::kValues;
-  std::string level;  // the engine's lowest if the difference is seen there, else its highest
+  std::string level;  // the engine's lowest level if the difference is there, else its highest
   // Whether the difference is due to optimizations: the engine also executes the model at its
   // lowest level, which optimizes nothing, and there is no difference there.
   bool is_optimization = false;
-  // Whether all values that the definitions give are finite.
+  // Whether all values that the definitions give are finite (HasFiniteValuesOnly).
   bool is_finite = true;
-  std::string message;  // what the engine said, or how far an output is off
+  std::string message;  // the engine's error, or how far an output is off
 
-  // kValues and kType.
+  // kValues and kType: the name of the output, its type by the definitions, and by the engine.
   std::string output;
   TensorType expected_type, seen_type;
   // kValues: the index of the element that differs most; its value by the definitions as typed, by
@@ -52,7 +52,8 @@ struct Difference {
   std::vector<int64_t> index;
   double expected = 0, seen = 0, in_double = 0, explained = 0;
 
-  std::vector<Tensor> expected_outputs, seen_outputs;  // all of them; seen_outputs may be missing
+  // All outputs: by the definitions as typed, and by the engine (empty if it gave none).
+  std::vector<Tensor> expected_outputs, seen_outputs;
 };
 
 struct Judgement {
@@ -73,7 +74,8 @@ class Judge {
   // highest. Cancelled if the engine was interrupted.
   absl::StatusOr<Judgement> Of(const Subject& subject) const;
 
-  // The levels at which the subject has a fault of that kind. It was judged to differ before.
+  // The names of the engine's levels at which the subject has a fault of that kind. Meant for a
+  // subject that Of has judged to differ.
   std::vector<std::string> LevelsWith(const Subject& subject, Fault fault) const;
 
  private:

@@ -1,4 +1,4 @@
-// Sorts the error messages of an engine.
+// Reduces error messages of an engine to their kinds.
 #ifndef LEMMA_API_HUNTING_MESSAGE_KIND_H_
 #define LEMMA_API_HUNTING_MESSAGE_KIND_H_
 
@@ -8,8 +8,8 @@
 
 namespace lemma::hunt {
 
-// The message without names, numbers and paths, cut off after 120 bytes, so that similar messages
-// can be counted.
+// The message without names, numbers and paths, cut off after 120 bytes. Similar messages become
+// equal, so that they can be counted together.
 std::string MessageKind(absl::string_view message);
 
 }  // namespace lemma::hunt

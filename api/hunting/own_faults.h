@@ -9,14 +9,15 @@
 
 namespace lemma::hunt {
 
-// How two subjects that should be equal differ by the definitions. "" unless an output differs both
-// in double and as typed (api/hunting/judge.h): rounding may take a value across a discontinuity in
-// one of them. "" also if a value of either is not finite, or if the definitions give none.
+// How two subjects that should be equal differ by the definitions, as text. "" unless an output
+// differs both in double and as typed (api/hunting/judge.h), because rounding may move a value
+// across a discontinuity in one of the two evaluations. "" also if a value of either subject is not
+// finite, or if the definitions give no values.
 std::string DifferByDefinition(const Subject& before, const Subject& after);
 
-// How the subject, exported to ONNX and read again, differs from itself by the definitions. If it
-// does, the exported model is not the subject, and an engine's result says nothing. "" if it does
-// not, or if the definitions give no values.
+// How the subject, exported to ONNX and read again, differs from the subject by the definitions, or
+// why it cannot be read. Then the exported model is not the subject, and an engine's result says
+// nothing about the engine. "" if they do not differ, or if the definitions give no values.
 std::string WhyExportDiffers(const Subject& subject);
 
 }  // namespace lemma::hunt

@@ -10,10 +10,13 @@
 
 namespace lemma::api {
 
-// The record of a finding, without its tensors. `engine`: its name and version.
+// The record of a finding: an object with the fields of Finding and hunt::Difference by their names
+// (case_number is case; the model is a text), engine (`engine`, its name and version), lemma (the
+// version), opset and threads. Without the tensors.
 Json ToJson(const Finding& finding, const std::string& engine);
 
 // Writes model.onnx and input_0.pb, … to a folder, which is created if missing; all files or none.
+// Errors of hunt::Serialized: Unimplemented if the subject has no form in ONNX.
 absl::Status WriteSubject(const hunt::Subject& subject, const std::string& folder);
 
 // Writes the reduced model to finding.folder as WriteSubject does, and beside it expected_0.pb, …,

@@ -11,17 +11,19 @@
 namespace lemma::hunt {
 
 struct ReduceOptions {
-  int64_t most_tests = 4000;  // calls of the test
-  // May be empty. Called when no operator can be removed alone; true ends the reduction.
+  int64_t most_tests = 4000;  // limit on calls of `shows_fault`
+  // May be empty. Called once, when no single operator can be removed any more; true ends the
+  // reduction.
   std::function<bool(const Subject&)> is_known;
   Deadline deadline;
 };
 
-// Makes `subject` smaller as long as `shows_fault` says that the smaller one still shows the fault:
-// fewer outputs, operators, operands and inputs, smaller sizes, simpler attributes, simpler values.
-// Values that are cut off become inputs or weights, with the values that the definitions give.
-// Repeats until nothing can be removed alone, or a limit is reached. Returns `subject` itself if
-// the definitions give it no values. Equal subjects give equal results, time limits aside.
+// Makes `subject` smaller step by step, each time only if `shows_fault` returns true for the
+// smaller subject: fewer outputs, operators, operands and inputs, smaller sizes, simpler
+// attributes, simpler values. An operator's result may become an input or a weight with the value
+// that the definitions give. Ends when no single step is left, or a limit is reached. Returns
+// `subject` itself if the definitions give it no values. Equal subjects give equal results, except
+// for time limits.
 Subject Reduced(const Subject& subject, const std::function<bool(const Subject&)>& shows_fault,
                 const ReduceOptions& options);
 

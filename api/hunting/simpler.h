@@ -1,4 +1,5 @@
-// Simpler attributes and values than given ones, roughly the simplest first.
+// Makes attributes and tensors that are simpler than given ones, for the reduction of a finding
+// (api/hunting/reduce.h). Lists begin with the simplest, roughly.
 #ifndef LEMMA_API_HUNTING_SIMPLER_H_
 #define LEMMA_API_HUNTING_SIMPLER_H_
 
@@ -10,16 +11,16 @@
 
 namespace lemma::hunt {
 
-// Grows in this order: 0, 1, other integers by magnitude, fractions, infinities and NaN. A negative
-// number counts as slightly more complex than its absolute value.
+// A number to compare, which grows in this order: 0, 1, other integers by magnitude, fractions,
+// infinities and NaN. A negative number counts as slightly more complex than its absolute value.
 double Complexity(double number);
 
-// Other values for an attribute: its default, simpler numbers, and lists with an entry less or a
-// simpler one. They need not be valid. Empty if the attribute has its default.
+// Other values for an attribute: its default value, simpler numbers, and lists without one of the
+// entries or with a simpler entry. They need not be valid. Empty if the attribute has its default.
 std::vector<AttrValue> SimplerAttrs(const AttrValue& value, const AttrSpec& spec);
 
-// Tensors of the same type whose elements have a smaller sum of complexities: of zeros, of ones,
-// with finite numbers, with integers, and with parts of zeros or ones.
+// Tensors of the same type whose elements have a smaller sum of complexities: all 0; all 1; with
+// numbers made finite, rounded, or replaced by their signs; with parts that are all 0 or all 1.
 std::vector<Tensor> SimplerTensors(const Tensor& tensor);
 
 }  // namespace lemma::hunt

@@ -1,4 +1,4 @@
-// A model with inputs, as a test of an engine.
+// A model with values of its inputs, with which an engine is tested.
 #ifndef LEMMA_API_HUNTING_SUBJECT_H_
 #define LEMMA_API_HUNTING_SUBJECT_H_
 
@@ -20,8 +20,8 @@ struct Subject {
 // The graph in ONNX's form. Errors as in ExportOnnx (graph/onnx/export.h).
 absl::StatusOr<SerializedModel> Serialized(const Subject& subject);
 
-// Whether every float that the definitions give, inputs and weights included, is finite. False if
-// they give none.
+// Whether every float of the model's values, as the definitions give them, is finite, inputs and
+// weights included. False if the definitions give no values.
 bool HasFiniteValuesOnly(const Subject& subject);
 
 }  // namespace lemma::hunt

@@ -9,11 +9,16 @@
 
 namespace lemma::api {
 
-// `advice`: what the caller adds to the problem, such as how it spells the option that might help.
+// An object with ok, step and problem (with `advice`, a text of the caller, behind it). If ok, also
+// steps, rules, folds (numbers), result, contract, dims, symbolic, fixed_inputs, reseed, mutants,
+// seed, samples, elements and laws, as in Certificate and CertificateCheck.
 Json ToJson(const CheckResult& answer, const std::string& advice = "");
 
-// `backend`: whose plan was checked.
+// An object with the fields of PlanCheck, and ok. `backend`: whose plan was checked; for "cuda"
+// with launches, their number, instead of proved.
 Json ToJson(const PlanCheck& check, const std::string& backend);
+// An object with ok, problem, seed, kernels and agree (numbers), and programs: a list with the
+// fields of CheckedProgram except uses, where kernels counts all uses.
 Json ToJson(const KernelCheck& check);
 
 }  // namespace lemma::api

@@ -20,9 +20,9 @@ struct Figure {
 std::vector<Figure> FiguresOf(const generator::EnumeratorStats& stats);
 std::vector<Figure> FiguresOf(const GenerateResult& result);
 
-// The figures; the processor time that the process had used when the enumeration was done
-// (enumeration_cpu_s); the time and the most memory that it used in all (cpu_s, and peak_mb in
-// units of 2^20 bytes).
+// An object with the figures by their names; enumeration_cpu_s, the processor time that the process
+// had used when the enumeration was done; and for the whole process cpu_s and peak_mb, its
+// processor time and most memory (in units of 2^20 bytes).
 Json ToJson(const std::vector<Figure>& figures, const ProcessUse& enumeration,
             const ProcessUse& all);
 

@@ -1,4 +1,4 @@
-// The result of a hunt as JSON.
+// Writes the result of a hunt as JSON.
 #ifndef LEMMA_API_JSON_HUNT_H_
 #define LEMMA_API_JSON_HUNT_H_
 
@@ -7,6 +7,8 @@
 
 namespace lemma::api {
 
+// An object with the fields of HuntResult by their names. A Tally is an object with count and
+// first_case; a Finding is the object of ToJson in api/hunting/record.h.
 Json ToJson(const HuntResult& result);
 
 }  // namespace lemma::api

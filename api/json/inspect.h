@@ -12,11 +12,11 @@ namespace lemma::api {
 // operator_sets (a version by domain), dimensions (a size by name), and unknown_operators (a count
 // by name).
 Json ToJson(const Model& model);
-// An object with graph, backend, kernels (their number), and the plan's bytes (MemoryUse in
-// runtime/executor.h): peak_bytes, those of the arena, live_bytes and weight_bytes.
+// An object with graph, backend, kernels (their number), peak_bytes (of the arena), live_bytes and
+// weight_bytes (as in MemoryUse, runtime/executor.h).
 Json ToJson(const Model& model, const ExecutionOptions& execution, const PlanSummary& plan);
-// An object with graph, peak_bytes (of the arena), live_bytes (a list by kernel), and peak_kernel,
-// an index into live_bytes.
+// An object with graph, peak_bytes (of the arena), live_bytes (a number for each kernel, in the
+// order in which they run), and peak_kernel, the index of the largest.
 Json ToJson(const Model& model, const MemoryOverRun& memory);
 
 }  // namespace lemma::api

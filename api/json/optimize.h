@@ -20,11 +20,15 @@ struct OptimizeContext {
   std::string excluded;
 };
 
-// The result for the graph `input`.
+// One object about the result for the graph `input`: the files, operators, predicted and measured
+// times and bytes before and after, the comparison of outputs, rules (how often each was used),
+// figures of the search, why_not, and applied and alternatives (options.explain). Members that do
+// not apply are missing.
 Json ToJson(const Graph& input, const OptimizeOptions& options, const OptimizeResult& result,
             const OptimizeContext& context);
 
-// The answer to options.why_not alone, for a search without execution.
+// The answer to options.why_not alone, for a search without execution: graph, predicted_ms_before,
+// predicted_ms_after, graphs, stopped and why_not. `excluded` as in OptimizeContext.
 Json WhyNotJson(const Graph& input, const OptimizeResult& result, const std::string& excluded);
 
 }  // namespace lemma::api

@@ -11,8 +11,9 @@ namespace lemma::api {
 
 // An object with the part's operators (their number), output (its type), occurrences and ns (its
 // cost); mutants and looked_at (numbers of mutants, as in pet::Candidates); and kept, a list of the
-// corrected mutants with how, differs (the number of positions), positions (of the whole output),
-// boxes, cells, tested, corrector, ns and gain.
+// corrected mutants. Each of them has how (text), differs (the number of positions where it
+// differs), boxes (a list of texts: these positions), positions (of the whole output), cells and
+// tested (numbers, as in pet::Region), corrector, ns and gain (PredictedGain).
 Json ToJson(const MutatedPart& part);
 // A list of these.
 Json ToJson(const std::vector<MutatedPart>& parts);

@@ -11,15 +11,21 @@
 
 namespace lemma::api {
 
-// Adds the verdict's members to `json`, an object.
+// Adds the verdict to `json`, an object: verdict ("proved", "refuted", "unknown"), and the fields
+// of Proved, Refuted or Unknown (verifier/verdict.h), except the log.
 void AddVerdict(const Verdict& verdict, Json* json);
-// The same for the verdict and the answers of the programs that repeated the proof: the second
-// solver and the small checker.
+// The same, and ok, seconds, and recheck and checker, the answers of the second solver and of the
+// small checker, if they repeated the proof.
 void AddOutcome(const ProofOutcome& outcome, Json* json);
 
-// The answer about the graphs in the files `a` and `b`.
+// An object with a and b, the files of the graphs, symbolic, and the members of AddOutcome.
 Json ToJson(const std::string& a, const std::string& b, const ProveResult& result);
+// An object with file, seconds, solver (if one was used), the counts proved, refuted, unknown,
+// failed and queries (VerifyCounts), and rules: a list with rule (its name), promised, record
+// ("current" or the problem) and the members of AddOutcome.
 Json ToJson(const VerifyResult& result);
+// An object with file, accepted (a number), and rules: a list with rule (its name), accepted,
+// instances (compared), steps, checks, undecided and problem.
 Json ToJson(const ReplayResult& result);
 
 }  // namespace lemma::api

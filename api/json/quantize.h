@@ -9,8 +9,9 @@
 
 namespace lemma::api {
 
-// `model` and `output`, which are paths, and the fields of QuantizeResult by their names. A number
-// that is not known is null.
+// An object with `model` and `output`, which are paths, and the fields of QuantizeResult by their
+// names. The fields of OperatorErrors are members of the operator; for_inputs is bound_for_inputs.
+// A number that is not known is null.
 Json ToJson(const std::string& model, const std::string& output, const QuantizeResult& result);
 
 }  // namespace lemma::api

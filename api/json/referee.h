@@ -1,4 +1,4 @@
-// The referee's result as JSON.
+// Writes the referee's result as JSON.
 #ifndef LEMMA_API_JSON_REFEREE_H_
 #define LEMMA_API_JSON_REFEREE_H_
 
@@ -9,7 +9,8 @@
 
 namespace lemma::api {
 
-// About the models in the files `before` and `after`.
+// An object about the models in the files `before` and `after`; docs/referee.schema.json describes
+// its members.
 Json ToJson(const std::string& before, const std::string& after, const RefereeResult& result);
 
 }  // namespace lemma::api

@@ -15,18 +15,21 @@
 
 namespace lemma::api {
 
-// Each is an object with `file`, the name of the file with the rules.
+// Each function returns an object with file, the name of the file with the rules, and the members
+// that its own comment lists.
 
-// Also rules, a list of the objects of RuleJson.
+// rules: a list of the objects of RuleJson.
 Json ToJson(const std::string& file, const std::vector<const Substitution*>& rules);
-// Also the fields of RuleStats by their names.
+// The fields of RuleStats by their names.
 Json ToJson(const std::string& file, const RuleStats& stats);
-// Also rules, kept and left_out: numbers of rules.
+// rules, kept and left_out: numbers of rules.
 Json ToJson(const std::string& file, const PrunedFile& pruned);
-// Also seconds, and rules, a list with guard, outcome, verdict without the guard, and text of each.
+// seconds; rules: a list with rule (its name), guard, without_guard (a verdict), note, written,
+// text and the members of AddOutcome (api/json/proofs.h).
 Json ToJson(const std::string& file, const ImportedTaso& imported);
-// Also unused, the number of rules that could not be used, and rules, a list with a derivation of
-// each explained rule, if one was found.
+// unused: the number of rules that derivations may not use; rules: a list with rule (its name),
+// in_file, about (RuleJson, of a rule of the file), left_out, found, answer, same_as, and typings
+// with the derivations at each choice of sizes.
 Json ToJson(const Explanations& explanations);
 
 }  // namespace lemma::api

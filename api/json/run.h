@@ -10,7 +10,13 @@
 
 namespace lemma::api {
 
+// An object with graph, backend, threads, operators (their number), ms (a list), median_ms,
+// peak_bytes and weight_bytes; with options.expect, equal, difference and allowed; with
+// options.profile, roof_flops_per_second, roof_bytes_per_second, flops, roof, mfu (ProfileTotals in
+// api/execution/profile.h) and kernels (ProfileJson).
 Json ToJson(const Model& model, const RunOptions& options, const RunResult& result);
+// An object with graph, threads, operators (their number), and at: a list with sizes, first_ms, ms,
+// median_ms, again_ms and peak_bytes for each choice of sizes.
 Json ToJson(const Session& session, const std::vector<SizesTiming>& timings);
 
 }  // namespace lemma::api

@@ -19,14 +19,14 @@ int64_t StateBytes(const TrainingStep& step);
 // weights).
 Json ToJson(const Model& model, const TrainingStep& step, const std::string& path);
 
-// The scalar outputs and times of a run's steps, in their order.
+// Collects the scalar outputs and times of a run's steps, in the order of the steps.
 class TrainingLog {
  public:
   explicit TrainingLog(std::vector<std::string> names)
       : names_(std::move(names)), values_(names_.size()) {}
   void Add(const TrainingRun::Progress& progress);
 
-  const std::vector<std::string>& names() const { return names_; }            // of scalars
+  const std::vector<std::string>& names() const { return names_; }            // of scalar outputs
   const std::vector<std::vector<double>>& values() const { return values_; }  // by name and step
   const std::vector<double>& ms() const { return ms_; }                       // by step
 
@@ -35,9 +35,9 @@ class TrainingLog {
   std::vector<std::vector<double>> values_;
   std::vector<double> ms_;
 };
-// A run: an object with graph, backend, threads, operators and steps_done; outputs (for each name a
-// number per step), ms (per step) and median_ms; state_bytes, and the executable's peak_bytes and
-// weight_bytes.
+// A run: an object with graph, backend, threads, operators (their number) and steps_done; outputs
+// (by name, a list with a number for each step of the log), ms (a list) and median_ms; state_bytes,
+// and the executable's peak_bytes and weight_bytes.
 Json ToJson(const Model& step, const ExecutionOptions& execution, const TrainingRun& run,
             const TrainingLog& log);
 

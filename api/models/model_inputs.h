@@ -18,12 +18,12 @@ double HalfOfMemoryGb();
 
 struct InputOptions {
   // Files of tensors, or folders with input_0.pb, …, in the order of the inputs. Inputs with a
-  // default value may be left out. No files: inputs without a default get random values.
+  // default value may be left out. Empty: inputs with a default value get it, others random values.
   std::vector<std::string> files;
   int64_t seed = 1;       // of random values
   int64_t int_range = 2;  // random integers are in [0, int_range)
-  // A model that surely needs more is refused before anything is allocated. Sizes that are known
-  // only at run time do not count.
+  // In units of 10⁹ bytes. A model that needs more in any case is refused before anything is
+  // allocated. Values whose sizes are known only at run time do not count.
   double max_memory_gb = HalfOfMemoryGb();
 };
 
@@ -31,14 +31,14 @@ struct InputOptions {
 // (api/models/option_error.h).
 absl::Status CheckInputOptions(const InputOptions& options);
 
-// The tensors of `files`. If there are not as many as the model has inputs, the default value of
-// each input that has one is inserted at the input's place. Neither the number nor the types are
-// checked.
+// The tensors of `files` (InputOptions::files). If there are fewer than the model has inputs, they
+// are the values of the inputs without default values, and the default values are inserted. Neither
+// the number nor the types are checked. Errors as in ReadTensors (api/models/tensor_files.h).
 absl::StatusOr<std::vector<Tensor>> GivenInputs(const Model& model,
                                                 const std::vector<std::string>& files);
 
-// One tensor per input. InvalidArgument if the files do not match the inputs; ResourceExhausted if
-// the model needs more memory than max_memory_gb.
+// The values of the inputs, in their order. InvalidArgument if the files do not match the inputs;
+// ResourceExhausted if the model needs more memory than max_memory_gb.
 absl::StatusOr<std::vector<Tensor>> InputsOf(const Model& model, const InputOptions& options);
 
 }  // namespace lemma::api

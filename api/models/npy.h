@@ -19,7 +19,7 @@ bool IsNpy(absl::string_view bytes);
 // Unimplemented for element types that Lemma does not store, or of another byte order.
 absl::StatusOr<Tensor> ParseNpy(absl::string_view bytes);
 
-// Unimplemented for bf16, which NumPy lacks.
+// The bytes of a .npy file with the tensor. Unimplemented for bf16, which NumPy lacks.
 absl::StatusOr<std::string> SerializeNpy(const Tensor& tensor);
 
 }  // namespace lemma::api

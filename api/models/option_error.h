@@ -1,4 +1,4 @@
-// Makes errors about options, in which a program can replace the options' names.
+// Makes errors about options, and replaces the options' names in them.
 //
 // A message names an option as "option NAME": "option runs: must be at least 1". A program whose
 // options have other names, such as flags, replaces these names.

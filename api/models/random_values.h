@@ -15,9 +15,9 @@ namespace lemma::api {
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t Next();
-  double Uniform(double low, double high);
-  double Normal();  // mean 0, variance 1
+  uint64_t Next();                          // uniform over all numbers of 64 bits
+  double Uniform(double low, double high);  // in [low, high)
+  double Normal();                          // mean 0, variance 1
 
  private:
   uint64_t state_;
@@ -26,14 +26,14 @@ class Random {
 // An unpredictable seed in [0, 2^62), drawn from the system.
 uint64_t DrawSeed();
 
-// Floats are standard normal, integers uniform in [0, integer_range), truth values true or false
-// with equal probability.
+// A tensor of random elements: floats are standard normal, integers uniform in [0, integer_range),
+// truth values true or false with equal probability.
 absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_t integer_range);
 
-// One such tensor per input of `graph`. If the graph compares an integer input with constants, the
-// input has these values now and then, so that branches are taken. A scalar is, with successive
-// seeds, each constant, then a random value, then each constant plus 1; an element of a larger
-// tensor is one of the constants with probability 1/2.
+// A tensor of RandomInput for each input of `graph`, in their order. If the graph compares an
+// integer input with constants, some elements are these constants, so that all branches are taken:
+// an input of one element is, with successive seeds, each constant, then a random value, then each
+// constant plus 1; an element of a larger input is a constant with probability 1/2.
 absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t seed,
                                                  int64_t integer_range);
 
@@ -42,10 +42,11 @@ absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t se
 absl::StatusOr<std::vector<Tensor>> RandomStepInputs(const Graph& graph, uint64_t seed,
                                                      int64_t integer_range);
 
-// Replaces every floating-point weight of `graph` by random values, chosen by its name and `seed`.
-// Matrices and convolution kernels are scaled so that values keep their magnitude from layer to
-// layer (He et al. 2015); variances and scales are in [0.5, 1.5]; other vectors are small. The rank
-// of a weight, and its operand's name in the operator's definition, decide which of these it is.
+// Gives every floating-point weight of `graph` random values, which depend on its name, its type
+// and `seed`. Matrices and convolution kernels are scaled so that values keep their magnitude from
+// layer to layer (He et al. 2015); variances and scales are in [0.5, 1.5); other vectors are normal
+// with deviation 0.1. The kind of a weight follows from its rank, and from the name that the first
+// operator that reads it has for this operand.
 absl::StatusOr<Graph> ReseedWeights(const Graph& graph, uint64_t seed);
 
 }  // namespace lemma::api

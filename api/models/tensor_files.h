@@ -14,15 +14,15 @@
 namespace lemma::api {
 
 // Reads a tensor from each file; its content, not its name, tells the format. A folder stands for
-// the files PREFIX0.pb (or PREFIX0.npy), PREFIX1.pb, … in it; NotFound if there are none. `prefix`
-// is "input_" or "output_". Messages name the file.
+// the files PREFIX0.pb (or PREFIX0.npy), PREFIX1.pb, … in it, up to the first that is missing;
+// NotFound if there are none. `prefix` is "input_" or "output_". Messages name the file.
 absl::StatusOr<std::vector<Tensor>> ReadTensors(const std::vector<std::string>& paths,
                                                 const std::string& prefix);
 
 enum class TensorFormat { kProto, kNpy };
 
 // Writes the outputs of `graph` to output_0.pb, …, or output_0.npy, … in a folder, which is created
-// if it is missing.
+// if it is missing. After an error, some of the files may have been written.
 absl::Status SaveOutputs(const Graph& graph, absl::Span<const Tensor> outputs,
                          const std::string& folder, TensorFormat format = TensorFormat::kProto);
 

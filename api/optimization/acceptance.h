@@ -34,17 +34,18 @@ struct AcceptanceOptions {
   // kBitExact: the outputs must be equal bit by bit.
   FloatContract numerics = FloatContract::kReassociates;
   int threads = 1;
-  // Timed runs of each of two graphs, in turn; up to four times as many if the answer is still
-  // open. 0: nothing is timed, and a contender with equal outputs counts as faster.
+  // Timed runs of the input and of the contender, in turn; up to four times as many if the answer
+  // is still open. 0: nothing is timed, and a contender with equal outputs counts as faster.
   int runs = 15;
   // Whether unproved rules were used. Then a contender whose outputs cannot be compared is
   // rejected.
   bool unproved = false;
-  // For the back end of another program (IsTarget), which may execute operators without a
-  // definition in Lemma. Nothing is accepted without execution: an input that cannot be executed is
-  // an error, and a contender that cannot be executed is rejected. Where definitions are missing,
-  // the executions of both graphs are compared. A gain has to hold in three batches of runs, and
-  // both graphs are loaded anew for each batch. No contender is certain.
+  // For the back end of another program (IsTarget in api/execution/backends.h), which may execute
+  // operators without a definition in Lemma. Nothing is accepted without execution: an input that
+  // cannot be executed is an error, and a contender that cannot be executed is rejected. If the
+  // input has operators without a definition, the executions of both graphs are compared. The times
+  // of at least three batches of runs must show a gain, and both graphs are compiled anew for each
+  // batch. No contender counts as certain.
   bool only_executed = false;
   // The back end whose plans give the memory use, if the model is optimized for a device that is
   // not present. nullptr: the executing back end gives it.
@@ -63,14 +64,14 @@ struct Acceptance {
   int recomputed = 0;            // operators of `graph` that are copies of others
   int offloaded = 0;             // values of `graph` that are kept in host memory
   bool measured = false;         // whether the input was executed, and contenders if there were any
-  std::string why_not_measured;  // "" if they were
+  std::string why_not_measured;  // why nothing was executed; "" if `measured`
   // The time of the last contender, accepted or not, divided by the input's; absent if nothing was
   // timed.
   std::optional<RatioInterval> found;
   int runs = 0;                        // timed runs of each graph, from which `found` is computed
   std::optional<int64_t> found_bytes;  // planned memory of that contender; absent if there was none
-  // Median times of the input and of `graph`; both are the input's if it is kept. With one thread
-  // this is processor time, so that other work on the machine counts less.
+  // Median times of the input and of `graph`; both are the input's if it is kept, and 0 if nothing
+  // was timed. With one thread they are processor times, so other work on the machine counts less.
   double ms_before = 0, ms_after = 0;
   double ratio = 1;  // the median of the paired ratios of these times; 1 if the input is kept
   MemoryUse memory_before, memory_after;
@@ -81,8 +82,8 @@ struct Acceptance {
   // The difference between the outputs of `graph` and those that the input's definitions give or,
   // without definitions, those of the input's execution.
   OutputDifference difference;
-  // Why the last rejected contender was rejected before timing: its outputs are wrong, or it cannot
-  // be executed. "" if none was.
+  // The reason of the last rejection before timing: a contender's outputs are wrong, or it cannot
+  // be executed. "" if there was none.
   std::string rejected;
   // Times of kernels inside runs of the input and of each contender that was not better, in the
   // order of the attempts; for calibration.
@@ -93,19 +94,19 @@ struct Acceptance {
 
 // Returns the first contender that is better than the input, or else the input. "Better" means, by
 // objective:
-//   time: faster by at least 1 % with 95 % confidence. A smaller gain could be the variation of
-//     one graph from process to process. A certain contender is better unless it is slower by 1 %
-//     with that confidence;
+//   time: faster by at least 1 % with 95 % confidence, because times of one graph vary that much
+//     from process to process. A certain contender is better unless it is slower by 1 % with that
+//     confidence;
 //   memory: less planned memory, or the same memory and faster;
 //   product: less by at least 1 %, with the same confidence in the time.
 //
-// A contender with wrong outputs is rejected, proved or not: they must agree with the input's
-// outputs as executed, and with those of the input's definitions (api/execution/definitions.h),
-// apart from discontinuities (api/execution/discontinuity.h). Internal if the input's own execution
-// disagrees with its definitions: then no comparison can be trusted. If a value decides at run time
-// what is executed, the outputs are compared on three sets of random inputs too. A contender whose
-// constants overflowed is rejected, unless `numerics` is kRealOnly or a constant of the input is
-// infinite or NaN too.
+// A contender with wrong outputs is rejected, even if its rules are proved. The outputs must agree
+// with those of the input's execution and with those of the input's definitions
+// (api/execution/definitions.h), apart from discontinuities (api/execution/discontinuity.h).
+// Internal if the input's own execution disagrees with its definitions: then no comparison can be
+// trusted. If a value of the input decides at run time which operators are executed, the outputs
+// are also compared on three sets of random inputs. A contender whose constants overflowed is
+// rejected, unless `numerics` is kRealOnly or the input has an infinite or NaN constant too.
 //
 // With a memory limit, a graph above the limit is not accepted; if the input is above it, any
 // contender below it is better. If the back end cannot execute the input, the first contender is
@@ -116,8 +117,8 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   absl::Span<const Tensor> inputs,
                                   const AcceptanceOptions& options);
 
-// Executes nothing: accepts the first contender. One whose constants overflowed is rejected, as in
-// Accept. `why` becomes why_not_measured.
+// Executes nothing: accepts the first contender, or the input if there is none. A contender whose
+// constants overflowed is rejected, as in Accept. `why` becomes why_not_measured.
 Acceptance AcceptUnseen(const Graph& input, std::vector<Contender> contenders,
                         FloatContract numerics, const std::string& why);
 

@@ -30,7 +30,7 @@ struct InputRecord {
   std::string sha256;                          // of its file when it was read
   std::map<std::string, int64_t> dims;         // sizes given to its symbolic dimensions
   std::map<std::string, SizeRange> symbolic;   // dimensions that stayed symbolic
-  std::map<std::string, Tensor> fixed_inputs;  // whose values are part of the graph
+  std::map<std::string, Tensor> fixed_inputs;  // inputs whose values are part of the graph
   std::optional<int64_t> reseed;               // the seed of the weights that replaced its own
 };
 // InvalidArgument if a certificate cannot hold the values in `model.fixed_inputs`: floats, or more
@@ -40,11 +40,11 @@ absl::Status CheckFixedInputs(const Model& model);
 // names that are not symbolic dimensions of the model are left out. Errors as in FileSha256.
 absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& model,
                                         const std::map<std::string, int64_t>& dims = {});
-// The certificate with this record of its input.
+// The certificate, with `record` as the record of its input.
 Certificate Recorded(Certificate certificate, const InputRecord& record);
 
-// SHA-256 of the part of the certificate's text that does not depend on the files: from the line of
-// the rules to the line before the last.
+// SHA-256, in hexadecimal, of the part of the certificate's text that does not depend on the files:
+// from the line "rules …" to the line before "sha256 …" (docs/certificates.md).
 std::string HashOfSteps(const Certificate& certificate);
 
 // Adds the hash of the output, and stages the certificate for `path` (base/file.h).

@@ -18,38 +18,38 @@
 namespace lemma::api {
 
 struct CostOptions {
-  // True: times of kernels on this machine, measured if the database lacks them. False: the
-  // analytic estimate (optimizer/cost/analytic_cost.h). It is also used if the back end's kernels
-  // cannot be measured one by one.
+  // True: times of kernels on this machine, measured if the database lacks them. False, or if the
+  // back end's kernels cannot be measured one by one: the analytic estimate
+  // (optimizer/cost/analytic_cost.h).
   bool measured = true;
   std::string database = optimizer::CostDb::DefaultPath();
   // A device that is not present, by its name in the database (KernelMeasurer::device): its costs
   // come from there, and nothing is measured. "": this machine.
   std::string device;
   // False: nothing is measured. Costs of this machine that the database lacks are then estimated
-  // from those that it has; if it has none, the model is the analytic estimate.
+  // from the costs that it has; if it has none, the cost model is the analytic estimate.
   bool measure_new = true;
 };
 
-// The cost model and what it refers to.
+// The cost model, with the objects that must outlive it.
 struct Costs {
-  std::unique_ptr<KernelMeasurer> measurer;  // null with the analytic estimate; `db` too
+  std::unique_ptr<KernelMeasurer> measurer;  // null with the analytic estimate, as `db` is
   std::unique_ptr<optimizer::CostDb> db;
   std::unique_ptr<optimizer::CostModel> model;
 };
 
-// `on_measure` is called with each kernel's signature before it is measured. After an interruption
-// through `deadline`, the cost model returns Cancelled instead of measuring. NotFound if the
-// database has no costs of `options.device`; other errors as CostDb::Open.
+// `on_measure` is called with each kernel's signature before the kernel is measured. After an
+// interruption through `deadline`, the cost model returns Cancelled instead of measuring. NotFound
+// if the database has no costs of `options.device`; other errors as in CostDb::Open.
 absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptions& execution,
                                 const Deadline& deadline,
                                 std::function<void(absl::string_view kernel)> on_measure);
 
-// nullptr if the back end's kernels cannot be measured one by one.
+// As MakeMeasurer in api/execution/backends.h.
 std::unique_ptr<KernelMeasurer> MakeMeasurer(const ExecutionOptions& execution);
 
 // For PET (docs/pet.md): a function from a graph to its cost in nanoseconds or, with `estimate`, to
-// an estimate that measures nothing.
+// an estimate that measures nothing. `model` must outlive it.
 pet::CostFn Nanoseconds(optimizer::CostModel* model, bool estimate);
 
 }  // namespace lemma::api

@@ -19,9 +19,10 @@ namespace lemma::api {
 struct Alternative {
   std::string rule;  // its name
   int places = 0;    // matches in the graph
-  // The best of the priced places, and what the rule changes there. Absent if none was priced or
-  // the graph could not run. The error and the certainty of the change are set only if the cost
-  // model lists kernels.
+  // The place with the largest gain of those priced, and the change of the predicted time there
+  // (negative: a gain). `change` is absent, and `where` is "", if no place could be priced. The
+  // error and the certainty of the change are set only if the cost model lists kernels
+  // (CostModel::ListsKernels).
   std::string where;
   std::optional<optimizer::RewriteStep::Change> change;
 };
@@ -31,12 +32,12 @@ struct Alternatives {
   bool is_complete = true;         // false if the deadline passed before every rule was priced
 };
 
-// The rules that match in `graph`. Prices at most four places of each.
+// The rules that match in `graph`. Prices at most four places of each. Errors of `costs`.
 absl::StatusOr<Alternatives> AlternativesOf(const Graph& graph, const RewriteSource& rules,
                                             optimizer::CostModel* costs, const Deadline& deadline);
 
-// For each rule of the steps, the sum of the changes that it made; the largest gain first. Steps
-// without a change (RewriteStep::change) count in `places` only.
+// For each rule of the steps, the sum of the changes that it made; the largest gain first. `where`
+// is "". Steps without a change (RewriteStep::change) count in `places` only.
 std::vector<Alternative> ChangesByRule(const std::vector<optimizer::RewriteStep>& steps);
 
 }  // namespace lemma::api

@@ -14,20 +14,22 @@
 namespace lemma::api {
 
 struct HintOptions {
-  std::vector<DimValues> given;  // sizes to optimize for, one hint each; may leave out dimensions
-  InputOptions inputs;           // if files are given, the sizes of their tensors come first
+  std::vector<DimValues> given;  // sizes to optimize for, a hint each; they may omit dimensions
+  InputOptions inputs;           // if it has files, the first hint is the sizes of their tensors
   ExecutionOptions execution;
   bool execute = true;  // whether the model may be executed to find sizes at which it runs
 };
 
 struct Hints {
   std::vector<optimizer::SizeHint> sizes;  // empty if every size of the model is a number
-  bool are_usual = false;  // nobody gave sizes: these are from RunningSizes or DefaultSizes
+  // No sizes were given: `sizes` is from RunningSizes (api/execution/running_sizes.h) or, without
+  // execution, from DefaultSizes (api/models/sizes.h).
+  bool are_usual = false;
 };
 
-// The hints for a model: the given sizes, completed by usual ones, or usual sizes alone. All have
-// the weight 1. InvalidArgument if sizes are given for a model without symbolic dimensions, or are
-// outside the ranges of its dimensions. Errors of files as in GivenInputs.
+// The hints for a model: the given sizes, completed by those of DefaultSizes, or usual sizes alone.
+// All have the weight 1. InvalidArgument if sizes are given for a model without symbolic
+// dimensions, or are outside the ranges of its dimensions. Errors of files as in GivenInputs.
 absl::StatusOr<Hints> HintsFor(const Model& model, const HintOptions& options);
 
 }  // namespace lemma::api

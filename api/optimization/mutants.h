@@ -11,15 +11,16 @@
 
 namespace lemma::api {
 
-// Options for the finder, which prices candidates by `costs`.
+// Options for a PetFinder that prices candidates by `costs`, which must outlive it.
 pet::PetOptions PetOptionsOf(optimizer::CostModel* costs, const Deadline& deadline);
 
-// For each part of the graph, adds to the run's rules those corrected mutants that cost no more
-// than the part, unless `lemma check` could not verify them. Returns the number of new rules.
+// For each part of the graph, adds the corrected mutants that cost no more than the part to the
+// run's rules. Leaves out mutants that `lemma check` could not verify. Returns the number of new
+// rules.
 absl::StatusOr<int> AddMutants(const Graph& graph, pet::PetFinder* finder, SearchRun* run);
 
-// Adds the corrected mutants of a certificate to the run's rules, after it has checked each of
-// them.
+// Checks the corrected mutants of a certificate (CheckMutant in verifier/certificate/mutant.h), and
+// adds them to the run's rules. The error of the first mutant that is wrong.
 absl::Status TakeMutants(const Certificate& certificate, SearchRun* run);
 
 // The entries of `known` that belong to `rules`, in the order of `rules`.

@@ -10,20 +10,20 @@
 
 namespace lemma::api {
 
-// How many of the steps apply each rule, the most frequent first; then by name.
+// The rules' names, and how many of the steps apply each: the most frequent first, then by name.
 std::vector<std::pair<std::string, int>> RuleCounts(
     const std::vector<optimizer::RewriteStep>& steps);
 
-// Per second of processor time.
+// The number of graphs generated per second of processor time.
 double GraphsPerSecond(const optimizer::SearchResult& search);
 
-// The predicted cost of the graph that the steps lead to: one that the search returned, or its
-// input.
+// The predicted cost of the graph that the steps lead to. It must be a graph of the search's result
+// (`best`, `descended`, `certain`), or the input.
 optimizer::Cost PredictedCost(const optimizer::SearchResult& search,
                               const std::vector<optimizer::RewriteStep>& steps);
 
-// The gain of the search, divided by the greatest gain that its bound allows (1 if it allows none).
-// The search must have a bound.
+// The predicted gain of the search in time, divided by the greatest gain that its bound allows; 1
+// if the bound allows none. The search must have a bound.
 double ShareOfBound(const optimizer::SearchResult& search);
 
 }  // namespace lemma::api

@@ -18,31 +18,34 @@
 
 namespace lemma::api {
 
-// The data of one call of Optimize, and its result so far.
+// The state of one call of Optimize, and its result so far.
 struct SearchRun {
   explicit SearchRun(const OptimizeOptions& o);
 
   const OptimizeOptions options;
   const ExecutionOptions execution;  // adjusted to the objective (ExecutionOf)
   RulesFile file;  // the rules, including mutants and those of a replayed certificate
-  std::vector<CertificateMutant> mutants;  // the origin of each rule in `file` that is a mutant
+  std::vector<CertificateMutant> mutants;  // of each rule in `file` that is a corrected mutant
   optimizer::RewriteFilter filter;
+  // The rules of `file`, and those of them that the filter accepts. Null before the search, and for
+  // a replay.
   std::unique_ptr<RuleSet> rules;
-  std::unique_ptr<RewriteSource> usable;  // the rules that the filter accepts
-  Costs costs;
+  std::unique_ptr<RewriteSource> usable;
+  Costs costs;                              // empty for a replay
   std::unique_ptr<KernelMeasurer> planner;  // plans memory if costs are analytic
   // The memory limit, restated for the peak of the cost model and for the peak of the back end's
   // plan, which leave out some memory (SetLimits). 0: no limit.
   int64_t peak_limit = 0, plan_limit = 0;
   OptimizeResult result;
   bool was_interrupted = false;  // during the search or the memory reduction
-  // The deadline for the work after search and memory reduction.
+  // The deadline for the work after search and memory reduction: options.deadline, without an
+  // interruption that has ended one of these.
   Deadline DeadlineAfterSearch() const;
 
   using Stage = OptimizeProgress::Stage;
   // Begins a stage and reports it.
   void Begin(Stage next);
-  // Reports progress in the stage; `fill` sets the fields.
+  // Reports progress in the current stage; `fill` sets the fields besides `stage` and `so_far`.
   void Tell(const std::function<void(OptimizeProgress*)>& fill) const;
 
  private:
@@ -58,18 +61,19 @@ bool DeviceIsAbsent(const OptimizeOptions& options);
 // and what is computed from it.
 absl::Status FindResult(const Graph& input, SearchRun* run);
 
-// Repeats the search of FindResult with the current costs of the database.
+// Repeats the search of FindResult with the current costs of the database and the same rules.
 absl::Status SearchAgain(const Graph& input, SearchRun* run);
 
-// If a contender was not better, stores the times of its kernels in the cost database. Returns
-// whether to search again: some times were new, nothing was accepted, there is no time limit, and
-// the search was not cancelled.
+// Stores the times of kernels in contenders that were not better (Acceptance::in_graph) in the cost
+// database. Returns whether to search again: some times were new, nothing was accepted, there is no
+// time limit, and the search was not cancelled.
 absl::StatusOr<bool> Calibrate(SearchRun* run);
 
-// With options.explain: prices the rules that match in the result `graph`.
+// With options.explain: sets run->result.alternatives, for the result `graph`.
 absl::Status FindAlternatives(const Graph& graph, SearchRun* run);
 
-// Explains where the rule options.why_not was not applied, in the input and in the result `graph`.
+// With options.why_not: sets run->result.why_not to the reasons why that rule was not applied in
+// the input and in the result `graph`.
 absl::Status ExplainWhyNot(const Graph& input, const Graph& graph, SearchRun* run);
 
 }  // namespace lemma::api

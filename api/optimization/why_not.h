@@ -21,9 +21,9 @@ namespace lemma::api {
 struct WhyNotGroup {
   Missing missing = Missing::kNothing;
   std::string reason;
-  int held = 0;                     // the most conditions that hold together at one of the places
+  int held = 0;                     // the most conditions that hold at one of the places
   bool only_obstacle = false;       // at one of the places, no other condition fails
-  std::vector<std::string> places;  // labels, or positions in the graph
+  std::vector<std::string> places;  // labels, or positions in the graph; never empty
   // If the rule applies: the least and the greatest change of the graph's predicted time and peak
   // memory over the places. Absent if it was not priced.
   struct Change {
@@ -34,10 +34,10 @@ struct WhyNotGroup {
 };
 
 struct WhyNotGraph {
-  // Applications of the operator that the rule's source ends in. Those that depend on weights only
-  // are left out, since they cost nothing.
+  // How many applications there are of the operator that the rule's source ends in. Applications
+  // that depend on weights only do not count, since they cost nothing.
   int anchors = 0;
-  int not_looked_at = 0;            // of these, because the deadline had passed
+  int not_looked_at = 0;            // those of them that were reached after the deadline
   std::vector<WhyNotGroup> groups;  // the nearest to a match first
 };
 
@@ -48,15 +48,15 @@ struct WhyNotReport {
   // Why the search did not look at the rule.
   enum class Excluded {
     kNot,           // it was not excluded
-    kDisabled,      // by its name
-    kNotAmongOnly,  // only other rules were selected
+    kDisabled,      // OptimizeOptions::disable names it
+    kNotAmongOnly,  // OptimizeOptions::only does not name it
     kContract,      // its float contract is looser than allowed
     kUnproved,      // `problem` says why
   };
   Excluded excluded = Excluded::kNot;
   FloatContract contract = FloatContract::kBitExact;  // the rule's
-  std::string problem;                                // why it counts as not proved
-  int applied = 0;  // how many steps of the search's result apply it
+  std::string problem;  // kUnproved: why it counts as not proved; otherwise ""
+  int applied = 0;      // how many steps of the search's result apply it
   WhyNotGraph input, result;
 };
 
@@ -65,8 +65,9 @@ std::string SourceText(const WhyNotReport& report);
 
 // The places of `graph` where the rule matches or nearly matches, and what it would change there.
 // Prices at most two hundred of the graphs that the rule would make, fewer if they are large. If
-// several matches are at one place, the one that `objective` prefers counts. Prices no further
-// graph when half of the time until the deadline is over, and looks at no further place after it.
+// several matches are at one place, the one that `objective` prefers counts. Pricing ends when half
+// of the time until the deadline is over; no place is examined after the deadline. Errors of
+// `costs`.
 absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& graph,
                                       const optimizer::Objective& objective,
                                       optimizer::CostModel* costs,

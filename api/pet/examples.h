@@ -8,7 +8,7 @@
 namespace lemma::api {
 
 struct PetExample {
-  const char* name;
+  const char* name;  // the flag's value
   const char* text;  // a graph in the text form
 };
 const std::vector<PetExample>& PetExamples();

@@ -12,8 +12,9 @@ namespace lemma::api {
 // Whether inputs and outputs, which correspond by position, have the same types.
 bool HaveOneInterface(const Graph& a, const Graph& b);
 
-// The verdict on two graphs that have one interface. Weights without values may have any; they
-// correspond by name.
+// The verdict on two graphs with the same interface (HaveOneInterface). Weights without known
+// values may have any values; they correspond by name. InvalidArgument if two of them have one name
+// and different types; other errors as in Referee (api/referee.h).
 absl::StatusOr<Verdict> ProveByRegions(const Graph& a, const Graph& b,
                                        const ProverOptions& options);
 

@@ -1,5 +1,5 @@
-// Proves claims, and lets a second solver and the small checker repeat each proof. The worker
-// behind Prove, Verify and ImportTasoFile.
+// Proves claims, and lets a second solver and the small checker repeat each proof. Prove, Verify
+// and ImportTasoFile use it.
 #ifndef LEMMA_API_PROOFS_WORKER_H_
 #define LEMMA_API_PROOFS_WORKER_H_
 
@@ -18,20 +18,22 @@ namespace lemma::api {
 // Thread-safe.
 class ProofWorker {
  public:
-  // Creates the folder options.proofs and starts the second solver once, so that a missing solver
-  // is reported before any work. Once options.interrupted is true, proofs are not repeated.
+  // Creates the folder options.proofs, and starts the second solver once, so that a missing solver
+  // is reported before any work. InvalidArgument if an option is wrong; errors of
+  // Rechecker::Create. Once options.interrupted is true, proofs are not repeated.
   static absl::StatusOr<std::unique_ptr<ProofWorker>> Create(const ProofOptions& options);
 
   // The second solver's name and version; "" without a second solver.
   std::string solver() const { return rechecker_ ? rechecker_->version() : ""; }
   // Proves the rule and repeats the proof.
   ProofOutcome Prove(const Substitution& rule);
-  // Writes the proof in outcome->verdict to files in options.proofs, named after `name`, and lets
-  // the second solver and the small checker repeat it. The proof must have its log, which is
-  // dropped afterwards to save memory. Without `rule` (null), the small checker does not repeat it.
-  // Does nothing if nothing was proved, or once options.interrupted is true.
+  // Writes the proof in outcome->verdict to files in options.proofs, named after `name`, lets the
+  // second solver and the small checker repeat it, and stores their answers in *outcome. Errors go
+  // to outcome->status. The proof must have its log, which is dropped afterwards to save memory.
+  // `rule` may be null; then the small checker does not repeat the proof. Does nothing if nothing
+  // was proved, or once options.interrupted is true.
   void Repeat(const std::string& name, const Substitution* rule, ProofOutcome* outcome);
-  // The prover's options.
+  // The options with which claims must be proved.
   ProverOptions options() const;
   bool interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
 

@@ -17,9 +17,10 @@
 
 namespace lemma::api {
 
-// The histograms of these outputs of the runner's model, by name. Each sample is executed twice:
-// for the extremes, then for the counts. `goes_on` is asked before each execution and ends it by
-// an error. InvalidArgument, with the value's name, if a value is not finite.
+// The histograms of the runner's outputs that `values` names, which must be f32. Each sample is
+// executed twice: for the extremes, then for the counts. `goes_on` is called before each execution;
+// its error ends the calibration and is returned. InvalidArgument, with the value's name, if an
+// element is not finite.
 absl::StatusOr<std::map<std::string, ValueHistogram>> Calibrate(
     SampleRunner* runner, absl::Span<const Sample> samples, const std::set<std::string>& values,
     const std::function<absl::Status()>& goes_on);

@@ -1,4 +1,4 @@
-// Measures the error of a model's outputs.
+// Measures the errors of a model's outputs.
 #ifndef LEMMA_API_QUANTIZATION_OUTPUT_ERRORS_H_
 #define LEMMA_API_QUANTIZATION_OUTPUT_ERRORS_H_
 
@@ -14,8 +14,8 @@ namespace lemma::api {
 // The error of one value, summed over samples.
 class ErrorSum {
  public:
-  // Adds a sample. The error becomes infinite if the shapes differ, or if an element is not finite
-  // on one side and another value on the other side.
+  // Adds a sample. The error becomes infinite if the shapes differ, or if two elements differ and
+  // one of them is not finite.
   void Add(const Tensor& actual, const Tensor& expected);
 
   // sqrt(sum (actual - expected)^2 / sum expected^2) over all elements of all samples; 0 if there
@@ -30,12 +30,12 @@ class ErrorSum {
 
 // Sums by output, in the order of the outputs.
 using ErrorSums = std::vector<ErrorSum>;
-// Adds the first `count` outputs of one sample to *sums.
+// Adds the first `count` outputs of one sample to *sums, which gets `count` elements.
 void AddErrors(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected, size_t count,
                ErrorSums* sums);
-// The largest relative error.
+// The largest relative error; 0 if there are no sums.
 double Worst(const ErrorSums& sums);
-// The errors for a report; `names` are those of the outputs.
+// The errors for a report (api/quantize.h); `names` are the names of the outputs.
 std::vector<OutputError> Named(const ErrorSums& sums, const std::vector<std::string>& names);
 
 }  // namespace lemma::api

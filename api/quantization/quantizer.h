@@ -21,61 +21,72 @@
 
 namespace lemma::api {
 
-// By operator, whether it is quantized.
+// By operator (QuantizableModel::operators()), whether it is quantized.
 using Choice = std::vector<bool>;
 
-// On how many samples operators are looked at one by one.
+// Single operators are examined on the first samples: at most this many.
 constexpr size_t kComparedSamples = 2;
 
+// Call Prepare, Choose, Write and TakeResult in this order; an error ends the work.
 class Quantizer {
  public:
+  // `options` must outlive the quantizer.
   Quantizer(QuantizableModel model, const QuantizeOptions& options);
 
   // Reads the samples, finds the operators that can be quantized, and their ranges.
   absl::Status Prepare();
-  // Chooses the operators: all that can be quantized or, with a budget, those that keep to it.
+  // Chooses the operators: all that can be quantized or, with max_error, as many as keep to it.
+  // InvalidArgument if none can be quantized.
   absl::Status Choose();
-  // Writes and checks the model; fills in the rest of the result.
+  // Writes the model, reads the file again and measures it, and completes the result. Writes
+  // nothing if no operator was chosen.
   absl::Status Write(const std::string& output);
   QuantizeResult TakeResult() { return std::move(result_); }
 
  private:
   const std::vector<QuantizableOp>& ops() const { return model_.operators(); }
+  // Reports progress; Cancelled if the caller has interrupted the work.
   absl::Status GoesOn(const std::string& what) const;
+  // Sets samples_ and calibration_, and executes the model in f32 for expected_.
   absl::Status SplitSamples(std::vector<Sample> samples);
 
-  // Which operators are candidates: not those of `keep`, of other element types, …; reasons_ says
-  // why for the others.
+  // Both exclude operators: those of `keep`, and those on other element types than f32. CheckTypes
+  // also finds histograms_.
   absl::Status ApplyKeep();
   absl::Status CheckTypes();
   DimValues UsualSizes();
-  std::string FirstReason() const;  // for which a product cannot be quantized; "": there is none
+  // The reason why the first excluded product is not quantized, in parentheses; "": there is none.
+  std::string FirstReason() const;
   void Exclude(size_t op, const std::string& reason);
 
   QuantizationPlan PlanFor(const Choice& chosen) const;
+  // Executes the model with `values` as outputs behind its own.
   SampleRunner RunnerOf(const QuantizedModel& model, const std::vector<std::string>& values) const;
-  // The errors of the model with these operators quantized, on all samples.
+  // The errors of the runner's outputs on these samples; `expected` as in expected_.
   absl::StatusOr<ErrorSums> ErrorsOf(SampleRunner* runner, absl::Span<const Sample> samples,
                                      absl::Span<const std::vector<Tensor>> expected) const;
   absl::StatusOr<TriedModel> Try(const Choice& chosen);
+  // All candidates except the first `count` of `products` and operators that only follow them.
   Choice Without(const std::vector<size_t>& products, size_t count) const;
 
-  // Each product alone: the error of the outputs and of its result.
+  // Quantizes each product alone, and measures the error of the outputs and of its result.
   absl::Status MeasureAlone();
   absl::Status MeasureOneAlone(size_t op);
   absl::Status TimeOperators();
   // The values of the model in f32 on the first samples, by sample and name.
   absl::Status KeepValues();
-  // The two bounds of each operator.
+  // The two bounds of each operator (OperatorErrors in api/quantize.h).
   absl::Status FindBounds();
   absl::Status BoundForInputs(size_t op, const ProductWeights& weights, int64_t terms);
-  // The floats that stand for a value of the f32 model on a sample.
+  // The floats for which the integers of a value stand; `tensor` is the value in the f32 model.
   std::vector<float> RoundedValue(const std::string& name, const Tensor& tensor) const;
-  // How far the integers' floats may be from a value in the range that calibration saw.
+  // The largest difference between a number in the range that calibration saw and the float for
+  // which its integer stands; OperandError: 0 if operands are not quantized.
   double RoundingOf(const std::string& value) const;
   double OperandError(const std::string& value) const;
+  // Keeps to max_error: leaves as few products in f32 as it can find.
   absl::Status Search();
-  // Products in the order in which the search gives them up.
+  // Products in the order in which the search leaves them in f32.
   std::vector<size_t> WorstFirst() const;
 
   absl::Status VerifyFile(const std::string& output);
@@ -89,7 +100,7 @@ class Quantizer {
   QuantizeResult result_;
 
   std::vector<Sample> samples_;                // those for calibration come first
-  size_t calibration_ = 0;                     // how many these are
+  size_t calibration_ = 0;                     // the number of samples for calibration
   std::vector<std::vector<Tensor>> expected_;  // by sample, the outputs of the model in f32
   std::vector<std::string> output_names_;
   std::unique_ptr<SampleRunner> f32_;

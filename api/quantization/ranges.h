@@ -12,41 +12,44 @@
 
 namespace lemma::api {
 
-// The values of a tensor over all calibration samples: first its extremes, then how often it lies
-// in each of kBins parts of equal width of [low, high].
+// The elements of a value over all calibration samples: first the extremes, then how many elements
+// lie in each of kBins parts of equal width of [low, high].
 struct ValueHistogram {
   static constexpr int kBins = 2048;
 
-  bool seen = false;
-  double low = 0, high = 0;     // extremes; low <= 0 <= high
-  double least = 0, most = 0;   // the extremes without 0
-  std::vector<int64_t> counts;  // kBins of them, once CountIn was called
-  int64_t total = 0;
+  bool seen = false;            // Widen was called with an element
+  double low = 0, high = 0;     // the least and the greatest number among the elements and 0
+  double least = 0, most = 0;   // the least and the greatest element
+  std::vector<int64_t> counts;  // kBins numbers; empty before Count
+  int64_t total = 0;            // the number of elements counted
 
-  // Widens the extremes. The tensor must be finite.
+  // Widens the extremes. The tensor must be f32 and finite.
   void Widen(const Tensor& tensor);
+  // Adds the elements to the counts. Call it when all samples have widened the extremes.
   void Count(const Tensor& tensor);
   double width() const { return (high - low) / kBins; }
   double middle(int bin) const { return low + (bin + 0.5) * width(); }
 };
 
 enum class RangeMethod { kMinMax, kPercentile, kMse, kEntropy };
+// "minmax", "percentile", "mse", "entropy"; nullopt for another name.
 std::optional<RangeMethod> ParseRangeMethod(const std::string& name);
 std::vector<std::string> RangeMethodNames();
 
 struct RangeOptions {
   RangeMethod method = RangeMethod::kMinMax;
-  double percentile = 99.99;  // of the values, lie in the range; for kPercentile
+  double percentile = 99.99;  // kPercentile: how many percent of the elements the range contains
   bool symmetric = false;     // the integers' range is symmetric
 };
 
-// The range, which holds 0.
-//   kMinMax      all values;
-//   kPercentile  leaves out half of the rest on each side;
+// The lower and the upper end of the range, which contains 0.
+//   kMinMax      contains all elements;
+//   kPercentile  contains that share of the elements; half of the others lie on each side;
 //   kMse         of 100 ranges that shrink towards 0, the one with the least expected square of
-//                the error, by rounding inside and by clipping outside;
-//   kEntropy     the range whose 128 steps lose the least information (Kullback-Leibler divergence
-//                from the histogram), as Migacz 2017 does for one side; zeros do not count.
+//                the error: rounding inside the range, clipping outside;
+//   kEntropy     of the same ranges, the one whose 128 steps lose the least information
+//                (Kullback-Leibler divergence from the histogram), as Migacz 2017 does for one
+//                side; zeros do not count.
 std::pair<double, double> ChooseRange(const ValueHistogram& histogram, const RangeOptions& options);
 
 }  // namespace lemma::api

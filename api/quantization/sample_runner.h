@@ -24,19 +24,21 @@ using Sample = std::vector<Tensor>;
 
 class SampleRunner {
  public:
+  // Imports the model, with sizes and constant inputs as the options say.
   using Importer = std::function<absl::StatusOr<ImportedModel>(const ImportOptions&)>;
 
-  // `dims`: sizes of symbolic dimensions; the samples give the others.
+  // `dims`: sizes of symbolic dimensions; each sample gives the other sizes.
   SampleRunner(Importer import, ExecutionOptions execution, std::map<std::string, int64_t> dims)
       : import_(std::move(import)), execution_(std::move(execution)), dims_(std::move(dims)) {}
 
-  // The model's outputs, in the order of graph(). The model is imported and compiled again if the
-  // sample has other types than the last one, or if its values decide sizes.
+  // Executes the model: its outputs, in the order of graph(). The model is imported and compiled
+  // again if the sample has other types than the last one, or if values of inputs became constants.
   absl::StatusOr<std::vector<Tensor>> Run(const Sample& sample);
-  // The same, but only prepares.
+  // Only imports and compiles, as Run would.
   absl::Status Prepare(const Sample& sample);
 
-  // The graph of the last run; its output_names() name the outputs.
+  // Of the last Run or Prepare, which there must have been. graph().output_names() name the
+  // outputs.
   const Graph& graph() const { return imported_->graph; }
   const ImportedModel& imported() const { return *imported_; }
   Executable& executable() { return *executable_; }

@@ -13,8 +13,8 @@
 namespace lemma::api {
 
 struct SampleOptions {
-  // A folder, a file of arrays (.npz), or "synthetic:N": N sets of random inputs. "synthetic": of
-  // kSyntheticSamples.
+  // A folder, a file of arrays (.npz), or "synthetic:N": N sets of random inputs, 1 … 100000.
+  // "synthetic": kSyntheticSamples sets.
   std::string calibration = "synthetic";
   int64_t seed = 1;       // of random inputs
   int64_t int_range = 2;  // random integers are in [0, int_range)
@@ -31,9 +31,9 @@ bool IsSynthetic(const std::string& calibration);
 // If an array has one more axis than its input, the first axis counts the samples. If it has the
 // input's rank, and its first axis is a multiple of the input's, it is cut into samples along it.
 //
-// A folder has files input_0.pb (or .npy), …, as one sample; or such folders, a sample each; or
-// .npz files; or, for a model with one input, .npy and .pb files of arrays. They are taken in the
-// order of their names.
+// A folder has files input_0.pb (or .npy), …, which are one sample; or folders with such files, a
+// sample each; or .npz files; or, for a model with one input, .npy and .pb files, each an array as
+// in a .npz file. They are read in the order of their names.
 //
 // InvalidArgument if an array does not fit its input, a value is not finite, or an option is wrong;
 // NotFound if there is no sample. Messages name the file or the option. Whether the tensors of

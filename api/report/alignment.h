@@ -1,4 +1,5 @@
-// Places what the referee found in both graphs. Internal to the reports.
+// Says which operators of both graphs each finding of the referee is about. Internal to the
+// reports.
 #ifndef LEMMA_API_REPORT_ALIGNMENT_H_
 #define LEMMA_API_REPORT_ALIGNMENT_H_
 
@@ -15,36 +16,40 @@ namespace lemma::api {
 
 // The verdict on an operator.
 enum class Standing {
-  kUnsaid,   // nothing
+  kUnsaid,   // the referee says nothing about it
   kSame,     // the other graph has the same operator on equal operands
   kProved,   // its region is proved equal to one of the other graph
   kOpen,     // neither proved nor refuted
-  kRefuted,  // it is in the smallest pair of graphs that differs
+  kRefuted,  // it is in the smallest pair of graphs that differ
   kBehind,   // it depends on a value that differs
 };
 
 // Operators of both graphs that belong together: a row of the page.
 struct Part {
   Standing standing = Standing::kUnsaid;
-  std::optional<FloatContract> contract;  // kProved, if known
-  std::string before, after;              // labels of the last values
+  std::optional<FloatContract> contract;  // of kProved, if it is known
+  std::string before, after;              // labels of the last values; "": none
+  // Names of the operators, in the order of the graphs.
   std::vector<std::string> before_operators, after_operators;
-  std::string note;  // a condition, or why it is open
+  std::string note;  // a condition of the proof, or why the part is open; "": nothing
 };
 
+// The part of an operator.
 struct Place {
   Standing standing = Standing::kUnsaid;
   int part = -1;  // number in Alignment::parts; -1: none
 };
 
 struct Alignment {
-  // In the order of the second graph; those without a place there come last. Operators that are the
-  // same and follow each other are one part.
+  // In the order of the second graph; parts without an operator there come last. Successive
+  // operators that both graphs have are one part.
   std::vector<Part> parts;
-  absl::flat_hash_map<const Node*, Place> before, after;  // operators of which something is said
+  // By operator of the first and of the second graph; operators with kUnsaid are missing.
+  absl::flat_hash_map<const Node*, Place> before, after;
 };
 
-// `before` and `after` are the graphs that the verdict is about.
+// `before` and `after` are the graphs that the verdict is about, and must outlive the result. Empty
+// if the verdict has no compared graph (RefereeResult::compared).
 Alignment Align(const Graph& before, const Graph& after, const referee::RefereeResult& verdict);
 
 }  // namespace lemma::api

@@ -18,20 +18,20 @@ namespace lemma::api {
 // The graph before or after the optimization.
 struct ReportGraph {
   Graph graph;
-  std::vector<KernelTiming> kernels;     // of one run, in order; empty if it was not executed
-  std::vector<int64_t> live_bytes = {};  // of values while each operator runs
+  std::vector<KernelTiming> kernels;     // in the order in which they run; empty if not timed
+  std::vector<int64_t> live_bytes = {};  // by operator: bytes of all values while it runs
 };
 
 struct ReportStep {
-  std::string rule, where;
-  double ms = 0;  // predicted time of the graph after the step; negative: unknown
+  std::string rule, where;  // the rule's name, and the place in the graph, as text
+  double ms = 0;            // predicted time of the graph after the step; negative: unknown
 };
 
 struct Report {
   std::string title;  // the model's file
   Facts facts;
   ReportGraph before, after;
-  double predicted_ms = 0;  // of the input
+  double predicted_ms = 0;  // predicted time of the input
   std::vector<ReportStep> steps;
   std::vector<Substitution> rules;  // the rules that the steps name
 };

@@ -1,4 +1,4 @@
-// api/report/page.html, as the build put it into the program.
+// The text of api/report/page.html, which the build puts into the program.
 #ifndef LEMMA_API_REPORT_PAGE_TEMPLATE_H_
 #define LEMMA_API_REPORT_PAGE_TEMPLATE_H_
 

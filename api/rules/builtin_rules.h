@@ -1,4 +1,4 @@
-// The texts of the files in data/rules, which the build puts into the program.
+// The texts of the built-in files of rules (data/rules), which the build puts into the program.
 #ifndef LEMMA_API_RULES_BUILTIN_RULES_H_
 #define LEMMA_API_RULES_BUILTIN_RULES_H_
 
@@ -8,7 +8,8 @@ struct BuiltinRules {
   const char* name;  // of the file, without folder and ending
   const char* text;
 };
-// The rules written by hand, then the generated ones; ends with nullptr.
+// First the rules written by hand, then files of generated rules. The last element has name
+// nullptr.
 extern const BuiltinRules kBuiltinRules[];
 
 }  // namespace lemma::api

@@ -1,4 +1,4 @@
-// Explains how a rule follows from the rules of a file, or that no derivation was found.
+// Explains how a rule follows from the rules of a file, or says that no derivation was found.
 #ifndef LEMMA_API_RULES_EXPLAIN_H_
 #define LEMMA_API_RULES_EXPLAIN_H_
 
@@ -17,11 +17,11 @@
 namespace lemma::api {
 
 struct ExplainOptions {
-  // A file of rules removed from `rules` because they follow from others. Names are looked up there
-  // too. "": the file PrunedRulesPath(rules), if it exists.
+  // A file of rules that were removed from `rules` because they follow from others; `what` may name
+  // one of them. "": the file PrunedRulesPath(rules), if it exists.
   std::string pruned;
   int64_t max_steps = 6;       // limit on the length of a derivation, 1 … 64
-  int64_t max_graphs = 20000;  // limit on graphs per choice of sizes, 1 … 2^30
+  int64_t max_graphs = 20000;  // limit on the graphs visited per choice of sizes, 1 … 2^30
   int64_t typings = 3;         // how many choices of sizes to try, 1 … 20
   // Called before each explained rule, if `what` is a file.
   std::function<void(int done, int all)> progress;
@@ -36,38 +36,41 @@ struct DerivationAtSizes {
     bool backward = false;  // from the rule's target to its source
     Graph graph;            // after the step
   };
-  std::string at;      // the sizes: "m = 2, k = 3"
-  int64_t graphs = 0;  // that the search has seen
-  bool found = false;
-  Graph source;             // if found
-  std::vector<Step> steps;  // to the target; empty if both sides are the same graph
+  std::string at;           // the sizes: "m = 2, k = 3"
+  int64_t graphs = 0;       // visited by the search
+  bool found = false;       // the fields below are set only if it is true
+  Graph source;             // the rule's source
+  std::vector<Step> steps;  // to the rule's target; empty if both sides are the same graph
   std::string summary;      // "3 steps: gen_1, gen_4 backward, gen_2"
 };
 
 struct ExplainedRule {
   Substitution rule;
   bool is_member = false;  // whether it is a rule of the file
-  std::string problem;     // of a member: why it may not be used (ProofProblem); "" if it may
-  std::string left_out;    // of a removed rule: "follows from: a, b", if known
-  bool found = false;      // whether it follows from the others at each choice of sizes
-  std::string same_as;     // the rule of the file that equals it up to names; "" if none
-  std::string answer;      // one line: how it follows, or that no derivation was found
+  // Of a member: why it may not be used (ProofProblem in rewrite/rules/proof_check.h); "" if it
+  // may.
+  std::string problem;
+  std::string left_out;  // of a removed rule: "follows from: a, b", if known; otherwise ""
+  bool found = false;    // whether it follows from the others at each choice of sizes
+  std::string same_as;   // the rule of the file that equals it up to names; "" if none
+  std::string answer;    // one line: how it follows, or that no derivation was found
   std::vector<DerivationAtSizes> typings;  // empty if there are no sizes to try
 };
 
 struct Explanations {
   RulesFile file;
-  // The other rules of the file that derivations may not use, and why (ProofProblem).
+  // The rules of the file that derivations may not use, by name, and why (ProofProblem).
   std::map<std::string, std::string> unused;
-  std::vector<ExplainedRule> rules;
+  std::vector<ExplainedRule> rules;  // one, or all of the file `what`
 
   // Whether each explained rule outside the file was found to follow.
   bool all_follow() const;
 };
 
-// `what` is the name of a rule of the file or of a removed rule, or else another file of rules.
-// Derivations use proved rules only; a rule of the file is derived from the others. InvalidArgument
-// if `what` is neither such a rule nor such a file.
+// `rules` is a file or a built-in set (LoadRulesFile). `what` is the name of one of its rules or of
+// a removed rule, or else another file of rules, all of which are explained. Derivations use proved
+// rules only; a rule of the file is derived from the others. InvalidArgument if `what` is neither
+// such a rule nor a file.
 absl::StatusOr<Explanations> Explain(const std::string& rules, const std::string& what,
                                      const ExplainOptions& options = {});
 

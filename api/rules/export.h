@@ -11,13 +11,15 @@
 
 namespace lemma::api {
 
-// A rule with its record, operators and text. `problem` is ProofProblem of the rule
-// (rewrite/rules/proof_check.h).
+// An object with rule (its name), contract, doc, guard, source and target (texts with the names of
+// the operators), text, and of its proof record: record (the verdict), id, detail, proved_contract
+// (if proved), usable and `problem`, which is ProofProblem (rewrite/rules/proof_check.h).
 Json RuleJson(const Substitution& rule, const std::string& problem);
 
-// The rules of a file, or the named ones, in the format "text" (which reads back as the same
-// rules), "json" (both sides as lists of nodes) or "dot" (a cluster per rule, with one cluster per
-// side inside). InvalidArgument for an unknown rule or format.
+// The rules of a file or built-in set (LoadRulesFile), or those named, in a format: "text", which
+// LoadRulesFile reads as the same rules; "json", the objects of RuleJson with both sides as lists
+// of nodes; or "dot", a cluster for each rule, with a cluster for each side in it. InvalidArgument
+// for an unknown rule or format.
 absl::StatusOr<std::string> ExportRules(const std::string& rules,
                                         const std::vector<std::string>& names = {},
                                         const std::string& format = "text");

@@ -26,12 +26,12 @@ struct ImportTasoOptions {
 };
 
 struct ImportedRule {
-  Substitution rule;      // with its guard, contract and record
-  std::string guard;      // "" if none is needed
-  Verdict without_guard;  // of the rule as it is in the file
+  Substitution rule;      // if proved, with its guard, contract and record; else as in the file
+  std::string guard;      // the guard that was found; "": none was needed or found
+  Verdict without_guard;  // the verdict on the rule as it is in the file
   ProofOutcome outcome;   // of `rule`
-  std::string note;       // for people
-  bool written = false;   // proved and usable by the matcher: goes to `output`
+  std::string note;       // why no guard was found, or why the rule is not written; may be ""
+  bool written = false;   // it is proved and the matcher can search for it, so it goes to `output`
 
   // Whether it is proved, but only under its guard.
   bool guarded() const { return !guard.empty() && outcome.ok(); }
@@ -40,13 +40,14 @@ struct ImportedRule {
 struct ImportedTaso {
   std::vector<ImportedRule> rules;
   std::string solver;  // the second solver's name and version; "" if none was used
-  double seconds = 0;
+  double seconds = 0;  // for all proofs
 
   bool ok() const;  // all are proved, and no other program disagrees
 };
 
-// Reads a file of rules in TASO's format, proves each, and writes the proved ones that the matcher
-// can search for. Cancelled, with nothing written, if it was interrupted.
+// Reads a file of rules in TASO's format, proves each, and writes the proved rules that the matcher
+// can search for. InvalidArgument, with the path, if it is not such a file; Cancelled, with nothing
+// written, if it was interrupted.
 absl::StatusOr<ImportedTaso> ImportTasoFile(const std::string& path,
                                             const ImportTasoOptions& options = {});
 

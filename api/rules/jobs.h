@@ -10,9 +10,9 @@
 
 namespace lemma::api {
 
-// Calls work(0) … work(n - 1), each once, on up to `jobs` threads, the caller's among them; the
-// jobs are taken in this order. After each, calls done(number of finished jobs), one call at a
-// time. `stop` may be null. Once *stop is true, no further job starts. Returns whether all jobs
+// Calls work(0) … work(n - 1), each once, on up to `jobs` threads, one of which is the caller's.
+// Jobs start in this order. After each job, calls done(number of finished jobs), one call at a
+// time. `stop` may be null; once *stop is true, no further job starts. Returns whether all jobs
 // were done.
 bool RunJobs(int n, int jobs, const std::atomic<bool>* stop, absl::FunctionRef<void(int)> work,
              absl::FunctionRef<void(int)> done);

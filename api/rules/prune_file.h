@@ -15,8 +15,8 @@ namespace lemma::api {
 struct PruneFileOptions {
   std::string output;         // where to write the remaining rules
   int64_t max_steps = 4;      // limit on the length of a derivation, 1 … 64
-  int64_t max_graphs = 2000;  // limit on graphs per rule and choice of sizes, 1 … 2^30
-  const std::atomic<bool>* interrupted = nullptr;  // soon after it becomes true, the work ends
+  int64_t max_graphs = 2000;  // limit on the graphs visited per rule and choice of sizes, 1 … 2^30
+  const std::atomic<bool>* interrupted = nullptr;  // may be null; soon after it is true, work ends
   // Receives the number of examined rules (some are examined twice) and the number of all rules.
   std::function<void(int done, int rules)> progress;
 
@@ -24,14 +24,14 @@ struct PruneFileOptions {
 };
 
 struct PrunedFile {
-  int64_t rules = 0, kept = 0, left_out = 0;  // in this run
+  int64_t rules = 0, kept = 0, left_out = 0;  // numbers of rules: read, kept and removed now
   std::string pruned_path;  // the file of rules removed now or earlier; "" if there are none
 };
 
 // Writes the rules that do not follow from others (rewrite/derivation/prune.h) to options.output.
-// Writes the removed rules to PrunedRulesPath(options.output), after those that were removed from
-// the file `rules` earlier. FailedPrecondition if a rule is not proved, because nothing may be
-// derived by it. Cancelled, with nothing written, if it was interrupted.
+// Writes the removed rules to PrunedRulesPath(options.output), behind those that were removed from
+// the file `rules` earlier. FailedPrecondition if a rule is not proved, because derivations must
+// not use it. Cancelled, with nothing written, if it was interrupted.
 absl::StatusOr<PrunedFile> PruneFile(const std::string& rules, const PruneFileOptions& options);
 
 }  // namespace lemma::api

@@ -21,10 +21,10 @@ struct RuleStats {
   // Numbers of rules by the verdict in their records ("stale" if the record proves another
   // statement, or less than the rule promises), by float contract, and by change of operators:
   // "associates" (both sides have the same operators, all of one kind), "commutes" (the same
-  // operators, of several kinds), "fewer operators", "more operators", "other operators".
+  // operators, of several kinds), "fewer operators", "more operators", "other operators" (as many).
   std::map<std::string, int> records, contracts, kinds;
-  std::map<std::pair<int, int>, int> sizes;  // by numbers of operators of source and target
-  std::map<std::string, OperatorUse> operators;
+  std::map<std::pair<int, int>, int> sizes;      // by numbers of operators of source and target
+  std::map<std::string, OperatorUse> operators;  // by the operator's name
 };
 
 RuleStats StatsOf(const std::vector<Substitution>& rules);

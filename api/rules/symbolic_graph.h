@@ -15,7 +15,8 @@ bool IsSymbolic(const text::Block& graph);
 
 // The claim that two graphs are equal for all values of their symbols: a rule from `a` to `b`.
 // Inputs correspond by position, weights by name (whatever their values are), symbols by name.
-// InvalidArgument if inputs do not correspond, or if the rule is not well-formed.
+// `file_a` and `file_b` are for messages. InvalidArgument if inputs do not correspond, or if the
+// rule is not well-formed, for example because `a` does not use every input.
 absl::StatusOr<Substitution> EqualityClaim(const text::Block& a, const std::string& file_a,
                                            const text::Block& b, const std::string& file_b);
 

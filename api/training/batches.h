@@ -24,26 +24,30 @@ constexpr char kClassesKey[] = "lemma.classes", kIgnoreKey[] = "lemma.ignore_ind
 constexpr char kSynthetic[] = "synthetic";
 
 struct BatchOptions {
-  std::string data = kSynthetic;      // safetensors with [batches, …] of each input
+  // kSynthetic, or a safetensors file. For an input of shape [a, b] it has a tensor [batches, a, b]
+  // with the input's name.
+  std::string data = kSynthetic;
   int64_t batches = 16;               // number of different random batches
   std::map<std::string, double> set;  // values of scalar inputs, such as the learning rate `lr`
   int64_t seed = 1;                   // of random batches
   int64_t int_range = 2;              // random integers are in [0, int_range)
 };
 
-// The values of the graph's inputs that are not state. Each comes from the option `set`, the
-// state's metadata, the data file (one row per batch), or is random. Equal options and metadata
-// give equal values.
+// The values of the graph's inputs that are not state. A scalar comes from the option `set`, else
+// from the state's metadata, else from the data file. Other inputs come from the data file (one row
+// for each batch) or, without a file, are random. Equal options and metadata give equal values.
 class Batches {
  public:
-  // InvalidArgument, naming the option or the file, if a value is missing, has another type, is not
-  // finite, or is a label that is not a class.
+  // `metadata` is that of the state's file. InvalidArgument, naming the option or the file, if a
+  // value is missing or has another type, a setting is not finite, or a label is not a class.
   static absl::StatusOr<Batches> Create(const BatchOptions& options, const Graph& graph,
                                         const std::map<std::string, std::string>& metadata);
 
+  // The number of different batches.
   int64_t count() const { return count_; }
 
-  // Stores batch `step` mod count() in its places in *inputs.
+  // Stores batch number `step` mod count() in *inputs, which has an element for each input of the
+  // graph. Leaves the elements of the state unchanged.
   absl::Status Load(int64_t step, std::vector<Tensor>* inputs);
 
  private:

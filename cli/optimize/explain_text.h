@@ -8,10 +8,11 @@
 
 namespace lemma::cli {
 
-// A table of the rules that were applied and one of those that were not. `result` has alternatives.
+// A table of the rules that were applied, and one of the rules that match in the result but were
+// not applied. result.alternatives must be set.
 std::string ExplainText(const api::OptimizeResult& result);
 
-// "0.3 % faster, within noise (±0.8 %)": what executing a graph in turn with the input showed.
+// "0.3 % faster, within noise (±0.8 %)": the time of a graph, compared with that of the input.
 std::string PairedText(const api::RatioInterval& ratio);
 
 }  // namespace lemma::cli

@@ -16,7 +16,7 @@
 
 namespace lemma::cli {
 
-// The flags of the command line.
+// The flags of the command line, by their names; the texts in AddTo explain them.
 struct OptimizeFlags {
   CommonFlags common;
   std::string output, rules, cost = "measured", cost_db = api::CostOptions().database, device;
@@ -36,12 +36,14 @@ struct OptimizeFlags {
   std::string why_not;  // a rule to explain; without an output nothing else is done
 
   void AddTo(Flags* flags);
-  // Sets the search and its limits as `effort` says, except those whose flags were given.
+  // Sets `search`, `budget` and `nodes` to those of `effort` (api::Efforts), except those whose
+  // flags were given; `search` only if the objective is time.
   void SetEffort(const Flags& flags);
   // InvalidArgument if a value is out of range, or if two flags exclude each other.
   absl::Status Check() const;
 
-  // The flags as options of the library. Deadline and progress are not set.
+  // The flags as options of the library, without those that depend on the model or on the clock:
+  // fixed, unfolded, hints, deadline and on_progress.
   api::OptimizeOptions Options() const;
   api::CostOptions Costs() const;
   optimizer::Objective ObjectiveOf() const;
@@ -58,7 +60,7 @@ struct Outcome {
 // The rules' names: "a, b, c".
 std::string Names(const std::vector<optimizer::UnprovedRule>& rules);
 
-// Shows on the line that the kernel is being measured.
+// Shows the signature of a kernel, which is being measured, on the progress line.
 void ShowMeasuring(absl::string_view kernel, ProgressLine* progress);
 
 }  // namespace lemma::cli

@@ -20,11 +20,12 @@ class OptimizeListener {
       : flags_(flags), input_(input), line_(flags.common.json) {}
 
   void operator()(const api::OptimizeProgress& progress);
-  // To be called after Optimize has returned.
+  // Call it after Optimize has returned.
   void End();
 
-  // Whether an unproved rule kept the search from starting.
+  // Whether nothing was searched because a rule is unproved and --allow-unproved is not given.
   bool refuses_unproved() const { return refuses_unproved_; }
+  // As in Outcome (cli/optimize/optimize.h).
   int64_t search_start_bytes() const { return search_start_bytes_; }
   int64_t search_peak_bytes() const { return search_peak_bytes_; }
 

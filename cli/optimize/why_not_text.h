@@ -8,9 +8,10 @@
 
 namespace lemma::cli {
 
-// `numerics` is the flag's value. `memory`: whether to include changes of memory.
+// The report as lines for people. `numerics` is the value of --numerics. `memory`: whether to
+// include changes of peak memory.
 std::string WhyNotText(const api::WhyNotReport& report, const std::string& numerics, bool memory);
-// Why the search did not use the rule; "" if it did.
+// Why the search did not look at the rule (WhyNotReport::excluded); "" if it did.
 std::string Exclusion(const api::WhyNotReport& report, const std::string& numerics);
 
 }  // namespace lemma::cli

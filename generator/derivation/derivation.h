@@ -7,7 +7,7 @@
 // larger side is used wherever it makes the term at hand smaller.) Terms with one normal form are
 // equal if the equations are true. Terms with different normal forms may be equal too; for these, a
 // few steps in either direction are tried. All intermediate terms are well-formed at the sizes of
-// the enumeration; other sizes are not considered.
+// the enumeration; other sizes are not considered. Not thread-safe.
 //
 // Normal forms are in derivation.cc, steps from one side to the other in derivation_steps.cc.
 #ifndef LEMMA_GENERATOR_DERIVATION_DERIVATION_H_
@@ -26,7 +26,7 @@
 
 namespace lemma::generator {
 
-// Which pairs a derivation may use.
+// Selects the pairs that a derivation may use.
 struct Means {
   enum Trust {
     kProved,    // proved pairs, and pairs that follow from them
@@ -34,16 +34,16 @@ struct Means {
     kSuspected  // also pairs that are refuted or unknown
   };
   Trust trust = kProved;
-  // Whether split(concat(a, b)) becomes a, b. If false, it stays where rewriting brought the two
-  // together. A pair that merges operators by a concat and a split then does not count as derived:
-  // a rewriter that cannot invent a concat needs it.
+  // Whether split(concat(a, b)) becomes a, b. If false, it is kept where rewriting brought the
+  // split and the concat together. Then a pair that merges operators by a concat and a split does
+  // not count as derived: a rewriter that cannot invent a concat needs this pair.
   bool elimination = true;
 };
 
-// One use of a known pair; backward: from its target to its source.
+// One use of a known pair.
 struct DerivationStep {
-  int pair = 0;
-  bool backward = false;
+  int pair = 0;           // its number (Derivation::Add)
+  bool backward = false;  // used from its target to its source
 };
 
 // Turns steps from source to target into steps from target to source.
@@ -53,10 +53,10 @@ class Derivation {
  public:
   explicit Derivation(OperatorSet* set) : store_(set) { Clear(); }
 
-  // Adds the pair under the next number; its inputs are variables. `steps`: the derivation of a
-  // proved pair that follows from others. `types`: the types of its variables. With them, the
-  // equation between the normal forms of its sides is added too; it is needed where rewriting
-  // destroys the form of a side, so that the side itself never matches again.
+  // Adds the pair under the next number and returns this number; the pair's inputs are variables.
+  // `steps`: the derivation of a proved pair that follows from others. `types`: the types of its
+  // variables. With them, the equation between the normal forms of its sides is added too; it is
+  // needed where rewriting changes a side, so that the side itself never matches again.
   int Add(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps = {},
           std::vector<int> types = {});
   // Records that a proved pair follows from others.
@@ -67,9 +67,9 @@ class Derivation {
   // Forgets all terms except those of the pairs.
   void Clear();
 
-  // The outputs of a graph as terms; `types`: the types of its inputs.
+  // The outputs of a graph as values of store(); `types`: the types of its inputs.
   std::vector<int> Intern(const NumberedGraph& graph, const std::vector<int>& types);
-  // The value to which rewriting by the pairs of `means` leads.
+  // The value at which rewriting by the pairs of `means` ends.
   int NormalForm(int value, Means means);
   // Whether source and target have the same normal forms, output by output.
   bool AreJoined(const std::vector<int>& source, const std::vector<int>& target, Means means);

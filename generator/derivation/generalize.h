@@ -22,7 +22,7 @@ struct GeneralPair {
   Pair pair;
   std::vector<int> more_types;  // of inputs beyond those of the set
 };
-// `store` must be for the evaluator's set.
+// `store` must be for the evaluator's set. Errors are those of the evaluator.
 absl::StatusOr<GeneralPair> Generalized(Evaluator* evaluator, TermStore* store, const Pair& pair);
 
 }  // namespace lemma::generator

@@ -15,7 +15,7 @@ namespace lemma::generator {
 
 // A value is numbered kMostOutputs * node + output. Operands of commutative variants are sorted by
 // number. A node's types are those that its variant gives for its operands' types; terms with
-// variables, such as the sides of rules, have no types.
+// variables, such as the sides of rules, have no types (kNone). Not thread-safe.
 class TermStore {
  public:
   static constexpr int kNone = -1;
@@ -25,16 +25,17 @@ class TermStore {
     // Values. For an input or a variable, operands[0] is its number.
     std::array<int, kMostOperands> operands = {kNone, kNone};
     std::array<int, kMostOutputs> types = {kNone, kNone};
-    int size = 0;  // number of operators as a tree; at most kMostSize
+    int size = 0;  // number of operators as a tree; kMostSize stands for any larger number too
   };
   static constexpr int kMostSize = 1 << 20;
 
   // `set` must outlive this.
   explicit TermStore(OperatorSet* set);
 
+  // The value of an input of the set, or of a variable.
   int Input(int number, int type);
   int Variable(int number);
-  // The node; kNone if the variant does not take operands of these types.
+  // The number of the node; kNone if the variant does not take operands of these types.
   int Make(int variant, const std::array<int, kMostOperands>& operands);
   // The nodes of a graph's operators, or kNone; `types`: the types of its inputs.
   std::vector<int> NodesOf(const NumberedGraph& graph, const std::vector<int>& types);
@@ -52,7 +53,7 @@ class TermStore {
     return node.variant >= 0 && set_->variants()[node.variant].commutative;
   }
   int TypeOf(int value) const { return node(value).types[value % kMostOutputs]; }
-  // Equal for types of equal dimensions.
+  // A number that is equal for values of equal dimensions.
   int DimsOf(int value);
   // Forgets all nodes, but not the types of applications.
   void Clear();

@@ -12,7 +12,7 @@ namespace lemma::generator {
 // A NumberedGraph of up to kMostOps operators, with variants below 256 and inputs below 127.
 struct CompactGraph {
   static constexpr int kMostOps = 5;
-  static constexpr int8_t kNoOperand = -128;
+  static constexpr int8_t kNoOperand = -128;  // in place of a missing operand
   struct Op {
     uint8_t variant = 0;
     std::array<int8_t, kMostOperands> operands = {kNoOperand,

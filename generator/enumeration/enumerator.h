@@ -43,12 +43,12 @@
 namespace lemma::generator {
 
 struct EnumeratorOptions {
-  int max_ops = 2;  // in 1…kMostOps
-  uint64_t seed = 1;
-  int threads = 1;  // for graphs; terms use one. Results do not depend on it
-  const std::atomic<bool>* interrupted = nullptr;
-  // Bytes for terms with their values and for records of graphs. If the records do not fit, graphs
-  // are enumerated again for each share of the keys. Results do not depend on it.
+  int max_ops = 2;    // in 1…kMostOps
+  uint64_t seed = 1;  // of the random inputs
+  int threads = 1;    // for graphs; terms use one. Results do not depend on it
+  const std::atomic<bool>* interrupted = nullptr;  // true: end soon with Cancelled; not owned
+  // Limit in bytes for terms with their values and for records of graphs. If the records do not
+  // fit, graphs are enumerated again for each share of the keys. Results do not depend on it.
   int64_t max_memory = int64_t{8} << 30;
   // If max_ops exceeds this, classes that have only decomposable graphs are left out.
   int max_ops_of_decomposable = 4;
@@ -62,9 +62,9 @@ constexpr int kMostOps = CompactGraph::kMostOps, kMostKeyRanges = 4096;
 struct EnumeratorStats {
   int64_t terms = 0;         // distinct applications, including pruned ones
   int64_t pruned_terms = 0;  // equal to one of their inputs or subterms
-  int64_t graphs = 0;        // in all; by size below
-  std::array<int64_t, kMostOps + 1> graphs_of_size = {};
-  int64_t distinct = 0;  // distinct values
+  int64_t graphs = 0;        // in all
+  std::array<int64_t, kMostOps + 1> graphs_of_size = {};  // by number of operators
+  int64_t distinct = 0;                                   // distinct values
   // Colliding graphs of this shard, without the decomposable ones that are left out.
   int64_t colliding_graphs = 0;
   int64_t classes = 0;       // sets of at least two colliding graphs with one key, in this shard
@@ -92,14 +92,16 @@ class Enumerator {
   const EnumeratorStats& stats() const { return stats_; }
   // Terms that are equal to one of their inputs or subterms, found when such terms were pruned.
   const std::vector<Pair>& identities() const { return identities_; }
-  // Colliding graphs with the same key, smallest first. Outputs of the members of a class
-  // correspond by their keys.
+  // Colliding graphs with the same key, smallest first. The outputs of each member are sorted by
+  // their keys, so output k of one member corresponds to output k of another one.
   struct Class {
     std::vector<NumberedGraph> members;
   };
+  // All classes, by ascending key. Call Run first. Errors as in Run.
   absl::StatusOr<std::vector<Class>> Classes();
-  // Visits the same classes in the same order (of keys) one at a time, for when there are millions
-  // of members. Stops at the first error of `visit` and returns it. Call Run first.
+  // Visits the same classes in the same order, one at a time, in case there are millions of
+  // members. Stops at the first error of `visit` and returns it. Call Run first. Other errors as in
+  // Run.
   absl::Status ForEachClass(
       const std::function<absl::Status(absl::Span<const CompactGraph>)>& visit);
   // Visits every enumerated graph; for tests. Call Run first.
@@ -126,7 +128,8 @@ class Enumerator {
     bool on_nothing = false;   // they read inputs only
     bool two_outputs = false;  // some of them have
   };
-  // An application that is not a stored node. It reads each node of a set that no other node reads.
+  // An application that is not a stored node. It reads each node of a set that no other node of the
+  // set reads.
   struct NewApplication {
     const Application* application = nullptr;
     Operands operands = {kNone, kNone};
@@ -147,7 +150,7 @@ class Enumerator {
   int LocalValue(const NodeSet& set, int value) const;
   uint32_t ReadBits(const NodeSet& set, const Operands& operands) const;
 
-  // Inputs not in `mask` that could be exchanged with a later one that is in `mask`.
+  // Inputs not in `mask` that could be exchanged with a later input that is in `mask`.
   uint64_t Missing(uint64_t mask) const {
     uint64_t before = 0;
     for (size_t k = 0; k < same_group_.size(); ++k) before |= (mask >> (k + 1)) & same_group_[k];

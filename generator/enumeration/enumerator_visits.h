@@ -16,7 +16,7 @@ namespace lemma::generator {
 // after all stored nodes.
 constexpr int kLocalBits = 28, kSizeShift = 61;
 constexpr uint64_t kTermPlace = uint64_t{1} << (kLocalBits - 1);
-constexpr int kEvery = 1 << 30;
+constexpr int kEvery = 1 << 30;  // as the end of a range of nodes: all nodes
 // The leading bits of a key select its bin; shares are ranges of bins.
 constexpr int kBinBits = 12;
 constexpr uint64_t kBins = uint64_t{1} << kBinBits;
@@ -29,7 +29,7 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
   // Outputs of the set.
   struct Output {
     uint32_t bit;
-    bool cold;
+    bool cold;  // no graph to compare with has this output
     uint64_t key;
   };
   std::array<Output, kMostOps * kMostOutputs> outputs;

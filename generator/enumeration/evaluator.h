@@ -21,9 +21,9 @@ class Evaluator {
   // `set` must outlive this.
   Evaluator(OperatorSet* set, uint64_t seed);
 
-  static constexpr int kNone = -1;  // no operand, or the type of no operand
+  static constexpr int kNone = -1;  // in place of a missing operand or its type
 
-  // Hashes the values of one type.
+  // A hash function for values of one type.
   struct TypeHash {
     uint64_t seed = 0;  // from its dimensions
     int num_sampled = 0;
@@ -41,7 +41,8 @@ class Evaluator {
     mutable const Kernel* whole = nullptr;
     bool commutative = false, distinct = false;  // as in Variant
   };
-  // All applications to operands of these types.
+  // All applications of variants to operands of these types; kNone for a missing operand. The
+  // result lives as long as the evaluator.
   absl::StatusOr<const std::vector<Application>*> Applications(int type0, int type1);
   // The same if Applications was called with these types before, else nullptr. Several threads may
   // call it at once.
@@ -51,13 +52,13 @@ class Evaluator {
                ? applications_[row][column].get()
                : nullptr;
   }
-  // Computes all elements of the outputs, one output after the other.
+  // Computes all elements of the outputs and stores them in *out, one output after the other.
   absl::Status RunFull(const Application& application, const Field* const* operands,
                        std::vector<Field>* out);
 
   // The positions of the elements on which the key of a value of this type depends.
   const std::vector<int>& SampleOf(int type);
-  // A hash of the dimensions and the sampled elements.
+  // A hash of the dimensions and of the elements at SampleOf(type), in this order.
   uint64_t KeyOf(int type, const Field* sampled) { return TypeHashOf(type).KeyOf(sampled); }
 
   // A new key that depends on `key` and on all elements; even and nonzero.

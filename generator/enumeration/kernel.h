@@ -36,8 +36,8 @@ struct NodeProgram {
     int a = 0, b = 0;  // b: kBilinear only
   };
   Kind kind = Kind::kProgram;
-  std::vector<Entry> entries;  // row by row
-  std::vector<int> row_end;    // tables only; num_elements ends
+  std::vector<Entry> entries;  // row by row; a row is one element y[row]
+  std::vector<int> row_end;    // tables only: by row, the end of its entries
   Field coefficient = Field(1);
   NodePtr node;
   std::vector<int> operand_offset;  // where each operand's elements begin, then the end
@@ -50,7 +50,8 @@ struct NodeProgram {
 // A compiled application. Thread-compatible: Run uses the scratch memory passed to it.
 class Kernel {
  public:
-  // out: the wanted elements of the first output, then of the second.
+  // Stores the wanted elements (KernelCompiler::Compile) of the first output in `out`, then those
+  // of the second one: num_wanted() in all. `operands`: all elements of each operand, row-major.
   void Run(absl::Span<const Field* const> operands, Field* out, std::vector<Field>* scratch) const;
   int num_wanted() const { return static_cast<int>(gather_.size()); }
 
@@ -91,9 +92,9 @@ class KernelCompiler {
  public:
   explicit KernelCompiler(uint64_t seed) : state_(seed) {}
 
-  // `wanted`: the elements to compute, for each output of the graph.
+  // `wanted`: for each output of the graph, the row-major positions of the elements to compute.
   absl::StatusOr<Kernel> Compile(const Graph& graph, const std::vector<std::vector<int>>& wanted);
-  // The form in which the operator of `node` is computed.
+  // The form in which the operator of `node` is computed. It lives as long as the compiler.
   absl::StatusOr<const NodeProgram*> FormOf(const NodePtr& node);
 
  private:

@@ -22,7 +22,9 @@ class ByteWriter {
   void Signed(int64_t value) {
     Number(static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63));
   }
+  // Eight bytes, in the byte order of the machine.
   void Fixed(uint64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), 8); }
+  // The length as a Number, then the bytes.
   void Bytes(absl::string_view bytes) {
     Number(bytes.size());
     bytes_.append(bytes.data(), bytes.size());
@@ -33,8 +35,9 @@ class ByteWriter {
   std::string bytes_;
 };
 
-// Decodes the output of a ByteWriter. If the bytes end too early, values are 0 or empty and ok() is
-// false from then on.
+// Decodes the output of a ByteWriter, by the same calls in the same order. If the bytes end too
+// early, values are 0 or empty and ok() is false from then on. The bytes must outlive the reader
+// and what Bytes() returns.
 class ByteReader {
  public:
   explicit ByteReader(absl::string_view bytes) : rest_(bytes) {}

@@ -1,4 +1,5 @@
-// Files that hold the result of an enumeration, of a whole run or of one of several processes.
+// Reads and writes files with the result of an enumeration: that of a whole run, or of one of
+// several processes (shards).
 #ifndef LEMMA_GENERATOR_RUN_CLASS_FILE_H_
 #define LEMMA_GENERATOR_RUN_CLASS_FILE_H_
 
@@ -14,7 +15,7 @@
 namespace lemma::generator {
 
 constexpr int64_t kMostShards = kMostKeyRanges;
-// Part `index` of `count`, counted from 0.
+// Part number `index`, counted from 0, of `count` parts of an enumeration.
 struct Shard {
   int64_t index = 0, count = 1;
   friend bool operator==(const Shard& a, const Shard& b) {
@@ -31,10 +32,11 @@ struct ClassFile {
   Enumerated enumerated;
 };
 
-// Writes the complete file or nothing.
+// Writes the complete file or nothing. Only the program that wrote a file can read it.
 absl::Status WriteClassFile(const std::string& path, const RunId& run, const Shard& shard,
                             const Enumerated& enumerated);
-// NotFound, or InvalidArgument if it is not such a file or is damaged; the message has the path.
+// NotFound if there is no file; InvalidArgument if it is not such a file or is damaged. The message
+// has the path. The caller must compare ClassFile::run with its own run.
 absl::StatusOr<ClassFile> ReadClassFile(const std::string& path);
 // InvalidArgument if the classes refer to variants or inputs that `set` lacks.
 absl::Status CheckTerms(const Enumerated& enumerated, const OperatorSet& set);
@@ -43,7 +45,7 @@ absl::Status CheckTerms(const Enumerated& enumerated, const OperatorSet& set);
 // shards of one run; the message names missing shards.
 absl::StatusOr<Enumerated> Merged(std::vector<ClassFile> shards);
 
-// Sorts classes in an order that does not depend on the division of work; merges equal classes.
+// Sorts classes in an order that does not depend on the shards, and merges equal classes.
 void SortClasses(Enumerated* enumerated);
 
 }  // namespace lemma::generator

@@ -24,31 +24,33 @@ struct Decision {
   Substitution rule;   // with guard, contract and record, if it is proved
   std::string reason;  // a counterexample, or why the answer is unknown
 };
-// A function of the caller that decides the rules and returns the decisions in their order.
-// Cancelled if interrupted.
+// Decides rules and returns the decisions, in the order of the rules. The caller of Generate
+// provides it. Returns Cancelled if interrupted.
 using Prover =
     std::function<absl::StatusOr<std::vector<Decision>>(const std::vector<Substitution>&)>;
 
 struct GenerateOptions {
   uint64_t seed = 1;
-  int threads = 1;  // for comparing; results do not depend on it
-  const std::atomic<bool>* interrupted = nullptr;
-  // For people: the current activity ("comparing graphs"), the amount done, and the total.
+  int threads = 1;                                 // for comparing; results do not depend on it
+  const std::atomic<bool>* interrupted = nullptr;  // true: end soon with Cancelled; not owned
+  // Called now and then with text for people: the current activity ("comparing graphs"), the number
+  // of items done, and the total.
   std::function<void(const std::string&, int64_t, int64_t)> progress;
 };
 
 struct GeneratedRule {
-  Pair pair;
-  Substitution rule;
-  bool guarded = false;
-  // Names of kept rules from which this one follows, in order of use; such a rule is not needed.
+  Pair pair;             // that the rule was lifted from
+  Substitution rule;     // proved, with guard, contract and record
+  bool guarded = false;  // it needs a guard
+  // Names of kept rules from which this rule follows, in order of use; then the rule is not needed.
   // Empty: the rule is needed.
   std::vector<std::string> follows_from;
 };
+// A candidate that did not become a rule.
 struct Rejected {
   std::string text;              // the pair
   const char* word = "refuted";  // the kind of rejection
-  std::string reason;
+  std::string reason;            // for people
 };
 
 // Graphs with equal keys, smallest first; outputs correspond.
@@ -63,7 +65,7 @@ struct Enumerated {
 };
 
 struct GenerateStats {
-  int64_t pairs = 0;  // of graphs of one class, or of parts of them, with different normal forms
+  int64_t pairs = 0;       // two graphs of a class, or parts of these, with different normal forms
   int64_t candidates = 0;  // of these, distinct up to names
   int64_t unequal = 0;     // of `candidates`: unequal on further inputs
   int64_t derived = 0;     // of `candidates`: follow from rules proved before; not proved again

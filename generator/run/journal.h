@@ -32,10 +32,11 @@ class Journal {
   const RunId& run() const { return run_; }
   int64_t size() const;
 
-  // The decision on the candidate, whatever its name was.
+  // The decision on the candidate, under any name; nullopt if the journal has none.
   std::optional<Decision> Find(const Substitution& candidate) const;
-  // On return, the record survives the end of the process. It is synced to disk at most once a
-  // second; decisions that a machine crash loses are made again.
+  // After the return, the record survives the end of the process. Records are synced to disk at
+  // most once a second; decisions that are lost when the machine crashes are made again.
+  // InvalidArgument, with the path, if the file cannot be written, now or in an earlier call.
   absl::Status Add(const Substitution& candidate, const Decision& decision);
 
  private:

@@ -1,4 +1,4 @@
-// Finds pairs of graphs that look equal but are not known to be.
+// Finds pairs of graphs that look equal but are not known to be equal.
 #ifndef LEMMA_GENERATOR_RUN_PAIRS_H_
 #define LEMMA_GENERATOR_RUN_PAIRS_H_
 
@@ -18,18 +18,19 @@
 
 namespace lemma::generator {
 
-// The pair WithoutNames. Swaps the sides of *pair first if only then each variable of the target
-// occurs in the source.
+// WithoutNames(set, *pair) (generator/sets/terms.h). Swaps the sides of *pair first if only then
+// each variable of the target occurs in the source.
 NamedPair Named(const OperatorSet& set, Pair* pair);
 
 // Collects the pairs of classes of graphs, each once up to names.
 class PairCollector {
  public:
-  // Orders pairs: those with fewer variables and more operators come later, since they say less and
-  // may follow from earlier ones.
+  // Orders pairs: those with fewer variables, and then those with more operators, come later, since
+  // they say less and may follow from earlier pairs.
   using Place = std::tuple<int, size_t, std::string>;
 
-  // Arguments must outlive this. `known` may learn pairs meanwhile. Counts are added to `stats`.
+  // Arguments must outlive this. The caller may add pairs to `known` between calls. Counts are
+  // added to *stats.
   PairCollector(const OperatorSet* set, Derivation* known, Evaluator* evaluator,
                 GenerateStats* stats);
 
@@ -40,7 +41,7 @@ class PairCollector {
   // The pairs added since the last call.
   std::map<Place, Pair> Take();
 
-  // Returns true, once, for each key.
+  // True at the first call with this key (NamedPair::key), false at later ones.
   bool IsNew(const std::string& key) { return seen_.insert(key).second; }
 
  private:

@@ -9,16 +9,17 @@
 
 namespace lemma::generator {
 
-// Each file of a run begins with it, so that a run with different results rejects the file.
+// Each file of a run begins with it, so that a run with other results rejects the file.
 struct RunId {
-  std::string ops;  // operator set and variants, joined by commas
-  int64_t max_ops = 0, seed = 0;
+  std::string ops;                // operator set and variants, joined by commas
+  int64_t max_ops = 0, seed = 0;  // as in EnumeratorOptions
   uint64_t program = 0;  // a hash of the program, so of its operators, enumeration and prover
 
   void Write(ByteWriter* out) const;
   static RunId Read(ByteReader* in);
 };
-// The first difference between `theirs` and `ours`: "--max-ops=3, not --max-ops=2"; "" if none.
+// The first difference between `theirs` and `ours`, for people: "--max-ops=3, not --max-ops=2"; ""
+// if there is none.
 std::string Difference(const RunId& theirs, const RunId& ours);
 
 }  // namespace lemma::generator

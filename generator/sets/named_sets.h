@@ -14,9 +14,10 @@ namespace lemma::generator {
 // "taso", "taso_plus", "transformer", "training", and the sets for inference.
 std::vector<std::string> SetNames();
 
-// Makes the set for: a set's name; a set's name and some of its variants; or only variants, of
-// the first set that has them all. Variants keep the set's order; all of its inputs are included.
-// InvalidArgument lists the existing names.
+// Makes the set that `names` describes: the name of a set; the name of a set and then some of its
+// variants; or variants only, which are taken from the first set that has them all. Variants keep
+// the set's order; all of its inputs are included. InvalidArgument, with the existing names, if
+// there is no such set or variant.
 absl::StatusOr<std::unique_ptr<OperatorSet>> NamedSet(const std::vector<std::string>& names);
 
 }  // namespace lemma::generator

@@ -15,8 +15,8 @@
 
 namespace lemma::generator {
 
-// One application of a variant. Operands are value numbers (InputValue, OutputValue): the inputs of
-// the set are -1, -2, …; output o of operator i of the graph is 2 * i + o.
+// One application of a variant in a graph. Operands are numbers of values (InputValue,
+// OutputValue): the inputs of the set are -1, -2, …; output o of operator i is 2 * i + o.
 struct NumberedOp {
   int variant = 0;
   std::vector<int> operands;
@@ -32,10 +32,10 @@ constexpr int kMostOperands = 2;  // of a variant
 inline int InputValue(int input) { return -1 - input; }
 inline int OutputValue(int op, int output) { return kMostOutputs * op + output; }
 
-// A graph; operands come before their users.
+// A graph over the inputs of a set.
 struct NumberedGraph {
-  std::vector<NumberedOp> ops;
-  std::vector<int> outputs;
+  std::vector<NumberedOp> ops;  // operands before users
+  std::vector<int> outputs;     // numbers of values
 };
 // Two graphs that may be equal, output by output.
 struct Pair {
@@ -51,11 +51,12 @@ struct Variant {
 
 struct Input {
   std::string name;
-  int type = 0;
-  // Inputs of one type and role, which could be exchanged, have the same group and are consecutive.
+  int type = 0;  // OperatorSet::DimsOf
+  // Inputs that could be exchanged, since they have the same type and role, have the same group.
+  // They are consecutive.
   int group = 0;
-  // Its random values are integers in [-2^20, 2^20) instead of any field elements. Sums and
-  // products of a few of them are ordered as numbers, so laws of the order hold.
+  // Its random values are integers in [-2^20, 2^20) instead of arbitrary field elements. Sums and
+  // products of a few of them are ordered like integers, so laws about the order hold.
   bool small = false;
 };
 
@@ -75,15 +76,17 @@ class OperatorSet {
   // NotFound if the variant does not take operands of these types.
   virtual absl::StatusOr<Application> Apply(int variant, const std::vector<int>& types) = 0;
 
-  // The rule with the most general types for which both sides are well-formed. It is not proved.
+  // The rule, called `name`, with the most general types for which both sides are well-formed. It
+  // is not proved. An error if there is no such rule for symbolic sizes.
   virtual absl::StatusOr<Substitution> Lift(const Pair& pair, absl::string_view name) const = 0;
 };
 
-// "add(x1, matmul(x2, w1))"; .0 and .1 distinguish outputs of one variant. kInputs: inputs have
-// their names; kVariables: they are x1, x2, …
+// "add(x1, matmul(x2, w1))", with ", " between outputs; .0 and .1 distinguish the outputs of one
+// operator. kInputs: inputs have their names; kVariables: they are x1, x2, …
 enum class Names { kInputs, kVariables };
 std::string ToString(const OperatorSet& set, const NumberedGraph& graph,
                      Names names = Names::kInputs);
+// "SOURCE => TARGET".
 std::string ToString(const OperatorSet& set, const Pair& pair, Names names = Names::kInputs);
 
 }  // namespace lemma::generator

@@ -13,9 +13,10 @@
 
 namespace lemma::generator {
 
+// Inputs of one shape and role.
 struct InputGroup {
-  std::string name;  // of one input; several are x1, x2, …
-  int count = 1;
+  std::string name;  // "x" names one input x, and several x1, x2, …
+  int count = 1;     // number of inputs
   Shape dims;
   std::vector<Shape> more = {};  // further tensors of a bundle
 

@@ -18,7 +18,7 @@ const TableSetText& TransformerSet();  // transformer_set.cc
 const TableSetText& TrainingSet();     // training_set.cc
 
 struct NamedTableSet {
-  const char* name;
+  const char* name;  // as in NamedSet (named_sets.h)
   TableSetText text;
 };
 // Small sets, one for each kind of rewrite of inference graphs; see inference_set.cc.

@@ -36,12 +36,13 @@ struct VariantText {
 // An operand or a result: a tensor, or the tensors of a bundle.
 using BundleShape = std::vector<Shape>;
 
-// A tensor of `dims` dimensions; `row`: any number of batch dimensions come before them.
+// The ranks that a tensor of a variant may have.
 struct RankPattern {
-  bool row = false;
-  int dims = 0;
+  bool row = false;  // any number of batch dimensions come before the others
+  int dims = 0;      // number of the other dimensions
 };
 
+// A variant whose texts have been read and checked.
 class TableVariant {
  public:
   // InvalidArgument, with the variant's name, if the text is wrong.
@@ -61,15 +62,16 @@ class TableVariant {
   // Numbers of the symbols that occur in attributes only.
   const std::vector<int>& attributes() const { return attributes_; }
 
-  // The dimensions of a constant before those that its text names.
+  // The dimensions that a constant in the text has before those that the text names.
   struct ConstantRow {
     std::string batch;  // as in TypedValue
     int dims = 0;
   };
-  // The results of the variant on `in`, which must have fitting ranks. `values` has the
-  // attributes' values and receives the values of all symbols. Sizes that stay open take their
-  // values from `fallback`, which is empty or has one per symbol. InvalidArgument if the variant
-  // cannot be applied.
+  // Adds the variant's operators, applied to `in`, to the rule that `builder` builds; returns the
+  // results. `in`: the tensors of all operands, whose ranks must fit operands(). *values has the
+  // values of the attributes() and receives those of all symbols. Sizes that operands do not
+  // determine are taken from `fallback`, which is empty or has one value per symbol.
+  // InvalidArgument if the variant cannot be applied.
   absl::StatusOr<std::vector<taso::TypedValue>> Lower(taso::RuleBuilder& builder,
                                                       const std::vector<taso::TypedValue>& in,
                                                       const ConstantRow& constant,
@@ -77,7 +79,7 @@ class TableVariant {
                                                       SymbolValues* values) const;
 
   struct Built {
-    Graph graph;  // a bundle is a vector of its parts' elements, one part after the other
+    Graph graph;  // each bundle is one vector: its tensors' elements, one tensor after the other
     std::vector<BundleShape> results;
   };
   // The application to operands of these dimensions, with the text's values. NotFound if it does

@@ -17,7 +17,8 @@ namespace lemma::generator {
 enum class TasoVariants {
   kTaso,
   // Adds sigmoid, tanh, pooling of stride 2, convolutions of stride 2, without padding, or in two
-  // groups, and the kernels that these need. Every kernel can be enlarged, not only inputs.
+  // groups, and the convolution kernels that these need. Every convolution kernel can be enlarged,
+  // not only those that are inputs.
   kPlus,
 };
 std::vector<std::string> TasoVariantNames(TasoVariants which);

@@ -14,12 +14,12 @@ namespace lemma::generator {
 // Removes operators that no output depends on.
 void RemoveUnread(NumberedGraph* graph);
 
-// Adds the number of occurrences of each input in the value as a tree; indexed by -1 - input.
+// Adds, for each input, its number of occurrences in `value`, as a tree, to (*counts)[-1 - input].
 void CountInputs(const NumberedGraph& graph, int value, std::vector<int>* counts);
 
-// Merges equal terms, removes unread ones, sorts operands of commutative operators, and puts
-// operators in the order in which outputs need them. nullopt if an operator would read its own
-// result.
+// The same graph, with equal terms merged, unread terms removed, operands of commutative operators
+// sorted, and operators in the order in which outputs need them. nullopt if an operator would read
+// its own result.
 std::optional<NumberedGraph> Normalized(const OperatorSet& set, const NumberedGraph& graph);
 
 // A pair whose outputs have an order independent of the inputs' names, and whose inputs are

@@ -9,6 +9,7 @@
 
 namespace lemma {
 
+// Such as Shape, Size, Range, Constant and ConstantOfShape.
 const std::vector<OnnxImporter>& ConstantOps();
 
 }  // namespace lemma

@@ -26,22 +26,22 @@ absl::StatusOr<DType> FromOnnxType(int32_t onnx_type);
 // Tensors of fewer bytes are copied instead of shared with a file or a message.
 constexpr int64_t kMinSharedBytes = 4096;
 
-// Values of a tensor that lie outside its message, for as long as `data` lives.
+// Values of a tensor that lie outside its message, in the layout of raw_data.
 struct RawBytes {
-  std::shared_ptr<const void> data;  // nullptr: there are none
-  int64_t size = 0;
+  std::shared_ptr<const void> data;  // points to the values and keeps them alive; nullptr: none
+  int64_t size = 0;                  // in bytes
 };
 
 // The folder with a model's external data, and the files in it that have been mapped.
 class TensorFiles {
  public:
-  // Without a folder, external data are refused.
+  // If `folder` is empty, external data are refused.
   explicit TensorFiles(std::string folder) : folder_(std::move(folder)) {}
 
   const std::string& folder() const { return folder_; }
-  // The file, mapped once.
+  // The mapped file; a second call for the same path returns the same mapping.
   absl::StatusOr<std::shared_ptr<const MappedFile>> Map(const std::string& path);
-  // All that were mapped.
+  // All files that were mapped, by path in ascending order.
   std::vector<std::shared_ptr<const MappedFile>> mapped() const;
 
  private:
@@ -49,9 +49,10 @@ class TensorFiles {
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 
-// The tensor's values. `raw`, if there is any, takes the place of raw_data. Checks sizes before any
+// The tensor's values. `raw`, if it has data, takes the place of raw_data. Checks sizes before any
 // allocation. External data and `raw` of at least kMinSharedBytes are shared, not copied, if they
-// are aligned.
+// are aligned. InvalidArgument if the data do not fit the type or are refused; Unimplemented for an
+// element type that Lemma does not know.
 absl::StatusOr<Tensor> ToTensor(const onnx::TensorProto& proto, TensorFiles* files,
                                 const RawBytes& raw = {});
 // The same, with external data in `folder`; if it is empty, they are refused.

@@ -26,16 +26,17 @@ struct ExportOptions {
   // Describes the model, with the operator set to use if possible. Names, types and order of inputs
   // and outputs come from the graph. The inputs' default values are written.
   OnnxInfo info;
-  // If the weights exceed this many bytes together, or the model that was imported kept weights in
-  // files, all weights above 1 KiB go to a file next to the model.
+  // If all weights together exceed this many bytes, or the imported model kept weights in files,
+  // every weight above 1 KiB goes to a file next to the model.
   int64_t max_inline_bytes = 1'900'000'000;
-  // Receives one line if the model's operator set is not the input's, with the reason.
+  // Receives one line, with the reason, if the written model's operator set is not info.opset.
+  // nullptr: not wanted.
   std::vector<std::string>* notes = nullptr;
 };
 
 // The serialized model. A weight without values becomes an input after the graph's own inputs.
-// Opaque nodes are written as they were imported. If an operator is not in the input's operator
-// set, the model's set is the smallest later one that has all operators. Unimplemented if an
+// Opaque nodes are written as they were imported. If an operator is not in the set info.opset, the
+// model's set is the smallest later one that has all operators. Unimplemented if an
 // operator has no form in ONNX, or if two opaque operators need different sets. InvalidArgument if
 // the weights exceed max_inline_bytes.
 absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& options = {});

@@ -10,13 +10,14 @@
 
 namespace lemma {
 
-// The values of `node`'s outputs for these input values. Computed as exact integers if all its
-// tensors are integers or bools and all intermediate results are integers, otherwise as doubles.
+// The values of the outputs of `node`, an operator with a definition, for these input values.
+// Computed as exact integers if all its tensors are integers or bools and all intermediate results
+// are integers, otherwise as doubles. ResourceExhausted if an output cannot be allocated.
 absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const Tensor> inputs);
 
-// Whether the node makes floats of narrower integers that are more than a vector and more than a
-// few, as the dequantization of a weight does. Such a weight is left as it is: as floats it is
-// larger, and kernels that compute with the integers would not find them.
+// Whether the node makes floats from a tensor of narrower integers with more than 64 elements and
+// more than one dimension above 1, as the dequantization of a weight does. The import does not
+// compute such a node: floats are larger, and kernels on integers would not find the integers.
 bool WidensIntegers(const Node& node);
 
 }  // namespace lemma

@@ -27,31 +27,31 @@ struct ImportOptions {
   // Sizes of symbolic dimensions by name; an unnamed dimension is called "INPUT.AXIS".
   std::map<std::string, int64_t> dims;
   // If true, dimensions that `dims` does not bind stay symbolic (graph/sizes/symbolic_size.h), in
-  // these ranges. Otherwise given values bind them, or they get the size `default_dim`; a note
-  // reports each.
+  // `ranges`, by name. Otherwise the values of inputs given below bind them, or they get the size
+  // `default_dim`; a note reports each.
   bool symbolic = false;
   std::map<std::string, SizeRange> ranges;
   int64_t default_dim = 1;
   // With `symbolic`: if an operator cannot be imported because sizes that it reads are symbolic,
-  // ImportOnnx fixes their dimensions, unless `ranges` has one of them. If values of inputs are
-  // given, it takes their sizes. Otherwise it tries UsualSize, 256, 512, 1024 and 2048, each also
-  // with some dimensions 1, and takes the sizes at which the fewest operators are opaque. Notes say
-  // so.
+  // ImportOnnx fixes their dimensions to numbers, unless `ranges` has one of them. If values of
+  // inputs are given, it takes their sizes. Otherwise it tries UsualSize
+  // (graph/sizes/symbolic_size.h), 256, 512, 1024 and 2048, each also with some dimensions 1, and
+  // takes the sizes at which the fewest operators are opaque. Notes report the fixed sizes.
   bool fixes_sizes = false;
   // Values of inputs by name. Unless `symbolic`, they bind symbolic dimensions that `dims` does not
   // bind. If an operator needs an input's value to determine shapes, the value is taken from here,
   // and a note says that the graph holds only for this value.
   std::map<std::string, Tensor> input_values;
-  // The same, in the order of the inputs: of all of them, or of those without a default value. A
+  // The same by position: one value for each input, or for each input without a default value. A
   // value that does not fit its input is left out.
   std::vector<Tensor> inputs;
   // Whether the values of inputs may also decide the sizes of results, as for NonZero. Otherwise
   // these are result sizes (graph/sizes/symbolic_size.h), and so are those of a Loop whose number
   // of iterations depends on floats.
   bool computes_result_sizes = false;
-  // Channels in a block of the layout NCHWc (com.microsoft.nchwc), which ONNX Runtime chooses by
-  // its processor and does not save: 16 or 8. 0: 16, unless a convolution's channels show that it
-  // is 8.
+  // Channels in a block of the layout NCHWc (com.microsoft.nchwc): 16 or 8. ONNX Runtime chooses it
+  // by the processor and does not save it. 0: 8 if a convolution's number of output channels is not
+  // a multiple of 16, else 16.
   int64_t channel_block = 0;
   // For training: keeps dropouts as operators that do nothing.
   bool training = false;
@@ -62,8 +62,8 @@ struct ImportedModel {
   OnnxInfo info;
   // Decisions of the import, one line each: bound dimensions, fixed inputs.
   std::vector<std::string> notes;
-  // Sizes of those symbolic dimensions that given values determined, or that were fixed
-  // (fixes_sizes).
+  // By name: the sizes of symbolic dimensions that the values of inputs determined, or that were
+  // fixed (fixes_sizes).
   std::map<std::string, int64_t> bound_dims;
   // Symbolic dimensions of inputs to which nothing gave a size: they have the default one.
   std::vector<std::string> default_dims;

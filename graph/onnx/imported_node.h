@@ -14,7 +14,9 @@ namespace lemma {
 
 class ImportedNode : public OnnxImport {
  public:
-  // `used_outputs`: the number of positions up to the last output that is read.
+  // `used_outputs`: one more than the position of the last output that is read. An error if an
+  // input is a list of tensors or an attribute is malformed. `importer` and `node` must outlive the
+  // node.
   static absl::StatusOr<std::unique_ptr<ImportedNode>> Make(ModelImporter* importer,
                                                             const onnx::NodeProto& node,
                                                             const Scope& scope, int used_outputs);
@@ -30,8 +32,8 @@ class ImportedNode : public OnnxImport {
   absl::StatusOr<Tensor> ConstantInput(int i) override;
   const OnnxAttr* FindAttr(absl::string_view name) const override;
 
-  // Fails if the importer never read something that the node contains: it may then have missed part
-  // of the node's meaning.
+  // Unimplemented if an input or attribute of the node was never read: the importer may then have
+  // missed part of the node's meaning. Call it after the importer.
   absl::Status CheckUnderstood() const;
 
  protected:

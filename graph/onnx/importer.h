@@ -29,10 +29,11 @@ namespace lemma {
 // Constant results of up to this many elements are computed at import.
 constexpr int64_t kMaxFoldElements = int64_t{1} << 16;
 
-// Whether an initializer counts as trained values: floats with rank at least 1, or large tensors.
-// All others parametrize operators.
+// Whether an initializer becomes a weight: floats with rank at least 1, or more than
+// kMaxFoldElements elements. All others are parameters of operators and become constants.
 bool IsTrained(const Tensor& tensor);
-// The doc_string of an initializer that is an exception to IsTrained. Only Lemma writes it.
+// The doc_string of an initializer that becomes a constant or a weight against IsTrained. Only
+// Lemma's export writes them.
 constexpr char kConstantMark[] = "lemma: constant";
 constexpr char kWeightMark[] = "lemma: weight";
 
@@ -40,7 +41,7 @@ constexpr char kWeightMark[] = "lemma: weight";
 struct Scope {
   const Scope* parent = nullptr;
   absl::flat_hash_map<std::string, Value> values;
-  // Lists of tensors of known length.
+  // Lists of tensors (ONNX's sequences), whose lengths are known.
   absl::flat_hash_map<std::string, std::vector<Value>> sequences;
   // Declared types of values, from the graph of this scope.
   absl::flat_hash_map<std::string, const onnx::TypeProto*> declared;
@@ -66,10 +67,11 @@ struct Result {
 
 struct OpaqueNode;  // opaque.h
 
+// Imports one model. `model` and `options` must outlive it; the import takes values out of `model`.
 class ModelImporter {
  public:
-  // `folder` holds external data; empty: there are none. `values`: by position, those of
-  // initializers whose messages have none; may be shorter than the list of initializers.
+  // `folder` holds external data; if it is empty, they are refused. `values`: by position, the
+  // values of initializers whose messages have none; may be shorter than the list of initializers.
   ModelImporter(onnx::ModelProto* model, const ImportOptions& options, std::string folder,
                 std::vector<RawBytes> values = {});
   absl::StatusOr<ImportedModel> Run();
@@ -82,8 +84,8 @@ class ModelImporter {
   // The value's elements, if they are known: a payload, or a small computation from payloads and
   // from the input values given in the options.
   std::optional<Tensor> Known(const Value& value);
-  // The same for integers that are used as sizes, which may be symbolic. Not for other numbers: a
-  // symbolic size is none.
+  // The same for integers that are used as sizes: an element may be a symbolic size
+  // (graph/sizes/symbolic_size.h). For numbers of any other use, call Known.
   std::optional<Tensor> KnownSizes(const Value& value);
   // `op` applied to `inputs`. Computed at once if all inputs are constants and the result is small.
   absl::StatusOr<std::vector<Value>> Apply(absl::string_view op, std::vector<Value> inputs,
@@ -94,17 +96,18 @@ class ModelImporter {
   // The results of `graph`, one per output. `scope` must hold its inputs and the names it captures.
   absl::StatusOr<std::vector<Result>> ImportSubgraph(const onnx::GraphProto& graph, Scope* scope);
 
-  // The same for a branch of an If that may be wrong: an error leaves nothing of it in the result.
+  // The same for a branch of an If that may be invalid at the given sizes: after an error, the
+  // result has none of the branch's opaque operators.
   absl::StatusOr<std::vector<Result>> TryBranch(const onnx::GraphProto& branch, const Scope& scope);
-  // Keeps a branch of the If `node` as an opaque If, and returns its results. `holds`: the branch
-  // for a true condition. `other`: the results of the other branch; the types are equal.
-  // Unimplemented if that is not possible.
+  // Keeps the branch of the If `node` for the condition `holds` in an opaque If, and returns that
+  // If's results. `other`: the results of the other branch, whose types the kept branch must have
+  // too. Unimplemented if the If may draw random numbers or a result is a list.
   absl::StatusOr<std::vector<Result>> KeepBranch(const onnx::NodeProto& node, bool holds,
                                                  const std::vector<Result>& other,
                                                  const Scope& scope);
 
-  // Whether a number of the model could be taken for a symbolic size; false where sizes are numbers
-  // only.
+  // Whether the argument has a number of the model that could be taken for a symbolic size; always
+  // false in an import without symbolic sizes.
   bool MistakesForSize(const OnnxAttr& attr) const;
   bool MistakesForSize(const Tensor& tensor) const;
 
@@ -116,18 +119,20 @@ class ModelImporter {
 
  private:
   absl::Status ReadHeader();
-  // Sets channel_block_, and notes what it takes it to be.
+  // Sets channel_block_, and notes the value if the model uses the layout.
   void FindChannelBlock();
   absl::Status ReadInitializers(const onnx::GraphProto& graph, Scope* scope);
-  // Values that the tensor of the main graph can share; the message may lose them.
+  // The values of an initializer of the main graph, for its tensor to share; they may be moved out
+  // of the message.
   RawBytes TakeValues(int initializer);
   // Finds the inputs that have given values.
   void TakeGivenValues();
   absl::Status ReadInputs(Scope* scope);
   absl::Status ReadOutputs(const Scope& scope);
-  // The size of a dimension called `name`, or of an expression over dimensions: symbolic.
+  // The size of the dimension `name`, which may be an expression over dimensions ("past + 1").
+  // Symbolic unless the options give numbers.
   int64_t SymbolicSize(const std::string& name);
-  // An error if a node with symbolic sizes needs numbers.
+  // An error if the node reads symbolic sizes but its import needs numbers.
   absl::Status CheckSizes(const onnx::NodeProto& node, const Scope& scope);
   void NoteNeededSizes(const onnx::NodeProto& node, const Scope& scope);
   absl::StatusOr<std::vector<int64_t>> BindDims(const onnx::ValueInfoProto& input);
@@ -148,7 +153,7 @@ class ModelImporter {
   absl::StatusOr<std::vector<Result>> InlineFunction(const onnx::FunctionProto& function,
                                                      const onnx::NodeProto& call,
                                                      const Scope& scope);
-  // `types`: of the outputs, in their order; if none are given they are found out.
+  // `types`: of the present outputs, in order; if empty, they are declared or inferred ones.
   absl::StatusOr<std::vector<Value>> MakeOpaque(const onnx::NodeProto& node, const Scope& scope,
                                                 std::vector<TensorType> types = {});
   // The types that ONNX infers for the outputs of a packed node, by their names in it.
@@ -156,9 +161,9 @@ class ModelImporter {
                                                   const std::vector<Value>& inputs);
   // Whether sizes may be symbolic.
   bool HasSymbols() const { return options_.symbolic || !result_sizes_.empty(); }
-  // The dimensions in the sizes of operands, and in numbers that they hold.
+  // The symbolic dimensions in the sizes of operands and in their elements.
   std::map<std::string, SizeRange> DimsReadBy(const onnx::NodeProto& node, const Scope& scope);
-  // Whether an operand's size, or a number that it holds, depends on a result size.
+  // Whether a size or an element of an operand depends on a result size.
   bool ReadsResultSizes(const onnx::NodeProto& node, const Scope& scope);
 
   // open_types.cc: types of results whose sizes are known only at run time.
@@ -166,7 +171,7 @@ class ModelImporter {
                                                          const Scope& scope,
                                                          const OpaqueNode& opaque,
                                                          const std::vector<Value>& inputs);
-  // Those of a Loop or Scan: states keep the types that they begin with.
+  // The same for a Loop or Scan: a state's result has the type of its initial value.
   absl::StatusOr<std::vector<TensorType>> TypesOfRepeat(const onnx::NodeProto& node,
                                                         const Scope& scope);
   // The type that the model declares for a value; its sizes may be unknown. nullopt: there is none.
@@ -176,9 +181,9 @@ class ModelImporter {
                                              const std::vector<std::optional<int64_t>>& bounds);
   // A value of an element type that Lemma cannot store: the result of an opaque Constant.
   absl::StatusOr<Value> OpaqueConstant(const onnx::TensorProto& proto, const Scope& scope);
-  // In training, gives an Identity of an initializer a weight of its own; empty for any other node.
-  // Exporters write equal values once, which would tie together weights that only start equal, as
-  // zeros or ones. An initializer whose elements differ is shared on purpose and stays tied.
+  // In training, a weight of its own for an Identity of an initializer; empty for any other node.
+  // Exporters write equal values once, so weights that only start equal (all zeros or all ones)
+  // would be tied. An initializer whose elements differ is shared on purpose and stays tied.
   Value Untied(const onnx::NodeProto& node, const Scope& scope);
   // Turns a constant that holds trained values into a weight of that name.
   Value PromoteToWeight(const onnx::NodeProto& node, const Value& value);
@@ -210,8 +215,8 @@ class ModelImporter {
   std::set<std::string> result_sizes_;      // names of dimensions of results
   mutable bool has_odd_numbers_ = false;    // that could be confused with symbolic sizes
   absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw random numbers
-  // Which of the inputs' given values are used: values that are data should not become part of the
-  // graph.
+  // Which of the inputs' given values Known may use: values that are data must not become part of
+  // the graph.
   enum class Use { kNone, kIntegers, kAll };
   Use use_ = Use::kAll;
   absl::flat_hash_map<Value, std::optional<Tensor>> known_[3];  // by use

@@ -27,11 +27,11 @@ struct KnownValue {
   std::optional<Tensor> elements;
 };
 
-// The types of the outputs of `model`'s only node by their names, as far as ONNX's inference finds
-// their ranks. For ONNX, a symbolic size of an operand is an unknown size that equals itself.
-// `values` are the values that the node reads, with those that its subgraphs capture. Finds nothing
-// if the node, or one in its subgraphs or in the model's functions, has an operator that may mean
-// something else in its operator set than the linked library knows.
+// The types of the outputs of `model`'s only node, by name; without outputs whose ranks ONNX's
+// inference does not find. ONNX sees a symbolic size of an operand as an unknown size with a name.
+// `values` are the values that the node and its subgraphs read, by name. Empty if the node, or one
+// in its subgraphs or in the model's functions, is of an operator set later than the linked
+// library's and that set may have changed the operator.
 std::map<std::string, OpenType> InferredTypes(onnx::ModelProto model,
                                               const std::map<std::string, KnownValue>& values);
 

@@ -22,9 +22,10 @@ struct OnnxPort {
   std::vector<std::string> dims;
 };
 
-// Names and metadata that an export writes because steps changed the graph since its import.
+// Names and metadata for an export of a graph that was changed since its import.
 struct OnnxChange {
-  // By label, the rule that last replaced the value with this label. New nodes are named after it.
+  // By label (Graph::LabelOf), the rule that last replaced the value with this label. New nodes are
+  // named after it.
   std::map<std::string, std::string> made_by;
   // Names for constants that were computed from weights, by Tensor::ContentHash.
   std::map<uint64_t, std::string> folded;
@@ -32,6 +33,7 @@ struct OnnxChange {
   std::map<std::string, std::string> metadata;
 };
 
+// The defaults describe a model that was not imported.
 struct OnnxInfo {
   int64_t ir_version = 0;
   int opset = 17;                     // of the default domain
@@ -44,7 +46,7 @@ struct OnnxInfo {
   std::map<std::string, Tensor> defaults;
   // Files with the values of weights, relative to the model's folder; each once.
   std::vector<std::string> data_files;
-  // Those of them whose values the weights share.
+  // Those of `data_files` whose values the weights share, mapped.
   std::vector<std::shared_ptr<const MappedFile>> mapped_files;
   OnnxChange change;
   // The model itself, for exports to keep what did not change; nullptr if there is none.

@@ -23,12 +23,12 @@ std::vector<std::string> CapturedNames(const onnx::GraphProto& graph);
 std::vector<std::string> NamesRead(const onnx::NodeProto& node);
 
 struct NodeOrder {
-  std::vector<int> nodes;  // operands before users; without nodes that `outputs` do not depend on
+  std::vector<int> nodes;  // positions of the nodes that `outputs` need, operands before users
   std::vector<std::string> used;  // sorted: names that these nodes read, and `outputs`
 };
-// `given` tells whether a name is known without any node. Keeps the given order of nodes where
-// possible. InvalidArgument, with a node's name, for a cycle, an undefined name, or a name defined
-// twice.
+// `given` tells whether a name has a value without a node: an input, an initializer or a name of an
+// outer graph. Keeps the given order of nodes where possible. InvalidArgument, with the node's or
+// output's name, for a cycle, an undefined name, or a name defined twice.
 absl::StatusOr<NodeOrder> OrderNodes(const NodeList& nodes,
                                      const std::function<bool(const std::string&)>& given,
                                      const std::vector<std::string>& outputs);

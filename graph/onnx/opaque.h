@@ -1,11 +1,11 @@
 // Packs ONNX nodes that Lemma does not interpret into opaque operators, and unpacks them at export.
 // Internal to graph/onnx.
 //
-// The payload is an ONNX model of one node. It keeps the operator sets of the domains that the node
-// and its subgraphs use, and the model's functions that it needs. Names in it are positions ("i0",
-// "o1", "c0" for names that subgraphs capture), so equal nodes give equal bytes whatever their
-// values are called. A node that may draw random numbers equals no other: a number in its
-// doc_string identifies it, in exported models too.
+// The payload is an ONNX model of one node, serialized. It keeps the operator sets of the domains
+// that the node and its subgraphs use, and the model's functions that it needs. Its names are kinds
+// and numbers ("i0" for inputs, "o1" for outputs, "c2" for names that subgraphs capture), so equal
+// nodes give equal bytes whatever their values are called. A node that may draw random numbers
+// equals no other: a number in its doc_string identifies it, in exported models too.
 #ifndef LEMMA_GRAPH_ONNX_OPAQUE_H_
 #define LEMMA_GRAPH_ONNX_OPAQUE_H_
 
@@ -23,18 +23,18 @@
 namespace lemma {
 
 struct OpaqueNode {
-  std::string payload;
+  std::string payload;               // see above
   std::vector<std::string> inputs;   // names: present inputs, then captured values
   std::vector<std::string> outputs;  // names: present outputs
 };
-// By "domain:name".
+// A model's functions by "domain:name"; the default domain is "".
 using FunctionMap = absl::flat_hash_map<std::string, const onnx::FunctionProto*>;
 // `mark`: the doc_string of the node in the payload; "" for none.
 OpaqueNode PackOpaque(const onnx::NodeProto& node, const std::map<std::string, int>& opsets,
                       const FunctionMap& functions, const std::string& mark);
 
-// Whether a tensor in the node, or in a function that it needs, lies in another file. Two equal
-// nodes may then have different meanings.
+// Whether a tensor in the node, or in a function that it needs, lies in another file. Nodes with
+// equal payloads may then compute different results.
 bool ReadsFiles(const onnx::NodeProto& node, const FunctionMap& functions);
 
 // Prefix of the doc_string of a node that may draw random numbers; a number follows.
@@ -46,13 +46,13 @@ bool MayDraw(const onnx::NodeProto& node, const FunctionMap& functions);
 // Calls `visit` for the node and the nodes in its subgraphs.
 void VisitSubnodes(const onnx::NodeProto& node,
                    const std::function<void(const onnx::NodeProto&)>& visit);
-// The functions that the node, or a function that it needs, calls.
+// The functions that the node calls, directly or through other functions.
 std::vector<const onnx::FunctionProto*> FunctionsCalled(const onnx::NodeProto& node,
                                                         const FunctionMap& functions);
-// Renames values in the node's subgraphs.
+// Replaces names of values in the node's subgraphs: each key of `names` by its value.
 void RenameInSubgraphs(onnx::NodeProto* node, const std::map<std::string, std::string>& names);
 
-// The default domain's operator set of a payload; 0 if it has none.
+// The payload's operator set of the default domain; 0 if it has none or is damaged.
 int OpsetOfOpaque(const std::string& payload);
 
 struct UnpackedNode {
@@ -60,8 +60,9 @@ struct UnpackedNode {
   std::map<std::string, int> opsets;
   std::vector<onnx::FunctionProto> functions;  // the model's functions that the node needs
 };
-// The node with its values' names in the new model. `fresh` makes an unused name, for names that
-// subgraphs define.
+// The node of the payload, reading and making values of the names `inputs` and `outputs` (ordered
+// as in OpaqueNode). `fresh` makes an unused name from a name that a subgraph defines.
+// InvalidArgument if the payload is damaged.
 absl::StatusOr<UnpackedNode> UnpackOpaque(
     absl::string_view payload, const std::vector<std::string>& inputs,
     const std::vector<std::string>& outputs,

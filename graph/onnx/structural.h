@@ -31,7 +31,7 @@ namespace structural {
 
 // "unsupported: OP (reason)".
 absl::Status Unsupported(const onnx::NodeProto& node, absl::string_view reason);
-// nullptr if there is none of that name (and kind).
+// The attribute of that name; nullptr if there is none or, for FindGraph, if it is no graph.
 const onnx::AttributeProto* FindAttribute(const onnx::NodeProto& node, absl::string_view name);
 const onnx::GraphProto* FindGraph(const onnx::NodeProto& node, absl::string_view name);
 int64_t IntAttribute(const onnx::NodeProto& node, absl::string_view name, int64_t fallback);
@@ -46,7 +46,7 @@ absl::StatusOr<Value> Reshape(ModelImporter& importer, const Value& x, Shape sha
 absl::StatusOr<Value> Stack(ModelImporter& importer, const std::vector<Value>& items, int64_t axis);
 absl::StatusOr<std::vector<Value>> Unstack(ModelImporter& importer, const Value& x, int64_t axis);
 
-// A scope for a graph inside a node; it sees the outer names.
+// A scope for a subgraph of a node in `scope`, which must outlive it; it sees the outer names.
 Scope Inside(const Scope& scope);
 void Bind(const std::string& name, const Result& result, Scope* scope);
 

@@ -1,20 +1,20 @@
 // Generates CUDA kernels from definitions.
 //
 // A definition becomes one kernel for each tensor that it makes, printed from the same loop nests
-// that the CPU evaluates (kernels/loops/loop_ir.h). There are three schedules:
+// that the CPU evaluates (kernels/loops/loop_ir.h). There are four schedules:
 //
 //   * by element: a thread computes one element, or as many consecutive ones as fit into 16 bytes
 //     if memory is contiguous.
 //   * by row: a warp or a block computes the elements that share reductions, and its threads carry
 //     out each reduction together. Softmax and normalizations are one kernel.
-//   * by tile: computes sums of products (matrix products and convolutions of any layout, and their
-//     gradients) in tiles of the result, with the factors in shared memory. The kernel includes
+//   * by tile: a block computes a tile of a sum of products (matrix products and convolutions of
+//     any layout, and their gradients), with the factors in shared memory. The kernel includes
 //     computations on the sum (bias, activation, residual) and on the factors. In another precision
 //     than f32, products run on tensor cores (mma.sync). If both factors are tensors of one 16-bit
 //     type, sm_90 multiplies them by warpgroup (wgmma), with tiles that the copy engine (TMA)
 //     fetches.
-//   * streamed: attention, a product with the softmax of another product's results. A kernel by
-//     warpgroup keeps tiles of these results in registers.
+//   * streamed: attention, a product with the softmax of another product's results (the scores). It
+//     multiplies by warpgroup and keeps a tile of the scores in registers.
 //
 // Sums are reassociated, in an order that the kernel fixes: two runs give the same bits. In a tiled
 // sum, a term that a guard excludes (padding) is 0 times the other factor: NaN if that is infinite
@@ -39,10 +39,10 @@ namespace lemma::codegen {
 // A tensor as the copy engine sees it (sm_90: cuTensorMapEncodeTiled). Dimensions are listed from
 // the fastest, whose stride is 1.
 struct BulkSource {
-  int slot = -1;
-  int64_t offset = 0;                  // elements before its first one
+  int slot = -1;                       // of the program
+  int64_t offset = 0;                  // of the first element, in elements
   std::vector<int64_t> dims, strides;  // in elements
-  std::vector<int> box;                // what a copy moves; 128 bytes of the first dimension
+  std::vector<int> box;  // elements that a copy moves, by dimension; 128 bytes of the first one
 };
 
 // One launch of a kernel over a one-dimensional grid.
@@ -73,7 +73,7 @@ struct GridKernel {
   std::optional<StreamSize> streamed;
 };
 
-// The tensors of a program: the definition's inputs, its own tensors, then temporaries.
+// A tensor of a program. Slots are the definition's inputs, its own tensors, then temporaries.
 struct GridSlot {
   DType dtype = DType::kF32;
   int64_t elements = 1;
@@ -92,12 +92,13 @@ constexpr int kWarpgroupArchitecture = 90;
 struct GridOptions {
   // For measurements: forces this choice for every sum of products that has it among TileChoices.
   std::optional<TileChoice> tile;
-  // Of sums of products by tile. Definitions that compute in f64 or in integers are not affected.
+  // How sums of products by tile round their factors. Definitions that compute in f64 or in
+  // integers are not affected.
   ProductPrecision precision = ProductPrecision::kF32;
-  // Of the device, 90 for sm_90. It decides which instructions products may use.
+  // The device's compute capability, 90 for sm_90; decides which instructions products may use.
   int architecture = kWarpgroupArchitecture;
-  // For measurements, as `tile`: streamed kernels are used wherever they can be, by the tile of
-  // StreamTiles with these rows and keys.
+  // For measurements: forces a streamed kernel wherever one is possible, with the tile of
+  // StreamTiles that has these rows and keys.
   std::optional<StreamTile> stream;
 };
 
@@ -111,8 +112,8 @@ absl::StatusOr<GridProgram> MakeGridProgram(const Definition& definition,
 // reduction twice.
 bool IsOneKernel(const Definition& definition);
 
-// The size of the softmax between products if MakeGridProgram makes `definition` one streamed
-// kernel.
+// The size of the attention if MakeGridProgram makes `definition` one streamed kernel; nullopt
+// otherwise.
 std::optional<StreamSize> StreamedSize(const Definition& definition, const GridOptions& options);
 
 // Whether `definition` only reads its one input in order: output element i is input element i, in

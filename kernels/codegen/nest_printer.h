@@ -15,7 +15,7 @@
 
 namespace lemma::codegen {
 
-// Bounds of `p`, derived from the bounds of its terms.
+// Bounds of `p`, derived from the bounds of its terms; nullopt if unknown or beyond 9e15.
 std::optional<Interval> BoundsOf(const loops::Nest& nest, const Affine& p);
 // Whether every index of `nest`, and every intermediate result, is below 2^31.
 bool FitsInt(const loops::Nest& nest);
@@ -28,7 +28,7 @@ class NestPrinter {
   struct Options {
     Number number = Number::kFloat;
     bool wide = false;           // 64-bit indices
-    std::string prefix;          // of all names, if several nests share a kernel
+    std::string prefix;          // begins every name, if several nests share a kernel
     std::vector<DType> storage;  // of each slot
     // The number of threads that compute a cooperative reduction: 32 or the block's.
     int group = 1;
@@ -36,6 +36,7 @@ class NestPrinter {
     int value_slot = -1;
     std::string value;
   };
+  // `nest` must outlive the printer.
   NestPrinter(const loops::Nest& nest, Options options);
 
   // Opens a scope of `vars`, named by VarName; the caller declares them. A transparent scope runs
@@ -62,8 +63,8 @@ class NestPrinter {
   // Inside it, `index` selects the element.
   void SetPacked(std::vector<int> nodes, int var, int width, std::string index);
 
-  // The slots that were read, in the order of their first reads; whether the code checks an index
-  // and so may write `error`.
+  // The slots that the code reads, in the order of their first reads; and whether it checks an
+  // index and so may write `error` (GridKernel::checks).
   const std::vector<int>& slots() const { return slots_; }
   bool checks() const { return checks_; }
   std::string SlotName(int slot);

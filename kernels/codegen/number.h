@@ -14,11 +14,12 @@ enum class Number { kFloat, kDouble, kInteger };
 // "float", "double", "int64".
 const char* TypeName(Number number);
 
-// `value` as a constant, rounded to nearest; an integer is truncated and saturated, 0 for NaN.
+// `value` as a constant. For floats it is rounded to nearest; for kInteger it is truncated and
+// saturated, and NaN gives 0.
 std::string Literal(double value, Number number);
 
-// For a reduction: the function of two numbers ("fn_add"), the type that names it ("Sum"), and its
-// initial value.
+// For a reduction: the function of two numbers ("fn_add") and the template argument ("Sum") that
+// stand for it in kernel source, and its initial value.
 const char* ReduceFunction(ReduceKind kind);
 const char* ReduceName(ReduceKind kind);
 double IdentityOf(ReduceKind kind);

@@ -14,7 +14,8 @@ namespace lemma::codegen {
 // admits only every m-th value of a reduction axis; the phase, an output axis with few values (made
 // by loops::SplitMixedAxes), decides which values. Each result computes the output elements of its
 // phase, and its reduction runs only over admitted values. Empty if there is no such guard, if
-// there are more than 16 phases, or if `reduce` is not a sum. *fresh numbers new variables.
+// there are more than 16 phases, or if `reduce` is not a sum. *fresh is the number of the next new
+// variable, and is advanced.
 std::vector<loops::NestSource> SplitIntoPhases(const loops::NestSource& source,
                                                const ScalarExpr& reduce, int* fresh);
 

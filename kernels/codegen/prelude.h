@@ -1,4 +1,5 @@
-// The text of kernels/codegen/prelude.cuh, embedded by the build.
+// The functions that generated kernels call: the text of kernels/codegen/prelude.cuh, embedded by
+// the build.
 #ifndef LEMMA_KERNELS_CODEGEN_PRELUDE_H_
 #define LEMMA_KERNELS_CODEGEN_PRELUDE_H_
 

@@ -27,9 +27,9 @@ const char* Name(ProductPrecision precision);
 double UnitRoundoff(ProductPrecision precision);
 
 // B such that |computed sum - exact sum| <= B * sum |a_i| * |b_i| for `terms` products, in any
-// order of summation. It covers the rounding of the factors, and tensor cores that truncate sums to
-// 24 bits. It does not hold if something overflows, or if a factor, for kF32x3 also the smaller of
-// its two numbers, or a product lies below the normal numbers of its type.
+// order of summation; infinite for very many terms. It covers the rounding of the factors, and
+// tensor cores that truncate sums to 24 bits. It is not valid if something overflows, or if a
+// rounded factor (for kF32x3, one of its two numbers) or a product is subnormal.
 double ProductErrorBound(ProductPrecision precision, int64_t terms);
 
 }  // namespace lemma::codegen

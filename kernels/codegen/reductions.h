@@ -13,7 +13,7 @@
 
 namespace lemma::codegen {
 
-// Merges reductions of `e`, outside of its guards, that are equal up to the names of their
+// `e` with one node for all reductions outside of guards that are equal up to the names of their
 // variables.
 ScalarExpr ShareReductions(const ScalarExpr& e);
 
@@ -23,7 +23,8 @@ bool HasReduction(const ScalarExpr& e);
 // of the next new variable, and is advanced.
 loops::NestSource SimplifiedSource(const TensorExpr& tensor, int slot, int* fresh);
 
-// The first sum of products in `source` that is large enough for tiles.
+// The first sum of products in `source` that is large enough for tiles: the reduction and its
+// axes and factors. nullopt if there is none. `least_rows`: see loops::MatchContraction.
 using FoundContraction = std::optional<std::pair<ScalarExpr, loops::ContractionSource>>;
 FoundContraction FindContraction(const loops::NestSource& source,
                                  int64_t least_rows = loops::kLeastRows);
@@ -47,7 +48,7 @@ loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
 ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
                           int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial);
 
-// `e` with `by` in place of the node `what`, which is inside no guard.
+// `e` with the node `what`, which must be inside no guard, replaced by `by`.
 ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by);
 
 }  // namespace lemma::codegen

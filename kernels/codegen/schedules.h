@@ -1,4 +1,4 @@
-// Turns a nest into a kernel by one of the three schedules of grid_program.h. Internal to
+// Turns a nest into a kernel by one of the schedules of grid_program.h. Internal to
 // kernels/codegen. The schedule by tiles is in tile_schedule.cc and, on tensor cores, in
 // tensor_tile.cc, bulk_tile.cc and streamed_tile.cc; matrix products for libraries are in gemm.cc.
 #ifndef LEMMA_KERNELS_CODEGEN_SCHEDULES_H_
@@ -43,11 +43,12 @@ enum class Rows {
 // How to compute the reductions of the lowered `nest`; *plan is set for kTogether.
 Rows PlanRows(const loops::Nest& nest, RowPlan* plan);
 
-// The kernel of `nest` by the schedule of that name.
+// The kernel of `nest`, one thread per element or per pack of them; or one warp or block per row.
 GridKernel KernelByElement(const KernelContext& context, const loops::Nest& nest);
 GridKernel KernelByRow(const KernelContext& context, const loops::Nest& nest, const RowPlan& plan);
 
-// `source` with the sum of products replaced by a read of slot `sum_slot` at its axes.
+// A tensor whose body contains a sum of products, in two parts: `contraction` is the sum, and
+// `source` has a read of slot `sum_slot`, at the tensor's axes, in its place.
 struct TiledSource {
   loops::NestSource source;
   loops::ContractionSource contraction;
@@ -69,8 +70,8 @@ GridKernel KernelByTensorTile(const KernelContext& context, const TiledSource& t
 // tiles of them, and the device and the context's precision allow products by warpgroup.
 bool CopiesInBulk(const KernelContext& context, const loops::ContractionSource& contraction,
                   int* fresh);
-// If the engine can move the factors only when the first axes of m or n belong to the batch (images
-// of a 1 x 1 convolution), moves these axes there. Otherwise returns `contraction`.
+// `contraction`; but if the copy engine can move the factors only when the first axes of m or n
+// belong to the batch (images of a 1 x 1 convolution), these axes are moved there.
 loops::ContractionSource BatchedForBulk(const KernelContext& context,
                                         const loops::ContractionSource& contraction, int* fresh);
 // As KernelByTensorTile, by warpgroup. Requires CopiesInBulk, and a tile with stages.
@@ -92,15 +93,17 @@ struct StreamedSource {
   // The type that the softmax is rounded to before the outer product, if the definition says so.
   std::optional<DType> rounded;
 };
-// `definition` with all tensors inlined but the inner products, the greatest scores and the totals,
-// if that leaves these three and the output.
+// `definition` with all tensors inlined except the inner products, the greatest scores and the
+// totals. nullopt unless exactly these three and the output remain.
 std::optional<Definition> StreamedForm(const Definition& definition);
-// Matches the result of StreamedForm. The reads of the sums get the given slots.
+// Matches the result of StreamedForm; nullopt if it is no such product. The sums are replaced by
+// reads of the given slots.
 std::optional<StreamedSource> MatchStreamed(const Definition& form, int sum_slot, int score_slot,
                                             int* fresh);
-// One kernel for `source`, by warpgroup, that keeps the scores in registers; nullopt where the
-// factors cannot be copied in bulk, or the sizes do not fit. It rounds the numerators of the
-// softmax to the factors' type, in place of the softmax, and divides the sums. `forced`: the tile.
+// One kernel for `source`, by warpgroup, that keeps the scores in registers; nullopt if the factors
+// cannot be copied in bulk, or the sizes do not fit. It rounds exp(score - greatest score so far),
+// not the softmax, to the factors' type, and divides the sums by `total` at the end. `forced`: the
+// tile to use if it is one of StreamTiles; otherwise ChooseStreamTile decides.
 std::optional<GridKernel> KernelByStream(const KernelContext& context, const StreamedSource& source,
                                          const std::optional<StreamTile>& forced, int* fresh);
 
@@ -109,7 +112,7 @@ std::optional<GridKernel> KernelByStream(const KernelContext& context, const Str
 std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSource& tiled);
 void NumberArguments(const GridKernel& kernel, GemmCall* call);
 
-// The number of parts in which to compute the only reduction of `nest`, so that the device has
+// The number of parts into which to split the only reduction of `nest`, so that the device has
 // enough work; 1: do not split. For nests that are not computed by tile.
 int64_t PartsFor(const loops::Nest& nest);
 

@@ -14,10 +14,11 @@
 
 namespace lemma::codegen {
 
-// out[batch, m, n] = sum(k) a(batch, m, k) * b(batch, n, k).
+// The extents of out[batch, m, n] = sum(k) a(batch, m, k) * b(batch, n, k).
 struct ProductSize {
   int64_t batch = 1, m = 1, n = 1, k = 1;
-  // Extra work to load an element of a factor: conditions, and divisions in its index.
+  // Extra work to load an element of a factor: the number of conditions and of divisions, minima
+  // and the like in its indices.
   int a_work = 0, b_work = 0;
   // Both factors are tensors of one 16-bit type that the copy engine (TMA) can move, and the
   // precision and the architecture allow products by warpgroup.
@@ -44,7 +45,7 @@ struct TileShape {
 };
 
 struct TileChoice {
-  int tile = 0;  // of TileShapes(precision)
+  int tile = 0;  // index into TileShapes(precision)
   // Parts of the sum. Each is computed by its own blocks; another kernel adds them.
   int64_t parts = 1;
 };
@@ -54,7 +55,7 @@ struct TileUse {
   ProductSize size;  // of the whole sum
   TileChoice choice;
   ProductPrecision precision = ProductPrecision::kF32;
-  // The slot that each factor reads unchanged; -1: the kernel computes the factor.
+  // The slot that holds each factor's elements; -1: the kernel computes the factor.
   int a_slot = -1, b_slot = -1;
 };
 
@@ -69,8 +70,8 @@ std::vector<TileChoice> TileChoices(const ProductSize& size, ProductPrecision pr
 double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice,
                              ProductPrecision precision);
 
-// Attention: a product of m rows and `keys` columns, `depth` deep, whose softmax is a factor of one
-// of n columns; a streamed kernel keeps the scores in registers.
+// The extents of attention: the scores are a product of m rows and `keys` columns, `depth` deep;
+// their softmax is multiplied by values of n columns. A streamed kernel keeps scores in registers.
 struct StreamSize {
   int64_t batch = 1, m = 1, keys = 1, depth = 1, n = 1;
   bool masked = false;  // scores are computed from other tensors, too
@@ -82,17 +83,18 @@ struct StreamTile {
 };
 // All tiles worth trying; none if the depth or n is too large.
 std::vector<StreamTile> StreamTiles(const StreamSize& size);
-// The one with the least predicted time.
+// The one with the least predicted time; nullopt if there is none.
 std::optional<StreamTile> ChooseStreamTile(const StreamSize& size);
-// Predicted microseconds of a streamed kernel, and of kernels for the two products and the softmax.
+// Predicted microseconds of a streamed kernel; and of separate kernels for the two products and the
+// softmax.
 double StreamedMicroseconds(const StreamSize& size, const StreamTile& tile);
 double ApartMicroseconds(const StreamSize& size, ProductPrecision precision);
 
-// Predicted microseconds of a kernel that only moves `bytes`, read and written ones counted.
+// Predicted microseconds of a kernel that only moves data; `bytes`: read and written.
 double MovingMicroseconds(double bytes);
 
-// The choice with the least predicted time; splits the sum only if that is predicted to gain a
-// tenth.
+// The choice with the least predicted time. Splits the sum only if that is predicted to save a
+// tenth of the time.
 TileChoice ChooseTile(const ProductSize& size, ProductPrecision precision);
 
 }  // namespace lemma::codegen

@@ -18,38 +18,39 @@ namespace lemma::codegen {
 int64_t Size(const std::vector<Axis>& axes);
 int64_t CeilDivide(int64_t a, int64_t b);
 
-// Lowers an expression of batch, `first` and `second`. The nest's variables: one for each of the nb
-// axes of the batch, then one for all axes of `first` together (nb), and one for those of `second`
-// (nb + 1).
+// Lowers `body`, an expression over the axes of `batch`, `first` and `second`, stored at index
+// `out` of `slot`. The nest's variables: 0 … nb - 1 for the axes of the batch; nb for all axes of
+// `first` merged, and nb + 1 for those of `second`.
 loops::Nest LowerOf(const KernelContext& context, const ScalarExpr& body, int slot, const Idx& out,
                     const std::vector<Axis>& batch, const std::vector<Axis>& first,
                     const std::vector<Axis>& second, int* fresh);
 
-// Whether more reads move by one element along `second` than along `first`.
+// Whether more reads are contiguous along variable `second` than along variable `first`.
 bool PrefersSecond(const loops::Nest& nest, int first, int second);
 
-// A position, and the number of elements and of those in a tile. CheckText gives an "if (...) "
-// that compares the positions whose total is not a multiple of the tile; "" if there is none.
+// A dimension that tiles cover: a position in it as an expression, its size, and the tile's size.
+// CheckText gives an "if (...) " that compares positions with sizes, where the size is no multiple
+// of the tile's; "" if there is nothing to compare.
 struct Border {
   std::string at;
   int64_t total, tile;
 };
 std::string CheckText(const std::vector<Border>& borders);
 
-// The type of a kernel's rows, columns and depths, of at most `most`: wide enough for the offsets
-// that the printers compute from them.
+// The type ("int" or "int64") of a kernel's rows, columns and depths, which are at most `most`. It
+// is wide enough for the offsets that the printers compute from them.
 const char* IndexTypeFor(int64_t most, const std::vector<const NestPrinter*>& printers);
 
 // Code that declares the index of each axis of the batch, from the kernel's variable `batch`.
 std::string BatchDigits(const NestPrinter& printer, const std::vector<Axis>& batch);
 
-// The printer's options for a factor or the result of a kernel by tile.
+// The printer's options for a factor or the result of a kernel by tile; names begin with `prefix`.
 NestPrinter::Options TileOptions(const KernelContext& context, const loops::Nest& nest,
                                  const char* prefix);
 
 // The code after the sum: computes and stores the elements of the result that a thread holds as
 // sum[i][j], in `rows` rows and `columns` columns. `row` and `column` are the element's row and
-// column in the tile, as expressions of i and j.
+// column in the tile, as expressions of i and j. `total_rows` and `total_columns` are the result's.
 class ResultPrinter {
  public:
   ResultPrinter(const KernelContext& context, const loops::Nest& out, int sum_slot,
@@ -65,9 +66,9 @@ class ResultPrinter {
   std::string inside_, at_column_, at_row_, at_kernel_;
 };
 
-// How to store a tile of the result by 16 bytes: in packs of `width` elements of one row or, if
-// rows_adjacent, of consecutive rows in one column. `reads` load as many elements at once. Width 1:
-// one by one.
+// How to store a tile of the result: in packs (16 bytes, `width` elements) of one row or, if
+// rows_adjacent, of consecutive rows in one column. `reads` load as many elements at once. If the
+// width is 1, elements are stored one by one.
 struct ResultPacking {
   int width = 1;
   bool rows_adjacent = false;
@@ -96,9 +97,10 @@ class PackedResultPrinter {
   std::string element_, at_pack_, at_line_, at_kernel_, start_;
 };
 
-// --- Parts of kernels by warpgroup: bulk_tile.cc, which describes the tiles, has them. ---
+// --- Parts of kernels by warpgroup. They are in bulk_tile.cc, which describes the tiles. ---
 
-// Numbers of a line of a tile along the depth; rows of a group; bytes of a line, and of a barrier.
+// The depth of a tile, in numbers; the rows of a group, which are copied at once if rows are
+// adjacent; the bytes of a tile's line, and of a barrier.
 constexpr int64_t kBulkDepth = 64, kGroupRows = 64, kLineBytes = 128, kBarrierBytes = 8;
 
 // A factor that the copy engine can move.
@@ -106,31 +108,35 @@ struct BulkFactor {
   DType dtype = DType::kBF16;
   bool rows_adjacent = false;  // adjacent rows are adjacent in memory
   BulkSource source;           // its box is set for a tile
-  // What moves along each of the source's dimensions: variables of the nest.
+  // By dimension of the source: the variable of the nest that runs along it.
   std::vector<int> vars;
 
-  // In a tile, between adjacent depths.
+  // Bytes from one depth to the next in a tile.
   int64_t DepthBytes() const { return rows_adjacent ? kLineBytes : 2; }
 };
-// `nest` is the factor's: its variables are those of the batch, the row and the depth.
+// The factor that `nest` reads; nullopt if it is no plain read of 16-bit floats that the engine can
+// move. The nest's variables are those of the batch, whose number is `batch`, the row and the
+// depth; `rows` and `depth` are the extents of the last two.
 std::optional<BulkFactor> MatchBulkFactor(const KernelContext& context, const loops::Nest& nest,
                                           int batch, int64_t rows, int64_t depth);
 
-// The code that copies a factor's tile, of kBulkDepth numbers from the kernel's variable `depth`
-// on and of `tile_rows` rows from NAME_first on, to `place`. Sets the factor's box.
+// The code that copies a factor's tile to `place` and signals `barrier`, both expressions. The tile
+// has kBulkDepth numbers from the kernel's variable `depth` on, and `tile_rows` rows from its
+// variable NAME_first on. Sets the factor's box.
 std::string BulkCopyText(const char* name, BulkFactor* factor, int batch, int64_t tile_rows,
                          const std::string& place, const std::string& barrier);
 // The code that declares the coordinates of the batch, for BulkCopyText.
 std::string BulkCoordinates(const std::vector<Axis>& batch);
 
-// The code by which a warpgroup that copies gives registers to the `warpgroups`, 2 or 3, that
-// multiply. Registers move only in a kernel of which one block at a time runs on a multiprocessor.
+// The code by which the warpgroup that copies gives registers away, and by which each of the
+// `warpgroups`, 2 or 3, that multiply takes some. It needs a kernel of which only one block at a
+// time runs on a multiprocessor: call LimitToOneBlock.
 std::string GiveRegistersText(int warpgroups);
 std::string TakeRegistersText(int warpgroups);
 void LimitToOneBlock(GridKernel* kernel);
 
-// The code after the sums: stores them in packs by way of shared memory or, where packs do not fit
-// the result, one by one.
+// The code after the sums. It stores them in packs by way of shared memory or, where packs do not
+// fit the result, one by one.
 class BulkResult {
  public:
   BulkResult(const KernelContext& context, const loops::Nest& out, const TiledSource& tiled,

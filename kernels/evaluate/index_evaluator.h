@@ -18,15 +18,16 @@ namespace loops {
 struct BoundSlot {
   void* data = nullptr;  // written only if the slot is an output or a local
   std::optional<DType> storage;
-  bool number = false;  // elements have the number type of the computation
-  int64_t element_size = 0;
+  bool number = false;       // elements have the number type of the computation
+  int64_t element_size = 0;  // in bytes
+  // Reads the element at `offset`, in elements, as an integer.
   int64_t (*read_integer)(const void* data, int64_t offset) = nullptr;
 
   void* At(int64_t offset) const { return static_cast<char*>(data) + offset * element_size; }
 };
 
-// A piece of a lane-dependent index: value at the first lane, value + slope at the next, and so on
-// for lanes before `end`.
+// A piece of a lane-dependent index: `value` at its first lane, value + slope at the next, and so
+// on for lanes before `end`.
 struct LaneRun {
   int64_t value, slope, end;
 };
@@ -37,10 +38,10 @@ struct CondRun {
   int64_t end;
 };
 
-// The current values of a nest's variables, and what follows from them. Lanes are counted from the
-// start of the current block: lane `at` of variable `lane` has the value passed to Set plus `at`.
-// If `lane` is -1, nothing may depend on a lane. Slots below `num_inputs` are inputs; only messages
-// tell them apart. The nest and the slots must outlive it.
+// Holds the current values of a nest's variables and evaluates indices and conditions on them.
+// Lanes are counted from the start of the current block: lane `at` of variable `lane` has the value
+// passed to Set plus `at`. If `lane` is -1, nothing may depend on a lane. Slots below `num_inputs`
+// are inputs; only messages tell them apart. The nest and the slots must outlive it.
 class IndexEvaluator {
  public:
   IndexEvaluator(const Nest& nest, absl::Span<const BoundSlot> slots, int num_inputs);
@@ -59,7 +60,7 @@ class IndexEvaluator {
   void Points(const Affine& p, int lane, int64_t from, int64_t to, int64_t* out);
 
   bool Test(int cond, int lane, int64_t at);
-  // The value of the condition from lane `at` on; the result's end is at most `to`.
+  // The value of the condition at lane `at`, and up to which lane it stays the same; at most `to`.
   CondRun ScanCond(int cond, int lane, int64_t at, int64_t to);
 
   // Whether all checks of a read hold for lanes [from, to). CheckAffine is for indices that are

@@ -32,6 +32,7 @@ struct LaneOps {
   // dst[i] = c[i] != 0 ? a[i * a_step] : b[i * b_step], steps 0 or 1.
   void (*where)(T* dst, const T* c, const T* a, int a_step, const T* b, int b_step, int64_t n);
 
+  // fill: dst[i] = value. iota: dst[i] = start + i * step.
   void (*fill)(T* dst, T value, int64_t n);
   void (*iota)(T* dst, int64_t start, int64_t step, int64_t n);
   // Strided copies that convert from and to storage, by DType; those called _number copy numbers of
@@ -52,7 +53,8 @@ struct LaneOps {
   // acc[i] += a[i] * b[i], and with b[0] for all lanes.
   void (*mul_add_vv)(T* acc, const T* a, const T* b, int64_t n);
   void (*mul_add_vs)(T* acc, const T* a, const T* b, int64_t n);
-  // partials[i mod kPartials] = partials[…] op a[i]; indexed by ReduceKind.
+  // partials[i mod kPartials] = partials[…] op a[i], one function per ReduceKind; partial_dot adds
+  // a[i] * b[i].
   void (*partial[4])(T* partials, const T* a, int64_t n);
   void (*partial_dot)(T* partials, const T* a, const T* b, int64_t n);
 
@@ -76,8 +78,8 @@ template <class T>
 int64_t IntegerFromNumber(T value);
 
 namespace lane_internal {
-// Call these only if the processor has the instructions, since the call itself executes them.
-// nullptr: the compiler lacks them.
+// The tables for single instruction sets; nullptr if the compiler lacks the set. Call a function
+// only if the processor has its instructions, since the call itself executes them.
 const LaneOps<float>* FloatLanesAvx512();
 const LaneOps<double>* DoubleLanesAvx512();
 const LaneOps<float>* FloatLanesAvx2();

@@ -24,9 +24,9 @@ struct ContractionSource {
   bool guarded = false;
 };
 
-// Matches `reduce` as a contraction over the output's `axes`, which have constant extents. It must
-// be large enough to repay copying its factors: m and n are at least `least_rows`, k and all
-// products together are above fixed limits. Every variable of `reduce` is bound once.
+// `reduce` as a contraction over the output's `axes`, which have constant extents; nullopt if it is
+// none, or too small to repay copying its factors: m and n must be at least `least_rows`, k and the
+// number of products above fixed limits. Every variable of `reduce` must be bound once.
 constexpr int64_t kLeastRows = 8;
 std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
                                                   const std::vector<Axis>& axes,
@@ -51,7 +51,8 @@ struct Contraction {
   bool guarded = false;
 };
 
-// MatchContraction must accept the body of `source`. `fresh` numbers new variables.
+// `contraction`, which MatchContraction found in the body of `source`, made ready. *fresh is the
+// number of the next new variable, and is advanced.
 Contraction LowerContraction(const NestSource& source, const ContractionSource& contraction,
                              absl::Span<const Slot> slots, int* fresh);
 

@@ -34,6 +34,7 @@ class LeafTable {
   BoundedAffine Load(int node, const Vars& deps);  // the integer value of a node
   // a + scale * b.
   BoundedAffine Sum(const BoundedAffine& a, const BoundedAffine& b, int64_t scale = 1) const;
+  // Div and Mod round towards minus infinity.
   BoundedAffine Product(const BoundedAffine& a, const BoundedAffine& b);
   BoundedAffine Div(const BoundedAffine& a, const BoundedAffine& b);
   BoundedAffine Mod(const BoundedAffine& a, const BoundedAffine& b);

@@ -58,7 +58,7 @@ struct Cond {
 constexpr int kCondFalse = 0;
 constexpr int kCondTrue = 1;
 
-// A check at run time that 0 <= index < size.
+// A check at run time that the index of dimension `dim` of a read is inside: 0 <= index < size.
 struct Check {
   int dim = 0;
   Affine index;
@@ -90,7 +90,7 @@ struct Node {
 
   Vars deps;                  // free variables
   std::vector<int> dep_list;  // the same as a list
-  int uses = 0;
+  int uses = 0;               // references to it: from nodes, from IndexLeaf::load, as the root
 
   // Set by scheduling.
   int lane = -1;      // the variable this node is vectorized over; -1: a scalar
@@ -110,9 +110,9 @@ struct Nest {
   std::vector<Cond> conds;
   std::vector<Node> nodes;  // operands before users
   std::vector<int> axes;    // the loops over the output box, outermost first
-  int root = -1;
-  int out_slot = -1;
-  Affine out;  // the flat offset of the written element
+  int root = -1;            // the node whose value is stored
+  int out_slot = -1;        // the tensor that it is stored to
+  Affine out;               // the flat offset of the written element
 
   // Set by scheduling.
   int lane = -1;  // one of `axes`, or -1

@@ -9,6 +9,8 @@
 namespace lemma {
 namespace loops {
 
+// In this file, *fresh is the number of the next new variable, and is advanced.
+//
 // Splits the box of `source` where a guard on a single output index changes its value, so that each
 // piece of a concatenation or a padding is a plain nest. Returns {source}, simplified, if there is
 // nothing to split or if there would be too many pieces.
@@ -26,8 +28,8 @@ NestSource SplitMixedAxes(const NestSource& source, int* fresh);
 NestSource ExtractReductions(const NestSource& source, std::vector<Slot>* slots,
                              std::vector<NestSource>* before);
 
-// Merges the last axes of `source` into one if they are short; the result has one element. Empty if
-// the last axis is long enough or there is no other to merge it with.
+// Merges the last axes of `source` into one if they are short; the result is one nest. Empty if the
+// last axis is long enough or there is no other to merge it with.
 std::vector<NestSource> CollapseShortAxes(const NestSource& source, int* fresh);
 
 }  // namespace loops

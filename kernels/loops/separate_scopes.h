@@ -7,9 +7,10 @@
 namespace lemma {
 namespace loops {
 
-// `e` with one binder per variable. Each reduction object occurs under one set of guards only, so
-// that it may assume that these hold. All other shared subterms stay shared. No variable of `e` may
-// be bound inside its own scope. New variables are numbered from 2^28 on.
+// `e` with one binder per variable. Each reduction object occurs under one set of guards only, so a
+// reduction may be simplified under the assumption that its guards hold. All other shared subterms
+// stay shared. No variable of `e` may be bound inside its own scope. New variables are numbered
+// from 2^28 on.
 ScalarExpr SeparateScopes(const ScalarExpr& e);
 
 }  // namespace loops

@@ -17,8 +17,8 @@ absl::string_view KindOfKernel(absl::string_view signature);
 // A kernel that was timed in runs of whole graphs costs its time there. Any other kernel costs its
 // time alone, multiplied by a factor: a least-squares fit, with variances proportional to the
 // times, over kernels of the same kind for which both times are known; if there are none, over all
-// kinds; if there are none at all, 1. Without the factor, a search would prefer kernels that were
-// never run in a graph.
+// kinds; if both times are known for no kernel, 1. Without the factor, a search would prefer
+// kernels that were never run in a graph.
 class Calibration {
  public:
   // `known`: the entries of one device.

@@ -13,8 +13,8 @@
 
 namespace lemma::optimizer {
 
-// A kernel of a plan, by its number in the cost model, and how often it runs (more than once if it
-// occurs more than once; a fraction if sizes are weighted).
+// A kernel of a plan, by its number in the cost model, and how often it runs: as often as it occurs
+// in the plan, or a weighted sum of that over several sizes (optimizer/cost/sized_cost.h).
 struct KernelUse {
   int kernel = 0;
   double times = 1;
@@ -22,9 +22,9 @@ struct KernelUse {
 // The kernels of a plan, each once, by number.
 using KernelList = std::vector<KernelUse>;
 
-// A kernel's time, and how far off it may be.
+// The time of one run of a kernel, and its standard error.
 struct KernelPrice {
-  double ns = 0, error_ns = 0;  // infinite: the kernel cannot run
+  double ns = 0, error_ns = 0;  // ns is infinite if the kernel cannot run
 };
 
 class CostModel {
@@ -53,18 +53,19 @@ class CostModel {
   // changes.
   virtual std::optional<Cost> CostOfOperator(const Node& /*node*/) { return std::nullopt; }
 
-  // Models that price a graph by the kernels of a back end's plan list them; the four functions
-  // below are theirs. Numbers of kernels are valid during the model's lifetime.
+  // Whether the model prices a graph by the kernels of a back end's plan. The four functions below
+  // are for such models; in others, KernelsOf and PricesOf are Unimplemented. Numbers of kernels
+  // are valid during the model's lifetime.
   virtual bool ListsKernels() const { return false; }
   // nullopt: the graph cannot run.
   virtual absl::StatusOr<std::optional<KernelList>> KernelsOf(const Graph& /*graph*/) {
     return absl::UnimplementedError("the model lists no kernels");
   }
   virtual const KernelTraits& TraitsOf(int kernel);
-  // Measures the kernels whose prices are not known.
+  // The prices in the list's order. Measures the kernels whose prices are not known.
   virtual absl::StatusOr<std::vector<KernelPrice>> PricesOf(const KernelList& kernels);
-  // Measures again those of the kernels whose prices are uncertain, in turn, unless that was done
-  // before; returns whether there was one.
+  // Measures those kernels again whose prices are uncertain, each at most once during the model's
+  // lifetime; returns whether there was one.
   virtual absl::StatusOr<bool> Refine(const KernelList& kernels);
 
   // One line for reports: "measured on cpu (…), 2 threads".

@@ -25,9 +25,9 @@ class NodePrices {
   // by CostModel::CostOf if exact[n], else by EstimateOf.
   absl::StatusOr<std::vector<int64_t>> All(const std::vector<bool>& exact);
 
-  // `graph` is made of the e-graph's nodes. From now on a price that All gives for such a node is
-  // at most the node's share of the graph's cost (CostModel::SharesOf). So the sum of its nodes'
-  // prices is at most the graph's cost.
+  // Takes note of a graph that consists of nodes of the e-graph. From now on, All gives each of its
+  // nodes at most the node's share of the graph's cost (CostModel::SharesOf). So the sum of the
+  // prices of these nodes is at most the graph's cost.
   absl::Status LookAt(const Graph& graph);
 
  private:

@@ -12,9 +12,9 @@ namespace lemma::optimizer {
 // How good a graph is; the lower, the better.
 struct Rank {
   int64_t over = 0;   // bytes of the peak above the limit
-  int64_t value = 0;  // the minimized quantity, in the objective's unit
+  int64_t value = 0;  // the minimized quantity: ns, bytes, or 1e9 times the product (kProduct)
   int64_t ns = 0;
-  int ops = 0;
+  int ops = 0;             // the number of operators
   int64_t peak_bytes = 0;  // not compared; 0 if the objective does not need it
 
   static Rank OfTime(int64_t ns, int ops) { return {0, ns, ns, ops, 0}; }
@@ -28,8 +28,8 @@ struct Objective {
     kTime,
     kMemory,   // the peak; at equal peaks, the faster
     kProduct,  // time^(1 - w) * peak^w, where w is memory_weight
-    kPareto,   // each of these; keeps the graphs that no other priced graph beats in both time and
-               // memory
+    kPareto,   // all of the above, one after another; keeps the graphs that no other priced graph
+               // beats in both time and memory
   };
   Goal goal = Goal::kTime;
   int64_t memory_limit = 0;    // bytes; 0: none. Graphs above it rank by the excess

@@ -14,12 +14,14 @@ struct PlanDifference {
 };
 PlanDifference DifferenceOf(const KernelList& before, const KernelList& after);
 
-// Whether the new plan is better, however long its kernels take. It is if each new kernel does the
-// same main work (KernelTraits::core) as an old one that is gone, no two as the same one; if they
-// fuse nothing that the old kernels did not compute; and if together they have no more operations
-// or bytes, and fewer operators, or as many and fewer bytes. If they read or write more bytes with
-// gaps than the old ones, copies of as many bytes must be gone. A plan that only lost kernels is
-// better too; equal plans are not.
+// Whether the new plan is better, however long its kernels take. True if the kernels that differ
+// satisfy all of these conditions:
+//   * Each new one does the main work (KernelTraits::core) of an old one, no two of the same.
+//   * The new ones fuse nothing that the old ones did not compute.
+//   * Together they have no more operations or bytes, and either fewer operators, or as many
+//     operators and fewer bytes.
+//   * If they read or write more bytes with gaps, copies of as many bytes are gone.
+// True also if kernels were only removed; false for equal plans.
 bool CannotLose(const PlanDifference& difference, CostModel* costs);
 
 struct PlanComparison {
@@ -34,13 +36,14 @@ struct PlanComparison {
 // plans. Measures only kernels whose prices are not known.
 absl::StatusOr<PlanComparison> CompareTimes(const PlanDifference& difference, CostModel* costs);
 
-// The answer is certain if CannotLose decides, in one direction or the other. Otherwise compares
-// the times of the kernels that differ, except for pairs of an old and a new kernel that need no
-// times. A gain within two standard errors, or a loss within one, counts as none, and the uncertain
-// kernels are then measured once more (CostModel::Refine). If it still counts as none, a plan with
-// more operators is not better. Another plan is better if the excepted pairs contain more gains
-// than losses; if they contain as many, it is better if it has fewer operators or moves fewer
-// bytes. `operators`: how many operators the new graph has more than the old one.
+// The answer is certain if CannotLose decides, in one direction or the other. Otherwise it compares
+// the times of the kernels that differ, leaving out pairs of an old and a new kernel that
+// CannotLose decides. If such a pair is a loss, a gain must show with all kernels, too. A gain
+// within two standard errors, or a loss within one, counts as none, and the uncertain kernels are
+// then measured once more (CostModel::Refine). If it still counts as none, the new plan is better
+// only if its graph has no more operators and either the pairs left out are more gains than losses,
+// or as many and it has fewer operators or moves fewer bytes. `operators`: the number of operators
+// of the new graph less that of the old one.
 absl::StatusOr<PlanComparison> Compare(const KernelList& before, const KernelList& after,
                                        int operators, CostModel* costs);
 

@@ -19,7 +19,8 @@ struct Selection {
 
 struct Extraction {
   Selection best;
-  // A lower bound, up to one millionth, on the prices of all graphs considered. At most best.price.
+  // A lower bound on the prices of all graphs considered, with a relative tolerance of 1e-6. At
+  // most best.price.
   int64_t bound = 0;
   int num_left_out = 0;  // outputs of nodes that are excluded because they would close a cycle
 };
@@ -29,11 +30,11 @@ struct ExtractionOptions {
   int max_nodes = 2000;
 };
 
-// For both functions: price[n] is what node n adds; Cost::kInfinite: node n must not be used. An
-// output of a node that would close a cycle with nodes of lower numbers is excluded (as in Yang et
-// al., 2021). So no graph considered has a cycle, but some acyclic graphs are not considered. There
-// is at least one graph if the prices of the original nodes are finite; FailedPrecondition if there
-// is none.
+// In both functions, price[n] is the price of computing node n, in nanoseconds; Cost::kInfinite:
+// node n must not be used. An output of a node that would close a cycle with nodes of lower numbers
+// is excluded (as in Yang et al., 2021). So no graph considered has a cycle, but some acyclic
+// graphs are not considered. There is at least one graph if the prices of the original nodes are
+// finite; FailedPrecondition if there is none.
 
 // Works bottom up: each class takes the node with the lowest price of itself and all nodes below
 // it, each counted once. The result need not be the cheapest graph.

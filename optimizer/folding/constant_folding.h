@@ -10,8 +10,8 @@ namespace lemma::optimizer {
 
 // The operator nodes of `graph` that depend only on constants and weights with known values.
 // Excluded: opaque operators; results so much larger than their operands (such as an expanded
-// constant) that storing them would cost more than computing them; weights that are stored as
-// narrow integers, where they become floats.
+// constant) that storing them would cost more than computing them; conversions of stored narrow
+// integers to floats, such as the dequantization of a weight (graph/onnx/fold.h).
 absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph);
 
 // Whether the operator node folds if its operands do.
@@ -20,7 +20,7 @@ bool IsFoldable(const Node& node);
 // Puts a constant in the place of every foldable value that other nodes or outputs still use.
 // Computes in double (integers exactly) without rounding intermediate results, and rounds once to
 // the value's type. A node that cannot be computed stays, and so do the values of the nodes in
-// `kept`. Returns `graph` unchanged if nothing folds.
+// `kept`. Returns `graph` unchanged if nothing folds; ResourceExhausted if memory is exhausted.
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads = 1,
                                     const absl::flat_hash_set<const Node*>& kept = {});
 

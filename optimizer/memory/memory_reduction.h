@@ -37,7 +37,7 @@ struct ReducedGraph {
   std::vector<int64_t> Live() const;  // bytes in use, by kernel
 };
 
-// The choice of one more reduction for a ReducedGraph.
+// A possible next reduction of a ReducedGraph.
 struct ReductionChoice {
   Reductions reductions;  // including the new one
   double score = 0;       // added ms per byte that leaves the peak

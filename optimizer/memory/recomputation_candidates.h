@@ -14,7 +14,7 @@ struct PlannedCopies {
   const RematerializedGraph& copied;
   const MemoryTimeline& timeline;
   const std::vector<Recomputation>& list;
-  const std::vector<bool>& is_static;  // of the original graph's nodes
+  const std::vector<bool>& is_static;  // by node of the original graph: depends on no input
 };
 
 struct RecomputationCandidate {

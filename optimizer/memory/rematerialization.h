@@ -35,7 +35,7 @@ struct Rematerialization {
 // cheapest result that reaches the limit, or else the one with the least peak. Deterministic; makes
 // hundreds to thousands of plans. `progress`, if given, gets the peak after each step; returning
 // false ends the search with the best result so far. So does the deadline, which is checked before
-// each plan.
+// each plan. Errors are those of `measurer` and `costs`.
 absl::StatusOr<Rematerialization> Rematerialize(
     const Graph& graph, int64_t limit_bytes, KernelMeasurer* measurer, CostModel* costs,
     const std::function<bool(int64_t peak_bytes)>& progress = nullptr,

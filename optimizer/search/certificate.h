@@ -22,7 +22,8 @@ namespace lemma::optimizer {
 struct Provenance {
   // By label, the rule that last replaced the value with this label.
   std::map<std::string, std::string> made_by;
-  // By Tensor::ContentHash of a folded constant: "w+b/folded", after the weights it is made of.
+  // By Tensor::ContentHash of a folded constant: a name that lists the weights that it was computed
+  // from, such as "w+b/folded".
   std::map<uint64_t, std::string> folded;
 };
 

@@ -60,19 +60,20 @@ struct RewriteStep {
   std::optional<Change> change;
 };
 
-// A graph on the front of time and memory.
+// A graph that no other graph seen beats in both time and peak memory.
 struct FrontPoint {
   Cost cost;
-  int ops = 0;
-  bool is_best = false;
+  int ops = 0;           // the number of operators
+  bool is_best = false;  // it is SearchResult::best
 };
 
 // A lower bound on the cost of equal graphs.
 struct SearchBound {
   Cost cost;
-  // True: no graph considered costs less, up to one millionth. False: the bound is an estimate,
-  // because the cost model is not a sum over operators. It then rests on the least cost that each
-  // operator was seen to add (optimizer/cost/node_price.h); in another graph it might add less.
+  // True: no graph considered costs less, with a relative tolerance of 1e-6. False: the bound is an
+  // estimate, because the cost model is not a sum over operators. It then uses the least cost that
+  // each operator was seen to add (optimizer/cost/node_price.h); in another graph the operator
+  // might add less.
   bool is_proved = false;
   // True: the bound holds for all graphs that the rules reach. False: it holds only for the graphs
   // that were considered.

@@ -13,8 +13,8 @@ bool IsAlgebra(const Node& node);
 // As IsAlgebra, with at least one sum.
 bool IsSum(const Node& node);
 
-// An operator that sums products of its first two operands, which have these ranks, and that needs
-// no explicit attribute.
+// An operator that sums products of its first two operands, which have these ranks. It can be
+// applied without explicit attributes.
 struct Contraction {
   const OpDef* op = nullptr;
   int ranks[2] = {0, 0};

@@ -3,9 +3,9 @@
 //
 // The enumeration follows no list of known mutants. In this order it tries:
 //   * A new layout of the data: digits of one dimension move to another, or a dimension is cut into
-//     overlapping blocks. Padding makes sizes divisible, separates elements by a gap, or takes the
-//     place of the operator's own. Attributes are kept, divided by the size of the digit or set to
-//     0. The layout of weights changes in the same way or not at all. The result is moved back.
+//     overlapping blocks. Padding makes sizes divisible, separates elements by a gap, or replaces
+//     the operator's own padding. Attributes are kept, divided by the size of the digit or set to
+//     0. The layout of weights changes in the same way or stays. The result is moved back.
 //   * The operators over a part of a sum, if the rest can be added (pet/mutants/split_mutant.h).
 //   * Other operators that sum products (pet/mutants/operator_mutant.h).
 // A graph is a mutant if it has the right type and agrees with the original at half or more of some
@@ -29,7 +29,7 @@ struct Mutant {
   Graph graph;                   // same inputs and weights as the original
   std::optional<Recipe> recipe;  // absent: another operator
   std::string words;             // description, if there is no recipe
-  Value rest;                    // the missing part, to be added everywhere; usually absent
+  Value rest;  // the part that is left out; adding it everywhere gives the original. Usually absent
 
   std::string how() const { return recipe ? recipe->ToString() : words; }
 };

@@ -15,7 +15,7 @@ namespace lemma::pet {
 // table that sums products (pet/mutants/contraction.h), on operands made from the leaves
 // (pet/mutants/operand.h) and regrouped, with attributes made from the part's own numbers.
 // Remaining operands are added; with a constant of ones as an operand, the result may be divided.
-// The result is regrouped back.
+// The result is regrouped back. Calls `found` for each mutant until it returns false.
 absl::Status ForEachOperatorMutant(const Graph& original, const MutantOptions& options,
                                    Samples* samples, const std::function<bool(Mutant)>& found);
 

@@ -1,4 +1,4 @@
-// Recipes: how a mutant is made from its original, so that it can be repeated at other sizes.
+// Recipes: descriptions of how a mutant is made from its original, to repeat it at other sizes.
 #ifndef LEMMA_PET_MUTANTS_RECIPE_H_
 #define LEMMA_PET_MUTANTS_RECIPE_H_
 
@@ -24,6 +24,7 @@ struct Layout {
   std::vector<BlockMove> blocks;
   std::vector<DigitMove> digits;
 
+  // The factor of the first digit, or the number of blocks.
   int64_t factor() const { return blocks.empty() ? digits[0].factor : blocks[0].blocks; }
   // The moves that undo the layout on the result, last first. Blocks of a result do not overlap.
   std::vector<DigitMove> Back() const;
@@ -55,10 +56,10 @@ struct Recipe {
 };
 
 using LeafMap = absl::flat_hash_map<Value, Value>;
-// The new leaves of the graph.
+// For each leaf of the graph, the value that replaces it.
 absl::StatusOr<LeafMap> MovedLeaves(const Graph& original, int data, const Layout& layout,
                                     bool with_weights);
-// The operators of a graph, with other leaves and changed attributes.
+// The output of the graph's operators over other leaves and with changed attributes.
 absl::StatusOr<Value> Rebuilt(const Graph& original, const LeafMap& leaves,
                               const AttrChange& change, int64_t factor);
 // Moves y back and cuts it, from the start of every dimension, to the type of `wanted`.

@@ -10,7 +10,7 @@
 
 namespace lemma::pet {
 
-// Reshape, transpose, reshape.
+// A reshape to `split`, a transpose by `perm`, and a reshape to `shape`.
 struct Regroup {
   Shape split;
   std::vector<int64_t> perm;

@@ -12,8 +12,8 @@ namespace lemma::pet {
 
 // Some leaves are cut in two along one dimension each; these dimensions have equal sizes. The
 // mutant applies the operators to the first parts, `rest` to the second ones. The cut is at half,
-// or at the last multiple of a digit. Finds only mutants whose sum with `rest` equals the original
-// everywhere.
+// or at the last multiple of a digit's size. Finds only mutants whose sum with `rest` equals the
+// original everywhere. Calls `found` for each until it returns false.
 //
 // Every product of the original occurs once in one of the two, and no other product does. So a NaN
 // or an infinity of a leaf reaches the same elements, unless a sum overflows only in the new order:

@@ -14,7 +14,7 @@
 
 namespace lemma::pet {
 
-// Scalar operations in one run of the graph.
+// The number of scalar operations in one run of the graph.
 absl::StatusOr<double> OperationsOf(const Graph& graph);
 
 // The elements of the graph's only output, in row-major order. Inputs, weights and non-uniform

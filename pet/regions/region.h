@@ -4,8 +4,8 @@
 // positions are cut wherever a guard (a border, a piece of a concat) or a digit of a reshape
 // changes. On each cell the elements are two families of polynomials (pet/regions/polynomial.h). If
 // these are neither equal everywhere nor different everywhere, the cell is cut further; at a single
-// position one of the two always holds. So both "equal" and "different" are proved, for all values
-// of the inputs.
+// position, they are always one or the other. So both "equal" and "different" are proved, for all
+// values of the inputs.
 //
 // A randomized check must agree: both graphs run on random inputs in the field of 2^61 - 1
 // elements. If the polynomials have degree n, a position that differs looks equal with probability

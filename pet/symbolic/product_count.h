@@ -12,7 +12,7 @@
 
 namespace lemma::pet {
 
-// A graph with this output and the inputs of `like`, by name, whether used or not.
+// A graph with this output and all inputs of `like`, under their names, used or not.
 absl::StatusOr<Graph> GraphOf(const Graph& like, const Value& output);
 
 // A box on which each of two graphs sums a constant number of products (less those subtracted).

@@ -24,7 +24,7 @@ int64_t ValueOf(const SizeFormula& formula, const Sizes& sizes);
 SizeFormula Interpolated(std::vector<int64_t> values, const Sizes& base,
                          const std::vector<size_t>& symbols);
 
-// The formula in terms of the differences between the sizes and `base`.
+// The formula over the differences size - base instead of the sizes.
 SizeFormula Shifted(const SizeFormula& formula, const Sizes& base);
 
 // Whether the formulas differ, always in the same direction, at all sizes from `base` on.
@@ -34,7 +34,8 @@ bool NeverEqual(const SizeFormula& a, const SizeFormula& b, const Sizes& base);
 std::string SizeName(size_t symbol);  // "n0"
 Term TermOf(const SizeFormula& formula);
 
-// "0:2 * n0", "n1 + -1" or "0:n0:2": of a range's start, end and step.
+// A range as text: "0:2 * n0", "n1 + -1" for one position, or "0:n0:2". `range` points to three
+// formulas: the start, one past the last position, and the step.
 std::string RangeText(const SizeFormula* range);
 
 }  // namespace lemma::pet

@@ -35,7 +35,7 @@ struct SymbolicRegion {
   std::vector<std::string> counted;  // the boxes: "[…]: 9 * n1 and 6 * n1"
   std::string not_counted;           // why `counts` is empty
 
-  bool differs_proved(size_t box) const;  // `box` is a number in `counted`
+  bool differs_proved(size_t box) const;  // `box` is an index in `counted`
 };
 
 // InvalidArgument if no size is open, if the mutant or where it differs has another form at other

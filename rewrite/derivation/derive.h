@@ -1,10 +1,10 @@
 // Derives a rule from others: finds a chain of their applications from its source to its target.
 //
-// A rule is about all sizes; a chain is about graphs at the sizes at which it was found. Each step
-// applies a rule that the matcher finds and whose proof covers the match, so the two ends are equal
-// at these sizes if the rules are true. Distinct sizes (rewrite/derivation/typings.h) make the rule
-// plausible at other sizes but do not prove it: where its truth matters, prove the rule itself.
-// "Not found" does not show that no derivation exists.
+// A rule holds for all sizes; a chain consists of graphs of given sizes. Each step applies a rule
+// whose proof covers the match, so the two ends are equal at these sizes if the rules are true.
+// Chains at distinct sizes (rewrite/derivation/typings.h) make the derived rule plausible at other
+// sizes but do not prove it: where its truth matters, prove the rule itself. "Not found" does not
+// show that no derivation exists.
 #ifndef LEMMA_REWRITE_DERIVATION_DERIVE_H_
 #define LEMMA_REWRITE_DERIVATION_DERIVE_H_
 
@@ -60,8 +60,8 @@ struct DeriveResult {
   bool exhausted = false;
 };
 
-// The rules to derive with. The caller must know whether they are proved. Roles of variables are
-// ignored.
+// Derives with given rules. Does not check that they are proved. Ignores the roles of variables, so
+// a rule for weights applies to any value.
 class Deriver {
  public:
   explicit Deriver(std::vector<Substitution> rules);
@@ -130,8 +130,8 @@ bool AreTheSame(const Substitution& a, const Substitution& b);
 
 // "3 steps: gen_1, gen_4 backward, gen_2" or "no step: both sides are one graph".
 std::string Summary(const Deriver& deriver, const Derivation& derivation);
-// "not found within 20000 graphs; chains of up to 4 steps were tried", or that no other chains
-// exist.
+// "not found within 20000 graphs; chains of up to 4 steps were tried", or, if the search was
+// exhausted, "not derivable: no further graph can be reached (17 seen from both sides)".
 std::string NotFound(const DeriveResult& result);
 // The loosest contract of the rules used; bit_exact if there are none.
 FloatContract ContractOf(const Deriver& deriver, const Derivation& derivation);

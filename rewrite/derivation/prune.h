@@ -1,5 +1,4 @@
-// Removes rules that can be derived from the others (rewrite/derivation/derive.h). The few that
-// remain have the same power.
+// Removes rules that can be derived from the others (rewrite/derivation/derive.h).
 #ifndef LEMMA_REWRITE_DERIVATION_PRUNE_H_
 #define LEMMA_REWRITE_DERIVATION_PRUNE_H_
 
@@ -15,7 +14,7 @@ struct PruneOptions {
   DeriveLimits limits;
   int typings = 3;
   // Called before each attempt to derive a rule (up to two per rule), with the number of attempts
-  // so far. false ends the search: rules not yet known to be derivable are kept.
+  // so far. If it returns false, the search ends: rules not yet known to be derivable are kept.
   std::function<bool(int)> go_on = [](int) { return true; };
 };
 

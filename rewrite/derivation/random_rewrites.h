@@ -19,16 +19,16 @@ struct RuleInstance {
   Graph source;  // over the rule's variables; those that must be weights are weights without values
 };
 
-// A random instance of the rule. Sizes are small, or up to 32 if a size of the rule is a symbol by
-// itself. nullopt if none was found.
+// A random instance of the rule; equal seeds give equal instances. Sizes are small; one that is a
+// single symbol in the rule may be up to 32. nullopt if none was found.
 std::optional<RuleInstance> DrawInstance(const Substitution& rule, uint64_t seed);
 
-// The source of such an instance of a random rule.
+// The source of DrawInstance for a random one of `rules`, which must not be empty.
 std::optional<Graph> RandomSource(const std::vector<Substitution>& rules, uint64_t seed);
 
 struct RandomRewrite {
   Graph after;
-  std::string name, where;  // as in RewriteStep
+  std::string name, where;  // Rewrite::name(), Rewrite::Describe()
   FloatContract contract;
 };
 // A random one of the rewrites that apply to `graph` and change it, each equally likely; nullopt if

@@ -1,4 +1,4 @@
-// Finds typings of a rule: assignments of sizes and attributes at which to examine it.
+// Finds typings of a rule: values of its size and attribute symbols, for checks of the rule there.
 #ifndef LEMMA_REWRITE_DERIVATION_TYPINGS_H_
 #define LEMMA_REWRITE_DERIVATION_TYPINGS_H_
 

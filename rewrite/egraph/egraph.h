@@ -1,8 +1,8 @@
 // An e-graph represents many equal graphs at once: it has one set of nodes, and classes of values
 // that are known to be equal.
 //
-// Applying a rule removes nothing: it adds the target's nodes and makes the target's values equal
-// to the source's. So no rewrite prevents another. optimizer/extraction/extraction.h picks the
+// Applying a rule removes nothing: it adds the target's nodes and merges the classes of source and
+// target outputs. So no rewrite prevents another. optimizer/extraction/extraction.h picks the
 // cheapest graph.
 //
 // Willsey et al., "egg: fast and extensible equality saturation", POPL 2021. For rules with several
@@ -69,13 +69,14 @@ class EGraph : public MatchView {
   absl::Span<const Use> Users(ValueRef value) const override { return class_(value).uses; }
   bool IsStatic(int node) const override { return slots_[node].flags >= Flags::kStatic; }
   bool IsKnown(int node) const override { return slots_[node].flags >= Flags::kKnown; }
-  // Whether the node is computed beforehand, provided that its operands are.
+  // Whether the node can be folded (EditGraphOptions::folds), with operands that can be folded too.
   bool IsFolded(int node) const { return slots_[node].flags == Flags::kFolded; }
   // Always false: values may be computed from themselves here.
   bool Depends(absl::Span<const ValueRef>, absl::Span<const int>) const override { return false; }
 
   // Adds the nodes and equalities of a match in this view. False, without any change, if all of
-  // them are known already. Sets *made to Application::made.
+  // them are known already. Sets *made to Application::made in both cases. Call Rebuild() after the
+  // last of several calls, before the view is read.
   bool Apply(MatchedEditPtr matched, std::vector<int>* made = nullptr);
   // Merges nodes whose operands became equal. Afterwards no two live nodes are equal.
   void Rebuild();

@@ -29,7 +29,7 @@ struct PatternPlace {
   }
 };
 
-// A pattern's requirements on a node. op = nullptr: a leaf with known elements.
+// A pattern's requirements on a node. op = nullptr: the node is a leaf whose elements are known.
 struct PatternHead {
   const OpDef* op = nullptr;
   int operands = 0, outputs = 1;  // their numbers

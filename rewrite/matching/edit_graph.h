@@ -44,8 +44,8 @@ struct Edit {
 };
 
 struct EditGraphOptions {
-  // Whether an operator over known values is folded: computed once, beforehand, at no price.
-  // Absent: none is.
+  // Whether an operator is folded if its operands are folded or have a payload: it is computed
+  // once, before the graph runs, at no price. Absent: none is.
   std::function<bool(const Node&)> folds;
   // An operator's share of the graph's price; must be below 2^40. Absent: 0.
   std::function<int64_t(const Node&)> price;
@@ -78,7 +78,7 @@ class EditGraph : public MatchView {
   bool IsStatic(int node) const override { return slots_[node].is_static; }
   bool IsKnown(int node) const override { return slots_[node].is_known && slots_[node].is_static; }
   bool Depends(absl::Span<const ValueRef> values, absl::Span<const int> roots) const override;
-  // Whether the node is computed beforehand (EditGraphOptions::folds).
+  // Whether the node is folded (EditGraphOptions::folds).
   bool IsFolded(int node) const { return slots_[node].is_folded; }
   bool IsOutput(ValueRef value) const { return value_(value).outputs > 0; }
 

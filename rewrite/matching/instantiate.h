@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<Value>> BuildPattern(const Substitution& rule, const 
                                                 const SymbolValues& symbols, DType dtype,
                                                 std::vector<NodePtr>* nodes = nullptr);
 
-// Whether a variable with the role of a weight becomes a weight, or an input like the others.
+// kInputs: every variable becomes an input. kRoles: those whose role is not kAny become weights.
 enum class VarsAs { kInputs, kRoles };
 
 // The pattern (one of the rule's) as a graph over the rule's variables, in their order.

@@ -15,7 +15,7 @@
 
 namespace lemma {
 
-// Whether all elements have the same bytes, as in a rule's constants.
+// Whether there are elements and all have the same bytes, as in a rule's constants.
 bool IsUniform(const Tensor& tensor);
 
 // A match: binds a rule's variables and source nodes to values and nodes of a graph, and its
@@ -24,11 +24,11 @@ struct Match {
   int anchor = 0;              // position of the node that computes the source's first output
   std::vector<Value> vars;     // by variable
   std::vector<NodePtr> nodes;  // by source node
-  SymbolValues symbols;        // constants
-  DType dtype = DType::kF32;   // the rule's common type
+  SymbolValues symbols;        // by symbol; sizes may be symbolic
+  DType dtype = DType::kF32;   // the rule's common type; kF32 if nothing has that type
 };
 
-// The same match, with nodes by their numbers in a MatchView.
+// The same match, with nodes given by their numbers in a MatchView.
 struct Binding {
   int anchor = 0;
   std::vector<ValueRef> vars;
@@ -59,7 +59,7 @@ class Matcher {
   const OpDef& anchor_op() const { return *rule_->source.nodes[rule_->source.outputs[0].node].op; }
 
   // Calls `found` for every match with this anchor, until it returns false. Returns false if
-  // `found` did. The order depends on the graph's structure alone.
+  // `found` did. The order of the matches depends on the graph's structure alone.
   //
   // Tries both orders of a commutative operator's first two operands. Values inside the source may
   // have other users; their nodes then stay. Orders of interchangeable siblings count as one match
@@ -75,7 +75,7 @@ class Matcher {
   // to look for new matches around a change. Includes Tangled matches.
   bool ForEachAt(const MatchView& view, int number, int node,
                  absl::FunctionRef<bool(const Binding&)> found) const;
-  // Whether a variable depends on an output of the match.
+  // Whether a variable's value depends on an output of the match. Such a match must not be applied.
   bool Tangled(const MatchView& view, const Binding& match) const;
 
   // A step of the search for a match: binds the operands of a node.

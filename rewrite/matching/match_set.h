@@ -24,13 +24,13 @@ using MatchedEditPtr = std::shared_ptr<const MatchedEdit>;
 absl::StatusOr<Edit> EditOf(const Substitution& rule, const MatchView& view, const Binding& match);
 
 // The match with its edit. nullptr if the match binds a node of PreparedRule::fixed, if no form of
-// the rule's proof covers it, or if the target is not well-formed.
+// the rule's proof covers it, or if EditOf fails.
 MatchedEditPtr MatchedEditOf(const PreparedRule& rule, const MatchView& view, const Binding& match);
 
-// After an edit, the caller calls Update: it drops the matches that bind a touched node, and
-// searches again only around touched nodes. Skips matches that no form of the rule covers or whose
-// target is not well-formed. Keeps Tangled ones (a variable depends on an output of the match),
-// since an edit far away can untangle them: check IsApplicable before using one.
+// All matches of a set of rules in an EditGraph. After an edit, the caller calls Update: it drops
+// the matches that bind a touched node, and searches again only around touched nodes. Skips matches
+// for which MatchedEditOf returns nullptr. Keeps Tangled ones (a variable depends on an output of
+// the match), since an edit elsewhere can untangle them: check IsApplicable before using one.
 class MatchSet {
  public:
   // Finds all matches of the index's rules. These and `graph` must outlive it.

@@ -1,4 +1,4 @@
-// Sources of rewrites: they propose the steps that the optimizer may take.
+// Sources of rewrites: they propose the steps that apply to a graph.
 #ifndef LEMMA_REWRITE_MATCHING_REWRITE_SOURCE_H_
 #define LEMMA_REWRITE_MATCHING_REWRITE_SOURCE_H_
 
@@ -30,7 +30,7 @@ class Rewrite {
   virtual const std::string& name() const = 0;
   virtual FloatContract contract() const = 0;
   virtual const ProofRecord& proof() const = 0;
-  // Position in the old graph of a node that is replaced.
+  // Position, in the indexed graph, of a node that is replaced.
   virtual int anchor() const = 0;
   // Tells steps of the same name apart, for people and certificates; equal in every run.
   virtual std::string Describe() const = 0;
@@ -41,7 +41,7 @@ class Rewrite {
 // Nodes of a graph, identified by MatchView::Head().
 using FixedNodes = absl::flat_hash_set<const Node*>;
 
-// A rule prepared for matching.
+// A rule prepared for matching. The rule must outlive it.
 struct PreparedRule {
   explicit PreparedRule(Matcher m) : matcher(std::move(m)), coverage(matcher.rule()) {}
   const Substitution& rule() const { return matcher.rule(); }
@@ -86,7 +86,7 @@ class RuleSet : public RewriteSource {
   // Fails if a rule cannot be matched (see Matcher::Create).
   static absl::StatusOr<std::unique_ptr<RuleSet>> Create(std::vector<Substitution> rules,
                                                          const RuleSetOptions& options = {});
-  // Reads the text form from a file; errors name the file.
+  // Reads the text form from a file; errors name the file. NotFound if it cannot be read.
   static absl::StatusOr<std::unique_ptr<RuleSet>> Load(const std::string& path);
 
   const std::vector<Substitution>& rules() const { return rules_; }

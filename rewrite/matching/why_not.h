@@ -24,7 +24,7 @@ struct WhyNot {
   Missing missing = Missing::kNothing;
   int held = 0;                // number of conditions that hold together there
   bool only_obstacle = false;  // no other condition fails
-  std::string reason;          // as ReasonText; "" if the rule applies
+  std::string reason;          // for people: why the condition fails; "" if the rule applies
   int at = -1;                 // position of the node where the condition fails
   std::vector<Match> matches;  // if it applies: up to 32 matches that bind the operator
 };

@@ -34,16 +34,17 @@ const char* Name(Missing missing);
 struct RuleCondition {
   Missing kind = Missing::kOperand;
   int node = -1;   // of the source; -1: none
-  int index = -1;  // of the operand, attribute, variable or comparison; kElements or kDims
+  int index = -1;  // of the operand, attribute, variable or comparison; for kConstant see below
   friend bool operator==(const RuleCondition& a, const RuleCondition& b) {
     return a.kind == b.kind && a.node == b.node && a.index == b.index;
   }
 };
-constexpr int kElements = 0, kDims = 1;  // RuleCondition::index for kConstant
+// RuleCondition::index of a condition on a constant's elements or on its shape (kConstant).
+constexpr int kElements = 0, kDims = 1;
 
 // Says why `match`, which satisfies some conditions of the rule, does not satisfy `condition`. In
-// `match`, nodes and variables that the satisfied conditions do not reach are -1. The text uses the
-// rule's names and the graph's sizes and attributes.
+// `match`, nodes (and the nodes of variables) that these conditions do not bind are -1. The text
+// uses the rule's names and the graph's sizes and attributes.
 std::string ReasonText(const Substitution& rule, const MatchIndex& index, const Binding& match,
                        const RuleCondition& condition);
 // The position of the node that the reason is about.

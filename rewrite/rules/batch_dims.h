@@ -15,7 +15,7 @@ class BatchDims {
   ~BatchDims();
 
   // Whether dimension `dim` of a tensor of the source (side 0) or the target (side 1) is a batch
-  // dimension. SizeOf gives the size of any dimension.
+  // dimension; and the size of any dimension.
   bool IsBatch(int side, TensorId tensor, size_t dim) const;
   const IndexExpr& SizeOf(int side, TensorId tensor, size_t dim) const;
 

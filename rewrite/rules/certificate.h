@@ -47,9 +47,9 @@ struct CertificateFold {
   std::string sha256;  // of the constant's bytes
 };
 
-// Why a rule is true at its own sizes: its target is a mutant of its source, corrected in the
-// positions where the mutant differs (docs/pet.md). The rule has no symbols. A checker trusts
-// nothing of this: it computes it again.
+// Why a rule without symbols is true at its own sizes: its target is a mutant of its source, and is
+// corrected in the positions where the mutant differs (docs/pet.md). A checker does not trust this
+// record: it computes the positions again.
 struct CertificateMutant {
   // Positions in one dimension: first position, number of positions, step.
   using Range = std::array<int64_t, 3>;
@@ -93,7 +93,8 @@ struct Certificate {
   std::vector<CertificateStep> steps;
   std::vector<CertificateFold> folds;  // by position
 };
-// Whether a certificate can hold an input's value: a few integers or truth values.
+// Whether a certificate can store the value of an input of this type: up to kMaxFixedElements
+// integers or bools, rank at most 8.
 constexpr int64_t kMaxFixedElements = 64;
 bool CanBeFixed(const TensorType& type);
 

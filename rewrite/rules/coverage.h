@@ -25,20 +25,20 @@ class Coverage {
  public:
   explicit Coverage(const Substitution& rule, const FormLimits& limits = {});
 
-  // From now on nothing is covered unless the rule's record is of the rule and of the operators'
-  // definitions as they are now. The first call of Covers checks this with the forms that it lists
-  // anyway, so rules that match nowhere cost nothing.
+  // Makes Covers return false if the id of the rule's proof record is not CurrentProofId
+  // (rewrite/rules/proof_check.h). The first call of Covers compares the ids, since it lists the
+  // forms anyway; so rules that match nowhere cost nothing. Call this before Covers.
   void RequireCurrentRecord() { requires_record_ = true; }
 
   // Whether the proof covers a match. `symbols`: the match's constants. `common`: the type of
   // variables without one.
   //
-  // States the rule at the match's lists and known attributes and leaves sizes open; a size is
-  // fixed to 1 where it is 1 and an equality of sizes would otherwise fail. The match is covered if
-  // some proved form is this statement, or equals it without batch dimensions
-  // (rewrite/rules/batch_text.h), and the requirements of both hold for the match's sizes: if sizes
-  // of the graph are symbolic, for all values of its dimensions. Forms are proved for floats; a
-  // match of another type is covered if that type holds every value that is computed.
+  // States the rule with the match's lists and known attributes, and with open sizes; a size of 1
+  // is fixed to 1 if an equality of sizes would otherwise fail. The match is covered if some proved
+  // form is this statement, or equals it without batch dimensions (rewrite/rules/batch_text.h), and
+  // the requirements of both are true for the match's sizes: if sizes of the graph are symbolic,
+  // for all values of its dimensions. Forms are proved for floats; a match of another type is
+  // covered if that type represents every value that is computed.
   bool Covers(const SymbolValues& symbols, DType common);
 
  private:

@@ -9,7 +9,7 @@
 namespace lemma {
 
 // The id that a proof of the rule would have now: a hash of its statement and of its operators'
-// definitions in this program. "" if the rule cannot be stated.
+// definitions in this program. "" if the rule has no form (rewrite/rules/statement.h).
 std::string CurrentProofId(const Substitution& rule);
 
 // Why the rule must not be applied; "" if it may be. Reasons: it has no record; it was refuted or

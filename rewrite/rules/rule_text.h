@@ -19,7 +19,7 @@ namespace lemma {
 // "file:line:column: message". Two rules of the same name are an error.
 absl::StatusOr<std::vector<Substitution>> ParseRules(absl::string_view text,
                                                      absl::string_view file = "text");
-// The parts of ParseRules, with the same errors.
+// The parts of ParseRules, which convert pieces of the syntax tree; with the same errors.
 absl::StatusOr<Substitution> BuildRule(const text::Block& block, absl::string_view file);
 absl::StatusOr<ProofRecord> BuildRecord(const text::Record& record, absl::string_view file);
 absl::StatusOr<FloatContract> ReadFloatContract(const text::Name& name, absl::string_view file);

@@ -20,15 +20,16 @@ namespace lemma {
 struct Statement {
   std::string name;
   Definition source, target;  // the same inputs in both
-  // By tensor of a side: the number of the operator that computes it. An operator reads its own
-  // tensors unrounded, before they are stored.
+  // By tensor of a side: the number of the operator that computes it. A read between two tensors of
+  // one operator is not rounded.
   std::vector<int> source_operators, target_operators;
   std::vector<Guard> requirements;
   // By input: whether all its elements are finite, as those of a rule's weights are. The float
   // contract then ignores which of them a side reads. Reads beyond the input's end never count as
   // finite.
   std::vector<bool> finite;
-  // Whether every element type is what it is: no rule's common type, which may be another one.
+  // Whether every element type is fixed. Otherwise some are the rule's common type, of which the
+  // type here is one example.
   bool typed = true;
   // Bounds of parameters by name, from the precondition's comparisons with numbers; they may be
   // infinite. A parameter without a bound is not listed.
@@ -77,7 +78,7 @@ std::string ElementName(const std::string& list, size_t i);
 struct RuleForms {
   std::vector<RuleForm> forms;  // the forms for which the source is well-formed
   bool truncated = false;       // there are more than max_forms
-  std::string problem;          // why there is no form, or the forms cannot be listed
+  std::string problem;          // why there is no form, or the forms cannot be listed; else ""
 };
 // The forms of the rule within `limits`. Deterministic.
 RuleForms FormsOf(const Substitution& rule, const FormLimits& limits = {});

@@ -41,6 +41,7 @@ enum class TermFn {
   kRepeat,     // repeat(v, n): n times v
   kBroadcast,  // broadcast(s, t): the shape that both broadcast to
 };
+// A function's name in the text form, and its number of arguments.
 struct TermFnInfo {
   const char* name;
   int arity;

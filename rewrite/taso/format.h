@@ -44,7 +44,7 @@ enum Key {
   kMergeCount = 14,
 };
 
-// A value of kPadding. The other value means "valid": no padding.
+// The value 0 of kPadding; 1 means "valid": no padding.
 constexpr int kSamePadding = 0;
 
 }  // namespace lemma::taso

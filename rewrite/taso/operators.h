@@ -23,8 +23,8 @@ class TasoOp {
   const char* name() const;  // of its type
   int num_outputs() const { return num_outputs_; }
 
-  // The ranks that the operator allows. `fixed` is the rank of all operands and results; without it
-  // they have the same rank, at least `least`.
+  // The ranks that the operator allows. `fixed` is the rank of all operands and results. If it is
+  // absent, they all have the same rank, which is at least `least`.
   struct Ranks {
     std::optional<int> fixed;
     int least = 0;

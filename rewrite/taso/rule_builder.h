@@ -14,8 +14,8 @@
 
 namespace lemma::taso {
 
-// The parts that TASO's concat joined in a dimension, recorded for TASO's split. No children: no
-// parts are known.
+// How TASO's concats joined a dimension of this size from parts, which may be joined ones too;
+// recorded for TASO's split. No children: no parts are known.
 struct Parts {
   IndexExpr size;
   std::vector<Parts> children;
@@ -34,7 +34,8 @@ struct TypedValue {
 // For each of `dims`: no parts are known.
 std::vector<Parts> NoParts(const Idx& dims);
 
-// Variables come first, then each side: Begin, then its operators. Then come the outputs and Text.
+// Call AddVariable for all variables; then, for each side, Begin and its operators; then AddOutput
+// for all outputs; then Text.
 class RuleBuilder {
  public:
   enum class Side { kSource, kTarget };
@@ -44,8 +45,8 @@ class RuleBuilder {
   Side side() const { return side_; }
   SizeSolver& sizes() { return sizes_; }
 
-  // The operator's outputs for `inputs`. Its requirements become equations. InvalidArgument if it
-  // cannot be well-formed.
+  // Adds Lemma's operator `op` to the side and returns its outputs; ApplyOne returns the first. Its
+  // requirements on sizes become equations. InvalidArgument if it cannot be well-formed.
   absl::StatusOr<std::vector<TypedValue>> Apply(absl::string_view op,
                                                 const std::vector<TypedValue>& inputs,
                                                 ExprAttrs attrs = {});

@@ -71,7 +71,7 @@ class SizeSolver {
   // Call it after the last equation: symbols without a value get their fallback.
   void Close();
 
-  // The value, with solved symbols substituted; nullopt if it is not a polynomial.
+  // The value, with solved symbols substituted; nullopt if it is not a polynomial over atoms.
   std::optional<Size> Value(const IndexExpr& e) const;
   // Whether both are polynomials with equal values.
   bool Same(const IndexExpr& a, const IndexExpr& b) const;

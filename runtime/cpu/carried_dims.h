@@ -9,12 +9,11 @@
 
 namespace lemma::cpu {
 
-// For each dimension of the only output: the dimension of each input that is read at the output's
-// index in this dimension, and at no other place; -1 for an input that is read at the same places
-// for every index. Empty for a dimension for which this does not hold for all inputs: of a softmax,
-// the dimension along which it adds up.
+// By dimension of the only output, by input: the input's dimension that is read at exactly the
+// output's index; -1 if the input is read at the same places for every index. Empty for a dimension
+// that cannot be computed in parts.
 //
-// It is read off the definition: y[i, j] = f(x[i, j], sum_k x[i, k]) carries i, and not j.
+// Example: y[i, j] = f(x[i, j], sum_k x[i, k]), as in a softmax, gives {{0}, {}}.
 using CarriedDims = std::vector<std::vector<int>>;
 CarriedDims CarriedDimsOf(const Node& node);
 

@@ -13,7 +13,7 @@ namespace lemma::cpu {
 
 // The way an application is executed.
 enum class NodeRole {
-  kNone,    // not at all: an input, or static (UseTable::is_static)
+  kNone,    // not executed: an input, or static (UseTable::is_static)
   kView,    // its outputs are views of its input (reshapes too, if the strides allow it)
   kConcat,  // its output is memory that the producers of its inputs write to
   kKernel,  // in a group
@@ -23,7 +23,7 @@ enum class NodeRole {
 struct Group {
   const KernelDef* def = nullptr;
   std::vector<int> nodes;   // positions, ascending; the last one's outputs are the group's
-  std::vector<int> copies;  // those of `nodes` that other groups may contain too
+  std::vector<int> copies;  // those of `nodes` that other groups may contain too (kCopied)
   int head = -1;            // position of the head where it is not the first node
 };
 
@@ -37,9 +37,9 @@ struct Grouping {
 // it. A head takes all that it can fuse. An element-wise application joins the group of its users
 // if they are all element-wise, of its shape and in one group, which has at most 24 applications,
 // computed in one arithmetic (Domain). Every other application is a group of its own.
-// Applications that give the numbers for which 8-bit integers stand (kernels/integers/operands.h)
-// are computed anew in every group that reads the numbers, if these are groups of element-wise
-// applications or of products of integers, so that only the integers lie in memory.
+// Dequantizations of 8-bit integers (IntegerOperand in kernels/integers/operands.h) are computed
+// anew in every group that reads their results, if these groups are element-wise or products of
+// integers. Then only the integers are stored.
 // `fuse_layout`: see CpuOptions. Without it, only an application that moves no element is a view;
 // other layout operators are kernels that copy.
 Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);

@@ -1,4 +1,5 @@
-// Reads the function that a product of integers computes back from what its kernel holds.
+// Reads back which function an integer product's kernel computes, from its packed weights and
+// parameters.
 #ifndef LEMMA_RUNTIME_CPU_INTEGER_STATEMENT_H_
 #define LEMMA_RUNTIME_CPU_INTEGER_STATEMENT_H_
 
@@ -8,7 +9,7 @@
 
 namespace lemma::cpu {
 
-// See StatementOf in statement.h.
+// StatementOf (statement.h) for the kernels of product_kernel.h.
 absl::StatusOr<Graph> IntegerStatementOf(const CpuKernelSpec& spec,
                                          const IntegerProductParts& parts);
 

@@ -6,9 +6,9 @@
 
 namespace lemma::cpu {
 
-// The same function of the same inputs, bit by bit, in which element-wise functions of 8-bit
-// integers, such as the numbers for which these stand, are computed as late as possible, and
-// quantizations of concatenations before them:
+// A graph that computes the same function of the same inputs, bit by bit. Element-wise functions of
+// 8-bit integers, such as dequantizations, move behind other operators, and quantizations move in
+// front of concatenations:
 //
 // - op(f(q)) becomes f(op(q)) if op only moves elements (NodeTraits::views, reshapes, concat_dim),
 //   and if op selects largest elements (NodeTraits::selects_largest) and f is monotone;

@@ -28,7 +28,7 @@ struct Location {
 struct PlanBuffer {
   enum class Kind { kArena, kInput, kOutput };
   Kind kind = Kind::kArena;
-  int index = 0;  // of the graph's inputs or outputs
+  int index = 0;  // kInput, kOutput: which of the graph's inputs or outputs
   int64_t bytes = 0;
   int first_step = 0, last_step = 0;  // the steps that use it
 };
@@ -53,7 +53,7 @@ struct CpuPlan {
   std::vector<CpuStep> steps;
   std::vector<PlanBuffer> buffers;
   std::vector<Value> statics;  // static values that some step reads
-  // The buffers of the given graph's values; empty unless requested.
+  // The values of the graph passed to PlanGraph, and their buffers; empty unless requested.
   std::vector<std::pair<Value, int>> places;
 
   // Whether output `output` may lie in the memory of input `input`. Nothing may read the input
@@ -64,7 +64,7 @@ struct CpuPlan {
   // by those of `scratch`, the additional bytes that each step needs while it runs.
   std::vector<BufferLife> ArenaLives(std::vector<int>* ids,
                                      absl::Span<const int64_t> scratch = {}) const;
-  // The nodes of the given graph that the step computes, wholly or in part.
+  // The nodes of the graph passed to PlanGraph that the step computes, wholly or in part.
   std::vector<NodePtr> NodesOf(const CpuStep& step) const;
   std::string Describe() const;
 };

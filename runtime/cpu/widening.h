@@ -28,7 +28,7 @@ struct WideGraph {
 // graph. Values that such operators read or write are kept as f32, also across operators that only
 // move elements.
 //
-// Whether an operator may be computed so is read off its definition (NodeTraits::widens). A graph
+// An operator's definition decides whether it may compute in f32 (NodeTraits::widens). A graph
 // without such operators is returned as it is.
 WideGraph Widened(const Graph& graph, NodeTraitsCache& traits);
 

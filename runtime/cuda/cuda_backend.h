@@ -21,8 +21,8 @@ struct CudaOptions {
   // Whether to use cuBLASLt for matrix products if it is found; otherwise every kernel is
   // generated.
   bool libraries = true;
-  // The precision of products. The architecture counts only without a device; the choice of tiles
-  // is for measurements.
+  // The precision of products, and forced tiles for measurements. The architecture counts only
+  // without a device.
   codegen::GridOptions grid = {};
   // As in PlanOptions (runtime/cuda/cuda_plan.h). A measurer computes peak memory without it.
   bool reuse_late = true;

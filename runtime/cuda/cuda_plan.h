@@ -90,16 +90,15 @@ struct PlanOptions {
   // into one launch. Costs are measured without this.
   bool horizontal_fusion = true;
   bool with_places = false;  // list CudaPlan::places
-  // Whether memory may be reused up to 16 launches after its last use only, if that lets more
-  // kernels run at the same time for little more memory. Otherwise the plan takes as little as
-  // possible.
+  // Whether memory may stay unused for up to 16 launches after its last use, if that lets more
+  // kernels run at the same time for little more memory. Otherwise the plan takes as little memory
+  // as possible.
   bool reuse_late = false;
 };
 
-// The plan of `graph`, of whose weights only the types matter. StoreFactors (store_factors.h) comes
-// before. Unimplemented ("unsupported: OP (reason)") for
-// an operator without a definition. memory.planned_bytes counts inputs, outputs and all values
-// between.
+// The plan of `graph`, whose weights need no values. Call StoreFactors (fusion/store_factors.h)
+// first. Unimplemented ("unsupported: OP (reason)") for an operator without a definition.
+// memory.planned_bytes counts inputs, outputs and all intermediate values.
 absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                    const PlanOptions& options = {});
 

@@ -14,9 +14,9 @@ namespace lemma::ort {
 //
 // An element-wise operator joins the group that alone reads its result, if that has the shape of
 // the group's result. So does one operator of any other kind, such as a convolution. ONNX Runtime
-// decides itself what it fuses within a group; an operator that it fuses with another group, or
-// moves past it, is priced as if it did not. No group has operators that only name values anew
-// (Reshape and the like), depend on weights only, or have no definition.
+// decides itself what it fuses within a group. An operator that it fuses with another group, or
+// moves past one, is priced as if it stayed in its own. No group has operators that only give
+// values another shape (Reshape and the like), depend on weights only, or have no definition.
 std::vector<std::vector<int>> GroupsOf(const UseTable& uses, NodeTraitsCache* traits);
 
 }  // namespace lemma::ort

@@ -21,7 +21,7 @@ enum class OrtLevel { kDisabled = 0, kBasic = 1, kExtended = 2, kAll = 99 };
 struct LoadSettings {
   int threads = 1;  // inside an operator; operators run one after another
   OrtLevel level = OrtLevel::kAll;
-  std::string optimized_model;  // a file for the model after them; "": none
+  std::string optimized_model;  // path to which the optimized model is written; "": none
 };
 
 class LoadedModel {

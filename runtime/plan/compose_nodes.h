@@ -20,6 +20,7 @@ Arithmetic ArithmeticOf(absl::Span<const NodePtr> nodes);
 // The nodes as one definition over `inputs`, whose outputs are those of the last node. `nodes` are
 // in order, operands before users, and every operand is in `inputs` or an output of an earlier
 // node. The results of the other nodes are local tensors, rounded to their types as if stored.
+// It is an error if a node has no definition.
 absl::StatusOr<Definition> ComposeNodes(absl::Span<const NodePtr> nodes,
                                         absl::Span<const Value> inputs);
 

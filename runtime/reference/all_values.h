@@ -10,8 +10,8 @@
 
 namespace lemma {
 
-// Every value of the graph, including inputs and weights. Each result is rounded to its type. All
-// of them stay in memory.
+// Every value of the graph, including inputs and weights, which must have values. `inputs` in the
+// graph's order. Each result is rounded to its type. All values are in memory at once.
 absl::StatusOr<absl::flat_hash_map<Value, Tensor>> AllValues(const Graph& graph,
                                                              absl::Span<const Tensor> inputs,
                                                              int threads = 1);

@@ -15,7 +15,8 @@ class StaticEvaluator {
   // The value of `v`, which must not depend on inputs; kept for later calls. FailedPrecondition,
   // with the weight's name, if it depends on a weight without values.
   absl::StatusOr<Tensor> Evaluate(const Value& v);
-  // Frees the memory of `v` if no one else holds it. Evaluate computes it again.
+  // Drops the value of `v`; its memory is freed when no other handle exists. A later Evaluate
+  // computes it again.
   void Forget(const Value& v) { done_.erase(v); }
 
  private:

@@ -23,6 +23,7 @@ struct Stage {
 };
 
 // The stages of `graph`, in the order of execution. The outputs of the last one are the graph's.
+// Errors are those of GraphBuilder::Build for a part.
 absl::StatusOr<std::vector<Stage>> Cut(const Graph& graph);
 
 // Whether the node is an opaque operator.

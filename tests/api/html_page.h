@@ -9,13 +9,14 @@
 
 namespace lemma {
 
+// How often `part` occurs in `text`.
 inline int Count(const std::string& text, const std::string& part) {
   int count = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
   return count;
 }
 
-// Nothing is fetched from elsewhere.
+// Expects that the page loads nothing: no scripts, images or styles from outside.
 inline void ExpectSelfContained(const std::string& page) {
   using testing::HasSubstr;
   using testing::Not;

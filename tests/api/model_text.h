@@ -11,7 +11,7 @@
 
 namespace lemma {
 
-// A model that was read from no file.
+// The model of a graph in the text form; it has no file.
 inline api::Model ModelOf(const std::string& text) {
   auto graph = ParseGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();

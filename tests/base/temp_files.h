@@ -1,4 +1,4 @@
-// Files and folders of a test's own.
+// Creates and reads temporary files and folders in tests.
 #ifndef LEMMA_TESTS_BASE_TEMP_FILES_H_
 #define LEMMA_TESTS_BASE_TEMP_FILES_H_
 

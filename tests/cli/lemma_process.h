@@ -1,4 +1,4 @@
-// The `lemma` command as a user sees it.
+// Runs the `lemma` command as a user does.
 #ifndef LEMMA_TESTS_CLI_LEMMA_PROCESS_H_
 #define LEMMA_TESTS_CLI_LEMMA_PROCESS_H_
 
@@ -11,11 +11,12 @@
 namespace lemma {
 
 struct LemmaResult {
-  int exit_status = -1;  // 128 + signal if one ended it
+  int exit_status = -1;  // 128 + the signal's number if a signal ended the command
   std::string out, err;
 };
 
-// Runs the command with these arguments, in a home folder of its own, `input` on standard input.
+// Runs the command with these arguments, with `input` on standard input. HOME is a folder that all
+// commands of the test share.
 LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::string& input = "");
 
 // The same, but presses Ctrl-C (SIGINT) once `at_work`, which is called repeatedly, returns true.
@@ -28,10 +29,11 @@ LemmaResult KillLemma(const std::vector<std::string>& arguments,
 // The same, started by another program: `wrapper`, followed by the command and its arguments.
 LemmaResult RunLemmaUnder(const std::vector<std::string>& wrapper,
                           const std::vector<std::string>& arguments);
-// A wrapper that sets a limit, such as "-v 500000", in units of the shell's.
+// A wrapper that sets a limit by the shell's `ulimit`, such as "-v 500000" (KiB).
 std::vector<std::string> Ulimit(const std::string& limit);
 
-// Exit status 2 and one line on standard error, which holds all `parts`.
+// Expects exit status 2 and one line on standard error that begins with "lemma: " and contains all
+// `parts`.
 void ExpectOneLine(const LemmaResult& result, const std::vector<std::string>& parts);
 
 }  // namespace lemma

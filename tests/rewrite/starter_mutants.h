@@ -1,4 +1,5 @@
-// False neighbours of the starter rules, which tests must find false.
+// Makes mutants of the starter rules: slightly changed rules that are false, and that tests must
+// find false.
 #ifndef LEMMA_TESTS_REWRITE_STARTER_MUTANTS_H_
 #define LEMMA_TESTS_REWRITE_STARTER_MUTANTS_H_
 

@@ -1,4 +1,4 @@
-// Test cases of rounding to element types between operators, with NumPy's results.
+// Test cases in which results are rounded to element types between operators, with NumPy's results.
 #ifndef LEMMA_TESTS_RUNTIME_STORED_TYPE_CASES_H_
 #define LEMMA_TESTS_RUNTIME_STORED_TYPE_CASES_H_
 

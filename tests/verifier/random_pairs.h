@@ -21,7 +21,7 @@ class RandomPairs {
   // A small instance of a random rule's source, followed by element-wise functions; nullopt if the
   // rule has none.
   std::optional<Graph> DrawGraph();
-  // The graph after `steps` random rewrites, or as many as there are.
+  // The graph after `steps` random rewrites, or fewer if no more apply. *done: their number.
   Graph Rewritten(const Graph& graph, int steps, int* done);
   // The graph with one operator, operand or attribute replaced and the same interface; nullopt if
   // nothing fits. *what: the change.

@@ -23,12 +23,12 @@ absl::StatusOr<NamedTensors> SampleOutputs(const Graph& graph, absl::Span<const 
 // The inputs with each float changed at random by up to 2^-20 of itself.
 absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint64_t seed);
 
-// The comparison of outputs with samples. An element may differ by what runtime/tolerance.h allows,
-// plus four times the largest distance of elements of this output in the samples: rounding across a
-// discontinuity, such as that of relu's gradient at 0, changes more than the tolerance covers, and
-// each way to compute a step rounds differently. A norm may differ by what the tolerance allows for
-// all elements, plus four times the largest relative change of any norm in the samples: norms
-// change much less than elements.
+// The comparison of outputs with samples. An element may differ by the tolerance of
+// runtime/tolerance.h plus four times the largest distance of elements of this output in the
+// samples: rounding across a discontinuity, such as that of relu's gradient at 0, changes more than
+// the tolerance covers, and each way to compute a step rounds differently. A norm may differ by the
+// tolerance for all elements plus four times the largest relative change of any norm in the
+// samples: norms change much less than elements.
 struct SampledDifference {
   api::OutputDifference worst;
   int outputs = 0;

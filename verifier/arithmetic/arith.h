@@ -1,4 +1,4 @@
-// Decides what follows from facts about integer sizes and indices. Internal to the prover.
+// Decides whether facts about integer sizes and indices imply other facts. Internal to the prover.
 // Questions that simple rules leave open go to the solver in arith_query.cc.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
 #define LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
@@ -51,7 +51,7 @@ class Arith {
   bool Positive(const Facts& context, const Poly& p, Effort effort = Effort::kLinear) {
     return Implied(context, Fact::Ge(p - 1), effort);
   }
-  // 0 <= r < b.
+  // Whether 0 <= r < b wherever `context` holds.
   bool IsDigit(const Facts& context, const Poly& r, const Poly& b) {
     return NonNegative(context, r) && NonNegative(context, b - 1 - r);
   }
@@ -62,8 +62,8 @@ class Arith {
 
   Leaves& leaves() { return leaves_; }
   Solver& solver() { return solver_; }
-  uint32_t rlimit = 200000;  // of a nonlinear query
-  // If set, obligations are added to it.
+  uint32_t rlimit = 200000;  // limit of a nonlinear query, in the solver's own steps
+  // If set, receives each obligation that a proof used. Not owned.
   std::vector<Obligation>* log = nullptr;
 
  private:

@@ -24,7 +24,7 @@ struct Fact {
 };
 using Facts = std::vector<Fact>;
 
-// The fact that holds for exactly the integers for which `fact` does not.
+// The fact that is true exactly where `fact` is false.
 Fact Negation(const Fact& fact);
 // Divides by the greatest common divisor of the coefficients, which rounds bounds to integers, and
 // gives equations a canonical sign.
@@ -42,12 +42,12 @@ class LowerBounds {
     const int64_t* low = Find(leaf);
     return low != nullptr && *low >= least;
   }
-  // Tries to show p >= 0: writes each leaf as its lower bound plus a rest that is not negative, and
-  // checks that then no coefficient is negative. False says nothing; also in ShowSum.
+  // Tries to show p >= 0: writes each leaf as its lower bound plus a nonnegative rest, and checks
+  // that then no coefficient is negative. False means only that this failed; also in ShowSum.
   bool ShowNonNegative(const Poly& p) const;
-  // Tries to show p >= 0: p is a sum of `facts`, each times leaves that are not negative (any
-  // leaves, if the fact is an equation), plus a rest that these bounds show not to be negative.
-  // Tries only a few sums.
+  // Tries to show p >= 0 by writing p as a sum of `facts`, each times nonnegative leaves (any
+  // leaves, if the fact is an equation), plus a rest that ShowNonNegative accepts. Tries only a few
+  // sums.
   bool ShowSum(const Facts& facts, const Poly& p) const;
 
  private:

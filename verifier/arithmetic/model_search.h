@@ -15,10 +15,10 @@ class ModelSearch {
   explicit ModelSearch(const Leaves& leaves) : leaves_(leaves) {}
 
   // True if a model was found: integers at which all of `facts` hold, so that the facts do not
-  // contradict each other. False says nothing. Pass the new fact last: the search starts from the
-  // last model and first changes the unknowns of the last fact. Each integer read from a tensor is
-  // an unknown of its own. Cheap next to a solver. The result depends only on the sequence of calls
-  // so far.
+  // contradict each other. False means only that none was found. Pass the new fact last: the search
+  // starts from the last model and first changes the unknowns of the last fact. Each integer read
+  // from a tensor is an unknown of its own. Much cheaper than a solver. The result depends only on
+  // the sequence of calls so far.
   bool Find(const Facts& facts);
 
  private:

@@ -11,7 +11,7 @@ enum class Satisfiable { kNo, kYes, kUnknown };
 
 // An answer depends on the text and the limit alone: each query has its own context, and a resource
 // limit, not a clock, ends it. So answers are cached for all solvers of the process, in all
-// threads: the forms of a rule, and similar rules, ask the same queries.
+// threads: the forms of a rule, and similar rules, lead to the same queries.
 class Solver {
  public:
   // Whether the assertions of `script` can hold at once. `script`: declarations and assertions,

@@ -1,8 +1,8 @@
 // Checks certificates: repeats the steps that an optimization recorded.
 //
-// Shares with the optimizer only what states the claim: graphs and operators' definitions (graph/),
-// the text of rules and certificates, and what a proof covers (rewrite/rules/statement.h,
-// coverage.h). It uses no search, no cost, no matching and no prover.
+// The checker shares with the optimizer only the code that states the claim: graphs and operators'
+// definitions (graph/), the text of rules and certificates, and the coverage of proofs
+// (rewrite/rules/statement.h, coverage.h). It uses no search, no cost, no matching and no prover.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_CHECK_H_
 #define LEMMA_VERIFIER_CERTIFICATE_CHECK_H_
 
@@ -19,10 +19,12 @@
 namespace lemma {
 
 struct CertificateCheckOptions {
-  // Says why a rule is not trusted; "" if it is. Is called only for rules whose record is of their
-  // current statement and definitions.
+  // Says why a rule is not trusted; "" if it is trusted. Is called only for rules whose proof
+  // record is of their current statement and definitions, and not for mutants, which are checked
+  // instead. Absent: every such rule is trusted.
   std::function<std::string(const Substitution&)> why_untrusted;
-  // Gives the graph as it is when written in the output's format and read again. Absent: unchanged.
+  // Returns the graph that results from writing the given one in the output's format and reading it
+  // again. Absent: unchanged.
   std::function<absl::StatusOr<Graph>(const Graph&)> as_written;
   // Number of comparisons of input and result in the field; 0: none.
   int samples = 1;
@@ -33,14 +35,14 @@ struct CertificateCheckOptions {
 };
 
 struct CertificateCheck {
-  int step = 0;         // the wrong step; 0: no particular step
+  int step = 0;         // the wrong step, counted from 1; 0: no particular step
   std::string problem;  // "": the certificate is correct
   bool ok() const { return problem.empty(); }
 
-  int samples = 0;       // comparisons made
-  int64_t elements = 0;  // elements of outputs compared in each sample
-  std::vector<certificate::CheckedMutant> mutants;
-  int64_t laws = 0;  // steps that use more laws than the field has; these are compared in double
+  int samples = 0;                                  // comparisons made
+  int64_t elements = 0;                             // elements of outputs compared in each sample
+  std::vector<certificate::CheckedMutant> mutants;  // of the certificate, in its order
+  int64_t laws = 0;  // steps that need laws that the field lacks; these are compared in double
 };
 
 // Checks that the certificate's steps turn `input` into `output`:

@@ -1,4 +1,4 @@
-// Checks that the weights a rule matches are finite: the rule's float contract relies on it.
+// Checks that the weights that a rule matches are finite: the rule's float contract relies on this.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_FINITE_H_
 #define LEMMA_VERIFIER_CERTIFICATE_FINITE_H_
 
@@ -8,15 +8,15 @@
 
 namespace lemma::certificate {
 
-// Keeps what it finds about each node. The nodes must outlive it.
+// Remembers its answer for each node. The nodes must outlive it.
 class FiniteWeights {
  public:
   // `folder` computes values that depend on weights only; not owned.
   explicit FiniteWeights(Folder* folder) : folder_(*folder) {}
 
-  // Whether the value depends on weights and constants only, and neither these nor any intermediate
-  // result holds an infinity or NaN in its type. Weights without values, and values computed from
-  // them, are assumed finite. False if a value cannot be computed.
+  // Whether the value depends on weights and constants only, and no element of these, or of an
+  // intermediate result rounded to its type, is infinite or NaN. Weights without values, and values
+  // computed from them, are assumed finite. False if a value cannot be computed.
   bool AreFinite(const Value& value);
 
  private:

@@ -8,8 +8,9 @@
 
 namespace lemma::certificate {
 
-// Computes values that depend only on constants and on weights with values, by their definitions:
-// in double without rounding intermediate results, and exactly if everything is an integer.
+// Computes values that depend only on constants and on weights with known elements, by the
+// operators' definitions: in double without rounding intermediate results, and exactly if
+// everything is an integer. Remembers intermediate results. Not thread-safe.
 class Folder {
  public:
   explicit Folder(int threads) : threads_(threads) {}

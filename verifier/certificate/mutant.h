@@ -21,18 +21,21 @@ struct CheckedMutant {
 
 // The strictest contract of a rule without symbols and conditions whose sides are equal sums of
 // products. kReassociates if all elements have one type and each element of the target reads the
-// same elements as the source's, each as often; reads of weights are ignored, since weights are
-// finite. Otherwise kRealOnly. Trusts nothing in the rule's text. FailedPrecondition if CheckMutant
-// would reject the rule because of its sums.
+// same elements as that of the source, each as often; reads of weights are ignored, since weights
+// are finite. Otherwise kRealOnly. Does not use the contract that the rule states.
+// FailedPrecondition if CheckMutant would reject the rule because of its sums.
 absl::StatusOr<FloatContract> ContractOfSums(const Substitution& rule, uint64_t seed);
 
-// FailedPrecondition, which says why, unless
-//   * both rules have no symbols or conditions, one output each, computed from floats by +, -, *, /
-//     and sums, and the same source;
+// Checks that `rule` is a correct mutant: that its target is the target of mutant.rule, corrected
+// in the boxes mutant.differs. FailedPrecondition, which says why, unless
+//   * `rule` and mutant.rule have the same source, no symbols and no conditions, and one output
+//   each,
+//     which is computed from floats by +, -, *, / and sums;
 //   * all elements of source and target are equal as polynomials with rational coefficients, and
 //     those that CompareModulo compares, also modulo a prime drawn by `seed`;
-//   * source and mutant differ at all positions of the boxes, and at no other;
-//   * the rule promises no more than ContractOfSums.
+//   * the source and the target of mutant.rule differ at all positions of the boxes, and at no
+//   other;
+//   * the rule promises no stricter contract than ContractOfSums gives.
 //
 // Compares polynomials on two random inputs in the field of 2^61 - 1 elements; their coefficients
 // are too small to be 0 there (verifier/certificate/exact.h). If d inputs are multiplied, a

@@ -15,9 +15,11 @@ namespace lemma::certificate {
 
 struct RandomValues {
   uint64_t seed = 1;
-  // Unknown integers are 0 or 1, so that they may serve as positions; if true, all are 0.
+  // Unknown integers are 0 or 1, so that they may serve as positions. If `zeros` is true, all are
+  // 0.
   bool zeros = false;
-  // In double, unknown reals are in (0, 2], where every function has a value; if false, in [-2, 2].
+  // In double, unknown reals are in (0, 2], where every function has a value. If `positive` is
+  // false, they are in [-2, 2].
   bool positive = true;
   int threads = 1;
   // Weights that keep their values. Other float weights become random, like unknown values. Known
@@ -28,7 +30,7 @@ struct RandomValues {
 // The elements of each of `wanted`, in row-major order. Inputs and the values in `free` are random.
 // The result of an operator without a definition is a random function of its operands. Shared
 // values are computed once and dropped after their last use. Number is Field or double. OutOfRange
-// if a tensor holds a position outside the tensor that it indexes.
+// if an element is used as an index and lies outside the tensor that it indexes.
 template <class Number>
 absl::StatusOr<std::vector<std::vector<Number>>> Evaluate(absl::Span<const Value> wanted,
                                                           absl::Span<const Value> free,

@@ -14,21 +14,22 @@
 
 namespace lemma::certificate {
 
+// Values of a graph, each with the value that replaces it.
 using Replacements = std::vector<std::pair<Value, Value>>;
 
 // The effect of a step on a graph.
 struct Replaced {
   std::vector<Value> vars;       // the value of each variable of the rule
-  std::vector<Value> constants;  // the values that constants of the source match
-  Replacements outputs;          // each output of the source, and the target's in its place
+  std::vector<Value> constants;  // the values that the source's constants match, in its order
+  Replacements outputs;          // each output of the source, and the target's output for it
 };
 
 // The value at `ref`; InvalidArgument if the graph has none.
 absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 
 // Checks that `step` applies `rule` to `graph`. FailedPrecondition, which says why, unless
-//   * the source, at the step's symbols and variables, is in the graph exactly where the step says,
-//     up to the order of a commutative operator's operands;
+//   * the source, with the step's values of symbols and variables, is in the graph where the step
+//     says, up to the order of a commutative operator's operands;
 //   * the rule's weights are finite (verifier/certificate/finite.h);
 //   * the graph has the constants of the source exactly; constants of the target, and real
 //     attributes that are not merely a symbol, are rounded once at most
@@ -37,6 +38,7 @@ absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 //     symbols;
 //   * the target is well-formed, and its outputs have the types of the source's;
 //   * no variable depends on an output of the source.
+// `coverage` answers for `rule`; it and `weights` remember answers between calls.
 absl::StatusOr<Replaced> CheckMatch(const Substitution& rule, const CertificateStep& step,
                                     const Graph& graph, Coverage* coverage, FiniteWeights* weights);
 

@@ -3,9 +3,9 @@
 //
 // An atom is an element of an input, a real parameter, or a nonlinear function of polynomials.
 // Polynomials are kept in a canonical form, so equal ones are identical. Values whose polynomials
-// differ may still be equal by laws that the level does not include; ApproximatelyEqual searches
-// for a point at which they differ. Functions are in algebra_fns.cc, laws in algebra_laws.cc,
-// points in algebra_point.cc.
+// differ may still be equal by laws that the level (Level) does not include; ApproximatelyEqual
+// searches for a point at which they differ. Functions are in algebra_fns.cc, laws in
+// algebra_laws.cc, points in algebra_point.cc.
 #ifndef LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 #define LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 
@@ -22,7 +22,7 @@
 
 namespace lemma::checker {
 
-// num / den in lowest terms, den > 0. The Algebra records a problem if a result exceeds 64 bits.
+// num / den in lowest terms, den > 0. Algebra::problem() reports results that exceed 64 bits.
 struct Rational {
   int64_t num = 0, den = 1;
   friend bool operator==(Rational a, Rational b) { return a.num == b.num && a.den == b.den; }
@@ -30,8 +30,8 @@ struct Rational {
 };
 
 using AtomId = int32_t;
-using Monomial = std::vector<std::pair<AtomId, int>>;  // powers, by atom; empty: 1
-using Polynomial = std::map<Monomial, Rational>;       // no zeros
+using Monomial = std::vector<std::pair<AtomId, int>>;  // atoms, ascending, and powers; empty: 1
+using Polynomial = std::map<Monomial, Rational>;       // coefficients, none of them 0; empty: 0
 using Value = std::shared_ptr<const Polynomial>;
 
 // The value of `fn` at a, b and c, in double. Ignores the arguments beyond its arity.
@@ -44,14 +44,15 @@ enum class Level {
   kReal,  // also laws of exp, log and reciprocals, and of squares of maxima
 };
 
+// kConstant: a number that is not a small rational, or -0. kFold: an uninterpreted reduction.
 struct Atom {
   enum class Kind { kInfinity, kInput, kParam, kConstant, kFn, kReciprocal, kMax, kMin, kFold };
   Kind kind = Kind::kInput;
-  std::string name;              // kParam, kConstant, kFold
-  int tensor = 0;                // kInput
-  int64_t offset = 0;            // kInput
+  std::string name;              // of a kParam; a kConstant's number; a kFold's reduction
+  int tensor = 0;                // kInput: the number of the input
+  int64_t offset = 0;            // kInput: the row-major position of the element
   ScalarFn fn = ScalarFn::kAdd;  // kFn
-  std::vector<Polynomial> args;
+  std::vector<Polynomial> args;  // of the function, reciprocal, extremum or reduction
   friend bool operator<(const Atom& a, const Atom& b);
 };
 
@@ -63,7 +64,7 @@ struct AtomFacts {
 
 class Algebra {
  public:
-  // Adds one to *work for each term touched.
+  // Adds one to *work for each term touched; `work` must outlive the object.
   Algebra(Level level, int64_t* work);
 
   // Calls with the same arguments give the same atom.
@@ -82,14 +83,14 @@ class Algebra {
   Value Product(const Value& a, const Value& b);
 
   Rational Ratio(int64_t num, int64_t den) { return Make(num, den); }  // den != 0
-  // Whether x is a number; *number is set to it.
+  // Whether x is a number; if so, sets *number to it.
   static bool IsNumber(const Value& x, Rational* number);
   static bool IsInfinite(const Polynomial& x);
   static bool Same(const Value& a, const Value& b) { return *a == *b; }
-  // True if no point was found at which a and b differ by more than double rounding. Never a reason
-  // to call them equal.
+  // True if no point was found at which a and b differ by more than rounding in double explains.
+  // This does not show that they are equal.
   bool ApproximatelyEqual(const Value& a, const Value& b);
-  // x in double, at one of the points that ApproximatelyEqual looks at.
+  // x in double, at point number `point`, from 0, of those at which ApproximatelyEqual compares.
   double Sample(const Value& x, int point);
   std::string ToString(const Value& x) const;
 

@@ -14,7 +14,7 @@
 
 namespace lemma::checker {
 
-// Which instances are checked: the smallest first, until the work limit is reached.
+// The instances that are checked, the smallest first, until the work limit is reached.
 struct Bounds {
   // Sizes range from 1 to max_size, other integers over small values around 0. Both ranges are
   // extended if that is little work.
@@ -27,8 +27,8 @@ struct Checked {
   enum class Answer {
     kEqual,      // on every instance checked, at least one
     kDiffers,    // on the instance that `detail` names
-    kUndecided,  // neither: no instance has elements; or on the instance that `detail` names, the
-                 // polynomials differ but no point shows it, a coefficient overflowed, or a sum
+    kUndecided,  // neither: no instance has elements; or, on the instance that `detail` names, the
+                 // polynomials differ but no point shows it, a coefficient overflows, or a sum
                  // contains an infinity
   };
   Answer answer = Answer::kUndecided;
@@ -60,8 +60,9 @@ struct Replayed {
 };
 
 // Repeats a proof file (verifier/prover/proof_file.h writes it, docs/proofs.md defines the format).
-// Accepts it if it is a proof of `rule`, every recorded normal form equals its side, every map of
-// axes is a bijection under which the paired terms agree, and every term is accounted for.
+// Accepts it if it is a proof of `rule` and its steps are correct on the instances checked: every
+// recorded normal form equals its side, every map of axes is a bijection under which the paired
+// terms agree, and a step uses up every term. Stops at the first step that fails.
 Replayed ReplayProof(absl::string_view file, const Substitution& rule, const Bounds& bounds = {});
 
 }  // namespace lemma::checker

@@ -14,7 +14,7 @@
 namespace lemma::checker {
 
 struct Claim {
-  SymbolValues symbols;       // of the rule, with the form's values
+  SymbolValues symbols;       // by symbol of the rule: its value in the form, which may have names
   std::vector<Fixed> fixed;   // by symbol: the fixed parts of its value
   std::vector<Guard> guards;  // requirements of the operators of both sides
 };
@@ -23,7 +23,7 @@ struct Claim {
 // for these values.
 absl::StatusOr<Claim> ClaimOf(const Substitution& rule, const Form& form);
 
-// Whether the claim applies to the instance.
+// Whether the claim applies to the instance. Adds the work done to *work.
 bool IsAbout(const Claim& claim, const Instance& instance, int64_t* work);
 
 // For an instance to which the claim applies: the values of the names that the form leaves open.

@@ -17,20 +17,24 @@ struct TensorValue {
   std::vector<Value> elements;  // row-major
 };
 
-// Reports errors, such as an index outside its tensor or an unbound symbol, to the algebra. The
-// constructor's arguments must outlive the object.
+// Reports errors, such as an index outside its tensor or an unbound symbol, to the algebra
+// (Algebra::problem). The constructor's arguments, and the tensors that `inputs` points to, must
+// outlive the object.
 class Evaluator {
  public:
   Evaluator(Algebra* algebra, const Definition& definition, std::vector<const TensorValue*> inputs);
   // The definition's outputs.
   std::vector<TensorValue> Run();
 
-  // Values of symbols, for sizes that are not constant.
+  // Values of symbols by name, for sizes that are not constant; not owned.
   void SetSymbols(const std::map<std::string, int64_t>* symbols) { symbols_ = symbols; }
+  // Whether a guard that concerns symbols only is true.
   bool Holds(const Guard& g);
 
-  // Whether an indeterminate was used as an index: give numbers to the input that it is from.
+  // Whether an element without a known number was used as an index. The caller then has to evaluate
+  // again, with numbers as elements of the integer inputs.
   bool needs_positions() const { return needs_positions_; }
+  // Whether a read was outside its tensor.
   bool read_outside() const { return read_outside_; }
 
  private:

@@ -20,19 +20,22 @@ class FormValue {
   FormValue(Algebra* algebra, size_t names, std::vector<const TensorValue*> inputs)
       : algebra_(*algebra), inputs_(std::move(inputs)), values_(names) {}
 
+  // Sets the value of an integer name; nullopt: it has none.
   void Set(int name, std::optional<int64_t> value) { values_[name] = value; }
   std::optional<int64_t> Get(int name) const { return values_[name]; }
   // Sets a real parameter. A parameter without a value is an indeterminate.
   void SetParam(const std::string& name, double value) { params_[name] = value; }
 
-  // The values of parts of the text.
+  // The values of parts of the text: a POLY, FACT, FORM or TERM (docs/proofs.md). After a fault
+  // they mean nothing; see problem().
   int64_t Integer(const Node& poly);
   bool Holds(const Node& fact);
   Value Form(const Node& form);
   Value Summand(const Node& term);
   // The product of a summand's atoms at the values set for its axes.
   Value Atoms(const Node& term);
-  // The integer points of a summand's axes at which its guards hold, in lexicographic order.
+  // The integer points of a summand's axes at which its guards hold, in lexicographic order. Each
+  // point has one integer per axis.
   using Points = std::vector<std::vector<int64_t>>;
   Points PointsOf(const Node& axes, const Node& where);
   void SetAxes(const Node& axes, const std::vector<int64_t>& point);

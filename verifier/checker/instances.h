@@ -18,7 +18,7 @@
 namespace lemma::checker {
 
 struct Instance {
-  SymbolValues symbols;                    // constants; reals may stay parameters
+  SymbolValues symbols;                    // by symbol: a constant; reals may stay parameters
   std::vector<ExprType> inputs;            // types of the rule's variables
   std::vector<Definition> source, target;  // one for each pattern node
   bool target_exists = false;              // the target is well-formed too
@@ -52,13 +52,13 @@ class Instances {
   // of the work is used, draws random instances within the bounds instead.
   void ForEach(const std::function<bool(const Instance&)>& visit);
 
-  // The size up to which all instances were visited: that of the bounds, more if this was little
-  // work, or 0 if it was too much.
+  // The size up to which all instances were visited: that of the bounds, a larger one if that takes
+  // little work, or 0 if even the bounds take too much.
   int64_t complete_size() const { return complete_size_; }
   int64_t max_size() const { return bounds_.max_size; }
-  // The weight up to which all instances were visited; -1: none.
+  // The weight (see ForEach) up to which all instances were visited; -1: none.
   int complete_weight() const { return complete_weight_; }
-  // The number of instances visited that were drawn.
+  // The number of visited instances that were drawn at random.
   int64_t drawn() const { return drawn_; }
   // Why no instance can exist; "" if one may.
   const std::string& problem() const { return problem_; }

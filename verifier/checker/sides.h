@@ -10,17 +10,18 @@
 
 namespace lemma::checker {
 
+// The inputs and outputs of both sides.
 class Sides {
  public:
-  // fill = 0: all elements of inputs are indeterminates. Otherwise integer inputs hold small
-  // numbers, others for each `fill`. Problems are recorded in `algebra`.
+  // fill = 0: all elements of inputs are indeterminates. fill > 0: elements of integer inputs are
+  // small pseudo-random numbers, drawn by `fill`. Problems are recorded in `algebra`.
   Sides(const Substitution& rule, const Instance& instance, Algebra* algebra, int fill);
 
-  const TensorValue& input(int var) const { return inputs_[var]; }
+  const TensorValue& input(int var) const { return inputs_[var]; }  // of a variable of the rule
   const TensorValue& source(size_t output) const { return outputs_[0][output]; }
   const TensorValue& target(size_t output) const { return outputs_[1][output]; }
   const TensorValue& side(int which, size_t output) const { return outputs_[which][output]; }
-  // Whether an indeterminate was used as an index: evaluate again with fill > 0.
+  // Whether an indeterminate was used as an index. Then evaluate again with fill > 0.
   bool needs_positions() const { return needs_positions_; }
   // Whether the source reads outside a tensor because of the numbers in integer inputs. These
   // numbers then say nothing about the rule.
@@ -36,7 +37,7 @@ class Sides {
   bool needs_positions_ = false, invalid_ = false;
 };
 
-// Whether an element of an integer input is used as an index.
+// Whether an element of an integer input is used as an index. Adds the work done to *work.
 bool NeedsPositions(const Substitution& rule, const Instance& instance, int64_t* work);
 
 }  // namespace lemma::checker

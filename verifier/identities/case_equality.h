@@ -1,6 +1,6 @@
-// Decides equality where the usual comparison (verifier/normal_form/equality.h) fails: writes out
-// axes of small constant extents, treats such indices value by value and, as real numbers, uses
-// identities of functions and asks the solver about comparisons. Internal to the prover.
+// Decides equality where the usual comparison (verifier/normal_form/equality.h) fails. It writes
+// out axes of small constant extents and compares separately for each value of such an index. For
+// real numbers it also uses identities of functions and asks the solver. Internal to the prover.
 #ifndef LEMMA_VERIFIER_IDENTITIES_CASE_EQUALITY_H_
 #define LEMMA_VERIFIER_IDENTITIES_CASE_EQUALITY_H_
 
@@ -15,13 +15,15 @@ namespace lemma::prover {
 
 class CaseEquality {
  public:
-  // Only with the laws kRealOnly identities of functions are used. `rlimit`: of each query.
+  // Identities of functions, and the solver, are used only with Laws::kRealOnly. `rlimit`: the
+  // solver's limit per query, in its own steps. `forms` and `arith` must outlive the object.
   CaseEquality(NormalForms* forms, Arith* arith, Laws laws, uint32_t rlimit)
       : forms_(*forms), arith_(*arith), laws_(laws), rlimit_(rlimit) {}
 
-  // False: no proof was found.
+  // Whether a = b wherever `context` holds. False: no proof was found.
   bool AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context);
 
+  // As Equality::remainder, of the last comparison.
   const std::string& remainder() const { return remainder_; }
 
  private:

@@ -1,11 +1,11 @@
 // Asks the solver whether a form is 0 for all values of its reads. Internal to the prover.
 //
-// The form becomes an expression of nonlinear real arithmetic: reads, sums over axes and functions
-// without an algebraic law are variables; comparisons choose between values; a reciprocal r of d is
-// a variable with r * d = 1, a root w of d one with w >= 0 and w * w = d, an exponential one that
-// is positive. The second and third are stated only where d is known not to be 0 and not to be
-// negative: because the solver proves it, or because both sides compute the reciprocal or root
-// unconditionally, so that neither has a value elsewhere.
+// The form becomes an expression of nonlinear real arithmetic. Reads, sums over axes and functions
+// without an algebraic law are variables. Comparisons choose between values. An exponential is a
+// positive variable. The reciprocal of d is a variable r, with the law r * d = 1 if d is known not
+// to be 0. The root of d is a variable w, with the laws w >= 0 and w * w = d if d is known not to
+// be negative. This is known if the solver proves it, or if both sides compute the reciprocal or
+// root unconditionally, so that neither has a value elsewhere.
 #ifndef LEMMA_VERIFIER_IDENTITIES_REAL_QUERY_H_
 #define LEMMA_VERIFIER_IDENTITIES_REAL_QUERY_H_
 
@@ -20,15 +20,16 @@
 
 namespace lemma::prover {
 
-// Keys of the reciprocals and roots that `form` computes whatever its reads are; empty if it
-// contains truth values, or guards that are no bounds of axes.
+// Keys (NormalForms::Key) of the reciprocals and roots that `form` computes whatever its reads are;
+// empty if it contains truth values, or guards that are not bounds of axes.
 std::set<std::string> UnconditionalKeys(NormalForms* forms, Normalizer* normalizer,
                                         const NormalForm& form, const Facts& context);
 
 class RealQuery {
  public:
   // `defined`: keys of reciprocals and roots that have a value wherever there is something to
-  // prove. `equality`: recognizes equal sums and functions.
+  // prove. `equality`: recognizes equal sums and functions. `rlimit`: the solver's limit per query,
+  // in its own steps. The pointers and `context` must outlive the object.
   RealQuery(NormalForms* forms, Arith* arith, Equality* equality, const Facts& context,
             std::set<std::string> defined, uint32_t rlimit)
       : forms_(*forms),
@@ -39,7 +40,8 @@ class RealQuery {
         defined_(std::move(defined)),
         rlimit_(rlimit) {}
 
-  // False: not proved. No guard of `form` may be free of its summand's axes.
+  // Whether `form` is 0 wherever the context holds. False: not proved. Each guard of `form` must
+  // mention an axis of its summand.
   bool IsZero(const NormalForm& form);
 
  private:
@@ -59,7 +61,7 @@ class RealQuery {
   // only the key counts.
   std::string Variable(const std::string& key, const NormalForm* form, bool* added);
   void Assume(const std::string& fact) { facts_ += "(assert " + fact + ")\n"; }
-  // Whether the facts so far imply the goal.
+  // Whether the facts so far imply the goal. `what`: the goal, for people.
   bool Implied(const std::string& goal, const std::string& what);
   bool IsPositiveSum(const Summand& sum, bool* strictly);
 

@@ -1,7 +1,7 @@
 // A second meaning of the maximum and the minimum, under which every operand changes the result.
 //
 // The largest of n random numbers stays the same if one of the others is left out, so a check at
-// random numbers would miss such a mistake. A program is therefore also checked with
+// random numbers could miss a kernel that leaves one out. A program is therefore also checked with
 // max(a, b) = s + (a - s) * (b - s) for a random number s, and with another s for the minimum. This
 // operation is commutative and associative as well. Its neutral element is s + 1, which takes the
 // place of the infinity. It is not idempotent.
@@ -28,13 +28,13 @@ struct Extremes {
 
 Extremes RandomExtremes(uint64_t seed);
 
-// Whether `definition` has a maximum or a minimum; with `only_reductions`, one over axes. Otherwise
-// those of two numbers count too.
+// Whether `definition` has a maximum or minimum over axes or, unless `only_reductions`, one of two
+// numbers.
 bool HasExtremes(const Definition& definition, bool only_reductions);
 
 // `definition` with changes. If `floats`, its constants are rounded to f32. If `extremes` are
-// given, their meaning takes the place of maxima and minima, and their neutral elements that of
-// infinities. Indices stay as they are.
+// given, maxima and minima become their operations, and infinities their neutral elements. Indices
+// do not change.
 Definition Restated(const Definition& definition, bool floats,
                     const std::optional<Extremes>& extremes);
 

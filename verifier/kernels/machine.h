@@ -2,10 +2,10 @@
 // access. Internal to verifier/kernels.
 //
 // Numbers of real types are elements of the field (graph/expr/field.h), int64 numbers are integers
-// that wrap; control flow and addresses are integers, computed as C++ computes them, and any of
-// their results that leaves its type is a fault. The threads of a block run in step, which is one
-// of the orders that a GPU may choose; since accesses that meet without a barrier are faults, all
-// orders give the same values.
+// that wrap. Control flow and addresses are integers, computed as C++ computes them, and a result
+// that overflows its type is a fault. The threads of a block run in lockstep, which is one of the
+// orders that a GPU may choose. All orders give the same values, since conflicting accesses without
+// a barrier between them are faults.
 #ifndef LEMMA_VERIFIER_KERNELS_MACHINE_H_
 #define LEMMA_VERIFIER_KERNELS_MACHINE_H_
 
@@ -63,14 +63,15 @@ class Machine {
   struct Operand {
     const int64_t* data = nullptr;
     bool uniform = false;
-    int64_t offset = 0;  // added to all; only in the number of a cell
+    int64_t offset = 0;  // added to all values; not 0 only if they number cells
     int64_t At(int thread) const { return data[uniform ? 0 : thread] + offset; }
   };
   struct Range {
     int64_t least = 0, most = 0;
   };
+  // The threads of a block that run.
   struct Mask {
-    std::vector<uint8_t> on;
+    std::vector<uint8_t> on;  // by thread
     int count = 0;
   };
 
@@ -138,8 +139,8 @@ class Machine {
   Operand WarpReduce(const Expr& e, const Mask& mask);
   Operand BlockReduce(const Expr& e, const Mask& mask);
   void Combine(const Expr& e, int64_t* sum, const int64_t* with);
-  // The values of an index that is a steady integer plus what all threads have in common, with
-  // their range: the sum is not computed for each thread. False if it is anything else.
+  // The values, and their range, of an index that is the sum of a steady integer and a uniform one:
+  // the sum is not computed for each thread. False if the index is anything else.
   bool Steady(Expr* e, const Mask& mask, Operand* values, Range* range);
   // The cell of an array at `indices`.
   Operand Cell(int variable, const std::vector<ExprPtr>& indices, const Mask& mask);
@@ -153,10 +154,11 @@ class Machine {
   int64_t* Registers(int variable) {
     return &registers_[static_cast<size_t>(kernel_.variables[variable].place)];
   }
-  // Marks a thread's cell of a tracked variable as assigned; a fault unless it is.
+  // Marks a thread's cell of a tracked variable as assigned.
   void Set(const Variable& v, int64_t cell, int thread);
   // Statements change a variable's numbers.
   void Change(int variable);
+  // A fault if a thread's cell of a tracked variable is not assigned.
   void CheckSet(const Variable& v, const Operand& cell, const Mask& mask);
   void Place();
   void Place(Expr* e);
@@ -188,10 +190,10 @@ class Machine {
   int threads_;
   std::vector<ProductUse> products_;  // by variable
   int64_t block_ = 0;
-  int64_t now_ = 0;  // grows when a constant that threads do not have in common gets a value
+  int64_t now_ = 0;  // grows when the value of a steady integer may change (Expr::known_at)
   std::vector<int64_t> scratch_, registers_, cells_, thread_numbers_;
   std::vector<uint8_t> set_;          // by register: whether it has been assigned
-  std::vector<SharedMemory> shared_;  // by variable, empty for others
+  std::vector<SharedMemory> shared_;  // by variable; of 0 cells if it is not shared
   std::vector<Mask*> loops_;          // the threads that broke out of each open loop
   absl::Status status_;
 };

@@ -1,5 +1,5 @@
-// What a program of kernels has to compute: the results of its nodes, each by its own definition.
-// Internal to verifier/kernels.
+// The results that a program of kernels has to compute: those of its nodes, each by its own
+// definition. Internal to verifier/kernels.
 #ifndef LEMMA_VERIFIER_KERNELS_MEANING_H_
 #define LEMMA_VERIFIER_KERNELS_MEANING_H_
 
@@ -31,18 +31,20 @@ class Meaning {
 
   Arithmetic arithmetic() const { return arithmetic_; }
   bool integers() const { return arithmetic_ == Arithmetic::kInteger; }
-  // Whether to compare under the second meaning of extremes (extremes.h) too: if a reduction takes
-  // one, or if there are few elements, of which only some show an operand of a maximum.
+  // Whether to compare under the second meaning of extremes (extremes.h) too: if a reduction is a
+  // maximum or minimum or, up to 10^6 operations, if one of two numbers is taken. With few
+  // elements, a random check may miss an operand of these.
   bool needs_extremes() const;
   // Scalar operations of one evaluation.
   double operations() const { return operations_; }
 
+  // Whether an operand is used as an index.
   bool has_indices() const;
-  // Whether some function changes its value by a jump, or treats NaN by itself, so that single
-  // numbers matter.
+  // Whether single numbers matter (Draw with `few`): some function is discontinuous, or infinities
+  // or NaN matter to it.
   bool compares() const { return !constants_.empty(); }
-  // Random values of operand `k`. Operands that decide where something is read are drawn from
-  // [`least`, `end`). `few`: the others are drawn from few numbers, among them the constants of the
+  // Random values of operand `k`. Operands that are used as indices are drawn from [`least`,
+  // `end`). `few`: the others are drawn from few numbers, among them the constants of the
   // definitions and their neighbours.
   SlotMemory Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bool few) const;
   // The results of the last node, in the representation of SlotMemory; they are not rounded to

@@ -1,4 +1,4 @@
-// The memory of a program under check: numbers, and who touched them.
+// The memory of a program under check: numbers, and the threads that accessed them.
 #ifndef LEMMA_VERIFIER_KERNELS_MEMORY_H_
 #define LEMMA_VERIFIER_KERNELS_MEMORY_H_
 
@@ -10,21 +10,21 @@
 
 namespace lemma::kernels {
 
-// Who read and wrote each element of a memory that an old and a new value share.
+// The threads that accessed each element of a memory that an operand and a result share.
 struct Touched {
   static constexpr int64_t kNobody = -1, kSeveral = -2;
-  std::vector<int64_t> reader, writer;  // by element: a thread of the grid
+  std::vector<int64_t> reader, writer;  // by element: a thread's number in the grid, or as above
 };
 
 // A tensor. An element is an integer, or the raw value of an element of the field (Field::raw).
 struct SlotMemory {
   DType dtype = DType::kF32;
-  bool integers = false;
-  std::vector<int64_t> values;
+  bool integers = false;        // whether the elements are integers
+  std::vector<int64_t> values;  // row-major
   // By element, whether a kernel wrote it; empty for an operand of the program.
   std::vector<bool> written;
-  bool read_by_kernel = false, written_by_kernel = false;  // by the one that runs
-  // Not nullptr if the tensor shares its memory with another one.
+  bool read_by_kernel = false, written_by_kernel = false;  // by the kernel that runs now
+  // Not nullptr if the tensor shares its memory with another one; not owned.
   Touched* touched = nullptr;
 
   int64_t size() const { return static_cast<int64_t>(values.size()); }
@@ -34,15 +34,16 @@ struct SlotMemory {
 // `value` as an element of an integer type: wrapped; a truth value is 0 or 1.
 int64_t Wrapped(int64_t value, DType dtype);
 
-// Shared memory of one block, between barriers. Each function returns what is wrong, "" if nothing.
+// The shared memory of one block. Finds conflicting accesses between barriers.
 class SharedMemory {
  public:
   explicit SharedMemory(int64_t cells) : values_(cells), marks_(cells) {}
 
-  // For a new block: all cells hold `value`.
+  // Starts a new block: sets all cells to `value`, which counts as not written.
   void Clear(int64_t value);
   void Barrier() { ++now_; }
-  // "" or what is wrong with a thread's access to a cell; *value is the value that it finds.
+  // A thread's access to a cell. Returns the error in it, "" if there is none. Read sets *value to
+  // the cell's value unless there is an error.
   const char* Read(int64_t cell, int thread, int64_t* value) {
     Mark& mark = marks_[cell];
     if (mark.written_at < start_) return "a thread reads shared memory that nothing wrote";
@@ -81,7 +82,7 @@ class SharedMemory {
   uint64_t now_ = 1, start_ = 1;  // of the intervals; start_: the block's first one
 };
 
-// A pseudo-random number of a seed.
+// A pseudo-random number that depends on `seed` only.
 uint64_t Mix(uint64_t seed);
 
 }  // namespace lemma::kernels

@@ -17,8 +17,9 @@ namespace lemma::prover {
 // The constructor's arguments must outlive the object.
 class FormBuilder {
  public:
-  // `operators`, if given: by tensor of `definition`, the operator that computes it. Where
-  // arithmetic is uninterpreted, an operator reads its own tensors unrounded and those of other
+  // `symbols` replaces symbols of the definition by polynomials. `operators`, if given: for each
+  // tensor of `definition` (inputs not counted), the number of the operator that computes it. With
+  // the laws kNone and kExact, an operator reads its own tensors unrounded and those of other
   // operators rounded; outputs are rounded. Without `operators` nothing is rounded.
   FormBuilder(NormalForms* forms, const Definition& definition, Laws laws, const LeafMap& symbols,
               const std::vector<int>* operators = nullptr)
@@ -29,7 +30,7 @@ class FormBuilder {
         symbols_(symbols),
         operators_(operators) {}
 
-  // What exact arithmetic needs: `normalizer` says which values are exact wherever `context` holds.
+  // Needed with Laws::kExact: `normalizer` says which values are exact wherever `context` holds.
   // Both must outlive the object.
   void UseExact(Normalizer* normalizer, const Facts* context) {
     normalizer_ = normalizer;
@@ -37,16 +38,18 @@ class FormBuilder {
   }
 
   // The element of `tensor`, an input or an output, at index `at`, with local tensors expanded. Not
-  // simplified. If a part cannot be expressed, error() says which, and the form means nothing.
+  // simplified. If a part cannot be expressed, error() says which part, and the form is unusable.
   NormalForm Element(TensorId tensor, const std::vector<Poly>& at);
   // The value of an expression in the body of `tensor`; `env`, here and below, gives the values of
   // its variables.
   NormalForm ValueIn(TensorId tensor, const ScalarExpr& e, const std::map<VarId, Poly>& env);
+  // The value of an index. An integer read from a tensor becomes a leaf that may have any value.
   Poly Index(const IndexExpr& e, const std::map<VarId, Poly>& env);
   // Mutually exclusive conjunctions whose disjunction is equivalent to `guard`, or to its negation
   // if not `positive`.
   std::vector<Facts> Cases(const Guard& guard, bool positive, const std::map<VarId, Poly>& env);
 
+  // A part that could not be expressed; "" if every form so far is usable.
   const std::string& error() const { return error_; }
 
  private:
@@ -62,8 +65,8 @@ class FormBuilder {
   NormalForm Apply(const ScalarExpr& e, const Env& env);
   std::optional<NormalForm> ApplyExactly(ScalarFn fn, const std::vector<NormalForm>& args);
   NormalForm Reduce(const ScalarExpr& e, const Env& env);
-  // Where exact arithmetic is interpreted (exact/build_exact.cc). IsExact: whether the number is
-  // computed without rounding.
+  // For Laws::kExact (exact/build_exact.cc). IsExact: whether the number is computed without
+  // rounding.
   bool IsExact(const NormalForm& form);
   NormalForm ApplyWhereExact(ScalarFn fn, const std::vector<NormalForm>& args);
   std::optional<NormalForm> ExactSum(const NormalForm& a, const NormalForm& b, bool unsigned_zero);
@@ -71,14 +74,14 @@ class FormBuilder {
   NormalForm Unsigned(const NormalForm& form);
   bool IsExactSum(const Summand& all, const NormalForm& body, Span* bound);
   NormalForm StoredExactly(NormalForm value, const TensorExpr& tensor, bool rounds);
-  // Sets how the body of `tensor` is computed; returns how the tensor before was.
+  // Sets computation_ for the body of `tensor`; returns the previous value.
   struct Computation {
-    int digits = 0;         // that the floats have in which it is computed; 0: integers
+    int digits = 0;         // binary digits of the floats that it is computed in; 0: integers
     bool any_zero = false;  // the sign of a zero does not matter
   };
   Computation Enter(const TensorExpr& tensor);
-  // Whether the sign of a zero in argument `i` shows at most in the sign of a zero of fn's value,
-  // and that does not matter (`any_zero`), or does not show at all.
+  // Whether the sign of a zero in argument `i` does not matter: fn's value does not depend on it,
+  // or only the sign of a zero value does and does not matter itself (`any_zero`).
   static bool AnyZero(ScalarFn fn, size_t i, bool any_zero);
   NormalForm Constant(double value);
   NormalForm Max(std::vector<NormalForm> values);

@@ -1,9 +1,9 @@
-// Collects values that an element of one side reads or computes on its way, as its definition is
-// written, for the float contract. Internal to the prover.
+// Collects the values that one side reads and computes for an element, as its definition is
+// written. The float contract depends on them. Internal to the prover.
 //
 // Two sides that are equal as real numbers may still differ by more than rounding, where
 //   * only one side reads some element of an input: an infinity or NaN shows on that side only;
-//   * a value at which the result is discontinuous (the operand of a comparison, of a rounding
+//   * a value in which the result is discontinuous (the operand of a comparison, of a rounding
 //     function or of a conversion to integers) is not equal bit for bit: rounding may then change
 //     the result a lot;
 //   * only one side computes a function where it may have no value (the root of a negative number):
@@ -21,27 +21,28 @@
 
 namespace lemma::prover {
 
-// Sets of values. A set holds the values of all its alternatives where their guards hold.
+// Sets of values. A set contains the values of all its alternatives (normal_form.h) where their
+// guards are true.
 struct Elements {
   // By float input: the elements read. Elements of integer and truth-value inputs are left out,
   // since none of them is infinite or NaN.
   std::map<TensorId, std::vector<Alternative>> reads;
-  // Values that are discontinuous in their operands. Arithmetic in them is uninterpreted and rounds
-  // as written. Pure integer computations are exact and left out.
+  // Values of functions that are discontinuous in their operands. Arithmetic in them is
+  // uninterpreted and rounds as written. Pure integer computations are exact and left out.
   std::vector<Alternative> discontinuities;
   // Values of functions that are undefined for some numbers. Arithmetic in them is interpreted.
   std::vector<Alternative> partial;
   bool complete = true;  // false: there are too many, or some cannot be expressed
 };
 
-// The sets of one side's element of `tensor` at `at`. `operators`: as in FormBuilder. `finite`: by
-// input, whether all its elements are finite; then it does not matter which are read. Reads beyond
-// an input's end do not count as finite.
+// The sets for one side's element of `tensor` at index `at`. `symbols`, `operators`: as in
+// FormBuilder. `finite`: by input, whether all its elements are finite; then it does not matter
+// which are read. Reads beyond an input's end do not count as finite.
 Elements ElementsOf(NormalForms* forms, const Definition& definition,
                     const std::vector<int>* operators, const LeafMap& symbols,
                     const std::vector<bool>& finite, TensorId tensor, const std::vector<Poly>& at);
 
-// Simplifies positions and the axes they run over, so that equal sets look more alike.
+// Simplifies the sets of reads and discontinuities, so that more equal sets are recognized.
 void Simplify(Normalizer* normalizer, const Facts& facts, Elements* elements);
 
 // The same for Elements::partial, whose arithmetic is interpreted.
@@ -53,7 +54,7 @@ std::vector<NormalForm> FormsOf(const Elements& a, const Elements& b);
 // The same for Elements::partial, under interpreted arithmetic.
 std::vector<NormalForm> PartialFormsOf(const Elements& a, const Elements& b);
 
-// Whether an output of the definition may be discontinuous anywhere.
+// Whether some output of the definition may be discontinuous in its inputs at some point.
 bool IsDiscontinuous(const Definition& definition);
 
 }  // namespace lemma::prover

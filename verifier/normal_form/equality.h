@@ -14,8 +14,8 @@ namespace lemma::prover {
 
 // Cancels summands in pairs. A bijection of their axes, inferred from their reads, must make their
 // atoms equal; where their guards differ, a part of each summand remains. Everything inferred is
-// checked. False answers mean only that no proof was found. The constructor's arguments must
-// outlive the object.
+// checked. The answer false means only that no proof was found, perhaps because a limit on the
+// number of attempts was reached. The constructor's arguments must outlive the object.
 class Equality {
  public:
   Equality(NormalForms* forms, Arith* arith, Laws laws)
@@ -29,15 +29,15 @@ class Equality {
   bool IsZero(const NormalForm& difference, const Facts& context);
   bool AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context);
 
-  // `form`, simplified, where summands under functions and maxima are added up if they are equal up
-  // to their axes. nullopt if there are no such summands.
+  // `form`, simplified, after adding up those summands under its functions and maxima that are
+  // equal up to their axes. nullopt if there are no such summands.
   std::optional<NormalForm> Merged(const NormalForm& form, const Facts& context);
 
   Normalizer& normalizer() { return normalizer_; }
-  // The summands that remained when IsZero last failed at the outermost level.
+  // The summands that IsZero could not cancel when it last failed, as text for people.
   const std::string& remainder() const { return remainder_; }
   const NormalForm& left() const { return left_; }  // the same as a form
-  StepLog* log = nullptr;                           // for the outermost difference
+  StepLog* log = nullptr;  // if set, receives the steps of IsZero; not owned
 
  private:
   struct Equation {
@@ -51,8 +51,8 @@ class Equality {
     Facts only_mine, only_image;
   };
 
-  // Adds up the summands that Merged adds up: those of `form` itself, or those under its functions.
-  // Returns whether there were any.
+  // Add up summands that are equal up to their axes: AddUp those of `form` and those under its
+  // functions, AddUpUnder only the latter. Return whether there were any.
   bool AddUp(NormalForm* form, const Facts& context);
   bool AddUpUnder(NormalForm* form, const Facts& context);
   bool CancelOnce(std::vector<Summand>* terms, const Facts& context);
@@ -95,7 +95,7 @@ class Equality {
   Laws laws_;
   Normalizer normalizer_;
   int depth_ = 0;
-  int budget_ = 4000;
+  int budget_ = 4000;  // attempts to pair or compare that are left
   std::string remainder_;
   NormalForm left_;
 };

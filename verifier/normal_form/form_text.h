@@ -24,6 +24,7 @@ class StepLog {
   StepLog(const Leaves* leaves, std::vector<std::string>* lines)
       : leaves_(*leaves), lines_(*lines) {}
 
+  // Appends any other line.
   void Line(std::string text) { lines_.push_back(std::move(text)); }
   // Starts with the summands of the difference of both sides.
   void Difference(const std::vector<Summand>& terms);
@@ -31,7 +32,7 @@ class StepLog {
   // gives these axes as polynomials in those of `mine`.
   void Paired(const Summand& mine, const Summand& other, const Summand& renamed, const LeafMap& map,
               const std::vector<Summand>& rest);
-  // Summands that differed only in their coefficients were added up; `terms` are the summands now.
+  // `terms` are the current summands, after those that differed only in coefficients were added up.
   void Are(const std::vector<Summand>& terms);
   // The difference, whose summands are given, is 0 by laws that are not written down step by step.
   void ZeroByLaws(const std::vector<Summand>& terms);
@@ -39,7 +40,7 @@ class StepLog {
   void Zero(const Summand& term);
 
  private:
-  struct Live {
+  struct Live {  // a summand that no step has used up yet
     int number;
     std::string text;
   };

@@ -39,7 +39,7 @@ struct Alternative {
 struct Atom {
   enum class Kind {
     kRead,         // tensor at index
-    kConstant,     // a real constant or parameter `name`, of which nothing else is known
+    kConstant,     // a real constant or parameter `name`, about which nothing else is known
     kFn,           // name(args)
     kInverse,      // 1 / args[0]
     kSizeInverse,  // 1 / index[0]
@@ -65,10 +65,10 @@ struct Summand {
   std::vector<Atom> atoms;
 };
 
-// The laws of real numbers that may be used.
+// The laws of real numbers that may be used; docs/proofs.md lists them.
 enum class Laws {
   kNone,      // arithmetic is uninterpreted: only data is moved
-  kExact,     // arithmetic that rounds nothing is interpreted; laws that hold bit for bit
+  kExact,     // laws that are true bit for bit: arithmetic is interpreted only where it is exact
   kRing,      // sums and products in any order, maxima; division only by sizes
   kRealOnly,  // also laws of exp, log and division, which rounding and overflow break
 };
@@ -87,7 +87,7 @@ NormalForm Scaled(const NormalForm& a, int64_t factor);
 struct Content {  // both are positive
   int64_t content = 0, common = 1;
 };
-// The content of a form; nullopt for 0, and where 64 bits do not suffice.
+// The content of a form; nullopt if the form is 0 or 64 bits do not suffice.
 std::optional<Content> ContentOfAll(const NormalForm& form);
 // form * common / content.
 NormalForm WithoutContent(NormalForm form, const Content& content);
@@ -100,17 +100,17 @@ class NormalForms {
   NormalForm Product(const NormalForm& a, const NormalForm& b);
   // Replaces free leaves as `map` says. All axes that are bound in `form` become new ones.
   NormalForm Substitute(const NormalForm& form, const LeafMap& map);
-  // The same, but the axes of `term` itself stay: `map` may replace them.
+  // The same, but term.axes is copied unchanged: `map` also replaces their uses in `term`.
   Summand Substitute(const Summand& term, const LeafMap& map);
   Atom Substitute(const Atom& atom, const LeafMap& map);
   Facts Substitute(const Facts& facts, const LeafMap& map);
-  // The summand with new axes in place of all that it binds.
+  // The summand with new axes in place of all axes that it binds.
   Summand Renamed(const Summand& term);
 
   // Whether `leaf` occurs.
   bool Mentions(const NormalForm& form, Leaf leaf) const;
   bool Mentions(const Atom& atom, Leaf leaf) const;
-  // Adds the leaves on which the form depends; sorts *deps.
+  // Adds the leaves on which the form depends to *deps and sorts *deps.
   void CollectDeps(const NormalForm& form, std::vector<Leaf>* deps) const;
 
   // Forms with equal keys are equal up to names of axes, order of summands and factors, and

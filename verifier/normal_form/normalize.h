@@ -27,17 +27,20 @@ class Normalizer {
   // q divides `unit`, which is positive.
   void UseIdentities(int64_t unit) { unit_ = unit; }
 
-  // What the exact laws use: the types of the inputs, and the bounds of parameters by name.
+  // Needed with Laws::kExact: the types of the inputs, and the bounds of parameters by name. Both
+  // must outlive the object.
   void UseTypes(const std::vector<ExprType>* inputs,
                 const std::map<std::string, std::pair<double, double>>* bounds) {
     inputs_ = inputs;
     bounds_ = bounds;
   }
-  // What the form shows of its value wherever `context` holds. Nothing without UseTypes.
+  // Bounds and exactness of the form's value wherever `context` holds, as far as the form shows
+  // them. Without UseTypes, nothing is known about atoms.
   Span SpanOf(const NormalForm& form, const Facts& context);
-  // Makes SpanOf say of the form what the caller knows of it in every context that follows.
+  // Makes later calls of SpanOf, in any context, use `span` for `form`. Ignored for a form of at
+  // most one summand, and for a span that is not exact.
   void Remember(const NormalForm& form, const Span& span);
-  // Whether the form shows that the float type `dtype` holds its value.
+  // Whether the form shows that the float type `dtype` represents its value exactly.
   bool Holds(DType dtype, const NormalForm& form, const Facts& context);
 
   NormalForm Simplify(const NormalForm& form, const Facts& context);
@@ -45,14 +48,15 @@ class Normalizer {
   bool IsSurelyPositive(const NormalForm& form, const Facts& context);
   // Whether the form shows that it has a value whatever the reads are.
   bool IsTotal(const NormalForm& form, const Facts& context);
-  // Whether the guards are bounds of the axes, each of which has an extent of at least 1.
+  // Whether the guards are one lower and one upper bound of each axis, and the extent of each axis
+  // is at least 1 wherever `context` holds.
   bool HasPoint(const std::vector<Leaf>& axes, const Facts& guards, const Facts& context);
   // Appends summands to *out, any number of them, whose sum is `term`.
   void SimplifyTerm(Summand term, const Facts& context, std::vector<Summand>* out);
   // Adds up summands with equal keys.
   NormalForm Combine(NormalForm form);
 
-  // A limit was reached: the forms are still correct, but not fully simplified.
+  // Whether the limit on steps was reached: forms are still correct, but not fully simplified.
   bool exhausted() const { return steps_ > kMaxSteps; }
 
  private:
@@ -145,7 +149,7 @@ class Normalizer {
   std::map<std::string, Span> remembered_;  // by key, of forms with several summands
 };
 
-// 1 where `condition` is not 0, else 0.
+// The form that is 1 where `condition` is not 0, else 0.
 NormalForm Truth(const NormalForm& condition);
 // Whether `atom` is always 0 or 1.
 bool IsTruth(const Atom& atom);
@@ -155,12 +159,12 @@ std::optional<ScalarFn> RoundingOf(const Atom& atom);
 // fn(arg), simplified by a law of rounding functions.
 std::optional<NormalForm> RoundingLaw(ScalarFn fn, const NormalForm& arg);
 
-// The name of the function that rounds to a float type.
+// The name (Atom::name) of the function that rounds to a float type.
 std::string RoundingTo(DType dtype);
-// x + 0: x, but for the sign of a zero.
+// The name of the function x + 0. Its value is x, except that -0 becomes +0.
 constexpr char kPlusZero[] = "plus_zero";
 
-// The facts of both.
+// All facts of both lists.
 Facts With(const Facts& facts, const Facts& more);
 
 }  // namespace lemma::prover

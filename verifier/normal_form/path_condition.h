@@ -1,5 +1,5 @@
-// The path condition of a case distinction: the comparisons of integers decided so far. Internal to
-// the prover.
+// The path condition of a case distinction: the comparisons of integers that are decided so far.
+// Internal to the prover.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_PATH_CONDITION_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_PATH_CONDITION_H_
 
@@ -13,14 +13,14 @@
 
 namespace lemma::prover {
 
-// Keeps a range, and values that are excluded, for each sum. A sum's range also decides comparisons
-// of this sum plus a constant, and of its negative.
+// For each sum of indices that was compared, keeps its range and the values that it cannot have.
+// This also decides comparisons of the sum plus a constant, and of its negative.
 class PathCondition {
  public:
-  // Whether e = 0 (`equal`) or e >= 0 (otherwise) holds; nullopt if that is not decided.
+  // Whether e = 0 (if `equal`) or e >= 0 (otherwise); nullopt if that is not decided.
   std::optional<bool> Decide(const IndexExpr& e, bool equal) const;
-  // This path condition with one more decision: that e = 0 (`equal`) or e >= 0 (otherwise) is true
-  // (`holds`) or false. Unchanged if a number in e is too large.
+  // This path condition with one more decision: that e = 0 (if `equal`) or e >= 0 (otherwise) is
+  // true (`holds`) or false. Unchanged if a coefficient or constant in e reaches 2^60.
   PathCondition With(const IndexExpr& e, bool equal, bool holds) const;
   bool empty() const { return ranges_.empty(); }
 

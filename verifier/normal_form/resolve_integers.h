@@ -4,8 +4,8 @@
 //   where(t[i] = 3, a, b)       if t[i] = 3 then a else b
 //   x[where(t[i] < 0, n, 0)]    if t[i] < 0 then x[n] else x[0]
 //
-// t[i], an integer that an input holds, is an index like others (IndexExpr::Load). An integer that
-// storing may change (verifier/normal_form/storage.h) is not resolved.
+// t[i], an integer element of an input, is an index like others (IndexExpr::Load). An integer that
+// may change when it is stored (verifier/normal_form/storage.h) is not rewritten.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_RESOLVE_INTEGERS_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_RESOLVE_INTEGERS_H_
 
@@ -15,7 +15,8 @@ namespace lemma::prover {
 
 // A definition with the same elements as `definition` wherever `definition` reads inside its
 // tensors. A read whose index is an element of a tensor, such as x[t[i]], gives 0 if the index is
-// out of range. Sets *reads_at_data if there is any read with such an index, in range or not.
+// out of range. Sets *reads_at_data to true if there is any read with such an index, in range or
+// not; otherwise leaves it as it was.
 Definition ResolveIntegers(const Definition& definition, bool* reads_at_data);
 
 }  // namespace lemma::prover

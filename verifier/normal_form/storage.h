@@ -9,9 +9,9 @@
 
 namespace lemma::prover {
 
-// The name of an uninterpreted function for storing an element of `tensor`; "" if storing keeps the
-// value. A proof takes floats as real numbers and assumes that 64 bits suffice, but an integer type
-// cuts off fractions, and a narrow one wraps or saturates.
+// The name of an uninterpreted function that stands for storing an element of `tensor`; "" if
+// storing keeps the value. A proof takes floats as real numbers and assumes that 64-bit integers do
+// not overflow, but an integer type cuts off fractions, and a narrow one wraps or saturates.
 std::string IntegerStorage(const Definition& definition, const TensorExpr& tensor);
 
 // Whether floats contribute to the value of an element of `tensor`.

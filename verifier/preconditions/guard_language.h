@@ -14,9 +14,9 @@ namespace lemma::prover {
 // The integers of one instance of a rule: its integer symbols and the lengths of its lists.
 using GuardValues = std::vector<std::optional<int64_t>>;
 
-// One condition. x, y, u, v and w are indices into GuardValues. kCompare: x*y, or x alone, compared
-// with scale*u*v + w + constant; any of u, v, w may be absent. kDivides: x is a multiple of u.
-// kSameList: the lists with lengths x and u are equal.
+// One condition. x, y, u, v and w are indices into GuardValues, or kNone. kCompare: x*y, or x
+// alone, compared by `relation` with scale*u*v + w + constant; any of u, v, w may be kNone.
+// kDivides: x is a multiple of u. kSameList: the lists whose lengths are x and u are equal.
 struct GuardAtom {
   static constexpr int kNone = -1;
   enum class Kind { kCompare, kDivides, kSameList };
@@ -25,7 +25,7 @@ struct GuardAtom {
   Relation relation = Relation::kEq;
   int u = kNone, v = kNone, w = kNone;
   int64_t scale = 1, constant = 0;
-  // Complexity. If two conditions are equivalent, the one of smaller size is taken.
+  // Complexity, in no unit. If two conditions are equivalent, the one of smaller size is taken.
   int size = 0;
 };
 
@@ -37,8 +37,9 @@ class GuardLanguage {
   // All conditions, simple ones first. Leaves out those of three or four symbols if the rule has
   // more than 14 integer symbols.
   const std::vector<GuardAtom>& atoms() const { return atoms_; }
+  // The integers of an instance with these values of symbols; nullopt for those that have no value.
   GuardValues ValuesOf(const SymbolValues& symbols) const;
-  // False if a value is missing.
+  // Whether the condition is true at these values, of one instance. False if a value is missing.
   bool Holds(const GuardAtom& atom, const GuardValues& values, const SymbolValues& symbols) const;
   Comparison ToComparison(const GuardAtom& atom) const;
   // Whether the atom is a constant upper bound of an integer symbol that occurs in no attribute of

@@ -1,5 +1,5 @@
-// Finds the precondition of a rule that is false as it stands: the weakest guard of a small
-// language under which the rule is proved.
+// Finds the precondition of a rule that is false without one: the weakest guard of a small language
+// under which the rule is proved.
 //
 // The language (guard_language.h): conjunctions of comparisons (=, <=, >=) of the rule's integer
 // symbols with each other and with small constants, equations with sums, doubles and products of
@@ -22,21 +22,21 @@ struct PreconditionOptions {
   int samples = 240;      // instances to draw, over all forms of the rule
   int max_attempts = 48;  // guards to try on instances
   int max_proofs = 6;     // guards to give to the prover
-  int max_conjuncts = 6;
+  int max_conjuncts = 6;  // of one guard
   // Limit on the steps of all proofs and instances together; the search then ends.
   int64_t work = 2'000'000'000;
 };
 
 // The result for a rule. Three cases:
-//   proved as it stands: `without` is Proved, `found` is empty;
+//   proved without a guard: `without` is Proved, `found` is empty;
 //   proved under a guard: `without` is Refuted, `with` is Proved, `found` holds the conjuncts;
 //   neither: `reason` says why, `with` is absent.
 struct Precondition {
-  Substitution rule;  // the given rule, with `found` at the end of its `where`
-  std::vector<Comparison> found;
-  Verdict without = Unknown{};
-  std::optional<Verdict> with;
-  std::string reason;
+  Substitution rule;              // the given rule, with `found` at the end of its `where`
+  std::vector<Comparison> found;  // the conjuncts of the guard
+  Verdict without = Unknown{};    // on the rule without the guard
+  std::optional<Verdict> with;    // on the rule with the guard
+  std::string reason;             // "" if the rule is proved
 
   // Whether `rule` may be used.
   bool proved() const { return IsProved(without) || (with && IsProved(*with)); }
@@ -50,8 +50,8 @@ struct Precondition {
 //
 // Rejects trivial guards, which allow only special instances. A guard is trivial if under it a
 // reduction of the target always has one term, or an operator of the target always copies its
-// operand, although other instances of the rule do more; or if it bounds more than two sizes, not
-// counting attributes, by constants.
+// operand, although this is not so in other instances of the rule; or if it bounds more than two
+// sizes, not counting attributes, by constants.
 //
 // Deterministic; limited by counts, not by a clock. When prover.interrupted ends it, `without` is
 // Unknown or there is no guard; discard that result.

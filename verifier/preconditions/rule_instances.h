@@ -17,11 +17,11 @@ namespace lemma::prover {
 
 struct RuleInstance {
   int form = 0;         // number of the rule's form
-  SymbolValues values;  // of the rule's symbols; absent: a real
-  bool agree = false;
+  SymbolValues values;  // by symbol of the rule; absent: the symbol is a real
+  bool agree = false;   // whether both sides gave equal outputs
   // For each operator of the target, in order: for each of its reductions, whether it has several
-  // terms here; and whether the operator's result is not a copy of an operand. (An operator of the
-  // source may have no effect: a rule that then leaves it out is useful.)
+  // terms here; then whether the operator's result is not a copy of an operand. (Operators of the
+  // source are not listed: a rule that removes one without effect is useful.)
   std::vector<bool> effects;
 };
 
@@ -30,16 +30,16 @@ class RuleInstances {
  public:
   RuleInstances(const Substitution& rule, const ProverOptions& options);
 
-  // Draws up to `count` further instances for which `where` holds too. Skips instances that exist
-  // already.
+  // Draws up to `count` further instances that also satisfy `where`. Skips instances that were
+  // drawn before.
   void Draw(const std::vector<Comparison>& where, int count);
 
   const std::vector<RuleInstance>& all() const { return all_; }
-  // For the first instance on which the sides differed.
+  // The counterexample of the first instance on which the sides differed; nullopt if there is none.
   const std::optional<Refuted>& counterexample() const { return counterexample_; }
-  // Whether each effect that occurs in any instance occurs in one of these. Instances with
-  // different numbers of `effects` are judged apart; it suffices that one such group shows all of
-  // its effects.
+  // Whether each effect that occurs in any instance drawn so far occurs in one of `instances`,
+  // which are positions in all(). Instances are grouped by their number of `effects`; it suffices
+  // that this is true of one group.
   bool ShowEverything(const std::vector<int>& instances) const;
 
  private:

@@ -9,9 +9,9 @@
 
 namespace lemma::prover {
 
-// The requirements as text, each once. The value is true if the requirement says something new: it
-// does not already hold because sizes of inputs are at least 1, and, once simplified, it is not
-// equal to one before it in the map.
+// The requirements as text, each once, in alphabetical order. The value is false if the requirement
+// says nothing new: it follows from sizes of inputs being at least 1, or it equals an earlier entry
+// once both are simplified.
 std::map<std::string, bool> ConditionsOf(const Statement& statement);
 
 }  // namespace lemma::prover

@@ -18,23 +18,24 @@ struct GraphClaim {
   Statement statement;
   // By input of the statement: its values, if it is a constant or a weight whose values matter.
   std::vector<std::optional<Tensor>> known;
-  // Whether some constants look rounded. Results that differ by little may then be meant to be
-  // equal.
+  // Whether some constants look rounded, so that graphs whose results differ by little may be meant
+  // to be equal.
   bool rounded = false;
   int operators = 0;  // of both graphs, constants included
 };
 
-// The claim that `a` and `b` compute the same. With `cut`, floating-point values that both graphs
-// compute become inputs, which may have any values.
+// The claim that `a` and `b` compute the same outputs. With `cut`, floating-point values that both
+// graphs compute become inputs, which may have any values. An error if an operator has no
+// definition or if the definitions cannot be composed.
 absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut);
 
-// Tries to prove the claim; never answers Refuted. Sets Proved::coverage to a suffix, possibly
-// empty; the caller puts the shapes of the graph's inputs before it.
+// Tries to prove the claim; never answers Refuted. Sets Proved::coverage to the end of the text
+// only, perhaps ""; the caller puts the shapes of the graph's inputs before it.
 Verdict ProveClaim(const GraphClaim& claim, const ProverOptions& options);
 
 // Searches for inputs at which the sides differ: in the field, and in double by more than rounding
 // explains. The difference in double must persist in f32 and after a small change of the inputs.
-// Runs nothing that takes more than some billion operations.
+// nullopt if none are found. Runs nothing that takes more than some billion operations.
 std::optional<Refuted> RefuteGraphs(const GraphClaim& claim, const ProverOptions& options);
 
 }  // namespace lemma::prover

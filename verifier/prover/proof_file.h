@@ -1,5 +1,5 @@
-// Writes proofs as text files, for others to repeat: a second solver repeats the obligations, and
-// the small checker the steps. docs/proofs.md describes the format.
+// Writes proofs as text files that other programs can repeat: a second solver repeats the
+// obligations, and the small checker the steps. docs/proofs.md describes the format.
 #ifndef LEMMA_VERIFIER_PROVER_PROOF_FILE_H_
 #define LEMMA_VERIFIER_PROVER_PROOF_FILE_H_
 
@@ -15,10 +15,11 @@ namespace lemma {
 // The lines that begin the part of a proof file about `form`: its values of the rule's symbols.
 std::vector<std::string> FormLines(const Substitution& rule, const RuleForm& form);
 
-// The proof file of a rule. `proved` must come from ProveRule(rule) with
+// The text of a rule's proof file. `proved` must come from ProveRule(rule) with
 // ProverOptions::keep_obligations.
 std::string WriteProofFile(const Substitution& rule, const Proved& proved);
-// All obligations as one SMT-LIB 2 script. A solver that agrees prints "unsat" for each.
+// All obligations as one SMT-LIB 2 script, with `title` in a comment. A solver that agrees prints
+// "unsat" for each.
 std::string ObligationScript(const std::string& title, const ProofLog& log);
 
 // A rule's name as the name of a file. Each byte that is no letter, digit, _, - or . becomes % and

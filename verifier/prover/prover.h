@@ -25,9 +25,10 @@ struct ProverOptions {
   // data/rules takes more than a quarter of it.
   int64_t work = 1'000'000'000;
   // Soon after this becomes true the answer is Unknown, which then says nothing about the claim.
+  // Not owned; nullptr: never interrupted.
   const std::atomic<bool>* interrupted = nullptr;
   int samples = 10;  // concrete comparisons before a proof is tried; 0: none
-  FormLimits forms;  // of a rule
+  FormLimits forms;  // which forms of a rule ProveRule lists
   // Whether to compare case by case and by identities of real functions where nothing else
   // succeeds.
   bool cases = true;
@@ -45,10 +46,10 @@ Verdict Prove(const Statement& statement, const ProverOptions& options = {});
 Verdict ProveRule(const Substitution& rule, const ProverOptions& options = {});
 
 // Proves two graphs equal at their shapes in one proof (prove_graphs.cc), so they must be small:
-// the referee (verifier/referee/referee.h) compares large ones. Inputs correspond by position,
-// weights by name, and constants by value.
+// the referee (verifier/referee/referee.h) compares large ones. Inputs and outputs correspond by
+// position, weights by name, and constants by value.
 Verdict ProveGraphs(const Graph& a, const Graph& b, const ProverOptions& options = {});
-// Proved::id of that proof.
+// The Proved::id that ProveGraphs gives: a hash of both graphs.
 std::string ProofId(const Graph& a, const Graph& b);
 
 }  // namespace lemma

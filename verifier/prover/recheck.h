@@ -18,9 +18,10 @@ namespace lemma {
 struct RecheckOptions {
   std::string solver = "cvc5";  // cvc5: a name to look up in PATH, or a path
   int64_t rlimit = 200000;      // per query, in the solver's own steps
-  // Limit in wall-clock time, for anything that the step limit misses.
+  // Limit per query in wall-clock time, in case the step limit does not apply.
   int64_t milliseconds = 20000;
-  // Ends the work when it becomes true. Queries without an answer then count as unknown.
+  // Check ends soon after this becomes true; queries without an answer then count as unknown. Not
+  // owned.
   const std::atomic<bool>* interrupted = nullptr;
 };
 
@@ -42,7 +43,8 @@ class Rechecker {
   static absl::StatusOr<std::unique_ptr<Rechecker>> Create(const RecheckOptions& options);
 
   const std::string& version() const { return version_; }
-  // The solver's answers. Equal queries count once.
+  // The solver's answers. Equal queries count once. FailedPrecondition if the solver cannot be run;
+  // ResourceExhausted if its input cannot be written.
   absl::StatusOr<RecheckResult> Check(const std::vector<ProofLog::Query>& queries);
 
  private:

@@ -15,10 +15,11 @@ namespace lemma::referee {
 // Whether the operator only moves elements of one element type, so that its results are exact.
 bool OnlyMoves(const Node& node);
 
-// Those of `nodes`, operands before users, that depend on known elements only, leaves included.
+// The nodes among `nodes` that depend on known elements only, including weights and constants
+// themselves. `nodes` must have operands before users.
 absl::flat_hash_set<const Node*> ConstantNodes(const std::vector<NodePtr>& nodes);
 
-// A constant with the bounds of error_bounds.h.
+// A constant with the bounds of error_bounds.h, by element in row-major order.
 struct BoundedTensor {
   std::vector<double> value;
   std::vector<double> magnitude, roundings;  // empty: the value is exact
@@ -26,10 +27,11 @@ struct BoundedTensor {
   bool exact() const { return roundings.empty(); }
 };
 
-// Computes constants; keeps the small ones.
+// Computes constants and remembers the small ones.
 class ConstantEvaluator {
  public:
-  // nullptr if the value cannot be computed. Recurses as deep as the constant's formula.
+  // The elements of `value`; nullptr if they cannot be computed. Recurses as deep as the constant's
+  // formula.
   std::shared_ptr<const BoundedTensor> Of(const Value& value);
 
  private:

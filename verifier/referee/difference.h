@@ -11,13 +11,13 @@
 
 namespace lemma::referee {
 
-// How far two tensors of one type are apart. NaN differs from finite numbers only.
+// How far two tensors of one type are apart. NaN counts as different from finite numbers only.
 struct TensorDifference {
   // The largest difference of two elements. Infinite if one is finite and the other is not, or if
   // they are infinities of different signs.
   double largest = 0;
   double scale = 1;     // the largest magnitude of a finite element, at least 1
-  int64_t element = 0;  // the position of the largest difference
+  int64_t element = 0;  // the row-major position of the largest difference
 };
 TensorDifference DifferenceOf(const Tensor& before, const Tensor& after);
 
@@ -26,7 +26,9 @@ TensorDifference DifferenceOf(const Tensor& before, const Tensor& after);
 double WorkOf(const Graph& graph);
 constexpr double kMaxWork = 6e9;
 
-// Executes both graphs with options.run on options.samples[sample] and compares their outputs.
+// Executes both graphs with options.run on options.samples[sample] and compares their outputs, in
+// order. Errors are those of options.run, or of a graph that is not well-formed at the sizes of the
+// sample.
 absl::StatusOr<std::vector<OutputComparison>> CompareOutputs(const Graph& before,
                                                              const Graph& after, size_t sample,
                                                              const RefereeOptions& options);
@@ -35,7 +37,7 @@ absl::StatusOr<std::vector<OutputComparison>> CompareOutputs(const Graph& before
 constexpr double kFarBeyond = 20;
 
 // The output that differs most on options.samples[sample], relative to what rounding explains, even
-// if that is no difference. nullopt if the graphs cannot be executed.
+// if all outputs are equal. nullopt if the graphs cannot be executed or have no outputs.
 std::optional<Refutation> WorstOutput(const Graph& before, const Graph& after, size_t sample,
                                       const RefereeOptions& options);
 

@@ -1,5 +1,5 @@
-// Bounds how far the f32 evaluation of a constant can be from its value as a real number, whatever
-// the order of its sums. Internal to the referee.
+// Bounds how far the f32 evaluation of a constant can be from its value as a real number, for every
+// order of its sums. Internal to the referee.
 //
 // A number carries three things: its value v, computed in double; its magnitude m, the same formula
 // with absolute values in the place of all summands; and a count r of roundings. An evaluation in

@@ -12,15 +12,15 @@ namespace lemma::referee {
 
 struct Folds {
   Graph graph;  // after all steps
-  // The values that matching rules would compute from constants, beside other values: outputs of
-  // their targets in the given graph, in `graph`, and in the graphs of the steps between these.
+  // Outputs of the targets of rules, at matches where the target computes something from constants:
+  // matches in the given graph and in `graph`, and those of the steps between.
   std::vector<Value> formulas;
 };
 
-// Applies rules as long as one folds: where it matches, its target applies fewer operators to
-// values that are not constants, and more to constants, than its source. Nothing that is computed
-// from constants is evaluated. The result only suggests how weights of another graph may have been
-// made, so nobody has to trust the rules.
+// Applies rules while one folds: its target applies fewer operators to values that are not
+// constants, and more operators to constants, than its source does at the match. Does not evaluate
+// the values that are computed from constants. The result only suggests how weights of another
+// graph may have been made, so the rules need not be proved. Ends early when the deadline passes.
 Folds FoldIntoWeights(const Graph& graph, const std::vector<Substitution>& rules,
                       const Deadline& deadline);
 

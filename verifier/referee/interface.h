@@ -1,4 +1,4 @@
-// Compares what two graphs take and give. Internal to the referee.
+// Matches the inputs and outputs of two graphs. Internal to the referee.
 #ifndef LEMMA_VERIFIER_REFEREE_INTERFACE_H_
 #define LEMMA_VERIFIER_REFEREE_INTERFACE_H_
 
@@ -10,11 +10,13 @@
 namespace lemma::referee {
 
 struct MatchedInterface {
-  std::vector<std::string> differences;  // if any, the graphs cannot be compared
-  std::vector<std::string> notes;
-  Graph after;  // with inputs and outputs in the order of the first graph
+  std::vector<std::string> differences;  // lines for people; if any, the graphs are not compared
+  std::vector<std::string> notes;        // lines for people, such as a match by position
+  Graph after;  // the second graph, with inputs and outputs in the order of the first one
 };
 
+// Inputs and outputs correspond by name, or by position if the sets of names differ. Types that
+// differ are among the differences.
 MatchedInterface MatchInterface(const Graph& before, const Graph& after);
 
 }  // namespace lemma::referee

@@ -2,9 +2,9 @@
 // referee.
 //
 // A fault in one layer changes every value after it, so no later value can be proved equal. If the
-// value of the faulty layer is taken to be right, all later ones are right again. So this tries
-// pairs of values: if the graphs are proved equal once the values of a pair are taken to be equal,
-// the graphs differ in this pair or nowhere.
+// value of the faulty layer is assumed to be right, all later values are right again. So pairs of
+// values are tried: if the graphs are proved equal under the assumption that the values of a pair
+// are equal, the graphs differ in this pair or nowhere.
 #ifndef LEMMA_VERIFIER_REFEREE_ISOLATE_H_
 #define LEMMA_VERIFIER_REFEREE_ISOLATE_H_
 
@@ -34,23 +34,25 @@ struct SweptGraphs {
 // The only place where the graphs may differ.
 struct OnlyPlace {
   Value before, after;  // a value of each graph; the rest is proved equal if these are
-  Region region;        // what computes them from values that are proved equal
+  Region region;        // computes both from values that are proved equal
   std::string reason;   // why the region is not proved
   // The pair on this sample, if it differs there by more than rounding explains.
   std::optional<DifferentPair> difference;
   size_t sample = 0;
 };
 
-// nullopt if no pair is found before the deadline. The region differs if the operators' definitions
-// in double give other results on values that the graphs compute from the inputs (measure.h), and
-// the outputs of the whole graphs differ in double too.
+// nullopt if no pair is found before the deadline. OnlyPlace::difference is set if, on a sample,
+// the two sides of the region, computed by definition in double on values of the first graph,
+// differ by more than rounding explains (measure.h), and the outputs of the whole graphs differ in
+// double too.
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
-// The same for weights that no f32 evaluation gives: nullopt unless the graphs are proved equal
-// with the formulas that these weights are near to in their place. The place is the first value
-// that depends on the weights and is proved equal without them. It has a difference if, in double,
-// the outputs differ by much more than another rounding of the strange elements explains; the
-// difference of the place itself may be below what rounding explains.
+// The same for weights that no f32 evaluation gives. Replaces each weight by the formula to which
+// it is near (UnrelatedWeight::nearest); nullopt unless the graphs are then proved equal. The place
+// is the first value that depends on the weights and is proved equal with the formulas. Its
+// difference is set if, in double, the outputs differ by much more than another rounding of the
+// strange elements explains; the difference at the place itself may be smaller than rounding
+// explains.
 std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
                                           const std::vector<UnrelatedWeight>& weights);
 

@@ -14,9 +14,9 @@ namespace lemma::referee {
 // `to`. They leave the dimensions of size 1 in their order, because moving these moves no element.
 std::vector<std::vector<int64_t>> OrdersBetween(const Shape& from, const Shape& to);
 
-// For values of `after` that agree with no value of `before` of the same type: reshaped or
-// transposed values of `before` that may equal them. By their sketches, both have the same
-// elements, perhaps in another order.
+// Reshaped or transposed values of `before` that may equal values of `after`, for those values of
+// `after` that agree with no value of `before` of the same type. Their sketches (values.h) suggest
+// that both have the same elements, perhaps in another order.
 std::vector<Value> OtherLayouts(const Graph& before, const Graph& after, const Sketches& in_before,
                                 const Sketches& in_after);
 

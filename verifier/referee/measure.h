@@ -14,16 +14,17 @@ namespace lemma::referee {
 struct RegionDifference {
   Graph before_side, after_side;  // the region at the sizes of the sample
   std::vector<Tensor> inputs;     // of both
-  Tensor before, after;  // both sides' results, computed in double and stored in their types
-  TensorDifference found;
-  double explained = 0;
+  Tensor before, after;    // both sides' results, computed in double and stored in their types
+  TensorDifference found;  // between the results
+  double explained = 0;    // the largest difference that rounding explains
 };
 
-// Executes both sides on the values that `before` has on the sample of this number. In double,
-// only the weights are rounded numbers. So rounding explains a difference up to four times the
-// effect of changing each weight by some units in the last place, plus four units in the last place
-// of the largest element. ResourceExhausted if this takes too many operations; Unimplemented if
-// values are stored in half precision, which execution in double does not round.
+// Executes both sides with options.definition on the values that the graph `before` has on
+// options.samples[sample]. In double, only the weights are rounded numbers. So rounding explains a
+// difference of up to four times the effect of changing each weight by some units in the last
+// place, plus four units in the last place of the largest element. ResourceExhausted if this takes
+// too many operations; Unimplemented if values are stored in half precision, which execution in
+// double does not round.
 absl::StatusOr<RegionDifference> MeasureRegion(const Graph& before, const Region& region,
                                                size_t sample, const RefereeOptions& options);
 

@@ -1,6 +1,5 @@
-// Finds operations that only the second side of a region has and that a proof about real numbers
-// does not look at: reads that may lie outside of a tensor, and conversions. Internal to the
-// referee.
+// Finds operations that only one side of a region has and that a proof about real numbers ignores:
+// reads that may lie outside of a tensor, and conversions. Internal to the referee.
 #ifndef LEMMA_VERIFIER_REFEREE_ONE_SIDED_H_
 #define LEMMA_VERIFIER_REFEREE_ONE_SIDED_H_
 
@@ -10,15 +9,15 @@
 
 namespace lemma::referee {
 
-// Why the second side may read outside of a tensor where the first one does not: an operator reads
-// at positions that are data, or constants where sizes are symbolic, and the first side has no such
-// operator with the same positions. "" if there is none.
+// Says why the second side may read outside of a tensor where the first one does not: an operator
+// reads at positions that are data, or constants where sizes are symbolic, and the first side has
+// no operator of this kind with the same positions. "" if there is no such operator.
 std::string ReadsElsewhere(const Region& region);
 
 // Conversions of integers to floats that only one side has.
 struct OneSidedConversions {
   bool any = false;
-  bool to_half = false;  // f16 holds no integer beyond 65504, and not all beyond 2048
+  bool to_half = false;  // f16 has no integer beyond 65504, and not all beyond 2048
 };
 OneSidedConversions ConversionsOf(const Region& region);
 

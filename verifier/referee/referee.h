@@ -25,7 +25,7 @@
 
 namespace lemma::referee {
 
-// Executes a graph whose sizes are numbers.
+// Executes a graph whose sizes are numbers on values of its inputs; returns its outputs.
 using Runner =
     std::function<absl::StatusOr<std::vector<Tensor>>(const Graph&, absl::Span<const Tensor>)>;
 
@@ -44,7 +44,7 @@ struct RefereeOptions {
   std::vector<Substitution> rules;
   Runner run;         // in f32; finds what may be equal
   Runner definition;  // by the operators' definitions, in double; confirms that graphs differ
-  // The relative error of each output that rounding explains.
+  // For each output of a graph: the error that rounding explains, relative to its largest element.
   std::function<std::vector<double>(const Graph&)> tolerances;
   // At least one. If there are symbolic dimensions, the first two should have different sizes.
   std::vector<Sample> samples;
@@ -78,10 +78,10 @@ struct FoldedWeight {
 // A weight of the second graph that is near a value computed from weights of the first one,
 // although no evaluation in f32 gives the weight's elements.
 struct StrangeWeight {
-  std::string after, before;   // as above
-  int64_t outside = 0;         // elements outside of their intervals
-  std::vector<int64_t> index;  // of the first of them, and its interval
-  double value = 0, low = 0, high = 0;
+  std::string after, before;   // as in FoldedWeight
+  int64_t outside = 0;         // elements outside of the interval that f32 evaluations give
+  std::vector<int64_t> index;  // of the first of these elements
+  double value = 0, low = 0, high = 0;  // this element, and the ends of its interval
 };
 
 // Two graphs of one output over the same inputs that differ: the smallest such pair found.
@@ -90,13 +90,13 @@ struct DifferentPair {
   Graph before, after;
   std::vector<Tensor> inputs;
   double difference = 0, explained = 0;  // the largest difference, and what rounding explains
-  Value before_value, after_value;       // as of ProvedRegion
+  Value before_value, after_value;       // as in ProvedRegion
 };
 
 struct Refutation {
   size_t sample = 0;  // number of the sample
   DimValues sizes;    // of the sample
-  // If not "": why the second graph is not well-formed at the sizes of the sample, at which the
+  // If not "": why the second graph is not well-formed at the sizes of the sample, although the
   // first one is. Then nothing below is set.
   std::string failure;
   // The output that differs most. The difference may be small if there is a `pair` that shows more.
@@ -105,7 +105,7 @@ struct Refutation {
   double before = 0, after = 0;  // the elements there
   double explained = 0;          // the difference that rounding explains
   std::optional<DifferentPair> pair;
-  // Whether the graphs are proved equal but for the pair.
+  // Whether the graphs are proved equal under the assumption that the pair is equal.
   bool only_here = false;
   // The pair differs because of the result's strange weights.
   bool by_weights = false;
@@ -119,10 +119,10 @@ struct OutputComparison {
 
 // Two values that agree on random inputs but could not be proved equal.
 struct OpenRegion {
-  std::string before, after;  // labels, as of ProvedRegion
+  std::string before, after;  // labels, as in ProvedRegion
   int operators = 0;          // of the region in both graphs; 0: it was too large to be tried
   std::string reason;
-  Value before_value = {}, after_value = {};  // as of ProvedRegion
+  Value before_value = {}, after_value = {};  // as in ProvedRegion
 };
 
 struct RefereeResult {
@@ -151,9 +151,9 @@ struct RefereeResult {
   std::vector<std::pair<Value, Value>> equal;
 };
 
-// Inputs and outputs correspond by name, or by position if names differ. Weights are known by
-// value. Graphs with symbolic dimensions are compared for all sizes in the ranges of these
-// dimensions.
+// Decides whether `after` computes the same as `before`. Inputs and outputs correspond by name, or
+// by position if names differ. Weights correspond by value. Graphs with symbolic dimensions are
+// compared for all sizes in the ranges of these dimensions.
 RefereeResult Judge(const Graph& before, const Graph& after, const RefereeOptions& options);
 
 }  // namespace lemma::referee

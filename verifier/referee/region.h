@@ -23,17 +23,18 @@ struct CutOptions {
   // How many operators deep the region reaches below the values that both graphs are known to
   // share.
   int depth = 0;
-  // Which weights have the elements that they have; others may have any.
+  // Which float weights keep their elements; the proof has to hold for any elements of the others.
+  // Integers, single numbers and small constants always keep theirs.
   enum class Weights {
     kAny,      // none
     kUniform,  // those whose elements are all equal
-    kSigns,    // none, but elements that are all of one sign are so, and those that are 0 or 1 too
-    kFew,      // those, and those with a few elements
+    kSigns,    // as kUniform; others keep only that all their elements are >= 0, <= 0, or 0 or 1
+    kFew,      // as kUniform, and those with at most 16 elements
     kAll,
   };
   Weights weights = Weights::kAny;
-  // If set, values of these nodes that are exact are like weights: with kFew those with a few
-  // elements, with kSigns those with known signs.
+  // If set, exact values that these nodes compute from weights are treated like weights: with kFew
+  // small ones keep their elements, with kSigns others keep their signs. Not owned.
   const absl::flat_hash_set<const Node*>* constants = nullptr;
   int max_operators = 48;  // of each side
 };
@@ -42,9 +43,10 @@ struct CutOptions {
 // share, or for a weight.
 struct Region {
   Graph before, after;
-  std::vector<bool> finite;   // by input: a weight without infinities and NaN
-  std::vector<Value> stands;  // by input: what it stands for or makes, a value of the first graph
-  int operators = 0;
+  std::vector<bool> finite;  // by input: a weight without infinities and NaN
+  // By input: the value of the first graph that it stands for, or that is computed from it alone.
+  std::vector<Value> stands;
+  int operators = 0;  // of both sides
 };
 
 // `u` is a value of the first graph, whose nodes are `shared`; `w` is computed from some of these.
@@ -59,11 +61,11 @@ class RegionProver {
   // ranges.
   explicit RegionProver(const ProverOptions& options, std::vector<Guard> assumptions = {})
       : options_(options), assumptions_(std::move(assumptions)) {}
-  // Never Refuted. Spends at most `work` steps (ProverOptions::work).
+  // Never answers Refuted. Spends at most `work` steps (ProverOptions::work).
   Verdict Prove(const Region& region, int64_t work);
   int proofs() const { return proofs_; }
   int remembered() const { return remembered_; }
-  // What all proofs rest on together.
+  // The evidence of all proofs together.
   const Proved& evidence() const { return evidence_; }
 
  private:

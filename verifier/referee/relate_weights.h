@@ -16,9 +16,9 @@ namespace lemma::referee {
 // the second one.
 struct WeightRelation {
   Value after, before;
-  bool exact = true;  // the same numbers; else within the error of an f32 evaluation
-  double ulps = 0;    // the largest distance, in units in the last place of f32
-  int64_t elements = 0;
+  bool exact = true;     // the same numbers; else within the error of an f32 evaluation
+  double ulps = 0;       // the largest distance, in units in the last place of f32
+  int64_t elements = 0;  // number of elements
 };
 
 // `after`, a constant of the second graph, is near `nearest`, a value computed from constants of
@@ -30,8 +30,8 @@ struct UnrelatedWeight {
   // The largest distance of these elements from their exact values, in half-widths of the interval
   // or, where that is less than one rounding, in roundings.
   double farthest = 0;
-  int64_t element = 0;                  // the position of the first of them,
-  double value = 0, low = 0, high = 0;  // the element there, and its interval
+  int64_t element = 0;                  // the position of the first of these elements
+  double value = 0, low = 0, high = 0;  // this element, and the ends of its interval
 };
 
 struct RelatedWeights {
@@ -48,8 +48,8 @@ struct RelatedWeights {
 //     interval of the results that an evaluation of the value in f32 can have, whatever the order
 //     of its sums (error_bounds.h).
 // A constant of one element is replaced only if `numbers` is set: it may be near many others by
-// chance, and a proof may need the number itself. Ends early when the deadline passes; the rest
-// then stays as it is.
+// chance, and a proof may need the number itself. Ends early when the deadline passes; the other
+// constants are then not replaced.
 RelatedWeights RelateWeights(const Graph& before, const Folds& folds, const Graph& after,
                              bool numbers, const Deadline& deadline);
 

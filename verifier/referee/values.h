@@ -15,8 +15,10 @@
 namespace lemma::referee {
 
 // The graph with these sizes in place of its symbolic dimensions; the graph itself if it has none.
+// An error if it is not well-formed at these sizes.
 absl::StatusOr<Graph> AtSizes(const Graph& graph, const DimValues& sizes);
-// The tensors that `values`, values of `graph`, have on the sample.
+// The tensors of `values`, values of `graph`, on the sample. Errors are those of AtSizes and
+// `runner`.
 absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vector<Value>& values,
                                              const Sample& sample, const Runner& runner);
 
@@ -24,10 +26,9 @@ absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vect
 struct Sketch {
   std::vector<double> samples;  // up to 32 elements of each tensor
   double scale = 0;             // the largest magnitude of an element
-  // Of all elements x, so that their order does not matter: sums of x, |x| and x².
+  // Sums of x, |x| and x² over all elements x. They do not depend on the order of the elements.
   double sum = 0, sum_of_sizes = 0, squares = 0;
 };
-// Adds the elements of a tensor to a sketch.
 void AddTo(const Tensor& tensor, Sketch* sketch);
 // The largest difference of the scales or of two samples, relative to the larger scale. Infinite if
 // two samples differ by more than kAlikeDistance, or if one sketch has more samples.
@@ -42,11 +43,11 @@ absl::StatusOr<Sketches> SketchValues(const Graph& graph, absl::Span<const Sampl
                                       const Runner& runner, const Deadline& deadline);
 
 using ValueMap = absl::flat_hash_map<Value, Value>;
-// The operator of `node` applied to what `moved` gives for each operand. A node that is no operator
-// stays as it is.
+// The operator of `node` applied to moved[operand] for each operand. A node that is not an operator
+// is returned unchanged.
 NodePtr OverMoved(const NodePtr& node, const ValueMap& moved);
-// Replaces values of `graph` as `replaced` says, in all uses. Gives for each value of `graph` the
-// value that is then in its place.
+// Replaces each key of `replaced` by its value, in all uses in `graph`. Returns, for each value of
+// `graph`, the value that then takes its place.
 ValueMap AfterReplacing(const Graph& graph, const ValueMap& replaced);
 
 // The graph with `values` as its outputs. Keeps all inputs, and the nodes on which `values` depend.

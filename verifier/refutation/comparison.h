@@ -19,9 +19,11 @@ namespace lemma::prover {
 
 // How the elements of inputs are drawn.
 struct InputStyle {
-  // kOneSign: small integers, of one sign in each tensor. kSparse: most are 0, the others small
-  // integers. kSuggested: half of them from `suggested`, the others small integers. kMonotonic:
-  // integers that rise or fall through a tensor, so that an extremum is its last or first element.
+  // kPositive: in [0.25, 1.75]. kSigned: in [-2, 2]. kSomeInfinite: as kSigned, but a quarter are
+  // infinite. kOneSign: small integers, of one sign in each tensor. kSparse: most are 0, the others
+  // small integers. kSuggested: half of them from `suggested`, the others small integers.
+  // kMonotonic: integers that rise or fall through a tensor, so that an extremum is its last or
+  // first element.
   enum class Reals {
     kPositive,
     kSigned,
@@ -33,40 +35,41 @@ struct InputStyle {
     kMonotonic,
   };
   Reals reals = Reals::kPositive;
-  int64_t low = 0, high = 2;               // range of integers, which may be positions
-  const Suggestions* suggested = nullptr;  // only for kSuggested; also for integers
+  int64_t low = 0, high = 2;               // range of integers, which may be indices
+  const Suggestions* suggested = nullptr;  // only for kSuggested; also for integers; not owned
 };
 
 struct ComparedSides {
   const Concrete& source;
   const Concrete& target;
   const std::vector<ExprType>& inputs;
-  std::vector<std::string> params;
-  // Values of the inputs that are known; the others are drawn. Empty: none is known.
+  std::vector<std::string> params;  // names of the real parameters of both sides
+  // By input: its values if they are known; the others are drawn. Empty: none is known.
   std::vector<std::optional<Tensor>> known;
-  double tolerance = 1e-6;
+  double tolerance = 1e-6;  // as in LargestDifference
   // Bounds of parameters by name (Statement::bounds), if there are any.
   const std::map<std::string, std::pair<double, double>>* bounds = nullptr;
 };
 
-// An element in which outputs differ, and its row-major position in the output.
+// An element in which outputs differ.
 struct DifferentElement {
-  Refuted refuted;
-  size_t position = 0;
+  Refuted refuted;      // its output, index and values
+  size_t position = 0;  // row-major, in the output
 };
 
-// The element in which outputs of shapes `dims`, computed by both sides, differ most. nullopt if no
-// difference exceeds `tolerance` times (1 + |source| + |target|). Ignores elements that are
-// infinite or NaN.
+// The element in which the outputs of both sides differ most. All arguments are by output; elements
+// are in row-major order. nullopt if no difference exceeds `tolerance` times
+// (1 + |source| + |target|). Ignores elements that are infinite or NaN.
 std::optional<DifferentElement> LargestDifference(const std::vector<std::vector<double>>& source,
                                                   const std::vector<std::vector<double>>& target,
                                                   const std::vector<std::vector<int64_t>>& dims,
                                                   double tolerance);
 
 // An element in which the sides, of equal shapes, differ in double by more than rounding explains,
-// also after a small change of the inputs; some elements must also differ in the field. Depends on
-// the arguments only. Refuted::values are those of the parameters. Sets *unequal if two elements
-// were unequal in double, even if only by rounding or because one is NaN.
+// also after a small change of the inputs; some elements must also differ in the field. nullopt if
+// none is found. Depends on the arguments only. Refuted::values are those of the parameters. If
+// `unequal` is given, sets it to true if two elements were unequal in double, even if only by
+// rounding or because one is NaN.
 std::optional<Refuted> FindDifference(const ComparedSides& sides, InputStyle style, uint64_t seed,
                                       bool* unequal = nullptr);
 

@@ -20,8 +20,8 @@ struct Values {
   std::vector<Number> data;  // row-major
 };
 
-// A definition with constant sizes (see Bind in graph/expr/compose.h). Its real parameters may be
-// open.
+// A definition with constant sizes (see Bind in graph/expr/compose.h), compiled. Its real
+// parameters may be open: Run takes their values.
 class Concrete {
  public:
   // nullopt if a symbol remains, or if one run takes more than `max_work` operations and elements.
@@ -31,10 +31,11 @@ class Concrete {
   const std::vector<int64_t>& input_dims(size_t i) const { return program_.inputs()[i].dims; }
   const std::vector<int64_t>& output_dims(size_t i) const { return program_.outputs()[i].dims; }
   size_t num_outputs() const { return program_.outputs().size(); }
-  double work() const { return work_; }
+  double work() const { return work_; }  // operations and elements of one run
 
-  // All outputs, elements in row-major order, not rounded to their types. nullopt if a position
-  // that a tensor holds is out of range, or if a parameter has no value. Number is double or Field.
+  // All outputs, elements in row-major order, not rounded to their types. nullopt if an element
+  // that is used as an index is out of range, or if a parameter has no value. Number is double or
+  // Field.
   template <class Number>
   std::optional<std::vector<std::vector<Number>>> Run(
       const std::vector<std::vector<Number>>& inputs,
@@ -49,7 +50,7 @@ class Concrete {
   double work_;
 };
 
-// Concrete::Of and Run in one call, with shapes. nullopt if either is.
+// Concrete::Of and Run in one call, with shapes. nullopt if either of them gives nullopt.
 template <class Number>
 std::optional<std::vector<Values<Number>>> EvaluateAll(const Definition& definition,
                                                        const std::vector<Values<Number>>& inputs,

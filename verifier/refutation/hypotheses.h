@@ -15,9 +15,9 @@ namespace lemma::prover {
 
 using SymbolMap = std::map<std::string, int64_t>;
 
-// The requirements, with their equations solved for symbols: C = G * D replaces C. If K must be
-// divisible by g, then g times a new symbol replaces K. The leaves of `forms`, and `arith`, must
-// outlive it.
+// The requirements, with their equations solved for symbols: with C = G * D, the product G * D
+// replaces C. If K must be divisible by g, then g times a new symbol replaces K. The leaves of
+// `forms`, and `arith`, must outlive it.
 class Hypotheses {
  public:
   // `positive`: expressions that are at least 1. `more`: further facts about symbols.
@@ -25,7 +25,7 @@ class Hypotheses {
              const std::vector<IndexExpr>& positive, const Facts& more = {});
 
   const LeafMap& solved() const { return solved_; }  // solved symbols, as polynomials in free ones
-  const Facts& facts() const { return facts_; }
+  const Facts& facts() const { return facts_; }      // about the free symbols
   // Disjunctions among the requirements, which facts() leaves out. Each is a list of mutually
   // exclusive cases over the original symbols.
   const std::vector<std::vector<Facts>>& undecided() const { return undecided_; }
@@ -48,7 +48,8 @@ class Hypotheses {
   std::vector<std::vector<Facts>> undecided_;
 };
 
-// Appends the names of the symbols in `e`, in order of occurrence.
+// Append the names of the symbols, and of the real parameters, that are not in the list yet, in
+// order of occurrence.
 void CollectSymbols(const IndexExpr& e, std::vector<std::string>* names);
 void CollectSymbols(const Guard& g, std::vector<std::string>* names);
 void CollectSymbols(const ScalarExpr& e, std::vector<std::string>* symbols,

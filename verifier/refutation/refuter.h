@@ -33,19 +33,20 @@ class Refuter {
   // Values of all symbols for which the requirements hold; nullopt if none was found.
   std::optional<SymbolMap> Sample(std::mt19937_64* random, Style style = Style::kVaried,
                                   int attempts = 3000);
-  // An element in which the sides differ at these sizes, in the field and in double, or the shapes
-  // if they differ. nullopt if nothing differs, if the comparison would take too long, or if a
-  // tensor of integers would not keep the numbers.
+  // An element in which the sides differ at these values of all symbols, in the field and in
+  // double, or the shapes if they differ. nullopt if nothing differs, if the comparison would take
+  // too long, or if an integer type that stores a value may change it and the shapes are equal.
   std::optional<Refuted> Compare(const SymbolMap& symbols, uint64_t seed);
-  // Searches for sizes at which the sides differ in the field and in double. Shrinks what it finds.
+  // Searches for values of symbols at which the sides differ in the field and in double; tries up
+  // to `samples` of them. Makes the counterexample smaller. nullopt if none is found.
   std::optional<Refuted> Search(int samples);
   // The same at the sizes and elements that the statement's constants suggest (suggestions.h): a
   // claim that is true only for sizes up to 40 looks true at small sizes. Takes up to `work` steps.
   std::optional<Refuted> SearchSuggested(int64_t work);
   // As Sample, but constants suggest some of the values.
   std::optional<SymbolMap> SampleSuggested(std::mt19937_64* random, int attempts = 3000);
-  // Whether two elements compared so far were unequal in double when sums are taken in their order,
-  // even if only by rounding or because one is NaN.
+  // Whether any comparison so far found two elements that are unequal in double, even if only by
+  // rounding or because one is NaN. Sums are taken in the order of their indices.
   bool rounding_differs() const { return rounding_differs_; }
 
  private:

@@ -12,12 +12,12 @@ namespace lemma::prover {
 // Samples of small numbers do not show every difference: min(n, 40) is n for n up to 40, and
 // clip(x, 0, 6) is relu(x) for x up to 6.
 struct Suggestions {
-  // For sizes and attributes: values around each whole constant and, if there are few constants,
-  // around the sum and product of any two; and the doubles of all these. Only magnitudes that small
+  // For sizes and attributes: values around each integer constant and, if there are few constants,
+  // around the sum and product of any two; and twice these numbers. Only magnitudes that small
   // samples do not reach; ascending.
   std::vector<int64_t> sizes;
-  // For elements: values around each constant in expressions of elements. Empty if small samples
-  // reach them all.
+  // For elements: values around each constant in expressions of elements, and twice each constant.
+  // Empty if small samples reach them all.
   std::vector<double> elements;
 };
 

@@ -10,8 +10,8 @@ namespace lemma::prover {
 
 // Replaces each sum and product over axes in `definition`, whose sizes must be constant, by
 // additions and multiplications in the order of its indices. A term that a condition excludes
-// becomes the neutral element. nullopt if there are more than `max_terms` terms in all, or if the
-// extent of a sum or product depends on the index of an element.
+// becomes the neutral element: 0 or 1. nullopt if there are more than `max_terms` terms in all, or
+// if the extent of a sum or product depends on the index of an element.
 std::optional<Definition> Unrolled(const Definition& definition, int max_terms);
 
 }  // namespace lemma::prover

@@ -1,4 +1,4 @@
-// The activation that an operator of com.microsoft applies to its result.
+// Imports the activation that a fused operator of com.microsoft applies to its result.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_ACTIVATION_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_ACTIVATION_H_
 
@@ -7,7 +7,8 @@
 
 namespace lemma::ops {
 
-// f(x), where the attributes `activation` and `activation_params` name f; x if there are none.
+// f(x), where the attributes `activation` and `activation_params` give f; x if they are absent.
+// Unimplemented unless f is Relu, Sigmoid, Tanh, LeakyRelu, Clip or HardSigmoid.
 absl::StatusOr<Value> ApplyNamedActivation(OnnxImport& node, const Value& x);
 
 }  // namespace lemma::ops

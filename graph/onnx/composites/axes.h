@@ -17,13 +17,15 @@ absl::StatusOr<int64_t> NormalizeOnnxAxis(int64_t axis, int rank);
 // `x` with another shape of as many elements; `x` itself if it has that shape.
 absl::StatusOr<Value> Reshape(OnnxImport& node, const Value& x, const Shape& shape);
 
-// Applies Lemma's reduction `op` to input 0 of the node, or to `x`. Axes come from the attribute,
-// or from input 1 as in later operator sets.
+// Applies Lemma's reduction `op` to input 0 of the node, or to `x`. Axes come from the attribute
+// `axes` or, in later operator sets, from input 1; without axes, all are reduced, or none if
+// `noop_with_empty_axes` is set.
 absl::StatusOr<std::vector<Value>> ImportReduction(OnnxImport& node, const std::string& op);
 absl::StatusOr<Value> ImportReductionOfValue(OnnxImport& node, const std::string& op,
                                              const Value& x);
 
-// Applies the reduction `op` over all axes except the first two.
+// Applies the reduction `op` over all axes except the first two, and keeps these axes with size 1.
+// InvalidArgument if input 0 has rank below 3.
 absl::StatusOr<std::vector<Value>> ImportGlobalPool(OnnxImport& node, const std::string& op);
 
 }  // namespace lemma::ops

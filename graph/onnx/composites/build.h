@@ -11,16 +11,16 @@
 
 namespace lemma::ops {
 
-// Applies operators. A function that fails, or whose operand is empty, returns an empty result, and
-// the first error is kept. So a composition is written without checks, and its status is read once
-// at the end.
+// Applies operators. A function returns an empty result if it fails or if an operand is empty;
+// status() keeps the first error. So a composition is written without checks, and the importer
+// reads the status once, at the end.
 class OnnxBuild {
  public:
   explicit OnnxBuild(OnnxImport& node) : node_(node) {}
 
   const absl::Status& status() const { return status_; }
 
-  // The first output, or all outputs.
+  // Applies Lemma's operator `op`. Op returns its first output, Ops all outputs.
   Value Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {}) {
     std::vector<Value> outputs = Ops(op, std::move(inputs), std::move(attrs));
     return outputs.empty() ? Value() : outputs[0];

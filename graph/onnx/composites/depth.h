@@ -9,10 +9,11 @@
 namespace lemma::ops {
 
 // x, [N,C,D,H,W], as [N*E, C*T, H, W], where a window of size T has E positions along D. The D
-// positions in one window become neighbouring channels. Negative padding crops.
+// positions in one window become neighbouring channels. Negative padding crops. InvalidArgument if
+// no window fits; Unimplemented for windows of more than 1024 positions.
 absl::StatusOr<Value> DepthToChannels(OnnxImport& node, const Value& x, const OnnxWindow& depth);
 
-// The inverse for a result: [N*E,K,H,W] as [N,K,E,H,W], where N is `batch`.
+// The inverse for a result: [N*E,K,H,W] as [N,K,E,H,W], N = `batch`. Unimplemented if N is 0.
 absl::StatusOr<Value> PositionsToDepth(OnnxImport& node, const Value& y, int64_t batch);
 
 }  // namespace lemma::ops

@@ -10,9 +10,8 @@
 
 namespace lemma::ops {
 
-// Values of ONNX's TensorProto.DataType.
+// `number` is a value of ONNX's TensorProto.DataType. Unimplemented if Lemma lacks the type.
 int64_t ToOnnxNumber(DType dtype);
-// Unimplemented if Lemma has no such element type.
 absl::StatusOr<DType> FromOnnxNumber(const OnnxImport& node, int64_t number);
 
 // `x` with element type `to`; `x` itself if it has that type.

@@ -9,8 +9,8 @@
 
 namespace lemma::ops {
 
-// Imports take one to three spatial axes, or two at most if MaxPool gives positions; otherwise
-// Unimplemented.
+// Imports take one to three spatial axes, or two at most if MaxPool's second output, Indices, is
+// used; otherwise they return Unimplemented.
 absl::StatusOr<std::vector<Value>> ImportMaxPool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportMaxUnpool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportAveragePool(OnnxImport& node);

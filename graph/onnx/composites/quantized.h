@@ -15,22 +15,23 @@ namespace lemma::ops {
 // Unimplemented unless `dtype` is an integer type of 8 or 16 bits.
 absl::Status CheckNarrow(OnnxImport& node, DType dtype);
 
-// saturate(round(x) + zero) as `to`; `zero` may be empty.
+// saturate(round(x) + zero) of type `to`; an empty `zero` stands for 0. round: ties to even.
 Value RoundToSteps(OnnxBuild& b, const Value& x, const Value& zero, DType to);
-// RoundToSteps(x / scale).
+// RoundToSteps(b, x / scale, zero, to).
 Value Quantize(OnnxBuild& b, const Value& x, const Value& scale, const Value& zero, DType to);
-// (x - zero) * scale in f32; `zero` may be empty. Integers are subtracted exactly.
+// (x - zero) * scale in f32, or in f64 if the scale is f64; an empty `zero` stands for 0. Integers
+// are subtracted exactly.
 Value Dequantize(OnnxBuild& b, const Value& x, const Value& scale, const Value& zero);
-// (x - zero) as numbers of `dtype`, which holds all of them; `zero` may be empty.
+// x - zero as `dtype`, which must represent every such difference; an empty `zero` stands for 0.
 Value Centered(OnnxBuild& b, const Value& x, const Value& zero, DType dtype);
 
-// x in steps of u8, the scale and the zero point, as DynamicQuantizeLinear has them:
+// The results of DynamicQuantizeLinear: x in u8, the scale and the zero point, where
 // scale = (max(x, 0) - min(x, 0)) / 255, zero = saturate(round(-min(x, 0) / scale)).
 std::vector<Value> QuantizeDynamically(OnnxBuild& b, const Value& x);
 
-// The type in which sums of `terms` products (a - a0) * (b - b0) are exact, or wrap as 32 bits do:
-// f32 if no sum exceeds 2^24, for which there are fast kernels, else i32. `a_zero` and `b_zero` may
-// be empty. `a` and `b` are 8 bits wide.
+// The type in which to sum `terms` products (a - a_zero) * (b - b_zero): f32, which has fast
+// kernels, if no sum exceeds 2^24, so that every sum is exact; else i32, which wraps around. An
+// empty zero point stands for 0. `a` and `b` are 8 bits wide.
 DType ProductType(const Value& a, const Value& a_zero, const Value& b, const Value& b_zero,
                   int64_t terms);
 

@@ -1,4 +1,4 @@
-// Samples images at positions that are computed: gathers with weights.
+// Samples images at computed positions: gathers elements and weights them.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_SAMPLING_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_SAMPLING_H_
 
@@ -8,33 +8,33 @@
 
 namespace lemma::ops {
 
-// The elements along one axis that take part in samples. All have shape [B,P…,K]: K elements for
-// each position P… of batch B; dimensions of size 1 broadcast against those of the other axes.
+// The elements along one axis that take part in samples. Each field has shape [B,P…,K]: K elements
+// for each position P… of batch B. Dimensions of size 1 broadcast against those of the other axes.
 struct SampledAxis {
   Value index;   // floats, whole and inside the axis
   Value weight;  // empty: all 1
   Value inside;  // false where the element counts as 0; empty: all true
 };
 
-// The elements before and after each of `positions`, [B,P…], weighted linearly. Positions outside
-// [0, size) count as 0.
+// The K = 2 elements before and after each of `positions`, [B,P…], weighted linearly. Elements
+// outside [0, size) count as 0.
 SampledAxis LinearOrZero(OnnxBuild& b, const Value& positions, int64_t size);
 
 // min(max(x, low), high), and low for NaN.
 Value Clamped(OnnxBuild& b, const Value& x, double low, double high);
-// Whether low <= x <= high.
+// Whether low <= x <= high; false for NaN.
 Value Within(OnnxBuild& b, const Value& x, double low, double high);
 
 // x as numbers that can be summed: f16 and bf16 become f32.
 Value Widened(OnnxBuild& b, const Value& x);
 
-// The weighted elements of x, [N,C,S…], as [B,P…,K,C]. `axes` has one entry for each of S…, and K
-// is the product of their K. Batch n of the samples reads image images[n] of x, or image n if
-// `images` is empty.
+// The weighted elements of x, [N,C,S…], as [B,P…,K,C]. `axes` has one entry for each of S…; K is
+// the product of the numbers of elements along the axes. Batch n of the samples reads image
+// images[n] of x, or image n if `images` is empty. The caller sums over K.
 Value SampledTerms(OnnxImport& node, OnnxBuild& b, const Value& x,
                    const std::vector<SampledAxis>& axes, const Value& images = {});
 
-// DeformConv: a convolution, each sample of which is moved by its own offset and scaled by a mask.
+// DeformConv: a convolution that moves each sample by its own offset and scales it by a mask.
 absl::StatusOr<std::vector<Value>> ImportDeformConv(OnnxImport& node);
 
 }  // namespace lemma::ops

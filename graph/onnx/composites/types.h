@@ -18,7 +18,7 @@ namespace lemma::ops {
 
 using ExportHook = std::function<absl::Status(OnnxExport&)>;
 
-// Types of positions for operators that take any of them.
+// Element types of indices, for operators that take any of them.
 inline std::vector<DType> OnnxPositions() { return {DType::kI64, DType::kI32}; }
 inline std::vector<DType> OnnxFloats() { return {DType::kF32, DType::kF64, DType::kF16}; }
 // Types of most arithmetic operators: no narrow integers.
@@ -27,7 +27,7 @@ inline std::vector<DType> OnnxNumbers() {
           DType::kI32, DType::kI64, DType::kU32, DType::kU64};
 }
 
-// Runs `hook` if input 0 has one of `types`; otherwise returns an Unimplemented status.
+// A hook that runs `hook` if input 0 has one of `types`; otherwise it returns Unimplemented.
 inline ExportHook ExportFor(std::vector<DType> types, ExportHook hook) {
   return [types = std::move(types), hook = std::move(hook)](OnnxExport& out) -> absl::Status {
     DType dtype = out.node().inputs()[0].dtype();
@@ -37,8 +37,8 @@ inline ExportHook ExportFor(std::vector<DType> types, ExportHook hook) {
   };
 }
 
-// Runs `hook` with the integer input `input` cast to i64 if its type is not among `types`. Every
-// position fits into i64.
+// A hook that runs `hook`, with the integer input number `input` cast to i64 if its type is not
+// among `types`. Every index fits into i64.
 inline ExportHook ExportWithPositions(int input, std::vector<DType> types, ExportHook hook) {
   class Widened : public OnnxExport {
    public:

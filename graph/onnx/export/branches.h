@@ -10,13 +10,13 @@
 
 namespace lemma {
 
-// Names of results of the If nodes that these functions may change. Each of their branches has no
-// inputs and one Identity per result.
+// The If nodes that these functions may change, by the names of their results. Each branch of such
+// a node has no inputs and one Identity per result.
 using IfNames = absl::flat_hash_set<std::string>;
 
-// Joins If nodes that have the same condition and do not depend on each other. Afterwards a node
-// may stand before one that it reads. Does nothing if `ifs` has more than 64 names. In `graph`,
-// operands must precede users.
+// Joins If nodes that have the same condition and do not depend on each other. In `graph`, operands
+// must precede users; afterwards they may not, so the caller must order the nodes again. Does
+// nothing if `ifs` has more than 64 names.
 void JoinIfs(const IfNames& ifs, onnx::GraphProto* graph);
 
 // Moves each node whose results only one branch reads into that branch, so that it is computed only

@@ -32,15 +32,16 @@ class Exporter {
   // Writes the model. Unimplemented if an operator has no form in ONNX.
   absl::Status Run();
 
-  // The operator set that the model needs, and the first reason why. Nothing else is valid if it is
-  // above `opset`.
+  // After Run: the operator set that the model needs, and the reason. If the set is above `opset`,
+  // nothing else is valid: the caller tries again with that set.
   int needed_opset() const { return needed_opset_; }
   const std::string& reason() const { return reason_; }
-  // False if the nodes have no order, because a kept node would depend on its own result.
+  // False if the nodes have no topological order, because a kept node would depend on its own
+  // result: the caller tries again without `keeps_nodes`.
   bool is_ordered() const { return is_ordered_; }
 
   onnx::ModelProto& model() { return model_; }
-  // Payloads that initializers leave out.
+  // The values that initializers of model() leave out, to be written inline or to a file.
   const std::vector<std::pair<onnx::TensorProto*, Tensor>>& tensors() const { return tensors_; }
   int64_t tensor_bytes() const { return tensor_bytes_; }
 
@@ -50,7 +51,7 @@ class Exporter {
   struct Initializer {
     onnx::TensorProto proto;  // without the values
     Tensor tensor;
-    int rank = 0;  // initializers of the model come first, in their order
+    int rank = 0;  // sorts: the imported model's initializers come first, in their order
     bool only_if_read = false;
   };
 
@@ -70,7 +71,7 @@ class Exporter {
   const onnx::TensorProto* KnownInitializer(const std::string& name) const;
   void AddTensor(const std::string& name, const Tensor& tensor, bool is_weight,
                  bool only_if_read = false);
-  // The name of a constant or, of symbolic sizes, of the vector that nodes compute.
+  // The name of a constant with these values; if they are symbolic sizes, of a computed vector.
   std::string AddConstant(Tensor tensor);
   std::string AddSizes(const Tensor& tensor);
 
@@ -82,8 +83,8 @@ class Exporter {
   // The name of a constant after the weights that it was computed from; "" if they are unknown.
   std::string NameOfFolded(const Value& value) const;
   std::string OutputName(const Value& value);
-  // A new node's name: after the node that made the value in the model that was imported, and after
-  // the rule that replaced it or, for parts of it, after the operator.
+  // A new node's unique name: NODE/RULE, NODE/RULE/OP_TYPE or NODE/OP_TYPE. NODE made the value in
+  // the imported model, or is the value's name; RULE is the rule that replaced the value.
   std::string NodeName(const std::string& op_type, const std::string& output);
 
   // export_nodes.cc

@@ -42,8 +42,8 @@ class SizeExport {
   std::string One(const IndexExpr& e);  // a vector of one element
   std::string Make(const IndexExpr& e);
   std::string Dim(const IndexExpr& symbol);
-  // As Dim, but read from the shape of `value`, whose name in the model is name(); "" if no size of
-  // `value` is the dimension alone.
+  // The same, read from the shape of `value`, whose name in the model is name(); "" if no size of
+  // `value` is exactly the dimension.
   std::string DimOf(const IndexExpr& symbol, const Value& value,
                     const std::function<std::string()>& name);
 

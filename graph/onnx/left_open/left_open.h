@@ -10,8 +10,8 @@
 
 namespace lemma {
 
-// Why ONNX leaves the result of `node` on these operands open ("two updates of one element"); "" if
-// it does not, as far as is known.
+// Why ONNX does not define the result of the operator `node` on these operands: "two updates of one
+// element". "" if no such reason is known.
 std::string LeftOpen(const Node& node, absl::Span<const Tensor> operands);
 
 }  // namespace lemma

@@ -13,21 +13,22 @@ namespace lemma {
 // The last operator set whose schemas the linked ONNX library has. Nothing is known of later sets.
 int LastKnownOpset();
 
-// The first operator set in which element-wise operators broadcast without being told to. Many
-// operators had other forms before.
+// The first operator set in which element-wise operators broadcast without the attribute
+// `broadcast`. Many operators had other forms before.
 constexpr int kBroadcastOpset = 7;
 
-// The operator set that introduced the version of the operator that `opset` has; 0 if it is not
-// known.
+// The operator set that introduced the version of the operator that is in force in `opset`; 0 if
+// the linked library does not know the operator.
 int SinceOpset(const std::string& op_type, int opset);
 
-// By value, ONNX's number of the element type; 0 or absent: unknown.
+// By name of a value, its element type as a number of TensorProto.DataType; 0 or absent: unknown.
 using ElementTypes = std::map<std::string, int>;
 
-// Why operator set `opset` of the default domain does not have the node, by its inputs' types,
-// attributes and numbers of inputs; "" if it has it, or if nothing is known of the set. Removes
-// attributes that the set lacks if their values are the defaults of the last known set. Adds the
-// types of the node's outputs.
+// Why the node is not valid in operator set `opset` of the default domain: the first of operator,
+// number of inputs or outputs, attribute and input type that the set lacks, such as "attribute
+// axis". "" if the node is valid, or if `opset` is above LastKnownOpset(). Removes attributes that
+// the set lacks if their values are the defaults of the last known set. Adds the outputs' types to
+// `types`.
 std::string SchemaProblem(int opset, onnx::NodeProto* node, ElementTypes* types);
 
 }  // namespace lemma

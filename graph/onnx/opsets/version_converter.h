@@ -1,4 +1,4 @@
-// Converts nodes of operator set 17, in which operators are exported, to other operator sets.
+// Converts nodes of operator set 17 to other operator sets.
 // Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_OPSETS_VERSION_CONVERTER_H_
 #define LEMMA_GRAPH_ONNX_OPSETS_VERSION_CONVERTER_H_
@@ -15,7 +15,7 @@
 
 namespace lemma {
 
-// The operator set in which operators say how they are exported.
+// The operator set of the nodes that operators' export hooks emit.
 constexpr int kExportOpset = 17;
 
 // The model that the node is part of, as far as a conversion needs it.
@@ -27,17 +27,17 @@ struct ConversionContext {
 };
 
 struct ConvertedNode {
-  std::vector<onnx::NodeProto> nodes;  // empty if the set does not have the node
-  std::string problem;                 // why it does not
+  std::vector<onnx::NodeProto> nodes;  // operands before users; empty if there is no such form
+  std::string problem;                 // why there is none: "a computed axes"; else ""
 };
 
-// The nodes that mean in operator set `opset` what `node` means in kExportOpset. `types` gets the
-// types of their outputs, unless `opset` is above LastKnownOpset().
+// Nodes of operator set `opset` that compute the same as `node` does in kExportOpset. `types` holds
+// the types of the inputs and gets those of the outputs, unless `opset` is above LastKnownOpset().
 ConvertedNode ConvertNode(int opset, onnx::NodeProto node, const ConversionContext& context,
                           ElementTypes* types);
 
-// The smallest operator set from `opset` on that has the node; 0 if there is none up to
-// kExportOpset.
+// The smallest operator set in [opset, kExportOpset] to which ConvertNode converts the node; 0 if
+// there is none.
 int OpsetFor(int opset, const onnx::NodeProto& node, const ConversionContext& context,
              const ElementTypes& types);
 

@@ -1,4 +1,4 @@
-// Recognizes what the import made of an ONNX node in another graph. Internal to graph/onnx.
+// Finds the expressions of an imported ONNX node in another graph. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_ORIGIN_BINDER_H_
 #define LEMMA_GRAPH_ONNX_ORIGIN_BINDER_H_
 

@@ -8,12 +8,12 @@
 
 namespace lemma {
 
-// The nodes of `graph` that stand for nodes of that model. As long as none of the nodes that stand
-// for a node of the model changes, an export writes that node as it was.
+// The nodes of `graph` that make up nodes of that model. An export of the graph writes a node of
+// the model as it was, unless a rewrite replaces one of these. Empty if `info` has no origin.
 absl::flat_hash_set<const Node*> KeptBodies(const Graph& graph, const OnnxInfo& info);
 
-// Those that stand for a loop (GRU, Loop, LSTM, RNN, Scan) or for an operator that samples at
-// computed positions (DeformConv, GridSample, RoiAlign).
+// The same for the model's loops (GRU, Loop, LSTM, RNN, Scan) and operators that sample at computed
+// positions (DeformConv, GridSample, RoiAlign) only.
 absl::flat_hash_set<const Node*> LoopBodies(const Graph& graph, const OnnxInfo& info);
 
 }  // namespace lemma

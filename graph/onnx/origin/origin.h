@@ -17,17 +17,17 @@ namespace lemma {
 
 using NamedValue = std::pair<std::string, Value>;
 
-// A node of the model's graph, as the import understood it: its outputs are expressions of its
-// inputs. An import of the same node with other inputs of the same types gives the same expressions
-// of these, as long as the values in `asked` stay the same.
+// A node of the model's graph, as the import understood it: its outputs are expressions over its
+// inputs. Importing the node with other inputs of the same types gives the same expressions over
+// those inputs, if the values in `asked` stay the same.
 struct OriginNode {
   // Positions in the model's graph: of the node and, before it, of nodes that make lists of tensors
   // for it. Ascending.
   std::vector<int> nodes;
   std::vector<NamedValue> inputs;   // tensors that `nodes` read, in subgraphs too; each once
   std::vector<NamedValue> outputs;  // tensors that the node makes
-  std::vector<Value> asked;         // values whose elements the import wanted to know
-  bool makes_list = false;          // then it cannot be written on its own
+  std::vector<Value> asked;         // values whose elements the import looked up
+  bool makes_list = false;          // makes a list of tensors: cannot be written on its own
   bool draws = false;               // whether it may draw random numbers
 };
 
@@ -35,7 +35,7 @@ struct OnnxOrigin {
   onnx::ModelProto model;             // without the values of its initializers
   std::map<std::string, int> opsets;  // by domain
   std::vector<OriginNode> nodes;      // those that the outputs depend on, operands before users
-  absl::flat_hash_map<std::string, Value> initializers;
+  absl::flat_hash_map<std::string, Value> initializers;  // by name
 };
 
 }  // namespace lemma

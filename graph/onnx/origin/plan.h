@@ -18,7 +18,7 @@ namespace lemma {
 // A node of the model that is written as it was, except for the names of its inputs.
 struct KeptNode {
   std::vector<Value> inputs;              // in the order of OriginNode::inputs
-  absl::flat_hash_set<const Node*> body;  // the operators that it stands for
+  absl::flat_hash_set<const Node*> body;  // the graph's operators that it computes
 };
 
 // Each value of the graph that is needed has one source: it is an input, an output of a kept node
@@ -31,15 +31,15 @@ struct OriginPlan {
   absl::flat_hash_map<std::string, Value> named;
   // A name of each value that is not spelled.
   absl::flat_hash_map<Value, std::string> names;
-  // By spelled value: the name by which kept nodes ask for it, if they do. For a constant or
-  // weight, this is the name of the value that it replaces.
+  // By spelled value: the name under which a kept node or an output of the graph reads it, if one
+  // does. For a constant or weight, this is the name of the value that it replaces.
   absl::flat_hash_map<Value, std::string> wished;
   std::vector<Value> leaves;  // spelled constants and weights that are not in the graph's nodes
 };
 
 // `usable` tells whether a node of the model may be written as it was. The plan depends on the
-// graph, its labels and the origin alone. Linear in the sizes of the graph and of what the nodes
-// stand for, as long as labels tell which node a value comes from.
+// graph, its labels, the origin and `usable` alone. Takes time linear in the size of the graph plus
+// the sizes of the nodes' expressions if labels tell which node each value comes from.
 OriginPlan PlanExport(const Graph& graph, const OnnxOrigin& origin,
                       const std::function<bool(const OriginNode&)>& usable);
 

@@ -24,12 +24,13 @@ class Planner {
   OriginPlan Run();
 
  private:
-  // A value has to be computed; `wish` is a name for it, or "".
+  // Records that `value` has to be computed; `wish` is a name that a user wants for it, or "".
   void Demand(const Value& value, const std::string& wish);
   void PlanOp(const NodePtr& node);
   // Tries the names that users wish for; returns whether the value then has a source.
   bool GrantWishes(const Value& value);
   bool FindSource(const Value& value);
+  // Compares the value with outputs of nodes whose outermost operator is the same.
   bool FindByShape(const Value& value);
   // Gives the value the name of an output of one of the model's nodes, and keeps that node.
   bool Grant(const std::string& name, const Value& value);

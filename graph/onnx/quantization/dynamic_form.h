@@ -1,4 +1,5 @@
-// Products of integers whose ranges are found in each run. Internal to graph/onnx/quantization.
+// Writes the dynamic form: products on integers; the model computes the operands' scales in each
+// run. Internal to graph/onnx/quantization.
 #ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_DYNAMIC_FORM_H_
 #define LEMMA_GRAPH_ONNX_QUANTIZATION_DYNAMIC_FORM_H_
 
@@ -12,8 +13,9 @@
 
 namespace lemma {
 
-// y = cast(MatMulInteger(q, w, z)) · (s · s_w) + bias with (q, s, z) = DynamicQuantizeLinear(x),
-// and the same with ConvInteger.
+// Replaces each chosen product of x and a weight by
+//   y = cast(MatMulInteger(q, w, z)) · (s · s_w) + bias, (q, s, z) = DynamicQuantizeLinear(x)
+// or the same with ConvInteger, where w are the weight's integers and s_w their scales.
 absl::Status WriteDynamicForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                               ModelEditor* editor, std::vector<std::string>* notes);
 

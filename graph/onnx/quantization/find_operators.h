@@ -15,11 +15,12 @@ struct FoundOperators {
   std::vector<KeptOp> kept;
 };
 
-// The operators of the main graph, in its order. Subgraphs and functions are left as they are;
-// `kept` names the nodes that have them.
+// The operators of the main graph, in its order; subgraphs and functions are not searched. `kept`
+// lists the nodes with subgraphs, and the products that cannot be quantized.
 FoundOperators FindOperators(const ModelIndex& index);
 
-// The operator of the model that is quantized already, such as a QuantizeLinear; "" if none is.
+// The first node of the model that is quantized already, such as "QuantizeLinear 'q1'"; "" if there
+// is none.
 std::string QuantizedAlready(const onnx::ModelProto& model);
 
 }  // namespace lemma

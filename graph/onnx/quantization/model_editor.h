@@ -21,40 +21,43 @@ class ModelEditor {
   // `index` must outlive the editor.
   explicit ModelEditor(const ModelIndex& index);
 
-  // A name that nothing has: `base`, or with a number.
+  // An unused name: `base`, or `base` with a number.
   std::string NewName(const std::string& base);
-  // An initializer; returns its name.
+  // Adds an initializer, named as by NewName; returns its name.
   std::string AddConstant(const std::string& base, const Tensor& tensor);
 
   int size() const { return static_cast<int>(nodes_.size()); }  // of the original graph
   // The node at this position of the original graph.
   onnx::NodeProto& node(int position) { return nodes_[static_cast<size_t>(position)]; }
   void Remove(int position) { removed_.insert(position); }
-  size_t removed() const { return removed_.size(); }
+  size_t removed() const { return removed_.size(); }  // how many nodes were removed
   // The position of the node that now makes the value; -1: none does.
   int MakerOf(const std::string& value) const;
-  // Lets the node make `to` in place of its output `from`.
+  // Renames the node's output `from` to `to`; nodes that read `from` are not changed.
   void RenameOutput(int position, const std::string& from, const std::string& to);
 
-  // New nodes with one output each. They stand directly before or after the node; at position -1,
-  // before all nodes. In the order of the calls.
-  // The pointers are valid until the next call.
+  // Adds a new node of ONNX's domain with one output, directly before or after the node at
+  // `position`, in the order of the calls. AddAfter takes -1 too: before all nodes. The pointer is
+  // valid until the next call.
   onnx::NodeProto* AddBefore(int position, const std::string& type,
                              const std::vector<std::string>& inputs, const std::string& output);
   onnx::NodeProto* AddAfter(int position, const std::string& type,
                             const std::vector<std::string>& inputs, const std::string& output);
 
-  // Constants of these names, and the nodes that make them, disappear if nothing reads them.
+  // Finish removes constants of these names, and the nodes that make them, if nothing reads them.
   void DropIfUnread(const std::set<std::string>& constants) {
     dropped_.insert(constants.begin(), constants.end());
   }
 
-  // Raises the operator set of ONNX to `opset` at least. InvalidArgument, with `why` it is needed,
-  // if an operator of the model means something else there and cannot be rewritten. To be called
-  // before any other change.
+  // Raises ONNX's operator set to `opset` if it is lower, and then adds a line to `notes`. `why` is
+  // the subject of messages: "WHY need operator set 13". InvalidArgument if an operator of the
+  // model means something else there and cannot be rewritten. Call it before any other change.
   absl::Status RaiseOpset(int opset, const std::string& why, std::vector<std::string>* notes);
+  // Adds version 1 of the domain to the model's operator sets, unless it has the domain.
   void NeedDomain(const std::string& domain);
 
+  // The edited model; the editor must not be used afterwards. Adds a line to `notes` if the IR
+  // version had to be raised to 4.
   onnx::ModelProto Finish(std::vector<std::string>* notes);
 
  private:

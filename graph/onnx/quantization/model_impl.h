@@ -1,4 +1,4 @@
-// What QuantizableModel and QuantizedModel hold. Internal to graph/onnx/quantization.
+// The data of QuantizableModel and QuantizedModel. Internal to graph/onnx/quantization.
 #ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_MODEL_IMPL_H_
 #define LEMMA_GRAPH_ONNX_QUANTIZATION_MODEL_IMPL_H_
 
@@ -16,7 +16,7 @@
 namespace lemma {
 
 struct QuantizableModel::Impl {
-  std::string path, folder;
+  std::string path, folder;  // of the model's file
   onnx::ModelProto proto;
   std::unique_ptr<ModelIndex> index;  // of `proto`
   std::vector<QuantizableOp> operators;
@@ -29,13 +29,13 @@ struct QuantizedModel::Impl {
   std::vector<std::string> notes;
 };
 
-// The values that quantized operators write as integers: the results of all but those products
-// whose results stay floats (Gemm and MatMul).
+// The values that chosen operators write as integers: the results of all chosen operators except
+// Gemm and MatMul, whose results stay floats.
 std::set<std::string> ResultsOf(const std::vector<QuantizableOp>& ops,
                                 const std::vector<bool>& chosen);
 
-// The same for a message, whose external data lie in `folder`. Errors begin with the path. The
-// message is used up.
+// Imports a model that is in memory and whose external data lie in `folder`. Errors begin with
+// `path`. The import takes values out of `model`.
 absl::StatusOr<ImportedModel> ImportProto(onnx::ModelProto* model, const std::string& path,
                                           const std::string& folder, const ImportOptions& options);
 

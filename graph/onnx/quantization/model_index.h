@@ -32,10 +32,11 @@ class ModelIndex {
   bool IsOutput(const std::string& value) const { return outputs_.count(value) > 0; }
   bool IsInput(const std::string& value) const { return inputs_.count(value) > 0; }
 
-  // An initializer that callers cannot replace or the value of a Constant, also behind Identity;
-  // such a matrix behind Transpose.
+  // Whether the value is an initializer that callers cannot replace, or the result of a Constant.
+  // Identity nodes may follow and, if it is a matrix, Transpose nodes.
   bool IsConstant(const std::string& value) const;
-  // Its element type; 0 if it is no constant.
+  // The constant's element type (TensorProto.DataType), shape and elements. For a value that is no
+  // constant: 0, {} and an Internal error. Constant also fails if the data cannot be read.
   int ConstantType(const std::string& value) const;
   Shape ConstantShape(const std::string& value) const;
   absl::StatusOr<Tensor> Constant(const std::string& value) const;

@@ -22,44 +22,46 @@ struct QuantParams {
   double high() const;
 };
 
-// Integers of 8 bits for floats in [low, high], widened to hold 0, which is represented exactly.
-// Symmetric: i8 with zero point 0 and without -128; otherwise u8. A range without width gets the
-// scale 1, so that 0 stays 0.
+// 8-bit integers for floats in [low, high], widened to include 0, which is represented exactly.
+// Symmetric: i8 with zero point 0 and without -128; otherwise u8. If the scale would be below
+// 2^-100, it is 1 and the zero point 0.
 QuantParams ParamsOfRange(double low, double high, bool symmetric);
 
-// The float that stands for `x`: as QuantizeLinear and DequantizeLinear compute it in f32.
+// `x` rounded to a float that an integer stands for, as QuantizeLinear and then DequantizeLinear
+// compute it in f32.
 float Rounded(float x, const QuantParams& params);
 
 // How weights become integers.
 struct WeightOptions {
-  // 8, or 7: then processors without VNNI, which add two products in 16 bits, cannot saturate. 4
-  // and 8 for weights of which only the storage is narrow.
+  // Of an integer. 8 or 7 in the static and dynamic forms: with 7, processors without VNNI, which
+  // add two products in 16 bits, cannot saturate. 8 or 4 in the form kWeights.
   int bits = 8;
   bool per_channel = true;  // a scale for each channel of the output, or one for the tensor
   bool symmetric = true;    // i8 with zero point 0; otherwise u8, one scale for the tensor
-  // Of a matrix: so many weights of a channel, one after another along the other axis, share a
-  // scale; 0: all.
+  // For a matrix: the number of consecutive weights of a channel that share a scale; 0: all of the
+  // channel.
   int64_t block = 0;
 };
 
 struct QuantizedWeight {
-  Tensor integers;             // of the weight's shape
+  Tensor integers;             // of the weight's shape; u8 or i8, also if `bits` is below 8
   std::vector<float> scales;   // one, one for each channel, or one for each block of each channel
-  std::vector<int64_t> zeros;  // as many
+  std::vector<int64_t> zeros;  // by scale: its zero point
   int axis = -1;               // of the channels; -1: one scale for the tensor
   int64_t block = 0;
   // The floats that the integers stand for, in row-major order.
   std::vector<float> Floats() const;
 };
 
-// `values` in row-major order. Each element is rounded to the nearest step, ties to even. `least`:
-// for each channel, or empty, the least scale. ResourceExhausted if there is no memory.
+// Quantizes a weight whose `values` are in row-major order; `axis` is that of the channels. Rounds
+// each element to the nearest integer, ties to even. `least`: the least scale for each channel;
+// empty: no limit. ResourceExhausted if there is no memory.
 absl::StatusOr<QuantizedWeight> QuantizeWeight(const Shape& shape,
                                                const std::vector<double>& values, int axis,
                                                const WeightOptions& options,
                                                const std::vector<double>& least = {});
 
-// Which scale an element of a tensor has, by its position in row-major order.
+// Finds the number of an element's scale from the element's position in row-major order.
 class ScaleIndex {
  public:
   // `axis`: of the channels, or -1. `block`: as in WeightOptions.

@@ -1,4 +1,4 @@
-// The constants of a product, rounded. Internal to graph/onnx/quantization.
+// Computes the rounded constants of a product. Internal to graph/onnx/quantization.
 #ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_PRODUCT_WEIGHTS_H_
 #define LEMMA_GRAPH_ONNX_QUANTIZATION_PRODUCT_WEIGHTS_H_
 
@@ -11,13 +11,15 @@
 
 namespace lemma {
 
-// See QuantizableModel::WeightsOf. InvalidArgument if a constant is not finite.
+// As QuantizableModel::WeightsOf. Empty if `op` has no constant weight. InvalidArgument if a
+// constant is not finite.
 absl::StatusOr<ProductWeights> MakeProductWeights(const ModelIndex& index,
                                                   const std::vector<QuantizableOp>& ops,
                                                   const QuantizableOp& op,
                                                   const QuantizationPlan& plan);
 
-// The parameters of a value: those of the operand if a chosen selection makes it.
+// The parameters of a value that the plan quantizes. The result of a chosen selection has those of
+// its operand.
 const QuantParams& ParamsOf(const std::vector<QuantizableOp>& ops, const QuantizationPlan& plan,
                             const std::string& value);
 

@@ -35,11 +35,11 @@ struct QuantizableOp {
   QuantizedRole role = QuantizedRole::kProduct;
   std::vector<std::string> reads;  // its operands that are no constants
   std::string result;              // after what is computed with it
-  std::vector<std::string> inner;  // results on the way, from the operator's own on
+  std::vector<std::string> inner;  // results of the operator and of its followers; last: `result`
   std::string weight, bias;        // constants; "": none
-  int channel_axis = -1;           // of the weight, that of the output's channels
+  int channel_axis = -1;           // the weight's axis of output channels; -1: one scale for all
   int position = 0;                // of the node in the graph
-  int weight_operand = 1;          // of a product of an operand and a weight
+  int weight_operand = 1;          // which operand of a product the weight is
   std::vector<int> followers;      // positions of the nodes that are computed with it
 };
 
@@ -50,7 +50,7 @@ struct KeptOp {
 
 // The form of the quantized operators.
 enum class QuantizationForm {
-  kStatic,   // QuantizeLinear and DequantizeLinear around them, with ranges known before
+  kStatic,   // QuantizeLinear and DequantizeLinear around them, with ranges that the plan gives
   kDynamic,  // MatMulInteger, ConvInteger, with ranges that DynamicQuantizeLinear finds
   kWeights,  // only weights are stored as integers
 };
@@ -62,17 +62,17 @@ struct QuantizationPlan {
   WeightOptions weights;
 };
 
-// The constants of a product, as floats (with BatchNormalization and before rounding) and rounded.
+// The constants of a product as floats, with a BatchNormalization folded in, and as integers.
 struct ProductWeights {
   Shape shape;
   std::vector<double> weight, bias;  // no bias: empty
   QuantizedWeight quantized;
-  std::vector<int32_t> bias_integers;
-  std::vector<double> bias_scales;
-  // The largest sum of the magnitudes of the terms that make a channel's bias.
+  std::vector<int32_t> bias_integers;  // by channel; empty: the bias stays in floats
+  std::vector<double> bias_scales;     // by channel, or one for all
+  // The maximum over the channels of the sum of |term|, over the terms that make up the bias.
   double bias_magnitude = 0;
 
-  // The largest difference of a bias from the one that is used, relative to exact arithmetic.
+  // A bound of the absolute difference, in any channel, between the exact bias and the one used.
   double bias_error() const;
 };
 
@@ -80,8 +80,8 @@ class QuantizedModel;
 
 class QuantizableModel {
  public:
-  // Errors begin with the path: as in ImportOnnx, but nothing is imported yet. InvalidArgument if
-  // the model already has quantized operators.
+  // Reads the file without importing it. Errors are as in ImportOnnx and begin with the path; also
+  // InvalidArgument if the model already has quantized operators.
   static absl::StatusOr<QuantizableModel> Read(const std::string& path);
 
   const std::string& path() const;
@@ -92,8 +92,8 @@ class QuantizableModel {
   std::vector<std::string> NodeNames() const;
   // How many nodes of the main graph, other than constants, are of each type of operator.
   std::map<std::string, int> CountTypes() const;
-  // The values that follow from the result of operator number `op` alone, one after another, up to
-  // four: an engine may compute them with it.
+  // The chain of up to four values behind the result of operator number `op`, each the result of
+  // the only node that reads the one before it: an engine may fuse these nodes with the operator.
   std::vector<std::string> ValuesAfter(int op) const;
   // The types of the nodes that are computed with operator number `op`.
   std::vector<std::string> TypesWith(int op) const;
@@ -103,40 +103,43 @@ class QuantizableModel {
   absl::StatusOr<ImportedModel> Import(const std::vector<std::string>& values,
                                        const ImportOptions& options) const;
 
-  // Why the form of the plan has no place for operator number `op`; "" if it has.
+  // Why operator number `op` cannot be quantized in the plan's form: "its weight is not a matrix";
+  // "" if it can.
   std::string ProblemOf(int op, const QuantizationPlan& plan) const;
 
-  // What of `chosen` can be quantized together: without those operators, other than products, of
-  // which an operand is not the result of a quantized operator, and without selections of which no
-  // quantized operator reads the result.
+  // `chosen` without the operators that cannot be quantized together with the rest: operators other
+  // than products with an operand that no quantized operator writes as integers, and selections
+  // whose result no quantized operator reads.
   std::vector<bool> Settled(std::vector<bool> chosen) const;
   // The values that need parameters if these operators are quantized in the static form.
   std::set<std::string> ValuesOf(const std::vector<bool>& chosen) const;
 
-  // Those of them that are results of quantized operators, and become integers behind them.
+  // Those of them that the chosen operators write as integers.
   std::set<std::string> WrittenBy(const std::vector<bool>& chosen) const;
 
-  // The constants of operator number `op`, rounded as the plan says. Of a static plan, the bias
-  // is rounded too, to steps of the product of both scales.
+  // The constants of operator number `op`, rounded as the plan says. In the static form, the bias
+  // is rounded too, to multiples of the operand's scale times the weight's. Empty if the operator
+  // has no constant weight; InvalidArgument if a constant is not finite.
   absl::StatusOr<ProductWeights> WeightsOf(int op, const QuantizationPlan& plan) const;
 
-  // The product number `op` alone, as a model of its two operands with these types, without what is
-  // computed with it.
+  // A model of the product number `op` alone, without the operators that are computed with it. Its
+  // inputs are the product's two operands, with these types.
   absl::StatusOr<ImportedModel> ImportProduct(int op, const TensorType& left,
                                               const TensorType& right) const;
-  // How far the result of operator number `op` can be from the exact one if its operands, of at
-  // most these magnitudes, are off by at most these errors: in real numbers, before the result is
-  // rounded. `weights` are those of a product, `terms` the number of products in a sum of a product
-  // of two operands. nullopt if nothing is known of the operator.
+  // A bound of the absolute error of the result of operator number `op`, in real numbers and before
+  // the result is rounded, if its operands have at most these magnitudes and absolute errors (by
+  // operand). `weights`: those of a product (WeightsOf). `terms`: for a product of two operands
+  // without a weight, the number of products in each sum. nullopt if there is no bound.
   std::optional<double> ErrorBound(int op, const std::vector<double>& magnitudes,
                                    const std::vector<double>& errors, const ProductWeights& weights,
                                    int64_t terms) const;
-  // The largest sum of magnitudes that product number `op` computes with the rounded weights.
+  // A bound of the sums of |term| that product number `op` computes with the rounded weights;
+  // arguments as in ErrorBound.
   double LargestSum(int op, const std::vector<double>& magnitudes, const ProductWeights& weights,
                     int64_t terms) const;
 
-  // The model with the chosen operators quantized. `plan.chosen` must be settled. InvalidArgument
-  // if the model's operator set lacks what is needed and cannot be raised.
+  // The model with the chosen operators quantized. `plan.chosen` must be a result of Settled.
+  // InvalidArgument if the model's operator set lacks what is needed and cannot be raised.
   absl::StatusOr<QuantizedModel> Quantize(const QuantizationPlan& plan) const;
 
   struct Impl;
@@ -155,7 +158,7 @@ class QuantizedModel {
   // Stages the model at `path` and, if its constants are too large for one file, the constants at
   // `path`.data; commit both with CommitAll.
   absl::StatusOr<std::vector<StagedFile>> Stage(const std::string& path) const;
-  // How the model had to change otherwise, one line each.
+  // Further changes to the model, such as a later operator set, one line each.
   const std::vector<std::string>& notes() const;
 
   struct Impl;

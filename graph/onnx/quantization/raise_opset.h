@@ -8,8 +8,8 @@
 
 namespace lemma {
 
-// Rewrites the nodes of the main graph that have another form in operator set `to` than in `from`.
-// Returns which node, also of a subgraph, means something else and has no such form: "Resize 'a'
+// Rewrites the nodes of the main graph that need another form in operator set `to` than in `from`.
+// Stops at the first node, also of a subgraph, that cannot be rewritten, and returns "Resize 'a'
 // changes in operator set 11"; "" if there is none.
 std::string RaiseNodes(int from, int to, ModelEditor* editor);
 

@@ -13,7 +13,7 @@
 
 namespace lemma {
 
-// See QuantizableModel::Quantize. `notes` receives how the model had to change otherwise.
+// As QuantizableModel::Quantize. `notes` receives the lines of QuantizedModel::notes.
 absl::StatusOr<onnx::ModelProto> MakeQuantized(const QuantizableModel::Impl& model,
                                                const QuantizationPlan& plan,
                                                std::vector<std::string>* notes);

@@ -1,4 +1,5 @@
-// Operators between DequantizeLinear and QuantizeLinear. Internal to graph/onnx/quantization.
+// Writes the static form: operators between DequantizeLinear and QuantizeLinear. Internal to
+// graph/onnx/quantization.
 #ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_STATIC_FORM_H_
 #define LEMMA_GRAPH_ONNX_QUANTIZATION_STATIC_FORM_H_
 
@@ -12,20 +13,21 @@
 
 namespace lemma {
 
-// Weights become constants of 8 bits and a DequantizeLinear, biases such constants of 32 bits. Each
-// value that quantized operators read or write gets a pair of QuantizeLinear and
-// DequantizeLinear. Who reads a value that a quantized operator writes reads it behind the pair;
-// of other values only quantized operators read the pair.
+// Weights become 8-bit constants, biases 32-bit constants, each with a DequantizeLinear. Each value
+// that quantized operators read, or write as integers, gets a pair of QuantizeLinear and
+// DequantizeLinear. If a quantized operator writes the value, all its readers read the pair's
+// result; otherwise only quantized operators do.
 absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                              ModelEditor* editor, std::vector<std::string>* notes);
 
 // Puts a DequantizeLinear of constants before the node, in place of the weight.
 absl::Status WriteQuantizedWeight(const QuantizableOp& op, const ProductWeights& weights,
                                   ModelEditor* editor);
-// Puts the bias before the node: rounded if it is in `weights`, else as floats.
+// Makes the bias of `weights` the node's operand 2: as integers with a DequantizeLinear if it is
+// rounded, else as floats. Does nothing if there is no bias.
 absl::Status WriteBias(const QuantizableOp& op, const ProductWeights& weights, ModelEditor* editor);
-// Removes the BatchNormalization nodes among the operator's followers, whose factors are in the
-// weight; the product then makes their result.
+// Removes the BatchNormalization nodes among the operator's followers, which are folded into weight
+// and bias; the product then makes their result.
 void RemoveNorms(const QuantizableModel::Impl& model, const QuantizableOp& op, ModelEditor* editor);
 
 }  // namespace lemma

@@ -1,5 +1,5 @@
-// Weights that are stored as integers; the operators compute with floats. Internal to
-// graph/onnx/quantization.
+// Writes the form kWeights: weights are stored as integers, operators compute with floats. Internal
+// to graph/onnx/quantization.
 #ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_WEIGHT_FORM_H_
 #define LEMMA_GRAPH_ONNX_QUANTIZATION_WEIGHT_FORM_H_
 
@@ -13,8 +13,8 @@
 
 namespace lemma {
 
-// A weight becomes a DequantizeLinear of 8 bits or, in blocks, its product a MatMulNBits of
-// com.microsoft.
+// Without blocks, a weight becomes an 8-bit constant with a DequantizeLinear. With blocks, the
+// product becomes a MatMulNBits of com.microsoft.
 absl::Status WriteWeightForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                              ModelEditor* editor, std::vector<std::string>* notes);
 

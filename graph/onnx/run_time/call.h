@@ -1,9 +1,9 @@
-// Computes opaque operators: those that are kept as ONNX has them.
+// Computes opaque operators, which are kept as ONNX has them (docs/glossary.md).
 //
 // Some operators have no definition before a graph runs: their results' sizes, or which of their
-// subgraphs is executed and how often, depend on values. The graph of such an operator is imported
-// at run time, with the types of the operands and, where the import asks for them, their values. So
-// an operator means what its importer says.
+// subgraphs is executed and how often, depend on values. Such an operator is imported as a graph at
+// run time, with the types of the operands and, where the import needs them, their values. So its
+// importer defines the result, as for all other operators.
 #ifndef LEMMA_GRAPH_ONNX_RUN_TIME_CALL_H_
 #define LEMMA_GRAPH_ONNX_RUN_TIME_CALL_H_
 
@@ -18,7 +18,7 @@
 
 namespace lemma {
 
-// A graph that is ready to run: its outputs for its inputs.
+// A compiled graph: returns the values of its outputs for those of its inputs, both in order.
 using GraphFunction =
     std::function<absl::StatusOr<std::vector<Tensor>>(absl::Span<const Tensor> inputs)>;
 using GraphCompiler = std::function<absl::StatusOr<GraphFunction>(const Graph& graph)>;
@@ -31,9 +31,9 @@ class OpaqueCall {
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 };
 
-// The call keeps the graphs that it compiled for the last 16 types and values of its operands.
-// Unimplemented ("unsupported: OP (…)") if `node`, which is opaque, cannot be computed whatever its
-// operands are.
+// `node` must be opaque. The call compiles a graph for each combination of operand types, and of
+// operand values that the import reads; it keeps the 16 graphs used last. Unimplemented
+// ("unsupported: OP (…)") if `node` cannot be computed for any operands.
 absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& node, GraphCompiler compile);
 
 }  // namespace lemma

@@ -12,9 +12,9 @@
 
 namespace lemma::structural {
 
-// The values that the body takes and gives. The operands of Loop are the number of iterations, a
-// condition and states; those of Scan are states and tensors of which each iteration gets an
-// element. The body gives a condition (Loop), new states, and elements of the outputs.
+// The body's inputs and outputs. The operands of Loop are the number of iterations, a condition and
+// states; those of Scan are states and tensors of which each iteration reads one element. The body
+// returns a condition (Loop only), new states, and one element of each further output.
 struct LoopSignature {
   // A tensor of which iterations read or write elements along an axis.
   struct Elements {
@@ -25,10 +25,11 @@ struct LoopSignature {
   int states = 0;
   std::vector<Elements> scanned, outputs;
 
+  // The number of operands before the states.
   int parameters() const { return is_loop ? 2 : 0; }
 };
 
-// Whether `node` is Loop, or Scan without a batch.
+// Whether `node` is Loop, or Scan of operator set 9 or later (earlier ones have a batch dimension).
 bool Repeats(const onnx::NodeProto& node, int opset);
 // The body of a node that repeats, and its signature. InvalidArgument if they do not fit.
 absl::StatusOr<const onnx::GraphProto*> BodyOf(const onnx::NodeProto& node);

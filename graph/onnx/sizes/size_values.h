@@ -1,5 +1,5 @@
-// Values of small integer tensors that are computed from symbolic sizes: the shape arithmetic of a
-// model. Sums and products of sizes are taken not to exceed 64 bits: no tensor is that large.
+// Computes the elements of small tensors that depend on symbolic sizes: the shape arithmetic of a
+// model. Assumes that sums and products of sizes fit into 64 bits, since no tensor is larger.
 // Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_SIZES_SIZE_VALUES_H_
 #define LEMMA_GRAPH_ONNX_SIZES_SIZE_VALUES_H_
@@ -21,8 +21,8 @@ class SizeValues {
   explicit SizeValues(std::function<std::optional<Tensor>(const Value&)> leaf)
       : leaf_(std::move(leaf)) {}
 
-  // The elements in row-major order. nullopt if an element is not an expression over sizes, or is a
-  // different expression at different sizes.
+  // The elements in row-major order. nullopt if no single expression over sizes gives an element at
+  // all sizes, or if the tensor has more than 256 elements.
   std::optional<std::vector<IndexExpr>> Of(const Value& value) { return Find(value, 0); }
 
  private:

@@ -1,4 +1,5 @@
-// Helpers of the oneDNN kernels. They turn the library's exceptions into statuses.
+// Code that the oneDNN kernels share: descriptors, a kernel that runs one primitive, operations
+// fused behind it, and exceptions turned into statuses.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_DNNL_UTIL_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_DNNL_UTIL_H_
 
@@ -28,7 +29,7 @@ dnnl::memory::desc ChannelsLastDesc(const Shape& shape, DType dtype = DType::kF3
 // An f32 descriptor that leaves the layout to oneDNN.
 dnnl::memory::desc AnyDesc(const Shape& shape);
 
-// Attributes that make a primitive use the scratch memory passed to it, none of its own.
+// Attributes that make a primitive use the scratch memory that the caller passes.
 dnnl::primitive_attr OwnScratch();
 
 // Runs oneDNN code. An exception becomes ResourceExhausted if memory is exhausted, Unimplemented if
@@ -54,8 +55,8 @@ class DnnlKernel : public Kernel {
   // Argument `arg` is input or output `index` of the kernel.
   void BindInput(int arg, int index, const dnnl::memory::desc& desc);
   void BindOutput(int arg, int index, const dnnl::memory::desc& desc);
-  // Fixes argument `arg` to `memory`, which this kernel keeps. `input`: the input that `memory`
-  // repeats, seen as `seen_as`; -1: none.
+  // Fixes argument `arg` to `memory`, which this kernel keeps. `input`: the input of which `memory`
+  // is a copy; -1: none. `seen_as`: the shape and layout of that input itself.
   void BindFixed(int arg, std::shared_ptr<const dnnl::memory> memory, int input = -1,
                  const dnnl::memory::desc& seen_as = {});
   // Reorders a dynamic input before every run.
@@ -71,7 +72,7 @@ class DnnlKernel : public Kernel {
   // 0 is bound.
   void StartFrom(int input, size_t bytes);
 
-  // For statement.h: the source or destination of an argument.
+  // For runtime/cpu/statement.h: the source or destination of an argument.
   struct Argument {
     int arg = 0;
     int index = -1;  // in the spec's inputs or outputs; -1: `memory`
@@ -153,8 +154,8 @@ struct Epilogue {
   };
   dnnl::post_ops ops;
   std::vector<Operand> operands;
-  int bias = -1;  // the input that is the bias
-  int sum = -1;   // the input that is added in full
+  int bias = -1;  // the input that is the bias; -1: none
+  int sum = -1;   // the input that is added in full; -1: none
 };
 
 struct Eltwise {

@@ -38,7 +38,7 @@ struct CpuKernelSpec : KernelSpec {
   int head_at = 0;               // index of the head in `nodes`; nodes before it compute operands
   std::vector<Operand> inputs;   // distinct values
   std::vector<Operand> outputs;  // of the last node
-  // Inputs whose memory output 0 may reuse if layouts permit, the best first.
+  // Indices of inputs whose memory output 0 may reuse if layouts permit, the best first.
   std::vector<int> in_place;
   int threads = 1;
 
@@ -125,8 +125,8 @@ const KernelDef& PointwiseKernel();
 const KernelDef& DefinitionKernel();
 // Copies input 0 to output 0 in another layout; has no nodes.
 const KernelDef& CopyKernel();
-// Executes an operator that only moves elements (a reshape, views such as slices and transposes, or
-// a concatenation) by copies, in plans that do not fuse it into its neighbours.
+// Executes one operator that only moves elements (a reshape, a view such as a slice or transpose,
+// or a concatenation) by copies, in plans without fusion of layout operators.
 const KernelDef& LayoutKernel();
 // Runs `library`, which must have one input and one output, on inputs that `takes` accepts, and the
 // definition of the spec's nodes on others.

@@ -16,8 +16,8 @@ struct Fusion {
   std::vector<int> group_of;
   // Positions of the nodes of each group, ascending. The last one's outputs are the group's.
   std::vector<std::vector<int>> groups;
-  // By node: its output is its operand's memory, read in the same order (a reshape; with
-  // reads_narrow also a cast from 16 bits).
+  // By node: its output is its operand's memory, read in the same order: a reshape, or a cast from
+  // 16 bits to f32 (see below).
   std::vector<bool> is_alias;
   // By node: an offload whose value only barriers read, or a barrier that reads such a value. It is
   // a copy to or from the host's memory, in a group of its own.
@@ -29,13 +29,13 @@ struct Fusion {
 //     graph/expr/arithmetic.h),
 //   * its value is no output of the graph, and
 //   * computing the value again costs less than storing and reading it.
-// Without reductions, the last holds if each element is read about once or only moved, or if the
-// value has fewer elements than its element-wise users. Exception: a factor of a product is stored
-// if it can be the epilogue of another product, or if it is rounded to 16 bits. With reductions, it
-// holds if the users are element-wise and have the value's shape (an epilogue), or if the whole
-// group is still one row kernel (a normalization made of small operators). An operator that is read
-// at loaded indices joins only if an index outside its result is outside its operands too, so that
-// the kernel reports it.
+// For an operator without reductions, the last condition is met if each element is read about once
+// or only moved, or if the value has fewer elements than its element-wise users. Exception: a
+// factor of a product is stored if it can be the epilogue of another product, or if it is rounded
+// to 16 bits. For one with reductions, it is met if the users are element-wise and have the value's
+// shape (an epilogue), or if the whole group is still one kernel by row (grid_program.h), such as a
+// normalization written as small operators. An operator that is read at loaded indices joins only
+// if an index outside its result is outside its operands too, so that the kernel reports it.
 //
 // With a precision other than f32, a cast from 16 bits to f32 is an alias if its operand is stored
 // anyway: kernels read the narrow value. A computed factor of 16 bits is then stored. Attention

@@ -1,5 +1,5 @@
-// Casts in front of the factors of products, so that they are stored in the 16-bit type that the
-// products round them to.
+// Inserts casts so that factors of products are stored in the 16-bit type that the products round
+// them to.
 #ifndef LEMMA_RUNTIME_CUDA_FUSION_STORE_FACTORS_H_
 #define LEMMA_RUNTIME_CUDA_FUSION_STORE_FACTORS_H_
 
@@ -9,13 +9,13 @@
 
 namespace lemma::cuda {
 
-// The graph to plan with the same options: call it before PlanGraph. For kF16 and kBf16 on sm_90,
-// f32 factors get a cast to that type and back where this lets products run by warpgroup and is
-// predicted to gain more than it costs: weights are rounded once, other values by the kernels that
-// make them, or by one more kernel. The products multiply the same rounded factors as without; only
-// the order of their sums differs. If a factor comes from a transpose, a reshape or a slice, a cast
-// in front of that operator is tried too; splits become slices. For all other options, returns
-// `graph`.
+// The graph with such casts, to be passed to PlanGraph with the same options. For kF16 and kBf16 on
+// sm_90, f32 factors get a cast to that type and back where this lets products run by warpgroup and
+// is predicted to gain more than it costs: weights are rounded once, other values by the kernels
+// that make them, or by one more kernel. The products multiply the same rounded factors as without
+// casts; only the order of their sums differs. If a factor comes from a transpose, a reshape or a
+// slice, a cast in front of that operator is tried too; splits become slices. For all other
+// options, returns `graph`.
 Graph StoreFactors(const Graph& graph, NodeTraitsCache& traits,
                    const codegen::GridOptions& options);
 

@@ -12,8 +12,9 @@
 
 namespace lemma::cuda {
 
-// Nodes that become one streamed kernel: the product `root`, that of the scores, all between them,
-// and casts and layout operators of what these read. No value but the root's is read outside.
+// Nodes that become one streamed kernel: the product `root`, the product of the scores, all nodes
+// between them, and the casts and layout operators that make their operands. Only the root's value
+// is read outside.
 struct StreamedRegion {
   std::vector<int> nodes;  // ascending; empty: there is no such kernel
   int scores = -1;         // the product whose results the scores are computed from
@@ -27,11 +28,11 @@ StreamedRegion FindStreamedRegion(int root, const UseTable& uses, NodeTraitsCach
                                   const codegen::GridOptions& options,
                                   std::optional<DType> stored = std::nullopt);
 
-// How many microseconds the kernel is predicted to gain over kernels apart; infinite if the options
-// ask for it.
+// How many microseconds a streamed kernel is predicted to save against separate kernels; infinite
+// if GridOptions::stream is set.
 double GainOfStreaming(const codegen::StreamSize& size, const codegen::GridOptions& options);
 
-// Whether the nodes as one definition are a streamed kernel.
+// Whether these nodes, composed to one definition, become a streamed kernel.
 bool IsStreamed(const std::vector<int>& nodes, const UseTable& uses,
                 const codegen::GridOptions& options);
 

@@ -1,4 +1,4 @@
-// An engine that executes ONNX models by the definitions, except for faults on purpose.
+// An engine that executes ONNX models by the definitions, except for deliberate faults.
 #ifndef LEMMA_TESTS_API_HUNTING_WRONG_ENGINE_H_
 #define LEMMA_TESTS_API_HUNTING_WRONG_ENGINE_H_
 
@@ -15,8 +15,8 @@ namespace lemma {
 
 class WrongEngine : public Engine {
  public:
-  // Gets a node, its operands and the level. Returns a wrong first result of the node; nullopt if
-  // the node is to be executed rightly.
+  // Gets a node, its operands and the level of optimization. Returns a wrong first result of the
+  // node, or nullopt to execute the node correctly.
   using Fault = std::function<absl::StatusOr<std::optional<Tensor>>(
       const Node&, const std::vector<Tensor>&, const std::string&)>;
   explicit WrongEngine(Fault fault) : fault_(std::move(fault)) {}

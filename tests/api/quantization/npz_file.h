@@ -12,8 +12,8 @@
 
 namespace lemma {
 
-// The bytes of an archive with these arrays. `method` is zip's number of the compression; the bytes
-// are stored as they are, whatever it says.
+// The bytes of an archive with these arrays. `method` is the compression method (zip's number) that
+// the archive states; the arrays are never compressed.
 inline std::string NpzFile(const std::vector<std::pair<std::string, Tensor>>& arrays,
                            uint32_t method = 0) {
   auto number = [](uint64_t value, int size) {

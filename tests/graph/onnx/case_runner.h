@@ -7,7 +7,7 @@
 
 namespace lemma {
 
-// `directory` holds model.onnx and test_data_set_I/{input,output}_J.pb. One line:
+// Runs the case in `directory`: model.onnx and test_data_set_I/{input,output}_J.pb. Returns a line:
 //   "pass"
 //   "pass, not exported: REASON"
 //   "unsupported: OP (reason)"

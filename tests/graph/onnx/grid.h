@@ -1,5 +1,4 @@
-// Small tensors of doubles, and models run on them: formulas of operators are written as loops over
-// them and compared.
+// Small tensors of doubles. Tests run models on them and compare results with formulas in loops.
 #ifndef LEMMA_TESTS_GRAPH_ONNX_GRID_H_
 #define LEMMA_TESTS_GRAPH_ONNX_GRID_H_
 
@@ -38,7 +37,7 @@ struct Grid {
 
 // Numbers in [-1, 1) that f16 holds, the same for the same seed.
 Grid Random(Shape shape, uint64_t seed);
-// These integers.
+// A grid of rank 1 with these values.
 Grid Vector(std::vector<double> values);
 // a + b, which has the last dimensions of a.
 Grid Sum(Grid a, const Grid& b);
@@ -50,7 +49,7 @@ Grid OfHeads(const Grid& x);
 // nodes, except constants, are in `domain`. If there is an error, the test fails.
 std::vector<Grid> RunGraph(const std::string& graph, int opset, const std::vector<Grid>& inputs,
                            const std::string& domain = "");
-// The error of importing it.
+// The error message of importing such a model.
 std::string ErrorOfGraph(const std::string& graph, int opset, const std::string& domain = "");
 
 // Equal shapes, and elements that differ by `tolerance` at most.

@@ -37,7 +37,7 @@ struct EmulatedIndex {
 };
 static EmulatedIndex threadIdx, blockIdx;
 
-// Apart, so that calls with these types do not find the emulator's functions.
+// In a namespace of its own: calls with these types must not find the emulator's functions.
 namespace emulated_memory {
 
 // A barrier of the copy engine (mbarrier), in shared memory.

@@ -18,8 +18,8 @@ class GraphRunner {
   static absl::StatusOr<GraphRunner> Of(const Graph& graph);
 
   // The outputs as real numbers: floats are doubles and never rounded to their types, integers are
-  // stored in their types. OutOfRange if a position that a tensor holds is out of range. *largest:
-  // the largest finite magnitude, intermediate results included.
+  // stored in their types. OutOfRange if a tensor's element that is used as an index is outside its
+  // range. *largest: the largest finite magnitude, intermediate results included.
   absl::StatusOr<std::vector<std::vector<double>>> RunReal(const std::vector<Tensor>& inputs,
                                                            double* largest) const;
   // The outputs as typed: each operator's results are rounded to their types.
@@ -46,7 +46,7 @@ class GraphRunner {
   bool narrow() const { return narrow_; }
   // Integers or truth values occur.
   bool integers() const { return integers_; }
-  double work() const { return work_; }
+  double work() const { return work_; }  // scalar operations and elements of results in one run
   const Graph& graph() const { return graph_; }
 
  private:

@@ -22,7 +22,7 @@ class Instances {
  public:
   Instances(const Substitution& rule, uint64_t seed);
 
-  // New values for which the source is well-formed, the condition holds and no input is empty;
+  // New values for which the source is well-formed, the condition is true and no input is empty;
   // nullopt if none was found. Every second result is an earlier one with some of its sizes
   // changed.
   std::optional<Assignment> Draw();

@@ -14,7 +14,8 @@ namespace lemma {
 // `names`: the rule's symbols. The result often makes no sense; its reader must reject it.
 Term MutatedTerm(const Term& term, const std::vector<Symbol>& names, std::mt19937_64* random);
 
-// Changes, weakens or removes one comparison, which relaxes a guard.
+// Changes or removes one comparison of a guard; often that makes it weaker. False, without any
+// change, if there is none.
 bool MutateGuard(std::vector<Comparison>* where, const std::vector<Symbol>& names,
                  std::mt19937_64* random);
 

@@ -8,8 +8,9 @@
 
 namespace lemma {
 
-// For each example of an operator, the rule that it equals itself, at the example's sizes and at
-// open ones (equal sizes are one symbol). True, and useful for mutants only.
+// For each example of an operator, the rules that the operator equals itself: at the example's
+// sizes, and at symbolic ones (equal sizes are one symbol). Examples that are no rule are left out.
+// The rules are trivially true; mutants are made from them.
 std::vector<Substitution> OperatorClaims();
 
 }  // namespace lemma

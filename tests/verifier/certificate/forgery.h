@@ -14,7 +14,8 @@
 
 namespace lemma {
 
-// A rule, and the mutant that its author claims as its origin.
+// A rule in parts of its text, with the target of the mutant that its author claims as its origin,
+// and a part of the message with which the checker refuses it (`problem`).
 struct Forgery {
   std::string name, vars, contract, source, target, mutant, problem;
 };

@@ -1,4 +1,5 @@
-// Small graphs whose kernels have every schedule.
+// Small graphs whose CUDA kernels together have the schedules by element, by row and by tile
+// (kernels/codegen/grid_program.h).
 #ifndef LEMMA_TESTS_VERIFIER_KERNELS_SCHEDULE_EXAMPLES_H_
 #define LEMMA_TESTS_VERIFIER_KERNELS_SCHEDULE_EXAMPLES_H_
 

@@ -33,7 +33,7 @@ struct ConvNorm {
   std::vector<float> mean = RandomFloats(4, 4), var = RandomFloats(4, 5, 0.5, 1.5);
 
   std::string Text(const std::string& epsilon = "1e-05") const;
-  // The same with the normalization computed into the weights, in f32.
+  // The same with the normalization folded into the convolution's weight and bias, in f32.
   std::vector<float> FoldedWeight() const;
   std::vector<float> FoldedBias() const;
   static std::string FoldedText(const std::vector<float>& w, const std::vector<float>& bias);

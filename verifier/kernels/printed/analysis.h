@@ -1,4 +1,5 @@
-// Finds what all threads of a block have in common. Internal to verifier/kernels.
+// Finds the values that all threads of a block share, and the statements at which they may branch
+// differently. Internal to verifier/kernels.
 #ifndef LEMMA_VERIFIER_KERNELS_PRINTED_ANALYSIS_H_
 #define LEMMA_VERIFIER_KERNELS_PRINTED_ANALYSIS_H_
 
@@ -7,8 +8,8 @@
 namespace lemma::kernels {
 
 // Sets Variable::uniform, Expr::uniform and ::steady, Statement::diverges, ::exits and
-// ::accumulates. A variable is uniform if every value that it gets is, and if it is assigned only
-// where the same threads run as at its declaration.
+// ::accumulates (printed_kernel.h). A variable is uniform if every value assigned to it is uniform,
+// and if it is assigned only where the same threads run as at its declaration.
 void FindUniform(PrintedKernel* kernel);
 
 }  // namespace lemma::kernels

@@ -15,15 +15,17 @@
 
 namespace lemma::kernels {
 
-// What a name means inside a function.
+// A pointer parameter of a function.
 struct Parameter {
-  int slot = -1;
-  bool constant = false;  // a pointer to constants
+  int slot = -1;          // the slot that it points to
+  bool constant = false;  // a pointer to const: the slot is only read, otherwise only written
 };
 
-// After the first error every function returns nothing, and error() says what is wrong.
+// Each function consumes the tokens that it reads. After the first error functions return nullptr,
+// nullopt or a default value, and error() says what is wrong, with the line.
 class ExpressionParser {
  public:
+  // `slots` must outlive the parser. `threads`: per block.
   ExpressionParser(std::vector<Token> tokens, absl::Span<const SlotInfo> slots, int threads)
       : tokens_(std::move(tokens)), slots_(slots), threads_(threads) {}
 
@@ -34,7 +36,7 @@ class ExpressionParser {
   struct Names {
     std::map<std::string, Parameter> parameters;
     std::vector<std::map<std::string, int>> scopes;  // numbers of variables
-    bool has_error = false;                          // the parameter `error`
+    bool has_error = false;                          // there is the parameter `error`
   };
 
   // --- Tokens ---
@@ -55,7 +57,8 @@ class ExpressionParser {
   void SetDims(int variable, std::vector<int64_t> dims);
   std::optional<int> Find(const std::string& name) const;
   const Variable& VariableAt(int number) const { return variables_[number]; }
-  // The slot of a pointer parameter; fails unless it may be read, or written.
+  // The slot of a pointer parameter; fails unless it points to const, for a read, or to
+  // non-const, if `writes`.
   int SlotNamed(const std::string& name, bool writes);
   DType DTypeOf(int slot) const { return slots_[slot].dtype; }
 

@@ -13,12 +13,12 @@ namespace lemma::kernels {
 struct Token {
   enum class Kind { kName, kNumber, kString, kSymbol, kEnd };
   Kind kind = Kind::kEnd;
-  std::string text;
-  int line = 0;
+  std::string text;  // as written
+  int line = 0;      // from 1
 };
 
-// The tokens of `text`, with kEnd last. Leaves out comments and #pragma unroll. InvalidArgument for
-// any other directive or character.
+// The tokens of `text`, with kEnd last. Leaves out comments and #pragma unroll. InvalidArgument,
+// with the line, for any other directive or character.
 absl::StatusOr<std::vector<Token>> TokensOf(absl::string_view text);
 
 }  // namespace lemma::kernels

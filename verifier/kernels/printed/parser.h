@@ -11,11 +11,11 @@
 
 namespace lemma::kernels {
 
-// Reads the subset of CUDA C++ in which kernels/codegen prints, by the types and functions of its
-// prelude; `slots` are the program's. Functions that a horizontally fused kernel calls are
-// inlined. InvalidArgument, with the line, for anything else: text outside the subset, an operand
-// of another type than the printer writes, a number without an initial value that is an index, a
-// parameter that does not have the type of its slot.
+// Reads the subset of CUDA C++ that kernels/codegen prints, with the types and functions of its
+// prelude (kernels/codegen/prelude.cuh). `slots`: those of the program. Functions that a
+// horizontally fused kernel calls are inlined. InvalidArgument, with the line, for anything else,
+// such as text outside the subset, an operand of another type than the printer writes, or a
+// parameter whose type is not that of its slot.
 absl::StatusOr<PrintedKernel> ParseKernel(const codegen::GridKernel& kernel,
                                           absl::Span<const SlotInfo> slots);
 

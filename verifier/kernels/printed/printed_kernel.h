@@ -1,4 +1,4 @@
-// A printed kernel as a tree: what the checker executes. parser.h makes it from a kernel's text.
+// A printed kernel as a tree, which the checker executes. parser.h makes it from a kernel's text.
 #ifndef LEMMA_VERIFIER_KERNELS_PRINTED_PRINTED_KERNEL_H_
 #define LEMMA_VERIFIER_KERNELS_PRINTED_PRINTED_KERNEL_H_
 
@@ -59,8 +59,8 @@ struct Variable {
   bool shared = false;
   // All threads that may read it hold the same value, so it is stored once.
   bool uniform = false;
-  // It is declared without a value, and no value of its type says so: the machine remembers what
-  // has been assigned. Set by the machine.
+  // The machine remembers which cells have been assigned: it is declared without a value, is not
+  // shared, and is no array of reals, where NaN marks unassigned cells. Set by the machine.
   bool tracked = false;
   int call = -1;      // the function call, by number, in which it is; -1: none
   int64_t place = 0;  // of its first cell, set by the machine
@@ -79,8 +79,8 @@ struct Expr {
     kCompare,   // the same; a truth value
     kNegate,
     kNot,
-    kAnd,  // args[1] is evaluated only where args[0] holds; kOr: does not hold
-    kOr,
+    kAnd,          // args[1] is evaluated only where args[0] is true
+    kOr,           // args[1] is evaluated only where args[0] is false
     kChoose,       // args[0] ? args[1] : args[2]
     kConvert,      // args[0] as `type`
     kFunction,     // fn(args)
@@ -99,8 +99,9 @@ struct Expr {
     kLess,
     kLessEqual,
     kEqual,
-    kFloorDiv,     // the divisor must be positive; for the others of a prelude function likewise
-    kFloorDivOr0,  // 0 unless the divisor is positive
+    // Functions of the prelude.
+    kFloorDiv,     // the divisor must be positive
+    kFloorDivOr0,  // 0 unless the divisor is positive; kModOr0 likewise
     kModOr0,
     kLeast,
     kGreatest,
@@ -118,9 +119,9 @@ struct Expr {
   int variable = -1, slot = -1;
   std::vector<ExprPtr> args;
   bool uniform = false;  // the same for all threads of a block; set by analysis
-  // An integer of threadIdx.x and constants only: it changes only with those. Set by analysis.
+  // An integer that depends on threadIdx.x and constants only. Set by analysis.
   bool steady = false;
-  int64_t scratch = 0;  // the machine's buffer
+  int64_t scratch = 0;  // where its values begin in the machine's buffer
   // A steady integer's values as the machine knows them: when they were computed, and their range.
   int64_t known_at = 0, least = 0, most = 0;
 };
@@ -209,7 +210,7 @@ struct Statement {
   std::vector<StatementPtr> body;
   StatementPtr first, next;
   std::unique_ptr<Call> call;
-  // Whether the threads of a block may go different ways here; set by analysis.
+  // Whether the threads of a block may take different branches here; set by analysis.
   bool diverges = false;
   // Whether a thread may return or break inside; set by analysis.
   bool exits = false;
@@ -224,9 +225,9 @@ struct SlotInfo {
 };
 
 struct PrintedKernel {
-  int threads = 0;            // as promised to the compiler
-  int calls = 0;              // of functions, which are inlined
-  std::vector<int> distinct;  // slots that are promised to share no memory: __restrict__
+  int threads = 0;            // per block: the number in __launch_bounds__
+  int calls = 0;              // number of function calls, all of which are inlined
+  std::vector<int> distinct;  // slots whose pointers are __restrict__: they share no memory
   bool one_block = false;     // one block at a time on a multiprocessor, as promised
   // Bytes of shared memory that the launch has to provide, and whether the copy engine and
   // products by warpgroup use it.

@@ -1,4 +1,4 @@
-// What is known of the number that a normal form stands for. Internal to the prover.
+// Bounds and exactness of the number that a normal form stands for. Internal to the prover.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_EXACT_SPAN_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_EXACT_SPAN_H_
 
@@ -8,36 +8,36 @@
 
 namespace lemma::prover {
 
-// The bounds hold unless the value is NaN. They are rounded outwards.
+// low <= value <= high unless the value is NaN. The bounds are rounded outwards.
 struct Span {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   // Whether the value is finite and a multiple of 2^-unit.
   bool exact = false;
   int unit = 0;
-  // Whether a zero may have the sign -.
-  bool minus_zero = false;
+  bool minus_zero = false;  // whether the value may be -0
 
   bool is_integer() const { return exact && unit == 0; }
-  // Whether every such value, and every sum and difference of such values on the way to it, is one
-  // of `bits` binary digits.
+  // Whether the value is exact and a float of `bits` binary digits represents all multiples of
+  // 2^-unit up to the larger magnitude of the bounds.
   bool FitsBits(int bits) const;
-  // Whether the element type holds every such value.
+  // Whether the element type represents every value of this span exactly. False if not known.
   bool Fits(DType dtype) const;
 };
 
-// Of a constant; exact if it has few binary digits.
+// The span of a constant; exact if it is n * 2^-k with |n| <= 2^53 and 0 <= k <= 24.
 Span SpanOf(double value);
-// Of all values of an integer type, or of truth values; not exact for floats.
+// The span of all values of an element type; exact for integers and truth values, unbounded for
+// others.
 Span SpanOf(DType dtype);
-// Of either.
+// The span of a number that is in `a` or in `b`; of the sum; of the product.
 Span Hull(const Span& a, const Span& b);
 Span Plus(const Span& a, const Span& b);
 Span Times(const Span& a, const Span& b);
-// Whether a product of such numbers may be -0.
+// Whether the product of a number in `a` and one in `b` may be -0.
 bool ProductMayBeMinusZero(const Span& a, const Span& b);
 
-// The digits that a float of this type holds exactly.
+// The number of binary digits of a float type's significand; 0 for other types.
 int DigitsOf(DType dtype);
 
 }  // namespace lemma::prover

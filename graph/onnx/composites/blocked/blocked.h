@@ -1,4 +1,5 @@
-// Imports the operators of com.microsoft.nchwc, which ONNX Runtime saves at the level "all".
+// Imports the operators of com.microsoft.nchwc. ONNX Runtime writes them when it saves a model that
+// it optimized at its graph optimization level "all".
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_BLOCKED_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_BLOCKED_H_
 

@@ -1,9 +1,9 @@
 // The layout NCHWc of ONNX Runtime's CPU kernels: blocks of c channels innermost.
 //
 // A blocked tensor is declared as [N,C,H,W], but its elements lie in memory as [N, C/c, H, W, c].
-// Here it is what its memory says, so that every other operator that reads it keeps its meaning:
-// blocked(x) is reshape(transpose(reshape(x))). Blocking what was just unblocked gives the original
-// value, so no layout changes remain between operators that know the layout.
+// The import makes that order of the elements explicit, so other operators that read the tensor
+// keep their meaning: blocked(x) is reshape(transpose(reshape(x))). ToBlocked of a result of
+// FromBlocked gives the original value, so no layout changes remain between blocked operators.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_LAYOUT_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_LAYOUT_H_
 
@@ -14,21 +14,22 @@
 
 namespace lemma::ops {
 
-// The blocked form of x: [N,C,H,W], where C is a multiple of `block`, and the other way round.
+// The blocked form of x, and the inverse. Operand and result have shape [N,C,H,W]; C must be a
+// multiple of `block`.
 Value ToBlocked(OnnxBuild& b, const Value& x, int64_t block);
 Value FromBlocked(OnnxBuild& b, const Value& x, int64_t block);
 
-// Channels appended to a tensor, all elements of which are `value`.
+// The tensor `inner` with channels appended whose elements are all `value`.
 struct PaddedChannels {
   Value inner;
   double value = 0;
 };
-// x as a tensor with appended channels, if it is a padded one or computed element by element from
-// such.
+// x as a tensor with appended channels, if a pad or element-wise operators on such pads made it;
+// otherwise nullopt.
 std::optional<PaddedChannels> PaddedChannelsOf(OnnxBuild& b, const Value& x);
 // x: [N,C,H,W] with channels appended, up to `channels`.
 Value PadChannels(OnnxBuild& b, const Value& x, int64_t channels, double value);
-// The first `channels` channels of x; appended channels are removed rather than cut off.
+// The first `channels` channels of x. If channels were appended, drops the pad instead of slicing.
 Value FirstChannels(OnnxBuild& b, const Value& x, int64_t channels);
 
 // The first `size` elements of `x` along dimension `axis`.

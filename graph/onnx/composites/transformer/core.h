@@ -9,7 +9,8 @@
 namespace lemma::ops {
 
 // y = p v, p = softmax(c + bias), c = cap * tanh(s / cap), s = (q √scale) (k √scale)ᵀ, for each
-// batch b and head h. Query head h reads head h div (H div K) of the keys and values.
+// batch and head. H query heads share K heads of keys and values, K divides H: query head h reads
+// head floor(h / (H / K)). L: number of queries, S: of keys, D and E: sizes of a head.
 struct AttentionCore {
   Value q, k, v;  // [B,H,L,D], [B,K,S,D], [B,K,S,E]; p gets the type of v
   double scale = 1;
@@ -21,16 +22,17 @@ struct AttentionCore {
   std::function<Value(const Value&)> score_mod, prob_mod;
 };
 
-// All of shape [B,H,L,S], except y, which is [B,H,L,E]; `biased` is c + bias. Empty if there was an
-// error.
+// y has shape [B,H,L,E], the others [B,H,L,S]; `biased` is c + bias. After an error, values that
+// could not be built are empty.
 struct AttentionValues {
   Value y, s, c, biased, p;
 };
 
-// `b` records InvalidArgument if the shapes do not fit, or if the scale is negative.
+// `b` records InvalidArgument if the shapes do not fit or the scale is negative, and Unimplemented
+// if S is 0.
 AttentionValues Attend(OnnxImport& node, OnnxBuild& b, const AttentionCore& core);
 
-// 1 / √D.
+// 1 / √D, where D is the last size of q; 1 if q is empty.
 double DefaultScale(const Value& q);
 
 // A bias of type `dtype`: 0 where `allowed`, else -inf.

@@ -1,4 +1,4 @@
-// The rotation of pairs of elements by an angle that depends on the position.
+// Rotary position embedding: rotates pairs of elements by an angle that depends on the position.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_ROTATION_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_ROTATION_H_
 
@@ -15,10 +15,12 @@ struct Rotation {
   bool interleaved = false;
 };
 
-// `x` is [B,H,L,D].
+// The rotated `x`, [B,H,L,D]. `b` records InvalidArgument if the width is odd or above D, or if the
+// shapes of cos and sin do not fit.
 Value Rotate(OnnxBuild& b, const Value& x, const Rotation& rotation);
 
-// Positions [batch, length]; `given` has them, or only the first one.
+// Positions of shape [batch, length]. `given` has all of them, or one element: the position from
+// which every batch counts upwards. Empty if `given` is.
 Value PositionsFrom(OnnxImport& node, OnnxBuild& b, const Value& given, int64_t batch,
                     int64_t length);
 

@@ -1,5 +1,5 @@
-// Cuts and rearranges tensors of transformers. B is the batch, H counts heads, L positions, D is
-// the size of a head. All functions return an empty value if `b` has an error.
+// Cuts and rearranges tensors of transformers. B is the batch size, H the number of heads, L the
+// number of positions, D the size of a head. On an error, `b` records it and the result is empty.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_SHAPES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_SHAPES_H_
 
@@ -17,15 +17,16 @@ void Fail(OnnxBuild& b, const std::string& message);
 Value SplitHeads(OnnxBuild& b, const Value& x, int64_t heads);
 Value MergeHeads(OnnxBuild& b, const Value& x);
 
-// Elements begin, begin + step, … before `end` of a dimension.
+// Elements begin, begin + step, … before `end` of dimension `axis`.
 Value Slice(OnnxBuild& b, const Value& x, int axis, int64_t begin, int64_t end, int64_t step = 1);
-// `x` in the parts of these sizes along a dimension.
+// `x` split into parts of these sizes along dimension `axis`; always sizes.size() values.
 std::vector<Value> Split(OnnxBuild& b, const Value& x, int axis, std::vector<int64_t> sizes);
 Value Expand(OnnxBuild& b, const Value& x, Shape shape);
 
 // A constant filled with one value.
 Value Filled(OnnxImport& node, OnnxBuild& b, DType dtype, Shape shape, double value);
-// The i64 constant 0, 1, …, count - 1 along dimension `axis` of `rank`; the other sizes are 1.
+// An i64 constant of rank `rank` with 0, 1, …, count - 1 along dimension `axis`; its other sizes
+// are 1. Records Unimplemented if `count` exceeds 2^24.
 Value Positions(OnnxImport& node, OnnxBuild& b, int64_t count, int rank, int axis);
 
 // `a` with `update` written over it along dimension `axis`, from position `start` on. `start` is of

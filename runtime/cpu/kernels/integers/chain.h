@@ -1,5 +1,5 @@
-// Chains of element-wise steps on floats, several of which are done while the numbers are in
-// registers. Each step rounds as the definition of its function does.
+// Executes chains of element-wise steps on floats; the numbers stay in registers between steps.
+// Each step rounds as the definition of its function does.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_CHAIN_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_CHAIN_H_
 
@@ -20,7 +20,8 @@ struct ChainStep {
     kClip,      // at least low, then at most high
     kNarrow,    // towards zero, into [low, high]; NaN becomes 0
     kQuantize,  // x / number, rounded, + offset, narrowed: four steps in one
-    kLoadU8,    // y = an element of `data`, which has one for each x; kLoadVector: for each column
+    kLoadU8,    // y = an element of `data`; there is one for each x, for kLoadVector (f32) one for
+                // each column
     kLoadI8,
     kLoadF32,
     kLoadVector,
@@ -38,7 +39,7 @@ struct ChainStep {
 
 enum class ChainResult { kF32, kU8, kI8 };
 
-// Steps are applied to as many numbers at a time; fewer, at the end of a row, are slow.
+// Steps are applied to this many columns at a time; the rest of a row is slow.
 constexpr int64_t kChainColumns = 32;
 
 // Applies the steps to each x[i * x_step + j], or to 0 if x is nullptr, and stores the results, of

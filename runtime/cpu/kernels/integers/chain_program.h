@@ -1,4 +1,4 @@
-// Element-wise applications as steps of a chain (chain.h), where they are that.
+// Compiles element-wise applications to the steps of a chain (chain.h).
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_CHAIN_PROGRAM_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_CHAIN_PROGRAM_H_
 
@@ -20,7 +20,8 @@ class ChainProgram {
   static std::optional<ChainProgram> Compile(const CpuKernelSpec& spec, const Value& start,
                                              absl::Span<const NodePtr> nodes, int channel);
 
-  // Where a step's operand lies: the value of an input of the spec.
+  // A step's operand that is an input of the spec. is_offset: it is ChainStep::offset, not
+  // `number`.
   struct Source {
     int step = 0, input = 0;
     DType dtype = DType::kF32;

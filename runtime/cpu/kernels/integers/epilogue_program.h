@@ -14,23 +14,22 @@ namespace lemma::cpu {
 // A graph of one input [rows, columns] for the product and one for each of `operands`, in this
 // order, and one output [rows, columns].
 struct EpilogueGraph {
-  // How an operand is seen: in full, [rows, columns], as a vector [columns], or as a number [].
+  // The shape in which the graph reads an operand: [rows, columns], [columns] or [].
   enum class Form { kFull, kVector, kNumber };
   Graph graph;
   std::vector<Value> operands;
   std::vector<Form> forms;
 };
 
-// `nodes`, in order, operands before users, compute the last one's output from `product` and other
-// values, element by element; `columns` elements along dimension `channel` of the product's shape
-// become the columns.
-// Unimplemented if an operand differs along other dimensions only in part.
+// The graph of `nodes`, operands before users, which compute the last one's output from `product`
+// and other values, element by element. Dimension `channel` of the product's shape becomes the
+// columns. Unimplemented if an operand has none of the three forms.
 absl::StatusOr<EpilogueGraph> MakeEpilogueGraph(const Value& product,
                                                 absl::Span<const NodePtr> nodes, int channel,
                                                 int64_t rows, int64_t columns);
 
-// Those of `nodes` that the last one's output depends on by way of nodes behind `product`: `nodes`
-// without the product's own operands.
+// The elements of `nodes` on which the last one's output depends other than through `product`, in
+// order. So the nodes that only compute the product or its operands are left out.
 std::vector<NodePtr> NodesBehind(const Value& product, absl::Span<const NodePtr> nodes);
 
 }  // namespace lemma::cpu

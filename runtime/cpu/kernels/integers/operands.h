@@ -16,18 +16,18 @@ struct IntegerOperand {
   Value zero;                  // one number, an integer in [-255, 255]; empty: 0
   std::vector<Value> scales;   // one f32 each
   int64_t largest = 0;         // the largest |source - zero|
-  std::vector<NodePtr> nodes;  // that compute it, operands before users
+  std::vector<NodePtr> nodes;  // that compute the value, operands before users
 };
 
-// `v` as such a value; nullopt if its definition is another. Linear in the chain's length.
+// `v` as such a value; nullopt if it is not of this form. Linear in the chain's length.
 std::optional<IntegerOperand> IntegerOperandOf(const Value& v);
 
 // What a product's head computes.
 enum class ProductHead { kNone, kConvolution, kMatrices };
 ProductHead HeadOf(const Node& node);  // defined in product_kernel.cc, which lists the operators
 
-// A convolution of images or a matrix product of an integer operand and known integers, whose sums
-// an i32 holds, or which wraps as i32 does.
+// A convolution of images or a matrix product of an integer operand and known integers. If it
+// computes in f32, its sums fit in an i32; if it computes in i32, they wrap.
 struct IntegerProduct {
   IntegerOperand x;
   // The weight: `integers` [* scale], then transposed: dimension d of the head's operand is
@@ -35,7 +35,7 @@ struct IntegerProduct {
   Value integers;
   Value weight_scale;  // f32, broadcast over `integers`; empty: 1
   std::vector<int> permutation;
-  std::vector<NodePtr> weight_nodes;  // that compute the operand from these two
+  std::vector<NodePtr> weight_nodes;  // that compute the head's operand, operands before users
   // The sums are stored as f32, or as i32.
   bool is_float = false;
 };

@@ -1,4 +1,5 @@
-// A product of integers as the machine computes it: sizes, offsets, and the right matrix in panels.
+// A product of integers in the form for runtime/cpu/kernels/integers/tiles.h: sizes, offsets, and
+// the right matrix in panels.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PACKED_PRODUCT_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PACKED_PRODUCT_H_
 
@@ -15,8 +16,8 @@ namespace lemma::cpu {
 // windows over it. A matrix is an image whose rows are its rows, of one pixel each.
 struct WindowSizes {
   int64_t images = 1, height = 1, width = 1, channels = 1;
-  int64_t rows = 1, columns = 1;  // of the result
-  int64_t outputs = 1, groups = 1;
+  int64_t rows = 1, columns = 1;    // of the result
+  int64_t outputs = 1, groups = 1;  // outputs: channels of the result
   int64_t kernel[2] = {1, 1}, strides[2] = {1, 1}, dilations[2] = {1, 1};
   int64_t before[2] = {0, 0};  // padding
 };
@@ -32,12 +33,14 @@ class PackedProduct {
 
   const WindowSizes& sizes() const { return sizes_; }
   int64_t packed_bytes() const { return static_cast<int64_t>(panels_.size() * sizeof(int16_t)); }
-  // Element [output, channel of the group, row, column] of the weight, from the panels.
+  // Element [output, channel of the group, row, column] of the weight, read from the panels.
   int WeightAt(int64_t output, int64_t channel, int64_t row, int64_t column) const;
 
-  // The numbers that rows [begin, end) of an image's result need, as 16-bit integers: in elements.
+  // A patch holds the numbers that some rows of an image's result need, as 16-bit integers. This is
+  // its size, in elements, for `rows` rows.
   int64_t PatchSize(int64_t rows) const;
-  // Writes them: source - zero, and 0 outside the image. T is uint8_t or int8_t.
+  // Writes the patch for result rows [begin, end): source - zero, and 0 outside the image. T is
+  // uint8_t or int8_t.
   template <class T>
   void FillPatch(const T* image, int zero, int64_t begin, int64_t end, int16_t* patch) const;
 

@@ -21,7 +21,8 @@ namespace lemma::cpu {
 // IntegerProduct::weight_nodes), so that its inputs are the integers.
 const KernelDef& IntegerProductKernel();
 
-// What such a kernel computes, for statement.h. Numbers of inputs are those in the spec; -1: none.
+// What such a kernel computes, for runtime/cpu/statement.h. Inputs are given by their indices in
+// the spec; -1: none.
 struct IntegerProductParts {
   const PackedProduct* product = nullptr;
   bool is_float = false;  // the sums become floats
@@ -38,7 +39,7 @@ struct IntegerProductParts {
   std::vector<Part> parts;
 };
 
-// nullopt: it is another kernel.
+// The parts of a kernel that IntegerProductKernel() built; nullopt for another kernel.
 std::optional<IntegerProductParts> PartsOf(const Kernel& kernel);
 
 }  // namespace lemma::cpu

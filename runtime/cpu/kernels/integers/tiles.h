@@ -56,7 +56,8 @@ void CompactTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step);
 void ScaleTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step, const float* scale,
                const float* shift);
 
-// The same with factors that a float does not hold precisely. `shift` may be nullptr.
+// As ScaleTile, but sum * scale[j] is computed in double and rounded to float once. `scale` must
+// not be nullptr.
 void ScaleTileWide(int32_t* sums, int64_t rows, int64_t columns, int64_t step, const double* scale,
                    const float* shift);
 
