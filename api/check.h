@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "api/models/model_file.h"
 #include "graph/graph.h"
+#include "kernels/codegen/product_precision.h"
 #include "rewrite/rules/certificate.h"
 #include "verifier/certificate/check.h"
 
@@ -78,6 +79,8 @@ struct PlanCheckOptions {
   std::string backend = "cpu";   // one of PlanCheckBackends
   std::optional<uint64_t> seed;  // of random values; absent: drawn from the system
   int threads = 1;
+  // Of products in the kernels of CheckKernels.
+  codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
 };
 // The back ends whose plans can be checked.
 std::vector<std::string> PlanCheckBackends();

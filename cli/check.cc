@@ -26,6 +26,7 @@ namespace {
 struct CheckFlags {
   std::string plan, rules, proofs;
   bool prove = false, json = false, kernels = false;
+  std::string precision = "f32";
   int64_t samples = 1, seed = -1, threads = 1;
   int64_t reseed = -1;
 };
@@ -221,8 +222,9 @@ void PrintKernels(const api::KernelCheck& check) {
 absl::StatusOr<int> CheckKernels(const CheckFlags& flags, const std::string& path) {
   auto model = api::LoadModel(path);
   if (!model.ok()) return model.status();
-  auto check =
-      api::CheckKernels(model->graph, {"cuda", SeedOf(flags), static_cast<int>(flags.threads)});
+  auto check = api::CheckKernels(
+      model->graph,
+      {"cuda", SeedOf(flags), static_cast<int>(flags.threads), PrecisionOf(flags.precision)});
   if (!check.ok()) return check.status();
   flags.json ? PrintJson(ToJson(*check)) : PrintKernels(*check);
   if (!check->ok()) return kExitNo;
@@ -243,6 +245,9 @@ absl::StatusOr<int> Check(const CheckFlags& flags, const Positional& files) {
     auto path = OneArgument("MODEL", files);
     if (!path.ok()) return path.status();
     return CheckKernels(flags, *path);
+  }
+  if (flags.precision != "f32") {
+    return absl::InvalidArgumentError("--precision: belongs to --kernels");
   }
   if (!flags.plan.empty()) {
     auto path = OneArgument("MODEL", files);
@@ -275,6 +280,8 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
   flags.String("plan", &check.plan, "BACKEND", "check the plan of one model instead: cpu or cuda");
   flags.Bool("kernels", &check.kernels,
              "check the text of every CUDA kernel that would be generated for one model");
+  flags.Choice("precision", &check.precision, PrecisionNames(),
+               "of products, with --kernels: all but f32 use tensor cores");
   flags.String("rules", &check.rules, "FILE",
                "rules whose records are believed, instead of the built-in ones");
   flags.Bool("prove", &check.prove, "believe no record: prove the certificate's rules anew");

@@ -20,6 +20,8 @@ int CountUnknown(const Graph& graph) {
   return count;
 }
 
+}  // namespace
+
 std::vector<std::string> PrecisionNames() {
   std::vector<std::string> names;
   for (codegen::ProductPrecision p : codegen::kProductPrecisions) names.push_back(codegen::Name(p));
@@ -30,8 +32,6 @@ codegen::ProductPrecision PrecisionOf(const std::string& name) {
   const std::vector<std::string> names = PrecisionNames();
   return codegen::kProductPrecisions[std::find(names.begin(), names.end(), name) - names.begin()];
 }
-
-}  // namespace
 
 CommonFlags::CommonFlags() : backend(api::BackendNames().front()) {}
 

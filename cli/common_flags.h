@@ -24,6 +24,10 @@
 
 namespace lemma::cli {
 
+// The values of --precision, and what they mean.
+std::vector<std::string> PrecisionNames();
+codegen::ProductPrecision PrecisionOf(const std::string& name);
+
 // How to read a model, and how to execute it.
 struct CommonFlags {
   std::map<std::string, int64_t> dims;  // --dim: sizes of symbolic dimensions

@@ -15,6 +15,7 @@
 #include "api/models/random_values.h"
 #include "base/parallel.h"
 #include "runtime/cuda/cuda_plan.h"
+#include "runtime/cuda/fusion/store_factors.h"
 
 namespace lemma::api {
 namespace {
@@ -42,7 +43,8 @@ double ProcessorSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-CheckedProgram Check(const cuda::CudaStep& step, uint64_t seed) {
+CheckedProgram Check(const cuda::CudaStep& step, uint64_t seed,
+                     codegen::ProductPrecision precision) {
   CheckedProgram result;
   result.operators = step.operators;
   result.kernels = static_cast<int>(step.program->kernels.size());
@@ -51,6 +53,7 @@ CheckedProgram Check(const cuda::CudaStep& step, uint64_t seed) {
       [](std::string* text, const auto& kernel) { absl::StrAppend(text, kernel.schedule); });
   kernels::ProgramCheckOptions options;
   options.seed = seed;
+  options.precision = precision;
   options.in_place = InPlace(step);
   const double start = ProcessorSeconds();
   const kernels::ProgramVerdict verdict =
@@ -68,7 +71,9 @@ absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOpti
   NodeTraitsCache traits;
   cuda::PlanOptions plan_options;
   plan_options.reuse_late = true;
-  auto plan = cuda::PlanGraph(graph, traits, plan_options);
+  plan_options.grid.precision = options.precision;
+  auto plan =
+      cuda::PlanGraph(cuda::StoreFactors(graph, traits, plan_options.grid), traits, plan_options);
   if (!plan.ok()) return plan.status();
   KernelCheck result;
   result.seed = options.seed ? *options.seed : DrawSeed();
@@ -88,7 +93,7 @@ absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOpti
   ParallelFor(options.threads, options.threads, [&](int64_t, int64_t) {
     for (size_t i = next++; i < steps.size(); i = next++) {
       const int uses = result.programs[i].uses;
-      result.programs[i] = Check(*steps[i], result.seed);
+      result.programs[i] = Check(*steps[i], result.seed, options.precision);
       result.programs[i].uses = uses;
     }
   });

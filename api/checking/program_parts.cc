@@ -1,8 +1,37 @@
 #include "api/checking/program_parts.h"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "runtime/plan/compose_nodes.h"
 
 namespace lemma::api {
+
+namespace {
+
+// A kernel may read an operand as the narrower value that it was widened from. Then the part begins
+// with what widens it.
+void AddWidening(const codegen::GridProgram& program, kernels::ProgramPart* part) {
+  for (size_t k = 0; k < part->operands.size(); ++k) {
+    Value& operand = part->operands[k];
+    const DType stored = program.slots[part->first_slot + k].dtype;
+    std::vector<NodePtr> nodes;  // users before operands
+    Value narrow = operand;
+    while (narrow.dtype() != stored && narrow.node().is_op() &&
+           narrow.node().inputs().size() == 1) {
+      nodes.push_back(narrow.node_ptr());
+      narrow = Value(narrow.node().inputs()[0]);
+    }
+    if (narrow.dtype() != stored) continue;
+    operand = narrow;
+    for (const NodePtr& node : nodes) {
+      const bool known = std::count(part->nodes.begin(), part->nodes.end(), node) > 0;
+      if (!known) part->nodes.insert(part->nodes.begin(), node);
+    }
+  }
+}
+
+}  // namespace
 
 std::vector<kernels::ProgramPart> PartsOf(const cuda::CudaStep& step) {
   std::vector<cuda::StepPart> sizes = step.parts;
@@ -12,9 +41,11 @@ std::vector<kernels::ProgramPart> PartsOf(const cuda::CudaStep& step) {
   const std::vector<int>& outputs = step.program->outputs;
   for (const cuda::StepPart& size : sizes) {
     kernels::ProgramPart part;
-    part.nodes = absl::MakeConstSpan(step.nodes).subspan(node, size.nodes);
+    const auto first = step.nodes.begin() + static_cast<std::ptrdiff_t>(node);
+    part.nodes.assign(first, first + static_cast<std::ptrdiff_t>(size.nodes));
     part.operands = OperandsOf(part.nodes);
     part.first_slot = static_cast<int>(slot);
+    AddWidening(*step.program, &part);
     for (; output < outputs.size() && outputs[output] < static_cast<int>(slot + size.slots);
          ++output) {
       part.outputs.push_back(outputs[output]);

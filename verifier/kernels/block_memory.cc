@@ -84,8 +84,7 @@ bool BlockMemory::CopyIsKnown(int role, const Cell& cell) const {
 const char* BlockMemory::CheckWrite(const Access& who, const Cell& cell) const {
   if (cell.is_barrier) return "writes the memory of a barrier";
   if (cell.kind != Kind::kNone) {
-    const bool known =
-        cell.barrier >= 0 ? CopyIsKnown(who.role, cell) : Ordered(who, cell.written);
+    const bool known = cell.barrier >= 0 ? CopyIsKnown(who.role, cell) : Ordered(who, cell.written);
     if (!known) return "writes shared memory that is being written, without a barrier between";
   }
   if (!Ordered(who, cell.read)) {
@@ -94,8 +93,8 @@ const char* BlockMemory::CheckWrite(const Access& who, const Cell& cell) const {
   for (int r = 0; r < roles_; ++r) {
     const int64_t group = cell.product[r] - 1;
     if (group < 0) continue;
-    const bool over = group < static_cast<int64_t>(done_[r].size()) &&
-                      Knows(who.role, r, done_[r][group]);
+    const bool over =
+        group < static_cast<int64_t>(done_[r].size()) && Knows(who.role, r, done_[r][group]);
     if (!over) return "writes shared memory that a product may still read";
   }
   return "";
@@ -208,7 +207,8 @@ const char* BlockMemory::Wait(int role, int64_t at, int64_t parity, bool* ready)
   const int64_t phase = barrier->waits[role];
   if (parity != phase % 2) return "waits for another phase of a barrier than the next one";
   if (barrier->phase <= phase) return "";
-  if (barrier->phase > phase + 1) return "a phase of a barrier ends before all have seen the one before";
+  if (barrier->phase > phase + 1)
+    return "a phase of a barrier ends before all have seen the one before";
   Join(&clock_[role], barrier->released[phase]);
   barrier->waited[phase][role] = clock_[role][role];
   ++barrier->waits[role];
@@ -261,7 +261,8 @@ const char* BlockMemory::ReadForProduct(int role, int64_t cell, int64_t* value) 
     return "a product reads shared memory that the copy engine did not write";
   }
   const Barrier& b = barriers_[c.barrier];
-  const bool waited = c.phase < static_cast<int64_t>(b.waited.size()) && b.waited[c.phase][role] > 0;
+  const bool waited =
+      c.phase < static_cast<int64_t>(b.waited.size()) && b.waited[c.phase][role] > 0;
   if (!waited) return "a product reads what a copy may still write";
   c.product[role] = static_cast<int32_t>(groups_[role]) + 1;
   *value = c.value;

@@ -89,7 +89,7 @@ class BlockMemory {
     bool is_barrier = false;
     int64_t value = 0;
     Mark read, written;
-    int32_t barrier = -1, phase = 0;  // of the copy that wrote it; -1: a thread did
+    int32_t barrier = -1, phase = 0;               // of the copy that wrote it; -1: a thread did
     std::array<int32_t, kMostRoles> product = {};  // 1 + the group of the last product that read it
   };
   struct Barrier {
@@ -102,7 +102,7 @@ class BlockMemory {
     std::vector<Clock> released;  // by phase that has ended
     // By phase: when a role waited for it, plus 1; 0: not yet.
     std::vector<Clock> waited;
-    std::vector<bool> copied;           // by phase: whether a copy belongs to it
+    std::vector<bool> copied;                    // by phase: whether a copy belongs to it
     std::array<int64_t, kMostRoles> waits = {};  // how many phases each role has waited for
   };
 
@@ -124,15 +124,15 @@ class BlockMemory {
   const int roles_;
   int32_t block_ = 0;
   std::vector<Cell> cells_;
-  std::vector<Clock> clock_;                   // by role
-  std::vector<int64_t> interval_;              // by role
-  std::vector<int64_t> warp_interval_;         // by warp of the block
-  std::vector<int64_t> groups_;                // committed, by role
-  std::vector<std::vector<int64_t>> done_;     // by role and group: when it was complete
-  std::map<int64_t, int> barrier_at_;          // numbers
+  std::vector<Clock> clock_;                // by role
+  std::vector<int64_t> interval_;           // by role
+  std::vector<int64_t> warp_interval_;      // by warp of the block
+  std::vector<int64_t> groups_;             // committed, by role
+  std::vector<std::vector<int64_t>> done_;  // by role and group: when it was complete
+  std::map<int64_t, int> barrier_at_;       // numbers
   std::vector<Barrier> barriers_;
-  int published_ = 0;  // barriers that the copy engine knows
-  std::vector<bool> turn_;                     // by role: whether it has been passed its turn
+  int published_ = 0;       // barriers that the copy engine knows
+  std::vector<bool> turn_;  // by role: whether it has been passed its turn
   std::vector<Clock> turn_clock_;
 };
 

@@ -12,10 +12,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "verifier/kernels/printed/analysis.h"
 #include "verifier/kernels/kernel_run.h"
 #include "verifier/kernels/meaning.h"
 #include "verifier/kernels/memory.h"
+#include "verifier/kernels/printed/analysis.h"
 #include "verifier/kernels/printed/parser.h"
 #include "verifier/kernels/printed/roundings.h"
 
@@ -455,9 +455,8 @@ class Checker {
       for (const auto& touched : touched_) {
         touched->reader.assign(touched->reader.size(), Touched::kNobody);
       }
-      const absl::Status s =
-          RunKernel(absl::MakeSpan(kernels_[k]), kernel.blocks, absl::MakeSpan(memory_), extremes,
-                    &work, reported);
+      const absl::Status s = RunKernel(absl::MakeSpan(kernels_[k]), kernel.blocks,
+                                       absl::MakeSpan(memory_), extremes, &work, reported);
       if (!s.ok()) return absl::Status(s.code(), absl::StrCat(kernel.name, ": ", s.message()));
     }
     return absl::OkStatus();
@@ -543,11 +542,11 @@ class Checker {
   std::vector<Meaning> meanings_;            // by part
   std::vector<std::optional<bool>> floats_;  // by part: whether numbers are f32; nullopt: none are
   std::vector<std::vector<PrintedKernel>> kernels_;  // by role
-  std::vector<SlotMemory> memory_;  // by slot
+  std::vector<SlotMemory> memory_;                   // by slot
   std::vector<std::pair<int, SlotMemory>> expected_;
   std::vector<std::unique_ptr<Touched>> touched_;
   bool streams_ = false;  // whether a kernel streams a softmax
-  bool few_ = false;  // whether operands are drawn from few numbers
+  bool few_ = false;      // whether operands are drawn from few numbers
 };
 
 }  // namespace

@@ -37,10 +37,10 @@ namespace lemma::kernels {
 
 // Nodes that a program computes.
 struct ProgramPart {
-  absl::Span<const NodePtr> nodes;  // operands before users
-  std::vector<Value> operands;      // values that the nodes read from outside of the part
-  int first_slot = 0;               // slot first_slot + k of the program holds operand k
-  std::vector<int> outputs;         // the slots of the results of the last node
+  std::vector<NodePtr> nodes;   // operands before users
+  std::vector<Value> operands;  // values that the nodes read from outside of the part
+  int first_slot = 0;           // slot first_slot + k of the program holds operand k
+  std::vector<int> outputs;     // the slots of the results of the last node
 };
 
 struct ProgramCheckOptions {

@@ -80,8 +80,8 @@ absl::Status RunKernel(absl::Span<PrintedKernel> roles, int64_t blocks,
   run.roles = RolesOf(kernel);
   run.registers.assign(run.roles.size(), 0);
   if (kernel.shared_bytes > 0) {
-    run.memory = std::make_unique<BlockMemory>(
-        kernel.shared_bytes, static_cast<int>(run.roles.size()), kernel.threads);
+    run.memory = std::make_unique<BlockMemory>(kernel.shared_bytes,
+                                               static_cast<int>(run.roles.size()), kernel.threads);
   }
   if (run.roles.size() > 1) run.schedule = &schedule;
   if (kernel.streams) {

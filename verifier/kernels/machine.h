@@ -43,10 +43,10 @@ struct KernelRun {
   RowMaxima* maxima = nullptr;
   bool finds_maxima = false;
 
-  std::unique_ptr<BlockMemory> memory;      // nullptr if the kernel declares none by bytes
-  RoleSchedule* schedule = nullptr;         // nullptr if there is one role
-  std::vector<std::pair<int, int>> roles;   // first threads and numbers of threads
-  std::vector<int64_t> registers;           // of a thread, by role; 0: an equal share
+  std::unique_ptr<BlockMemory> memory;     // nullptr if the kernel declares none by bytes
+  RoleSchedule* schedule = nullptr;        // nullptr if there is one role
+  std::vector<std::pair<int, int>> roles;  // first threads and numbers of threads
+  std::vector<int64_t> registers;          // of a thread, by role; 0: an equal share
 };
 
 class Machine {

@@ -141,8 +141,8 @@ void Machine::MultiplyAdd(const Call& call, const Mask& mask) {
   if (mask.count % kWarp != 0) Fault("not all threads of a warp take part in a product", 0);
   if (stopped()) return;
   int64_t* const sum[2] = {Registers(call.places[0].variable), Registers(call.places[1].variable)};
-  const int64_t *const a = Registers(call.places[2].variable),
-                *const b = Registers(call.places[3].variable);
+  const int64_t *const a = Registers(call.places[2].variable), *const b = Registers(
+                                                                   call.places[3].variable);
   auto number = [&](const int64_t* registers, int64_t cell, int thread) {
     return Field::FromRaw(static_cast<uint64_t>(registers[cell * threads_ + thread]));
   };

@@ -49,9 +49,8 @@ void Machine::ExecuteAtBarrier(const Call& call, const Mask& mask) {
       const std::vector<int64_t> at = AddressesOf(call.places[0], mask);
       for (int i = 0; i < threads_ && !stopped(); ++i) {
         if (mask.on[i] == 0) continue;
-        Expect(call.function == Function::kInitBarrier
-                   ? memory->InitBarrier(role_, at[i], argument)
-                   : memory->Arrive(role_, at[i], argument),
+        Expect(call.function == Function::kInitBarrier ? memory->InitBarrier(role_, at[i], argument)
+                                                       : memory->Arrive(role_, at[i], argument),
                i);
       }
       return;
@@ -242,9 +241,9 @@ void Machine::IssueProduct(const Call& call, const Mask& mask) {
   for (int variable : used) {
     ProductUse& use = products_[variable];
     if (use.changed) {
-      return Fault(absl::StrCat(kernel_.variables[variable].name,
-                                " changed since the last BeginProducts"),
-                   0);
+      return Fault(
+          absl::StrCat(kernel_.variables[variable].name, " changed since the last BeginProducts"),
+          0);
     }
     use.state = ProductState::kInFlight;
     use.group = run_.memory->committed(role_);
@@ -257,9 +256,8 @@ void Machine::IssueProduct(const Call& call, const Mask& mask) {
       for (int64_t j = 0; j < columns / 4; ++j) {
         const int64_t column = j / 2 * 8 + t % 4 * 2 + j % 2;
         int64_t& to = sums[(i * (columns / 4) + j) * threads_ + t];
-        to = static_cast<int64_t>(Dot(adds ? FieldOf(to) : Field(), &left[row * kDepth],
-                                      &right[column * kDepth])
-                                      .raw());
+        to = static_cast<int64_t>(
+            Dot(adds ? FieldOf(to) : Field(), &left[row * kDepth], &right[column * kDepth]).raw());
       }
     }
   }
@@ -283,10 +281,11 @@ void Machine::ExecuteOnRows(const Call& call, const Mask& mask) {
   const Variable &v = kernel_.variables[sum.variable], &w = kernel_.variables[other.variable];
   const bool packs = call.function == Function::kPackScores;
   const int64_t count = v.dims.size() == 2 ? v.dims[1] : 0;
-  const bool fits = v.type == Type::kFloat && count > 0 && v.dims[0] == 2 && sum.indices.empty() &&
-                    other.indices.empty() &&
-                    (packs ? w.dims == std::vector<int64_t>{count / 4, 4, 2}
-                           : w.type == Type::kRow && w.dims == std::vector<int64_t>{2, kRowNumbers});
+  const bool fits =
+      v.type == Type::kFloat && count > 0 && v.dims[0] == 2 && sum.indices.empty() &&
+      other.indices.empty() &&
+      (packs ? w.dims == std::vector<int64_t>{count / 4, 4, 2}
+             : w.type == Type::kRow && w.dims == std::vector<int64_t>{2, kRowNumbers});
   if (!fits) return Fault("rows of another shape", 0);
   for (int variable : {sum.variable, other.variable}) {
     if (InFlight(variable)) {
@@ -329,8 +328,8 @@ void Machine::ExecuteOnRows(const Call& call, const Mask& mask) {
 // every tile as the prelude's maximum may. So they are those of the definition, and a sum that was
 // not multiplied by the right factors is another one.
 void Machine::TakeScores(const Call& call) {
-  int64_t *const scores = Registers(call.places[0].variable),
-                 *const rows = Registers(call.places[1].variable);
+  int64_t *const scores = Registers(call.places[0].variable), *const rows = Registers(
+                                                                  call.places[1].variable);
   const int64_t count = kernel_.variables[call.places[0].variable].dims[1];
   const auto at = [&](int64_t* numbers, int64_t cell, int t) -> int64_t& {
     return numbers[cell * threads_ + t];
@@ -346,7 +345,8 @@ void Machine::TakeScores(const Call& call) {
         }
         continue;
       }
-      int64_t *const unit = &at(rows, i * kRowNumbers, t), *const total = &at(rows, i * kRowNumbers + 1, t);
+      int64_t *const unit = &at(rows, i * kRowNumbers, t), *const total =
+                                                               &at(rows, i * kRowNumbers + 1, t);
       const Field old = FieldOf(*unit);
       const uint64_t drawn = Mix(old.raw() + Mix(static_cast<uint64_t>(role_ * kWarpgroup + row)));
       const Field now = FieldOf(static_cast<int64_t>(drawn % (Field::kPrime - 1) + 1));

@@ -153,7 +153,7 @@ std::vector<bool> WeightsOf(absl::Span<const NodePtr> nodes,
   for (size_t n = 0; n < nodes.size(); ++n) {
     State state = kNone;
     for (const Value& input : nodes[n]->inputs()) {
-      const auto known = states.find(input.node().get());
+      const auto known = states.find(&input.node());
       if (known != states.end()) state = std::max(state, known->second);
     }
     const bool product = HasSum(definitions[n], true), sum = HasSum(definitions[n], false);
@@ -201,8 +201,8 @@ absl::StatusOr<Meaning> Meaning::Of(absl::Span<const NodePtr> nodes, std::vector
       }
     }
     for (const TensorExpr& tensor : definition.tensors) jumps.Walk(tensor.body);
-    const DType dtype = nodes[n]->output_type(0).dtype;
-    if (weights[n] && (dtype == DType::kF16 || dtype == DType::kBF16)) {
+    const DType dtype = Value(nodes[n], 0).dtype();
+    if (weights[n] && IsHalfFloat(dtype)) {
       if (meaning.free_rounding_ && *meaning.free_rounding_ != dtype) {
         return absl::InvalidArgumentError("a softmax is rounded to two types");
       }

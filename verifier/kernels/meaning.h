@@ -63,7 +63,7 @@ class Meaning {
   double operations_ = 0;
   std::vector<double> constants_;  // of the definitions; empty unless one of them compares
   std::optional<DType> free_rounding_;
-  bool special_ = false;           // whether infinities and NaN are among the few numbers
+  bool special_ = false;  // whether infinities and NaN are among the few numbers
 };
 
 }  // namespace lemma::kernels

@@ -56,8 +56,7 @@ bool RoleSchedule::WaitUntil(int role, const std::function<bool()>& ready) {
 bool RoleSchedule::Meet(int role, const std::vector<int>& roles,
                         const std::function<void()>& meet) {
   meeting_[role] = roles.size();
-  if (std::all_of(roles.begin(), roles.end(),
-                  [&](int r) { return meeting_[r] == roles.size(); })) {
+  if (std::all_of(roles.begin(), roles.end(), [&](int r) { return meeting_[r] == roles.size(); })) {
     for (int r : roles) meeting_[r] = 0;
     meet();
   }

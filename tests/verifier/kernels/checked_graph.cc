@@ -6,20 +6,23 @@
 
 #include "api/checking/program_parts.h"
 #include "gtest/gtest.h"
+#include "runtime/cuda/fusion/store_factors.h"
 
 namespace lemma {
 
-cuda::CudaPlan CudaPlanOf(const Graph& graph) {
+cuda::CudaPlan CudaPlanOf(const Graph& graph, const codegen::GridOptions& grid) {
   NodeTraitsCache traits;
   cuda::PlanOptions options;
+  options.grid = grid;
   options.reuse_late = true;
-  auto plan = cuda::PlanGraph(graph, traits, options);
+  auto plan = cuda::PlanGraph(cuda::StoreFactors(graph, traits, grid), traits, options);
   EXPECT_TRUE(plan.ok()) << plan.status();
   return plan.ok() ? *std::move(plan) : cuda::CudaPlan();
 }
 
 kernels::ProgramVerdict CheckStep(const cuda::CudaStep& step,
-                                  const std::function<void(codegen::GridProgram*)>& change) {
+                                  const std::function<void(codegen::GridProgram*)>& change,
+                                  codegen::ProductPrecision precision) {
   cuda::CudaStep changed = step;
   if (change != nullptr) {
     codegen::GridProgram program = *step.program;
@@ -27,6 +30,7 @@ kernels::ProgramVerdict CheckStep(const cuda::CudaStep& step,
     changed.program = std::make_shared<const codegen::GridProgram>(std::move(program));
   }
   kernels::ProgramCheckOptions options;
+  options.precision = precision;
   options.in_place = api::InPlace(changed);
   return kernels::CheckProgram(*changed.program, api::PartsOf(changed), options);
 }

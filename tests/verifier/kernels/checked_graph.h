@@ -15,11 +15,13 @@
 namespace lemma {
 
 // Fails the test if there is no plan.
-cuda::CudaPlan CudaPlanOf(const Graph& graph);
+cuda::CudaPlan CudaPlanOf(const Graph& graph, const codegen::GridOptions& options = {});
 
-// The answer about the program of `step`, after `change` if one is given.
+// The answer about the program of `step`, after `change` if one is given. Kernels may round the
+// factors of products to `precision`.
 kernels::ProgramVerdict CheckStep(
-    const cuda::CudaStep& step, const std::function<void(codegen::GridProgram*)>& change = nullptr);
+    const cuda::CudaStep& step, const std::function<void(codegen::GridProgram*)>& change = nullptr,
+    codegen::ProductPrecision precision = codegen::ProductPrecision::kF32);
 
 // The operators and the answer for each program of the graph's plan; for equal ones, once.
 using StepVerdicts = std::vector<std::pair<std::string, kernels::ProgramVerdict>>;

@@ -33,9 +33,8 @@ ExprPtr Make(Kind kind, Type type, ExprPtr a) {
 }  // namespace
 
 const char* NameOf(Type type) {
-  static constexpr const char* kNames[] = {"bool",  "int",    "unsigned",  "int64",
-                                           "float", "double", "an element", "a pointer", "a word",
-                                           "a row"};
+  static constexpr const char* kNames[] = {"bool",   "int",        "unsigned",  "int64",  "float",
+                                           "double", "an element", "a pointer", "a word", "a row"};
   return kNames[static_cast<int>(type)];
 }
 
@@ -79,6 +78,19 @@ int64_t ExpressionParser::Size() {
   }
   ++at_;
   return value;
+}
+
+int64_t ExpressionParser::Extent() {
+  int64_t extent = Size();
+  constexpr int64_t kMost = 1 << 20;
+  while (!failed()) {
+    const bool multiplies = Accept("*");
+    if (!multiplies && !Accept("/")) break;
+    const int64_t by = Size();
+    extent = multiplies ? extent * by : extent / by;
+    if (extent < 1 || extent > kMost) Fail("expected a smaller extent, of at least 1");
+  }
+  return extent;
 }
 
 std::nullptr_t ExpressionParser::Fail(const std::string& what) {

@@ -47,6 +47,8 @@ class ExpressionParser {
   std::string Name();
   // A positive integer constant.
   int64_t Size();
+  // A size, or a product or quotient of some.
+  int64_t Extent();
   std::nullptr_t Fail(const std::string& what);
   size_t position() const { return at_; }
   void MoveTo(size_t position) { at_ = position; }

@@ -227,7 +227,7 @@ class Parser : public TensorParser {
       variable.type = *type;
       variable.shared = shared;
       while (Accept("[")) {
-        variable.dims.push_back(Size());
+        variable.dims.push_back(Extent());
         Expect("]");
       }
       if (variable.dims.empty()) Fail("expected an array");

@@ -160,10 +160,10 @@ struct Call {
     kCopyInBulk,       // (args[0], map `sizes[0]`, &places[0], places[1])
     kSyncThreads,      // <sizes[0]>
     kSyncWarp,
-    kTakeTurn,           // (args[0])
-    kPassTurn,           // (args[0])
-    kGiveRegisters,      // <sizes[0]>
-    kTakeRegisters,      // <sizes[0]>
+    kTakeTurn,       // (args[0])
+    kPassTurn,       // (args[0])
+    kGiveRegisters,  // <sizes[0]>
+    kTakeRegisters,  // <sizes[0]>
     kBeginProducts,
     kCommitProducts,
     kWaitForProducts,  // <sizes[0]>

@@ -30,7 +30,7 @@ class Roundings {
                           : dtype == DType::kBF16 ? Words::kBf16
                                                   : Words::kNone;
       if (words == Words::kNone || words != kernel_.words) {
-        return absl::StrCat("it multiplies numbers of type ", known ? NameOf(dtype) : "?", " as ",
+        return absl::StrCat("it multiplies numbers of type ", Name(dtype), " as ",
                             NameOf(kernel_.words));
       }
     }
@@ -49,12 +49,14 @@ class Roundings {
     if (s.next != nullptr) Visit(*s.next);
   }
 
-  bool IsBf16(const Expr& e) const {
+  // `depth`: of variables, which may be assigned from themselves.
+  bool IsBf16(const Expr& e, int depth = 0) const {
+    constexpr int kDeepest = 4;
     switch (e.kind) {
       case Expr::Kind::kLiteral:
         return e.special == Expr::Special::kNone && e.real == 0 && e.value == 0;
       case Expr::Kind::kConvert:
-        return IsBf16(*e.args[0]);
+        return IsBf16(*e.args[0], depth);
       case Expr::Kind::kRead:
         return slots_[e.slot].dtype == DType::kBF16;
       case Expr::Kind::kElementOf:
@@ -62,13 +64,10 @@ class Roundings {
       case Expr::Kind::kFunction:
         return e.fn == StoredAs(DType::kBF16);
       case Expr::Kind::kVariable: {
-        // Variables of floats are not assigned from themselves, but for sums.
         const std::vector<const Expr*>& values = values_[e.variable];
-        return !values.empty() && std::all_of(values.begin(), values.end(), [&](const Expr* value) {
-          return value->kind != Expr::Kind::kVariable || value->variable < e.variable
-                     ? IsBf16(*value)
-                     : false;
-        });
+        return depth < kDeepest && !values.empty() &&
+               std::all_of(values.begin(), values.end(),
+                           [&](const Expr* value) { return IsBf16(*value, depth + 1); });
       }
       default:
         return false;

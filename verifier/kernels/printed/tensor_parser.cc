@@ -79,7 +79,7 @@ ExprPtr TensorParser::Bytes() {
   return failed() ? nullptr : Sum(std::move(start), std::move(offset));
 }
 
-bool TensorParser::Truth() {
+bool TensorParser::Flag() {
   const bool result = Accept("true");
   if (!result) Expect("false");
   return result;
@@ -97,7 +97,7 @@ ExprPtr TensorParser::TileAt(bool rows_adjacent) {
   Expect("(");
   ExprPtr start = Bytes();
   Expect(",");
-  if (Truth() != rows_adjacent) return Fail("a tile with other lines");
+  if (Flag() != rows_adjacent) return Fail("a tile with other lines");
   Expect(")");
   return failed() ? nullptr : std::move(start);
 }
@@ -281,7 +281,7 @@ void TensorParser::Descriptor(Statement* block) {
   for (const char* part : {"=", "TileDescriptor", "("}) Expect(part);
   ExprPtr value = Bytes();
   Expect(",");
-  const bool rows_adjacent = Truth();
+  const bool rows_adjacent = Flag();
   Expect(")");
   Expect(";");
   DeclarePointer(block, std::move(name), rows_adjacent ? Pointee::kDepths : Pointee::kRows, {},
@@ -352,7 +352,7 @@ void TensorParser::Arrays(Statement* block, Type type, int64_t numbers) {
     variable.name = Name();
     variable.type = type;
     while (Accept("[")) {
-      variable.dims.push_back(Size());
+      variable.dims.push_back(Extent());
       Expect("]");
     }
     variable.dims.push_back(numbers);
@@ -618,7 +618,8 @@ StatementPtr TensorParser::BarrierCall(Function function, bool argument) {
   }
   Expect(")");
   if (failed()) return nullptr;
-  if (VariableAt(barrier->variable).pointee != Pointee::kBarriers) return Fail("expected a barrier");
+  if (VariableAt(barrier->variable).pointee != Pointee::kBarriers)
+    return Fail("expected a barrier");
   statement->call->places.push_back(*std::move(barrier));
   return statement;
 }
@@ -661,11 +662,11 @@ StatementPtr TensorParser::ProductCall(Function function) {
     call.sizes = {Size()};
     Expect(",");
     if (tiles) {
-      rows_a = Truth();
+      rows_a = Flag();
       Expect(",");
     }
-    rows_b = Truth();
-    if (tiles && Accept(",")) adds = Truth();
+    rows_b = Flag();
+    if (tiles && Accept(",")) adds = Flag();
     call.sizes.push_back(adds ? 1 : 0);
   } else {
     rounds_ = true;

@@ -69,7 +69,7 @@ class TensorParser : public ExpressionParser {
   std::optional<Place> PlaceAt();
   // "&NAME[i]" or, of a pointer, "NAME".
   std::optional<Place> AddressAt();
-  bool Truth();
+  bool Flag();
   void TakeWords(const std::string& name);
   bool IsPointer(const std::string& name, Pointee pointee) const;
   ExprPtr Sum(ExprPtr a, ExprPtr b) const;
