@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "runtime/plan/compose_nodes.h"
 
@@ -12,6 +13,7 @@ namespace {
 // A kernel may read an operand as the narrower value that it was widened from. Then the part begins
 // with what widens it.
 void AddWidening(const codegen::GridProgram& program, kernels::ProgramPart* part) {
+  std::vector<NodePtr> widening;  // operands before users
   for (size_t k = 0; k < part->operands.size(); ++k) {
     Value& operand = part->operands[k];
     const DType stored = program.slots[part->first_slot + k].dtype;
@@ -24,11 +26,14 @@ void AddWidening(const codegen::GridProgram& program, kernels::ProgramPart* part
     }
     if (narrow.dtype() != stored) continue;
     operand = narrow;
-    for (const NodePtr& node : nodes) {
-      const bool known = std::count(part->nodes.begin(), part->nodes.end(), node) > 0;
-      if (!known) part->nodes.insert(part->nodes.begin(), node);
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+      if (std::count(widening.begin(), widening.end(), *node) == 0) widening.push_back(*node);
     }
   }
+  for (const NodePtr& node : part->nodes) {
+    if (std::count(widening.begin(), widening.end(), node) == 0) widening.push_back(node);
+  }
+  part->nodes = std::move(widening);
 }
 
 }  // namespace

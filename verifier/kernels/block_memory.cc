@@ -14,28 +14,35 @@ BlockMemory::BlockMemory(int64_t bytes, int roles, int threads)
       roles_(roles),
       cells_((bytes + kCellBytes - 1) / kCellBytes),
       clock_(roles),
+      met_(roles),
+      passed_(roles),
+      committed_at_(roles),
       interval_(roles),
       warp_interval_((threads + 31) / 32),
       groups_(roles),
       done_(roles),
       turn_(roles),
-      turn_clock_(roles) {
+      turn_clock_(roles),
+      turn_met_(roles),
+      turn_passed_(roles),
+      took_(roles) {
   Begin();
 }
 
 void BlockMemory::Begin() {
   ++block_;
   for (int r = 0; r < roles_; ++r) {
-    clock_[r] = {};
+    clock_[r] = met_[r] = passed_[r] = {};
     clock_[r][r] = 1;
     groups_[r] = 0;
     done_[r].clear();
+    committed_at_[r].clear();
     turn_[r] = false;
-    turn_clock_[r] = {};
+    turn_clock_[r] = turn_met_[r] = turn_passed_[r] = {};
+    took_[r] = 0;
   }
   barrier_at_.clear();
   barriers_.clear();
-  published_ = 0;
 }
 
 BlockMemory::Cell& BlockMemory::At(int64_t cell) {
@@ -62,7 +69,7 @@ BlockMemory::Mark BlockMemory::MarkOf(const Access& who) const {
 bool BlockMemory::Ordered(const Access& who, const Mark& mark) const {
   if (mark.block != block_) return true;
   if (mark.role == Mark::kSeveral) return false;
-  if (mark.role != who.role) return Knows(who.role, mark.role, mark.time);
+  if (mark.role != who.role) return met_[who.role][mark.role] >= mark.time;
   if (mark.thread == who.thread || mark.interval != interval_[who.role]) return true;
   return mark.warp == who.warp && mark.warp_interval != warp_interval_[who.warp];
 }
@@ -71,11 +78,10 @@ void BlockMemory::Join(Clock* to, const Clock& from) const {
   for (int r = 0; r < roles_; ++r) (*to)[r] = std::max((*to)[r], from[r]);
 }
 
-bool BlockMemory::CopyIsKnown(int role, const Cell& cell) const {
-  const Barrier& barrier = barriers_[cell.barrier];
-  if (cell.phase >= static_cast<int64_t>(barrier.waited.size())) return false;
+bool BlockMemory::PhaseIsKnown(int role, const Barrier& barrier, int64_t phase) const {
+  if (phase >= static_cast<int64_t>(barrier.waited.size())) return false;
   for (int r = 0; r < roles_; ++r) {
-    const int64_t waited = barrier.waited[cell.phase][r];
+    const int64_t waited = barrier.waited[phase][r];
     if (waited > 0 && Knows(role, r, waited)) return true;
   }
   return false;
@@ -84,7 +90,9 @@ bool BlockMemory::CopyIsKnown(int role, const Cell& cell) const {
 const char* BlockMemory::CheckWrite(const Access& who, const Cell& cell) const {
   if (cell.is_barrier) return "writes the memory of a barrier";
   if (cell.kind != Kind::kNone) {
-    const bool known = cell.barrier >= 0 ? CopyIsKnown(who.role, cell) : Ordered(who, cell.written);
+    const bool known = cell.barrier >= 0
+                           ? PhaseIsKnown(who.role, barriers_[cell.barrier], cell.phase)
+                           : Ordered(who, cell.written);
     if (!known) return "writes shared memory that is being written, without a barrier between";
   }
   if (!Ordered(who, cell.read)) {
@@ -132,10 +140,17 @@ const char* BlockMemory::Write(const Access& who, int64_t cell, Kind kind, int64
 }
 
 void BlockMemory::Meet(const std::vector<int>& roles) {
-  Clock all = {};
-  for (int r : roles) Join(&all, clock_[r]);
+  Clock all = {}, met = {}, passed = {};
+  for (int r : roles) {
+    met_[r][r] = passed_[r][r] = clock_[r][r];
+    Join(&all, clock_[r]);
+    Join(&met, met_[r]);
+    Join(&passed, passed_[r]);
+  }
   for (int r : roles) {
     Join(&clock_[r], all);
+    Join(&met_[r], met);
+    Join(&passed_[r], passed);
     ++clock_[r][r];
     ++interval_[r];
   }
@@ -143,11 +158,11 @@ void BlockMemory::Meet(const std::vector<int>& roles) {
 
 BlockMemory::Barrier* BlockMemory::Find(int64_t at) {
   const auto found = barrier_at_.find(at);
-  if (found == barrier_at_.end() || found->second >= published_) return nullptr;
+  if (found == barrier_at_.end() || !barriers_[found->second].published) return nullptr;
   return &barriers_[found->second];
 }
 
-const char* BlockMemory::InitBarrier(int role, int64_t at, int64_t count) {
+const char* BlockMemory::InitBarrier(const Access& who, int64_t at, int64_t count) {
   constexpr int64_t kBytes = 8, kMostArrivals = (1 << 20) - 1;
   if (at % kBytes != 0 || at < 0 || at + kBytes > bytes_) return "a barrier outside its memory";
   if (count < 1 || count > kMostArrivals) return "a barrier with another count";
@@ -159,9 +174,17 @@ const char* BlockMemory::InitBarrier(int role, int64_t at, int64_t count) {
   barrier_at_[at] = static_cast<int>(barriers_.size());
   barriers_.emplace_back();
   barriers_.back().count = count;
-  barriers_.back().made_by = role;
-  barriers_.back().made_at = clock_[role][role];
+  barriers_.back().made_by = who.role;
+  barriers_.back().thread = who.thread;
   return "";
+}
+
+void BlockMemory::PublishBarriers(const Access& who) {
+  for (Barrier& barrier : barriers_) {
+    if (barrier.published || barrier.thread != who.thread) continue;
+    barrier.published = true;
+    barrier.made_at = clock_[who.role][who.role];
+  }
 }
 
 const char* BlockMemory::EndPhase(Barrier* barrier) {
@@ -172,27 +195,33 @@ const char* BlockMemory::EndPhase(Barrier* barrier) {
   for (int r = 0; phase > 0 && r < roles_; ++r) {
     const bool waits = barrier->waits[r] > 0;
     const int64_t waited = barrier->waited[phase - 1][r];
-    if (waits && (waited == 0 || barrier->release[r] < waited)) {
+    if (waits && (waited == 0 || barrier->passed[r] < waited)) {
       return "a phase of a barrier ends before all have seen the one before";
     }
   }
   barrier->released.push_back(barrier->release);
+  barrier->released_passed.push_back(barrier->passed);
   barrier->waited.emplace_back();
   barrier->copied.push_back(barrier->copies);
   barrier->waited.back() = {};
-  barrier->release = {};
+  barrier->release = barrier->passed = {};
   barrier->arrivals = 0;
   barrier->copies = false;
   ++barrier->phase;
   return "";
 }
 
-const char* BlockMemory::Arrive(int role, int64_t at, int64_t bytes) {
+const char* BlockMemory::Arrive(int role, int64_t at, int64_t bytes, bool all) {
   Barrier* barrier = Find(at);
   if (barrier == nullptr) return "a barrier that is not made and published";
   if (!Knows(role, barrier->made_by, barrier->made_at)) return "a barrier that is not known yet";
   if (bytes < 0) return "a barrier that waits for fewer bytes than none";
+  if (barrier->phase > 0 && !PhaseIsKnown(role, *barrier, barrier->phase - 1)) {
+    return "arrives at a barrier before the phase before is known to be over";
+  }
   Join(&barrier->release, clock_[role]);
+  Join(&barrier->passed, passed_[role]);
+  if (all) barrier->passed[role] = clock_[role][role];
   ++clock_[role][role];
   barrier->bytes += bytes;
   ++barrier->arrivals;
@@ -210,6 +239,8 @@ const char* BlockMemory::Wait(int role, int64_t at, int64_t parity, bool* ready)
   if (barrier->phase > phase + 1)
     return "a phase of a barrier ends before all have seen the one before";
   Join(&clock_[role], barrier->released[phase]);
+  Join(&passed_[role], barrier->released_passed[phase]);
+  ++clock_[role][role];
   barrier->waited[phase][role] = clock_[role][role];
   ++barrier->waits[role];
   *ready = true;
@@ -238,6 +269,10 @@ const char* BlockMemory::Copy(int role, int64_t cell, int64_t barrier, int64_t v
     return "the copy engine writes where threads wrote, without a fence between";
   }
   Barrier& b = barriers_[found->second];
+  // Else its bytes may count for that phase.
+  if (b.phase > 0 && !PhaseIsKnown(role, b, b.phase - 1)) {
+    return "a copy begins before the phase before is known to be over";
+  }
   c.kind = Kind::kHalf;
   c.value = value;
   c.barrier = found->second;
@@ -271,6 +306,8 @@ const char* BlockMemory::ReadForProduct(int role, int64_t cell, int64_t* value) 
 
 void BlockMemory::CompleteProducts(int role, int64_t groups) {
   while (static_cast<int64_t>(done_[role].size()) < groups_[role] - groups) {
+    int64_t& passed = passed_[role][role];
+    passed = std::max(passed, committed_at_[role][done_[role].size()]);
     done_[role].push_back(clock_[role][role]);
   }
 }
@@ -278,8 +315,14 @@ void BlockMemory::CompleteProducts(int role, int64_t groups) {
 const char* BlockMemory::PassTurn(int role, int to) {
   if (to < 0 || to >= roles_) return "a turn of no role";
   if (turn_[to]) return "a turn is passed on twice";
+  // Else two turns may be passed before one is taken.
+  if (!Knows(role, to, took_[to])) return "a turn is passed on before the one before is taken";
   turn_[to] = true;
   turn_clock_[to] = clock_[role];
+  met_[role][role] = clock_[role][role];
+  turn_met_[to] = met_[role];
+  turn_passed_[to] = passed_[role];
+  turn_passed_[to][role] = clock_[role][role];
   ++clock_[role][role];
   return "";
 }
@@ -289,6 +332,10 @@ const char* BlockMemory::TakeTurn(int role, bool* ready) {
   if (!*ready) return "";
   turn_[role] = false;
   Join(&clock_[role], turn_clock_[role]);
+  Join(&met_[role], turn_met_[role]);
+  Join(&passed_[role], turn_passed_[role]);
+  passed_[role][role] = clock_[role][role];
+  took_[role] = clock_[role][role];
   return "";
 }
 

@@ -48,9 +48,11 @@ class BlockMemory {
   void Meet(const std::vector<int>& roles);
 
   // --- Barriers of the copy engine; `at` is a barrier's first byte ---
-  const char* InitBarrier(int role, int64_t at, int64_t count);
-  void PublishBarriers() { published_ = static_cast<int>(barriers_.size()); }
-  const char* Arrive(int role, int64_t at, int64_t bytes);
+  const char* InitBarrier(const Access& who, int64_t at, int64_t count);
+  // Makes the barriers known that this thread has made.
+  void PublishBarriers(const Access& who);
+  // `all`: with this thread, all threads of the role have arrived.
+  const char* Arrive(int role, int64_t at, int64_t bytes, bool all);
   // Sets *ready if the next phase that the role waits for has ended; then its wait is over.
   const char* Wait(int role, int64_t at, int64_t parity, bool* ready);
   // What no order of threads may leave behind.
@@ -63,7 +65,10 @@ class BlockMemory {
   const char* EndCopy(int64_t barrier, int64_t bytes);
   // A product that the role has not committed reads the cell.
   const char* ReadForProduct(int role, int64_t cell, int64_t* value);
-  void CommitProducts(int role) { ++groups_[role]; }
+  void CommitProducts(int role) {
+    committed_at_[role].push_back(clock_[role][role]);
+    ++groups_[role];
+  }
   // All but the last `groups` committed groups are complete.
   void CompleteProducts(int role, int64_t groups);
   int64_t committed(int role) const { return groups_[role]; }
@@ -94,12 +99,13 @@ class BlockMemory {
   };
   struct Barrier {
     int64_t count = 0, arrivals = 0, bytes = 0;
-    int made_by = 0;  // a role, at its time `made_at`
-    int64_t made_at = 0;
-    int64_t phase = 0;            // that runs
-    bool copies = false;          // whether a copy belongs to the phase that runs
-    Clock release = {};           // of the arrivals of the phase that runs
-    std::vector<Clock> released;  // by phase that has ended
+    int made_by = 0, thread = 0;  // a role and its thread
+    bool published = false;
+    int64_t made_at = 0;                           // when it was published, by the role's clock
+    int64_t phase = 0;                             // that runs
+    bool copies = false;                           // whether a copy belongs to the phase that runs
+    Clock release = {}, passed = {};               // of the arrivals of the phase that runs
+    std::vector<Clock> released, released_passed;  // by phase that has ended
     // By phase: when a role waited for it, plus 1; 0: not yet.
     std::vector<Clock> waited;
     std::vector<bool> copied;                    // by phase: whether a copy belongs to it
@@ -115,7 +121,8 @@ class BlockMemory {
   }
   // What is wrong with a write to the cell that `role` begins now.
   const char* CheckWrite(const Access& who, const Cell& cell) const;
-  bool CopyIsKnown(int role, const Cell& cell) const;
+  // Whether `role` knows that a phase has ended.
+  bool PhaseIsKnown(int role, const Barrier& barrier, int64_t phase) const;
   Barrier* Find(int64_t at);
   const char* EndPhase(Barrier* barrier);
   void Join(Clock* to, const Clock& from) const;
@@ -124,16 +131,23 @@ class BlockMemory {
   const int roles_;
   int32_t block_ = 0;
   std::vector<Cell> cells_;
-  std::vector<Clock> clock_;                // by role
-  std::vector<int64_t> interval_;           // by role
-  std::vector<int64_t> warp_interval_;      // by warp of the block
-  std::vector<int64_t> groups_;             // committed, by role
-  std::vector<std::vector<int64_t>> done_;  // by role and group: when it was complete
-  std::map<int64_t, int> barrier_at_;       // numbers
+  std::vector<Clock> clock_;  // by role
+  // By role: what it knows of accesses by the threads of others. One thread's arrival at a barrier
+  // of the copy engine does not say what the other threads of its role have done.
+  std::vector<Clock> met_;
+  // By role: which times of others all of their threads have passed, as far as it knows. Warps of a
+  // warpgroup pass a wait one by one; a product that is complete needed all of them.
+  std::vector<Clock> passed_;
+  std::vector<std::vector<int64_t>> committed_at_;  // by role and group
+  std::vector<int64_t> interval_;                   // by role
+  std::vector<int64_t> warp_interval_;              // by warp of the block
+  std::vector<int64_t> groups_;                     // committed, by role
+  std::vector<std::vector<int64_t>> done_;          // by role and group: when it was complete
+  std::map<int64_t, int> barrier_at_;               // numbers
   std::vector<Barrier> barriers_;
-  int published_ = 0;       // barriers that the copy engine knows
   std::vector<bool> turn_;  // by role: whether it has been passed its turn
-  std::vector<Clock> turn_clock_;
+  std::vector<Clock> turn_clock_, turn_met_, turn_passed_;
+  std::vector<int64_t> took_;  // by role: when it took its last turn; 0: never
 };
 
 }  // namespace lemma::kernels

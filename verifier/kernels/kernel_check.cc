@@ -202,7 +202,14 @@ class Checker {
     }
     const std::string what = CheckRoundings(printed, slots);
     if (!what.empty()) return Wrong(absl::StrCat(kernel.name, ": ", what));
+    const bool shares = std::any_of(printed.variables.begin(), printed.variables.end(),
+                                    [](const Variable& v) { return v.shared; });
+    // Each role would have an array of its own.
+    if (shares && RolesOf(printed).size() > 1) {
+      return NotChecked(absl::StrCat(kernel.name, " shares arrays between warpgroups"));
+    }
     for (const codegen::BulkSource& map : printed.maps) {
+      if (!IsMap(map)) return Wrong(absl::StrCat(kernel.name, " has a map that no copy can use"));
       const bool read = std::count(kernel.reads.begin(), kernel.reads.end(), map.slot) > 0;
       if (!read) return Wrong(absl::StrCat(kernel.name, " copies a tensor that it does not read"));
     }
@@ -219,6 +226,23 @@ class Checker {
     if (allowed) return absl::OkStatus();
     return Wrong(absl::StrCat(kernel.name, " rounds factors to ", NameOf(printed.words),
                               ", which no precision allows"));
+  }
+
+  // What the copy engine takes, of 16-bit numbers in lines of 128 bytes.
+  static bool IsMap(const codegen::BulkSource& map) {
+    constexpr size_t kLeastRank = 2, kMostRank = 5;
+    constexpr int64_t kStep = 8, kLine = 64, kMostBox = 256;
+    const size_t rank = map.dims.size();
+    if (rank < kLeastRank || rank > kMostRank || map.strides.size() != rank ||
+        map.box.size() != rank || map.offset % kStep != 0 || map.strides[0] != 1 ||
+        map.box[0] != kLine) {
+      return false;
+    }
+    for (size_t d = 0; d < rank; ++d) {
+      if (map.dims[d] < 1 || map.box[d] < 1 || map.box[d] > kMostBox) return false;
+      if (d > 0 && map.strides[d] % kStep != 0) return false;
+    }
+    return true;
   }
 
   static Words FormatOf(codegen::ProductPrecision precision) {

@@ -18,11 +18,16 @@ std::vector<std::pair<int, int>> RolesOf(const PrintedKernel& kernel) {
   return roles;
 }
 
+int64_t RegisterShare(int threads) {
+  constexpr int64_t kRegisters = 65536, kStep = 8;
+  return kRegisters / threads / kStep * kStep;
+}
+
 namespace {
 
-// A multiprocessor has registers for all threads of a block.
+// A block has the registers that its threads start with.
 absl::Status CheckRegisters(const PrintedKernel& kernel, const KernelRun& run) {
-  constexpr int64_t kRegisters = 65536;
+  const int64_t registers = RegisterShare(kernel.threads) * kernel.threads;
   int64_t total = 0;
   for (size_t r = 0; r < run.roles.size(); ++r) {
     const int64_t share = run.registers[r];
@@ -31,9 +36,9 @@ absl::Status CheckRegisters(const PrintedKernel& kernel, const KernelRun& run) {
     }
     total += share * run.roles[r].second;
   }
-  if (total > kRegisters || (total > 0 && !kernel.one_block)) {
+  if (total > registers || (total > 0 && !kernel.one_block)) {
     return absl::FailedPreconditionError(
-        absl::StrCat("its threads take ", total, " registers, of ", kRegisters, " for one block"));
+        absl::StrCat("its threads take ", total, " registers, of ", registers, " for one block"));
   }
   return absl::OkStatus();
 }
@@ -83,7 +88,7 @@ absl::Status RunKernel(absl::Span<PrintedKernel> roles, int64_t blocks,
     run.memory = std::make_unique<BlockMemory>(kernel.shared_bytes,
                                                static_cast<int>(run.roles.size()), kernel.threads);
   }
-  if (run.roles.size() > 1) run.schedule = &schedule;
+  if (kernel.warpgroups) run.schedule = &schedule;
   if (kernel.streams) {
     run.maxima = &maxima;
     run.finds_maxima = true;

@@ -16,6 +16,9 @@ namespace lemma::kernels {
 // the kernel multiplies by warpgroup.
 std::vector<std::pair<int, int>> RolesOf(const PrintedKernel& kernel);
 
+// The registers that each thread of a block has, alone on a multiprocessor.
+int64_t RegisterShare(int threads);
+
 // Executes all blocks of a kernel, of which `roles` has a copy for each role, all analyzed.
 // FailedPrecondition for a fault; ResourceExhausted if *work, the number of operations that are
 // left, is used up. Sets *reported if the kernel reports an index outside its tensor, which is a

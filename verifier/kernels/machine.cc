@@ -89,6 +89,7 @@ absl::Status Machine::RunBlock(int64_t block) {
   ++now_;
   for (SharedMemory& shared : shared_) shared.Clear(kUnset);
   std::fill(products_.begin(), products_.end(), ProductUse());
+  returned_ = 0;
   Mask all{std::vector<uint8_t>(threads_, 1), threads_};
   Execute(*kernel_.body, &all);
   return status_;
@@ -122,8 +123,11 @@ void Machine::Execute(const Statement& s, Mask* mask) {
       return For(s, mask);
     case Kind::kBreak:
       for (int i = 0; i < threads_; ++i) loops_.back()->on[i] |= mask->on[i];
-      [[fallthrough]];
+      mask->on.assign(threads_, 0);
+      mask->count = 0;
+      return;
     case Kind::kReturn:
+      returned_ += mask->count;
       mask->on.assign(threads_, 0);
       mask->count = 0;
       return;
@@ -147,7 +151,7 @@ void Machine::Execute(const Statement& s, Mask* mask) {
 void Machine::Barrier(const Mask& mask) {
   if (mask.count != threads_) return Fault("not all threads of a block reach a barrier", 0);
   for (SharedMemory& shared : shared_) shared.Barrier();
-  if (run_.memory != nullptr) SyncThreads(kernel_.threads, mask);
+  if (run_.memory != nullptr) SyncThreads(kernel_.threads, /*named=*/false, mask);
 }
 
 void Machine::Declare(const Statement& s, const Mask& mask) {

@@ -44,7 +44,7 @@ struct KernelRun {
   bool finds_maxima = false;
 
   std::unique_ptr<BlockMemory> memory;     // nullptr if the kernel declares none by bytes
-  RoleSchedule* schedule = nullptr;        // nullptr if there is one role
+  RoleSchedule* schedule = nullptr;        // nullptr for a kernel without warpgroups
   std::vector<std::pair<int, int>> roles;  // first threads and numbers of threads
   std::vector<int64_t> registers;          // of a thread, by role; 0: an equal share
 };
@@ -112,7 +112,9 @@ class Machine {
   // --- Barriers, copies and products by warpgroup (machine_products.cc) ---
   void ExecuteAtBarrier(const Call& call, const Mask& mask);
   void CopyInBulk(const Call& call, const Mask& mask);
-  void SyncThreads(int64_t threads, const Mask& mask);
+  // `named`: by SyncThreads, not by __syncthreads.
+  void SyncThreads(int64_t threads, bool named, const Mask& mask);
+  void MoveRegisters(bool gives, int64_t registers);
   void IssueProduct(const Call& call, const Mask& mask);
   // The numbers of a tile, by line; 16 deep.
   std::vector<Field> TileNumbers(int64_t start, bool rows_adjacent, int64_t rows);
@@ -177,8 +179,8 @@ class Machine {
   };
   struct ProductUse {
     ProductState state = ProductState::kIdle;
-    int64_t group = 0;     // of the last product
-    bool changed = false;  // by other code, since BeginProducts
+    int64_t group = 0;    // of the last product
+    bool changed = true;  // by other code, or never announced, since BeginProducts
     bool is_sum = false;
   };
 
@@ -190,7 +192,9 @@ class Machine {
   int threads_;
   std::vector<ProductUse> products_;  // by variable
   int64_t block_ = 0;
-  int64_t now_ = 0;  // grows when the value of a steady integer may change (Expr::known_at)
+  int returned_ = 0;       // threads of the role that have returned
+  int64_t softmaxes_ = 0;  // calls of TakeScores
+  int64_t now_ = 0;        // grows when the value of a steady integer may change (Expr::known_at)
   std::vector<int64_t> scratch_, registers_, cells_, thread_numbers_;
   std::vector<uint8_t> set_;          // by register: whether it has been assigned
   std::vector<SharedMemory> shared_;  // by variable; of 0 cells if it is not shared

@@ -100,6 +100,7 @@ void Machine::AccessShared(bool write, int64_t address, int64_t count, BlockMemo
 }
 
 void Machine::MakeWord(const Call& call, const Mask& mask) {
+  Change(call.places[0].variable);
   const std::vector<int64_t> to = CellsOf(call.places[0], 2, mask);
   int64_t* const words = Registers(call.places[0].variable);
   for (int n = 0; n < NumbersPerWord(kernel_.words); ++n) {
@@ -114,6 +115,7 @@ void Machine::MoveWords(const Call& call, const Mask& mask) {
   const bool store = call.function == Function::kStoreWords;
   const int64_t count = store ? call.sizes[0] : 1;
   const lemma::kernels::Place& words = call.places[store ? 1 : 0];
+  if (!store) Change(words.variable);
   const std::vector<int64_t> cells = CellsOf(words, 2 * count, mask);
   const std::vector<int64_t> at = AddressesOf(call.places[store ? 0 : 1], mask);
   int64_t* const registers = Registers(words.variable);
@@ -134,6 +136,7 @@ void Machine::MoveWords(const Call& call, const Mask& mask) {
 // and columns 2 (l % 4) and 2 (l % 4) + 1 of the same rows of the sum.
 void Machine::MultiplyAdd(const Call& call, const Mask& mask) {
   constexpr int kWords = 8, kLeft = 4, kRight = 2;
+  for (int r = 0; r < 2; ++r) Change(call.places[r].variable);
   std::vector<int64_t> sums[2];
   for (int r = 0; r < 2; ++r) sums[r] = CellsOf(call.places[r], 2, mask);
   const std::vector<int64_t> left = CellsOf(call.places[2], 2 * kLeft, mask),
@@ -188,6 +191,7 @@ void Machine::LoadStaged(const Call& call, const Mask& mask) {
   constexpr int64_t kMost = 4;  // that are one access
   const int64_t count = call.sizes[0];
   if (count % kMost != 0) return Fault("loads a part of 16 bytes", 0);
+  Change(call.places[0].variable);
   const std::vector<int64_t> at = AddressesOf(call.places[1], mask);
   int64_t* const to = Registers(call.places[0].variable);
   int64_t numbers[2 * kMost];

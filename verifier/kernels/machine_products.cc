@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "verifier/kernels/kernel_run.h"
 #include "verifier/kernels/machine.h"
 
 namespace lemma::kernels {
@@ -47,17 +48,27 @@ void Machine::ExecuteAtBarrier(const Call& call, const Mask& mask) {
     case Function::kArriveExpecting: {
       const int64_t argument = call.args.empty() ? 0 : number();
       const std::vector<int64_t> at = AddressesOf(call.places[0], mask);
+      int arrived = 0;
       for (int i = 0; i < threads_ && !stopped(); ++i) {
         if (mask.on[i] == 0) continue;
-        Expect(call.function == Function::kInitBarrier ? memory->InitBarrier(role_, at[i], argument)
-                                                       : memory->Arrive(role_, at[i], argument),
+        const bool all = ++arrived == threads_ - returned_;
+        Expect(call.function == Function::kInitBarrier
+                   ? memory->InitBarrier({role_, first_ + i, 0}, at[i], argument)
+                   : memory->Arrive(role_, at[i], argument, all),
                i);
       }
       return;
     }
     case Function::kPublishBarriers:
-      return memory->PublishBarriers();
+      for (int i = 0; i < threads_; ++i) {
+        if (mask.on[i] != 0) memory->PublishBarriers({role_, first_ + i, 0});
+      }
+      return;
     case Function::kWaitFor: {
+      // One thread's wait says nothing to the others.
+      if (mask.count != threads_ - returned_) {
+        return Fault("not all threads of a warpgroup wait at a barrier", 0);
+      }
       const int64_t parity = number();
       const std::vector<int64_t> at = AddressesOf(call.places[0], mask);
       int first = 0;
@@ -79,7 +90,7 @@ void Machine::ExecuteAtBarrier(const Call& call, const Mask& mask) {
     case Function::kCopyInBulk:
       return CopyInBulk(call, mask);
     case Function::kSyncThreads:
-      return SyncThreads(call.sizes[0], mask);
+      return SyncThreads(call.sizes[0], /*named=*/true, mask);
     case Function::kSyncWarp:
       for (int first = 0; first < threads_ && !stopped(); first += kWarp) {
         const int count = static_cast<int>(
@@ -110,8 +121,7 @@ void Machine::ExecuteAtBarrier(const Call& call, const Mask& mask) {
     }
     case Function::kGiveRegisters:
     case Function::kTakeRegisters:
-      run_.registers[role_] = call.sizes[0];
-      return;
+      return MoveRegisters(call.function == Function::kGiveRegisters, call.sizes[0]);
     case Function::kBeginProducts:
       for (ProductUse& use : products_) use.changed = false;
       return;
@@ -123,6 +133,7 @@ void Machine::ExecuteAtBarrier(const Call& call, const Mask& mask) {
       ProductUse& use = products_[call.places[0].variable];
       if (use.state == ProductState::kInFlight) return Fault("takes sums of products in flight", 0);
       use.state = ProductState::kIdle;
+      use.changed = true;  // other code may use it from here on
       return;
     }
     default:
@@ -130,7 +141,18 @@ void Machine::ExecuteAtBarrier(const Call& call, const Mask& mask) {
   }
 }
 
-void Machine::SyncThreads(int64_t threads, const Mask& mask) {
+// Threads start with an equal share, in eights.
+void Machine::MoveRegisters(bool gives, int64_t registers) {
+  constexpr int64_t kLeast = 24, kMost = 256, kStep = 8;
+  const int64_t share = RegisterShare(kernel_.threads);
+  if (registers < kLeast || registers > kMost || registers % kStep != 0 ||
+      (gives ? registers > share : registers < share)) {
+    return Fault(absl::StrCat("a share of ", share, " registers becomes ", registers), 0);
+  }
+  run_.registers[role_] = registers;
+}
+
+void Machine::SyncThreads(int64_t threads, bool named, const Mask& mask) {
   if (mask.count != threads_) return Fault("not all threads reach a barrier", 0);
   std::vector<int> roles;
   int64_t count = 0;
@@ -143,7 +165,7 @@ void Machine::SyncThreads(int64_t threads, const Mask& mask) {
     return Fault(absl::StrCat("a barrier for the first ", threads, " threads"), 0);
   }
   if (run_.schedule == nullptr) return run_.memory->Meet(roles);
-  const bool over = run_.schedule->Meet(role_, roles, [&] { run_.memory->Meet(roles); });
+  const bool over = run_.schedule->Meet(role_, named, roles, [&] { run_.memory->Meet(roles); });
   if (!over) Fault("not all threads of a block reach a barrier", 0);
 }
 
@@ -187,6 +209,8 @@ void Machine::CopyInBulk(const Call& call, const Mask& mask) {
 std::vector<Field> Machine::TileNumbers(int64_t start, bool rows_adjacent, int64_t rows) {
   BlockMemory& memory = *run_.memory;
   std::vector<Field> numbers(rows * kDepth);
+  constexpr int64_t kChunk = 16;  // a descriptor has no smaller bits of an address
+  if (start % kChunk != 0) Fault("a product of a tile that is not aligned", 0);
   const int64_t group = start & ~(kLineBytes * kLines - 1);
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t k = 0; k < kDepth && !stopped(); ++k) {
@@ -213,6 +237,9 @@ void Machine::IssueProduct(const Call& call, const Mask& mask) {
   const int64_t columns = 8 * call.sizes[0];
   const bool adds = call.sizes[1] != 0, rows_a = call.sizes[2] != 0, rows_b = call.sizes[3] != 0;
   const Variable& v = kernel_.variables[sum];
+  if (columns != 64 && columns != 128 && columns != 256) {
+    return Fault(absl::StrCat("no product has ", columns, " columns"), 0);
+  }
   if (v.dims != std::vector<int64_t>{2, columns / 4} || !call.places[0].indices.empty()) {
     return Fault(absl::StrCat(v.name, " has another shape than its product"), 0);
   }
@@ -331,6 +358,8 @@ void Machine::TakeScores(const Call& call) {
   int64_t *const scores = Registers(call.places[0].variable), *const rows = Registers(
                                                                   call.places[1].variable);
   const int64_t count = kernel_.variables[call.places[0].variable].dims[1];
+  // Other calls have another unit, as other scores have another maximum.
+  ++softmaxes_;
   const auto at = [&](int64_t* numbers, int64_t cell, int t) -> int64_t& {
     return numbers[cell * threads_ + t];
   };
@@ -348,7 +377,8 @@ void Machine::TakeScores(const Call& call) {
       int64_t *const unit = &at(rows, i * kRowNumbers, t), *const total =
                                                                &at(rows, i * kRowNumbers + 1, t);
       const Field old = FieldOf(*unit);
-      const uint64_t drawn = Mix(old.raw() + Mix(static_cast<uint64_t>(role_ * kWarpgroup + row)));
+      const uint64_t drawn = Mix(static_cast<uint64_t>(softmaxes_) +
+                                 Mix(static_cast<uint64_t>(role_ * kWarpgroup + row)));
       const Field now = FieldOf(static_cast<int64_t>(drawn % (Field::kPrime - 1) + 1));
       const Field factor = old == Field() ? Field() : now / old;
       Field sum;

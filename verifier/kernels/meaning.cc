@@ -230,6 +230,8 @@ bool Meaning::has_indices() const {
 }
 
 SlotMemory Meaning::Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bool few) const {
+  // Two operands may be one value, with the same numbers.
+  k = std::find(operands_.begin(), operands_.end(), operands_[k]) - operands_.begin();
   const TensorType& type = operands_[k].type();
   SlotMemory memory;
   memory.dtype = type.dtype;

@@ -53,10 +53,11 @@ bool RoleSchedule::WaitUntil(int role, const std::function<bool()>& ready) {
   return false;
 }
 
-bool RoleSchedule::Meet(int role, const std::vector<int>& roles,
+bool RoleSchedule::Meet(int role, bool named, const std::vector<int>& roles,
                         const std::function<void()>& meet) {
-  meeting_[role] = roles.size();
-  if (std::all_of(roles.begin(), roles.end(), [&](int r) { return meeting_[r] == roles.size(); })) {
+  const size_t meeting = 2 * roles.size() + (named ? 1 : 0);
+  meeting_[role] = meeting;
+  if (std::all_of(roles.begin(), roles.end(), [&](int r) { return meeting_[r] == meeting; })) {
     for (int r : roles) meeting_[r] = 0;
     meet();
   }

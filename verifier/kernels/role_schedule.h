@@ -27,8 +27,9 @@ class RoleSchedule {
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
 
-  // Lets `role` wait until all of `roles` do; calls meet() once, when the last one has come.
-  bool Meet(int role, const std::vector<int>& roles, const std::function<void()>& meet);
+  // Lets `role` wait until all of `roles` do, all at a named barrier or all at the other one; calls
+  // meet() once, when the last one has come.
+  bool Meet(int role, bool named, const std::vector<int>& roles, const std::function<void()>& meet);
 
  private:
   void Pass(int role);
@@ -36,7 +37,8 @@ class RoleSchedule {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<bool> done_;
-  std::vector<size_t> meeting_;  // the size of the meeting that a role waits at; 0: none
+  // Twice the size of the meeting that a role waits at, and 1 more if it is named; 0: none.
+  std::vector<size_t> meeting_;
   int running_ = 0;
   int step_ = 1;
   int idle_ = 0;  // waits in a row that were not over

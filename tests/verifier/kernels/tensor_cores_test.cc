@@ -172,6 +172,15 @@ TEST(TensorCores, EveryTileAgrees) {
   }
 }
 
+// Two operands of a step may be widened from one value.
+TEST(TensorCores, OneValueInTwoForms) {
+  constexpr char kGraph[] = R"(graph forms(x: bf16[128,64]) {
+    c = cast(x) {dtype = "f32"} k = transpose(c) {perm = [1,0]} v = reshape(c) {shape = [64,128]}
+    s = matmul(v, c) t = matmul(c, k) r = matmul(t, c) return s, r
+  })";
+  ExpectAgrees(ProductExample(kGraph, ProductPrecision::kBf16), " in ");
+}
+
 TEST(TensorCores, StreamsAgree) {
   ExpectAgrees(StreamExample(Attention("f16", 2, 200, 328, 64), 64, 128), "streamed");
   ExpectAgrees(StreamExample(Attention("f16", 1, 200, 328, 64), 192, 64), "streamed");
@@ -194,6 +203,8 @@ constexpr char kValue[] = "another value than its operators define";
 constexpr char kRace[] = "without a barrier between";
 constexpr char kForEver[] = "for ever";
 constexpr char kUnseen[] = "a product reads what a copy may still write";
+constexpr char kWaits[] = "not all threads of a warpgroup wait";
+constexpr char kEarly[] = "before the phase before is known to be over";
 constexpr char kPhase[] = "another phase of a barrier";
 
 constexpr Fault kFaults[] = {
@@ -215,13 +226,13 @@ constexpr Fault kFaults[] = {
     {"PaddingNotCleared", Fault::kWarp, "[u][v] = 0;", "[u][v] = 1.0f;", kValue, true},
     {"SharedTooSmall", Fault::kBulk, "shared, 131200", "shared, 131208", "is launched with 131200"},
 
-    {"CopyNotExpected", Fault::kBulk, "[stage], 16384);", "[stage], 8192);", kUnseen},
+    {"CopyNotExpected", Fault::kBulk, "[stage], 16384);", "[stage], 8192);", kEarly},
     {"CopyExpectedTwice", Fault::kBulk, "[stage], 16384);", "[stage], 32768);", kForEver},
     {"CopyElsewhere", Fault::kBulk, "{depth, static", "{depth + 1, static", kValue},
     {"CopyOverOther", Fault::kBulk, "16384 + 8192 + row", "16384 + row", "is being written"},
     {"CopyUnaligned", Fault::kBulk, "shared + stage * 16384, map_a",
      "shared + stage * 16384 + 512, map_a", "not aligned"},
-    {"CopyWithoutRoom", Fault::kBulk, "step % 8, depth", "step % 2, depth", "is being written"},
+    {"CopyWithoutRoom", Fault::kBulk, "step % 8, depth", "step % 2, depth", kEarly},
     {"OtherStage", Fault::kBulk, "const int stage = step % 8;", "const int stage = (step + 1) % 8;",
      kForEver},
     {"WaitLeftOut", Fault::kBulk, "WaitFor(&full[stage], step / 8 % 2);", "", kUnseen},
@@ -255,9 +266,31 @@ constexpr Fault kFaults[] = {
     {"StepLeftOut", Fault::kBulk, "step < 3; ++step) {\nconst int stage = step % 8;",
      "step < 2; ++step) {\nconst int stage = step % 8;", "nobody waits for a copy"},
 
+    {"OneThreadWaits", Fault::kBulk, "WaitFor(&full[stage], step / 8 % 2);",
+     "if (threadIdx.x % 128 == 0) WaitFor(&full[stage], step / 8 % 2);", kWaits},
+    {"OneWarpWaits", Fault::kStream, "WaitFor(queries, 0);",
+     "if (threadIdx.x % 128 < 32) WaitFor(queries, 0);", kWaits},
+    {"PublishedByAnother", Fault::kBulk, "PublishBarriers();\n}",
+     "}\nif (threadIdx.x == 1) PublishBarriers();", "not made and published"},
+    {"PhasePassesWarps", Fault::kBulk, "float sum[2][16];",
+     "if (threadIdx.x % 128 == 0) Arrive(&full[7]);\nWaitFor(&full[7], 0);\n"
+     "if (threadIdx.x % 128 == 0) Arrive(&full[7]);\nWaitFor(&full[7], 1);\nfloat sum[2][16];",
+     "before all have seen the one before"},
+    {"WarpgroupsShareAnArray", Fault::kBulkByTwo, "TakeSums(sum);",
+     "TakeSums(sum);\n__shared__ float part[128];\npart[threadIdx.x % 128] = sum[0][0];\n"
+     "sum[0][0] = part[threadIdx.x % 128];",
+     "shares arrays between warpgroups"},
+    {"BarriersOfTwoSizes", Fault::kBulkByTwo, "SyncThreads<256>();",
+     "if (warpgroup == 0) SyncThreads<128>();\nSyncThreads<256>();", "two sizes"},
+    {"OneArrivalForAllThreads", Fault::kBulkByTwo, "__syncwarp();",
+     "if (threadIdx.x % 128 == 0) Arrive(&empty[3]);\nWaitFor(&empty[3], 0);", kRace},
+    {"TileUnaligned", Fault::kBulk, "(a_tile + k * 2, false)", "(a_tile + 2 + k * 2, false)",
+     "a tile that is not aligned"},
+    {"ColumnsOfNoProduct", Fault::kBulk, "<WordsBf16, 8,", "<WordsBf16, 4,", "has 32 columns"},
+
     {"NotReleased", Fault::kStream, "if (first_of_warpgroup) Arrive(&empty[stage]);", "", kForEver},
     {"ReleasedByAll", Fault::kStream, "if (first_of_warpgroup) Arrive(&empty[stage]);",
-     "Arrive(&empty[stage]);", "before all have seen the one before"},
+     "Arrive(&empty[stage]);", kEarly},
     {"ReleasedTooEarly", Fault::kStream,
      "WaitForProducts<1>();\nif (first_of_warpgroup) Arrive(&empty[key_step % 4]);",
      "if (first_of_warpgroup) Arrive(&empty[key_step % 4]);\nWaitForProducts<1>();",
@@ -266,9 +299,19 @@ constexpr Fault kFaults[] = {
     {"TurnNotPassed", Fault::kStream, "PassTurn((warpgroup + 1) % 2);", "", kForEver},
     {"TurnPassedTwice", Fault::kStream, "PassTurn((warpgroup + 1) % 2);",
      "PassTurn((warpgroup + 1) % 2); PassTurn((warpgroup + 1) % 2);", "passed on twice"},
+    {"TurnsOneWay", Fault::kStream, "PassTurn((warpgroup + 1) % 2);",
+     "if (warpgroup == 0) PassTurn(1); else PassTurn(0);\nif (warpgroup == 0 && tile == 0) "
+     "PassTurn(1);",
+     "turn is passed on"},
     {"OtherTurn", Fault::kStream, "TakeTurn(warpgroup);", "TakeTurn(0);",
      "the turn of another warpgroup"},
     {"TooManyRegisters", Fault::kStream, "TakeRegisters<232>", "TakeRegisters<248>", "registers"},
+    {"RegistersThatNobodyGave", Fault::kStream, "GiveRegisters<40>", "GiveRegisters<48>",
+     "registers, of 64512"},
+    {"GivesMoreThanItHas", Fault::kStream, "GiveRegisters<40>", "GiveRegisters<200>",
+     "a share of 168 registers becomes 200"},
+    {"RegistersNotByEights", Fault::kStream, "GiveRegisters<40>", "GiveRegisters<33>",
+     "becomes 33"},
     {"RegistersWithoutPromise", Fault::kStream, "__launch_bounds__(384, 1)",
      "__launch_bounds__(384)", "registers"},
     {"CorrectionLeftOut", Fault::kStream, "ScaleSums(sum, rows);", "", kValue},
@@ -288,6 +331,16 @@ constexpr Fault kFaults[] = {
      "fn_mul((score[i][j] + 0.0f), 1.0f)", kValue},
     {"KeysLeftOut", Fault::kStream, "k < 64; k += 16) {\nconst uint64 a",
      "k < 48; k += 16) {\nconst uint64 a", kValue},
+    {"NumeratorsOfAnotherMaximum", Fault::kStream,
+     "TakeScores(score, rows);\nPackScores<WordsF16>(score, words);",
+     "float none[2][32], large[2][32], copy[2][32];\nStreamedRow other[2];\n"
+     "for (int i = 0; i < 2; ++i) {\nfor (int j = 0; j < 32; ++j) {\n"
+     "none[i][j] = -Infinity();\nlarge[i][j] = 10000.0f;\ncopy[i][j] = score[i][j];\n}\n}\n"
+     "TakeScores(none, rows);\nTakeScores(large, other);\nTakeScores(copy, other);\n"
+     "TakeScores(score, rows);\nPackScores<WordsF16>(copy, words);",
+     kValue},
+    {"FirstFenceLeftOut", Fault::kBulk, "BeginProducts();\n", "if (step > 0) BeginProducts();\n",
+     "changed since the last BeginProducts"},
     {"OtherWords", Fault::kStream, "words[k / 16]", "words[0]", kValue},
 };
 

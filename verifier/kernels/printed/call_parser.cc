@@ -45,6 +45,8 @@ ExprPtr ExpressionParser::LoadCall() {
   ExprPtr e = Make(Kind::kRead, *type);
   if (const auto variable = Find(name)) {
     if (variables_[*variable].type != Type::kElement) return Fail("a load of a number");
+    // What is stored there is rounded.
+    if (!variables_[*variable].constant) return Fail("a load of a result");
     e->kind = Kind::kElementOf;
     e->variable = *variable;
     Expect(".");

@@ -1,6 +1,7 @@
 #include "verifier/kernels/printed/roundings.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -44,6 +45,9 @@ class Roundings {
       values_[s.variable].push_back(s.value.get());
     }
     if (s.call != nullptr && s.call->joins) joins_.push_back(s.call.get());
+    for (size_t i = 0; s.call != nullptr && i < s.call->places.size(); ++i) {
+      changed_.insert(s.call->places[i].variable);
+    }
     for (const StatementPtr& inner : s.body) Visit(*inner);
     if (s.first != nullptr) Visit(*s.first);
     if (s.next != nullptr) Visit(*s.next);
@@ -65,7 +69,7 @@ class Roundings {
         return e.fn == StoredAs(DType::kBF16);
       case Expr::Kind::kVariable: {
         const std::vector<const Expr*>& values = values_[e.variable];
-        return depth < kDeepest && !values.empty() &&
+        return depth < kDeepest && !values.empty() && changed_.count(e.variable) == 0 &&
                std::all_of(values.begin(), values.end(),
                            [&](const Expr* value) { return IsBf16(*value, depth + 1); });
       }
@@ -77,6 +81,7 @@ class Roundings {
   const PrintedKernel& kernel_;
   const absl::Span<const SlotInfo> slots_;
   std::vector<std::vector<const Expr*>> values_;  // by variable
+  std::set<int> changed_;                         // variables that calls may change
   std::vector<const Call*> joins_;
 };
 

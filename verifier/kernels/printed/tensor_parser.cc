@@ -481,11 +481,21 @@ StatementPtr TensorParser::AcceptTensorStatement() {
 
 StatementPtr TensorParser::PlainCall(Function function, int sizes, int args, int places) {
   StatementPtr statement = MakeCall(function);
+  const bool threads = function == Function::kSyncThreads || function == Function::kSyncWarp;
+  warpgroups_ = warpgroups_ || !threads;
   if (sizes > 0) {
     Expect("<");
     const bool zero = Accept("0");
     statement->call->sizes.push_back(zero ? 0 : Size());
     Expect(">");
+  }
+  if (function == Function::kSyncThreads && !failed()) {
+    // All are one barrier of the block.
+    const int64_t threads = statement->call->sizes[0];
+    if (meeting_threads_ != 0 && meeting_threads_ != threads) {
+      return Fail("SyncThreads of two sizes");
+    }
+    meeting_threads_ = threads;
   }
   Expect("(");
   for (int i = 0; i < args; ++i) statement->call->args.push_back(As(Type::kInt, Index()));
@@ -654,6 +664,7 @@ StatementPtr TensorParser::ProductCall(Function function) {
   StatementPtr statement = MakeCall(function);
   Call& call = *statement->call;
   const bool tiles = function == Function::kMultiplyAddTiles;
+  warpgroups_ = true;
   Expect("<");
   TakeWords(Name());
   bool rows_a = false, rows_b = false, adds = true;

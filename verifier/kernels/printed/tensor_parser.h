@@ -76,6 +76,7 @@ class TensorParser : public ExpressionParser {
 
   int region_ = -1;  // the variable that is the block's shared memory
   int64_t shared_bytes_ = 0;
+  int64_t meeting_threads_ = 0;  // of all calls of SyncThreads; 0: there is none
   bool warpgroups_ = false, rounds_ = false, streams_ = false;
   Words words_ = Words::kNone;
   std::map<std::string, int64_t> maps_;
