@@ -120,7 +120,7 @@ struct QuantizeResult {
   std::vector<TriedModel> tried;  // in the order of the attempts; empty without max_error
   std::optional<double> f32_ms, quantized_ms;  // medians of alternating runs on `backend`
   std::string backend;
-  int64_t bytes_before = 0, bytes_after = 0;  // of the model files, without external data
+  int64_t bytes_before = 0, bytes_after = 0;  // of the model files and of those with its constants
   std::vector<std::string> notes;             // decisions made on the way, one line each
 };
 

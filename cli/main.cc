@@ -31,7 +31,7 @@ std::string Help() {
       "lemma --pipe COMMAND is for programs: it writes progress and an error's code as lines.\n"
       "MODEL is ONNX, the text form or our protobuf, told apart by content.\n"
       "Exit status: 0 done; 1 the answer is no; 2 wrong use or bad input; 3 an internal "
-      "failure; 130 interrupted.\n");
+      "failure; 4 no answer was found; 130 interrupted.\n");
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "api/check.h"
 #include "api/checking/program_parts.h"
+#include "api/models/option_error.h"
 #include "api/models/random_values.h"
 #include "base/parallel.h"
 #include "runtime/cuda/cuda_plan.h"
@@ -68,6 +69,7 @@ CheckedProgram Check(const cuda::CudaStep& step, uint64_t seed,
 }  // namespace
 
 absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOptions& options) {
+  if (options.threads < 1) return OptionError("option threads: must be at least 1");
   NodeTraitsCache traits;
   cuda::PlanOptions plan_options;
   plan_options.reuse_late = true;

@@ -265,6 +265,7 @@ absl::Status OptimizeOptions::Check() const {
   if (replays && !why_not.empty())
     return OptionError("option why_not: nothing is searched with a replay");
   if (replays && pet) return OptionError("option pet: nothing is searched with a replay");
+  if (replays && explain) return OptionError("option explain: nothing is searched with a replay");
   if (replays && objective.goal != optimizer::Objective::Goal::kTime) {
     return OptionError("option objective: nothing is searched with a replay");
   }

@@ -1,6 +1,8 @@
 // Writes the quantized model, and measures the file.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "api/execution/timing.h"
@@ -91,11 +93,25 @@ absl::Status Quantizer::Write(const std::string& output) {
   // A model with a file of constants can be read only where it belongs.
   const bool is_alone = files.size() == 1 && !files[0].temporary().empty();
   if (is_alone) LEMMA_RETURN_IF_ERROR(VerifyFile(files[0].temporary()));
+  const bool has_data = files.size() > 1;
   LEMMA_RETURN_IF_ERROR(CommitAll(std::move(files)));
-  if (!is_alone) LEMMA_RETURN_IF_ERROR(VerifyFile(output));
+  const std::string data = QuantizedModel::DataPath(output);
+  if (!is_alone) {
+    if (absl::Status s = VerifyFile(output); !s.ok()) {
+      std::error_code ignored;
+      for (const std::string& file : {output, data}) {
+        if (file == output || has_data) std::filesystem::remove(file, ignored);
+      }
+      return s;
+    }
+  }
   result_.written = true;
-  LEMMA_ASSIGN_OR_RETURN(result_.bytes_before, FileSize(model_.path()));
+  LEMMA_ASSIGN_OR_RETURN(result_.bytes_before, model_.BytesOnDisk());
   LEMMA_ASSIGN_OR_RETURN(result_.bytes_after, FileSize(output));
+  if (has_data) {
+    LEMMA_ASSIGN_OR_RETURN(const int64_t beside, FileSize(data));
+    result_.bytes_after += beside;
+  }
   ReportOperators();
   ReportRanges();
   return absl::OkStatus();

@@ -113,6 +113,9 @@ absl::StatusOr<PrunedFile> PruneFile(const std::string& path, const PruneFileOpt
   }
   absl::Status s = WriteFileAtomically(options.output, {KeptText(*file, pruned)});
   if (s.ok() && !left_out->empty()) s = WriteFileAtomically(pruned_path, {*left_out});
+  // A file from an earlier run would be read as this one's.
+  std::error_code ignored;
+  if (s.ok() && left_out->empty()) std::filesystem::remove(pruned_path, ignored);
   if (!s.ok()) return s;
   return PrunedFile{static_cast<int64_t>(rules.size()), static_cast<int64_t>(pruned.kept.size()),
                     static_cast<int64_t>(pruned.left_out.size()),

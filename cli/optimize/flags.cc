@@ -104,6 +104,9 @@ absl::Status OptimizeFlags::Check() const {
   if (!device.empty() && cost != "measured") {
     return absl::InvalidArgumentError("--device: there are no measured costs with --cost analytic");
   }
+  if (!replay.empty() && explain) {
+    return absl::InvalidArgumentError("--explain: nothing is searched with --replay");
+  }
   if (!replay.empty() && pet == "on") {
     return absl::InvalidArgumentError("--pet: nothing is searched with --replay");
   }

@@ -88,6 +88,18 @@ TEST(KernelCheckTest, SaysOfEachKernelWhetherItIsRight) {
   ExpectOneLine(RunLemma({"check", input, "--kernels", "--threads=0"}), {"--threads"});
 }
 
+TEST(KernelCheckTest, ChecksKernelsForTensorCores) {
+  const std::string input = WriteTemp("in.lemma", kGraph);
+  const LemmaResult result =
+      RunLemma({"check", input, "--kernels", "--precision=bf16", "--json", "--seed=7"});
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr(" in bf16\""));
+  EXPECT_THAT(result.out, HasSubstr("\"ok\":true"));
+  ExpectOneLine(RunLemma({"check", input, "--kernels", "--precision=f8"}), {"--precision", "bf16"});
+  ExpectOneLine(RunLemma({"check", input, "--plan=cuda", "--precision=bf16"}),
+                {"--precision", "--kernels"});
+}
+
 // A kernel that would take too long is not called right.
 TEST(KernelCheckTest, SaysWhichKernelsItDidNotCheck) {
   const std::string input = WriteTemp("large.lemma", R"(graph g(x: f32[1,4], w: f32[4,2000000000]) {

@@ -149,6 +149,8 @@ TEST_F(ObjectiveTest, WrongUse) {
   ASSERT_EQ(Optimize({}).exit_status, 0);
   ExpectOneLine(Optimize({"--objective=memory", "--replay", folder_ + "/o.lemma.cert"}),
                 {"--objective", "--replay"});
+  ExpectOneLine(Optimize({"--explain", "--replay", folder_ + "/o.lemma.cert"}),
+                {"--explain", "--replay"});
 }
 
 }  // namespace

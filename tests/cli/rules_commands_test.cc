@@ -1,4 +1,6 @@
 // lemma rules show, stats, explain and export.
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -195,6 +197,12 @@ TEST(PruneTest, WritesBothFiles) {
   result = RunLemma({"rules", "prune", out, "-o", again, "--json"});
   EXPECT_THAT(result.out, HasSubstr("\"rules\":2,\"kept\":2,\"left_out\":0"));
   EXPECT_EQ(ReadAll(again), ReadAll(out));
+  // A file of removed rules that an earlier run left is not taken for this one's.
+  const std::string stale = NewFolder() + "/out.txt";
+  const std::string stale_pruned = stale.substr(0, stale.size() - 4) + ".pruned.txt";
+  std::ofstream(stale_pruned) << "# of another run\n";
+  EXPECT_EQ(RunLemma({"rules", "prune", Proved(kSame), "-o", stale}).exit_status, 0);
+  EXPECT_FALSE(std::filesystem::exists(stale_pruned));
   // The file of removed rules keeps those of the first pruning.
   EXPECT_EQ(ReadAll(again.substr(0, again.size() - 4) + ".pruned.txt"), ReadAll(pruned));
 }

@@ -70,7 +70,10 @@ std::optional<double> QuantizableModel::ErrorBound(int position,
     return largest * std::max(1.0, std::abs(slope));
   }
   // A mean of operands, or one of them.
-  return largest;
+  if (op.type == "AveragePool" || op.type == "GlobalAveragePool" || op.type == "Concat") {
+    return largest;
+  }
+  return std::nullopt;
 }
 
 double QuantizableModel::LargestSum(int position, const std::vector<double>& magnitudes,

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "base/mapped_file.h"
 #include "base/status_macros.h"
 #include "graph/onnx/convert.h"
@@ -46,6 +48,24 @@ absl::StatusOr<QuantizableModel> QuantizableModel::Read(const std::string& path)
 }
 
 const std::string& QuantizableModel::path() const { return impl_->path; }
+
+absl::StatusOr<int64_t> QuantizableModel::BytesOnDisk() const {
+  std::set<std::string> files = {impl_->path};
+  for (const onnx::TensorProto& tensor : impl_->proto.graph().initializer()) {
+    if (tensor.data_location() != onnx::TensorProto::EXTERNAL) continue;
+    for (const auto& entry : tensor.external_data()) {
+      if (entry.key() != "location") continue;
+      files.insert((std::filesystem::path(impl_->folder) / entry.value()).string());
+    }
+  }
+  int64_t bytes = 0;
+  for (const std::string& file : files) {
+    LEMMA_ASSIGN_OR_RETURN(const int64_t size, FileSize(file));
+    bytes += size;
+  }
+  return bytes;
+}
+
 const std::vector<QuantizableOp>& QuantizableModel::operators() const { return impl_->operators; }
 const std::vector<KeptOp>& QuantizableModel::kept() const { return impl_->kept; }
 

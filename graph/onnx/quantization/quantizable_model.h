@@ -85,6 +85,8 @@ class QuantizableModel {
   static absl::StatusOr<QuantizableModel> Read(const std::string& path);
 
   const std::string& path() const;
+  // The size of the model's file and of the files with its constants. Errors of reading them.
+  absl::StatusOr<int64_t> BytesOnDisk() const;
   // In the order of the graph.
   const std::vector<QuantizableOp>& operators() const;
   const std::vector<KeptOp>& kept() const;
@@ -155,9 +157,10 @@ class QuantizedModel {
   // keep their names: that of a quantized value is the name of the floats that it stands for.
   absl::StatusOr<ImportedModel> Import(const std::vector<std::string>& values,
                                        const ImportOptions& options) const;
-  // Stages the model at `path` and, if its constants are too large for one file, the constants at
-  // `path`.data; commit both with CommitAll.
+  // Stages the model at `path` and, if its constants are too large for one file, before it the
+  // constants at DataPath(path); commit both with CommitAll.
   absl::StatusOr<std::vector<StagedFile>> Stage(const std::string& path) const;
+  static std::string DataPath(const std::string& path);
   // Further changes to the model, such as a later operator set, one line each.
   const std::vector<std::string>& notes() const;
 

@@ -43,6 +43,8 @@ void SetEntry(const char* key, const std::string& value, onnx::TensorProto* prot
 
 }  // namespace
 
+std::string QuantizedModel::DataPath(const std::string& path) { return path + ".data"; }
+
 absl::StatusOr<std::vector<StagedFile>> QuantizedModel::Stage(const std::string& path) const {
   onnx::ModelProto model = impl_->proto;
   onnx::GraphProto& graph = *model.mutable_graph();
@@ -52,7 +54,7 @@ absl::StatusOr<std::vector<StagedFile>> QuantizedModel::Stage(const std::string&
   for (const Tensor& tensor : outside)
     bytes += tensor.empty_handle() ? 0 : tensor.type().num_bytes();
   const bool goes_beside = bytes > kMaxInlineBytes;
-  const std::string data_path = path + ".data";
+  const std::string data_path = DataPath(path);
   std::vector<absl::string_view> pieces;
   std::vector<std::string> storage(outside.size());
   int64_t offset = 0;
