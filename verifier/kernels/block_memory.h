@@ -6,7 +6,8 @@
 // choose puts it behind the earlier accesses of the same place: this is decided by vector clocks
 // (each role knows up to which of its releases it has seen every other role), so one order shows
 // the mistakes of all. A copy's numbers are there for a role that has waited for the phase that the
-// copy belongs to. A product's reads are over when its role has waited for the product.
+// copy belongs to. A product's reads are over when its role has waited for the product: a wait in
+// one warp counts for the warpgroup, since the instruction is executed by all of it.
 #ifndef LEMMA_VERIFIER_KERNELS_BLOCK_MEMORY_H_
 #define LEMMA_VERIFIER_KERNELS_BLOCK_MEMORY_H_
 

@@ -288,6 +288,7 @@ void Machine::Change(int variable) {
     Fault(absl::StrCat(kernel_.variables[variable].name, " changes while products use it"), 0);
   }
   products_[variable].changed = true;
+  products_[variable].weights = false;
 }
 
 int64_t Machine::StoredIn(const SlotMemory& slot, int64_t number, Type type) const {

@@ -182,6 +182,7 @@ class Machine {
     int64_t group = 0;    // of the last product
     bool changed = true;  // by other code, or never announced, since BeginProducts
     bool is_sum = false;
+    bool weights = false;  // TakeScores was the last to change it
   };
 
   PrintedKernel& kernel_;

@@ -275,6 +275,7 @@ void Machine::IssueProduct(const Call& call, const Mask& mask) {
     use.state = ProductState::kInFlight;
     use.group = run_.memory->committed(role_);
     use.is_sum = variable == sum;
+    use.weights = false;
   }
   int64_t* const sums = Registers(sum);
   for (int t = 0; t < threads_; ++t) {
@@ -319,8 +320,15 @@ void Machine::ExecuteOnRows(const Call& call, const Mask& mask) {
       return Fault(absl::StrCat(kernel_.variables[variable].name, " is used by products"), 0);
     }
   }
+  // Factors may be rounded so only if they are what a softmax makes of scores.
+  if (packs && !products_[sum.variable].weights) {
+    return Fault(absl::StrCat(v.name, " is packed and is no softmax"), 0);
+  }
   Change(packs ? other.variable : sum.variable);
-  if (call.function == Function::kTakeScores) return TakeScores(call);
+  if (call.function == Function::kTakeScores) {
+    products_[sum.variable].weights = true;
+    return TakeScores(call);
+  }
   int64_t *const sums = Registers(sum.variable), *const rows = Registers(other.variable);
   const auto at = [&](int64_t* numbers, int64_t cell, int t) -> int64_t& {
     return numbers[cell * threads_ + t];

@@ -143,29 +143,47 @@ bool HasSum(const Definition& definition, bool of_products) {
                      [&](const TensorExpr& t) { return HasSum(t.body, of_products); });
 }
 
-// By node, whether it computes or passes on what a softmax makes of products, before another
-// product takes it.
+// Whether the definition only moves elements and converts them.
+bool IsMove(const Definition& definition) {
+  return std::all_of(definition.tensors.begin(), definition.tensors.end(), [](const TensorExpr& t) {
+    const ScalarExpr* e = &t.body;
+    while (e->kind() == ScalarExpr::Kind::kApply && IsStored(e->fn())) e = &e->args()[0];
+    return e->kind() == ScalarExpr::Kind::kRead;
+  });
+}
+
+// By node, whether it is the last one to compute what a softmax makes of products before another
+// product takes it, or moves or converts that.
 std::vector<bool> WeightsOf(absl::Span<const NodePtr> nodes,
                             absl::Span<const Definition> definitions) {
   enum State { kNone, kScores, kWeights, kAfter };
-  absl::flat_hash_map<const Node*, State> states;
-  std::vector<bool> weights;
+  absl::flat_hash_map<const Node*, std::pair<State, size_t>> known;  // and positions
+  std::vector<bool> weights(nodes.size(), false);
   for (size_t n = 0; n < nodes.size(); ++n) {
     State state = kNone;
     for (const Value& input : nodes[n]->inputs()) {
-      const auto known = states.find(&input.node());
-      if (known != states.end()) state = std::max(state, known->second);
+      const auto found = known.find(&input.node());
+      if (found != known.end()) state = std::max(state, found->second.first);
     }
     const bool product = HasSum(definitions[n], true), sum = HasSum(definitions[n], false);
     if (state == kWeights && product) {
       state = kAfter;
+      for (const Value& input : nodes[n]->inputs()) {
+        // Back through moves to what computes.
+        for (auto at = known.find(&input.node());
+             at != known.end() && at->second.first == kWeights;) {
+          const size_t position = at->second.second;
+          weights[position] = true;
+          if (!IsMove(definitions[position]) || nodes[position]->inputs().size() != 1) break;
+          at = known.find(&nodes[position]->inputs()[0].node());
+        }
+      }
     } else if (state == kNone && product) {
       state = kScores;
     } else if (state == kScores && sum) {
       state = kWeights;
     }
-    states[nodes[n].get()] = state;
-    weights.push_back(state == kWeights);
+    known[nodes[n].get()] = {state, n};
   }
   return weights;
 }

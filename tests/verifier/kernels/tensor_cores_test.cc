@@ -327,6 +327,8 @@ constexpr Fault kFaults[] = {
     {"ScoresTooEarly", Fault::kStream, "WaitForProducts<1>();\nif", "if", "products in flight"},
     {"FirstProductAdds", Fault::kStream, "false, false, false>(score", "false, false, true>(score",
      kValue, true},
+    {"PacksScores", Fault::kStream, "TakeScores(score, rows);\nPackScores<WordsF16>(score, words);",
+     "PackScores<WordsF16>(score, words);\nTakeScores(score, rows);", "no softmax"},
     {"ConversionLost", Fault::kStream, "fn_stored_f16((score[i][j] + 0.0f))",
      "fn_mul((score[i][j] + 0.0f), 1.0f)", kValue},
     {"KeysLeftOut", Fault::kStream, "k < 64; k += 16) {\nconst uint64 a",
