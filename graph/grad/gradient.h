@@ -11,10 +11,10 @@
 
 namespace lemma {
 
-// Returns for each of `parameters` p the gradient sum(k) J(outputs[k], p)^T * seeds[k], of p's
-// type. It is empty if no output depends on p, or only through steps such as rounding. An empty
-// seed is zero. A value that depends on no parameter gets no gradient. Linear in the size of the
-// graph.
+// Returns the gradient sum(k) J(outputs[k], p)^T * seeds[k] for each p of `parameters`, in their
+// order; J is the Jacobian. The gradient has p's type. It is empty if no output depends on p, or
+// only through integers or steps such as rounding. There is one seed per output; an empty seed is
+// zero. Linear in the size of the graph.
 //
 // Parameters may be any values, not only inputs and weights; a path ends at the first parameter on
 // it. InvalidArgument if a seed has another type than its output or, with the operator's name, if a
@@ -23,9 +23,9 @@ absl::StatusOr<std::vector<Value>> Gradient(absl::Span<const Value> outputs,
                                             absl::Span<const Value> seeds,
                                             absl::Span<const Value> parameters);
 
-// A graph with the inputs of `graph` and outputs `d_NAME` for the named inputs and weights: the
-// gradients of its output number `output`. They are weighted by a further input `d_OUTPUT`; for a
-// scalar output there is no such input and the weight is 1. Zeros for a name that the output does
+// A graph with the inputs of `graph` and an output `d_NAME` for each named input or weight: the
+// gradient of output number `output` (from 0, named OUTPUT). Its seed is a further input `d_OUTPUT`
+// of the output's type or, for a scalar output, 1. Zeros for a name that the output does
 // not depend on; InvalidArgument for a name that the graph lacks.
 absl::StatusOr<Graph> GradientGraph(const Graph& graph, int output,
                                     absl::Span<const std::string> names);

@@ -17,15 +17,16 @@ struct TrainingOptions {
   Loss loss;
   Update update;
   std::string output;  // the model's output that the loss is computed from; empty: the first
-  std::vector<std::string> frozen;   // weights that are not trained
-  double batch_norm_momentum = 0.9;  // the share of the old running statistics that stays
-  int64_t seed = 1;                  // seed of dropouts in the first step; each step adds one
+  std::vector<std::string> frozen;  // weights that are not trained
+  // A new running statistic is momentum * old + (1 - momentum) * the batch's.
+  double batch_norm_momentum = 0.9;
+  int64_t seed = 1;  // seed of dropouts in the first step; each step adds one
   // If the gradients' common L2 norm is larger than this, they are scaled down to it; 0: never.
   double clip_norm = 0;
   // The number of steps whose gradients are averaged for one update.
   int64_t accumulate = 1;
   // The loss is multiplied by this before differentiation, and gradients are divided by it before
-  // use, so that small ones do not vanish in f16.
+  // use, so that small gradients do not become 0 in f16. The output `loss` is not scaled.
   double loss_scale = 1;
 };
 
@@ -36,7 +37,8 @@ struct TrainingStep {
   std::map<std::string, Tensor> state;
   // The number of classes for cross entropy; otherwise 0.
   int64_t classes = 0;
-  // The model's floats that are not trained although they are not frozen, and why.
+  // The model's float weights that are not trained although they are not frozen, with the reason:
+  // scalars, and weights that the loss does not depend on.
   struct Untrained {
     std::string name, reason;
   };

@@ -42,7 +42,7 @@ class Formula {
   Value Filled(const TensorType& type, double value);
   // `x`, or zeros where it is empty.
   Value OrZeros(const Value& x, const TensorType& type) { return x ? x : Filled(type, 0); }
-  // The number that all elements of `x` equal, if that is known.
+  // The number that all elements of `x` equal, if that is known. `x` must not be empty.
   static std::optional<double> Uniform(const Value& x);
 
   // Element-wise; shapes broadcast. A number becomes a scalar of the other operand's element type.

@@ -12,7 +12,7 @@ namespace lemma {
 
 struct LemmaResult {
   int exit_status = -1;  // 128 + the signal's number if a signal ended the command
-  std::string out, err;
+  std::string out, err;  // all of standard output and standard error
 };
 
 // Runs the command with these arguments, with `input` on standard input. HOME is a folder that all

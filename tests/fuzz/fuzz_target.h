@@ -23,7 +23,7 @@ inline absl::string_view Text(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Aborts the program, like a crash, unless `condition` holds.
+// Aborts the program, like a crash, unless `condition` is true; prints `what` and `detail` first.
 void Require(bool condition, absl::string_view what, absl::string_view detail = "");
 
 }  // namespace lemma::fuzz

@@ -10,7 +10,8 @@
 
 namespace lemma::pet {
 
-// The row-major positions where the only outputs differ, as polynomials in inputs and weights.
+// Each graph has one output, both of one shape. Returns the row-major positions, ascending, where
+// the outputs differ as polynomials in the elements of inputs and weights.
 std::vector<int64_t> DifferingPositions(const Graph& a, const Graph& b);
 
 }  // namespace lemma::pet

@@ -9,7 +9,8 @@
 
 namespace lemma {
 
-// Operations fused behind them may turn NaN into a number (docs/reliability.md).
+// Whether the CPU back end computes the operator by oneDNN's convolution or matrix product.
+// Operations fused behind such a kernel may turn NaN into a number (docs/reliability.md).
 inline bool IsProduct(const OpDef& op) {
   return absl::StrContains(op.name, "conv") || absl::StrContains(op.name, "matmul");
 }

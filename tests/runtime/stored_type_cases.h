@@ -10,9 +10,9 @@ namespace lemma {
 
 struct StoredTypeCase {
   const char* name;
-  const char* graph;
-  std::vector<std::vector<double>> inputs;
-  std::vector<double> expected;
+  const char* graph;                        // in the text form
+  std::vector<std::vector<double>> inputs;  // row-major
+  std::vector<double> expected;             // of the only output, row-major
 };
 
 const std::vector<StoredTypeCase>& StoredTypeCases();

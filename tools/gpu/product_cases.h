@@ -8,12 +8,12 @@ namespace lemma::gpu {
 
 struct NamedGraph {
   const char* name;
-  int64_t terms;  // of a sum
+  int64_t terms;  // number of products in each sum; only kExact uses it
   const char* text;
 };
 
-// To be compared with exact results. On the absolute values of its inputs, each graph must give the
-// sum of |a| |b|, which errors are divided by.
+// To be compared with exact results. Errors are divided by the sum of |a| |b|. Each graph must give
+// this sum if its inputs are replaced by their absolute values.
 inline constexpr NamedGraph kExact[] = {
     {"matmul, in packs", 520,
      "graph g(x: f32[300,520], w: f32[520,260]) { y = matmul(x, w) return y }"},

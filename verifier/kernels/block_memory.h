@@ -1,13 +1,15 @@
-// Shared memory of a block in which threads, the copy engine and products by warpgroup meet, with
-// the barriers that order their accesses. Internal to verifier/kernels.
+// Shared memory of one block, which threads, the copy engine (TMA) and products by warpgroup
+// (wgmma) access, with the barriers (mbarrier) that order the accesses. Internal to
+// verifier/kernels.
 //
-// A block consists of roles: warpgroups, and the warps behind the last one. Each role runs in step;
-// roles run in any order that barriers allow. An access is right only if every order that a GPU may
-// choose puts it behind the earlier accesses of the same place: this is decided by vector clocks
-// (each role knows up to which of its releases it has seen every other role), so one order shows
-// the mistakes of all. A copy's numbers are there for a role that has waited for the phase that the
-// copy belongs to. A product's reads are over when its role has waited for the product: a wait in
-// one warp counts for the warpgroup, since the instruction is executed by all of it.
+// A block consists of roles: a role is a warpgroup of 128 threads, or the remaining warps behind
+// the last full warpgroup. The threads of a role run in lockstep; roles run in any order that
+// barriers allow. Conflicting accesses of a cell are faults unless barriers order them. Vector
+// clocks decide this: each role counts its own releases, and knows how many releases of every other
+// role it has seen. So one execution finds the conflicts of all orders. A role may use copied
+// numbers after it has waited for the copy's phase. A product may read until its role has waited
+// for the product; a wait in one warp counts for its warpgroup, which executes the instruction
+// together.
 #ifndef LEMMA_VERIFIER_KERNELS_BLOCK_MEMORY_H_
 #define LEMMA_VERIFIER_KERNELS_BLOCK_MEMORY_H_
 
@@ -18,21 +20,22 @@
 
 namespace lemma::kernels {
 
-// Functions return "" or what is wrong. Cells have 2 bytes.
+// Functions that return text return "" or what is wrong. Cells are numbered from 0; a cell has 2
+// bytes. Arguments `at` and `barrier` are the offset of a barrier's first byte.
 class BlockMemory {
  public:
   static constexpr int kMostRoles = 8;
   static constexpr int64_t kCellBytes = 2;
 
-  // What a cell holds: nothing, a number of 16 bits, half of a word with factors (tensor_tile.cc),
-  // half of an f32 number.
+  // The content of a cell: nothing, a number of 16 bits, half of a Type::kWord (printed_kernel.h),
+  // or half of an f32 number.
   enum class Kind : uint8_t { kNone, kHalf, kWord, kFloat };
-  // A thread that accesses a cell.
+  // The thread that accesses a cell; `thread` and `warp` are numbers in the block.
   struct Access {
     int role, thread, warp;
   };
 
-  // All roles are `threads` threads in all.
+  // `threads`: of all roles together.
   BlockMemory(int64_t bytes, int roles, int threads);
 
   // For a new block: nothing is written, no barrier exists.
@@ -41,6 +44,7 @@ class BlockMemory {
   int64_t bytes() const { return bytes_; }
 
   // --- Threads ---
+  // A cell is read as the kind that a thread wrote last; threads cannot read copied numbers.
   const char* Read(const Access& who, int64_t cell, Kind kind, int64_t* value);
   const char* Write(const Access& who, int64_t cell, Kind kind, int64_t value);
   // All threads of a warp have met.
@@ -49,48 +53,57 @@ class BlockMemory {
   void Meet(const std::vector<int>& roles);
 
   // --- Barriers of the copy engine; `at` is a barrier's first byte ---
+  // A phase of the barrier ends after `count` arrivals, when all expected bytes have been copied.
   const char* InitBarrier(const Access& who, int64_t at, int64_t count);
-  // Makes the barriers known that this thread has made.
+  // Makes the barriers usable that this thread has initialized; before this, using one is a fault.
   void PublishBarriers(const Access& who);
-  // `all`: with this thread, all threads of the role have arrived.
+  // `bytes`: how many more bytes the phase expects from copies. `all`: with this thread, all
+  // threads of the role have arrived.
   const char* Arrive(int role, int64_t at, int64_t bytes, bool all);
-  // Sets *ready if the next phase that the role waits for has ended; then its wait is over.
+  // A role waits for the phases one after the other; `parity` must be that of the next one's
+  // number, from 0. Sets *ready if this phase has ended; then the wait is over, otherwise call
+  // again later.
   const char* Wait(int role, int64_t at, int64_t parity, bool* ready);
-  // What no order of threads may leave behind.
+  // To be called after the block: a fault if a copy is under way or if nobody waited for it.
   const char* End() const;
 
   // --- Copies and products ---
-  // Writes a number that becomes known by the barrier's phase.
+  // The copy engine writes a number, in the barrier's current phase. `role` issued the copy.
   const char* Copy(int role, int64_t cell, int64_t barrier, int64_t value);
-  // Ends a copy of `bytes`.
+  // To be called when all numbers of a copy have been written: `bytes` of the expected ones are
+  // there.
   const char* EndCopy(int64_t barrier, int64_t bytes);
-  // A product that the role has not committed reads the cell.
+  // A product of the role's open group reads the cell, which the copy engine must have written.
   const char* ReadForProduct(int role, int64_t cell, int64_t* value);
+  // Closes the role's open group of products and opens the next one.
   void CommitProducts(int role) {
     committed_at_[role].push_back(clock_[role][role]);
     ++groups_[role];
   }
   // All but the last `groups` committed groups are complete.
   void CompleteProducts(int role, int64_t groups);
+  // The number of groups that the role has committed.
   int64_t committed(int role) const { return groups_[role]; }
 
-  // --- Turns: named barriers that the threads of two roles meet at ---
-  // `role` waits for its turn, or passes it to another one.
+  // --- Turns: named barriers at which one role waits until another one lets it go on ---
+  // `role` gives the role `to` its turn; a fault if `to` has not taken its last one.
   const char* PassTurn(int role, int to);
+  // Sets *ready if `role` has been given its turn; then it has taken it.
   const char* TakeTurn(int role, bool* ready);
 
  private:
   using Clock = std::array<int64_t, kMostRoles>;
-  // An access: when, by its role's clock, and between which barriers.
+  // An access: its threads, its time by the role's clock, and the numbers of the intervals between
+  // barriers of the role and of the warp in which it happened.
   struct Mark {
     static constexpr int kSeveral = -1;
     int32_t block = 0;
-    int8_t role = 0;
-    int16_t thread = 0, warp = 0;  // kSeveral: several
+    int8_t role = 0;               // kSeveral: accesses of several roles
+    int16_t thread = 0, warp = 0;  // likewise
     int64_t time = 0, interval = 0, warp_interval = 0;
   };
   struct Cell {
-    int32_t block = 0;  // of the values below
+    int32_t block = 0;  // to which the fields below belong; in another block nothing is written
     Kind kind = Kind::kNone;
     bool is_barrier = false;
     int64_t value = 0;
@@ -109,18 +122,18 @@ class BlockMemory {
     std::vector<Clock> released, released_passed;  // by phase that has ended
     // By phase: when a role waited for it, plus 1; 0: not yet.
     std::vector<Clock> waited;
-    std::vector<bool> copied;                    // by phase: whether a copy belongs to it
+    std::vector<bool> copied;                    // by ended phase: whether a copy belongs to it
     std::array<int64_t, kMostRoles> waits = {};  // how many phases each role has waited for
   };
 
   Cell& At(int64_t cell);
   Mark MarkOf(const Access& who) const;
   bool Ordered(const Access& who, const Mark& mark) const;
-  // Whether role `role` knows of what `other` did at `time`.
+  // Whether all that `other` did up to `time` is ordered before what `role` does now.
   bool Knows(int role, int other, int64_t time) const {
     return role == other || clock_[role][other] >= time;
   }
-  // What is wrong with a write to the cell that `role` begins now.
+  // What is wrong if `who` writes the cell now.
   const char* CheckWrite(const Access& who, const Cell& cell) const;
   // Whether `role` knows that a phase has ended.
   bool PhaseIsKnown(int role, const Barrier& barrier, int64_t phase) const;

@@ -17,15 +17,17 @@
 namespace lemma::kernels {
 
 struct Extremes {
-  // The numbers s, exact as doubles.
+  // The numbers s of the maximum and of the minimum; both are exact as doubles.
   int64_t max = 0, min = 0;
 
+  // The operation for fn, which is kMax or kMin.
   Field Apply(ScalarFn fn, Field a, Field b) const {
     const Field s(fn == ScalarFn::kMax ? max : min);
     return s + (a - s) * (b - s);
   }
 };
 
+// Depends on `seed` only.
 Extremes RandomExtremes(uint64_t seed);
 
 // Whether `definition` has a maximum or minimum over axes or, unless `only_reductions`, one of two

@@ -1,18 +1,17 @@
 // Checks printed CUDA kernels against the operators that they stand for, before they run.
 //
 // The text itself is read and executed, for every thread of the grid and in exact arithmetic, so
-// nothing depends on what the printer meant to print. For the program's sizes this decides
+// the check does not rely on the printer. For the program's sizes it decides
 //
 //   * that every access lies inside its tensor or array, and packs are aligned;
 //   * that each element of a result is written once, and nothing is read before it is written;
 //   * that no thread accesses shared memory that another one writes without a barrier between them;
-//   * that no thread accesses an element that another one writes, where an operand and a result
-//   share
-//     their memory;
+//   * that no thread accesses an element that another one writes, in memory that an operand and a
+//     result share;
 //   * that all threads of a block reach each barrier;
-//   * that no integer overflows its type, and every conversion is one that the definition has;
+//   * that no integer overflows its type, and every conversion is one that the definition has.
 //
-// and compares the results with those of the nodes, evaluated one by one, at random points of the
+// It compares the results with those of the nodes, evaluated one by one, at random points of the
 // field with 2^61 - 1 elements (graph/expr/field.h). Control flow and addresses depend on no values
 // except gathered indices. Two different rational functions of degree d agree at a random point
 // with a probability of about d / 2^61. Two further checks are tests, not decisions: discontinuous
@@ -35,7 +34,7 @@
 
 namespace lemma::kernels {
 
-// Nodes that a program computes.
+// Nodes that a program computes together; a horizontally fused program has several parts.
 struct ProgramPart {
   std::vector<NodePtr> nodes;   // operands before users
   std::vector<Value> operands;  // values that the nodes read from outside of the part
@@ -45,10 +44,11 @@ struct ProgramPart {
 
 struct ProgramCheckOptions {
   uint64_t seed = 1;
-  // Limits on the operations of one evaluation, and on memory; a larger program is not checked.
+  // Limits on the scalar operations of one evaluation and on the bytes of memory that the check
+  // needs. A program beyond them is not checked.
   double operations = 4e9;
   int64_t bytes = int64_t{3} << 30;
-  // To which precision kernels may round the factors of products.
+  // The precision to which kernels may round the factors of products.
   codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
   // Pairs of an operand's slot and a result's slot that share their memory.
   std::vector<std::pair<int, int>> in_place;

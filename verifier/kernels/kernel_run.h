@@ -12,17 +12,19 @@
 
 namespace lemma::kernels {
 
-// The roles of a kernel (block_memory.h): their first threads and numbers of threads. One unless
-// the kernel multiplies by warpgroup.
+// The roles of a kernel (block_memory.h): the first thread and the number of threads of each. All
+// threads are one role unless the kernel uses barriers of the copy engine.
 std::vector<std::pair<int, int>> RolesOf(const PrintedKernel& kernel);
 
 // The registers that each thread of a block has, alone on a multiprocessor.
 int64_t RegisterShare(int threads);
 
-// Executes all blocks of a kernel, of which `roles` has a copy for each role, all analyzed.
-// FailedPrecondition for a fault; ResourceExhausted if *work, the number of operations that are
-// left, is used up. Sets *reported if the kernel reports an index outside its tensor, which is a
-// fault if `reported` is nullptr.
+// Executes `blocks` blocks of a kernel. `roles` holds a parsed copy of the kernel for each of
+// RolesOf(), all analyzed (FindUniform in printed/analysis.h). Reads and writes `slots`, the
+// tensors of the program. FailedPrecondition for a fault of the kernel. Subtracts the operations
+// executed from *work; ResourceExhausted if it falls below 0. Sets *reported if the kernel reports
+// an index outside its tensor; this is a fault if `reported` is nullptr. `extremes`: see
+// extremes.h.
 absl::Status RunKernel(absl::Span<PrintedKernel> roles, int64_t blocks,
                        absl::Span<SlotMemory> slots, const std::optional<Extremes>& extremes,
                        int64_t* work, bool* reported);

@@ -29,47 +29,51 @@
 
 namespace lemma::kernels {
 
-// The greatest score of each row of a softmax that a kernel streams: by block, role and row.
+// The greatest score of each row of a softmax that a kernel streams (computes tile by tile, see
+// docs/cuda.md): by block, role and row.
 using RowMaxima = std::map<std::tuple<int64_t, int, int>, Field>;
 
-// What the machines that execute the roles of a kernel have in common.
+// The state that the machines of all roles of a kernel share. RunKernel (kernel_run.h) makes it.
 struct KernelRun {
-  absl::Span<SlotMemory> slots;
+  absl::Span<SlotMemory> slots;  // the program's tensors
   const std::optional<Extremes>& extremes;
-  int64_t* work = nullptr;  // operations that are left, of all kernels of a program
+  int64_t* work = nullptr;  // the number of operations left to all kernels of the program
+  // Set if the kernel reports an index outside its tensor; nullptr: such a report is a fault.
   bool* reported = nullptr;
-  // For a kernel that streams. It is executed twice: first to find the maxima, when results are not
-  // stored.
+  // Only for a kernel that streams a softmax: it is executed twice. The first execution finds the
+  // maxima (`finds_maxima`) and stores no results; the second one uses them.
   RowMaxima* maxima = nullptr;
   bool finds_maxima = false;
 
-  std::unique_ptr<BlockMemory> memory;     // nullptr if the kernel declares none by bytes
-  RoleSchedule* schedule = nullptr;        // nullptr for a kernel without warpgroups
-  std::vector<std::pair<int, int>> roles;  // first threads and numbers of threads
-  std::vector<int64_t> registers;          // of a thread, by role; 0: an equal share
+  std::unique_ptr<BlockMemory> memory;  // nullptr if the kernel has no PrintedKernel::shared_bytes
+  RoleSchedule* schedule = nullptr;     // nullptr for a kernel without warpgroups
+  std::vector<std::pair<int, int>> roles;  // first thread and number of threads, by role
+  // Registers per thread, by role, as GiveRegisters or TakeRegisters set them; 0: neither did.
+  std::vector<int64_t> registers;
 };
 
 class Machine {
  public:
-  // For role number `role`. `kernel` has been analyzed; the machine sets its places, so each role
-  // has a kernel of its own. All must outlive the machine.
+  // Executes role number `role`. `kernel` has been analyzed. The machine writes to it where values
+  // are kept, so each role needs a copy of its own. Kernel and run must outlive the machine.
   Machine(PrintedKernel* kernel, KernelRun* run, int role);
 
-  // FailedPrecondition for a fault of the kernel; ResourceExhausted if no operation is left.
+  // Executes the role's threads in one block. FailedPrecondition for a fault of the kernel;
+  // ResourceExhausted if no operation is left.
   absl::Status RunBlock(int64_t block);
 
  private:
-  // The values of all threads, or one for all of them.
+  // The values of an expression: one per thread, or one for all threads (`uniform`).
   struct Operand {
     const int64_t* data = nullptr;
     bool uniform = false;
-    int64_t offset = 0;  // added to all values; not 0 only if they number cells
+    int64_t offset = 0;  // added to all values; 0 unless the values are numbers of cells
     int64_t At(int thread) const { return data[uniform ? 0 : thread] + offset; }
   };
   struct Range {
     int64_t least = 0, most = 0;
   };
-  // The threads of a block that run.
+  // The threads of the role that execute a statement.
   struct Mask {
     std::vector<uint8_t> on;  // by thread
     int count = 0;
@@ -96,17 +100,18 @@ class Machine {
   void MultiplyAdd(const Call& call, const Mask& mask);
   void LoadStaged(const Call& call, const Mask& mask);
   void StoreFloats(const Call& call, const Mask& mask);
-  // By thread, the first of `room` cells of a variable in registers that begin at a place.
+  // By thread: the number of the cell at a place, in a variable in registers. A fault if fewer than
+  // `room` cells of its array begin there.
   std::vector<int64_t> CellsOf(const lemma::kernels::Place& place, int64_t room, const Mask& mask);
-  // By thread, the first byte of a place in shared memory.
+  // By thread: the first byte of a place in shared memory.
   std::vector<int64_t> AddressesOf(const lemma::kernels::Place& place, const Mask& mask);
-  // Reads or writes `count` units of `kind`, of 4 bytes, from `address` on, as one access; two
-  // numbers for each.
+  // Reads or writes `count` words or floats (`kind`), of 4 bytes each, from byte `address` on, as
+  // one access of a thread. `numbers` has 2 * count entries: one per cell of 2 bytes.
   void AccessShared(bool write, int64_t address, int64_t count, BlockMemory::Kind kind,
                     int64_t* numbers, int thread);
-  // The value that all threads of the role have in common; a fault if they have not.
+  // The value of `e`, which must be the same in all threads of the mask; otherwise a fault.
   int64_t Common(const Expr& e, const Mask& mask);
-  // What is wrong with an access or a call; "": nothing.
+  // Reports a fault unless `what`, the answer of BlockMemory, is "".
   void Expect(const char* what, int thread);
 
   // --- Barriers, copies and products by warpgroup (machine_products.cc) ---
@@ -116,10 +121,11 @@ class Machine {
   void SyncThreads(int64_t threads, bool named, const Mask& mask);
   void MoveRegisters(bool gives, int64_t registers);
   void IssueProduct(const Call& call, const Mask& mask);
-  // The numbers of a tile, by line; 16 deep.
+  // The factors of a tile that starts at byte `start`: [rows, 16], row-major. `rows_adjacent`: the
+  // tile has a line for each depth (Pointee::kDepths).
   std::vector<Field> TileNumbers(int64_t start, bool rows_adjacent, int64_t rows);
   void WaitForProducts(int64_t groups);
-  // Whether the numbers of a variable may be read, or changed, by others than products.
+  // Whether products use the variable or its sums are not taken yet; other code must not access it.
   bool InFlight(int variable) const {
     return !products_.empty() && products_[variable].state != ProductState::kIdle;
   }
@@ -141,11 +147,12 @@ class Machine {
   Operand WarpReduce(const Expr& e, const Mask& mask);
   Operand BlockReduce(const Expr& e, const Mask& mask);
   void Combine(const Expr& e, int64_t* sum, const int64_t* with);
-  // The values, and their range, of an index that is the sum of a steady integer and a uniform one:
-  // the sum is not computed for each thread. False if the index is anything else.
+  // For an index that is a steady integer (Expr::steady) plus a uniform one: its values and their
+  // range, found without computing the sum for each thread. False for any other index.
   bool Steady(Expr* e, const Mask& mask, Operand* values, Range* range);
-  // The cell of an array at `indices`.
+  // By thread: the number of the cell of an array at `indices`. A fault if an index is outside.
   Operand Cell(int variable, const std::vector<ExprPtr>& indices, const Mask& mask);
+  // An element of a slot as a number of `type`, and a number of `type` as an element of a slot.
   int64_t LoadAs(Type type, const SlotMemory& slot, int64_t element) const;
   int64_t StoredIn(const SlotMemory& slot, int64_t number, Type type) const;
   // The element of a slot that a thread reads, 0 after a fault.
@@ -158,7 +165,7 @@ class Machine {
   }
   // Marks a thread's cell of a tracked variable as assigned.
   void Set(const Variable& v, int64_t cell, int thread);
-  // Statements change a variable's numbers.
+  // Notes that code other than products changes a variable; a fault if products use it.
   void Change(int variable);
   // A fault if a thread's cell of a tracked variable is not assigned.
   void CheckSet(const Variable& v, const Operand& cell, const Mask& mask);
@@ -171,11 +178,11 @@ class Machine {
     return !status_.ok() || (run_.schedule != nullptr && run_.schedule->stopped());
   }
 
-  // A variable that products by warpgroup add to or read.
+  // The state of a variable that products by warpgroup add to or read.
   enum class ProductState {
     kIdle,
     kInFlight,  // products that are not complete use it
-    kComplete,  // they are complete; its numbers are not taken
+    kComplete,  // the products are complete, but TakeSums has not been called for it
   };
   struct ProductUse {
     ProductState state = ProductState::kIdle;

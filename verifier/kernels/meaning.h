@@ -1,5 +1,5 @@
-// The results that a program of kernels has to compute: those of its nodes, each by its own
-// definition. Internal to verifier/kernels.
+// Computes the results that a program of kernels must give: those of its nodes, evaluated one by
+// one by their definitions. Internal to verifier/kernels.
 #ifndef LEMMA_VERIFIER_KERNELS_MEANING_H_
 #define LEMMA_VERIFIER_KERNELS_MEANING_H_
 
@@ -17,39 +17,40 @@
 
 namespace lemma::kernels {
 
-// Nodes that are computed together, in order, in one arithmetic.
+// The nodes of one ProgramPart (kernel_check.h), evaluated in one arithmetic.
 class Meaning {
  public:
-  // InvalidArgument if a node has no definition with constant sizes. If a kernel streams a softmax
-  // into a product (`streams`), it may round the softmax elsewhere than the nodes do: what lies
-  // between the softmax's total and the product is not rounded to 16 bits then.
+  // An error if a node has no definition with constant sizes. If a kernel streams a softmax into a
+  // product (`streams`), it may round the softmax at another place than the nodes do. Then results
+  // from the softmax's sum to the product are not rounded to their 16-bit type; InvalidArgument if
+  // they have two such types.
   static absl::StatusOr<Meaning> Of(absl::Span<const NodePtr> nodes, std::vector<Value> operands,
                                     bool streams);
 
-  // The 16-bit type to which the nodes round what may be rounded elsewhere; nullopt: none.
+  // The 16-bit type of the results that are not rounded because of `streams`; nullopt: none.
   std::optional<DType> free_rounding() const { return free_rounding_; }
 
   Arithmetic arithmetic() const { return arithmetic_; }
   bool integers() const { return arithmetic_ == Arithmetic::kInteger; }
-  // Whether to compare under the second meaning of extremes (extremes.h) too: if a reduction is a
-  // maximum or minimum or, up to 10^6 operations, if one of two numbers is taken. With few
-  // elements, a random check may miss an operand of these.
+  // Whether to compare under the second meaning of extremes (extremes.h) too: if there is a maximum
+  // or minimum over axes or, up to 10^6 operations, one of two numbers. A check at random numbers
+  // may miss an operand of these.
   bool needs_extremes() const;
   // Scalar operations of one evaluation.
   double operations() const { return operations_; }
 
   // Whether an operand is used as an index.
   bool has_indices() const;
-  // Whether single numbers matter (Draw with `few`): some function is discontinuous, or infinities
-  // or NaN matter to it.
+  // Whether to compare on few different numbers too (Draw with `few`): a function is discontinuous,
+  // or abs, max or min may get an infinity or NaN.
   bool compares() const { return !constants_.empty(); }
-  // Random values of operand `k`. Operands that are used as indices are drawn from [`least`,
-  // `end`). `few`: the others are drawn from few numbers, among them the constants of the
-  // definitions and their neighbours.
+  // Random values of operand `k`. An operand that is used as an index is drawn from [`least`,
+  // `end`), limited to its type's range. `few`: others are drawn from few numbers, among them the
+  // constants of the definitions, their neighbours and, where they may occur, infinities and NaN.
   SlotMemory Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bool few) const;
-  // The results of the last node, in the representation of SlotMemory; they are not rounded to
-  // their types, since a store does that. `floats`: constants are f32. OutOfRange if an operand is
-  // no valid index.
+  // The results of the last node, not rounded to their types (a store in a slot rounds them).
+  // `floats`: round the definitions' constants to f32. OutOfRange if an index is outside its
+  // tensor.
   absl::StatusOr<std::vector<SlotMemory>> Evaluate(absl::Span<const SlotMemory* const> operands,
                                                    bool floats,
                                                    const std::optional<Extremes>& extremes) const;

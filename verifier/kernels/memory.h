@@ -1,4 +1,4 @@
-// The memory of a program under check: numbers, and the threads that accessed them.
+// The memory of a program under check: the values in it, and which threads accessed them.
 #ifndef LEMMA_VERIFIER_KERNELS_MEMORY_H_
 #define LEMMA_VERIFIER_KERNELS_MEMORY_H_
 
@@ -10,10 +10,11 @@
 
 namespace lemma::kernels {
 
-// The threads that accessed each element of a memory that an operand and a result share.
+// Which threads accessed the elements of a memory that an operand and a result share.
 struct Touched {
   static constexpr int64_t kNobody = -1, kSeveral = -2;
-  std::vector<int64_t> reader, writer;  // by element: a thread's number in the grid, or as above
+  // By element: the number of the only such thread in the grid, kNobody or kSeveral.
+  std::vector<int64_t> reader, writer;
 };
 
 // A tensor. An element is an integer, or the raw value of an element of the field (Field::raw).
@@ -31,16 +32,18 @@ struct SlotMemory {
   bool is_operand() const { return written.empty() && !values.empty(); }
 };
 
-// `value` as an element of an integer type: wrapped; a truth value is 0 or 1.
+// `value` as an element of an integer type: modulo its range; for bool, 1 unless `value` is 0.
 int64_t Wrapped(int64_t value, DType dtype);
 
-// The shared memory of one block. Finds conflicting accesses between barriers.
+// A __shared__ array of one block. Finds conflicting accesses of a cell between two barriers.
+// Dynamic shared memory is in block_memory.h.
 class SharedMemory {
  public:
   explicit SharedMemory(int64_t cells) : values_(cells), marks_(cells) {}
 
   // Starts a new block: sets all cells to `value`, which counts as not written.
   void Clear(int64_t value);
+  // To be called when all threads of the block have met.
   void Barrier() { ++now_; }
   // A thread's access to a cell. Returns the error in it, "" if there is none. Read sets *value to
   // the cell's value unless there is an error.
@@ -79,7 +82,7 @@ class SharedMemory {
 
   std::vector<int64_t> values_;
   std::vector<Mark> marks_;
-  uint64_t now_ = 1, start_ = 1;  // of the intervals; start_: the block's first one
+  uint64_t now_ = 1, start_ = 1;  // the current interval, and the block's first one
 };
 
 // A pseudo-random number that depends on `seed` only.

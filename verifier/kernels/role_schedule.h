@@ -1,4 +1,4 @@
-// Runs the roles of a block (block_memory.h) by turns: one at a time, until it has to wait.
+// Runs the roles of a block (block_memory.h) one at a time: a role runs until it has to wait.
 // Internal to verifier/kernels.
 #ifndef LEMMA_VERIFIER_KERNELS_ROLE_SCHEDULE_H_
 #define LEMMA_VERIFIER_KERNELS_ROLE_SCHEDULE_H_
@@ -15,23 +15,25 @@ namespace lemma::kernels {
 
 class RoleSchedule {
  public:
-  // Each body runs in a thread of its own, none beside another one. `first` begins, and then each
-  // gives way to the next one or, with `backwards`, to the one before. Returns when all have
-  // returned.
+  // Runs bodies[r] for each role r, each in a thread of its own, only one at a time. Role `first`
+  // begins. A role that waits or returns lets the next one run, in order of numbers or, if
+  // `backwards`, in reverse order, cyclically. Returns when all bodies have returned.
   void Run(absl::Span<const std::function<void()>> bodies, int first, bool backwards);
 
   // --- Called by the body `role` ---
-  // Lets others run until ready() is true. False if nobody can go on, or after Stop().
+  // Lets others run until ready() is true. False if all roles wait in vain, or after Stop().
   bool WaitUntil(int role, const std::function<bool()>& ready);
-  // Ends all waits.
+  // Ends all waits, present and future ones; they return false. Called after a fault.
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
 
-  // Lets `role` wait until all of `roles` do, all at a named barrier or all at the other one; calls
-  // meet() once, when the last one has come.
+  // Waits until all of `roles`, which include `role`, have called Meet with these roles, all at a
+  // named barrier or all at the other one. The last one calls its meet() before any goes on. False
+  // as for WaitUntil.
   bool Meet(int role, bool named, const std::vector<int>& roles, const std::function<void()>& meet);
 
  private:
+  // Lets the next role behind `role` run whose body has not returned.
   void Pass(int role);
 
   std::mutex mutex_;
@@ -39,9 +41,9 @@ class RoleSchedule {
   std::vector<bool> done_;
   // Twice the size of the meeting that a role waits at, and 1 more if it is named; 0: none.
   std::vector<size_t> meeting_;
-  int running_ = 0;
-  int step_ = 1;
-  int idle_ = 0;  // waits in a row that were not over
+  int running_ = 0;  // the role that runs
+  int step_ = 1;     // from a role to the next one, modulo the number of roles
+  int idle_ = 0;     // how often in a row ready() was false
   bool stopped_ = false;
 };
 

@@ -21,8 +21,8 @@ struct WindowAxis {
   }
   // The number of input positions from a window's first to its last.
   IndexExpr Reach() const { return (kernel - 1) * dilation + 1; }
-  // The number of windows that fit into the padded axis. With ceil_mode, one more if it extends
-  // past the end but starts inside the axis or its leading padding.
+  // The number of windows that fit into the padded axis. With ceil_mode, also counts a last window
+  // that extends past the padded end, but no window that starts behind the axis itself.
   IndexExpr OutputSize(bool ceil_mode = false) const;
   // Whether it is known that no window covers padding.
   bool NeverPads(bool ceil_mode = false) const;
@@ -39,8 +39,8 @@ absl::StatusOr<Windows> ReadWindows(OpContext& c, const IndexExpr& kernel_height
 // Requires that at least one window fits into the padded input.
 absl::Status RequireFit(OpContext& c, const Windows& windows);
 
-// An ONNX node's window attributes with auto_pad resolved. One entry per spatial axis, two for
-// pads.
+// An ONNX node's window attributes with auto_pad resolved. One entry per spatial axis; pads has all
+// begins, then all ends.
 struct OnnxWindow {
   std::vector<int64_t> kernel, strides, dilations, pads;
 
@@ -52,8 +52,8 @@ struct OnnxWindow {
   // The attributes strides, pads, dilations of a 2-d operator.
   Attrs ToAttrs() const;
 };
-// The spatial sizes of `weight`, [., ., spatial…]; an error if kernel_shape contradicts them. More
-// than `most` spatial sizes are unsupported.
+// The spatial sizes of `weight`, [., ., spatial…]. InvalidArgument if there are none or if
+// kernel_shape contradicts them; Unimplemented if there are more than `most`.
 absl::StatusOr<std::vector<int64_t>> KernelOfWeight(const OnnxImport& node, const Shape& weight,
                                                     size_t most);
 // `input` is the shape [N, C, spatial…]; `kernel` comes from kernel_shape or from the weight.

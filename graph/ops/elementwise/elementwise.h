@@ -14,7 +14,7 @@
 
 namespace lemma::ops {
 
-// The element types that an operator takes.
+// The element types that an operator takes; kNumber is all but bool. RequireDType fails for others.
 enum class Accepts { kFloat, kNumber, kBool, kAny };
 absl::Status RequireDType(OpContext& c, int input, Accepts accepts);
 
@@ -30,7 +30,8 @@ inline BinaryBody ByFn2(ScalarFn fn) {
       [fn](const OpContext&, const ScalarExpr& a, const ScalarExpr& b) { return Apply(fn, a, b); };
 }
 
-// y[i…] = f(x[i…]). An empty `onnx_type` means no ONNX hooks.
+// The operator y[i…] = f(x[i…]). `equation`: this formula in the generated documentation.
+// `onnx_type`: the ONNX operator as which it is imported and exported; "": none.
 OpDef Unary(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
             UnaryBody f);
 // The same with a result of type bool.
@@ -49,8 +50,8 @@ AttrSpec Real(std::string name, std::optional<double> default_value, std::string
 // Sets the ONNX hooks to the operator `onnx_type`. `attrs` maps all attribute names.
 void NameInOnnx(OpDef& op, std::string onnx_type, AttrNames attrs);
 
-// `export_node`, which emits the ONNX operator `onnx_type` and maybe others. Through f32 where that
-// does not take the element type.
+// `export_node` must emit the ONNX operator `onnx_type`. Returns a hook that does the same, with
+// casts to f32 and back if `onnx_type` does not take the node's element type (bf16; f16 for Celu).
 ExportHook ForFloats(const std::string& onnx_type, ExportHook export_node);
 
 // Imports a variadic ONNX operator as a chain of applications of a binary one. Chain builds it.

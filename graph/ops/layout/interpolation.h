@@ -31,7 +31,8 @@ struct ResizeAxis {
 };
 
 // The position along x, as a real number, that element i of the result shows, in ONNX's
-// coordinate_transformation_mode `mode`. Unimplemented for an unknown mode.
+// coordinate_transformation_mode `mode`. Unimplemented for an unknown mode, and for
+// tf_crop_and_resize if scale * input is not the integer `output`.
 absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& axis, int64_t i,
                                       const std::string& mode);
 
@@ -44,6 +45,8 @@ struct Interpolation {
   std::string coordinates;  // ONNX's coordinate_transformation_mode
   bool cubic = false;       // otherwise linear
   double cubic_coefficient = -0.75;
+  // Elements outside of x get weight 0, and the others are scaled to the sum 1; otherwise the
+  // nearest element of x takes their place.
   bool exclude_outside = false;
   bool antialias = false;  // where an axis shrinks, the filter is wider by the factor 1 / scale
 };

@@ -14,7 +14,7 @@ namespace lemma {
 struct TrainingContext {
   double momentum = 0.9;        // the share of the old running statistics that stays
   std::function<Value()> seed;  // an i64 scalar, for this step; called only if needed
-  int64_t salt = 0;             // differs between the replaced nodes of a model
+  int64_t salt = 0;             // a different number for each node of a model; see dropout.h
 };
 
 struct TrainingReplacement {

@@ -89,8 +89,8 @@ struct Fiber {
   std::vector<char> stack;
   State state = State::kReady;
   unsigned long long slot = 0;  // the value that it passes to a shuffle
-  // Its fragments of a product on tensor cores; alternate ones, so that a thread may go on while
-  // others still read.
+  // Its words of A and B for a product on tensor cores. Two sets take turns, so that a thread may
+  // go on while others still read the last one.
   struct {
     unsigned int a[4], b[2];
   } fragments[2];
@@ -105,7 +105,7 @@ struct Fiber {
 
 struct Block {
   std::vector<Fiber> fibers;
-  int some = 0;  // the number of threads at a barrier for the first ones
+  int some = 0;  // SyncThreads(n): the barrier is for the first n threads
   // For each warpgroup: the threads that have passed it the turn, and that wait for it.
   int turns[kMostWarpgroups] = {};
   std::vector<Copy> copies;  // issued and not carried out

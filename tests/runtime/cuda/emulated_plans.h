@@ -28,7 +28,7 @@ class EmulatedPlans {
   int ProductsOf(size_t i) const;
 
   // Runs plan `i` in one arena. `seed` chooses the order of launches among those that Launch::after
-  // allows. `products`: compute matrix products as a library does, not by their kernels.
+  // allows. `products`: compute the matrix products by RunGemm (host_gemm.h), not by their kernels.
   absl::StatusOr<std::vector<Tensor>> Run(size_t i, absl::Span<const Tensor> inputs, uint64_t seed,
                                           bool products = false) const;
   // Runs plan `i` in two orders, from `seed` on, the second time with `products`, and expects the

@@ -17,13 +17,13 @@ namespace lemma {
 // Fails the test if there is no plan.
 cuda::CudaPlan CudaPlanOf(const Graph& graph, const codegen::GridOptions& options = {});
 
-// The answer about the program of `step`, after `change` if one is given. Kernels may round the
-// factors of products to `precision`.
+// The verdict about the program of `step`, changed by `change` if one is given. Kernels may round
+// the factors of products to `precision`.
 kernels::ProgramVerdict CheckStep(
     const cuda::CudaStep& step, const std::function<void(codegen::GridProgram*)>& change = nullptr,
     codegen::ProductPrecision precision = codegen::ProductPrecision::kF32);
 
-// The operators and the answer for each program of the graph's plan; for equal ones, once.
+// For each program of the graph's plan, once for equal programs: its operators and the verdict.
 using StepVerdicts = std::vector<std::pair<std::string, kernels::ProgramVerdict>>;
 StepVerdicts CheckSteps(const Graph& graph);
 

@@ -11,7 +11,7 @@ namespace lemma {
 
 struct ScheduleExample {
   const char* name;
-  const char* text;
+  const char* text;  // the graph in the text form
 };
 
 std::vector<ScheduleExample> ScheduleExamples();

@@ -1,5 +1,5 @@
-// Finds the values that all threads of a block share, and the statements at which they may branch
-// differently. Internal to verifier/kernels.
+// Finds the values that are equal in all threads of a block, and the statements at which threads
+// may branch differently. Internal to verifier/kernels.
 #ifndef LEMMA_VERIFIER_KERNELS_PRINTED_ANALYSIS_H_
 #define LEMMA_VERIFIER_KERNELS_PRINTED_ANALYSIS_H_
 

@@ -21,8 +21,8 @@ struct Parameter {
   bool constant = false;  // a pointer to const: the slot is only read, otherwise only written
 };
 
-// Each function consumes the tokens that it reads. After the first error functions return nullptr,
-// nullopt or a default value, and error() says what is wrong, with the line.
+// Each function consumes the tokens that it reads. After the first error, functions return nullptr,
+// nullopt or a default value, and error() describes the error, with the line.
 class ExpressionParser {
  public:
   // `slots` must outlive the parser. `threads`: per block.
@@ -35,8 +35,8 @@ class ExpressionParser {
  protected:
   struct Names {
     std::map<std::string, Parameter> parameters;
-    std::vector<std::map<std::string, int>> scopes;  // numbers of variables
-    bool has_error = false;                          // there is the parameter `error`
+    std::vector<std::map<std::string, int>> scopes;  // numbers of variables, innermost scope last
+    bool has_error = false;                          // whether there is a parameter `error`
   };
 
   // --- Tokens ---
@@ -47,7 +47,7 @@ class ExpressionParser {
   std::string Name();
   // A positive integer constant.
   int64_t Size();
-  // A size, or a product or quotient of some.
+  // Sizes joined by * and /, evaluated from left to right.
   int64_t Extent();
   std::nullptr_t Fail(const std::string& what);
   size_t position() const { return at_; }
@@ -55,8 +55,9 @@ class ExpressionParser {
 
   // --- Names ---
   int Declare(Variable variable);
-  // The dimensions of the arrays that a pointer points to, which take no room of its own.
+  // Sets the shape of the arrays that a pointer points to. The pointer itself remains one cell.
   void SetDims(int variable, std::vector<int64_t> dims);
+  // The number of the variable of that name; nullopt if there is none in scope.
   std::optional<int> Find(const std::string& name) const;
   const Variable& VariableAt(int number) const { return variables_[number]; }
   // The slot of a pointer parameter; fails unless it points to const, for a read, or to

@@ -12,10 +12,10 @@
 namespace lemma::kernels {
 
 // Reads the subset of CUDA C++ that kernels/codegen prints, with the types and functions of its
-// prelude (kernels/codegen/prelude.cuh). `slots`: those of the program. Functions that a
-// horizontally fused kernel calls are inlined. InvalidArgument, with the line, for anything else,
-// such as text outside the subset, an operand of another type than the printer writes, or a
-// parameter whose type is not that of its slot.
+// prelude (kernels/codegen/prelude.cuh). `slots`: the program's, by number. Functions that a
+// horizontally fused kernel calls are inlined. InvalidArgument, with the line, for any other text,
+// such as an operand of another type than the printer writes, or a parameter whose type is not that
+// of its slot.
 absl::StatusOr<PrintedKernel> ParseKernel(const codegen::GridKernel& kernel,
                                           absl::Span<const SlotInfo> slots);
 

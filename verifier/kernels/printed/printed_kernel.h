@@ -27,43 +27,44 @@ enum class Type {
   kRow,      // the prelude's StreamedRow
 };
 const char* NameOf(Type type);
-// Whether an integer is a value of the type.
+// Whether `value` is in the range of the integer type.
 bool Fits(Type type, int64_t value);
 inline bool IsReal(Type type) { return type == Type::kFloat || type == Type::kDouble; }
 inline bool IsIndex(Type type) {
   return type == Type::kInt || type == Type::kUnsigned || type == Type::kInt64;
 }
 
-// What a pointer points to.
+// What a pointer into shared memory points to.
 enum class Pointee {
   kNone,
   kBytes,
   kWords,
   kFloats,
-  kBarriers,
-  kRows,    // a tile as a descriptor says it, with a line for each row
-  kDepths,  // a tile with a line for each depth
+  kBarriers,  // barriers of the copy engine, of 8 bytes each
+  kRows,      // a factor's tile for wgmma, with a line of 128 bytes for each row
+  kDepths,    // the same with a line for each depth (index that a product sums over)
 };
 
 struct Variable {
   std::string name;
   Type type = Type::kInt;
   int slot = -1;  // kElement: the slot whose elements it holds
-  // kPointer: what it points to, or what the arrays of `dims` that it points to consist of.
+  // kPointer: what it points to, or the elements of the arrays of shape `dims` that it points to.
   Pointee pointee = Pointee::kNone;
-  // Of an array; empty: one cell. A word ends with a dimension of 2, for its numbers; a row with
-  // one of kRowNumbers.
+  // The shape of an array; empty: one cell. The last dimension of words is 2, for the numbers of a
+  // word; that of rows is kRowNumbers.
   std::vector<int64_t> dims;
-  int64_t cells = 1;
-  bool constant = false;
-  bool shared = false;
+  int64_t cells = 1;      // the product of `dims`; 1 for a pointer
+  bool constant = false;  // whether it is declared const
+  bool shared = false;    // whether it is a __shared__ array
   // All threads that may read it hold the same value, so it is stored once.
   bool uniform = false;
-  // The machine remembers which cells have been assigned: it is declared without a value, is not
-  // shared, and is no array of reals, where NaN marks unassigned cells. Set by the machine.
+  // Whether the machine remembers which cells have been assigned. Set by the machine, for a
+  // variable declared without a value that is neither shared nor an array of reals, words or rows
+  // (in which NaN marks unassigned cells).
   bool tracked = false;
-  int call = -1;      // the function call, by number, in which it is; -1: none
-  int64_t place = 0;  // of its first cell, set by the machine
+  int call = -1;      // the number of the inlined function call that declares it; -1: the kernel
+  int64_t place = 0;  // where its first cell is in the machine's registers; set by the machine
 };
 
 struct Expr;
@@ -71,12 +72,12 @@ using ExprPtr = std::unique_ptr<Expr>;
 
 struct Expr {
   enum class Kind {
-    kLiteral,   // `value`
+    kLiteral,   // `value`; `real` or `special` for a real type
     kBlock,     // blockIdx.x
     kThread,    // threadIdx.x
     kVariable,  // a cell of `variable` at the indices `args`
     kBinary,    // args[0] op args[1], of integers
-    kCompare,   // the same; a truth value
+    kCompare,   // args[0] op args[1]; a truth value
     kNegate,
     kNot,
     kAnd,          // args[1] is evaluated only where args[0] is true
@@ -94,7 +95,7 @@ struct Expr {
     kSub,
     kMul,
     kDiv,  // towards zero
-    kRem,
+    kRem,  // of kDiv
     kXor,
     kLess,
     kLessEqual,
@@ -121,8 +122,8 @@ struct Expr {
   bool uniform = false;  // the same for all threads of a block; set by analysis
   // An integer that depends on threadIdx.x and constants only. Set by analysis.
   bool steady = false;
-  int64_t scratch = 0;  // where its values begin in the machine's buffer
-  // A steady integer's values as the machine knows them: when they were computed, and their range.
+  int64_t scratch = 0;  // where its values begin in the machine's buffer; set by the machine
+  // For a steady integer, set by the machine: when its values were computed, and their range.
   int64_t known_at = 0, least = 0, most = 0;
 };
 
@@ -132,21 +133,24 @@ struct Place {
   std::vector<ExprPtr> indices;
 };
 
-// The formats of factors on tensor cores; the prelude's types WordsTf32, ….
+// The formats in which tensor cores take factors: the prelude's types WordsTf32, …. kF32x3 is a
+// product of f32 in three products of tf32. kNone: the kernel uses no tensor cores.
 enum class Words { kNone, kTf32, kF32x3, kF16, kBf16 };
 const char* NameOf(Words words);
 inline int NumbersPerWord(Words words) {
   return words == Words::kF16 || words == Words::kBf16 ? 2 : 1;
 }
-// The numbers that the machine keeps of a StreamedRow: the unit of its exponentials, the thread's
-// part of their sum, and the last factor.
+// The machine keeps this many numbers of a StreamedRow: the unit of its exponentials (a factor of
+// all of them, machine_products.cc), the thread's part of their sum, and the factor by which the
+// last tile changed the unit.
 constexpr int64_t kRowNumbers = 3;
 
-// A call of a function of the prelude that changes memory or waits. The functions of prelude.cuh
-// and prelude_sm90.cuh with these names say what they do.
+// A call of a function of the prelude that changes memory or waits. The functions of these names in
+// kernels/codegen/prelude.cuh and prelude_sm90.cuh say what they do. Comments show the arguments in
+// their order, and template arguments in <>.
 struct Call {
   enum class Function {
-    kMakeWord,     // places[0] = Make(args[0], args[1]), or Join
+    kMakeWord,     // places[0] = Make(args[0], args[1]), or Join if `joins`
     kLoadWord,     // places[0] = places[1], which lies in shared memory
     kStoreWords,   // StorePack<sizes[0]>(&places[0], places[1])
     kMultiplyAdd,  // MultiplyAdd(&places[0], &places[1], places[2], places[3])
@@ -167,9 +171,10 @@ struct Call {
     kBeginProducts,
     kCommitProducts,
     kWaitForProducts,  // <sizes[0]>
-    // places[0] += args[0] * args[1], descriptors; sizes: eighths of the columns, whether it adds.
-    kMultiplyAddTiles,
-    kMultiplyAddWords,  // places[0] += places[1] * args[0]; sizes[0]: eighths of the columns
+    // For the two products, sizes are: the number of columns divided by 8; whether the product is
+    // added to places[0] (1) or replaces it (0); whether A's and B's tiles have lines by depth.
+    kMultiplyAddTiles,  // places[0] += args[0] * args[1], which are starts of tiles, in bytes
+    kMultiplyAddWords,  // places[0] += places[1] * args[0]
     kTakeSums,          // (places[0])
     kTakeScores,        // (places[0], places[1])
     kScaleSums,         // (places[0], places[1])
@@ -180,7 +185,7 @@ struct Call {
   std::vector<Place> places;
   std::vector<ExprPtr> args;
   std::vector<int64_t> sizes;
-  bool joins = false;  // kMakeWord: Join, which cuts numbers off
+  bool joins = false;  // kMakeWord: Join, which truncates numbers to bf16
 };
 
 struct Statement;
@@ -193,15 +198,15 @@ struct Statement {
     kAssign,     // a cell of variable at `indices` = value
     kStoreCell,  // Store(&pack.at[indices], value)
     kIf,         // value; body[0], body[1] if there is one
-    kFor,        // `first`, value (nullptr: forever), `next`; body[0]
+    kFor,        // `first`; while value (nullptr: always) body[0], then `next`
     kReturn,
     kBreak,
     kStore,      // Store(p + indices[0], value) to `slot`
     kLoadPack,   // declares variable as the elements of `slot` from indices[0] on
-    kStorePack,  // the elements of variable to `slot` from indices[0] on
-    kBarrier,
-    kError,  // *error = …: an index is outside its tensor
-    kCall,   // `call`
+    kStorePack,  // stores the elements of variable in `slot` from indices[0] on
+    kBarrier,    // __syncthreads()
+    kError,      // *error = …: an index is outside its tensor
+    kCall,       // `call`
   };
   Kind kind = Kind::kBlock;
   int variable = -1, slot = -1;
@@ -218,25 +223,25 @@ struct Statement {
   bool accumulates = false;
 };
 
-// The tensors of a program as the kernels see them.
+// A tensor of a program (codegen::GridSlot) as its kernels see it.
 struct SlotInfo {
   DType dtype = DType::kF32;
   int64_t elements = 0;
 };
 
+// A kernel as ParseKernel returns it (parser.h).
 struct PrintedKernel {
   int threads = 0;            // per block: the number in __launch_bounds__
   int calls = 0;              // number of function calls, all of which are inlined
   std::vector<int> distinct;  // slots whose pointers are __restrict__: they share no memory
-  bool one_block = false;     // one block at a time on a multiprocessor, as promised
-  // Bytes of shared memory that the launch has to provide, and whether the copy engine and
-  // products by warpgroup use it.
-  int64_t shared_bytes = 0;
-  bool warpgroups = false;
+  // Whether it has __launch_bounds__(threads, 1): registers for one block on a multiprocessor.
+  bool one_block = false;
+  int64_t shared_bytes = 0;  // dynamic shared memory that the launch has to provide
+  bool warpgroups = false;  // whether it uses barriers of the copy engine and products by warpgroup
   Words words = Words::kNone;
-  bool rounds = false;   // whether it makes words of numbers that may have more digits
-  bool streams = false;  // whether it has rows of a softmax
-  std::vector<codegen::BulkSource> maps;
+  bool rounds = false;   // whether it makes words by rounding, so factors may lose digits
+  bool streams = false;  // whether it computes a softmax tile by tile (StreamedRow)
+  std::vector<codegen::BulkSource> maps;  // the tensors that the copy engine reads, by map number
   std::vector<Variable> variables;
   StatementPtr body;
 };

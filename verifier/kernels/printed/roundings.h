@@ -1,4 +1,5 @@
-// Which factors of products a kernel rounds. Internal to verifier/kernels.
+// Checks that a kernel for tensor cores truncates no factor of a product. Internal to
+// verifier/kernels.
 #ifndef LEMMA_VERIFIER_KERNELS_PRINTED_ROUNDINGS_H_
 #define LEMMA_VERIFIER_KERNELS_PRINTED_ROUNDINGS_H_
 
@@ -9,8 +10,9 @@
 
 namespace lemma::kernels {
 
-// "" if every number that the kernel cuts to bf16 (WordsBf16::Join) is 0 or was loaded from bf16,
-// and if its maps move tensors in the format of its words; otherwise what is wrong.
+// Returns "" if every number that the kernel truncates to bf16 (WordsBf16::Join) is a bf16 number
+// already (0, loaded from bf16, or rounded to it), and if the tensors of its maps have the format
+// of its words (PrintedKernel::words); otherwise what is wrong.
 std::string CheckRoundings(const PrintedKernel& kernel, absl::Span<const SlotInfo> slots);
 
 }  // namespace lemma::kernels

@@ -1,5 +1,5 @@
-// Reads what kernels for tensor cores declare and call: shared memory by bytes and pointers into
-// it, words, barriers, copies, products. Internal to verifier/kernels.
+// Reads the declarations and calls of kernels for tensor cores: dynamic shared memory and pointers
+// into it, words (Type::kWord), barriers, copies, products. Internal to verifier/kernels.
 #ifndef LEMMA_VERIFIER_KERNELS_PRINTED_TENSOR_PARSER_H_
 #define LEMMA_VERIFIER_KERNELS_PRINTED_TENSOR_PARSER_H_
 
@@ -13,19 +13,21 @@
 
 namespace lemma::kernels {
 
+// Called by the parser of whole kernels (parser.cc), which derives from it.
 class TensorParser : public ExpressionParser {
  public:
   using ExpressionParser::ExpressionParser;
 
  protected:
-  // Reads the declaration at the cursor into `block` if it is one of those that the head of this
-  // file names; otherwise returns false and reads nothing.
+  // Reads a declaration of the kinds named above and adds it to `block`. False for any other
+  // declaration, of which it reads at most "[[maybe_unused]]".
   bool AcceptTensorDeclaration(Statement* block);
-  // The same for a statement; nullptr if it is another or if reading failed.
+  // Reads a statement of these kinds, without its ";". nullptr if it is another one, of which
+  // nothing is read, or if reading failed.
   StatementPtr AcceptTensorStatement();
-  // "const __grid_constant__ BulkMap map_a": the name. Maps are numbered in this order.
+  // Reads a parameter "const __grid_constant__ BulkMap NAME". Maps are numbered in order, from 0.
   void MapParameter();
-  // Writes what the functions above have found out.
+  // Sets the fields of `kernel` from shared_bytes to streams, except maps.
   void Finish(PrintedKernel* kernel) const;
 
  private:
@@ -55,31 +57,35 @@ class TensorParser : public ExpressionParser {
   StatementPtr BarrierCall(Function function, bool argument);
   StatementPtr CopyInBulk();
   StatementPtr ProductCall(Function function);
-  // A call with sizes in <> or none, and arguments that are integers or arrays.
+  // "<size>(args, places)" behind a function's name: `sizes` (0 or 1) template arguments, `args`
+  // integers, `places` arrays.
   StatementPtr PlainCall(Function function, int sizes, int args, int places);
 
   // --- Parts ---
+  // "shared_words + n": in bytes, from the start of the block's shared memory.
   ExprPtr WordsFrom();
   // "shared + n": bytes from the start of the block's shared memory.
   ExprPtr Bytes();
-  // "TileDescriptor(POINTER, rows_adjacent)" or a variable that holds one, whose lines must be
-  // rows or depths as said.
+  // "TileDescriptor(POINTER, rows_adjacent)" or a variable with such a descriptor. Fails unless the
+  // tile has lines by depth (`rows_adjacent`) or by row (otherwise).
   ExprPtr TileAt(bool rows_adjacent);
   // "NAME[i][j]", also "NAME.at[i]".
   std::optional<Place> PlaceAt();
   // "&NAME[i]" or, of a pointer, "NAME".
   std::optional<Place> AddressAt();
+  // "true" or "false".
   bool Flag();
+  // Sets words_ to the format of that name; fails if the kernel uses another one.
   void TakeWords(const std::string& name);
   bool IsPointer(const std::string& name, Pointee pointee) const;
   ExprPtr Sum(ExprPtr a, ExprPtr b) const;
 
-  int region_ = -1;  // the variable that is the block's shared memory
+  int region_ = -1;  // the variable that is the block's shared memory; -1: not declared yet
   int64_t shared_bytes_ = 0;
   int64_t meeting_threads_ = 0;  // of all calls of SyncThreads; 0: there is none
   bool warpgroups_ = false, rounds_ = false, streams_ = false;
   Words words_ = Words::kNone;
-  std::map<std::string, int64_t> maps_;
+  std::map<std::string, int64_t> maps_;  // numbers, by name
 };
 
 }  // namespace lemma::kernels
