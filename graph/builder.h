@@ -37,7 +37,7 @@ class GraphBuilder {
   Value Weight(std::string name, TensorType type);  // values unknown
   Value Weight(std::string name, Tensor payload);   // values known
   Value Constant(Tensor payload);
-  // Apply1 and ApplyOp.
+  // Apply operators as Apply1 and ApplyOp do.
   absl::StatusOr<Value> Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
   absl::StatusOr<std::vector<Value>> Ops(absl::string_view op, std::vector<Value> inputs,
                                          Attrs attrs = {});

@@ -128,7 +128,7 @@ class Node {
 };
 
 // Stable hashes of an operator node. HashOperator depends on the operator and its attributes only;
-// HashApplication depends on the types of the inputs, too, and so determines the definition.
+// HashApplication also depends on the types of the inputs. All three determine the definition.
 uint64_t HashOperator(const Node& node);
 uint64_t HashApplication(const Node& node);
 

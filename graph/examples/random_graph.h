@@ -17,14 +17,14 @@ struct RandomGraphOptions {
   int64_t most_elements = 4096;  // elements of a value, at most; 4 or more
   // The operators that may occur; default: all that have a definition.
   std::function<bool(const OpDef&)> allowed;
-  // Operators that must not occur in graphs with infinite or NaN inputs; default: none.
+  // Operators that must not occur in graphs with infinite or NaN values; default: none.
   std::function<bool(const OpDef&)> finite_only;
-  // The element types of inputs and casts; default: all.
+  // The element types of inputs and casts; default: all that are not opaque.
   std::function<bool(DType)> allowed_type;
   // If set, three of five steps add a subgraph that this function makes from `seed`, instead of an
   // operator; nullopt: none in this step. A subgraph is applied to existing values, which are cut
-  // and padded to the types of its inputs where needed, or to new ones. Then every result that no
-  // operator reads is an output of the graph.
+  // and padded to the types of its inputs where needed, or to new ones. With `part`, every result
+  // that no operator reads is an output of the graph.
   std::function<std::optional<Graph>(uint64_t seed)> part;
 };
 

@@ -15,8 +15,8 @@ namespace lemma {
 // does), a loop counter, or a subexpression that is not affine. Arithmetic wraps at 64 bits.
 struct Affine {
   int64_t base = 0;
-  absl::InlinedVector<std::pair<int, int64_t>, 3>
-      terms;  // (variable, coefficient): ascending, no zeros
+  // (variable, coefficient); variables ascend, and no coefficient is 0.
+  absl::InlinedVector<std::pair<int, int64_t>, 3> terms;
 
   static Affine Of(int64_t constant);
   static Affine OfVar(int var);

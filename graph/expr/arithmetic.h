@@ -26,9 +26,8 @@ enum class Arithmetic { kFloat, kDouble, kInteger };  // float, double, int64_t
 
 // kInteger, which is exact, if no floating type takes part and CheckIntegral is OK, or if the
 // definition only moves elements, has no floating input and no u64. Otherwise kFloat where it
-// suffices, else kDouble. Float does not suffice if no floating type or an f64 takes part, or if
-// the definition makes a tensor of an integer type of more than 16 bits, which a float may not
-// hold.
+// suffices, else kDouble. Float does not suffice if no floating type takes part, if an f64 does, or
+// if a tensor that the definition makes has an integer type of more than 16 bits.
 Arithmetic ArithmeticFor(const Definition& definition);
 
 // Definitions may be computed together, as one kernel in one arithmetic, if their domains agree.
@@ -41,8 +40,8 @@ Domain DomainOf(const Definition& definition);
 // The domain in which both may be computed together; nullopt if they do not agree.
 std::optional<Domain> Common(Domain a, Domain b);
 
-// For each input: whether the value of an index, an extent or a guard depends on its elements.
-// Linear in the size of the definition.
+// For each input: whether an index, an extent or a guard reads it. Linear in the size of the
+// definition.
 std::vector<bool> InputsReadAsIndex(const Definition& definition);
 
 // Whether the values of every output are known to be exactly representable in its element type, as

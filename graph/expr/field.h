@@ -102,8 +102,8 @@ class Field {
 //   * min, max, abs, sign, less, equal, and, or, not, where, is_nan, is_inf: exact, by Signed();
 //     infinities included. NaN propagates through min, max, abs and sign; less and equal are false.
 //   * floor, ceil, round, trunc: the identity on |x| < 2^40, idempotent everywhere,
-//     ceil(x) = -floor(-x), round and trunc odd. mod and fmod: exact on integers below 2^40, b !=
-//     0.
+//     ceil(x) = -floor(-x), round and trunc odd. mod and fmod: exact on integers below
+//     2^40 if b is not 0.
 //   * bit_and: commutative, exact on integers below 2^40, bit_and(x, x) = x, bit_and(x, 0) = 0.
 //   * pow(x, n) = x^n for integers |n| <= 4096, pow(x, 1/2) = sqrt(x), pow(1, x) = 1.
 //   * f(-x) = -f(x) for sin, tan, asin, atan, sinh, tanh, asinh, atanh, erf, so f(0) = 0; cos

@@ -67,8 +67,8 @@ std::optional<Monomial> Without(const Monomial& m, Leaf leaf);
 // a / b; nullopt unless b divides a.
 std::optional<Monomial> Quotient(const Monomial& a, const Monomial& b);
 Monomial Times(const Monomial& a, const Monomial& b);
-// a / b; nullopt unless b divides a with integer coefficients, and if the quotient has more than
-// about 64 terms or a number overflows.
+// a / b; nullopt if b does not divide a with integer coefficients, if the quotient has more than
+// about 64 terms, or on overflow.
 std::optional<Poly> ExactQuotient(const Poly& a, const Poly& b);
 // The greatest constant, and the greatest monomial, that divide every term of `p`, which must not
 // be zero or overflowed.
@@ -80,7 +80,7 @@ struct NormalForm;
 }  // namespace prover
 using NormalFormPtr = std::shared_ptr<const prover::NormalForm>;
 
-// What a leaf is.
+// The kind of a leaf and its parts.
 struct LeafInfo {
   enum class Kind { kSymbol, kVar, kDiv, kMin, kMax, kLoad };
   Kind kind = Kind::kSymbol;

@@ -54,7 +54,7 @@ enum Traits : unsigned {
   kIntegral = 1024,      // can be computed in int64_t; set for rows with an `integer` column
 };
 
-// What scalar_functions.inc says about one function.
+// The properties of a function, from its row in scalar_functions.inc.
 struct Row {
   const char* name;
   int arity;
@@ -119,7 +119,7 @@ class ScalarExpr {
     kApply,   // fn() of args()
     kSelect,  // guard() ? args()[0] : args()[1]; the branch not taken is not evaluated
     kReduce,  // reduce() of args()[0] over axes() where guard() is true; extents may use outer
-              // variables and earlier axes; over nothing: sum 0, prod 1, max -inf, min +inf
+              // variables and earlier axes; over no elements: sum 0, prod 1, max -inf, min +inf
   };
 
   ScalarExpr(double value = 0);  // NOLINT: a constant reads as itself

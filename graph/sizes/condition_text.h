@@ -8,7 +8,8 @@
 
 namespace lemma {
 
-// "128 <= seq", "n = 2*m and 3 <= m". `and` and `or` are printed without parentheses.
+// "128 <= seq", "n = 2*m and 3 <= m". `and` and `or` are printed without parentheses; other
+// kinds of conditions as Guard::ToString prints them.
 std::string ConditionText(const Guard& condition);
 
 }  // namespace lemma

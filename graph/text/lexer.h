@@ -20,7 +20,7 @@ struct Position {
 
 struct Token {
   enum class Kind {
-    kName,   // text: an identifier (with dots), "%12", or what a quoted name means
+    kName,   // text: an identifier (with dots), "%12", or a quoted name, unescaped
     kInt,    // integer: the digits' value
     kFloat,  // real
     kPunct,  // text: one of ( ) { } [ ] , : = + - * < > <= >= != => .. ...
@@ -32,8 +32,8 @@ struct Token {
   uint64_t integer = 0;
   double real = 0;
   Position position, end;  // its first character; just past its last one
-  // The comment lines directly above the token's line, without "#". Empty if a blank line follows
-  // them, and for tokens that are not the first after them.
+  // The comment lines directly above the token's line, without "#". Only the first token after them
+  // has them, and only if no blank line lies between.
   std::string comment;
 };
 

@@ -43,7 +43,7 @@
 
 namespace lemma::text {
 
-// Negation is a call of "-" on 0 and the operand, unless the operand is a number.
+// -x is a call of "-" on 0 and x, unless x is a number.
 struct Expr {
   enum class Kind { kInt, kReal, kString, kName, kList, kSplice, kCall };
   Kind kind = Kind::kInt;
@@ -83,7 +83,7 @@ struct Param {
   Payload payload;
 };
 
-// What a statement binds an output to.
+// The name that a statement gives to an output.
 struct Target {
   Name name;  // text is empty for "_"
   std::optional<Type> type;
@@ -140,7 +140,7 @@ struct Block {
 };
 
 // All blocks of a file, in order. Checks the grammar only, not whether names or operators exist.
-// Errors are InvalidArgument: "file:line:column: expected …, found …" or another message there.
+// Errors are InvalidArgument and begin with "file:line:column: "; most go on "expected …, found …".
 absl::StatusOr<std::vector<Block>> ParseBlocks(absl::string_view text, absl::string_view file);
 
 // Deeper nesting of expressions is an error; so is a sum or product of more than kMaxExprDepth + 2

@@ -59,8 +59,8 @@ absl::StatusOr<TensorType> ConcreteType(const Type& type, absl::string_view file
 // *fill_budget; an error if they exceed it.
 absl::StatusOr<Tensor> ReadPayload(const TensorType& type, const Payload& payload,
                                    absl::string_view file, int64_t* fill_budget);
-// "[1.0, 2.0]" for up to 16 elements, "fill 0.5" if all are equal, otherwise "base64 \"…\"" or, if
-// `elide`, "...". Values that numbers cannot state exactly, such as NaN, are never printed as such.
+// "fill 0.5" if all elements are equal, else "[1.0, 2.0]" for up to 16 elements, else or for values
+// that a number cannot state exactly (such as NaN) "base64 \"…\"" or, if `elide`, "...".
 std::string PrintPayload(const Tensor& tensor, bool elide);
 
 }  // namespace text
