@@ -59,6 +59,7 @@ class OnnxImport {
   absl::StatusOr<std::vector<Value>> Ops(absl::string_view op, std::vector<Value> inputs,
                                          Attrs attrs = {});
   Value Constant(Tensor tensor);
+  // A constant of rank 0.
   absl::StatusOr<Value> Scalar(DType dtype, double value);
 
   // The error for a node that Lemma's operators cannot express: Unimplemented, "unsupported: OP

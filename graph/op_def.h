@@ -49,7 +49,7 @@ struct OnnxImporter {
   std::function<absl::StatusOr<std::vector<Value>>(OnnxImport&)> import;
 };
 
-constexpr int kVariadic = -1;
+constexpr int kVariadic = -1;  // OpDef::max_inputs: no limit
 
 // An entry of the operator table.
 struct OpDef {

@@ -120,8 +120,8 @@ struct Interval {
   int64_t lo = 0, hi = 0;
 };
 // Bounds of `e` from the bounds of its variables. nullopt means no bounds: symbols and
-// data-dependent indices have none, nor has a result that may overflow, or divide by
-// 0 or less. The bounds need not be tight.
+// data-dependent indices have none, nor has a result that may overflow, or divide by 0
+// or less. The bounds need not be tight.
 std::optional<Interval> BoundIndex(const IndexExpr& e,
                                    const std::function<std::optional<Interval>(VarId)>& var);
 

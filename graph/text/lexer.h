@@ -21,8 +21,8 @@ struct Position {
 struct Token {
   enum class Kind {
     kName,   // text: an identifier (with dots), "%12", or a quoted name, unescaped
-    kInt,    // integer: the digits' value
-    kFloat,  // real
+    kInt,    // integer: its value; a sign is a token of its own
+    kFloat,  // real: its value, likewise
     kPunct,  // text: one of ( ) { } [ ] , : = + - * < > <= >= != => .. ...
     kEnd,
   };

@@ -20,8 +20,8 @@
 //   type       = [ dtype ] "[" [ item { "," item } ] "]"
 //   payload    = "fill" expr | "[" [ expr { "," expr } ] "]" | "base64" string | "..."
 //   item       = expr [ ".." ]                             ".." splices a list
-//   expr       = sums and products ("+", "-", "*", "div", "mod") of numbers, strings, names,
-//                calls "f(expr, …)", lists "[item, …]" and parentheses
+//   expr       = sums and products ("+", "-", "*", "div", "mod", also "-x") of numbers (also "inf"
+//                and "nan"), strings, names, calls "f(expr, …)", lists "[item, …]" and parentheses
 //   comparison = expr ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) expr
 //
 // Names are identifiers, possibly joined by dots, or any text in double quotes. %0, %1, … name
@@ -43,7 +43,7 @@
 
 namespace lemma::text {
 
-// -x is a call of "-" on 0 and x, unless x is a number.
+// An expression. -x is a call of "-" on 0 and x, unless x is a number.
 struct Expr {
   enum class Kind { kInt, kReal, kString, kName, kList, kSplice, kCall };
   Kind kind = Kind::kInt;
@@ -110,6 +110,7 @@ struct Body {
   std::vector<Result> results;
 };
 
+// A condition of a rule ("where").
 struct Comparison {
   Expr lhs;
   std::string relation;  // "=", "!=", "<", "<=", ">" or ">="
@@ -127,7 +128,7 @@ struct Record {
 // A graph or a rule.
 struct Block {
   bool is_rule = false;
-  Name name;
+  Name name;  // empty for a graph without a name
   std::vector<Param> params;
   Body body;  // of a rule: the source
   // Only for rules.

@@ -24,7 +24,7 @@ namespace lemma {
 
 struct ParseOptions {
   std::string file = "text";  // the name of the text in errors
-  // Limit on the bytes of all `fill` payloads of a text together: a few characters can fill a
+  // Limit on the bytes of all `fill` payloads of one graph together: a few characters can fill a
   // tensor of any size.
   int64_t max_fill_bytes = int64_t{1} << 32;
 };
@@ -59,8 +59,9 @@ absl::StatusOr<TensorType> ConcreteType(const Type& type, absl::string_view file
 // *fill_budget; an error if they exceed it.
 absl::StatusOr<Tensor> ReadPayload(const TensorType& type, const Payload& payload,
                                    absl::string_view file, int64_t* fill_budget);
-// "fill 0.5" if all elements are equal, else "[1.0, 2.0]" for up to 16 elements, else or for values
-// that a number cannot state exactly (such as NaN) "base64 \"…\"" or, if `elide`, "...".
+// "fill 0.5" if all elements are equal (up to 1 GiB), else "[1.0, 2.0]" for up to 16 elements, else
+// or for values that a number cannot state exactly (such as NaN) "base64 \"…\"" or, if `elide`,
+// "...".
 std::string PrintPayload(const Tensor& tensor, bool elide);
 
 }  // namespace text
