@@ -1,5 +1,6 @@
-// Marks values that are recomputed, or stored elsewhere between uses, to save memory. The two
-// operators are defined in graph/ops/training/barrier.cc and graph/ops/training/offload.cc.
+// Makes the marks that memory reduction puts on values: barriers for values that are recomputed,
+// and offloads for values stored elsewhere between uses. The two operators are defined in
+// graph/ops/training/barrier.cc and graph/ops/training/offload.cc.
 #ifndef LEMMA_GRAPH_BARRIER_H_
 #define LEMMA_GRAPH_BARRIER_H_
 
@@ -7,14 +8,14 @@
 
 namespace lemma {
 
-// `x`, available once `after` has been computed. A graph does not identify the result with `x`, so
-// nodes that read it are not merged with nodes that read `x`.
+// A value that equals `x`, but is available only once `after` has been computed. It is not the same
+// Value as `x`, so a node that reads it is not merged with one that reads `x`.
 Value Barrier(const Value& x, const Value& after);
 
-// `x`, stored in host memory if the device has its own memory.
+// A value that equals `x` and is stored in host memory if the device has memory of its own.
 Value Offload(const Value& x);
 
-// Whether `node` applies the operator barrier, or offload.
+// Whether `node` applies the operator `barrier`, or `offload`.
 bool IsBarrier(const Node& node);
 bool IsOffload(const Node& node);
 

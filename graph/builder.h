@@ -1,4 +1,4 @@
-// Builds graphs and checks every step.
+// Builds graphs; checks every operator application as it is added.
 #ifndef LEMMA_GRAPH_BUILDER_H_
 #define LEMMA_GRAPH_BUILDER_H_
 
@@ -13,34 +13,40 @@ namespace lemma {
 
 // Applies operator `op` to `inputs`: fills in default attributes, checks types, infers output
 // types. Returns one value per output. Errors are InvalidArgument and name the operator, the sizes
-// and what would be accepted; Unimplemented for opaque element types.
+// and what would be accepted; Unimplemented for opaque element types. `inputs` must not be empty
+// values.
 absl::StatusOr<std::vector<Value>> ApplyOp(absl::string_view op, std::vector<Value> inputs,
                                            Attrs attrs = {});
-// The same for an operator known to have one output.
+// The same for an operator of one output; InvalidArgument if it has another number.
 absl::StatusOr<Value> Apply1(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
 
 // Applies an opaque operator: an uninterpreted function of its whole inputs, without a definition.
-// The caller gives the output types. `attrs` are the opaque operator's (domain, op_type, payload).
+// The caller gives the output types. `attrs` are those of the operator `opaque` (domain, op_type,
+// payload); InvalidArgument if they are not.
 absl::StatusOr<std::vector<Value>> ApplyOpaque(std::vector<Value> inputs, Attrs attrs,
                                                std::vector<TensorType> output_types);
 
+// Collects the inputs and outputs of one graph. The graph's nodes are its inputs and all nodes that
+// an output depends on.
 class GraphBuilder {
  public:
   explicit GraphBuilder(std::string name) { graph_.name_ = std::move(name); }
 
+  // The next input. Its name, like that of a weight, is its label.
   Value Input(std::string name, TensorType type);
   Value Weight(std::string name, TensorType type);  // values unknown
   Value Weight(std::string name, Tensor payload);   // values known
   Value Constant(Tensor payload);
-  // Apply an operator of one output, and one of several, as Apply1 and ApplyOp do.
+  // Apply operators as Apply1 and ApplyOp do.
   absl::StatusOr<Value> Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
   absl::StatusOr<std::vector<Value>> Ops(absl::string_view op, std::vector<Value> inputs,
                                          Attrs attrs = {});
-  // A label for people; the first one given to a value stays.
+  // Gives `value` a label for people, unless it has one.
   void Label(const Value& value, std::string label);
+  // The next output. `name` is also its label, unless it has one.
   void Output(std::string name, Value value);
 
-  // Fails on a duplicate input or output name, or a graph without outputs.
+  // InvalidArgument if two inputs or two outputs have one name, or if there is no output.
   absl::StatusOr<Graph> Build() &&;
 
  private:

@@ -8,16 +8,16 @@
 
 namespace lemma {
 
-// Returns Internal, with the node and the violation, unless
+// Returns OK if all of this is true, otherwise Internal with the node and the violation:
 //   * operands come before their users, and every node occurs once;
 //   * attributes are complete, and the output types are those inferred from operands and
 //     attributes, except for opaque operators;
-//   * inputs() holds exactly the input nodes, in order;
+//   * each input node is the one at its index in inputs();
 //   * payloads have their node's type;
 //   * outputs belong to nodes of the graph, and names of inputs and of outputs are unique.
 absl::Status CheckGraph(const Graph& graph);
 
-// Checks `after` in the same way, and that both graphs have the same inputs and outputs: names,
+// Checks `after` in the same way, and that its inputs and outputs are those of `before`: names,
 // order and types.
 absl::Status CheckSameInterface(const Graph& before, const Graph& after);
 

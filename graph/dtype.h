@@ -11,7 +11,7 @@ namespace lemma {
 
 // f16 and bf16 are storage types: values are widened before a computation, and results are rounded.
 // The types from kF8E4M3 on are opaque: Lemma knows that a value has the type, but neither stores
-// nor computes such values. Only operators without a definition take and give them.
+// nor computes such values. Only opaque operators, which have no definition, read and return them.
 enum class DType : uint8_t {
   kF32,
   kF64,
@@ -44,10 +44,11 @@ enum class DType : uint8_t {
 constexpr int kNumDTypes = static_cast<int>(DType::kU64) + 1;
 constexpr int kNumAllDTypes = static_cast<int>(DType::kC128) + 1;
 
-// "f32", "i64", …; as in the text form.
+// The name in the text form: "f32", "i64", ….
 absl::string_view Name(DType dtype);
+// nullopt if no type, opaque ones included, has this name.
 std::optional<DType> ParseDType(absl::string_view name);
-// Bytes per element; 1 for opaque types.
+// Bytes per element; 1 for opaque types, which are not stored.
 int64_t SizeOf(DType dtype);
 bool IsFloat(DType dtype);
 // f16 or bf16.

@@ -1,9 +1,9 @@
-// The interface that an operator's gradient is written against: one application, and the gradients
-// of its results.
+// The interface that operators' gradients (OpDef::gradient) are written against: one application
+// and the gradients of its outputs.
 //
-// For each input, an operator's gradient returns the sum over all outputs y of J(y, input)^T * dy.
-// It is built from ordinary operators, so it is proved, optimized and executed like any other
-// graph.
+// For each input x, an operator's gradient returns the sum over all outputs y of J(y, x)^T * dy,
+// where J(y, x) is the Jacobian matrix of y and dy the gradient of y. It is built from ordinary
+// operators, so it is proved, optimized and executed like any other graph.
 #ifndef LEMMA_GRAPH_GRADIENT_BUILDER_H_
 #define LEMMA_GRAPH_GRADIENT_BUILDER_H_
 
@@ -15,18 +15,19 @@
 
 namespace lemma {
 
-// Keeps the first error in status(), which the caller of the gradient reads. A gradient itself just
-// returns the values it has built.
+// After an error, operators give empty values. An operator's gradient need not check for errors:
+// its caller reads the first one from status().
 class GradientBuilder : public Formula {
  public:
-  // `result_gradients` has one value per output of `node`, of the output's type; empty means zero.
+  // `result_gradients` has one value per output of `node`, of the output's type; an empty value
+  // means zero. `apply` is ApplyOp (graph/builder.h).
   GradientBuilder(NodePtr node, std::vector<Value> result_gradients, Apply apply)
       : Formula(apply), node_(std::move(node)), result_gradients_(std::move(result_gradients)) {}
 
   const Node& node() const { return *node_; }
   int num_inputs() const { return static_cast<int>(node_->inputs().size()); }
   const Value& Input(int i) const { return node_->inputs()[i]; }
-  // The application's own result. Reuse it instead of computing it again.
+  // The application's own output: use it instead of computing it again.
   Value Output(int i = 0) const { return Value(node_, i); }
   // The gradient of output `i`; empty if it is zero.
   const Value& ResultGradient(int i = 0) const { return result_gradients_[i]; }

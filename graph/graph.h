@@ -1,8 +1,8 @@
 // Immutable tensor programs.
 //
-// A Graph is a DAG of hash-consed nodes: structurally equal applications are one Node, in whichever
-// graphs they occur. So equal values are equal pointers, graphs share common parts, and common
-// subexpressions are merged by construction. GraphBuilder (graph/builder.h) makes graphs and checks
+// A Graph is a DAG of hash-consed nodes: structurally equal applications are one Node in the whole
+// process. So equal values are equal pointers, graphs share common parts, and common subexpressions
+// are merged by construction. GraphBuilder (graph/builder.h) makes graphs and checks
 // shapes; an existing Graph is always well-formed.
 #ifndef LEMMA_GRAPH_GRAPH_H_
 #define LEMMA_GRAPH_GRAPH_H_
@@ -24,7 +24,7 @@ namespace lemma {
 class Node;
 using NodePtr = std::shared_ptr<const Node>;
 
-// One output of a node.
+// One output of a node. A default-constructed Value is empty (false): it has no node and no type.
 class Value {
  public:
   Value() = default;
@@ -57,6 +57,7 @@ class Value {
   int output_ = 0;
 };
 
+// An input, weight, constant or operator application. Immutable; lives as long as a NodePtr to it.
 class Node {
  public:
   enum class Kind {
@@ -86,20 +87,19 @@ class Node {
   const std::string& name() const { return name_; }   // kWeight
   const Tensor& payload() const { return payload_; }  // kConstant, kWeight
 
-  // Attributes that the operator declares (otherwise CHECK fails).
+  // The value of an attribute that the operator declares with this kind (otherwise CHECK fails).
   int64_t Int(absl::string_view attr) const;
   double Float(absl::string_view attr) const;
   const std::string& String(absl::string_view attr) const;
   const std::vector<int64_t>& Ints(absl::string_view attr) const;
   const std::vector<double>& Floats(absl::string_view attr) const;
 
-  // Stable: contains no addresses. Depends on weights' names, but not on labels or on the node's
-  // place.
+  // Stable: contains no addresses. Depends on weights' names, but not on labels or on the graph.
   uint64_t hash() const { return hash_; }
 
-  // Each returns the node with these properties, and makes it if there is none yet. The caller has
-  // checked types. Thread-safe. Weights are identified by name, type and payload; inputs by index
-  // and type.
+  // Each returns the node with these properties, and makes it if there is none yet. The caller must
+  // have checked the types. Thread-safe. Weights are identified by name, type and payload; inputs
+  // by index and type.
   static NodePtr Input(int index, TensorType type);
   static NodePtr Weight(std::string name, TensorType type, Tensor payload);
   static NodePtr Constant(Tensor payload);
@@ -127,18 +127,18 @@ class Node {
   uint64_t hash_ = 0;
 };
 
-// HashOperator: a hash of the operator and its attributes. HashApplication: of these and the types
-// of the inputs, which together determine the definition. Both are independent of the node's
-// operands and place.
+// Stable hashes of an operator node. HashOperator depends on the operator and its attributes only;
+// HashApplication also depends on the types of the inputs. All three determine the definition.
 uint64_t HashOperator(const Node& node);
 uint64_t HashApplication(const Node& node);
 
+// Named inputs and outputs, and the nodes between them. Copies share the nodes.
 class Graph {
  public:
   Graph() = default;
 
   const std::string& name() const { return name_; }
-  // In declared order, including unused inputs. inputs()[i] is the node Input(i).
+  // In the order of declaration, including unused inputs. inputs()[i] is the node Input(i).
   const std::vector<Value>& inputs() const { return inputs_; }
   const std::vector<Value>& outputs() const { return outputs_; }
   const std::vector<std::string>& input_names() const { return input_names_; }
@@ -152,13 +152,15 @@ class Graph {
   // A label for people: the name of an input, output or weight, or the label given to the builder.
   // Only labels of inputs and outputs are unique in the graph. Empty if there is none.
   absl::string_view LabelOf(const Value& value) const;
+  // By Node::hash and output number.
   const std::map<std::pair<uint64_t, int>, std::string>& labels() const { return labels_; }
 
-  // Equal for graphs that compute the same expression. Independent of names, labels and
-  // construction order.
+  // Equal for graphs that apply the same operators to the same inputs, constants and weights.
+  // Independent of names (weights without values count by their first use), labels and the order of
+  // construction.
   uint64_t StructuralHash() const;
 
-  // The same graph with other outputs; CHECK fails if their number or types differ.
+  // The same graph with other values for its outputs; CHECK fails if their number or types differ.
   Graph WithOutputs(std::vector<Value> outputs) const;
 
  private:
@@ -170,10 +172,11 @@ class Graph {
   std::vector<std::string> input_names_, output_names_;
   std::vector<NodePtr> nodes_;
   int num_ops_ = 0;
-  std::map<std::pair<uint64_t, int>, std::string> labels_;  // by value hash
+  std::map<std::pair<uint64_t, int>, std::string> labels_;  // see labels()
 };
 
-// The definition of an operator node, over its concrete types.
+// The definition of an operator node at its types (Define in graph/op_def.h). An error for an
+// opaque operator, which has none.
 absl::StatusOr<Definition> DefinitionOf(const Node& node);
 
 }  // namespace lemma

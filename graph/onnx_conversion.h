@@ -1,5 +1,5 @@
-// The interface that an operator's ONNX import and export are written against. It hides ONNX's own
-// message classes.
+// The interfaces that operators' ONNX import and export (OpDef::onnx_import and onnx_export) are
+// written against. They hide ONNX's own protobuf classes.
 #ifndef LEMMA_GRAPH_ONNX_CONVERSION_H_
 #define LEMMA_GRAPH_ONNX_CONVERSION_H_
 
@@ -14,10 +14,11 @@
 
 namespace lemma {
 
+// The value of an ONNX attribute. Floats are widened to double.
 using OnnxAttr = std::variant<int64_t, double, std::string, std::vector<int64_t>,
                               std::vector<double>, std::vector<std::string>, Tensor>;
 
-// One ONNX node during import. Errors name the node, so hooks only say what is wrong with it.
+// One ONNX node during import. The caller of an import function adds the node's name to its errors.
 class OnnxImport {
  public:
   virtual ~OnnxImport() = default;
@@ -26,21 +27,24 @@ class OnnxImport {
   // The version of the default operator set that the model was written for.
   virtual int opset() const = 0;
   virtual int num_inputs() const = 0;   // positions, including absent ones
-  virtual int num_outputs() const = 0;  // outputs that may be used
-  // Outputs that the node names, used or not. Split makes this many parts.
+  virtual int num_outputs() const = 0;  // positions up to the last output that is used
+  // Positions of outputs that the node has, used or not. Split makes this many parts.
   virtual int num_named_outputs() const { return num_outputs(); }
+  // False if optional input `i` is absent.
   virtual bool HasInput(int i) const = 0;
-  // The channels in a block of the layout NCHWc, which depends on the processor that a model was
-  // saved for.
+  // The number of channels in a block of the layout NCHWc. It depends on the processor for which
+  // the model was saved.
   virtual int64_t channel_block() const { return 16; }
-  // Fails if the input is absent.
+  // An error if the input is absent.
   virtual absl::StatusOr<Value> Input(int i) = 0;
-  // The input's values if they are known at import: an initializer, or shape arithmetic that folds.
-  // Otherwise an Unimplemented status: "input i (name) must be a constant".
+  // The input's values if they are known at import: those of an initializer, or of shape arithmetic
+  // that can be computed. Otherwise an Unimplemented status: "input i (name) must be a constant".
   virtual absl::StatusOr<Tensor> ConstantInput(int i) = 0;
 
   // nullptr if the node does not have the attribute.
   virtual const OnnxAttr* FindAttr(absl::string_view name) const = 0;
+  // The attribute, or `fallback` if the node does not have it. InvalidArgument if it is of another
+  // kind, or absent without a fallback.
   absl::StatusOr<int64_t> Int(absl::string_view name, std::optional<int64_t> fallback = {}) const;
   absl::StatusOr<double> Float(absl::string_view name, std::optional<double> fallback = {}) const;
   absl::StatusOr<std::string> String(absl::string_view name,
@@ -50,18 +54,21 @@ class OnnxImport {
   absl::StatusOr<std::vector<double>> Floats(
       absl::string_view name, std::optional<std::vector<double>> fallback = {}) const;
 
-  // Applies Lemma's operators.
+  // Apply an operator of Lemma. Op returns its first output, Ops all outputs.
   absl::StatusOr<Value> Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
   absl::StatusOr<std::vector<Value>> Ops(absl::string_view op, std::vector<Value> inputs,
                                          Attrs attrs = {});
   Value Constant(Tensor tensor);
+  // A constant of rank 0.
   absl::StatusOr<Value> Scalar(DType dtype, double value);
 
-  // The error for a node that Lemma's operator cannot express: "unsupported: OP (reason)".
+  // The error for a node that Lemma's operators cannot express: Unimplemented, "unsupported: OP
+  // (reason)".
   absl::Status Unsupported(absl::string_view reason) const;
 
  protected:
-  // Builds graphs by operator name, so that this header does not need the operator table.
+  // Applies an operator by its name, as ApplyOp does (graph/builder.h). Virtual, so that this
+  // library does not need the operator table.
   virtual absl::StatusOr<std::vector<Value>> Build(absl::string_view op, std::vector<Value> inputs,
                                                    Attrs attrs) = 0;
 };
@@ -71,21 +78,24 @@ class OnnxExport {
  public:
   virtual ~OnnxExport() = default;
 
-  virtual const Node& node() const = 0;
-  // Names of values in the exported model; "" is an absent optional input.
+  virtual const Node& node() const = 0;  // the node to export
+  // Names of its values in the exported model; "" for an absent optional input.
   virtual std::string Input(int i) = 0;
   virtual std::string Output(int i) = 0;
   // A fresh name for an intermediate value.
   virtual std::string Temporary() = 0;
   // The name of an initializer with these values.
   virtual std::string Constant(Tensor tensor) = 0;
+  // Adds an ONNX node. Inputs and outputs are names from above; "" is an absent one. The exporter
+  // reports attributes that ONNX cannot hold.
   virtual void Emit(absl::string_view op_type, std::vector<std::string> inputs,
                     std::vector<std::string> outputs,
                     std::vector<std::pair<std::string, OnnxAttr>> attrs = {}) = 0;
 };
 
-// Hooks for an operator that equals the ONNX operator `op_type`, except for attribute names. The
-// list maps names (Lemma's, ONNX's).
+// Import and export of an operator that equals the ONNX operator `op_type`, except for attribute
+// names. The list gives pairs of names (Lemma's, ONNX's); other attributes are not converted. An
+// attribute that the ONNX node lacks gets Lemma's default, which must equal ONNX's.
 using AttrNames = std::vector<std::pair<std::string, std::string>>;
 OnnxImporter ImportAs(std::string op_type, std::string our_op, AttrNames attrs = {});
 std::function<absl::Status(OnnxExport&)> ExportAs(std::string op_type, AttrNames attrs = {});

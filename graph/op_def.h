@@ -28,6 +28,7 @@ class OnnxImport;       // graph/onnx_conversion.h
 class OnnxExport;
 class Value;
 
+// An attribute that an operator declares.
 struct AttrSpec {
   std::string name;
   AttrKind kind = AttrKind::kInt;
@@ -35,41 +36,42 @@ struct AttrSpec {
   // Whether a rule may leave the attribute symbolic. An attribute that decides the structure of the
   // definition (an axis, a permutation, a flag) must be known.
   bool symbolic = false;
-  std::string doc;
+  std::string doc;  // for the operator reference
 };
 
 class OpContext;
 
 // Imports one ONNX operator; returns its outputs in ONNX's order.
 struct OnnxImporter {
-  // "Gelu"; in another domain "com.microsoft.Gelu". "training.Dropout" takes the place of "Dropout"
-  // in imports for training.
+  // "Gelu", or with a domain other than ONNX's own "com.microsoft.Gelu". In imports for training,
+  // "training.Dropout" takes the place of "Dropout".
   std::string op_type;
   std::function<absl::StatusOr<std::vector<Value>>(OnnxImport&)> import;
 };
 
-constexpr int kVariadic = -1;
+constexpr int kVariadic = -1;  // OpDef::max_inputs: no limit
 
+// An entry of the operator table.
 struct OpDef {
   std::string name;
   std::string group;     // heading in the operator reference: "element-wise", "convolution", …
-  std::string equation;  // the definition, for people
+  std::string equation;  // the definition, in the notation of docs/operators.md
   std::string doc;       // what the equation does not say; may be empty
   std::vector<std::string> input_names;  // the last one repeats if variadic
-  int min_inputs = 1;
-  int max_inputs = 1;  // or kVariadic
+  int min_inputs = 1;                    // inputs from this position on may be left out
+  int max_inputs = 1;                    // or kVariadic
   std::vector<AttrSpec> attrs;
-  std::function<absl::Status(OpContext&)> define;
+  std::function<absl::Status(OpContext&)> define;  // errors by LEMMA_REQUIRE or OpContext::Fail
   // Whether f(a, b) = f(b, a) for the first two inputs. Used in matching and enumeration only;
   // tested against the definition.
   bool commutative = false;
   // Applications for the conformance suite, with edge cases: "(f32[2,3], f32[3]) {axis = 1}".
   std::vector<std::string> examples;
   std::vector<OnnxImporter> onnx_import;
-  // Emits the ONNX nodes for one application; absent: ONNX cannot express the operator.
+  // Emits the ONNX nodes for one application. Absent: the operator cannot be exported.
   std::function<absl::Status(OnnxExport&)> onnx_export;
-  // Builds the gradients with respect to the inputs from ordinary operators: one value per input,
-  // empty if the gradient is zero everywhere. Absent: not differentiable.
+  // Builds the gradients with respect to the inputs from ordinary operators. Returns one value per
+  // input, empty if the gradient is zero everywhere. Absent: not differentiable.
   std::function<absl::StatusOr<std::vector<Value>>(GradientBuilder&)> gradient;
 
   const AttrSpec* FindAttr(absl::string_view attr) const;  // nullptr if there is none
@@ -82,7 +84,7 @@ class OpContext {
     kTypesOnly,  // output shapes and requirements; bodies are never built
     kFull,
   };
-  // `attrs` must be complete and of the right kinds (see InferTypes and Define below).
+  // `attrs` must be complete (see CompleteExprAttrs). `op` and `attrs` must outlive the context.
   OpContext(const OpDef& op, std::vector<ExprType> inputs, const ExprAttrs& attrs, Mode mode);
 
   int num_inputs() const { return definition_.num_inputs(); }
@@ -92,7 +94,8 @@ class OpContext {
   const Idx& dims(int i) const { return input(i).dims; }
   const IndexExpr& Dim(int i, int axis) const { return input(i).dims[axis]; }
 
-  // Attributes. The operator must declare `name`, with that kind (otherwise CHECK fails).
+  // The value of attribute `name`, which the operator must declare with that kind (otherwise CHECK
+  // fails).
   int64_t Int(absl::string_view name) const;                // not symbolic
   std::vector<int64_t> Ints(absl::string_view name) const;  // not symbolic
   const IndexExpr& Size(absl::string_view name) const;
@@ -101,8 +104,8 @@ class OpContext {
   const std::string& String(absl::string_view name) const;
   const std::vector<double>& Reals(absl::string_view name) const;
 
-  // `axis` as a number in [0, rank): a negative one counts from the end. The error for any other
-  // axis names it.
+  // `axis` as a number in [0, rank); a negative one counts from the end. Fail() with the axis if it
+  // is outside [-rank, rank).
   absl::StatusOr<int> NormalizeAxis(int64_t axis, int rank) const;
 
   // Requires `guard`. Returns false only if it is known to be false. A guard that depends on
@@ -117,11 +120,11 @@ class OpContext {
   TensorId Output(DType dtype, Idx dims, const Body& body);
   TensorId Local(DType dtype, Idx dims, const Body& body);
 
-  // Element `index` of a tensor. The caller ensures that it lies inside.
+  // Element `index` of a tensor. The caller must ensure that it lies inside the tensor.
   ScalarExpr Read(TensorId tensor, Idx index) const;
   // Element `index`, or `outside` if the index lies outside the tensor.
   ScalarExpr ReadOr(TensorId tensor, Idx index, const ScalarExpr& outside) const;
-  // Reduces body(r) over 0 <= r_i < extents[i], restricted to where(r) if `where` is given.
+  // Reduces body(r) over all r with 0 <= r_i < extents[i] and, if `where` is given, where(r).
   ScalarExpr Reduce(ReduceKind kind, const Idx& extents, const Body& body,
                     const std::function<Guard(const Idx&)>& where = nullptr);
   ScalarExpr Sum(const Idx& extents, const Body& body) {
@@ -152,13 +155,16 @@ class OpContext {
     }                                                   \
   } while (false)
 
-// Fills in defaults. Fails on an unknown, missing or wrongly typed attribute. Converts an integer
-// given for a float attribute.
+// Fills in defaults and converts integers given for float attributes. InvalidArgument if an
+// attribute is unknown, missing or of another kind. CompleteExprAttrs also refuses a symbol where
+// AttrSpec::symbolic is false.
 absl::StatusOr<Attrs> CompleteAttrs(const OpDef& op, Attrs attrs);
 absl::StatusOr<ExprAttrs> CompleteExprAttrs(const OpDef& op, ExprAttrs attrs);
 
-// Output types of an application with concrete types; `attrs` must be complete. The error message
-// names the operator, the offending sizes and what is accepted.
+// Output types of an application; `attrs` must be complete. Sizes may be symbolic: requirements
+// that their ranges do not decide are assumed where docs/symbolic-sizes.md says so. InvalidArgument
+// names the operator, the offending sizes and what is accepted; Unimplemented for opaque element
+// types.
 absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
                                                    absl::Span<const TensorType> inputs,
                                                    const Attrs& attrs);
@@ -169,8 +175,10 @@ struct OpMeaning {
   // Conditions on sizes and attributes under which the application is well-formed.
   std::vector<Guard> requirements;
 };
+// `attrs` must be complete. Errors as in InferTypes, except that requirements are returned.
 absl::StatusOr<OpMeaning> Define(const OpDef& op, std::vector<ExprType> inputs,
                                  const ExprAttrs& attrs);
+// The same without the requirements, which InferTypes checks.
 absl::StatusOr<Definition> Define(const OpDef& op, absl::Span<const TensorType> inputs,
                                   const Attrs& attrs);
 

@@ -1,4 +1,4 @@
-// The operator reference, printed from the operator table.
+// Prints the operator reference (docs/operators.md) from the operator table.
 #ifndef LEMMA_GRAPH_OP_REFERENCE_H_
 #define LEMMA_GRAPH_OP_REFERENCE_H_
 
@@ -9,19 +9,21 @@
 
 namespace lemma {
 
-// All operators as one Markdown page: groups in the order of the table, operators by name.
+// All operators as one Markdown page: groups in the order of the table, and in each group the
+// operators by name.
 std::string OperatorReference();
 
 struct OperatorGroup {
-  std::string name;
+  std::string name;  // OpDef::group
   std::vector<const OpDef*> operators;
 };
-// The groups of that page.
+// The groups of that page, in its order.
 std::vector<OperatorGroup> OperatorGroups();
 
 // "conv2d(x, w, bias?)": an operand with ? may be left out, one with … repeats.
 std::string OperatorSignature(const OpDef& op);
-// The section of that page about the operator.
+// The operator's section of that page: signature, equation, notes, attributes, an example and
+// the ONNX operators that are imported as this one.
 std::string OperatorSection(const OpDef& op);
 
 }  // namespace lemma

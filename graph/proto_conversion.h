@@ -14,11 +14,13 @@ namespace lemma {
 // Whether a file that begins with `bytes` (16 suffice) is a serialized Lemma graph.
 bool IsGraphProto(absl::string_view bytes);
 
-// Equal graphs give equal bytes. Fails if the message would exceed protobuf's limit of 2 GiB.
+// Equal graphs with equal names and labels give equal bytes. An error if the message would exceed
+// protobuf's limit of 2 GiB. The caller ensures that no size in the graph is symbolic.
 absl::StatusOr<std::string> SerializeGraph(const Graph& graph);
 
 // Checks everything it reads: it infers the types again and compares them. Errors are
-// InvalidArgument and begin with `file` and, where there is one, the node's number and operator.
+// InvalidArgument and begin with `file`, the name of the bytes in messages. Errors in a node then
+// give its number and operator.
 absl::StatusOr<Graph> DeserializeGraph(absl::string_view bytes, absl::string_view file = "proto");
 
 }  // namespace lemma

@@ -13,6 +13,7 @@
 
 namespace lemma {
 
+// The contents of a file: tensors by name, and texts by key ("__metadata__" in the format).
 struct NamedTensors {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, std::string> metadata;
@@ -20,11 +21,12 @@ struct NamedTensors {
 
 // Reads the whole file. NotFound if it does not exist. InvalidArgument, with the path and the
 // tensor's name, if the file is not of this format, if offsets, types and shapes contradict each
-// other or the file's length, or if Lemma has no such element type.
+// other or the file's length, if Lemma has no such element type, or if a bool is neither 0 nor 1.
+// ResourceExhausted if memory runs out.
 absl::StatusOr<NamedTensors> ReadSafetensors(const std::string& path);
 
 // Writes a complete file, or leaves `path` untouched. Equal contents give equal bytes. No tensor
-// may be named "__metadata__"; names and metadata must be UTF-8.
+// may be named "__metadata__" (InvalidArgument); names and metadata must be UTF-8 (not checked).
 absl::Status WriteSafetensors(const std::string& path, const NamedTensors& contents);
 // Stages the same file, so that it can be committed together with others.
 absl::StatusOr<StagedFile> StageSafetensors(const std::string& path, const NamedTensors& contents);

@@ -1,4 +1,4 @@
-// Concrete shapes and dense host tensors.
+// Shapes, tensor types and dense tensors in host memory.
 #ifndef LEMMA_GRAPH_TENSOR_H_
 #define LEMMA_GRAPH_TENSOR_H_
 
@@ -13,12 +13,13 @@
 
 namespace lemma {
 
-// Dimensions, outermost first; rank 0 is a scalar.
+// Sizes of the dimensions, outermost first; rank 0 is a scalar. A size may be symbolic
+// (graph/sizes/symbolic_size.h), except where a function below counts or multiplies sizes.
 using Shape = std::vector<int64_t>;
 
 // The number of elements of `shape`; INT64_MAX if it is larger.
 int64_t NumElements(const Shape& shape);
-// "[2,3]"
+// "[2,3]", "[seq,8]"
 std::string ToString(const Shape& shape);
 // Row-major strides in elements.
 std::vector<int64_t> RowMajorStrides(const Shape& shape);
@@ -44,17 +45,19 @@ struct TensorType {
 class Tensor {
  public:
   Tensor() = default;
-  // Uninitialized values in a buffer aligned to 64 bytes. Fails if the allocation fails;
-  // Unimplemented for an opaque element type.
+  // Uninitialized values in a buffer aligned to 64 bytes. ResourceExhausted if the allocation
+  // fails; Unimplemented for an opaque element type.
   static absl::StatusOr<Tensor> Allocate(TensorType type);
-  // Every element is `value`, converted to the element type.
+  // Every element is `value`, converted to the element type: rounded to a float, or truncated and
+  // limited to the range of an integer type; 1 for a bool unless it is 0. Errors as in Allocate.
   static absl::StatusOr<Tensor> Filled(TensorType type, double value);
-  // `values` in row-major order, converted to the element type; their number must fit the type.
-  // FromInts takes the bits of a u64 as AtInt gives them.
+  // `values` in row-major order, converted in the same way; InvalidArgument if their number is not
+  // that of the type's elements. FromInts takes a u64 from 2^63 on as AtInt gives it.
   static absl::StatusOr<Tensor> FromDoubles(TensorType type, absl::Span<const double> values);
   static absl::StatusOr<Tensor> FromInts(TensorType type, absl::Span<const int64_t> values);
-  // Values that lie elsewhere, such as in a mapped file, for as long as `values` lives. They must
-  // be aligned to the size of an element, and mutable_raw must not be called. Not for opaque types.
+  // A tensor whose buffer is *values, such as a part of a mapped file. The tensor shares ownership
+  // of it. It must be aligned to the size of an element, and mutable_raw must not be called. Not
+  // for opaque types.
   static Tensor Borrowed(TensorType type, std::shared_ptr<const void> values);
   // A 1-d i64 tensor.
   static Tensor Ints(absl::Span<const int64_t> values);
@@ -64,11 +67,13 @@ class Tensor {
   const Shape& shape() const { return type_.shape; }
   DType dtype() const { return type_.dtype; }
   int64_t size() const { return type_.num_elements(); }
+  // Whether there is no buffer: a default-constructed tensor. One without elements has a buffer.
   bool empty_handle() const { return buffer_ == nullptr; }
 
   const void* raw() const { return buffer_.get(); }
   // Only before the tensor is shared.
   void* mutable_raw() { return buffer_.get(); }
+  // T is the stored type: uint16_t for f16 and bf16, uint8_t for bool.
   template <class T>
   absl::Span<const T> data() const {
     return {static_cast<const T*>(raw()), static_cast<size_t>(size())};
@@ -80,7 +85,8 @@ class Tensor {
 
   // Element `i` in row-major order, widened. AtDouble rounds i64 values beyond 2^53.
   double AtDouble(int64_t i) const;
-  // Floats are truncated; a u64 from 2^63 on gives the negative number with the same bits.
+  // Floats are truncated and limited to int64_t, NaN gives 0; a u64 from 2^63 on gives the negative
+  // number with the same bits.
   int64_t AtInt(int64_t i) const;
   std::vector<double> ToDoubles() const;
   std::vector<int64_t> ToInts() const;
@@ -88,9 +94,10 @@ class Tensor {
   // Whether no element is infinite or NaN.
   bool IsFinite() const;
 
-  // The same buffer under another shape with as many elements.
+  // A tensor of another shape that shares the buffer. The number of elements must be the same (not
+  // checked).
   Tensor Reshaped(Shape shape) const;
-  // Hash of type and bytes; computed once.
+  // Stable hash of type and bytes; computed once, and 0 without a buffer. Thread-safe.
   uint64_t ContentHash() const;
   // Whether types and bytes agree (so NaN equals itself, and 0 differs from -0).
   bool SameBytes(const Tensor& other) const;
@@ -101,7 +108,8 @@ class Tensor {
   std::shared_ptr<uint64_t> hash_;  // 0: not computed yet
 };
 
-// Conversions of the storage types (round to nearest even).
+// Conversions of f16 and bf16, given as their bits. To 16 bits, they round to nearest, ties to
+// even.
 float HalfToFloat(uint16_t bits);
 uint16_t FloatToHalf(float value);
 float BFloat16ToFloat(uint16_t bits);

@@ -1,9 +1,9 @@
-// The state of a training step: the parameters and the optimizer's own variables.
+// Finds the state of a training step: the parameters and the optimizer's own variables.
 //
-// A training step is a graph without memory. It takes the state as inputs and returns the new state
-// as outputs; the executor copies the outputs to the inputs for the next step. Only names link an
-// output to its input, since names survive in model files: the input NAME and the output NAME.next
-// are one variable.
+// A training step is a graph, and keeps nothing between runs. It takes the state as inputs and
+// returns the new state as outputs; the stepper (runtime/stepper.h) gives the outputs to the inputs
+// of the next step. Only names link an output to its input, since model files keep names: the input
+// NAME and the output NAME.next are one variable.
 #ifndef LEMMA_GRAPH_TRAINING_STATE_H_
 #define LEMMA_GRAPH_TRAINING_STATE_H_
 
@@ -15,14 +15,15 @@
 
 namespace lemma {
 
-// A state variable: the graph's input `input` holds its value before a run, the output `output` its
-// value after the run.
+// A state variable: input number `input` of the graph is its value before a run, output number
+// `output` its value after the run.
 struct StatePair {
   int input = 0;
   int output = 0;
 };
 
-// The state variables of `graph` in the order of its inputs: pairs named as above with equal types.
+// The state variables of `graph` in the order of its inputs: pairs that are named as above and have
+// equal types. A pair of unequal types is not a variable.
 std::vector<StatePair> StatePairs(const Graph& graph);
 
 // The name of the output with the new value of the input `name`.

@@ -1,4 +1,5 @@
-// The example applications that the operator table gives.
+// Parses the example applications of the operator table (OpDef::examples) and makes inputs for
+// them.
 #ifndef LEMMA_GRAPH_EXAMPLES_OP_EXAMPLES_H_
 #define LEMMA_GRAPH_EXAMPLES_OP_EXAMPLES_H_
 
@@ -12,22 +13,27 @@
 
 namespace lemma {
 
+// One application of an operator, at concrete types.
 struct OpExample {
   const OpDef* op = nullptr;
-  std::string text;
+  std::string text;  // as in OpDef::examples
   std::vector<TensorType> inputs;
   Attrs attrs;  // complete
 };
+// Writes the operator's name and `text`: "concat(f32[2,3], f32[2,1]) {axis = 1}".
 std::ostream& operator<<(std::ostream& out, const OpExample& example);
 
-// "(f32[2,3], i64[4]) {axis = 1}".
+// Parses "(f32[2,3], i64[4]) {axis = 1}". InvalidArgument if the text or an attribute is wrong; the
+// types of the inputs are not checked.
 absl::StatusOr<OpExample> ParseExample(const OpDef& op, absl::string_view text);
 
-// The examples of all operators. Skips those that do not parse; another test reports them.
+// The examples of all operators. Skips those that do not parse; tests/graph/conformance_test.cc
+// reports them.
 std::vector<OpExample> AllExamples();
 
-// Values for the inputs of an example, the same in every run. Floats are in [0.1, 0.9). Integers
-// are 1 and 2; next to floats they are -1 and 0, which are positions in any axis.
+// Values for the inputs of an example, one row-major list per input, the same in every run. Floats
+// are in [0.1, 0.9), bools 0 or 1. Integers are 1 or 2; if an input is of a float type, they are -1
+// or 0, which are valid positions on any axis that is not empty.
 std::vector<std::vector<double>> ExampleValues(const OpExample& example);
 
 }  // namespace lemma

@@ -1,5 +1,4 @@
-// Makes random graphs over the whole operator table, to compare two executions of a
-// graph.
+// Makes random graphs over the whole operator table. Tests execute each in two ways and compare.
 #ifndef LEMMA_GRAPH_EXAMPLES_RANDOM_GRAPH_H_
 #define LEMMA_GRAPH_EXAMPLES_RANDOM_GRAPH_H_
 
@@ -14,30 +13,32 @@
 namespace lemma {
 
 struct RandomGraphOptions {
-  int operators = 8;             // the largest number of them
-  int64_t most_elements = 4096;  // the largest number of a value
+  int operators = 8;             // steps, at most; each adds an operator, or a subgraph of `part`
+  int64_t most_elements = 4096;  // elements of a value, at most; 4 or more
   // The operators that may occur; default: all that have a definition.
   std::function<bool(const OpDef&)> allowed;
-  // Operators that must not occur together with infinite or NaN numbers.
+  // Operators that must not occur in graphs with infinite or NaN values; default: none.
   std::function<bool(const OpDef&)> finite_only;
-  // The element types of inputs and casts; default: all.
+  // The element types of inputs and casts; default: all that are not opaque.
   std::function<bool(DType)> allowed_type;
-  // Makes subgraphs that are used next to operators, in three of five draws. A subgraph is applied
-  // to existing values that have its inputs' types or can be cut and padded to them. The argument
-  // is a seed; nullopt: no subgraph this time. If set, every unread value is an output.
+  // If set, three of five steps add a subgraph that this function makes from `seed`, instead of an
+  // operator; nullopt: none in this step. A subgraph is applied to existing values, which are cut
+  // and padded to the types of its inputs where needed, or to new ones. With `part`, every result
+  // that no operator reads is an output of the graph.
   std::function<std::optional<Graph>(uint64_t seed)> part;
 };
 
 struct RandomGraph {
   Graph graph;
-  std::vector<Tensor> inputs;
+  std::vector<Tensor> inputs;  // values for graph.inputs(), in order
 };
 
 // The graph contains operators with the attributes of their examples, on existing values if their
-// types allow it, otherwise on new inputs and weights. It also contains casts between all element
-// types, chains that can be fused, slices, transposed views, concatenations, values with several
-// users, and several outputs. Sizes include 0, 1 and odd ones; one graph in eight has infinite, NaN
-// or -0 floats, and one in six computes in f16 or bf16. The same seed gives the same graph.
+// types allow it, otherwise on new inputs, weights and constants. It also contains casts between
+// all element types, chains that can be fused, slices, transposed views, concatenations, values
+// with several users, and several outputs. Sizes include 0, 1 and odd ones; one graph in eight has
+// infinite, NaN or -0 floats, and one in six computes in f16 or bf16. The same seed gives the same
+// graph.
 RandomGraph MakeRandomGraph(uint64_t seed, const RandomGraphOptions& options = {});
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Integer sums base + sum of coefficient * variable.
+// Affine integer expressions: base + sum of coefficient * variable.
 #ifndef LEMMA_GRAPH_EXPR_AFFINE_H_
 #define LEMMA_GRAPH_EXPR_AFFINE_H_
 
@@ -11,16 +11,17 @@
 
 namespace lemma {
 
-// Variables are numbered by whoever makes the sum: index variables of a definition, counters of
-// ranges, or subexpressions that are not sums themselves. Arithmetic wraps at 64 bits.
+// The caller chooses what a variable's number means: an index variable of a definition (as ToAffine
+// does), a loop counter, or a subexpression that is not affine. Arithmetic wraps at 64 bits.
 struct Affine {
   int64_t base = 0;
-  absl::InlinedVector<std::pair<int, int64_t>, 3> terms;  // variables ascend; no zeros
+  // (variable, coefficient); variables ascend, and no coefficient is 0.
+  absl::InlinedVector<std::pair<int, int64_t>, 3> terms;
 
   static Affine Of(int64_t constant);
   static Affine OfVar(int var);
   bool is_const() const { return terms.empty(); }
-  int64_t CoefficientOf(int var) const;
+  int64_t CoefficientOf(int var) const;  // 0 if `var` does not occur
 
   friend bool operator==(const Affine& a, const Affine& b) {
     return a.base == b.base && a.terms == b.terms;
@@ -30,7 +31,8 @@ struct Affine {
 Affine Sum(const Affine& a, const Affine& b, int64_t scale = 1);  // a + scale * b
 Affine Scaled(const Affine& a, int64_t factor);
 
-// `e` over its index variables; nullopt if it has another form.
+// `e` over its index variables (VarIds); nullopt if it contains a symbol or anything else but sums
+// and products with constants.
 std::optional<Affine> ToAffine(const IndexExpr& e);
 IndexExpr ToIndexExpr(const Affine& a);
 

@@ -11,43 +11,46 @@
 
 namespace lemma {
 
-// Whether `value` is known to be exactly representable in `dtype`. For f16 and bf16 only infinities
-// and whole numbers up to 256 are.
+// Whether `value` is known to be exactly representable in `dtype`. For f16 and bf16, only
+// infinities and whole numbers from -256 to 256 are recognized.
 bool Holds(DType dtype, double value);
 // Whether every value of `from` is exactly representable in `to`.
 bool Holds(DType to, DType from);
 
-// InvalidArgument if `definition` has a function or a constant without integer values.
+// InvalidArgument if `definition` applies a function that has no value for integers, such as exp,
+// or has a finite constant that is no integer. Its message names the function or constant.
 absl::Status CheckIntegral(const Definition& definition);
 
+// The C++ type in which all numbers of a definition are computed.
 enum class Arithmetic { kFloat, kDouble, kInteger };  // float, double, int64_t
 
-// kInteger, which is exact, if no floating type takes part and every function has an integer value,
-// or if the definition only moves integers. Otherwise kFloat where it suffices, else kDouble. Float
-// does not suffice if an f64 takes part, or if an output has an integer type whose values a float
-// may not hold.
+// kInteger, which is exact, if no floating type takes part and CheckIntegral is OK, or if the
+// definition only moves elements, has no floating input and no u64. Otherwise kFloat where it
+// suffices, else kDouble. Float does not suffice if no floating type takes part, if an f64 does, or
+// if a tensor that the definition makes has an integer type of more than 16 bits.
 Arithmetic ArithmeticFor(const Definition& definition);
 
 // Definitions may be computed together, as one kernel in one arithmetic, if their domains agree.
 enum class Domain {
-  kAny,       // only truth values: any arithmetic gives the same
-  kIntegers,  // wraps, exact beyond 2^53
-  kReals,
+  kAny,       // only bools: all arithmetics give the same results
+  kIntegers,  // in int64_t: wraps, exact beyond 2^53
+  kReals,     // in float or double
 };
 Domain DomainOf(const Definition& definition);
-// The domain of both together; nullopt if there is none.
+// The domain in which both may be computed together; nullopt if they do not agree.
 std::optional<Domain> Common(Domain a, Domain b);
 
-// For each input: whether its values decide where something is read or written. Linear in the size
-// of the definition.
+// For each input: whether an index, an extent or a guard reads it. Linear in the size of the
+// definition.
 std::vector<bool> InputsReadAsIndex(const Definition& definition);
 
-// Whether every output has exact values of its element type, as that of a transposition has.
+// Whether the values of every output are known to be exactly representable in its element type, as
+// they are for a transposition.
 bool HasExactOutputs(const Definition& definition);
 
 // The definition with each output rounded to its element type, as if it had been stored and loaded
-// again for use in `arithmetic`. Outputs that already have exact values of their type, or the type
-// of the computation, are unchanged.
+// again for use in `arithmetic`. An output is unchanged if its values are exact in its type, or if
+// its type is that of the computation (f32, f64 or i64).
 Definition WithStoredOutputs(Definition definition, Arithmetic arithmetic);
 
 }  // namespace lemma

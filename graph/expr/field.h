@@ -1,11 +1,12 @@
 // The finite field in which fingerprints (values at random inputs) are computed: integers modulo
 // p = 2^61 - 1.
 //
-// If a rational expression over real numbers holds for all inputs, it holds in this field too. At
-// random inputs, two different polynomials of degree d agree with probability at most d/p. Every
-// other function is a random oracle: a fixed pseudo-random function of its arguments, restricted by
-// the laws stated at ApplyField. Equal expressions therefore have equal values, unless their
-// equality needs a law that is not stated there. That costs a missed rewrite, never a wrong one.
+// If an equation between rational expressions is true for all real inputs, it is true in this field
+// too. At random inputs, two different polynomials of degree d agree with probability at most d/p.
+// Every function that is not rational is a random oracle: a fixed pseudo-random function of its
+// arguments, restricted by the laws stated at ApplyField. Equal expressions therefore have equal
+// values, unless their equality needs a law that is not stated there. A law that is missing costs a
+// missed rewrite, never a wrong one.
 //
 // Besides the p elements there are three special ones, +inf, -inf and NaN. With them, masks and the
 // maximum over nothing mean the same as for real numbers.
@@ -42,8 +43,8 @@ class Field {
   constexpr uint64_t raw() const { return raw_; }
   constexpr bool is_special() const { return (raw_ & kSpecial) != 0; }
   constexpr bool is_nan() const { return raw_ == (kSpecial | 2); }
-  // The representative in (-p/2, p/2), which orders the elements. +inf and -inf give a number above
-  // and below all of these.
+  // The representative in (-p/2, p/2), which orders the elements. +inf (and NaN) give INT64_MAX,
+  // -inf gives INT64_MIN.
   constexpr int64_t Signed() const {
     if (is_special()) return (raw_ & 1) ? INT64_MIN : INT64_MAX;
     return raw_ > kPrime / 2 ? static_cast<int64_t>(raw_) - static_cast<int64_t>(kPrime)
@@ -52,8 +53,8 @@ class Field {
   // The inverse of a non-zero, non-special element.
   Field Inverse() const;
 
-  // NaN propagates. inf + x = inf, inf - inf = NaN; inf * x is an oracle unless x is 1 or -1. x /
-  // inf = 0; a / 0 is an oracle.
+  // NaN propagates. inf + x = inf, inf - inf = NaN, x / inf = 0 for x that are not special. inf * x
+  // is an oracle unless x is 1 or -1, x / 0 is an oracle, and inf / x is one unless x is 1.
   friend Field operator+(Field a, Field b) {
     if ((a.raw_ | b.raw_) & kSpecial) return AddSpecial(a, b);
     return FromRaw(Once(a.raw_ + b.raw_));
@@ -99,15 +100,18 @@ class Field {
 // not special unless said otherwise:
 //   * add, sub, mul, div, neg: field arithmetic.
 //   * min, max, abs, sign, less, equal, and, or, not, where, is_nan, is_inf: exact, by Signed();
-//     infinities included, NaN propagates through min, max, abs and sign.
+//     infinities included. NaN propagates through min, max, abs and sign; less and equal are false.
 //   * floor, ceil, round, trunc: the identity on |x| < 2^40, idempotent everywhere,
-//     ceil(x) = -floor(-x), round and trunc odd. mod and fmod: exact on integers below 2^40.
+//     ceil(x) = -floor(-x), round and trunc odd. mod and fmod: exact on integers below
+//     2^40 if b is not 0.
+//   * bit_and: commutative, exact on integers below 2^40, bit_and(x, x) = x, bit_and(x, 0) = 0.
 //   * pow(x, n) = x^n for integers |n| <= 4096, pow(x, 1/2) = sqrt(x), pow(1, x) = 1.
 //   * f(-x) = -f(x) for sin, tan, asin, atan, sinh, tanh, asinh, atanh, erf, so f(0) = 0; cos
-//     and cosh even; exp, sqrt and cosh are positive.
+//     and cosh are even; exp, sqrt (except at 0) and cosh are positive.
 //   * exp(0) = cos(0) = cosh(0) = 1, log(1) = acos(1) = acosh(1) = 0, sqrt(0) = 0, sqrt(1) = 1;
 //     exp(-inf) = 0, log(0) = -inf, tanh(inf) = erf(inf) = 1,
-//     exp(inf) = log(inf) = sqrt(inf) = inf.
+//     exp(inf) = log(inf) = sqrt(inf) = sinh(inf) = asinh(inf) = inf.
+//   * stored_T (rounding to an element type): an oracle without laws.
 Field ApplyField(ScalarFn fn, Field a, Field b = Field(), Field c = Field());
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Computes the free index variables of expressions.
+// Computes the free index variables of expressions: those that no reduction inside them binds.
 #ifndef LEMMA_GRAPH_EXPR_FREE_VARS_H_
 #define LEMMA_GRAPH_EXPR_FREE_VARS_H_
 
@@ -15,8 +15,8 @@ using VarSet = std::vector<VarId>;
 VarSet Union(const VarSet& a, const VarSet& b);
 bool Contains(const VarSet& set, VarId var);
 
-// Answers for any number of expressions and visits shared subterms once. The expressions must
-// outlive the object.
+// Computes the free variables of any number of expressions and visits shared subterms once. The
+// expressions must outlive the object.
 class FreeVars {
  public:
   const VarSet& Of(const ScalarExpr& e);

@@ -1,10 +1,10 @@
-// Integer expressions over size symbols and index variables, and guards on them.
+// Integer expressions over size symbols and index variables, and guards: conditions on them.
 //
 // An operator's definition uses IndexExpr to say which element it reads and how large an axis is.
 // Sizes and integer attributes are constants (in a concrete graph) or symbols (in a rule); one
 // definition serves both. Values are immutable and cheap to copy; constants need no allocation.
-// Construction folds constants and neutral elements, so a definition over concrete sizes contains
-// no symbols.
+// Construction folds constants and neutral elements (x + 0, 1 * x). Constants that would overflow
+// 64 bits are not folded.
 #ifndef LEMMA_GRAPH_EXPR_INDEX_EXPR_H_
 #define LEMMA_GRAPH_EXPR_INDEX_EXPR_H_
 
@@ -41,7 +41,8 @@ class IndexExpr {
   IndexExpr(int64_t value = 0) : value_(value) {}  // NOLINT: a constant reads as itself
   static IndexExpr Symbol(std::string name);
   static IndexExpr Var(VarId var);
-  // The integer value of a scalar expression: a data-dependent index.
+  // A data-dependent index: the value of a scalar expression, which must be an integer. `scalar`
+  // must not be null.
   static IndexExpr Load(std::shared_ptr<const ScalarNode> scalar);
 
   Kind kind() const;
@@ -52,15 +53,17 @@ class IndexExpr {
     if (is_const()) return value_;
     return std::nullopt;
   }
+  // Only for the kinds that name them above.
   const std::string& name() const;
   VarId var() const;
   const IndexExpr& lhs() const;
   const IndexExpr& rhs() const;
   const std::shared_ptr<const ScalarNode>& load() const;
 
-  // The shared node's identity, nullptr for constants. For memo tables only, never for ordering.
+  // Identifies the shared node; nullptr for constants. For memo tables only, never for ordering.
   const IndexNode* node() const { return node_.get(); }
 
+  // Variable v is "iv", a load "[…]": "((2*i0) + n)".
   std::string ToString() const;
 
  private:
@@ -71,6 +74,7 @@ class IndexExpr {
   std::shared_ptr<const IndexNode> node_;
 };
 
+// Fields beside `kind` are set only for the kinds that use them.
 struct IndexNode {
   IndexExpr::Kind kind;
   VarId var = -1;
@@ -85,6 +89,7 @@ IndexExpr operator-(const IndexExpr& a);
 IndexExpr operator*(const IndexExpr& a, const IndexExpr& b);
 // An expression of one of the kinds that have two operands: kAdd to kMax.
 IndexExpr Binary(IndexExpr::Kind kind, const IndexExpr& a, const IndexExpr& b);
+// Quotients and remainders need b > 0, which is not checked: otherwise they have no value.
 IndexExpr FloorDiv(const IndexExpr& a, const IndexExpr& b);
 IndexExpr CeilDiv(const IndexExpr& a, const IndexExpr& b);
 IndexExpr Mod(const IndexExpr& a, const IndexExpr& b);
@@ -93,28 +98,30 @@ IndexExpr Max(const IndexExpr& a, const IndexExpr& b);
 
 using Idx = std::vector<IndexExpr>;
 
-// Product of the dimensions dims[begin, end).
+// Product of the dimensions dims[begin, end); 1 if there are none.
 IndexExpr Product(const Idx& dims, size_t begin, size_t end);
 inline IndexExpr Product(const Idx& dims) { return Product(dims, 0, dims.size()); }
 
-// Whether both are the same tree, node for node. Trees that differ may still be equal in value.
+// Whether both are the same tree, node for node; loads are the same if they share their node. Trees
+// that differ may still be equal in value.
 bool Identical(const IndexExpr& a, const IndexExpr& b);
 
-// The values of an index expression's leaves; nullopt if unknown.
+// The values of an index expression's leaves; nullopt if unknown. An empty function knows none.
 struct IndexEnv {
   std::function<std::optional<int64_t>(VarId)> var;
   std::function<std::optional<int64_t>(const std::string&)> symbol;
 };
-// The value of `e` under `env`; nullopt if a leaf is unknown or data-dependent, or if a divisor is
-// not positive.
+// The value of `e` under `env`; nullopt if a leaf is unknown or data-dependent, if a divisor is not
+// positive, or on overflow.
 std::optional<int64_t> EvaluateIndex(const IndexExpr& e, const IndexEnv& env);
 
 // A closed interval of integers.
 struct Interval {
   int64_t lo = 0, hi = 0;
 };
-// Bounds of `e` from the bounds of its variables (nullopt: unbounded). Symbols and data-dependent
-// indices are unbounded.
+// Bounds of `e` from the bounds of its variables. nullopt means no bounds: symbols and
+// data-dependent indices have none, nor has a result that may overflow, or divide by 0
+// or less. The bounds need not be tight.
 std::optional<Interval> BoundIndex(const IndexExpr& e,
                                    const std::function<std::optional<Interval>(VarId)>& var);
 
@@ -170,7 +177,8 @@ Guard operator!(const Guard& a);
 // 0 <= i < extent.
 Guard InRange(const IndexExpr& i, const IndexExpr& extent);
 
-// The value of `g` under `env`; nullopt if it is unknown.
+// The value of `g` under `env`; nullopt if that depends on a value that EvaluateIndex does not
+// know.
 std::optional<bool> EvaluateGuard(const Guard& g, const IndexEnv& env);
 
 }  // namespace lemma

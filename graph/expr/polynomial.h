@@ -1,7 +1,7 @@
 // Integer polynomials over the leaves of index expressions: a normal form of such expressions.
 //
 // A leaf is a symbol, an index variable, or an expression that is not a polynomial: a quotient, a
-// minimum, a maximum or an integer that a tensor holds. Equal leaves have the same number.
+// minimum, a maximum or a load (an integer element of a tensor). Equal leaves have the same number.
 #ifndef LEMMA_GRAPH_EXPR_POLYNOMIAL_H_
 #define LEMMA_GRAPH_EXPR_POLYNOMIAL_H_
 
@@ -18,12 +18,13 @@
 
 namespace lemma {
 
+// The number of a leaf in a Leaves object.
 using Leaf = int32_t;
 // Leaves in ascending order, with repetition; empty for 1. Up to four leaves need no allocation.
 using Monomial = absl::InlinedVector<Leaf, 4>;
 
 // Coefficients are 64-bit without INT64_MIN. A polynomial that overflowed stays so, and equals no
-// polynomial, not even itself.
+// polynomial, not even itself; it has no terms.
 class Poly {
  public:
   Poly(int64_t constant = 0);  // NOLINT: a constant reads as itself
@@ -34,10 +35,10 @@ class Poly {
   const Terms& terms() const { return terms_; }  // sorted by degree, then leaves; no zeros
   bool overflowed() const { return overflowed_; }
   bool IsZero() const { return terms_.empty() && !overflowed_; }
-  std::optional<int64_t> AsConst() const;
-  int64_t ConstantTerm() const;
-  int64_t CoefficientOf(const Monomial& monomial) const;
-  int Degree() const;  // 0 for constants
+  std::optional<int64_t> AsConst() const;                 // nullopt if not constant, or overflowed
+  int64_t ConstantTerm() const;                           // 0 if there is none
+  int64_t CoefficientOf(const Monomial& monomial) const;  // 0 if it does not occur
+  int Degree() const;                                     // 0 for constants
 
   friend Poly operator+(const Poly& a, const Poly& b) { return Sum(a, b, 1); }
   friend Poly operator-(const Poly& a, const Poly& b) { return Sum(a, b, -1); }
@@ -66,9 +67,11 @@ std::optional<Monomial> Without(const Monomial& m, Leaf leaf);
 // a / b; nullopt unless b divides a.
 std::optional<Monomial> Quotient(const Monomial& a, const Monomial& b);
 Monomial Times(const Monomial& a, const Monomial& b);
-// a / b; nullopt unless b divides a with integer coefficients.
+// a / b; nullopt if b does not divide a with integer coefficients, if the quotient has more than
+// about 64 terms, or on overflow.
 std::optional<Poly> ExactQuotient(const Poly& a, const Poly& b);
-// The greatest constant, and the greatest monomial, that divide every term. p must not be zero.
+// The greatest constant, and the greatest monomial, that divide every term of `p`, which must not
+// be zero or overflowed.
 int64_t ContentOf(const Poly& p);
 Monomial CommonMonomial(const Poly& p);
 
@@ -77,12 +80,13 @@ struct NormalForm;
 }  // namespace prover
 using NormalFormPtr = std::shared_ptr<const prover::NormalForm>;
 
+// The kind of a leaf and its parts.
 struct LeafInfo {
   enum class Kind { kSymbol, kVar, kDiv, kMin, kMax, kLoad };
   Kind kind = Kind::kSymbol;
-  std::string name;  // of a symbol or a variable; the text of a load
-  Poly a, b;         // a div b, min(a, b), max(a, b)
-  NormalFormPtr load;
+  std::string name;        // of a symbol or a variable; the text of a load
+  Poly a, b;               // a div b, min(a, b), max(a, b)
+  NormalFormPtr load;      // the value of a load
   std::vector<Leaf> deps;  // symbols and variables in it (itself, if it is one), sorted
 };
 
@@ -92,24 +96,26 @@ using LeafMap = std::map<Leaf, Poly>;
 // depend only on the order in which they are asked for.
 class Leaves {
  public:
-  Leaf Symbol(const std::string& name);
+  Leaf Symbol(const std::string& name);  // one leaf for each name
   // New leaves, different from all others; `hint` is a part of the name.
   Leaf NewSymbol(const std::string& hint);
   Leaf NewVar(const std::string& hint);
-  // floor(a / b) for b > 0; without a quotient leaf if the result is a polynomial.
+  // floor(a / b), where the caller ensures b > 0. A polynomial without a new leaf if simplification
+  // finds one. A new symbol, "undefined", if b is a constant that is not positive.
   Poly Div(const Poly& a, const Poly& b);
   Poly Mod(const Poly& a, const Poly& b) { return a - b * Div(a, b); }
   Poly Min(const Poly& a, const Poly& b) { return Extreme(LeafInfo::Kind::kMin, a, b); }
   Poly Max(const Poly& a, const Poly& b) { return Extreme(LeafInfo::Kind::kMax, a, b); }
-  // An integer that a tensor holds; equal texts are one leaf. `deps` as in LeafInfo.
+  // A load of `value`; loads of equal `text` are one leaf. `deps` as in LeafInfo.
   Poly Load(NormalFormPtr value, std::string text, std::vector<Leaf> deps);
 
   const LeafInfo& Info(Leaf leaf) const { return infos_[leaf]; }
+  // Whether the leaf is a symbol or a variable.
   bool IsBase(Leaf leaf) const { return Info(leaf).kind <= LeafInfo::Kind::kVar; }
   std::string ToString(const Poly& p) const;
   std::string ToString(Leaf leaf) const;
 
-  // Symbols and variables in `p`, also inside quotients, sorted.
+  // Symbols and variables in `p`, also inside other leaves, sorted.
   std::vector<Leaf> DepsOf(const Poly& p) const;
   // Calls visit(leaf) for the leaves of DepsOf, in any order, some repeatedly.
   template <class Visit>
@@ -120,13 +126,15 @@ class Leaves {
       }
     }
   }
+  // Whether the symbol or variable `base` occurs in `p`, itself or inside another leaf.
   bool Mentions(const Poly& p, Leaf base) const;
   // Whether `base` occurs in `p` inside another leaf.
   bool MentionsInside(const Poly& p, Leaf base) const;
-  // Replaces symbols and variables, inside other leaves too.
+  // Replaces symbols and variables by the polynomials in `map`, inside other leaves too.
   Poly Substitute(const Poly& p, const LeafMap& map);
 
-  // Substitutes inside loads. Set by the normal form.
+  // Substitutes inside a load. The prover sets it (verifier/normal_form); Substitute needs it only
+  // for loads.
   std::function<Poly(const LeafInfo& load, const LeafMap& map)> substitute_load;
 
  private:

@@ -2,7 +2,7 @@
 //
 // Every operator is defined once, in this language (docs/architecture.md). Everything else is
 // derived from that definition: the operator's reference execution, its fingerprint in a finite
-// field, its operation count, its generated kernels and its proofs.
+// field (field.h), its operation count, its generated kernels and its proofs.
 #ifndef LEMMA_GRAPH_EXPR_SCALAR_EXPR_H_
 #define LEMMA_GRAPH_EXPR_SCALAR_EXPR_H_
 
@@ -47,13 +47,14 @@ enum Traits : unsigned {
   kOdd = 8,              // f(-x) = -f(x), where x is one number
   kEven = 16,            // f(-x) = f(x), where x is one number
   kTruth = 32,           // the value is 0 or 1
-  kStep = 64,            // discontinuous somewhere, as rounding to integers is
+  kStep = 64,            // discontinuous somewhere, like rounding to integers
   kPartial = 128,        // no number for some finite arguments, such as log(-1)
   kKeepsIntegers = 256,  // integer arguments give an integer, exactly
   kCheap = 512,          // about as fast as an addition
-  kIntegral = 1024,      // has values in int64_t; set for rows that give an integer value
+  kIntegral = 1024,      // can be computed in int64_t; set for rows with an `integer` column
 };
 
+// The properties of a function, from its row in scalar_functions.inc.
 struct Row {
   const char* name;
   int arity;
@@ -67,7 +68,7 @@ struct Row {
   constexpr bool keeps_integers() const { return traits & kKeepsIntegers; }
   constexpr bool integral() const { return traits & kIntegral; }
   constexpr bool truth() const { return traits & kTruth; }
-  // Whether rounding the arguments may change the value a lot. False for `where`, although it is
+  // Whether rounding the arguments may change the value abruptly. False for `where`, although it is
   // discontinuous in its condition.
   constexpr bool discontinuous() const { return traits & (kTruth | kStep); }
   constexpr Symmetry symmetry() const {
@@ -90,7 +91,8 @@ constexpr const scalar_fn::Row& Info(ScalarFn fn) {
   return scalar_fn::kTable[static_cast<int>(fn)];
 }
 
-// The function that gives a number as it is after storing it in an element type.
+// The function that gives the value that a number has after storing it as `dtype` and loading it
+// again. Not for opaque types.
 constexpr ScalarFn StoredAs(DType dtype) {
   return static_cast<ScalarFn>(static_cast<int>(ScalarFn::kStoredF32) + static_cast<int>(dtype));
 }
@@ -98,7 +100,7 @@ static_assert(StoredAs(DType::kU64) == ScalarFn::kStoredU64);
 constexpr bool IsStored(ScalarFn fn) { return fn >= ScalarFn::kStoredF32; }
 
 enum class ReduceKind { kSum, kProd, kMax, kMin };
-const char* Name(ReduceKind kind);
+const char* Name(ReduceKind kind);  // "sum", "prod", "max", "min"
 
 // An index variable that runs over 0 <= var < extent.
 struct Axis {
@@ -106,17 +108,18 @@ struct Axis {
   IndexExpr extent;
 };
 
+// Immutable and cheap to copy; copies share the node.
 class ScalarExpr {
  public:
   enum class Kind {
     kConst,   // value()
-    kParam,   // name(): an unknown but fixed real attribute (rules only)
+    kParam,   // name(): a real attribute of unknown value (rules only)
     kIndex,   // index(): an index as a number
     kRead,    // tensor() at indices(); every index must lie inside the tensor
     kApply,   // fn() of args()
     kSelect,  // guard() ? args()[0] : args()[1]; the branch not taken is not evaluated
-    kReduce,  // reduce() of args()[0] over axes() where guard() holds; extents may use outer
-              // variables and earlier axes; an empty reduction gives 0, 1, -inf, +inf
+    kReduce,  // reduce() of args()[0] over axes() where guard() is true; extents may use outer
+              // variables and earlier axes; over no elements: sum 0, prod 1, max -inf, min +inf
   };
 
   ScalarExpr(double value = 0);  // NOLINT: a constant reads as itself
@@ -128,6 +131,7 @@ class ScalarExpr {
   static ScalarExpr Select(Guard guard, ScalarExpr then, ScalarExpr otherwise);
   static ScalarExpr Reduce(ReduceKind kind, std::vector<Axis> axes, Guard where, ScalarExpr body);
 
+  // Beside kind(), each is only for the kinds that name it above.
   Kind kind() const;
   double value() const;
   const std::string& name() const;
@@ -140,15 +144,17 @@ class ScalarExpr {
   ReduceKind reduce() const;
   const std::vector<Axis>& axes() const;
 
-  // Never nullptr. Its identity is for memo tables only, never for ordering.
+  // Never nullptr. Its address is for memo tables only, never for ordering.
   const std::shared_ptr<const ScalarNode>& node() const { return node_; }
 
+  // "mul(t0[i0, i1], 2)"; tensor 0 is "t0", variable 1 "i1".
   std::string ToString() const;
 
  private:
   std::shared_ptr<const ScalarNode> node_;
 };
 
+// Fields beside `kind` are set only for the kinds that use them.
 struct ScalarNode {
   ScalarExpr::Kind kind = ScalarExpr::Kind::kConst;
   double value = 0;
@@ -169,7 +175,7 @@ ScalarExpr operator*(const ScalarExpr& a, const ScalarExpr& b);
 ScalarExpr operator/(const ScalarExpr& a, const ScalarExpr& b);
 ScalarExpr operator-(const ScalarExpr& a);
 
-// fn(a), fn(a, b), fn(a, b, c), checked against the function's arity.
+// fn(a), fn(a, b), fn(a, b, c). The caller ensures that this is the function's arity.
 ScalarExpr Apply(ScalarFn fn, const ScalarExpr& a);
 ScalarExpr Apply(ScalarFn fn, const ScalarExpr& a, const ScalarExpr& b);
 ScalarExpr Apply(ScalarFn fn, const ScalarExpr& a, const ScalarExpr& b, const ScalarExpr& c);

@@ -13,12 +13,13 @@
 namespace lemma {
 
 // Rewrites expressions to equal ones, given that every variable v satisfies 0 <= v < its extent.
-// Replaces quotients, remainders and guards that the ranges decide by their values, and drops
-// unreachable parts. The axes of reductions count as ranges, so each variable must have only one
-// binder. Subterms shared by pointer stay shared.
+// Where these ranges decide a quotient, remainder, minimum, maximum or guard, replaces it by its
+// value, and drops branches that are never taken. Reductions give the ranges of the variables that
+// they bind, so only one reduction may bind a variable. Subterms shared by pointer stay shared.
 class Simplifier {
  public:
-  // Only constant extents are used; others count as unknown.
+  // Call it before Simplify, which remembers its results. Extents that are not constant are
+  // ignored.
   void SetExtent(VarId var, const IndexExpr& extent);
 
   IndexExpr Simplify(const IndexExpr& e);

@@ -15,13 +15,14 @@ namespace lemma {
 // guards again.
 struct ExprSubstitution {
   // Must not capture: no replacement may mention a variable that a Reduce in the expression binds.
-  // Variables bound by a Reduce may be mapped only to plain variables, which renames them.
+  // A variable that a Reduce binds may be mapped only to another variable, which renames it.
   absl::flat_hash_map<VarId, IndexExpr> vars;
   absl::flat_hash_map<std::string, IndexExpr> symbols;
   absl::flat_hash_map<std::string, ScalarExpr> params;
-  // Replaces a read of `tensor` at (already substituted) `indices`; nullptr: reads stay.
+  // Gives the replacement of a read of `tensor`, whose `indices` are already substituted. nullptr:
+  // reads stay.
   std::function<ScalarExpr(TensorId tensor, Idx indices)> read;
-  // If set, every Reduce binds fresh variables, numbered from *fresh on.
+  // If set, every Reduce binds fresh variables, numbered from *fresh on; *fresh is increased.
   int* fresh = nullptr;
 };
 

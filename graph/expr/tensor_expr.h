@@ -1,4 +1,4 @@
-// Tensor expressions define whole tensors element by element.
+// Definitions: expressions that define whole tensors, element by element.
 #ifndef LEMMA_GRAPH_EXPR_TENSOR_EXPR_H_
 #define LEMMA_GRAPH_EXPR_TENSOR_EXPR_H_
 
@@ -18,7 +18,8 @@ struct ExprType {
   int rank() const { return static_cast<int>(dims.size()); }
 };
 
-// One tensor: the value at every index axes[0].var, axes[1].var, …
+// One tensor. Its element at index (axes[0].var, axes[1].var, …) has the value `body`; the extents
+// of `axes` are its dimensions.
 struct TensorExpr {
   DType dtype = DType::kF32;
   std::vector<Axis> axes;
@@ -29,7 +30,8 @@ struct TensorExpr {
 //
 // Tensor ids 0 … inputs.size()-1 are the inputs. Id inputs.size() + i is tensors[i], whose body
 // reads only smaller ids. A tensor that is not an output is a local: a shared subterm that is
-// evaluated once. Substituting its body for every read gives an equal definition.
+// evaluated once. Substituting its body for its reads gives an equal definition (Inline,
+// compose.h).
 struct Definition {
   std::vector<ExprType> inputs;
   std::vector<TensorExpr> tensors;
@@ -37,7 +39,8 @@ struct Definition {
   int num_vars = 0;  // all VarIds lie in [0, num_vars)
 
   int num_inputs() const { return static_cast<int>(inputs.size()); }
-  ExprType TypeOf(TensorId id) const;
+  ExprType TypeOf(TensorId id) const;  // of an input or tensor
+  // A line for each tensor: "out t1[i0 < 4] = exp(t0[i0])"; "let" for locals.
   std::string ToString() const;
 };
 

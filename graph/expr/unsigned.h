@@ -1,4 +1,4 @@
-// The order and the division of unsigned 64-bit integers, in signed arithmetic.
+// Rewrites definitions on u64 so that arithmetic in int64_t computes them.
 #ifndef LEMMA_GRAPH_EXPR_UNSIGNED_H_
 #define LEMMA_GRAPH_EXPR_UNSIGNED_H_
 
@@ -6,11 +6,11 @@
 
 namespace lemma {
 
-// Integers are computed in int64_t, which wraps (arithmetic.h). Sums, differences, products, bits
-// and equality of u64 are right without a change: they depend on the values modulo 2^64 only.
-// Comparisons, extremes, divisions, remainders, signs and powers are not. Returns the definition
-// with the latter expressed in int64_t functions such that the results, modulo 2^64, are those of
-// unsigned integers. Unchanged if no u64 takes part, or if it is computed in real numbers.
+// Integers are computed in int64_t, which wraps (arithmetic.h). For u64, sums, differences,
+// products, bit operations and equality need no change: they depend on the values modulo 2^64 only.
+// Comparisons, minima, maxima, divisions, remainders, signs and powers do. This function expresses
+// them by int64_t functions whose results, modulo 2^64, are those of unsigned integers. Returns the
+// definition unchanged if no u64 takes part, or if it is computed in floating point.
 Definition WithUnsignedOrder(Definition definition);
 
 }  // namespace lemma

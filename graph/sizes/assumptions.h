@@ -1,4 +1,4 @@
-// The assumptions of a graph about its symbolic dimensions.
+// Lists what a graph assumes about its symbolic dimensions.
 #ifndef LEMMA_GRAPH_SIZES_ASSUMPTIONS_H_
 #define LEMMA_GRAPH_SIZES_ASSUMPTIONS_H_
 
@@ -9,10 +9,10 @@
 
 namespace lemma {
 
-// The requirements of the graph's operators that are not known to hold at all sizes in the ranges
-// of the symbolic dimensions, such as the end of a slice being at most the size of the dimension.
-// Operators are applied to symbolic sizes under such assumptions (InferTypes); the graph cannot be
-// executed at sizes that do not meet them. Each once.
+// The requirements of the graph's operators that are not known to be true for all sizes in the
+// ranges of the symbolic dimensions: for example, that a slice ends inside its dimension.
+// InferTypes assumes them when it applies an operator to symbolic sizes; the graph cannot be
+// executed at sizes that do not meet them. In the order of the nodes, without repetition.
 std::vector<Guard> AssumptionsOf(const Graph& graph);
 
 }  // namespace lemma

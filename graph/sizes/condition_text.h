@@ -1,4 +1,4 @@
-// Writes conditions on sizes as people do.
+// Prints conditions on sizes for messages.
 #ifndef LEMMA_GRAPH_SIZES_CONDITION_TEXT_H_
 #define LEMMA_GRAPH_SIZES_CONDITION_TEXT_H_
 
@@ -8,7 +8,8 @@
 
 namespace lemma {
 
-// "128 <= seq", "n = 2*m and 3 <= m".
+// "128 <= seq", "n = 2*m and 3 <= m". `and` and `or` are printed without parentheses; other
+// kinds of conditions as Guard::ToString prints them.
 std::string ConditionText(const Guard& condition);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Replaces symbolic sizes by numbers.
+// Replaces the symbolic sizes of a graph by numbers.
 #ifndef LEMMA_GRAPH_SIZES_SPECIALIZE_H_
 #define LEMMA_GRAPH_SIZES_SPECIALIZE_H_
 
@@ -14,27 +14,30 @@
 
 namespace lemma {
 
-// Whether an output's size, or an attribute, is symbolic.
+// Whether a size of an output, or an attribute, is symbolic (of any node, for a graph).
 bool IsSymbolic(const Node& node);
 bool IsSymbolic(const Graph& graph);
 
-// The symbolic dimensions of a graph and their ranges.
+// The symbolic dimensions of a graph, by name, and their ranges. Result sizes are among them.
 std::map<std::string, SizeRange> DimsOf(const Graph& graph);
 // Those that are not result sizes.
 std::map<std::string, SizeRange> InputDimsOf(const Graph& graph);
 // The entries of `sizes` for the dimensions of InputDimsOf(graph).
 DimValues InputSizes(const Graph& graph, const DimValues& sizes);
 
-// The same graph for given sizes of its symbolic dimensions. A result size without a value stays
-// symbolic. InvalidArgument if another dimension has no value, if a value is outside the range of
-// its dimension, or if an operator does not take these sizes.
+// The same graph for the given values of its symbolic dimensions. A result size without a value
+// stays symbolic. InvalidArgument if another dimension has no value, if a value is outside the
+// range of its dimension, or if an operator does not take these sizes.
 absl::StatusOr<Graph> Specialize(const Graph& graph, const DimValues& values);
 
-// The sizes for which `types` are those of the graph's inputs. InvalidArgument if there are none;
-// the message names the input and its type.
+// The values of symbolic dimensions at which the graph's inputs have the types `types`, which has
+// one for each input in order. InvalidArgument, with the input and its type, if there are no such
+// values. Each dimension must be the whole size of some axis of an input: `2*seq` alone does not
+// give `seq`.
 absl::StatusOr<DimValues> BindDims(const Graph& graph, absl::Span<const TensorType> types);
 
-// Specializes many graphs that share nodes: each node is specialized once and the result is kept.
+// Specializes many graphs that share nodes: each node is specialized once, and the result is kept
+// as long as the Specializer. Errors as in Specialize. Not thread-safe.
 class Specializer {
  public:
   explicit Specializer(DimValues values) : values_(std::move(values)) {}
@@ -42,7 +45,8 @@ class Specializer {
   const DimValues& values() const { return values_; }
   absl::StatusOr<NodePtr> Of(const NodePtr& node);
   absl::StatusOr<Graph> Of(const Graph& graph);
-  // The specialized operator. Its operands are graph inputs of the specialized types.
+  // The operator `node` at the specialized sizes, applied to graph inputs 0, 1, … in place of its
+  // operands.
   absl::StatusOr<NodePtr> Alone(const Node& node);
   absl::StatusOr<TensorType> Of(const TensorType& type) const;
 

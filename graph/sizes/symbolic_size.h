@@ -1,14 +1,14 @@
-// Symbolic sizes: sizes that are expressions over a model's dimensions instead of numbers.
+// Represents symbolic sizes: sizes that are expressions instead of numbers.
 //
 // A size in a Shape, or among an operator's integer attributes, is a number or a symbolic size: an
 // expression over a model's symbolic dimensions, such as `2*seq + 1`. Equal expressions are the
 // same symbolic size, so shapes compare as vectors of integers, and graphs with symbolic sizes are
 // ordinary graphs: they are matched, rewritten, hashed and written as others are. They cannot be
-// executed; graph/sizes/specialize.h gives the graph for numbers.
+// executed; graph/sizes/specialize.h replaces their symbolic sizes by numbers.
 //
-// A symbolic size is an int64_t from 2^62 on whose low bits are a hash of the expression. Nothing
-// may compute with it: whoever adds or multiplies sizes converts them to IndexExpr first, as
-// operators' definitions do.
+// A symbolic size is an int64_t from 2^62 on whose low bits are a hash of the expression; a table
+// of the process maps it to the expression (thread-safe). Code must not compute with it: to add or
+// multiply sizes, convert them to IndexExpr (ToExpr) first, as operators' definitions do.
 #ifndef LEMMA_GRAPH_SIZES_SYMBOLIC_SIZE_H_
 #define LEMMA_GRAPH_SIZES_SYMBOLIC_SIZE_H_
 
@@ -26,9 +26,9 @@
 
 namespace lemma {
 
-// The values that a symbolic dimension may have.
+// The values that a symbolic dimension may have, from `least` to `most`, both included.
 struct SizeRange {
-  static constexpr int64_t kNoLimit = INT32_MAX;  // no tensor is longer
+  static constexpr int64_t kNoLimit = INT32_MAX;  // no axis is longer
   int64_t least = 1;
   int64_t most = kNoLimit;
 
@@ -46,58 +46,60 @@ IndexExpr SymbolicDim(const std::string& name, SizeRange range = {});
 // Whether the size, or one of the sizes, is symbolic.
 bool IsSymbolic(int64_t size);
 bool IsSymbolic(absl::Span<const int64_t> sizes);
-// Whether `value` cannot be told from a symbolic size. A file that contains one is refused.
+// Whether `value` is one of the numbers reserved for symbolic sizes. The ONNX import refuses a
+// model with symbolic dimensions that contains one where a size may be.
 bool MayBeTakenForSymbolic(int64_t value);
 
-// The expression of a size: a constant, or one over symbolic dimensions.
+// The expression of a size: a constant, or an expression over symbolic dimensions.
 IndexExpr ToExpr(int64_t size);
 std::vector<IndexExpr> ToExprs(absl::Span<const int64_t> sizes);
-// The size of an expression over constants and symbolic dimensions, whatever form it is written in.
-// nullopt if it contains something else, or if its coefficients overflow.
+// The size of an expression over constants and symbolic dimensions; the same for all expressions
+// with one normal form (graph/expr/polynomial.h). nullopt if the expression contains something
+// else, if a divisor may be less than 1, or if a coefficient overflows.
 std::optional<int64_t> ToSize(const IndexExpr& expr);
 
-// The expression that `text` writes: numbers, dimensions, sums, differences, products, quotients
-// rounded down ("//"), parentheses, and the functions that SizeName writes. `dim` gives the
-// dimension of a name. nullopt if `text` is not such an expression, or if `dim` does not know a
-// name.
+// Parses an expression of numbers, dimensions, sums, differences, products, quotients rounded down
+// ("//"), parentheses, and the functions floor_div, mod, min and max, which SizeName prints. `dim`
+// gives the dimension of a name. nullopt if `text` is not such an expression, or if `dim` does not
+// know a name.
 std::optional<IndexExpr> ParseSize(
     absl::string_view text, const std::function<std::optional<IndexExpr>(const std::string&)>& dim);
 // Whether `text` may be the name of a dimension, rather than an expression.
 bool IsDimName(absl::string_view text);
 
-// "seq", "2*seq + 1", "12".
+// The size as text, without ranges: "seq", "2*seq + 1", "12".
 std::string SizeName(int64_t size);
-// The names and ranges of the dimensions in `size`.
+// Adds the names and ranges of the dimensions in `size` to *dims; a name keeps its first range.
 void CollectDims(int64_t size, std::map<std::string, SizeRange>* dims);
 
 inline bool IsResultSize(const SizeRange& range) { return range.least == 0; }
 
-// The size that an input's dimension gets if nobody gives one: 1 for the first, 224 for the last
-// two of four, 128 for others.
+// The size of an input's dimension that has no given size where a number is needed: 1 for the first
+// axis, 224 for the last two of four, 128 for others.
 int64_t UsualSize(size_t axis, size_t rank);
-// Whether a size depends on a result size.
+// Whether one of the sizes depends on a result size.
 bool HasResultSize(absl::Span<const int64_t> sizes);
 
-// Whether a condition on sizes holds for all values of the symbolic dimensions in their ranges
-// (true), for none (false), or neither is known (nullopt).
+// Whether a condition on sizes is true for all values of the symbolic dimensions in their ranges
+// (true) or for none (false); nullopt if neither is known.
 std::optional<bool> Decide(const Guard& guard);
-// Whether two expressions are known to have equal values.
+// Whether two expressions are known to have equal values for all values of their dimensions.
 bool AreEqual(const IndexExpr& a, const IndexExpr& b);
 // Whether `size` is known to be at least `least`.
 bool IsAtLeast(int64_t size, int64_t least);
-// The product of `sizes`, some of them perhaps symbolic, as a size. INT64_MAX if a number exceeds
-// 64 bits.
+// The product of `sizes`, which may be symbolic, as a size. INT64_MAX if a number or coefficient
+// exceeds 64 bits.
 int64_t ProductOf(absl::Span<const int64_t> sizes);
-// a / b; nullopt unless b is known to divide a, and not to be 0.
+// a / b as a size; nullopt unless b is known to divide a and to be other than 0.
 std::optional<int64_t> QuotientOf(int64_t a, int64_t b);
 // Whether a tensor of this shape may have no elements at some values of the symbolic dimensions.
 bool MayBeEmpty(absl::Span<const int64_t> shape);
 
 // Values of symbolic dimensions, by name.
 using DimValues = std::map<std::string, int64_t>;
-// The number that a size becomes for these values; result sizes without a value stay.
-// InvalidArgument if another dimension has no value, or one has a value outside its range, or if
-// the size is negative or too large.
+// The number that a size becomes for these values. It may be negative. If a result size has no
+// value, the result is symbolic. InvalidArgument if another dimension has no value, if a value is
+// outside the range of its dimension, or if the size is too large (its divisors must be positive).
 absl::StatusOr<int64_t> Evaluate(int64_t size, const DimValues& values);
 
 }  // namespace lemma

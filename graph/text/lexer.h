@@ -12,7 +12,7 @@
 
 namespace lemma::text {
 
-// Both are counted from 1; columns count bytes.
+// A place in a text. Both numbers are counted from 1; columns count bytes.
 struct Position {
   int line = 1;
   int column = 1;
@@ -20,9 +20,9 @@ struct Position {
 
 struct Token {
   enum class Kind {
-    kName,   // text: an identifier, "%12", or a quoted name's content
-    kInt,    // integer: the digits' value
-    kFloat,  // real
+    kName,   // text: an identifier (with dots), "%12", or a quoted name, unescaped
+    kInt,    // integer: its value; a sign is a token of its own
+    kFloat,  // real: its value, likewise
     kPunct,  // text: one of ( ) { } [ ] , : = + - * < > <= >= != => .. ...
     kEnd,
   };
@@ -31,23 +31,26 @@ struct Token {
   bool quoted = false;  // a kName in quotes: never a keyword; may also be a string
   uint64_t integer = 0;
   double real = 0;
-  Position position, end;  // of the first character; just past the last one
-  // The comment lines directly above the token, without their marks. Empty after a blank line.
+  Position position, end;  // its first character; just past its last one
+  // The comment lines directly above the token's line, without "#". Only the first token after them
+  // has them, and only if no blank line lies between.
   std::string comment;
 };
 
-// "file:line:column: message", InvalidArgument.
+// An InvalidArgument status: "file:line:column: message".
 absl::Status ErrorAt(absl::string_view file, Position position, absl::string_view message);
 
-// The last token is kEnd. A comment runs from # to the end of the line.
+// The tokens of `text`; the last one is kEnd. A comment runs from # to the end of the line. Errors
+// as ErrorAt makes them; `file` is the name of the text in them.
 absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view text, absl::string_view file);
 
-// The token in an error message: "')'", "the number 3", "the end of the text".
+// The token as error messages call it: "')'", "the number 3", "the end of the text".
 std::string Describe(const Token& token);
 
-// A name as the text form writes it: quoted unless it is an identifier other than return, constant
-// and _.
+// A name as the text form writes it: quoted unless it is an identifier (with dots) other than
+// return, constant and _.
 std::string QuoteName(absl::string_view name);
+// Any bytes in double quotes: " and \ with a \ before them, those outside printable ASCII as \xNN.
 std::string Quote(absl::string_view content);
 
 }  // namespace lemma::text

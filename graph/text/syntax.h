@@ -20,13 +20,13 @@
 //   type       = [ dtype ] "[" [ item { "," item } ] "]"
 //   payload    = "fill" expr | "[" [ expr { "," expr } ] "]" | "base64" string | "..."
 //   item       = expr [ ".." ]                             ".." splices a list
-//   expr       = sums and products ("+", "-", "*", "div", "mod") of numbers, strings, names,
-//                calls "f(expr, …)", lists "[item, …]" and parentheses
+//   expr       = sums and products ("+", "-", "*", "div", "mod", also "-x") of numbers (also "inf"
+//                and "nan"), strings, names, calls "f(expr, …)", lists "[item, …]" and parentheses
 //   comparison = expr ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) expr
 //
 // Names are identifiers, possibly joined by dots, or any text in double quotes. %0, %1, … name
 // values without a label. A comment runs from # to the end of the line; directly above a rule it is
-// the rule's documentation. Layout is free.
+// the rule's documentation. Line breaks and spaces have no other meaning.
 #ifndef LEMMA_GRAPH_TEXT_SYNTAX_H_
 #define LEMMA_GRAPH_TEXT_SYNTAX_H_
 
@@ -43,24 +43,25 @@
 
 namespace lemma::text {
 
+// An expression. -x is a call of "-" on 0 and x, unless x is a number.
 struct Expr {
   enum class Kind { kInt, kReal, kString, kName, kList, kSplice, kCall };
   Kind kind = Kind::kInt;
   int64_t integer = 0;
   double real = 0;
   std::string text;  // a name, a string, or the called function: "+", "-", "*", "div", "f", …
-  std::vector<Expr> args;  // of a list or a call; a splice has one
+  std::vector<Expr> args;  // of a list or a call; a splice has one: the list
   Position position;
 };
 
 struct Name {
-  std::string text;
-  std::string label;  // the label of the value; empty for %n
+  std::string text;   // the name in this text, without quotes
+  std::string label;  // the label of the value: that after "as", or `text`; empty for %n
   Position position;
 };
 
 struct Type {
-  std::optional<DType> dtype;
+  std::optional<DType> dtype;  // absent: not stated, which only rules allow
   std::vector<Expr> dims;
   Position position;
 };
@@ -68,11 +69,12 @@ struct Type {
 struct Payload {
   enum class Kind { kNone, kFill, kList, kBase64, kElided };
   Kind kind = Kind::kNone;
-  std::vector<Expr> values;
+  std::vector<Expr> values;  // one for kFill, all for kList
   std::string base64;
   Position position;
 };
 
+// An input, weight or constant in a block's head.
 struct Param {
   Name name;
   enum class Role { kInput, kWeight, kConstant };
@@ -81,6 +83,7 @@ struct Param {
   Payload payload;
 };
 
+// The name that a statement gives to an output.
 struct Target {
   Name name;  // text is empty for "_"
   std::optional<Type> type;
@@ -88,7 +91,8 @@ struct Target {
 
 struct Statement {
   std::vector<Target> targets;
-  // A constant if `type` is given, else an application.
+  // `type` is given for a constant, whose values are `payload`. It is absent for an application of
+  // `op`, to which the fields below it belong.
   std::optional<Type> type;
   Payload payload;
   Name op;
@@ -97,7 +101,7 @@ struct Statement {
 };
 
 struct Result {
-  std::string name;
+  std::string name;  // of the output
   Name value;
 };
 
@@ -106,38 +110,42 @@ struct Body {
   std::vector<Result> results;
 };
 
+// A condition of a rule ("where").
 struct Comparison {
   Expr lhs;
-  std::string relation;
+  std::string relation;  // "=", "!=", "<", "<=", ">" or ">="
   Expr rhs;
 };
 
 // The recorded result of a rule's proof (ProofRecord in rewrite/rules/substitution.h).
 struct Record {
-  Name verdict;
-  Name contract;  // of "proved"
-  std::string id, detail;
-  Position end;  // just past the record
+  Name verdict;            // "proved", "refuted" or "unknown"
+  Name contract;           // only for "proved"
+  std::string id, detail;  // the proof id, an explanation
+  Position end;            // just past the record
 };
 
+// A graph or a rule.
 struct Block {
   bool is_rule = false;
-  Name name;
+  Name name;  // empty for a graph without a name
   std::vector<Param> params;
-  Body body;
+  Body body;  // of a rule: the source
   // Only for rules.
   Body target;
   Name contract;
   std::vector<Comparison> where;
-  std::string doc;
-  Position end;  // just past the last '}', where a record may be written
+  std::string doc;  // the comment above it
+  Position end;     // just past the last '}', where a record may be written
   std::optional<Record> record;
 };
 
-// All blocks of a file. Errors read "file:line:column: expected this or that, found …".
+// All blocks of a file, in order. Checks the grammar only, not whether names or operators exist.
+// Errors are InvalidArgument and begin with "file:line:column: "; most go on "expected …, found …".
 absl::StatusOr<std::vector<Block>> ParseBlocks(absl::string_view text, absl::string_view file);
 
-// Deeper nesting of expressions is an error.
+// Deeper nesting of expressions is an error; so is a sum or product of more than kMaxExprDepth + 2
+// operands.
 constexpr int kMaxExprDepth = 64;
 
 }  // namespace lemma::text

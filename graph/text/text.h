@@ -1,6 +1,6 @@
 // Prints and parses the text form of graphs. A printed graph reads back as the same graph:
-// structure, names, labels and every bit of every payload. The grammar is in graph/text/syntax.h,
-// printing in print.cc, the values of weights and constants in payload.cc.
+// structure, names, labels and every bit of every payload. Graphs with symbolic sizes, and elided
+// payloads, do not read back. graph/text/syntax.h gives the grammar.
 //
 //   graph two_heads(x: f32[8,64], wq: weight f32[64,32], b: weight f32[2] = [1.0, 2.0]) {
 //     q = matmul(x, wq)
@@ -25,37 +25,44 @@ namespace lemma {
 
 struct ParseOptions {
   std::string file = "text";  // the name of the text in errors
-  // Limit on the bytes of all `fill` payloads of a text together: a few characters can fill a
+  // Limit on the bytes of all `fill` payloads of one graph together: a few characters can fill a
   // tensor of any size.
   int64_t max_fill_bytes = int64_t{1} << 32;
 };
 
-// Parses a text that holds exactly one graph. Errors are InvalidArgument and read
-// "file:line:column: message"; the message names what would be accepted.
+// Parses a text that contains exactly one graph. Errors are InvalidArgument and begin with
+// "file:line:column: " (only with the file if the number of graphs is wrong); the message names
+// what would be accepted. Values for which Tensor::Allocate fails give its error.
 absl::StatusOr<Graph> ParseGraph(absl::string_view text, const ParseOptions& options = {});
-// All graphs of a text, in order; rules are skipped.
+// All graphs of a text, in order; there may be none. Rules are skipped.
 absl::StatusOr<std::vector<Graph>> ParseGraphs(absl::string_view text,
                                                const ParseOptions& options = {});
-// The graph of one block of a syntax tree.
+// The graph of one block of a syntax tree, which must not be a rule.
 absl::StatusOr<Graph> BuildGraph(const text::Block& block, const ParseOptions& options = {});
 
 struct PrintOptions {
-  bool elide = false;  // long payloads are printed as "...", which does not read back
-  bool types = false;  // print the type of every value
+  bool elide = false;  // prints long payloads as "...", which is an error when read back
+  bool types = false;  // prints the type of every value, not only where the grammar needs it
 };
 std::string PrintGraph(const Graph& graph, const PrintOptions& options = {});
 
 namespace text {
 
-// The operator whose name is most similar to `name` ("relu" for "relo"), or "" if none is near.
+// The operator whose name is most similar to `name` ("relu" for "relo"), or "" if all names differ
+// from it by more than two typing errors.
 std::string NearestOp(absl::string_view name);
-// A literal as an attribute; fails for names and calls.
+// A literal as an attribute: a number, a string or a list of numbers. Errors as ErrorAt makes them,
+// also below; `file` is the name of the text in them.
 absl::StatusOr<AttrValue> LiteralAttr(const Expr& expr, absl::string_view file);
+// A type whose element type is stated and whose sizes are numbers; otherwise an error.
 absl::StatusOr<TensorType> ConcreteType(const Type& type, absl::string_view file);
-// Subtracts the bytes of a `fill` from *fill_budget.
+// The values that `payload` gives for a tensor of `type`. Subtracts the bytes of a `fill` from
+// *fill_budget; an error if they exceed it.
 absl::StatusOr<Tensor> ReadPayload(const TensorType& type, const Payload& payload,
                                    absl::string_view file, int64_t* fill_budget);
-// "[1.0, 2.0]", "fill 0.5", "base64 \"…\"" or, for a long payload if `elide`, "...".
+// "fill 0.5" if all elements are equal (up to 1 GiB), else "[1.0, 2.0]" for up to 16 elements, else
+// or for values that a number cannot state exactly (such as NaN) "base64 \"…\"" or, if `elide`,
+// "...".
 std::string PrintPayload(const Tensor& tensor, bool elide);
 
 }  // namespace text
