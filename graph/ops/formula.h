@@ -17,22 +17,24 @@ namespace lemma {
 // results are empty. So a composition is written without checks, and its status is read once at the
 // end.
 //
-// An empty value stands for a zero of any shape: a sum leaves it out, and a product with it is
+// An empty value stands for zeros of any shape: Add and Sub leave it out, and a product with it is
 // empty too. Formula simplifies multiplication by 1, addition of 0 and arithmetic on constants with
 // one repeated number, so that these do not appear in graphs.
 class Formula {
  public:
-  // ApplyOp of graph/builder.h, which this header cannot include.
+  // `apply` is ApplyOp of graph/builder.h. It is a parameter because this library must not depend
+  // on the operator table.
   using Apply = absl::StatusOr<std::vector<Value>> (*)(absl::string_view op,
                                                        std::vector<Value> inputs, Attrs attrs);
   explicit Formula(Apply apply) : apply_(apply) {}
 
+  // The first error; OK if there was none.
   const absl::Status& status() const { return status_; }
   void Fail(absl::Status status) {
     if (status_.ok()) status_ = std::move(status);
   }
 
-  // The first output, or all outputs; empty if an input is empty.
+  // The first output, or all outputs; empty if an input is empty or after an error.
   Value Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
   std::vector<Value> Ops(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
 
@@ -42,7 +44,7 @@ class Formula {
   Value Filled(const TensorType& type, double value);
   // `x`, or zeros where it is empty.
   Value OrZeros(const Value& x, const TensorType& type) { return x ? x : Filled(type, 0); }
-  // The number that all elements of `x` equal, if that is known.
+  // The number that all elements of `x` equal; nullopt if it is not known. x must not be empty.
   static std::optional<double> Uniform(const Value& x);
 
   // Element-wise; shapes broadcast. A number becomes a scalar of the other operand's element type.
@@ -55,20 +57,23 @@ class Formula {
   Value Mul(const Value& a, double b) { return a ? Mul(a, Scalar(a.dtype(), b)) : a; }
   Value Div(const Value& a, double b) { return a ? Div(a, Scalar(a.dtype(), b)) : a; }
   Value Square(const Value& a) { return Mul(a, a); }
-  // test ? a : b. An empty operand counts as zero; otherwise both have one element type.
+  // test ? a : b. An empty `a` or `b` counts as zero; if both are empty, so is the result.
   Value Where(const Value& test, const Value& a, const Value& b);
 
+  // Without axes, Sum and Mean give x itself.
   Value Sum(const Value& x, std::vector<int64_t> axes, bool keepdims = false);
   Value Mean(const Value& x, std::vector<int64_t> axes, bool keepdims = false);
-  // The sum of x over the elements that broadcasting from `shape` repeats: the transpose of expand.
+  // The gradient of Expand: x has a shape that `shape` broadcasts to, and is summed over the axes
+  // along which this repeats elements. The result has shape `shape`.
   Value SumTo(const Value& x, const Shape& shape);
   Value Expand(const Value& x, const Shape& shape);
   Value Reshape(const Value& x, const Shape& shape);
   // If `x` is itself a transpose, both become one.
   Value Transpose(const Value& x, std::vector<int64_t> perm);
-  // Exchanges the last two dimensions.
+  // Exchanges the last two dimensions; the rank is 2 or more.
   Value MatrixTranspose(const Value& x);
   Value Slice(const Value& x, std::vector<int64_t> starts, Shape sizes);
+  // Empty if a part is empty; use OrZeros() for parts that may be.
   Value Concat(std::vector<Value> parts, int64_t axis);
   Value Cast(const Value& x, DType to);
 

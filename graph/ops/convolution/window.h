@@ -21,10 +21,10 @@ struct WindowAxis {
   }
   // The number of input positions from a window's first to its last.
   IndexExpr Reach() const { return (kernel - 1) * dilation + 1; }
-  // The number of windows that fit into the padded axis. With ceil_mode, one more if it extends
-  // past the end but starts inside the axis or its leading padding.
+  // The number of windows that fit into the padded axis. With ceil_mode, one more window may extend
+  // past the end of the padded axis, if it starts inside the axis or its leading padding.
   IndexExpr OutputSize(bool ceil_mode = false) const;
-  // Whether it is known that no window covers padding.
+  // Whether it is known that no window covers padding: pads are the constant 0, without ceil_mode.
   bool NeverPads(bool ceil_mode = false) const;
 };
 
@@ -33,30 +33,33 @@ using Windows = std::array<WindowAxis, 2>;  // height, width
 // The specifications of the attributes `strides`, `pads`, `dilations`.
 std::vector<AttrSpec> WindowAttrs();
 
-// The windows of an operator with WindowAttrs() whose input 0 is [N,C,H,W]; checks the attributes.
+// The windows of an operator with WindowAttrs(). Requires that input 0 is [N,C,H,W] and that
+// kernel, strides and dilations are positive and pads are not negative; otherwise InvalidArgument.
 absl::StatusOr<Windows> ReadWindows(OpContext& c, const IndexExpr& kernel_height,
                                     const IndexExpr& kernel_width);
 // Requires that at least one window fits into the padded input.
 absl::Status RequireFit(OpContext& c, const Windows& windows);
 
-// An ONNX node's window attributes with auto_pad resolved. One entry per spatial axis, two for
-// pads.
+// An ONNX node's window attributes, with auto_pad turned into pads. One entry per spatial axis;
+// pads has the begin of every axis, then the end of every axis.
 struct OnnxWindow {
   std::vector<int64_t> kernel, strides, dilations, pads;
 
   int rank() const { return static_cast<int>(kernel.size()); }
-  // The window along axes [begin, end) alone.
+  // The window along the spatial axes [begin, end) alone.
   OnnxWindow Axes(int begin, int end) const;
   // Adds a leading axis of one position, which turns a 1-d window into a 2-d one.
   OnnxWindow WithUnitAxis() const;
   // The attributes strides, pads, dilations of a 2-d operator.
   Attrs ToAttrs() const;
 };
-// The spatial sizes of `weight`, [., ., spatial…]; an error if kernel_shape contradicts them. More
-// than `most` spatial sizes are unsupported.
+// The spatial sizes of a weight of shape `weight`, [., ., spatial…]. InvalidArgument if there are
+// none or the node's kernel_shape contradicts them; Unimplemented if there are more than `most`.
 absl::StatusOr<std::vector<int64_t>> KernelOfWeight(const OnnxImport& node, const Shape& weight,
                                                     size_t most);
-// `input` is the shape [N, C, spatial…]; `kernel` comes from kernel_shape or from the weight.
+// Reads strides, dilations, pads and auto_pad. `input` is the shape [N, C, spatial…]; `kernel`
+// comes from kernel_shape or from the weight. InvalidArgument if they do not fit together;
+// Unimplemented if auto_pad would need to know a symbolic size.
 absl::StatusOr<OnnxWindow> ReadOnnxWindow(const OnnxImport& node, const Shape& input,
                                           std::vector<int64_t> kernel);
 

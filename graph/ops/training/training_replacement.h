@@ -1,4 +1,4 @@
-// Replaces operators by their form in training, where that differs from inference.
+// Replaces operators that behave differently in training and in inference by their training form.
 #ifndef LEMMA_GRAPH_OPS_TRAINING_TRAINING_REPLACEMENT_H_
 #define LEMMA_GRAPH_OPS_TRAINING_TRAINING_REPLACEMENT_H_
 
@@ -12,20 +12,21 @@
 namespace lemma {
 
 struct TrainingContext {
-  double momentum = 0.9;        // the share of the old running statistics that stays
-  std::function<Value()> seed;  // an i64 scalar, for this step; called only if needed
-  int64_t salt = 0;             // differs between the replaced nodes of a model
+  double momentum = 0.9;        // of running statistics, see below
+  std::function<Value()> seed;  // gives the step's seed, an i64 scalar; called only if needed
+  int64_t salt = 0;             // a different number for each node of the model
 };
 
 struct TrainingReplacement {
-  std::vector<Value> outputs;  // replace the application's outputs
-  // Inputs, by number, that hold running statistics, and their values after this step.
+  std::vector<Value> outputs;  // one for each output of the node
+  // The numbers of the inputs that are running statistics, with their values after this step.
   std::vector<std::pair<int, Value>> running;
 };
 
-// Replaces `node`, applied to `inputs`, for training; nullopt if it stays as it is.
-//   batch_norm: normalizes by the statistics of its batch; running statistics become momentum * old
-//               + (1 - momentum) * now, with the population variance
+// The replacement of `node`, applied to `inputs` instead of its own inputs; nullopt if the operator
+// is the same in training. After an error, f.status() is set and outputs may be missing.
+//   batch_norm: normalizes by the statistics of its batch; running statistics become
+//               momentum * old + (1 - momentum) * batch, with the batch's population variance
 //   dropout:    drops elements (graph/ops/random/dropout.h)
 std::optional<TrainingReplacement> ReplacementInTraining(Formula& f, const Node& node,
                                                          const std::vector<Value>& inputs,
