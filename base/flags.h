@@ -25,8 +25,8 @@ class Flags {
   // command does.
   Flags(std::string command, std::string synopsis, std::string doc);
 
-  // These declare a flag. `name` has no dashes; "output|o" has the short form -o. `value` stands for
-  // the argument in the help text, such as FILE. `doc` is the flag's line there.
+  // These declare a flag. `name` has no dashes; "output|o" has the short form -o. `value` stands
+  // for the argument in the help text, such as FILE. `doc` is the flag's line there.
   void Bool(absl::string_view name, bool* target, std::string doc);
   void Int(absl::string_view name, int64_t* target, std::string doc);
   void Real(absl::string_view name, double* target, std::string doc);

@@ -9,9 +9,9 @@
 
 namespace lemma {
 
-// While an InterruptScope lives, the first Ctrl-C sets a flag that the work polls (base/deadline.h);
-// the second ends the program immediately. A process that ignored Ctrl-C before, such as a
-// background job, still ignores it. Only one InterruptScope may exist at a time.
+// While an InterruptScope lives, the first Ctrl-C sets a flag that the work polls
+// (base/deadline.h); the second ends the program immediately. A process that ignored Ctrl-C before,
+// such as a background job, still ignores it. Only one InterruptScope may exist at a time.
 class InterruptScope {
  public:
   InterruptScope();

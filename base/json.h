@@ -18,7 +18,7 @@ class Json {
   Json(bool value) : text_(value ? "true" : "false") {}
   Json(int value) : Json(static_cast<int64_t>(value)) {}
   Json(int64_t value) : text_(std::to_string(value)) {}
-  Json(double value);  // nine significant digits; null if not finite, which JSON lacks
+  Json(double value);             // nine significant digits; null if not finite, which JSON lacks
   Json(absl::string_view value);  // a string; `value` is UTF-8
   Json(const std::string& value) : Json(absl::string_view(value)) {}
   Json(const char* value) : Json(absl::string_view(value)) {}

@@ -17,8 +17,9 @@ namespace lemma {
 // The bytes stay mapped as long as the object lives.
 class MappedFile {
  public:
-  // Maps a whole regular file. Errors as in ReadFile (base/file.h); ResourceExhausted if the address
-  // space is too small for it, as under `ulimit -v`, or if its file system cannot map files.
+  // Maps a whole regular file. Errors as in ReadFile (base/file.h); ResourceExhausted if the
+  // address space is too small for it, as under `ulimit -v`, or if its file system cannot map
+  // files.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -42,9 +43,9 @@ class MappedFile {
   int slot_ = -1;  // in the list that MappedFileAt reads
 };
 
-// The path of the mapped file in whose bytes `address` lies; nullptr if it lies in none of the first
-// 4096 mapped files. For the handler of SIGBUS, which is raised when a mapped file that became
-// shorter is read past its end. Async-signal-safe.
+// The path of the mapped file in whose bytes `address` lies; nullptr if it lies in none of the
+// first 4096 mapped files. For the handler of SIGBUS, which is raised when a mapped file that
+// became shorter is read past its end. Async-signal-safe.
 const char* MappedFileAt(const void* address);
 
 }  // namespace lemma

@@ -1,5 +1,5 @@
-// Limits the work of a computation, such as a proof. Work is counted in steps instead of seconds, so
-// that the result is the same on every machine.
+// Limits the work of a computation, such as a proof. Work is counted in steps instead of seconds,
+// so that the result is the same on every machine.
 #ifndef LEMMA_BASE_WORK_H_
 #define LEMMA_BASE_WORK_H_
 
@@ -16,8 +16,8 @@ constexpr int64_t kUnlimitedWork = std::numeric_limits<int64_t>::max();
 // the creator's library.
 struct WorkEnded {
   int64_t limit = 0;  // the limit of the exhausted scope; 0: interrupted
-  // A sentence for people. `in` names the work that ended: Reason("the proof") is "work limit of 100
-  // steps reached in the proof", or "interrupted".
+  // A sentence for people. `in` names the work that ended: Reason("the proof") is "work limit of
+  // 100 steps reached in the proof", or "interrupted".
   std::string Reason(const std::string& in) const;
 };
 
@@ -25,8 +25,8 @@ struct WorkEnded {
 // thread must be nested.
 class WorkScope {
  public:
-  // `limit`: steps, at least 1. *interrupted, if given, ends the work soon after it becomes true; it
-  // must outlive the scope.
+  // `limit`: steps, at least 1. *interrupted, if given, ends the work soon after it becomes true;
+  // it must outlive the scope.
   explicit WorkScope(int64_t limit, const std::atomic<bool>* interrupted = nullptr);
   ~WorkScope();
   WorkScope(const WorkScope&) = delete;

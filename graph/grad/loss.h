@@ -11,11 +11,12 @@
 namespace lemma {
 
 enum class LossKind {
-  // -mean over n, i… of log_softmax(x)[n, labels[n,i…], i…]. Labels are i64 class numbers. Labels
-  // equal to ignore_index count neither in the sum nor in the mean.
+  // -mean over n, i… of log_softmax(x)[n, labels[n,i…], i…], for class_axis = 1. Labels are i64
+  // class numbers, from 0 on. The mean leaves out labels equal to ignore_index; it is NaN if no
+  // label remains. A label that is no class adds 0 to the sum, but is counted.
   kSoftmaxCrossEntropy,
   kMeanSquaredError,          // mean((x - labels)²)
-  kBinaryCrossEntropyLogits,  // mean(softplus(x) - x * labels), labels in [0, 1]
+  kBinaryCrossEntropyLogits,  // mean(softplus(x) - x * labels), labels in [0, 1], of x's type
 };
 
 struct Loss {
@@ -24,10 +25,11 @@ struct Loss {
   std::optional<int64_t> ignore_index;
 };
 
-// The type of the labels for an output `x`. InvalidArgument if the loss does not apply to it.
+// The type of the labels for an output of type `x`: i64 without the class axis for softmax cross
+// entropy, otherwise `x`. InvalidArgument if `x` is no float type, is empty or has no class axis.
 absl::StatusOr<TensorType> LabelsType(const Loss& loss, const TensorType& x);
 
-// The loss, a scalar of x's element type.
+// The loss, a scalar of x's element type. `labels` have the type LabelsType(loss, x.type()).
 Value LossOf(Formula& f, const Loss& loss, const Value& x, const Value& labels);
 
 }  // namespace lemma

@@ -11,8 +11,8 @@ namespace lemma {
 
 enum class UpdateKind { kSgd, kAdam, kAdamW };
 
-// PyTorch's updates, where w is the weight, g its gradient, r the learning rate, t = 1, 2, … the
-// step number and d = weight_decay:
+// PyTorch's updates. w is the weight, g its gradient, r the learning rate, t = 1, 2, … the step
+// number, d is weight_decay, m and v are the update's variables, and ' marks the new value:
 //   sgd:    g' = g + d w; without momentum w' = w - r g'; with momentum
 //           m' = momentum m + g', w' = w - r m', or with nesterov w' = w - r (g' + momentum m')
 //   adam:   g' = g + d w, m' = beta1 m + (1 - beta1) g', v' = beta2 v + (1 - beta2) g'²,
@@ -25,19 +25,21 @@ struct Update {
   double weight_decay = 0;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 
+  // Whether the update needs t.
   bool counts_steps() const { return kind != UpdateKind::kSgd; }
 };
 
 struct UpdateInput {
-  Value weight, gradient, rate;  // of one element type
-  Value step;                    // t, a scalar; given if counts_steps()
-  // `state` gives the weight's variable NAME.`suffix`, of the weight's type and initially 0;
-  // `set_state` gives this variable its next value.
+  Value weight, gradient, rate;  // of one element type; the rate is a scalar
+  Value step;                    // t, a scalar of that type; empty unless counts_steps()
+  // `state` returns the current value of the weight's variable "m" or "v" (`suffix`), which has the
+  // weight's type and starts at 0. `set_state` sets the variable's next value.
   std::function<Value(const std::string& suffix)> state;
   std::function<void(const std::string& suffix, const Value& next)> set_state;
 };
 
-// The next value of the weight; calls in.set_state for the variables that the update has.
+// The next value of the weight. Calls in.state and in.set_state once for each variable that the
+// update has. Meaningless after an error, which f.status() tells.
 Value UpdatedWeight(Formula& f, const Update& update, const UpdateInput& in);
 
 }  // namespace lemma

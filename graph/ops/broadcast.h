@@ -13,20 +13,22 @@
 namespace lemma::ops {
 
 // Whether `dim` is the constant 1, so that its only element repeats along a larger axis. A symbol
-// never repeats: it must equal the other size. So a rule over symbols covers one broadcasting form.
+// never repeats: it must equal the other size. So a rule with symbolic sizes fixes which dimensions
+// repeat.
 bool Repeats(const IndexExpr& dim);
 
-// The shape that all of `shapes` broadcast to, aligned at the right. Sizes not known to be equal
-// become a requirement of the application. Sizes known to differ are an error.
+// The shape that all of `shapes` broadcast to, aligned at the right. The equality of two sizes, if
+// it is not decided, becomes a requirement of the application; InvalidArgument if they differ.
 absl::StatusOr<Idx> BroadcastDims(OpContext& c, absl::Span<const Idx> shapes);
-// The same for the shapes of all inputs.
+// The shape that all inputs of the operator broadcast to.
 absl::StatusOr<Idx> BroadcastDims(OpContext& c);
 
 // The index in a tensor of shape `dims` that is read for element `out` of the broadcast shape.
 // `out` may have more dimensions than `dims`; the last ones count.
 Idx BroadcastIndex(const Idx& dims, const Idx& out);
 
-// The same rule for concrete shapes in an importer; nullopt if they do not broadcast.
+// The shape that `a` and `b` broadcast to; nullopt if there is none. For importers. A symbolic size
+// counts as a size other than 1.
 std::optional<Shape> BroadcastShapes(const Shape& a, const Shape& b);
 
 }  // namespace lemma::ops

@@ -1,5 +1,6 @@
-// Gradients of conv2d and conv_transpose2d. As linear maps of x, the two operators are each other's
-// transposes.
+// Gradients of conv2d, conv_transpose2d and average pooling. As linear maps of their input x,
+// conv2d and conv_transpose2d are each other's transposes. In all functions, an empty x, y or dy (a
+// zero) gives an empty result; `node` has the attributes strides, pads and dilations.
 #ifndef LEMMA_GRAPH_OPS_CONVOLUTION_CONV_GRADIENT_H_
 #define LEMMA_GRAPH_OPS_CONVOLUTION_CONV_GRADIENT_H_
 
@@ -7,19 +8,20 @@
 
 namespace lemma::ops {
 
-// The transpose of the window sums of kernel `w` over [N,C,H,W], with the attributes strides, pads
-// and dilations of `node`. Maps y, [N,K,P,Q], to x, whose height and width are `sizes`. Rows and
+// The transpose of conv2d with kernel `w` as a linear map of x: the gradient for x, given the
+// gradient `y` of the result, [N,K,P,Q]. The result is [N,C,H,W], where `sizes` is {H, W}. Rows and
 // columns that no window reaches are 0.
 Value SpreadWindows(Formula& f, const Node& node, const Value& y, const Value& w, int64_t groups,
                     const Shape& sizes);
 
+// The gradient of conv2d for its kernel w, given the gradient `y` of the result:
 // dw[k,c,r,s] = sum(n < N, p < P, q < Q) x[n, g*C + c, p*sh + r*dh - top, q*sw + s*dw - left]
 //                                        * y[n,k,p,q],  g = k div (K div groups),
-// for an x of [N,C*groups,H,W] and y of [N,K,P,Q]; `shape` is w's.
+// for x, [N,C*groups,H,W], and y, [N,K,P,Q]; `shape` is the shape of w, [K,C,R,S].
 Value WindowProducts(Formula& f, const Node& node, const Value& x, const Value& y, int64_t groups,
                      const Shape& shape);
 
-// db[k] = sum(n < N, p < P, q < Q) dy[n,k,p,q].
+// The gradient for a bias: db[k] = sum(n < N, p < P, q < Q) dy[n,k,p,q].
 inline Value ChannelSums(Formula& f, const Value& dy) { return f.Sum(dy, {0, 2, 3}); }
 
 }  // namespace lemma::ops

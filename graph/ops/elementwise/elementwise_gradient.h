@@ -9,21 +9,21 @@
 
 namespace lemma::ops {
 
+// The type of OpDef::gradient.
 using Gradient = std::function<absl::StatusOr<std::vector<Value>>(GradientBuilder&)>;
 
-// The gradient of an operator that makes one result element from one element of each input (shapes
-// broadcast): dx[j…] = sum(i… that read j…) dy[i…] * df/dx. Differentiates the definition's own
-// expression. If both operands attain a max or min, the gradient goes to a constant operand if
-// there is one, otherwise to the second operand.
+// The gradient of an operator y[i…] = f(…) that computes each element from one element of each
+// input (shapes broadcast): dx[j…] is the sum of dy[i…] * df/dx over the i… whose element reads
+// x[j…]. Differentiates the expression in the definition. If both operands of max or min are equal,
+// the gradient goes to a constant operand if there is one, otherwise to the second operand.
 absl::StatusOr<std::vector<Value>> ElementwiseGradient(GradientBuilder& f);
 
-// The gradient of an operator with one input, as a stated formula for dx in x, y and dy. For
-// operators whose derived gradient would be long.
+// The gradient of an operator y = f(x) by a given formula: dx(f, x, y, dy) returns the gradient for
+// x. For operators whose derived gradient would be long.
 Gradient StatedGradient(
     std::function<Value(GradientBuilder& f, const Value& x, const Value& y, const Value& dy)> dx);
 
-// The gradient of an operator whose results are constant in its inputs wherever they have a
-// derivative.
+// The gradient (zero) of an operator such as floor, whose derivative is 0 wherever it exists.
 absl::StatusOr<std::vector<Value>> ZeroGradient(GradientBuilder& f);
 
 }  // namespace lemma::ops

@@ -1,4 +1,4 @@
-// Positions that are elements of tensors, as in gather and scatter.
+// Turns elements of tensors into positions along an axis, as in gather and scatter.
 #ifndef LEMMA_GRAPH_OPS_INDEXING_POSITIONS_H_
 #define LEMMA_GRAPH_OPS_INDEXING_POSITIONS_H_
 
@@ -7,12 +7,13 @@
 
 namespace lemma::ops {
 
-// Requires that input `input` is of an integer type.
+// Requires that input number `input` is of an integer type.
 absl::Status RequirePositions(OpContext& c, int input);
 
-// `position`; a negative one counts from the end of an axis of `size` elements.
+// `position`, or position + size if it is negative: it then counts from the end of an axis of
+// `size` elements. The result may still be out of range.
 ScalarExpr Wrapped(const ScalarExpr& position, const IndexExpr& size);
-// The same as an index. The executor checks that it is in range.
+// Wrapped() as an index expression. The executor checks that it is in range.
 IndexExpr Position(const ScalarExpr& position, const IndexExpr& size);
 
 }  // namespace lemma::ops

@@ -8,8 +8,8 @@
 
 namespace lemma::ops {
 
-// A tensor whose elements are all `value`: an expanded scalar, so its payload is small for any
-// type.
+// A tensor whose elements are all `value`, built as an expanded scalar, so that it needs no memory
+// for its elements. Unimplemented for an opaque element type.
 absl::StatusOr<Value> Filled(OnnxImport& node, const TensorType& type, double value);
 
 }  // namespace lemma::ops

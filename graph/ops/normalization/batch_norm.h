@@ -10,14 +10,14 @@
 
 namespace lemma::ops {
 
-// Requires that x is [N,C,spatial…] of a float type and that inputs 1, 2, … are vectors of C
-// elements. Messages call these `names`.
+// Requires that input 0, x, is [N,C,spatial…] and that inputs 1, 2, … are vectors of C elements,
+// all of one float type. `names` are the names of inputs 1, 2, … in messages.
 absl::Status RequireChannelVectors(OpContext& c, const std::vector<const char*>& names);
 
-// All axes of x except the channels.
+// The axes of x, [N,C,spatial…], without axis 1: those that statistics are taken over.
 std::vector<int64_t> OverChannels(const Value& x);
 
-// The attribute `epsilon`, which is added to the variance.
+// The attribute `epsilon`, which is added to the variance; 1e-5 by default.
 AttrSpec BatchNormEpsilon();
 
 }  // namespace lemma::ops

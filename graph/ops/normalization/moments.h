@@ -10,14 +10,15 @@
 namespace lemma::ops {
 
 struct Moments {
-  TensorId mean = -1, variance = -1;  // indexed by the remaining axes
+  TensorId mean = -1, variance = -1;  // indexed by the axes of input 0 that are not in `over`
 };
 
-// Mean and population variance of input 0 over the axes `over`, as locals. The variance is the mean
-// square of the differences from the mean; the mean square less the squared mean would lose digits.
+// Mean and population variance of input 0 over the axes `over` (in [0, rank)), as local tensors of
+// the definition. The variance is the mean of (x - mean)², since mean(x²) - mean² would lose
+// digits.
 Moments LocalMoments(OpContext& c, const std::vector<int>& over);
 
-// Requires that none of the axes `over` of input 0 is empty.
+// Requires that input 0 has size 1 or more along each of the axes `over`.
 absl::Status RequireNotEmpty(OpContext& c, const std::vector<int>& over);
 
 }  // namespace lemma::ops

@@ -8,21 +8,24 @@
 
 namespace lemma::ops {
 
-// z = (x - mean) * inverse, inverse = 1 / sqrt(variance + epsilon); mean and variance over `axes`.
+// z = (x - mean) * inverse, inverse = 1 / sqrt(variance + epsilon). Mean and population variance
+// are over `axes`.
 struct Normalized {
   std::vector<int64_t> axes;
-  Value z, inverse;
+  Value z;        // of x's shape
+  Value inverse;  // of x's shape with size 1 along `axes`
 };
 Normalized Normalize(Formula& f, const Value& x, std::vector<int64_t> axes, double epsilon);
 
+// The gradient for x, given the gradient `dz` for n.z:
 // dx = inverse * (dz - mean(dz) - z * mean(dz * z)).
 Value NormalizeGradient(Formula& f, const Normalized& n, const Value& dz);
 
 // 1 / sqrt(variance + epsilon).
 Value InverseDeviation(Formula& f, const Value& variance, double epsilon);
 
-// A vector of one number per channel as [C,1,…], which broadcasts to [N,C,spatial…] of `rank`
-// dimensions.
+// `vector`, [C], as [C,1,…], which broadcasts to a tensor [N,C,spatial…] of `rank` dimensions;
+// empty if `vector` is.
 Value PerChannel(Formula& f, const Value& vector, int rank);
 
 }  // namespace lemma::ops
