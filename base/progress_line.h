@@ -13,7 +13,7 @@ namespace lemma {
 
 // The line is shown only if standard error is a terminal; the destructor erases it. With
 // `lemma --pipe`, for a program that reads the progress, Show() instead writes a new line
-// "progress: TEXT", and drops texts that come less than 0.1 s after the last one.
+// "progress: TEXT", and drops texts that come less than 0.1 s after the last line written.
 class ProgressLine {
  public:
   // `quiet`: nothing is shown, except with --pipe.

@@ -15,8 +15,9 @@ namespace lemma::api {
 // options.profile, roof_flops_per_second, roof_bytes_per_second, flops, roof, mfu (ProfileTotals in
 // api/execution/profile.h) and kernels (ProfileJson).
 Json ToJson(const Model& model, const RunOptions& options, const RunResult& result);
-// An object with graph, threads, operators (their number), and at: a list with sizes, first_ms, ms,
-// median_ms, again_ms and peak_bytes for each choice of sizes.
+// An object with graph, threads, operators (their number), and at: a list with one object for each
+// choice of sizes: sizes, first_ms, ms, median_ms, again_ms (SizesTiming in api/session.h) and
+// peak_bytes.
 Json ToJson(const Session& session, const std::vector<SizesTiming>& timings);
 
 }  // namespace lemma::api

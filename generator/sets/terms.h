@@ -28,8 +28,9 @@ struct NamedPair {
   Pair pair;
   std::string key;  // equal for pairs that differ only in names
   int num_variables = 0;
-  std::vector<int> inputs;  // by variable: the input of the original pair
-  bool covers = false;      // every variable of the target occurs in the source
+  // inputs[i]: the (negative) number that variable -1 - i has in the original pair.
+  std::vector<int> inputs;
+  bool covers = false;  // every variable of the target occurs in the source
 };
 NamedPair WithoutNames(const OperatorSet& set, const Pair& pair);
 

@@ -15,18 +15,20 @@ namespace lemma {
 namespace loops {
 
 // out[batch, m, n] = sum(k) a(batch, m, k) * b(batch, n, k). Each of batch, m, n and k is a list of
-// axes, and a factor is any expression in its axes.
+// axes, and a factor is any expression in its axes. The last of the output's axes with an extent
+// above 1 is in n or in batch.
 struct ContractionSource {
   std::vector<Axis> batch, m, n, k;
   ScalarExpr a, b;
-  // A term that a guard excludes is computed as 0 times the other factor. The result differs if
-  // that factor is infinite or NaN.
+  // Whether the sum has a guard. Then a term that the guard excludes is computed as 0 times the
+  // other factor, so the result differs if that factor is infinite or NaN.
   bool guarded = false;
 };
 
-// `reduce` as a contraction over the output's `axes`, which have constant extents; nullopt if it is
-// none, or too small to repay copying its factors: m and n must be at least `least_rows`, k and the
-// number of products above fixed limits. Every variable of `reduce` must be bound once.
+// `reduce` as a contraction over the output's `axes`, which have constant extents. nullopt if
+// `reduce` is no contraction, or too small to repay copying its factors: m and n must be at least
+// `least_rows`, and k and the number of products must reach fixed limits. Every variable of
+// `reduce` must be bound once.
 constexpr int64_t kLeastRows = 8;
 std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
                                                   const std::vector<Axis>& axes,
@@ -35,8 +37,8 @@ std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
 // A factor as a function of its rows (the m or n axes) and depths (the k axes); the last axes are
 // the fastest.
 struct Factor {
-  Nest nest;  // vectorized over the last of `rows` or of `depths`
-  std::vector<int> batch, rows, depths;
+  Nest nest;                             // vectorized over the last of `rows` or of `depths`
+  std::vector<int> batch, rows, depths;  // variables of `nest`
 };
 
 // A contraction ready to run. The nest `out` computes nothing: it gives the offset of a result's
@@ -46,7 +48,7 @@ struct Contraction {
   int64_t m = 1, n = 1, k = 1;
   Factor a, b;
   Nest out;
-  std::vector<int> out_batch;
+  std::vector<int> out_batch;  // variables of `out`, as the next two
   int out_m = -1, out_n = -1;
   bool guarded = false;
 };

@@ -1,4 +1,5 @@
-// Rewrites nests as expressions, before they are lowered. Internal to kernels.
+// Transforms nests while their bodies are still expressions, before they are lowered. Internal to
+// kernels.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_PASSES_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_PASSES_H_
 

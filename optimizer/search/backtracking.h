@@ -24,8 +24,9 @@ struct BacktrackingOptions {
   Objective objective = {};
   // Do the first descent only.
   bool descend_only = false;
-  // Called at the end of the search for each objective, unless the search was stopped. It may
-  // replace *best by a state of `work` that is better by the objective of `work`.
+  // Called at the end of the search for each objective, unless time or an interruption stopped the
+  // search. The limit on steps does not prevent it. It may replace *best by a state of `work` that
+  // is better by the objective of `work`.
   std::function<absl::Status(Workspace* work, SearchBudget* budget, SearchState* best)> finish =
       nullptr;
   // Whether to set RewriteStep::cost, the price after each step of the result.

@@ -32,8 +32,8 @@ class SearchBudget {
   void Tick(int64_t queued);
   // Whether the search must end. `ignore_steps`: the limit on steps does not count.
   bool Stopped(bool ignore_steps = false);
-  // Also stops explorations at this number of steps if it is below the limit; stop() is not set
-  // then. nullopt: only the limit counts.
+  // Also stops explorations when steps() reaches `steps`, if below max_steps(); stop() is not set
+  // then. nullopt: only max_steps() counts.
   void ShareUntil(std::optional<int64_t> steps) { share_ = steps; }
   bool ShareIsUsedUp() const { return share_ && steps_ >= *share_; }
 
@@ -64,7 +64,7 @@ struct SearchState {
 
 // Prices the workspace's graph exactly.
 absl::StatusOr<SearchState> ExactState(Workspace* work);
-// Whether `next` is certainly better than `first`; both have kernels.
+// Whether `next` is certainly better than `first`. False if one of them has no kernels.
 bool IsCertainlyBetter(const SearchState& next, const SearchState& first, CostModel* costs);
 // Whether `next` is better than `best`, both exact: by Compare if both have kernels, else by rank.
 absl::StatusOr<bool> IsBetter(const SearchState& next, const SearchState& best, CostModel* costs);
@@ -80,17 +80,18 @@ class Explorer {
   // Starting from `state`, applies every rewrite that makes the graph better (Workspace::Try) until
   // there is none. `ignore_steps`: only time and interruption end it. If ranks are estimated, the
   // result is priced exactly at the end; if it is not better than the start, *state is the start
-  // again.
+  // again. If the status is not OK, *state is a graph on the way, and its rank may be an estimate.
   absl::Status Descend(SearchState* state, bool ignore_steps);
   // The same with certain rewrites only: those that need no times (CannotLose in
-  // optimizer/cost/plan_comparison.h). *state stays as it is if the result as a whole is not
-  // certainly better.
+  // optimizer/cost/plan_comparison.h). *state stays as it is if it has no kernels, or if the result
+  // as a whole is not certainly better. Only time and interruption end it early.
   absl::Status DescendCertainly(SearchState* state);
-  // Applies each rule at all its matches of *best and descends, as long as that gives a better
-  // graph. For graphs that are too large to be explored.
+  // Applies each rule that has two or more matches in *best at all of them and descends, as long as
+  // that gives a better graph. For graphs that are too large to be explored.
   absl::Status ApplyEachRule(SearchState* best);
   // Explores from `states` until no promising graph is queued or the budget is used up. *best holds
-  // the best state before and after the call, also if the status is not OK.
+  // the best state before and after the call, also if the status is not OK. A later call also
+  // expands what is still queued, and skips graphs seen before.
   absl::Status Explore(const std::vector<SearchState>& states, SearchState* best);
 
  private:

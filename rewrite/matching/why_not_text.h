@@ -44,10 +44,12 @@ constexpr int kElements = 0, kDims = 1;
 
 // Says why `match`, which satisfies some conditions of the rule, does not satisfy `condition`. In
 // `match`, nodes (and the nodes of variables) that these conditions do not bind are -1. The text
-// uses the rule's names and the graph's sizes and attributes.
+// uses the rule's names and the graph's sizes and attributes. condition.kind must be one of
+// kOperand to kGuard, here and below.
 std::string ReasonText(const Substitution& rule, const MatchIndex& index, const Binding& match,
                        const RuleCondition& condition);
-// The position of the node that the reason is about.
+// The position of the node that the reason is about: for a guard, the match's anchor; for a missing
+// reader, the node whose value is not read.
 int PlaceOf(const Substitution& rule, const Binding& match, const RuleCondition& condition);
 
 // Says that the node at `position` has other numbers of operands or outputs than `pattern`.

@@ -12,12 +12,12 @@ namespace lemma::prover {
 // Samples of small numbers do not show every difference: min(n, 40) is n for n up to 40, and
 // clip(x, 0, 6) is relu(x) for x up to 6.
 struct Suggestions {
-  // For sizes and attributes: values around each integer constant and, if there are few constants,
-  // around the sum and product of any two; and twice these numbers. Only magnitudes that small
-  // samples do not reach; ascending.
+  // For sizes and attributes: c - 1, c, c + 1, 2c and 2c + 1 for the magnitude c of each integer
+  // constant and, if there are few constants, for the sum and product c of any two magnitudes. Only
+  // values that small samples do not reach, up to 5000; ascending.
   std::vector<int64_t> sizes;
-  // For elements: values around each constant in expressions of elements, and twice each constant.
-  // Empty if small samples reach them all.
+  // For elements: c - 1, c + 1 and 2c for each finite constant c above 2 in magnitude in
+  // expressions of elements, by ascending c. Empty if there is none.
   std::vector<double> elements;
 };
 

@@ -31,15 +31,17 @@ struct Fusion {
 //   * computing the value again costs less than storing and reading it.
 // For an operator without reductions, the last condition is met if each element is read about once
 // or only moved, or if the value has fewer elements than its element-wise users. Exception: a
-// factor of a product is stored if it can be the epilogue of another product, or if it is rounded
-// to 16 bits. For one with reductions, it is met if the users are element-wise and have the value's
-// shape (an epilogue), or if the whole group is still one kernel by row (grid_program.h), such as a
-// normalization written as small operators. An operator that is read at loaded indices joins only
-// if an index outside its result is outside its operands too, so that the kernel reports it.
+// factor of a product is stored if it can be the epilogue of another product, or if it is a cast to
+// 16 bits. For an operator with reductions, the last condition is met if the users are element-wise
+// and have the value's shape (an epilogue), or if the whole group is still one kernel by row
+// (grid_program.h), such as a normalization written as small operators. An operator that is read at
+// loaded indices joins only if an index outside its result is outside its operands too, so that the
+// kernel reports it.
 //
 // With a precision other than f32, a cast from 16 bits to f32 is an alias if its operand is stored
-// anyway: kernels read the narrow value. A computed factor of 16 bits is then stored. Attention
-// that can be one streamed kernel (streamed_regions.h) is one group, which nothing else joins.
+// anyway: kernels read the narrow value. With such a precision, a factor of 16 bits that is
+// computed by functions is stored too. Attention that can be one streamed kernel
+// (streamed_regions.h) is one group, which nothing else joins.
 Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits,
             const codegen::GridOptions& options = {});
 

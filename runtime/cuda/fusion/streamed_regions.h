@@ -17,19 +17,20 @@ namespace lemma::cuda {
 // is read outside.
 struct StreamedRegion {
   std::vector<int> nodes;  // ascending; empty: there is no such kernel
-  int scores = -1;         // the product whose results the scores are computed from
-  int softmax = -1;        // the operand of the root that is computed from them
+  int scores = -1;         // the node of the product that computes the scores
+  int softmax = -1;        // the number of the root's operand that is computed from the scores
   codegen::StreamSize size;
 };
 // The region whose last node is `root`. `is_product` tells for a node whether it is a sum of
-// products. With `stored`, operands in f32 are taken as stored in that type.
+// products. With `stored`, operands in f32 are taken as stored in that type. Empty with precision
+// f32 or another architecture than kWarpgroupArchitecture.
 StreamedRegion FindStreamedRegion(int root, const UseTable& uses, NodeTraitsCache& traits,
                                   const std::function<bool(int)>& is_product,
                                   const codegen::GridOptions& options,
                                   std::optional<DType> stored = std::nullopt);
 
-// How many microseconds a streamed kernel is predicted to save against separate kernels; infinite
-// if GridOptions::stream is set.
+// How many microseconds a streamed kernel is predicted to save against separate kernels: negative
+// if those are faster, 0 if no tile fits; infinite if GridOptions::stream is set.
 double GainOfStreaming(const codegen::StreamSize& size, const codegen::GridOptions& options);
 
 // Whether these nodes, composed to one definition, become a streamed kernel.

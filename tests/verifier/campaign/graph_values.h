@@ -15,11 +15,13 @@ namespace lemma {
 // A graph with each operator compiled for kernels/evaluate/evaluate.h.
 class GraphRunner {
  public:
+  // An error if an operator has no definition, or one that cannot be compiled.
   static absl::StatusOr<GraphRunner> Of(const Graph& graph);
 
   // The outputs as real numbers: floats are doubles and never rounded to their types, integers are
   // stored in their types. OutOfRange if a tensor's element that is used as an index is outside its
-  // range. *largest: the largest finite magnitude, intermediate results included.
+  // range. *largest, unless null, is raised to the largest finite magnitude of operands and
+  // outputs; the caller initializes it.
   absl::StatusOr<std::vector<std::vector<double>>> RunReal(const std::vector<Tensor>& inputs,
                                                            double* largest) const;
   // The outputs as typed: each operator's results are rounded to their types.
@@ -28,11 +30,12 @@ class GraphRunner {
   absl::StatusOr<std::vector<std::vector<Field>>> RunField(
       const std::vector<std::vector<Field>>& inputs) const;
 
-  // Only floats, sums, products, quotients and moves: values that differ in the field differ.
+  // Only floats, sums, products, quotients and moves: if two such graphs have different values in
+  // the field, they also differ as real functions.
   bool rational() const { return rational_; }
   // Only floats, sums, products and moves: exact in double if numbers are short.
   bool polynomial() const { return polynomial_; }
-  // Has minima, maxima or comparisons, which may give either of 0 and -0.
+  // Has min, max, sign or abs, which may give either of 0 and -0.
   bool compares() const { return compares_; }
   // Has sums or products of many terms, in an order that the evaluator chooses.
   bool adds_up() const { return adds_up_; }

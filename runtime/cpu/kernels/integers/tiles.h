@@ -1,8 +1,9 @@
 // Products of matrices of small integers, exact in 32 bits, by instructions that multiply numbers
 // of 16 bits and add two products in 32.
 //
-// A row of the left matrix is a number of runs of numbers that lie side by side: one for a matrix,
-// one for each row of a window of an image. Every run is a number of pairs.
+// A row of the left matrix consists of runs of adjacent numbers, such as a row of a matrix, or a
+// row or a position of a convolution's window; a long one may be cut into several runs. All runs
+// have the same even length: where numbers are missing, what follows them is read with weight 0.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TILES_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TILES_H_
 
@@ -35,10 +36,12 @@ struct Runs {
 void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
                   bool accumulate, int32_t* sums, int64_t step);
 
-// Sums of one channel each, for kPanelColumns channels of `pixels` pixels, which lie pixel_step
-// numbers apart in x and `step` in sums:
+// A depthwise convolution: sums of one channel each, for kPanelColumns channels of `pixels` pixels,
+// which lie pixel_step numbers apart in x and `step` in sums:
 // sums[i * step + c] = sum(t < 2 * pairs) x[i * pixel_step + taps[t] + c] *
 // weights[ChannelWeight(t, c)].
+// `taps` holds 2 * pairs offsets in x; if the number of taps is odd, the weights of the last one
+// are 0. Reads kPanelColumns numbers at each tap. Overwrites `sums`.
 void MultiplyChannels(const int16_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
                       int64_t pairs, const int16_t* weights, int32_t* sums, int64_t step);
 
@@ -51,8 +54,8 @@ inline int64_t ChannelWeight(int64_t tap, int64_t channel) {
 // Moves rows that are `step` >= columns numbers apart to the front, one behind the other.
 void CompactTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step);
 
-// The same, and sums become floats: float(sum) * scale[j] + shift[j], each operation rounded; a
-// scale or shift that is nullptr is left out.
+// The same, and each int32 is replaced in place by a float: float(sum) * scale[j] + shift[j], each
+// operation rounded; a scale or shift that is nullptr is left out.
 void ScaleTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step, const float* scale,
                const float* shift);
 
