@@ -128,6 +128,14 @@ std::string OtherFormat(const std::string& path, const Model& model) {
                       " by its name");
 }
 
+using FixedInputs = std::map<std::string, Tensor>;
+
+bool SameFixedInputs(const FixedInputs& a, const FixedInputs& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& one, const auto& other) {
+    return one.first == other.first && one.second.SameBytes(other.second);
+  });
+}
+
 // The reason why these are not the models of the certificate, before its steps are looked at.
 CheckResult WrongModels(const Model& input, const Model& output, const Certificate& certificate,
                         const CheckOptions& options) {
@@ -140,11 +148,7 @@ CheckResult WrongModels(const Model& input, const Model& output, const Certifica
   if (InputDimsOf(input.graph) != certificate.symbolic) {
     return No("the symbolic dimensions are others than the certificate's");
   }
-  const auto& fixed = certificate.fixed_inputs;
-  if (!std::equal(input.fixed_inputs.begin(), input.fixed_inputs.end(), fixed.begin(), fixed.end(),
-                  [](const auto& a, const auto& b) {
-                    return a.first == b.first && a.second.SameBytes(b.second);
-                  })) {
+  if (!SameFixedInputs(input.fixed_inputs, certificate.fixed_inputs)) {
     return No("the inputs whose values are part of the model are others than the certificate's");
   }
   if (certificate.reseed == options.reseed) return CheckResult();
@@ -203,9 +207,16 @@ absl::StatusOr<CheckResult> CheckCertificate(const std::string& input, const std
       return No(absl::StrCat(path, " is not the file that the certificate is of"));
     }
   }
-  auto before = LoadModel(input, LoadAs(*parsed));
+  LoadOptions how = LoadAs(*parsed);
+  auto before = LoadModel(input, how);
   if (!before.ok()) return before.status();
-  auto after = LoadOutput(output, LoadAs(*parsed));
+  // A model may have been read for all sizes and have none: other inputs have to be fixed then.
+  if (!SameFixedInputs(before->fixed_inputs, parsed->fixed_inputs) && !how.symbolic) {
+    how.symbolic = how.fixes_sizes = true;
+    before = LoadModel(input, how);
+    if (!before.ok()) return before.status();
+  }
+  auto after = LoadOutput(output, how);
   if (!after.ok()) return after.status();
   for (const std::string& problem : {OtherFormat(input, *before), OtherFormat(output, *after)}) {
     if (!problem.empty()) return No(problem);

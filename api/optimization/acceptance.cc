@@ -61,8 +61,13 @@ bool HasInfinities(const Graph& graph) {
     for (const auto& [name, value] : node->attrs()) {
       if (auto* real = std::get_if<double>(&value); real != nullptr && bad(*real)) return true;
     }
-    if (!node->has_payload() || node->payload().dtype() != DType::kF32) continue;
-    for (float v : node->payload().data<float>()) {
+    if (!node->has_payload()) continue;
+    const Tensor& payload = node->payload();
+    for (int64_t i = 0; IsHalfFloat(payload.dtype()) && i < payload.size(); ++i) {
+      if (!std::isfinite(payload.AtDouble(i))) return true;
+    }
+    if (payload.dtype() != DType::kF32) continue;
+    for (float v : payload.data<float>()) {
       if (bad(v)) return true;
     }
   }
@@ -123,13 +128,17 @@ absl::Status Time(Pair pair, absl::Span<const Tensor> inputs, bool is_certain,
   return absl::OkStatus();
 }
 
-// Leaves out contenders with overflowed constants, if the input has none: they are right for real
-// numbers only.
+// Leaves out contenders with constants out of range, and those with overflowed constants if the
+// input has none: they are right for real numbers only.
 std::vector<Contender> Allowed(const Graph& input, std::vector<Contender> contenders,
                                FloatContract numerics) {
-  if (numerics == FloatContract::kRealOnly || HasInfinities(input)) return contenders;
+  if (numerics == FloatContract::kRealOnly) return contenders;
+  const bool may_overflow = HasInfinities(input);
   contenders.erase(std::remove_if(contenders.begin(), contenders.end(),
-                                  [](const Contender& c) { return HasInfinities(c.graph); }),
+                                  [&](const Contender& c) {
+                                    return c.out_of_range ||
+                                           (!may_overflow && HasInfinities(c.graph));
+                                  }),
                    contenders.end());
   return contenders;
 }

@@ -28,6 +28,8 @@ struct Contender {
   // Whether it cannot be slower than the input, as the plans of both show
   // (optimizer/cost/plan_comparison.h).
   bool is_certain = false;
+  // Whether folding took a new constant out of the range of its type (FoldConstants).
+  bool out_of_range = false;
 };
 
 struct AcceptanceOptions {

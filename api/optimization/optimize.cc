@@ -40,11 +40,14 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
                  bool is_certain) -> absl::Status {
     run->Begin(SearchRun::Stage::kAcceptance);
     const FixedNodes unfolded = run->options.unfolded ? run->options.unfolded(graph) : FixedNodes();
-    auto folded = optimizer::FoldConstants(graph, run->execution.threads, unfolded);
+    bool out_of_range = false;
+    auto folded =
+        optimizer::FoldConstants(graph, run->execution.threads, unfolded, input, &out_of_range);
     if (!folded.ok()) return folded.status();
     auto kept = KeptToLimit({*std::move(folded), rewrites}, run);
     if (!kept.ok()) return kept.status();
     kept->is_certain = is_certain;
+    kept->out_of_range = out_of_range;
     const bool differs = !rewrites.empty() || kept->recomputed > 0 || kept->offloaded > 0;
     if (differs) contenders.push_back(*std::move(kept));
     return absl::OkStatus();
@@ -80,7 +83,8 @@ absl::StatusOr<Acceptance> AcceptSymbolic(Backend* backend, const Graph& input,
   for (const Contender& contender : contenders) {
     auto graph = first.Of(contender.graph);
     if (!graph.ok()) return graph.status();
-    candidates.push_back({*std::move(graph), contender.rewrites, 0, 0, contender.is_certain});
+    candidates.push_back({*std::move(graph), contender.rewrites, 0, 0, contender.is_certain,
+                          contender.out_of_range});
   }
   auto accepted = Accept(backend, *sized, candidates, inputs, options);
   if (!accepted.ok()) return accepted;

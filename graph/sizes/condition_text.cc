@@ -11,6 +11,12 @@ std::string Text(const IndexExpr& e) {
   return size ? SizeName(*size) : e.ToString();
 }
 
+// A part of a conjunction: "or" binds less.
+std::string Part(const Guard& condition) {
+  const std::string text = ConditionText(condition);
+  return condition.kind() == Guard::Kind::kOr ? absl::StrCat("(", text, ")") : text;
+}
+
 }  // namespace
 
 std::string ConditionText(const Guard& condition) {
@@ -20,8 +26,7 @@ std::string ConditionText(const Guard& condition) {
     case Guard::Kind::kEq:
       return absl::StrCat(Text(condition.lhs()), " = ", Text(condition.rhs()));
     case Guard::Kind::kAnd:
-      return absl::StrCat(ConditionText(condition.left()), " and ",
-                          ConditionText(condition.right()));
+      return absl::StrCat(Part(condition.left()), " and ", Part(condition.right()));
     case Guard::Kind::kOr:
       return absl::StrCat(ConditionText(condition.left()), " or ",
                           ConditionText(condition.right()));

@@ -1,6 +1,8 @@
 #include "optimizer/folding/constant_folding.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,24 @@ namespace {
 // Results up to this size are always kept; larger ones only up to kMaxGrowth times their operands.
 constexpr int64_t kSmallBytes = 1 << 20;
 constexpr int64_t kMaxGrowth = 2;
+// In f32, of how many elements at most the exact values are kept beside the rounded ones.
+constexpr int64_t kMostLookedAt = int64_t{1} << 24;
+
+// Whether rounding changes some element by more than it may change the largest one.
+bool IsOutOfRange(absl::Span<const double> exact, const Tensor& rounded) {
+  const double unit = rounded.dtype() == DType::kF16    ? 0x1p-11
+                      : rounded.dtype() == DType::kBF16 ? 0x1p-8
+                      : rounded.dtype() == DType::kF32  ? 0x1p-24
+                                                        : 0;
+  if (unit == 0) return false;
+  double most = 0, error = 0;
+  for (size_t i = 0; i < exact.size(); ++i) {
+    if (!std::isfinite(exact[i])) continue;
+    most = std::max(most, std::abs(exact[i]));
+    error = std::max(error, std::abs(exact[i] - rounded.AtDouble(static_cast<int64_t>(i))));
+  }
+  return error > 2 * unit * most;
+}
 
 bool WorthKeeping(const Node& node) {
   if (WidensIntegers(node)) return false;
@@ -47,7 +67,8 @@ std::vector<Value> Frontier(const Graph& graph, const absl::flat_hash_set<const 
 // exactly, until the last of `wanted` that depends on them has been asked for.
 class Folder {
  public:
-  Folder(absl::Span<const Value> wanted, int threads) {
+  // `exactly`: what results are in double decides whether their types hold them.
+  Folder(absl::Span<const Value> wanted, int threads, bool exactly) : exactly_(exactly) {
     options_.threads = threads;
     std::vector<const Node*> pending;
     absl::flat_hash_set<const Node*> seen;
@@ -69,6 +90,7 @@ class Folder {
 
   // The value is one of `wanted`; to be asked for once.
   absl::StatusOr<Tensor> ValueOf(const Value& value) {
+    out_of_range_ = false;
     // Uses an explicit stack, since chains may be long.
     std::vector<NodePtr> stack = {value.node_ptr()};
     while (!stack.empty()) {
@@ -91,8 +113,12 @@ class Folder {
     const Tensor wide = values_.at(value);
     Release(value);
     if (wide.type() == value.type()) return wide;
-    return Tensor::FromDoubles(value.type(), wide.data<double>());
+    auto rounded = Tensor::FromDoubles(value.type(), wide.data<double>());
+    out_of_range_ = exactly_ && rounded.ok() && IsOutOfRange(wide.data<double>(), *rounded);
+    return rounded;
   }
+  // Of the value that was asked for last.
+  bool out_of_range() const { return out_of_range_; }
 
  private:
   // One use less; the node's values are dropped after the last.
@@ -126,7 +152,8 @@ class Folder {
       // f32 and needs a third of the memory. An exact one, such as a transposed weight, needs no
       // more than its own type.
       const bool is_last = node->num_outputs() == 1 && !inner_.contains(node.get());
-      const bool stays = exact || (is_last && type.dtype == DType::kF32);
+      const bool looked_at = exactly_ && type.num_elements() <= kMostLookedAt;
+      const bool stays = exact || (is_last && type.dtype == DType::kF32 && !looked_at);
       if (IsFloat(type.dtype) && !stays) type.dtype = DType::kF64;
       auto tensor = Tensor::Allocate(type);
       if (!tensor.ok()) return tensor.status();
@@ -146,6 +173,8 @@ class Folder {
   }
 
   RunOptions options_;
+  const bool exactly_;
+  bool out_of_range_ = false;
   absl::flat_hash_map<const Node*, int> uses_;  // that are still to come
   absl::flat_hash_set<const Node*> inner_;      // those that others depend on
   absl::flat_hash_map<Value, Tensor> values_;
@@ -172,8 +201,15 @@ absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph) {
   return result;
 }
 
-absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads,
-                                    const absl::flat_hash_set<const Node*>& kept) {
+namespace {
+
+absl::StatusOr<Graph> Fold(const Graph& graph, int threads,
+                           const absl::flat_hash_set<const Node*>& kept, const Graph* before,
+                           bool* out_of_range) {
+  absl::flat_hash_set<uint64_t> computed_before;
+  if (before != nullptr) {
+    for (const Node* node : FoldableNodes(*before)) computed_before.insert(node->hash());
+  }
   const absl::flat_hash_set<const Node*> foldable = FoldableNodes(graph);
   if (foldable.empty()) return graph;
   ValueMap replacements;
@@ -181,13 +217,30 @@ absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads,
   for (const Value& value : Frontier(graph, foldable)) {
     if (!kept.contains(&value.node())) wanted.push_back(value);
   }
-  Folder folder(wanted, threads);
+  Folder folder(wanted, threads, before != nullptr);
   for (const Value& value : wanted) {
     auto tensor = folder.ValueOf(value);
     if (absl::IsResourceExhausted(tensor.status())) return tensor.status();
-    if (tensor.ok()) replacements[value] = Value(Node::Constant(*std::move(tensor)), 0);
+    if (!tensor.ok()) continue;
+    if (folder.out_of_range() && !computed_before.contains(value.node().hash())) {
+      *out_of_range = true;
+    }
+    replacements[value] = Value(Node::Constant(*std::move(tensor)), 0);
   }
   return ReplaceValues(graph, replacements);
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads,
+                                    const absl::flat_hash_set<const Node*>& kept) {
+  return Fold(graph, threads, kept, nullptr, nullptr);
+}
+
+absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads,
+                                    const absl::flat_hash_set<const Node*>& kept,
+                                    const Graph& before, bool* out_of_range) {
+  return Fold(graph, threads, kept, &before, out_of_range);
 }
 
 Graph AssumeFolded(const Graph& graph) {

@@ -24,6 +24,14 @@ bool IsFoldable(const Node& node);
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads = 1,
                                     const absl::flat_hash_set<const Node*>& kept = {});
 
+// The same. Sets *out_of_range if a constant that `before`, the graph before its rewriting, does
+// not compute too is far from its exact value, because it overflows its type or lies below the
+// type's normal numbers: if an element is off by more than rounding changes the largest one.
+// Constants of f32 with more than 2^24 elements are not looked at.
+absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads,
+                                    const absl::flat_hash_set<const Node*>& kept,
+                                    const Graph& before, bool* out_of_range);
+
 // The graph that FoldConstants would make, without computing: weights without values stand for its
 // constants. For costs and plans, which depend on types only.
 Graph AssumeFolded(const Graph& graph);

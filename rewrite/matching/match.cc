@@ -1,6 +1,7 @@
 #include "rewrite/matching/match.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -236,7 +237,12 @@ class Matcher::Run {
   bool MatchConstant(const PatternNode& pattern, const Node& node, State* state) const {
     if (!node.has_payload() || !IsUniform(node.payload())) return false;
     if (!MatchType(pattern.dtype, pattern.dims, node.type(0), state)) return false;
-    return state->unifier.Equate(pattern.fill, ScalarExpr(node.payload().AtDouble(0)));
+    const double value = node.payload().AtDouble(0);
+    // -0 is equal to 0 as a number, and another constant than a rule's 0.
+    const Term::Kind fill = pattern.fill.kind();
+    const bool is_number = fill == Term::Kind::kInt || fill == Term::Kind::kReal;
+    if (is_number && value == 0 && std::signbit(value)) return false;
+    return state->unifier.Equate(pattern.fill, ScalarExpr(value));
   }
 
   bool MatchAttrs(int number, const Node& node, size_t num_inputs, State* state) const {

@@ -108,8 +108,10 @@ class Cutter {
     stages_.push_back(std::move(stage));
   }
 
-  // Whether a value is read in other stages than its own.
+  // Whether a value is read in other stages than its own. The last stage gives the graph's outputs.
   bool IsReadElsewhere(const Value& v, int stage) const {
+    const std::vector<Value>& outputs = graph_.outputs();
+    if (std::find(outputs.begin(), outputs.end(), v) != outputs.end()) return true;
     for (int user : uses_.Users(v)) {
       if (stage_of_[user] != stage) return true;
     }

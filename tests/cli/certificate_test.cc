@@ -131,6 +131,48 @@ TEST(CertificateCommandTest, ReplayGivesTheSameBytes) {
   }
 }
 
+// A value that only the body of a loop reads is fixed as others are.
+TEST(CertificateCommandTest, SpeaksOfValuesThatALoopReads) {
+  const std::string in =
+      WriteTemp("in.onnx", OnnxModel(R"(g (int64[3] ids, float[10,4] w) => (float[3,4] y) {
+        m = Constant <value = int64 {3}> ()
+        c = Constant <value = bool {1}> ()
+        y = Loop <body = b (int64 i, bool p) => (bool q, float[4] r) {
+          s = Gather(ids, i)
+          r = Gather(w, s)
+          q = Identity(p)
+        }> (m, c)
+      })")
+                               .SerializeAsString());
+  const std::string inputs =
+      WriteTemp("ids.pb", SerializeTensorProto("ids", Tensor::Ints({3, 1, 2}))) + "," +
+      WriteTemp("w.pb", SerializeTensorProto("w", *Tensor::Filled({DType::kF32, {10, 4}}, 1)));
+  const std::string out = NewFolder() + "/out.onnx", cert = out + ".cert";
+  const LemmaResult made = RunLemma(
+      {"optimize", in, "-o", out, "--inputs", inputs, "--cost=analytic", "--execution=off"});
+  ASSERT_EQ(made.exit_status, 0) << made.err;
+  const LemmaResult checked = RunLemma({"check", in, out, cert});
+  EXPECT_EQ(checked.exit_status, 0) << checked.out << checked.err;
+}
+
+// As a number -0 is equal to 0; a certificate's constants have all their bits.
+TEST(CertificateCommandTest, ARuleForZeroLeavesMinusZero) {
+  for (const std::string zero : {"0.0", "-0.0"}) {
+    Files files;
+    files.folder = NewFolder();
+    files.input =
+        WriteTemp("in.lemma", absl::StrCat("graph g(x: f32[8,8]) { c = constant f32[] fill ", zero,
+                                           " a = add(x, c) y = exp(a) return y }"));
+    files.output = files.folder + "/out.lemma";
+    files.certificate = files.output + ".cert";
+    const LemmaResult result = RunLemma(
+        {"optimize", files.input, "-o", files.output, "--cost=analytic", "--execution=off"});
+    ASSERT_EQ(result.exit_status, 0) << result.err;
+    const LemmaResult checked = Check(files);
+    EXPECT_EQ(checked.exit_status, 0) << checked.out << checked.err;
+  }
+}
+
 TEST(CertificateCommandTest, AnythingTamperedWithIsRejected) {
   const Files files = Optimized(".lemma");
   ASSERT_EQ(Check(files).exit_status, 0);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 
@@ -36,6 +37,34 @@ TEST(ConstantFoldingTest, RoundsOnce) {
   ASSERT_TRUE(folded.ok()) << folded.status();
   const Tensor& t = folded->outputs()[0].node().inputs()[1].node().payload();
   EXPECT_NEAR(t.AtDouble(0), 1e-8, 1e-14);
+}
+
+// (x a) b becomes x (a b): the product may lie where its type has few digits, or none.
+TEST(ConstantFoldingTest, SaysWhetherANewConstantLeavesItsType) {
+  struct Case {
+    const char *type, *a, *b;
+    bool leaves;
+  };
+  for (const Case& c : {Case{"f16", "0.001", "0.001", true}, Case{"f16", "2000.0", "50.0", true},
+                        Case{"f16", "0.1", "0.1", false}, Case{"f32", "1e-25", "1e-25", true},
+                        Case{"f32", "1e25", "1e25", true}, Case{"f32", "0.001", "0.001", false},
+                        Case{"bf16", "0.001", "0.001", false}, Case{"f32", "0.0", "3.0", false}}) {
+    SCOPED_TRACE(absl::StrCat(c.type, " ", c.a, " ", c.b));
+    const std::string constants =
+        absl::StrCat("(x: ", c.type, "[4]) { a = constant ", c.type, "[] fill ", c.a,
+                     " b = constant ", c.type, "[] fill ", c.b);
+    const Graph before =
+        Parse(absl::StrCat("graph g", constants, " y = mul(x, a) z = mul(y, b) return z }"));
+    const Graph after =
+        Parse(absl::StrCat("graph g", constants, " y = mul(a, b) z = mul(x, y) return z }"));
+    bool leaves = false;
+    ASSERT_TRUE(FoldConstants(after, 1, {}, before, &leaves).ok());
+    EXPECT_EQ(leaves, c.leaves);
+    // What the graph computed before is its own affair.
+    leaves = false;
+    ASSERT_TRUE(FoldConstants(after, 1, {}, after, &leaves).ok());
+    EXPECT_FALSE(leaves);
+  }
 }
 
 TEST(ConstantFoldingTest, MovedValuesAreNotRoundedEither) {

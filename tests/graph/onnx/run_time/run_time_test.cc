@@ -298,6 +298,22 @@ TEST(ResultSizeTest, AResultSizeIsADimensionThatMayBeZero) {
   EXPECT_THAT(Values(RunOn(model.graph, {none})), IsEmpty());
 }
 
+TEST(ResultSizeTest, AnOutputMayBeComputedBeforeIt) {
+  for (const char* kept : {"c", "z"}) {
+    const ImportedModel model = Import(OnnxModel(absl::StrCat(
+        R"(g (float[6] x, float h) => (float[6] y, int64[1,n] i) {
+    y = Relu(x)
+    z = Neg(y)
+    c = Greater(y, h)
+    i = NonZero()",
+        kept, ") })")));
+    const std::vector<Tensor> inputs = {
+        *Tensor::FromDoubles({DType::kF32, {6}}, {1, -1, 2, 3, -4, 5}),
+        *Tensor::FromDoubles({DType::kF32, {}}, {0.5})};
+    EXPECT_THAT(Values(RunOn(model.graph, inputs)), ElementsAre(1, 0, 2, 3, 0, 5));
+  }
+}
+
 TEST(ResultSizeTest, AroundItNodesAreWrittenAnew) {
   const ImportedModel model = Import(OnnxModel(R"(g (float[6] x, bool[6] m) => (float[n] y) {
     e = Relu(x)
