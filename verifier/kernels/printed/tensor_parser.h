@@ -48,7 +48,8 @@ class TensorParser : public ExpressionParser {
   void DeclarePointer(Statement* block, std::string name, Pointee pointee,
                       std::vector<int64_t> dims, ExprPtr value);
 
-  // --- Statements ---
+  // --- Statements (tensor_statements.cc) ---
+  static StatementPtr MakeCall(Function function);
   StatementPtr MakeWord();
   StatementPtr LoadWord();
   StatementPtr StorePack();
