@@ -32,7 +32,7 @@ Arithmetic ArithmeticFor(const Definition& definition);
 
 // Definitions may be computed together, as one kernel in one arithmetic, if their domains agree.
 enum class Domain {
-  kAny,       // only bools: all arithmetics give the same results
+  kAny,       // only bools: all kinds of arithmetic give the same results
   kIntegers,  // in int64_t: wraps, exact beyond 2^53
   kReals,     // in float or double
 };

@@ -167,9 +167,9 @@ std::optional<ContractionSource> MatchContraction(const ScalarExpr& reduce,
     // Side b runs along the lanes of the result.
     auto last = std::find_if(axes.rbegin(), axes.rend(),
                              [](const Axis& axis) { return axis.extent.value() > 1; });
-    if (last != axes.rend() &&
-        std::any_of(c.m.begin(), c.m.end(),
-                    [&](const Axis& axis) { return axis.var == last->var; })) {
+    if (last != axes.rend() && std::any_of(c.m.begin(), c.m.end(), [&](const Axis& axis) {
+          return axis.var == last->var;
+        })) {
       std::swap(c.m, c.n);
       std::swap(c.a, c.b);
     }
