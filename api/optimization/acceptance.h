@@ -107,8 +107,9 @@ struct Acceptance {
 // (api/execution/definitions.h), apart from discontinuities (api/execution/discontinuity.h).
 // Internal if the input's own execution disagrees with its definitions: then no comparison can be
 // trusted. If a value of the input decides at run time which operators are executed, the outputs
-// are also compared on three sets of random inputs. A contender whose constants overflowed is
-// rejected, unless `numerics` is kRealOnly or the input has an infinite or NaN constant too.
+// are also compared on three sets of random inputs. Unless `numerics` is kRealOnly, a contender is
+// rejected if it is out_of_range, or if constants overflowed and the input has no infinite or NaN
+// constant.
 //
 // With a memory limit, a graph above the limit is not accepted; if the input is above it, any
 // contender below it is better. If the back end cannot execute the input, the first contender is
@@ -120,7 +121,7 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   const AcceptanceOptions& options);
 
 // Executes nothing: accepts the first contender, or the input if there is none. A contender whose
-// constants overflowed is rejected, as in Accept. `why` becomes why_not_measured.
+// constants overflowed or are out of range is rejected, as in Accept. `why` becomes why_not_measured.
 Acceptance AcceptUnseen(const Graph& input, std::vector<Contender> contenders,
                         FloatContract numerics, const std::string& why);
 
