@@ -121,7 +121,8 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   const AcceptanceOptions& options);
 
 // Executes nothing: accepts the first contender, or the input if there is none. A contender whose
-// constants overflowed or are out of range is rejected, as in Accept. `why` becomes why_not_measured.
+// constants overflowed or are out of range is rejected, as in Accept. `why` becomes
+// why_not_measured.
 Acceptance AcceptUnseen(const Graph& input, std::vector<Contender> contenders,
                         FloatContract numerics, const std::string& why);
 
