@@ -108,7 +108,7 @@ struct QuantizeResult {
   // with subgraphs that cannot be quantized.
   std::vector<OperatorReport> operators;
   std::map<std::string, int> left;  // numbers of all other nodes, by type
-  // Of the written model, in the order of names. Empty unless the form is "static".
+  // Ranges in the written model, in the order of names. Empty unless the form is "static".
   std::vector<ValueRange> ranges;
   int64_t calibration_samples = 0, held_out_samples = 0;  // held out: gives no range
   bool synthetic = false;                                 // whether the samples are random
