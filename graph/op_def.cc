@@ -204,6 +204,17 @@ ScalarExpr OpContext::Reduce(ReduceKind kind, const Idx& extents, const Body& bo
   return ScalarExpr::Reduce(kind, std::move(axes), std::move(guard), body(index));
 }
 
+absl::Status OpContext::DefineInFull(absl::FunctionRef<absl::Status(OpContext&)> define) {
+  if (mode_ == Mode::kFull) return define(*this);
+  OpContext full(op_, definition_.inputs, attrs_, Mode::kFull);
+  if (auto s = define(full); !s.ok()) return s;
+  definition_ = std::move(full.definition_);
+  requirements_ = std::move(full.requirements_);
+  return absl::OkStatus();
+}
+
+void OpContext::Adopt(Definition definition) { definition_ = std::move(definition); }
+
 std::vector<ExprType> OpContext::output_types() const {
   std::vector<ExprType> types;
   for (TensorId id : definition_.outputs) types.push_back(definition_.TypeOf(id));

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -74,7 +75,14 @@ struct OpDef {
   // input, empty if the gradient is zero everywhere. Absent: not differentiable.
   std::function<absl::StatusOr<std::vector<Value>>(GradientBuilder&)> gradient;
 
+  // Of an operator that a file defines (graph/define): a hash of its definition. Empty for those of
+  // the table.
+  std::string version = {};
+
   const AttrSpec* FindAttr(absl::string_view attr) const;  // nullptr if there is none
+  // The name, with the version if there is one: what results that outlive the process are kept
+  // under.
+  std::string key() const { return version.empty() ? name : absl::StrCat(name, "@", version); }
 };
 
 // The context of a definition: gives inputs and attributes, records requirements and outputs.
@@ -87,6 +95,7 @@ class OpContext {
   // `attrs` must be complete (see CompleteExprAttrs). `op` and `attrs` must outlive the context.
   OpContext(const OpDef& op, std::vector<ExprType> inputs, const ExprAttrs& attrs, Mode mode);
 
+  const ExprAttrs& attrs() const { return attrs_; }
   int num_inputs() const { return definition_.num_inputs(); }
   const ExprType& input(int i) const { return definition_.inputs[i]; }
   DType dtype(int i) const { return input(i).dtype; }
@@ -130,6 +139,13 @@ class OpContext {
   ScalarExpr Sum(const Idx& extents, const Body& body) {
     return Reduce(ReduceKind::kSum, extents, body);
   }
+
+  // Calls `define` with this context, or in kTypesOnly mode with one of the same inputs and
+  // attributes whose bodies are built, and takes over its outputs and requirements: for definitions
+  // whose requirements depend on bodies.
+  absl::Status DefineInFull(absl::FunctionRef<absl::Status(OpContext&)> define);
+  // Takes over a definition for these inputs, instead of giving outputs one by one.
+  void Adopt(Definition definition);
 
   const std::vector<Guard>& requirements() const { return requirements_; }
   const Definition& definition() const { return definition_; }

@@ -23,7 +23,7 @@ struct Token {
     kName,   // text: an identifier (with dots), "%12", or a quoted name, unescaped
     kInt,    // integer: its value; a sign is a token of its own
     kFloat,  // real: its value, likewise
-    kPunct,  // text: one of ( ) { } [ ] , : = + - * < > <= >= != => .. ...
+    kPunct,  // text: one of ( ) { } [ ] , : = + - * / < > <= >= != => .. ...
     kEnd,
   };
   Kind kind = Kind::kEnd;

@@ -4,71 +4,27 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "graph/text/token_reader.h"
 
 namespace lemma::text {
 namespace {
 
-#define RETURN_IF_ERROR(expr)                       \
-  do {                                              \
-    if (absl::Status s = (expr); !s.ok()) return s; \
-  } while (false)
-
-class Parser {
+class Parser : public TokenReader {
  public:
-  Parser(std::vector<Token> tokens, absl::string_view file)
-      : tokens_(std::move(tokens)), file_(file) {}
+  using TokenReader::TokenReader;
 
   absl::StatusOr<std::vector<Block>> Run() {
     std::vector<Block> blocks;
     while (Peek().kind != Token::Kind::kEnd) {
       Block block;
-      RETURN_IF_ERROR(ParseBlock(&block));
+      LEMMA_RETURN_IF_ERROR(ParseBlock(&block));
       blocks.push_back(std::move(block));
     }
     return blocks;
   }
 
  private:
-  const Token& Peek(size_t ahead = 0) const {
-    return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
-  }
-  const Token& Take() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
-  bool AtPunct(absl::string_view text) const {
-    return Peek().kind == Token::Kind::kPunct && Peek().text == text;
-  }
-  bool AtWord(absl::string_view text, size_t ahead = 0) const {
-    const Token& t = Peek(ahead);
-    return t.kind == Token::Kind::kName && !t.quoted && t.text == text;
-  }
-  bool TryPunct(absl::string_view text) {
-    if (!AtPunct(text)) return false;
-    Take();
-    return true;
-  }
-  bool TryWord(absl::string_view text) {
-    if (!AtWord(text)) return false;
-    Take();
-    return true;
-  }
-  absl::Status Expected(absl::string_view what) const {
-    return ErrorAt(file_, Peek().position,
-                   absl::StrCat("expected ", what, ", found ", Describe(Peek())));
-  }
-  absl::Status ExpectPunct(absl::string_view text, absl::string_view why = "") {
-    if (TryPunct(text)) return absl::OkStatus();
-    return Expected(absl::StrCat("'", text, "'", why));
-  }
-  // Calls `item` for each item of a list up to `close`; the opening bracket has been consumed.
-  template <class F>
-  absl::Status ParseList(absl::string_view close, F item) {
-    if (TryPunct(close)) return absl::OkStatus();
-    while (true) {
-      RETURN_IF_ERROR(item());
-      if (TryPunct(close)) return absl::OkStatus();
-      if (!TryPunct(",")) return Expected(absl::StrCat("',' or '", close, "'"));
-    }
-  }
-
   absl::Status ParseName(Name* name, absl::string_view what) {
     if (Peek().kind != Token::Kind::kName) return Expected(what);
     const Token& token = Take();
@@ -78,10 +34,10 @@ class Parser {
     return absl::OkStatus();
   }
   absl::Status ParseLabel(Name* name, absl::string_view what) {
-    RETURN_IF_ERROR(ParseName(name, what));
+    LEMMA_RETURN_IF_ERROR(ParseName(name, what));
     if (!TryWord("as")) return absl::OkStatus();
     Name label;
-    RETURN_IF_ERROR(ParseName(&label, "a label after 'as'"));
+    LEMMA_RETURN_IF_ERROR(ParseName(&label, "a label after 'as'"));
     name->label = label.text;
     return absl::OkStatus();
   }
@@ -90,59 +46,53 @@ class Parser {
     block->doc = Peek().comment;
     if (TryWord("rule")) {
       block->is_rule = true;
-      RETURN_IF_ERROR(ParseName(&block->name, "the rule's name"));
+      LEMMA_RETURN_IF_ERROR(ParseName(&block->name, "the rule's name"));
     } else if (TryWord("graph")) {
-      if (!AtPunct("(")) RETURN_IF_ERROR(ParseName(&block->name, "the graph's name or '('"));
+      if (!AtPunct("(")) LEMMA_RETURN_IF_ERROR(ParseName(&block->name, "the graph's name or '('"));
     } else {
       return Expected("'graph' or 'rule'");
     }
-    RETURN_IF_ERROR(ExpectPunct("("));
-    RETURN_IF_ERROR(ParseList(")", [&] {
+    LEMMA_RETURN_IF_ERROR(ExpectPunct("("));
+    LEMMA_RETURN_IF_ERROR(ParseList(")", [&] {
       block->params.emplace_back();
       return ParseParam(&block->params.back());
     }));
     if (!block->is_rule) return ParseBody(&block->body);
-    RETURN_IF_ERROR(
+    LEMMA_RETURN_IF_ERROR(
         ParseName(&block->contract, "the float contract: bit_exact, reassociates or real_only"));
     if (TryWord("where")) {
       do {
         block->where.emplace_back();
-        RETURN_IF_ERROR(ParseComparison(&block->where.back()));
+        LEMMA_RETURN_IF_ERROR(ParseComparison(&block->where.back()));
       } while (TryPunct(","));
     }
-    RETURN_IF_ERROR(ParseBody(&block->body));
-    RETURN_IF_ERROR(ExpectPunct("=>", " and what the rule turns this into"));
-    RETURN_IF_ERROR(ParseBody(&block->target));
-    block->end = tokens_[at_ - 1].end;
+    LEMMA_RETURN_IF_ERROR(ParseBody(&block->body));
+    LEMMA_RETURN_IF_ERROR(ExpectPunct("=>", " and what the rule turns this into"));
+    LEMMA_RETURN_IF_ERROR(ParseBody(&block->target));
+    block->end = Last().end;
     if (!AtWord("proved") && !AtWord("refuted") && !AtWord("unknown")) return absl::OkStatus();
     return ParseRecord(&block->record.emplace());
   }
 
   absl::Status ParseRecord(Record* record) {
-    RETURN_IF_ERROR(ParseName(&record->verdict, "a verdict"));
+    LEMMA_RETURN_IF_ERROR(ParseName(&record->verdict, "a verdict"));
     if (record->verdict.text == "proved") {
-      RETURN_IF_ERROR(ParseName(&record->contract, "the float contract that was proved"));
+      LEMMA_RETURN_IF_ERROR(ParseName(&record->contract, "the float contract that was proved"));
     }
-    RETURN_IF_ERROR(ParseString(&record->id, "the proof id, in quotes"));
-    RETURN_IF_ERROR(ParseString(&record->detail, "an explanation, in quotes"));
-    record->end = tokens_[at_ - 1].end;
-    return absl::OkStatus();
-  }
-
-  absl::Status ParseString(std::string* string, absl::string_view what) {
-    if (Peek().kind != Token::Kind::kName || !Peek().quoted) return Expected(what);
-    *string = Take().text;
+    LEMMA_RETURN_IF_ERROR(ParseString(&record->id, "the proof id, in quotes"));
+    LEMMA_RETURN_IF_ERROR(ParseString(&record->detail, "an explanation, in quotes"));
+    record->end = Last().end;
     return absl::OkStatus();
   }
 
   absl::Status ParseParam(Param* param) {
-    RETURN_IF_ERROR(ParseLabel(&param->name, "a parameter's name or ')'"));
-    RETURN_IF_ERROR(ExpectPunct(":", " and the parameter's type"));
+    LEMMA_RETURN_IF_ERROR(ParseLabel(&param->name, "a parameter's name or ')'"));
+    LEMMA_RETURN_IF_ERROR(ExpectPunct(":", " and the parameter's type"));
     if (TryWord("weight"))
       param->role = Param::Role::kWeight;
     else if (TryWord("constant"))
       param->role = Param::Role::kConstant;
-    RETURN_IF_ERROR(ParseType(&param->type));
+    LEMMA_RETURN_IF_ERROR(ParseType(&param->type));
     if (TryPunct("=")) return ParsePayload(&param->payload);
     return absl::OkStatus();
   }
@@ -160,7 +110,7 @@ class Parser {
       }
       Take();
     }
-    RETURN_IF_ERROR(ExpectPunct("[", " and the sizes"));
+    LEMMA_RETURN_IF_ERROR(ExpectPunct("[", " and the sizes"));
     return ParseList("]", [&] {
       type->dims.emplace_back();
       return ParseItem(&type->dims.back());
@@ -191,10 +141,10 @@ class Parser {
   }
 
   absl::Status ParseBody(Body* body) {
-    RETURN_IF_ERROR(ExpectPunct("{"));
+    LEMMA_RETURN_IF_ERROR(ExpectPunct("{"));
     while (!TryWord("return")) {
       body->statements.emplace_back();
-      RETURN_IF_ERROR(ParseStatement(&body->statements.back()));
+      LEMMA_RETURN_IF_ERROR(ParseStatement(&body->statements.back()));
     }
     return ParseResults(body);
   }
@@ -202,10 +152,10 @@ class Parser {
   absl::Status ParseResults(Body* body) {
     do {
       Result result;
-      RETURN_IF_ERROR(ParseName(&result.value, "an output"));
+      LEMMA_RETURN_IF_ERROR(ParseName(&result.value, "an output"));
       result.name = result.value.text;
       if (TryPunct("=")) {
-        RETURN_IF_ERROR(ParseName(&result.value, "the value to return"));
+        LEMMA_RETURN_IF_ERROR(ParseName(&result.value, "the value to return"));
       }
       body->results.push_back(std::move(result));
     } while (TryPunct(","));
@@ -220,18 +170,18 @@ class Parser {
       if (AtWord("_")) {
         target.name.position = Take().position;
       } else {
-        RETURN_IF_ERROR(ParseLabel(&target.name, "a value's name or 'return'"));
+        LEMMA_RETURN_IF_ERROR(ParseLabel(&target.name, "a value's name or 'return'"));
       }
-      if (TryPunct(":")) RETURN_IF_ERROR(ParseType(&target.type.emplace()));
+      if (TryPunct(":")) LEMMA_RETURN_IF_ERROR(ParseType(&target.type.emplace()));
     } while (TryPunct(","));
-    RETURN_IF_ERROR(ExpectPunct("=", " and an operator"));
+    LEMMA_RETURN_IF_ERROR(ExpectPunct("=", " and an operator"));
     if (TryWord("constant")) {
-      RETURN_IF_ERROR(ParseType(&statement->type.emplace()));
+      LEMMA_RETURN_IF_ERROR(ParseType(&statement->type.emplace()));
       return ParsePayload(&statement->payload);
     }
-    RETURN_IF_ERROR(ParseName(&statement->op, "an operator or 'constant'"));
-    RETURN_IF_ERROR(ExpectPunct("(", " and the operands"));
-    RETURN_IF_ERROR(ParseList(")", [&] {
+    LEMMA_RETURN_IF_ERROR(ParseName(&statement->op, "an operator or 'constant'"));
+    LEMMA_RETURN_IF_ERROR(ExpectPunct("(", " and the operands"));
+    LEMMA_RETURN_IF_ERROR(ParseList(")", [&] {
       statement->args.emplace_back();
       return ParseName(&statement->args.back(), "an operand's name");
     }));
@@ -239,14 +189,14 @@ class Parser {
     return ParseList("}", [&] {
       statement->attrs.emplace_back();
       auto& [name, value] = statement->attrs.back();
-      RETURN_IF_ERROR(ParseName(&name, "an attribute's name"));
-      RETURN_IF_ERROR(ExpectPunct("=", " and the attribute's value"));
+      LEMMA_RETURN_IF_ERROR(ParseName(&name, "an attribute's name"));
+      LEMMA_RETURN_IF_ERROR(ExpectPunct("=", " and the attribute's value"));
       return ParseSum(&value);
     });
   }
 
   absl::Status ParseComparison(Comparison* comparison) {
-    RETURN_IF_ERROR(ParseSum(&comparison->lhs));
+    LEMMA_RETURN_IF_ERROR(ParseSum(&comparison->lhs));
     for (absl::string_view relation : {"=", "!=", "<=", "<", ">=", ">"}) {
       if (TryPunct(relation)) {
         comparison->relation = std::string(relation);
@@ -257,7 +207,7 @@ class Parser {
   }
 
   absl::Status ParseItem(Expr* expr) {
-    RETURN_IF_ERROR(ParseSum(expr));
+    LEMMA_RETURN_IF_ERROR(ParseSum(expr));
     if (!TryPunct("..")) return absl::OkStatus();
     Expr splice;
     splice.kind = Expr::Kind::kSplice;
@@ -279,7 +229,7 @@ class Parser {
 
   absl::Status ParseSum(Expr* expr) {
     if (depth_ >= kMaxExprDepth) {
-      return ErrorAt(file_, Peek().position, "the expression is nested too deeply");
+      return ErrorAt(file(), Peek().position, "the expression is nested too deeply");
     }
     ++depth_;
     absl::Status status = ParseSumInside(expr);
@@ -287,25 +237,25 @@ class Parser {
     return status;
   }
   absl::Status ParseSumInside(Expr* expr) {
-    RETURN_IF_ERROR(ParseProduct(expr));
+    LEMMA_RETURN_IF_ERROR(ParseProduct(expr));
     // Limits the length, since the tree of a chain is as deep as the chain is long, and copying or
     // destroying it recurses.
     for (int length = 0; AtPunct("+") || AtPunct("-"); ++length) {
       if (length > kMaxExprDepth) return Expected("a shorter expression");
       std::string fn = Take().text;
       Expr rhs;
-      RETURN_IF_ERROR(ParseProduct(&rhs));
+      LEMMA_RETURN_IF_ERROR(ParseProduct(&rhs));
       MakeCall(std::move(fn), expr, std::move(rhs));
     }
     return absl::OkStatus();
   }
   absl::Status ParseProduct(Expr* expr) {
-    RETURN_IF_ERROR(ParseUnary(expr));
+    LEMMA_RETURN_IF_ERROR(ParseUnary(expr));
     for (int length = 0; AtPunct("*") || AtWord("div") || AtWord("mod"); ++length) {
       if (length > kMaxExprDepth) return Expected("a shorter expression");
       std::string fn = Take().text;
       Expr rhs;
-      RETURN_IF_ERROR(ParseUnary(&rhs));
+      LEMMA_RETURN_IF_ERROR(ParseUnary(&rhs));
       MakeCall(std::move(fn), expr, std::move(rhs));
     }
     return absl::OkStatus();
@@ -315,7 +265,7 @@ class Parser {
     if (!TryPunct("-")) return ParsePrimary(expr, /*negative=*/false);
     if (Peek().kind == Token::Kind::kInt) return ParsePrimary(expr, /*negative=*/true);
     Position position = expr->position;
-    RETURN_IF_ERROR(ParsePrimary(expr, false));
+    LEMMA_RETURN_IF_ERROR(ParsePrimary(expr, false));
     expr->position = position;
     if (expr->kind == Expr::Kind::kReal) {
       expr->real = -expr->real;
@@ -335,7 +285,7 @@ class Parser {
     if (token.kind == Token::Kind::kInt) {
       constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
       if (token.integer > kMax + (negative ? 1 : 0)) {
-        return ErrorAt(file_, token.position, "the number does not fit in 64 bits with a sign");
+        return ErrorAt(file(), token.position, "the number does not fit in 64 bits with a sign");
       }
       expr->kind = Expr::Kind::kInt;
       expr->integer = static_cast<int64_t>(negative ? 0 - token.integer : token.integer);
@@ -358,7 +308,7 @@ class Parser {
       });
     }
     if (TryPunct("(")) {
-      RETURN_IF_ERROR(ParseSum(expr));
+      LEMMA_RETURN_IF_ERROR(ParseSum(expr));
       return ExpectPunct(")");
     }
     if (token.kind != Token::Kind::kName) return Expected("a value");
@@ -374,9 +324,6 @@ class Parser {
     });
   }
 
-  std::vector<Token> tokens_;
-  absl::string_view file_;
-  size_t at_ = 0;
   int depth_ = 0;
 };
 

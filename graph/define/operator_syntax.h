@@ -1,0 +1,116 @@
+// The syntax tree of operator definitions in a file (docs/operators-of-your-own.md).
+//
+//   file       = { definition }
+//   definition = "operator" name "(" [ param { "," param } ] ")" [ "{" attr { "," attr } "}" ]
+//                [ "onnx" string ] [ "where" condition { "," condition } ]
+//                "{" { tensor } "return" name { "," name } "}"
+//   param      = name ":" [ type ] "[" [ item { "," item } ] "]"
+//   type       = an element type (f32, i64, …) | "float" | "number" | "any" | "integer"
+//   attr       = name ":" ( "real" | "int" [ "[" length "]" ] ) [ "=" literal ]
+//   tensor     = name [ ":" element type ] "[" [ bound { "," bound } ] "]" "=" expr
+//   bound      = name "<" expr | name ".." "<" name ".."
+//   item       = expr | name ".."                          ".." splices a list
+//   expr       = sums, products and quotients ("+", "-", "*", "/", "div", "mod", also "-x") of
+//                numbers ("inf" and "nan" too), names, parentheses, reads, calls and reductions
+//   read       = name "[" [ item { "," item } ] "]" [ "else" number ]
+//   call       = function "(" expr { "," expr } ")" | "if" "(" condition "," expr "," expr ")"
+//   reduction  = ( "sum" | "prod" | "max" | "min" ) "(" bound { "," bound } [ "where" condition ]
+//                "," expr ")"
+//   condition  = comparisons ("=", "!=", "<", "<=", ">", ">=") joined by "and", "or" and "not"
+#ifndef LEMMA_GRAPH_DEFINE_OPERATOR_SYNTAX_H_
+#define LEMMA_GRAPH_DEFINE_OPERATOR_SYNTAX_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "graph/attr.h"
+#include "graph/dtype.h"
+#include "graph/text/lexer.h"
+
+namespace lemma::define {
+
+struct Bound;
+
+struct Expr {
+  enum class Kind {
+    kInt,     // integer
+    kReal,    // real
+    kName,    // text: a size, an index, an attribute
+    kSplice,  // text: a list of sizes or indices
+    kRead,    // args: the index; text: a tensor, or an attribute that is a list
+    kCall,    // text(args): "+", "exp", "<", "and", "if", …; of one argument: "-" and "not"
+    kReduce,  // text: sum, prod, max, min; bounds; args: the element, and the condition if any
+  };
+  Kind kind = Kind::kInt;
+  int64_t integer = 0;
+  double real = 0;
+  std::string text;
+  std::vector<Expr> args;
+  std::vector<Bound> bounds;
+  std::optional<double> otherwise;  // of a read: the value outside the tensor
+  text::Position position;
+};
+
+// An index variable and its extent, or a list of them.
+struct Bound {
+  std::string name;
+  bool list = false;
+  Expr extent;  // of a list: the name of a list of sizes (kSplice)
+  text::Position position;
+};
+
+// Which element types an input takes. All inputs that are not kFixed or kIndex have one type.
+enum class Accepts { kFloat, kNumber, kAny, kIndex, kFixed };
+
+struct Param {
+  std::string name;
+  Accepts accepts = Accepts::kFloat;
+  DType dtype = DType::kF32;  // of kFixed
+  std::vector<Expr> dims;
+  text::Position position;
+};
+
+struct AttrDecl {
+  std::string name;
+  AttrKind kind = AttrKind::kFloat;         // kFloat, kInt or kInts
+  int length = 0;                           // of kInts
+  std::optional<AttrValue> default_value;
+  text::Position position;
+};
+
+// The definition of one tensor.
+struct TensorDef {
+  std::string name;
+  std::optional<DType> dtype;
+  std::vector<Bound> bounds;
+  Expr body;
+  text::Position position;
+};
+
+struct OperatorText {
+  std::string name;
+  std::string doc;   // the comment above it
+  std::string file;  // the name of the text in errors
+  std::string text;  // the definition as it is written, without the comment above it
+  std::string equation;  // the part of it that defines the tensors
+  std::vector<Param> params;
+  std::vector<AttrDecl> attrs;
+  std::string onnx;  // "com.example.Name"; empty: none
+  std::vector<Expr> where;
+  std::vector<TensorDef> tensors;
+  std::vector<std::pair<std::string, text::Position>> results;
+  text::Position position;
+};
+
+// All definitions of a file, in order. Checks the grammar only. Errors as text::ErrorAt makes them.
+absl::StatusOr<std::vector<OperatorText>> ParseOperators(absl::string_view text,
+                                                         absl::string_view file);
+
+}  // namespace lemma::define
+
+#endif  // LEMMA_GRAPH_DEFINE_OPERATOR_SYNTAX_H_

@@ -1,0 +1,166 @@
+#include "graph/define/read_bounds.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "graph/define/linear.h"
+#include "graph/expr/free_vars.h"
+#include "graph/expr/substitute.h"
+#include "graph/sizes/symbolic_size.h"
+
+namespace lemma::define {
+namespace {
+
+bool IsKnown(const Guard& g) { return g.is_true() || Decide(g) == true; }
+
+class Bounds {
+ public:
+  explicit Bounds(const Scope& scope) : scope_(scope) {
+    for (const Guard& condition : scope.conditions) AddFacts(condition, /*negated=*/false);
+  }
+
+  // A condition on sizes under which e <= 0 everywhere in scope.
+  Guard AtMostZero(const IndexExpr& e) const {
+    std::vector<Guard> candidates;
+    if (const auto most = Most(e, 1)) candidates.push_back(Le(*most, 0));
+    for (const IndexExpr& fact : facts_) {
+      if (const auto most = Most(e - fact, 1)) candidates.push_back(Le(*most, 0));
+    }
+    for (const Guard& candidate : candidates) {
+      if (IsKnown(candidate)) return true;
+    }
+    // Without a condition of the scope, since those speak of variables.
+    if (candidates.empty() || Decide(candidates[0]) == false) return false;
+    return candidates[0];
+  }
+
+ private:
+  // Adds expressions that are at most 0 where the guard holds.
+  void AddFacts(const Guard& g, bool negated) {
+    switch (g.kind()) {
+      case Guard::Kind::kLe:
+        facts_.push_back(negated ? g.rhs() - g.lhs() + 1 : g.lhs() - g.rhs());
+        return;
+      case Guard::Kind::kEq:
+        if (negated) return;
+        facts_.push_back(g.lhs() - g.rhs());
+        facts_.push_back(g.rhs() - g.lhs());
+        return;
+      case Guard::Kind::kAnd:
+      case Guard::Kind::kOr:
+        if ((g.kind() == Guard::Kind::kOr) != negated) return;
+        AddFacts(g.left(), negated);
+        AddFacts(g.right(), negated);
+        return;
+      case Guard::Kind::kNot:
+        AddFacts(g.left(), !negated);
+        return;
+      default:
+        return;
+    }
+  }
+
+  // Whether `e`, which mentions no variables, is known to be at least 0.
+  bool IsNonNegative(const IndexExpr& e) const {
+    if (IsKnown(Le(0, e))) return true;
+    return std::any_of(facts_.begin(), facts_.end(), [&](const IndexExpr& fact) {
+      return IsKnown(Le(0, e + fact));  // fact <= 0
+    });
+  }
+
+  // Something that sign * e does not exceed, without the variables in scope.
+  std::optional<IndexExpr> Most(const IndexExpr& e, int sign) const {
+    IndexExpr bound = e;
+    for (auto axis = scope_.axes.rbegin(); axis != scope_.axes.rend(); ++axis) {
+      auto linear = LinearIn(bound, axis->var);
+      if (!linear) {
+        // Not linear: replace what is not by its bounds, from the inside.
+        const auto relaxed = Relaxed(bound, sign);
+        if (!relaxed) return std::nullopt;
+        bound = *relaxed;
+        linear = LinearIn(bound, axis->var);
+        if (!linear) return std::nullopt;
+      }
+      if (linear->factor.AsConst() == 0) {
+        bound = linear->rest;
+        continue;
+      }
+      const IndexExpr last = axis->extent - 1;
+      if (IsNonNegative(linear->factor)) {
+        bound = sign > 0 ? linear->factor * last + linear->rest : linear->rest;
+      } else if (IsNonNegative(-linear->factor)) {
+        bound = sign > 0 ? linear->rest : linear->factor * last + linear->rest;
+      } else {
+        return std::nullopt;
+      }
+    }
+    return sign > 0 ? bound : -bound;
+  }
+
+  // `e` or an expression that sign * e does not exceed, with quotients, remainders, minima and
+  // maxima of variables replaced by bounds.
+  std::optional<IndexExpr> Relaxed(const IndexExpr& e, int sign) const {
+    switch (e.kind()) {
+      case IndexExpr::Kind::kConst:
+      case IndexExpr::Kind::kSymbol:
+      case IndexExpr::Kind::kVar:
+        return e;
+      case IndexExpr::Kind::kAdd: {
+        const auto a = Relaxed(e.lhs(), sign), b = Relaxed(e.rhs(), sign);
+        if (!a || !b) return std::nullopt;
+        return *a + *b;
+      }
+      case IndexExpr::Kind::kMul: {
+        const IndexExpr* constant = e.lhs().is_const() ? &e.lhs() : &e.rhs();
+        const IndexExpr& other = e.lhs().is_const() ? e.rhs() : e.lhs();
+        if (!constant->is_const()) return HasVars(e) ? std::nullopt : std::optional(e);
+        const auto inner = Relaxed(other, constant->value() < 0 ? -sign : sign);
+        if (!inner) return std::nullopt;
+        return *constant * *inner;
+      }
+      case IndexExpr::Kind::kMod:
+        if (!HasVars(e)) return e;
+        if (HasVars(e.rhs())) return std::nullopt;
+        return sign > 0 ? e.rhs() - 1 : IndexExpr(0);
+      case IndexExpr::Kind::kFloorDiv: {
+        if (!HasVars(e)) return e;
+        if (HasVars(e.rhs())) return std::nullopt;
+        const auto most = Most(e.lhs(), sign);  // of sign * lhs
+        if (!most) return std::nullopt;
+        return FloorDiv(sign > 0 ? *most : -*most, e.rhs());
+      }
+      case IndexExpr::Kind::kMin:
+      case IndexExpr::Kind::kMax: {
+        if (!HasVars(e)) return e;
+        const auto a = Relaxed(e.lhs(), sign), b = Relaxed(e.rhs(), sign);
+        const bool is_min = e.kind() == IndexExpr::Kind::kMin;
+        if (is_min == (sign > 0)) {  // either operand is a bound; prefer one without variables
+          if (a && (!b || !HasVars(*a))) return a;
+          return b;
+        }
+        if (!a || !b || HasVars(*a) || HasVars(*b)) return std::nullopt;
+        return is_min ? Min(*a, *b) : Max(*a, *b);
+      }
+      case IndexExpr::Kind::kLoad:
+        return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  static bool HasVars(const IndexExpr& e) {
+    FreeVars free;
+    return !free.Of(e).empty();
+  }
+
+  const Scope& scope_;
+  std::vector<IndexExpr> facts_;  // at most 0 in this scope
+};
+
+}  // namespace
+
+Guard Inside(const IndexExpr& index, const IndexExpr& dim, const Scope& scope) {
+  const Bounds bounds(scope);
+  return bounds.AtMostZero(-index) && bounds.AtMostZero(index - dim + 1);
+}
+
+}  // namespace lemma::define
