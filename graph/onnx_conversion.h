@@ -81,7 +81,7 @@ class OnnxExport {
   virtual ~OnnxExport() = default;
 
   virtual const Node& node() const = 0;  // the node to export
-  // Names of its operands and results in the exported model.
+  // Names of its operands and results in the exported model; "" for an operand that it lacks.
   virtual std::string Input(int i) = 0;
   virtual std::string Output(int i) = 0;
   // A fresh name for an intermediate value.

@@ -10,7 +10,7 @@
 namespace lemma::codegen {
 
 // Whether `program` is one kernel by element (grid_program.h) that has neither barriers nor checks
-// (of gathered indices) and works with the 256 threads per block of a fused kernel.
+// (GridKernel::checks) and works with the 256 threads per block of a fused kernel.
 bool CanFuseHorizontally(const GridProgram& program);
 
 // Limit on the number of pointer arguments of a fused kernel. Callers of FuseHorizontally must keep
