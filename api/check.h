@@ -97,8 +97,9 @@ struct PlanCheck {
   bool ok() const { return problem.empty(); }
 };
 
-// Checks the plan that a back end makes for the graph: each kernel, as it is handed to the library,
-// must compute what its operators define, and each element must stay in memory until it is read.
+// Checks the plan that a back end makes for the graph: each kernel, as it is handed to oneDNN or
+// cuBLASLt, must compute what its operators define, and each element must stay in memory until it
+// is read.
 // InvalidArgument for a back end whose plans cannot be checked.
 absl::StatusOr<PlanCheck> CheckPlan(const Graph& graph, const PlanCheckOptions& options);
 

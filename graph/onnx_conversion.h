@@ -35,10 +35,11 @@ class OnnxImport {
   // The number of channels in a block of the layout NCHWc. It depends on the processor for which
   // the model was saved.
   virtual int64_t channel_block() const { return 16; }
-  // An error if the input is absent.
+  // InvalidArgument if the input is absent.
   virtual absl::StatusOr<Value> Input(int i) = 0;
   // The input's values if they are known at import: those of an initializer, or of shape arithmetic
-  // that can be computed. Otherwise an Unimplemented status: "input i (name) must be a constant".
+  // that can be computed. InvalidArgument if the input is absent, otherwise Unimplemented:
+  // "unsupported: OP (input i 'name' must be a constant)".
   virtual absl::StatusOr<Tensor> ConstantInput(int i) = 0;
 
   // nullptr if the node does not have the attribute.
@@ -73,13 +74,14 @@ class OnnxImport {
                                                    Attrs attrs) = 0;
 };
 
-// One Lemma node during export to operator set 17.
+// One Lemma node during export. Emit adds nodes of operator set 17 (kExportOpset); the exporter
+// converts them if the model needs another one (graph/onnx/opsets/version_converter.h).
 class OnnxExport {
  public:
   virtual ~OnnxExport() = default;
 
   virtual const Node& node() const = 0;  // the node to export
-  // Names of its values in the exported model; "" for an absent optional input.
+  // Names of its operands and results in the exported model; "" for an operand that it lacks.
   virtual std::string Input(int i) = 0;
   virtual std::string Output(int i) = 0;
   // A fresh name for an intermediate value.

@@ -19,8 +19,8 @@
 namespace lemma {
 
 struct CompileOptions {
-  // Threads within a kernel. More than one helps only on an otherwise idle machine: the library's
-  // threads wait for each other, so one that loses its processor delays all.
+  // Threads within a kernel. More than one helps only on an otherwise idle machine: the threads
+  // wait for each other, so one that loses its processor delays all.
   int threads = 1;
   // Whether a run may write new values of state variables (graph/training_state.h) over the old
   // ones. The result then shares the input's memory, which must belong to the caller alone. If the
@@ -33,7 +33,7 @@ struct KernelTiming {
   std::string kernel;  // the back end's name for the kernel: "conv+relu", "element-wise", …
   std::string label;   // the value that it computes: the graph's label, or operator and number
   double ms = 0;
-  std::string note;       // "by its definition", the library's implementation, …; may be empty
+  std::string note;       // "by its definition", oneDNN's implementation, …; may be empty
   std::string signature;  // as in the back end's KernelMeasurer; empty if it has none
   Work work;              // the operations and bytes of the kernel
   double start_ms = 0;    // since the start of the run
@@ -42,7 +42,7 @@ struct KernelTiming {
 // Memory that the kernels of an executable need, known before it runs.
 struct MemoryUse {
   int64_t weight_bytes = 0;   // constants and packed weights, kept between runs
-  int64_t planned_bytes = 0;  // the arena of all intermediate values: a run's peak
+  int64_t planned_bytes = 0;  // the size of the arena of all intermediate values: a run's peak
   int64_t live_bytes = 0;     // largest sum of simultaneously live values, <= planned_bytes
   int64_t host_bytes = 0;     // values offloaded to the host's memory during a run
 };
@@ -66,9 +66,10 @@ class Executable {
  public:
   virtual ~Executable() = default;
 
-  // `inputs` in the graph's order. A wrong number or type gives InvalidArgument with the input's
-  // name. The results, in the order of the graph's outputs, share no memory with the executable,
-  // nor with the inputs unless state is updated in place.
+  // `inputs` in the graph's order. A wrong number gives InvalidArgument with the graph's name, a
+  // wrong type InvalidArgument with the input's name, and a position outside of its tensor (as for
+  // gather) an error with the operator's. The results, in the order of the graph's outputs, share
+  // no memory with the executable, nor with the inputs unless state is updated in place.
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 
   // As Run; also replaces the content of *timings by one element per kernel, in execution order.
@@ -107,8 +108,10 @@ class Backend {
   virtual std::string name() const = 0;
   // Library versions and the device, in one line.
   virtual std::string version() const = 0;
-  // Unimplemented ("unsupported: OP (reason)") if the graph contains an opaque operator;
-  // FailedPrecondition if a weight has no values; ResourceExhausted if there is too little memory.
+  // Unimplemented ("unsupported: OP (reason)") if the graph contains an opaque operator that the
+  // back end cannot import at run time (runtime/staged/staged.h); FailedPrecondition if a weight
+  // has no values; ResourceExhausted if there is too little memory. The executable keeps what it
+  // needs of the graph.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                               const CompileOptions& options) = 0;
   // The plan that Compile would load, made without the device. Weights need no values.

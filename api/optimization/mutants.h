@@ -11,7 +11,7 @@
 
 namespace lemma::api {
 
-// Options for a PetFinder that prices candidates by `costs`, which must outlive it.
+// Options for a PetFinder that prices candidates by `costs`; `costs` must outlive the finder.
 pet::PetOptions PetOptionsOf(optimizer::CostModel* costs, const Deadline& deadline);
 
 // For each part of the graph, adds the corrected mutants that cost no more than the part to the

@@ -24,17 +24,18 @@ struct SearchRun {
 
   const OptimizeOptions options;
   const ExecutionOptions execution;  // adjusted to the objective (ExecutionOf)
-  RulesFile file;  // the rules, including mutants and those of a replayed certificate
+  RulesFile file;  // the rules, and corrected mutants: found, or those of a replayed certificate
   std::vector<CertificateMutant> mutants;  // of each rule in `file` that is a corrected mutant
   optimizer::RewriteFilter filter;
   // The rules of `file`, and those of them that the filter accepts. Null before the search, and for
   // a replay.
   std::unique_ptr<RuleSet> rules;
   std::unique_ptr<RewriteSource> usable;
-  Costs costs;                              // empty for a replay
-  std::unique_ptr<KernelMeasurer> planner;  // plans memory if costs are analytic
-  // The memory limit, restated for the peak of the cost model and for the peak of the back end's
-  // plan, which leave out some memory (SetLimits). 0: no limit.
+  Costs costs;  // empty for a replay
+  // Plans memory if costs are analytic; null without a memory limit or without such a planner.
+  std::unique_ptr<KernelMeasurer> planner;
+  // The memory limit in bytes, restated for the peak of the cost model and for the peak of the back
+  // end's plan, which leave out some memory (SetLimits). 0: no limit.
   int64_t peak_limit = 0, plan_limit = 0;
   OptimizeResult result;
   bool was_interrupted = false;  // during the search or the memory reduction
@@ -54,11 +55,13 @@ struct SearchRun {
 
 // The execution that the options ask for. If the objective includes memory, reuse_late is false.
 ExecutionOptions ExecutionOf(const OptimizeOptions& options);
-// Whether the execution is for a GPU that is not present.
+// Whether the execution is for a GPU that need not be present: options.costs.device names one
+// whose costs the database has.
 bool DeviceIsAbsent(const OptimizeOptions& options);
 
 // Reads the rules, and searches or replays a certificate. Fills run->result, except for `accepted`
-// and what is computed from it.
+// and what is computed from it. FailedPrecondition if a selected rule is not proved and graphs are
+// to be executed (options.execute); errors of reading have the file's name.
 absl::Status FindResult(const Graph& input, SearchRun* run);
 
 // Repeats the search of FindResult with the current costs of the database and the same rules.

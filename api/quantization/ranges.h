@@ -13,7 +13,7 @@
 namespace lemma::api {
 
 // The elements of a value over all calibration samples: first the extremes, then how many elements
-// lie in each of kBins parts of equal width of [low, high].
+// lie in each of kBins bins, which are parts of equal width of [low, high].
 struct ValueHistogram {
   static constexpr int kBins = 2048;
 
@@ -25,7 +25,8 @@ struct ValueHistogram {
 
   // Widens the extremes. The tensor must be f32 and finite.
   void Widen(const Tensor& tensor);
-  // Adds the elements to the counts. Call it when all samples have widened the extremes.
+  // Adds the elements to the counts. Call it when all samples have widened the extremes. The tensor
+  // must be one of those.
   void Count(const Tensor& tensor);
   double width() const { return (high - low) / kBins; }
   double middle(int bin) const { return low + (bin + 0.5) * width(); }
@@ -38,18 +39,23 @@ std::vector<std::string> RangeMethodNames();
 
 struct RangeOptions {
   RangeMethod method = RangeMethod::kMinMax;
-  double percentile = 99.99;  // kPercentile: how many percent of the elements the range contains
-  bool symmetric = false;     // the integers' range is symmetric
+  double percentile = 99.99;  // kPercentile: this many percent at least are inside; at most 100
+  // kMse: whether the caller will widen the range to one that is symmetric around 0. The other
+  // methods do not ask.
+  bool symmetric = false;
 };
 
-// The lower and the upper end of the range, which contains 0.
+// The lower and the upper end of the range, which contains 0. Before Count, and if all elements are
+// 0, it is [low, high].
 //   kMinMax      contains all elements;
-//   kPercentile  contains that share of the elements; half of the others lie on each side;
+//   kPercentile  contains at least that share of the elements, and at most half of the rest lies on
+//                each side; its ends are ends of bins, or 0;
 //   kMse         of 100 ranges that shrink towards 0, the one with the least expected square of
 //                the error: rounding inside the range, clipping outside;
 //   kEntropy     of the same ranges, the one whose 128 steps lose the least information
-//                (Kullback-Leibler divergence from the histogram), as Migacz 2017 does for one
-//                side; zeros do not count.
+//                (Kullback-Leibler divergence from the histogram), as Migacz ("8-bit Inference with
+//                TensorRT", 2017) does for one side. The bin that holds 0 counts as much as the
+//                next one: 0 is represented exactly, however often it occurs.
 std::pair<double, double> ChooseRange(const ValueHistogram& histogram, const RangeOptions& options);
 
 }  // namespace lemma::api

@@ -19,11 +19,11 @@ namespace lemma::api {
 struct ReportGraph {
   Graph graph;
   std::vector<KernelTiming> kernels;     // in the order in which they run; empty if not timed
-  std::vector<int64_t> live_bytes = {};  // by operator: bytes of all values while it runs
+  std::vector<int64_t> live_bytes = {};  // by operator: bytes of the live values while it runs
 };
 
 struct ReportStep {
-  std::string rule, where;  // the rule's name, and the place in the graph, as text
+  std::string rule, where;  // the rule's name, and the place in the graph for people
   double ms = 0;            // predicted time of the graph after the step; negative: unknown
 };
 
@@ -39,7 +39,7 @@ struct Report {
 // A self-contained HTML page: tables, plots, and both graphs as SVG that can be moved, enlarged and
 // searched. If a graph has more than 800 operators, only those that the other graph lacks, and
 // their operands, are drawn. Equal reports give equal pages. After the deadline no graph is drawn,
-// and the page says so.
+// and the page says so. Errors are those of Drawing (api/report/html.h).
 absl::StatusOr<std::string> ReportPage(const Report& report, const Deadline& deadline = Deadline());
 
 }  // namespace lemma::api

@@ -1,4 +1,5 @@
-// The texts of the built-in files of rules (data/rules), which the build puts into the program.
+// The texts of the built-in files of rules, which the build puts into the program: some of those in
+// data/rules (BUILD.bazel lists them).
 #ifndef LEMMA_API_RULES_BUILTIN_RULES_H_
 #define LEMMA_API_RULES_BUILTIN_RULES_H_
 
@@ -8,8 +9,8 @@ struct BuiltinRules {
   const char* name;  // of the file, without folder and ending
   const char* text;
 };
-// First the rules written by hand, then files of generated rules. The last element has name
-// nullptr.
+// First the rules written by hand (starter.txt), then files of generated rules. The last element
+// has name and text nullptr.
 extern const BuiltinRules kBuiltinRules[];
 
 }  // namespace lemma::api

@@ -18,7 +18,8 @@ struct OnnxOrigin;  // graph/onnx/origin/origin.h
 // An input or output as the model declares it.
 struct OnnxPort {
   std::string name;
-  // "3", the name of a symbolic dimension, or "?"; empty if the model declares no shape.
+  // By axis: "3", the name of a symbolic dimension, or "?" for a size without either. Empty if the
+  // model declares no shape, and for a scalar.
   std::vector<std::string> dims;
 };
 
@@ -27,7 +28,7 @@ struct OnnxChange {
   // By label (Graph::LabelOf), the rule that last replaced the value with this label. New nodes are
   // named after it.
   std::map<std::string, std::string> made_by;
-  // Names for constants that were computed from weights, by Tensor::ContentHash.
+  // By Tensor::ContentHash of a constant that was computed from weights: its name.
   std::map<uint64_t, std::string> folded;
   // Entries of the model's metadata, in place of entries with these keys.
   std::map<std::string, std::string> metadata;

@@ -46,7 +46,7 @@ absl::StatusOr<Value> Reshape(ModelImporter& importer, const Value& x, Shape sha
 absl::StatusOr<Value> Stack(ModelImporter& importer, const std::vector<Value>& items, int64_t axis);
 absl::StatusOr<std::vector<Value>> Unstack(ModelImporter& importer, const Value& x, int64_t axis);
 
-// A scope for a subgraph of a node in `scope`, which must outlive it; it sees the outer names.
+// A scope for a subgraph of a node in `scope`; it sees the outer names. `scope` must outlive it.
 Scope Inside(const Scope& scope);
 void Bind(const std::string& name, const Result& result, Scope* scope);
 

@@ -9,11 +9,12 @@
 
 namespace lemma::codegen {
 
-// Whether `program` is one kernel that has neither barriers nor checks and works with the block
-// size of a fused kernel.
+// Whether `program` is one kernel by element (grid_program.h) that has neither barriers nor checks
+// (GridKernel::checks) and works with the 256 threads per block of a fused kernel.
 bool CanFuseHorizontally(const GridProgram& program);
 
-// Limit on the number of pointer arguments of a fused kernel.
+// Limit on the number of pointer arguments of a fused kernel. Callers of FuseHorizontally must keep
+// to it; it is not checked.
 constexpr int kMostPointers = 384;
 
 // One kernel that does the work of all `programs`, each in its own blocks. Its slots are those of

@@ -6,13 +6,14 @@
 
 namespace lemma::codegen {
 
-// How the factors of a sum of f32 products are rounded before they are multiplied. Products are
-// accumulated in f32. It applies to kernels by tile (grid_program.h); all others compute in f32.
+// How the factors of a sum of products are rounded before they are multiplied. Products are
+// accumulated in f32. It applies to kernels by tile and to streamed ones (grid_program.h); the
+// others keep the types of the model.
 enum class ProductPrecision {
   kF32,    // not rounded; no tensor cores
   kF32x3,  // each factor is a sum of two TF32 numbers; three of their four products
   kTf32,   // 11 bits of significand, the range of f32
-  kF16,    // 11 bits; above 65504 infinite, below 6.1e-5 less accurate, below 3e-8 zero
+  kF16,    // 11 bits; from 65520 on infinite, below 6.1e-5 less accurate, up to 3e-8 zero
   kBf16,   // 8 bits, the range of f32
 };
 
@@ -23,13 +24,14 @@ constexpr ProductPrecision kProductPrecisions[] = {ProductPrecision::kF32, Produ
 // "f32", "f32x3", "tf32", "f16", "bf16".
 const char* Name(ProductPrecision precision);
 
-// The largest relative error of a rounded factor; 0 for kF32.
+// The largest relative error of a rounded factor in the normal range; 0 for kF32.
 double UnitRoundoff(ProductPrecision precision);
 
 // B such that |computed sum - exact sum| <= B * sum |a_i| * |b_i| for `terms` products, in any
-// order of summation; infinite for very many terms. It covers the rounding of the factors, and
-// tensor cores that truncate sums to 24 bits. It is not valid if something overflows, or if a
-// rounded factor (for kF32x3, one of its two numbers) or a product is subnormal.
+// order of summation; not finite for very many terms (for kF32, from 2^24 on). It covers the
+// rounding of the factors, and tensor cores that truncate sums to 24 bits. It is not valid if
+// something overflows, or if a rounded factor (for kF32x3, one of its two numbers) or a product is
+// subnormal.
 double ProductErrorBound(ProductPrecision precision, int64_t terms);
 
 }  // namespace lemma::codegen

@@ -10,7 +10,7 @@ namespace lemma {
 // The work of one evaluation of a definition. Doubles, because counts of large graphs exceed 2^63.
 struct Work {
   double flops = 0;          // scalar operations
-  double bytes_read = 0;     // of inputs; each element counts once, however often it is read
+  double bytes_read = 0;     // of inputs, at most the size of each; see CountWork
   double bytes_written = 0;  // of outputs
 };
 
@@ -21,12 +21,13 @@ struct Work {
 //   * A subterm counts once per value of the variables that it depends on, since loop invariants
 //     are hoisted; a shared subterm counts once.
 //   * A guarded subterm counts for the fraction of iterations in which the guard holds. The
-//     fraction is exact for conditions on one or two variables with up to a million values
-//     together, and 1 for other conditions, so 0 for their negations and for the other case
-//     of a Select. The fractions of a conjunction are multiplied. A reduction's extent that depends
+//     fraction is exact for a comparison of one or two variables with up to 2^20 values together,
+//     and 1 for other comparisons, so 0 for their negations and for the other case of a Select. The
+//     parts of a conjunction or disjunction count as independent. A reduction's extent that depends
 //     on indices counts as its mean.
 //   * bytes_read: a read touches one element for each combination of values of the variables in its
-//     index. All reads of an input together touch at most the whole tensor.
+//     index. Several reads of an input count as reads of different elements, but together at most
+//     as the whole tensor.
 //   * Tensors that are neither inputs nor outputs count for flops, not for bytes.
 absl::StatusOr<Work> CountWork(const Definition& definition);
 

@@ -13,12 +13,14 @@
 namespace lemma::optimizer {
 
 // Sums the roofline's time (optimizer/cost/roofline.h) of each operator, whose work is counted from
-// its definition (kernels/loops/cost.h). Ignores fusion. An opaque operator costs the transfer of
-// its bytes, so it costs the same before and after a rewrite.
+// its definition (kernels/loops/cost.h). Ignores fusion. Operators on known weights only are free
+// (AssumeFolded in optimizer/folding/constant_folding.h). An opaque operator costs the transfer of
+// its operands and results, so it costs the same before and after a rewrite.
 std::unique_ptr<CostModel> MakeAnalyticCostModel(const Roofline& machine = {});
 
 // For each operator, in the graph's order: the bytes of the values that are live while it runs, if
-// operators run in that order and values are freed after their last use. Weights are not counted.
+// operators run in that order and values, other than the graph's outputs, are freed after their
+// last use. Weights and constants are not counted.
 std::vector<int64_t> LiveBytes(const Graph& graph);
 // The largest element of LiveBytes; the size of the inputs if the graph has no operator.
 int64_t PeakLiveBytes(const Graph& graph);

@@ -10,19 +10,21 @@
 
 namespace lemma::optimizer {
 
-// The defaults describe one core of a current server.
+// The defaults are round figures for one core of a server: 100 Gflop/s, 10 GB/s.
 struct Roofline {
-  double flops_per_second = 1e11;
-  double bytes_per_second = 1e10;
-  double overhead_ns = 1000;  // time to start one kernel
+  double flops_per_second = 1e11;  // scalar operations, as Work counts them
+  double bytes_per_second = 1e10;  // read or written
+  double overhead_ns = 1000;       // time to start one kernel
 };
 
-// overhead + max(flops / flops_per_second, bytes / bytes_per_second).
+// The overhead plus the longer of two times: flops / flops_per_second and bytes / bytes_per_second,
+// where the bytes are those read and those written.
 Cost EstimateCost(const Roofline& machine, const Work& work);
 
 // Fits the figures to measured kernels of one device. The overhead is the shortest time of all. For
 // a rate, only kernels count that take at least ten times the overhead and have flops (or bytes);
-// it is the rate that the fastest tenth of them reach. Figures without data keep their defaults.
+// it is the rate that the fastest tenth of them reach in their time less the overhead. Figures
+// without data keep their defaults. The medians in `measured` must be positive.
 Roofline FitRoofline(const std::vector<CostEntry>& measured);
 
 }  // namespace lemma::optimizer

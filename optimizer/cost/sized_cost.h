@@ -12,13 +12,13 @@ namespace lemma::optimizer {
 
 // Sizes for which a graph is priced, and how much they count.
 struct SizeHint {
-  DimValues sizes;
+  DimValues sizes;    // of each symbolic dimension of the graph
   double weight = 1;  // positive
 };
 
 // Gives a graph the weighted sum of the times that `model` gives it at each of `hints`, and the
 // largest of the memory peaks. The cost is infinite if the graph is not well-formed at one of the
-// hints. `hints` must not be empty.
+// hints. `hints` must not be empty; weights are not divided by their sum.
 std::unique_ptr<CostModel> MakeSizedCostModel(std::unique_ptr<CostModel> model,
                                               const std::vector<SizeHint>& hints);
 

@@ -20,8 +20,8 @@
 
 namespace lemma {
 
-// Draws random values for the symbols of a rule, which must outlive it (instance_sampler.cc). Equal
-// seeds give equal sequences.
+// Draws random values for the symbols of a rule (instance_sampler.cc). The rule must outlive the
+// object. Equal seeds give equal sequences.
 class InstanceSampler {
  public:
   InstanceSampler(const Substitution& rule, uint64_t seed) : rule_(rule), state_(seed) {}

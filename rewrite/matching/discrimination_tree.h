@@ -1,11 +1,12 @@
 // Finds the patterns that may occur at a node of a graph, all in one walk.
 //
-// A pattern is a sequence of tests, in the order of the matcher's plan: the operator of an operand,
-// an attribute with a fixed value, the rank of a variable, an operator that reads a value. Patterns
-// that begin with the same tests share them, as in the discrimination trees of theorem provers
-// (McCune, 1992), so a test that fails rules out all patterns behind it. A walk branches where a
-// pattern may continue in several ways: at both orders of a commutative operator's operands, at
-// each reader of a value, and at each of several equal values.
+// A pattern is a sequence of tests, in the order of the matcher's plan (rewrite/matching/match.h):
+// the operator of an operand, an attribute with a fixed value, the rank of a variable, an operator
+// that reads a value. Patterns that begin with the same tests share them, as in the discrimination
+// trees of theorem provers (McCune, "Experiments with Discrimination-Tree Indexing and Path
+// Indexing for Term Retrieval", 1992), so a test that fails rules out all patterns behind it. A
+// walk branches where a pattern may continue in several ways: at both orders of a commutative
+// operator's operands, at each reader of a value, and at each of several equal values.
 #ifndef LEMMA_REWRITE_MATCHING_DISCRIMINATION_TREE_H_
 #define LEMMA_REWRITE_MATCHING_DISCRIMINATION_TREE_H_
 
@@ -32,7 +33,7 @@ struct PatternPlace {
 // A pattern's requirements on a node. op = nullptr: the node is a leaf whose elements are known.
 struct PatternHead {
   const OpDef* op = nullptr;
-  int operands = 0, outputs = 1;  // their numbers
+  int operands = 0, outputs = 1;  // how many the node has
   friend bool operator==(const PatternHead& a, const PatternHead& b) {
     return a.op == b.op && a.operands == b.operands && a.outputs == b.outputs;
   }
@@ -48,7 +49,7 @@ struct PatternTest {
     kSame,     // the values at `place` and `other` are equal
     kStatic,   // MatchView::IsStatic holds for the value at `place`
     kKnown,    // MatchView::IsKnown holds
-    kType,     // the value's element type is number `number`
+    kType,     // the value's element type is the DType with the number `number`
     kRank,     // the value has `number` dimensions
     kMinRank,  // the value has at least `number` dimensions
   };
@@ -64,10 +65,12 @@ struct PatternTest {
 
 class DiscriminationTree {
  public:
-  // Adds pattern number `pattern`, which begins at a node with `head`.
+  // Adds pattern number `pattern`, which begins at a node with `head`. head.op must not be nullptr:
+  // walks begin at operators.
   void Add(const PatternHead& head, const std::vector<PatternTest>& tests, int pattern);
-  // The numbers of the patterns whose tests all hold at `node`, each once, ascending. Time grows
-  // with the number of different tests that hold, not with the number of patterns.
+  // Sets *patterns to the numbers of the patterns whose tests all hold at `node`, each once,
+  // ascending. Time grows with the number of different tests that are tried: those whose
+  // predecessors hold. It does not grow with the number of patterns that share them.
   void Find(const MatchView& view, int node, std::vector<int>* patterns) const;
 
  private:

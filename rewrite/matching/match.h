@@ -43,7 +43,7 @@ bool IsCommuting(const PatternNode& node);
 // The match that `binding`, made in the view `index`, describes.
 Match ToMatch(const MatchIndex& index, const Binding& binding);
 
-// A rule prepared for matching. Refers to the rule, which must outlive it.
+// A rule prepared for matching. The rule must outlive the object, which refers to it.
 class Matcher {
  public:
   // Fails if the source's outputs are not connected through shared values. `untyped`, by variable:

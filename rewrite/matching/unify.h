@@ -13,7 +13,7 @@ namespace lemma {
 
 // Collects equations term = constant. An equation with one unknown symbol left gives its value, if
 // the arithmetic can be inverted. Otherwise the equation waits until others bind symbols. Copy it
-// to backtrack. Keeps references to the terms, which must outlive it.
+// to backtrack. The terms must outlive the object.
 class Unifier {
  public:
   explicit Unifier(const Substitution& rule)

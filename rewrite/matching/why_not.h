@@ -29,7 +29,7 @@ struct WhyNot {
   std::vector<Match> matches;  // if it applies: up to 32 matches that bind the operator
 };
 
-// Answers for one rule, which must outlive it.
+// Answers for one rule. The rule must outlive the object.
 class WhyNotExplainer {
  public:
   explicit WhyNotExplainer(const PreparedRule& rule);

@@ -19,8 +19,8 @@
 
 namespace lemma {
 
-// Answers for one rule, which must outlive it. The first call lists the forms. Answers are cached
-// by everything but the sizes. Thread-safe.
+// Answers for one rule. The rule must outlive the object. The first call lists the forms. Answers
+// are cached by everything but the sizes. Thread-safe.
 class Coverage {
  public:
   explicit Coverage(const Substitution& rule, const FormLimits& limits = {});

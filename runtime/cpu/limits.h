@@ -8,7 +8,7 @@
 namespace lemma::cpu {
 
 // InvalidArgument, with the operator and the attribute, if an attribute of a window (strides,
-// dilations, pads, kernel) is too large for the library's 32-bit arithmetic.
+// dilations, pads, kernel) is too large for oneDNN's 32-bit arithmetic.
 absl::Status CheckLimits(const Graph& graph);
 
 }  // namespace lemma::cpu

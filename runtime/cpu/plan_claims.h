@@ -18,7 +18,7 @@ namespace lemma {
 struct KernelClaim {
   std::string kernel;  // its signature
   Graph meaning;       // the nodes that it was built for, over its operands
-  // The computation over the same operands, read back from the descriptors that the library was
+  // The computation over the same operands, read back from the descriptors that oneDNN was
   // given (statement.h). nullopt if there is none; why_none gives the reason.
   std::optional<Graph> statement;
   std::string why_none;

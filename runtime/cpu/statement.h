@@ -1,4 +1,4 @@
-// Reads back which function a kernel computes, from the descriptors that the library was given.
+// Reads back which function a kernel computes, from the descriptors that oneDNN was given.
 #ifndef LEMMA_RUNTIME_CPU_STATEMENT_H_
 #define LEMMA_RUNTIME_CPU_STATEMENT_H_
 
@@ -14,7 +14,7 @@ namespace lemma::cpu {
 // operands, a wrong stride or a lost post-operation give another graph. A product of integers is
 // read from its packed weights, sizes, scales and steps.
 //
-// Unimplemented, with a reason, for kernels that are not the library's and for primitives that
+// Unimplemented, with a reason, for kernels that are not oneDNN's and for primitives that
 // cannot be read back; Internal if a descriptor does not fit its operand's place in memory.
 absl::StatusOr<Graph> StatementOf(const CpuKernelSpec& spec, const Kernel& kernel);
 

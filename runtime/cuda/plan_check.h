@@ -11,26 +11,27 @@
 
 namespace lemma::cuda {
 
-// Internal, with the launch's name, unless
+// Internal, with the launch, buffer or output at fault, unless
 //
 //   * every buffer lies inside its memory,
 //   * if two launches touch the same memory and one of them writes, the later one waits for the
 //     earlier one, directly or through others; except for kernels that write parts of one result,
-//   * each launch finds in memory the values that its operators read, and every output of `graph`
-//     is there at the end.
+//   * each launch finds in memory, in the type that it reads, the values that its operators read,
+//     and every output of `graph` is there at the end,
+//   * no launch writes a weight or a constant.
 //
-// O(launches^2 * arguments^2).
+// Takes O(launches^2 * (arguments^2 + waits)) time, for that many arguments and waits per launch.
 absl::Status CheckPlan(const Graph& graph, const CudaPlan& plan);
 
 struct ProductCheck {
-  int launches = 0;   // that are products for the library
-  int different = 0;  // the number of different ones among them
+  int launches = 0;   // that are products for cuBLASLt
+  int different = 0;  // the number of different signatures among them
 };
 
-// For each product that the library may compute, compares two results on random values: the product
-// as described to the library (codegen::GemmCall), and its operators' definitions. Internal, with
-// the step's name, if they differ by more than rounding (runtime/tolerance.h). Skips products made
-// of several kernels.
+// For each product that cuBLASLt may compute, compares two results on random values: the product as
+// described to the library (codegen::GemmCall), and its operators' definitions. Products of equal
+// signature are compared once. Internal, with the signature, if they differ by more than rounding
+// (runtime/tolerance.h). Skips products made of several kernels.
 absl::StatusOr<ProductCheck> CheckProducts(const CudaPlan& plan, uint64_t seed);
 
 }  // namespace lemma::cuda

@@ -10,7 +10,8 @@
 
 namespace lemma {
 
-// The graph must outlive the table.
+// Keeps the nodes alive; the graph need not outlive the table. The functions take only nodes and
+// values of the graph.
 struct UseTable {
   explicit UseTable(const Graph& graph);
 
@@ -20,11 +21,11 @@ struct UseTable {
   const std::vector<int>& Users(const Value& v) const { return users[IdOf(v)]; }
   bool IsOutput(const Value& v) const { return is_output[IdOf(v)]; }
 
-  const std::vector<NodePtr> nodes;
-  absl::flat_hash_map<const Node*, int> position;
-  std::vector<int> first_value;  // by node
-  std::vector<std::vector<int>> users;
-  std::vector<bool> is_output;
+  const std::vector<NodePtr> nodes;                // in execution order
+  absl::flat_hash_map<const Node*, int> position;  // in `nodes`
+  std::vector<int> first_value;                    // by node: the number of its output 0
+  std::vector<std::vector<int>> users;             // by value
+  std::vector<bool> is_output;                     // by value
   // By node: depends only on weights and constants, so it is computed once, at compile time.
   std::vector<bool> is_static;
 };

@@ -29,6 +29,7 @@ struct SlotMemory {
   Touched* touched = nullptr;
 
   int64_t size() const { return static_cast<int64_t>(values.size()); }
+  // Not for a tensor without elements.
   bool is_operand() const { return written.empty() && !values.empty(); }
 };
 
@@ -45,8 +46,8 @@ class SharedMemory {
   void Clear(int64_t value);
   // To be called when all threads of the block have met.
   void Barrier() { ++now_; }
-  // A thread's access to a cell. Returns the error in it, "" if there is none. Read sets *value to
-  // the cell's value unless there is an error.
+  // A thread's access to a cell, which must exist (not checked). Returns the error in it, "" if
+  // there is none. Read sets *value to the cell's value unless there is an error.
   const char* Read(int64_t cell, int thread, int64_t* value) {
     Mark& mark = marks_[cell];
     if (mark.written_at < start_) return "a thread reads shared memory that nothing wrote";
@@ -85,7 +86,7 @@ class SharedMemory {
   uint64_t now_ = 1, start_ = 1;  // the current interval, and the block's first one
 };
 
-// A pseudo-random number that depends on `seed` only.
+// A pseudo-random number that depends on `seed` only (SplitMix64).
 uint64_t Mix(uint64_t seed);
 
 }  // namespace lemma::kernels

@@ -14,9 +14,10 @@ namespace lemma::prover {
 // The integers of one instance of a rule: its integer symbols and the lengths of its lists.
 using GuardValues = std::vector<std::optional<int64_t>>;
 
-// One condition. x, y, u, v and w are indices into GuardValues, or kNone. kCompare: x*y, or x
-// alone, compared by `relation` with scale*u*v + w + constant; any of u, v, w may be kNone.
-// kDivides: x is a multiple of u. kSameList: the lists whose lengths are x and u are equal.
+// One condition. x, y, u, v and w are indices into GuardValues, or kNone. kCompare: x*y, compared
+// by `relation` with scale*u*v + w + constant. A y or v that is kNone counts as 1, a w as 0. If u
+// is kNone, so are v and w, and the right side is `constant`. kDivides: u is positive, and x is a
+// multiple of u. kSameList: the lists whose lengths are x and u are equal.
 struct GuardAtom {
   static constexpr int kNone = -1;
   enum class Kind { kCompare, kDivides, kSameList };
@@ -29,7 +30,7 @@ struct GuardAtom {
   int size = 0;
 };
 
-// The conditions on one rule, which must outlive it.
+// The conditions on one rule. The rule must outlive the object.
 class GuardLanguage {
  public:
   explicit GuardLanguage(const Substitution& rule);
@@ -41,9 +42,10 @@ class GuardLanguage {
   GuardValues ValuesOf(const SymbolValues& symbols) const;
   // Whether the condition is true at these values, of one instance. False if a value is missing.
   bool Holds(const GuardAtom& atom, const GuardValues& values, const SymbolValues& symbols) const;
+  // The condition in the language of rules.
   Comparison ToComparison(const GuardAtom& atom) const;
-  // Whether the atom is a constant upper bound of an integer symbol that occurs in no attribute of
-  // the source.
+  // Whether the atom bounds an integer symbol from above by a constant (x <= 3, x = 3), and the
+  // symbol occurs in no attribute of the source.
   bool BoundsSize(const GuardAtom& atom) const;
 
  private:

@@ -10,11 +10,13 @@
 
 namespace lemma::ops {
 
-// Requires that input 0, x, is [N,C,spatial…] and that inputs 1, 2, … are vectors of C elements,
-// all of one float type. `names` are the names of inputs 1, 2, … in messages.
+// Requires that input 0, x, is [N,C,spatial…] with any number of spatial dimensions, also none, and
+// that inputs 1, 2, … are vectors of C elements; all have one float type. `names` are the names of
+// all inputs but x, for messages.
 absl::Status RequireChannelVectors(OpContext& c, const std::vector<const char*>& names);
 
-// The axes of x, [N,C,spatial…], without axis 1: those that statistics are taken over.
+// The axes of x, [N,C,spatial…], without axis 1 (the channels): those that statistics are taken
+// over.
 std::vector<int64_t> OverChannels(const Value& x);
 
 // The attribute `epsilon`, which is added to the variance; 1e-5 by default.

@@ -19,19 +19,19 @@ struct DnnlConvolution {
   dnnl::memory::dims begin = {0, 0}, end = {0, 0};          // padding before and after
 };
 
-// Whether the library's products are slower than its 1 x 1 convolutions. This is so on processors
+// Whether oneDNN's products are slower than its 1 x 1 convolutions. This is so on processors
 // with AVX2 but without AVX-512, where its product packs the weights in every run: 128 x 768 x 3072
 // takes 15.0 ms, the convolution 7.6.
 bool ConvolutionsBeatProducts();
 
-// Whether the library computes a convolution with weights [out, in, rows, columns] by products: on
+// Whether oneDNN computes a convolution with weights [out, in, rows, columns] by products: on
 // such processors, if the channels of a group do not fill blocks of 8, unless it is depthwise.
 // Operations fused behind it are slow: 32 groups of 4 channels at 56 x 56 pixels take 3.3 ms; with
 // relu fused, 6.6; with a batch normalization, 57.
 bool IsByProducts(const Shape& weights, int64_t groups);
 
 // The kernel that computes `conv` and the operations fused behind it. x and y lie channels last, or
-// x is static. Where the library's kernels for another layout are faster, the kernel reorders x and
+// x is static. Where oneDNN's kernels for another layout are faster, the kernel reorders x and
 // y before and after. Throws dnnl::error.
 std::unique_ptr<Kernel> MakeDnnlConvolution(const CpuKernelSpec& spec, const StaticValues& statics,
                                             const DnnlConvolution& conv, const Epilogue& epilogue);

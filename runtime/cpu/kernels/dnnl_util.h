@@ -33,7 +33,7 @@ dnnl::memory::desc AnyDesc(const Shape& shape);
 dnnl::primitive_attr OwnScratch();
 
 // Runs oneDNN code. An exception becomes ResourceExhausted if memory is exhausted, Unimplemented if
-// the library has no such primitive (for padding larger than the window, say), otherwise Internal.
+// oneDNN has no such primitive (for padding larger than the window, say), otherwise Internal.
 template <class F>
 auto CatchDnnl(F f) -> decltype(f()) {
   try {

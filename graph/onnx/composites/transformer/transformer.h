@@ -1,5 +1,5 @@
 // Imports ONNX operators of transformers, such as Attention and
-// com.microsoft.SkipLayerNormalization, as compositions of Lemma's.
+// com.microsoft.SkipLayerNormalization, as compositions of Lemma's operators.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_TRANSFORMER_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_TRANSFORMER_H_
 
@@ -9,6 +9,7 @@
 
 namespace lemma::ops {
 
+// One importer for each such operator. A name without a domain is of ONNX's default domain.
 std::vector<OnnxImporter> TransformerComposites();
 
 }  // namespace lemma::ops
