@@ -21,6 +21,7 @@ namespace lemma::api {
 
 struct GenerateOptions {
   // An operator set, variants of it, or both, as NamedSet (generator/sets/named_sets.h) takes them.
+  // The set may be a file (generator/sets/set_file.h).
   std::vector<std::string> ops = {"taso"};
   int64_t max_ops = 2;  // operators in a graph, 1 … generator::kMostOps
   int64_t seed = 1;     // of the random values

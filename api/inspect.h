@@ -17,14 +17,14 @@
 
 namespace lemma::api {
 
-// An operator of the table (docs/operators.md).
+// An operator of the table (docs/operators.md) or of a file (api/define.h).
 struct OperatorEntry {
   std::string signature;  // "conv2d(x, w, bias?)": ? may be left out, … repeats
   std::string group;      // "convolution"
 };
-// In the order of docs/operators.md: by group, and by name in each group.
+// In the order of docs/operators.md: by group, and by name in each group. Those of files follow.
 std::vector<OperatorEntry> ListOperators();
-// An operator's section of docs/operators.md. InvalidArgument, with the nearest name, if there is
+// An operator's section of docs/operators.md, or the same for one of a file. InvalidArgument, with the nearest name, if there is
 // none of that name.
 absl::StatusOr<std::string> OperatorPage(const std::string& name);
 

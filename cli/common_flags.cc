@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "api/define.h"
 #include "api/models/option_error.h"
 #include "graph/onnx/import.h"
 #include "graph/sizes/specialize.h"
@@ -150,9 +151,16 @@ std::unique_ptr<KernelMeasurer> CommonFlags::MakeMeasurer() const {
 absl::StatusOr<int> ParseAndRun(
     Flags* flags, Arguments arguments,
     absl::FunctionRef<absl::StatusOr<int>(const Positional& positional)> run) {
+  std::vector<std::string> definitions;
+  flags->List("define", &definitions, "FILE", "files with operators of your own");
   auto positional = flags->Parse(arguments);
   if (!positional.ok()) return positional.status();
-  if (!flags->help()) return run(*positional);
+  if (!flags->help()) {
+    for (const std::string& file : definitions) {
+      if (auto names = api::DefineOperators(file); !names.ok()) return names.status();
+    }
+    return run(*positional);
+  }
   std::fputs(flags->Help().c_str(), stdout);
   return kExitOk;
 }

@@ -126,9 +126,10 @@ absl::StatusOr<int> RunGenerate(Arguments arguments) {
               "Enumerates all graphs over a set of operators, proves those that are equal on "
               "random values equal for all sizes, and writes the rules that are proved.");
   std::vector<std::string> ops;
-  flags.List("ops", &ops, "SET|[SET,]INSTANCE,...",
+  flags.List("ops", &ops, "SET|FILE|[SET,]INSTANCE,...",
              absl::StrCat("an operator set, or some of its variants: ",
-                          absl::StrJoin(generator::SetNames(), ", "), "; by default taso"));
+                          absl::StrJoin(generator::SetNames(), ", "), "; by default taso. Or a file with a set, as "
+                          "docs/operators-of-your-own.md describes"));
   flags.Int("max-ops", &options.max_ops,
             absl::StrCat("operators in a graph, 1…", generator::kMostOps));
   flags.String("output|o", &options.output, "RULES", "where to write the rules");

@@ -18,8 +18,10 @@
 #include "api/rules/jobs.h"
 #include "api/rules/rules_file.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "generator/run/journal.h"
 #include "generator/sets/named_sets.h"
+#include "graph/op_table.h"
 
 namespace lemma::api {
 namespace {
@@ -68,6 +70,32 @@ class Run {
   std::optional<Enumerated> merged_;  // what shards enumerated
 };
 
+// Whether --ops means a file: no set of the program has this name, and a file has it.
+bool IsSetFile(const std::string& name) {
+  std::error_code ignored;
+  return !generator::IsNamedSet(name) && std::filesystem::is_regular_file(name, ignored);
+}
+
+absl::StatusOr<std::unique_ptr<OperatorSet>> SetOf(const std::vector<std::string>& names) {
+  if (names.empty() || !IsSetFile(names[0])) return generator::NamedSet(names);
+  auto text = ReadFile(names[0]);
+  if (!text.ok()) return text.status();
+  return generator::SetFromFile(*text, names[0], {names.begin() + 1, names.end()});
+}
+
+// A hash of everything that decides what a run over these operators finds: the program, operators
+// that files define, and the file with the set.
+absl::StatusOr<uint64_t> ProgramOf(const std::vector<std::string>& ops) {
+  auto hash = ProgramHash();
+  if (!hash.ok()) return hash.status();
+  uint64_t all = *hash;
+  for (const OpDef* op : DefinedOps()) all = HashCombine(all, HashString(op->key()));
+  if (ops.empty() || !IsSetFile(ops[0])) return all;
+  auto text = ReadFile(ops[0]);
+  if (!text.ok()) return text.status();
+  return HashCombine(all, HashString(*text));
+}
+
 absl::StatusOr<std::unique_ptr<Run>> Run::Begin(const GenerateOptions& options,
                                                 const Shard& shard) {
   if (absl::Status s = options.Check(); !s.ok()) return s;
@@ -76,14 +104,14 @@ absl::StatusOr<std::unique_ptr<Run>> Run::Begin(const GenerateOptions& options,
     if (path.empty()) continue;
     if (absl::Status s = CheckWritable(path); !s.ok()) return s;
   }
-  auto program = ProgramHash();
+  auto program = ProgramOf(options.ops);
   if (!program.ok()) return program.status();
   std::unique_ptr<Run> run(new Run(options, shard));
   run->run_ = {absl::StrJoin(options.ops, ","), options.max_ops, options.seed, *program};
   if (!options.shards.empty()) {
     if (absl::Status s = run->ReadShards(); !s.ok()) return s;
   }
-  auto set = generator::NamedSet(absl::StrSplit(run->run_.ops, ','));
+  auto set = SetOf(absl::StrSplit(run->run_.ops, ','));
   if (!set.ok()) {
     return OptionError(absl::StrCat("option ops: ", set.status().message()));
   }
@@ -101,8 +129,11 @@ absl::Status Run::ReadShards() {
   for (const std::string& path : options_.shards) {
     auto file = generator::ReadClassFile(path);
     if (!file.ok()) return file.status();
-    if (file->run.program != run_.program) {
-      return absl::InvalidArgumentError(absl::StrCat(path, ": was made by another build of lemma"));
+    auto program = ProgramOf(absl::StrSplit(file->run.ops, ','));
+    if (!program.ok()) return program.status();
+    if (file->run.program != *program) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": was made by another build of lemma, or from other definitions"));
     }
     files.push_back(*std::move(file));
   }

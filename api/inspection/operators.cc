@@ -17,6 +17,7 @@ std::vector<OperatorEntry> ListOperators() {
       entries.push_back({OperatorSignature(*op), group.name});
     }
   }
+  for (const OpDef* op : DefinedOps()) entries.push_back({OperatorSignature(*op), op->group});
   return entries;
 }
 
@@ -24,6 +25,7 @@ absl::StatusOr<std::string> OperatorPage(const std::string& name) {
   if (const OpDef* op = FindOp(name)) return OperatorSection(*op);
   std::vector<std::string> names;
   for (const OpDef* op : AllOps()) names.push_back(op->name);
+  for (const OpDef* op : DefinedOps()) names.push_back(op->name);
   const std::string lower = absl::AsciiStrToLower(name);
   std::string nearest = Nearest(lower, names);
   // ONNX's Conv is conv2d.

@@ -27,7 +27,7 @@ std::string Difference(const RunId& theirs, const RunId& ours) {
   if (theirs.ops != ours.ops) return differs("ops", theirs.ops, ours.ops);
   if (theirs.max_ops != ours.max_ops) return differs("max-ops", theirs.max_ops, ours.max_ops);
   if (theirs.seed != ours.seed) return differs("seed", theirs.seed, ours.seed);
-  if (theirs.program != ours.program) return "another build of lemma";
+  if (theirs.program != ours.program) return "another build of lemma, or other definitions";
   return "";
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/flags.h"
+#include "generator/sets/set_file.h"
 #include "generator/sets/table_sets.h"
 #include "generator/sets/taso_set.h"
 
@@ -27,16 +28,17 @@ NamedSetInfo Taso(const char* name, TasoVariants which) {
           [which](const NameList& only) { return TasoSet(only, which); }};
 }
 
+Made WithVariants(const TableSetText& text, const NameList& only) {
+  std::vector<VariantText> chosen;
+  for (const VariantText& i : text.variants) {
+    if (only.empty() || std::count(only.begin(), only.end(), i.name)) chosen.push_back(i);
+  }
+  return TableSet(chosen, text.inputs);
+}
+
 NamedSetInfo Table(const char* name, const TableSetText& text) {
-  NamedSetInfo info{name, {}, [&text](const NameList& only) {
-                      std::vector<VariantText> chosen;
-                      for (const VariantText& i : text.variants) {
-                        if (only.empty() || std::count(only.begin(), only.end(), i.name)) {
-                          chosen.push_back(i);
-                        }
-                      }
-                      return TableSet(chosen, text.inputs);
-                    }};
+  NamedSetInfo info{
+      name, {}, [&text](const NameList& only) { return WithVariants(text, only); }};
   for (const VariantText& i : text.variants) info.variants.push_back(i.name);
   return info;
 }
@@ -112,6 +114,27 @@ Made NamedSet(const std::vector<std::string>& names) {
     if (!names.empty() && Missing(set, names) == nullptr) return set.make(names);
   }
   return NoSetFor(names);
+}
+
+bool IsNamedSet(const std::string& name) {
+  return std::any_of(Sets().begin(), Sets().end(), [&](const NamedSetInfo& set) {
+    return set.name == name || Missing(set, {name}) == nullptr;
+  });
+}
+
+Made SetFromFile(absl::string_view text, const std::string& file, const NameList& only) {
+  auto set = ReadSetFile(text, file);
+  if (!set.ok()) return set.status();
+  for (const std::string& name : only) {
+    const bool known = std::any_of(set->variants.begin(), set->variants.end(),
+                                   [&](const VariantText& i) { return i.name == name; });
+    if (known) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": there is no operator variant '", name, "'"));
+  }
+  auto made = WithVariants(*set, only);
+  if (made.ok()) return made;
+  return absl::InvalidArgumentError(absl::StrCat(file, ": ", made.status().message()));
 }
 
 }  // namespace lemma::generator

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "generator/sets/operator_set.h"
 
 namespace lemma::generator {
@@ -19,6 +20,14 @@ std::vector<std::string> SetNames();
 // the set's order; all of its inputs are included. InvalidArgument, with the existing names, if
 // there is no such set or variant.
 absl::StatusOr<std::unique_ptr<OperatorSet>> NamedSet(const std::vector<std::string>& names);
+
+// Whether `name` is that of a set of the program or of a variant in one.
+bool IsNamedSet(const std::string& name);
+// The set of the file `text`, or those of its variants that `only` names; `file` is the name of the
+// text in errors. Errors as in ReadSetFile (generator/sets/set_file.h) and TableSet.
+absl::StatusOr<std::unique_ptr<OperatorSet>> SetFromFile(absl::string_view text,
+                                                         const std::string& file,
+                                                         const std::vector<std::string>& only);
 
 }  // namespace lemma::generator
 

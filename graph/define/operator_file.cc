@@ -231,7 +231,7 @@ absl::StatusOr<std::vector<OpDef>> Build(OperatorText parsed) {
   const auto text = std::make_shared<const OperatorText>(std::move(parsed));
   OpDef op;
   op.name = text->name;
-  op.group = kGroup;
+  op.group = std::string(kGroup);
   op.equation = text->equation;
   op.doc = text->doc;
   for (const Param& param : text->params) op.input_names.push_back(param.name);

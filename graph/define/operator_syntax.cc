@@ -5,8 +5,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "base/status_macros.h"
+#include "graph/text/source_text.h"
 #include "graph/text/token_reader.h"
 
 namespace lemma::define {
@@ -28,7 +28,7 @@ bool IsReduction(absl::string_view name) {
 class Parser : public text::TokenReader {
  public:
   Parser(std::vector<Token> tokens, absl::string_view text, absl::string_view file)
-      : TokenReader(std::move(tokens), file), lines_(absl::StrSplit(text, '\n')) {}
+      : TokenReader(std::move(tokens), file), source_(text) {}
 
   absl::StatusOr<std::vector<OperatorText>> Run() {
     std::vector<OperatorText> operators;
@@ -85,7 +85,7 @@ class Parser : public text::TokenReader {
       op->tensors.emplace_back();
       LEMMA_RETURN_IF_ERROR(ParseTensor(&op->tensors.back()));
     }
-    op->equation = std::string(absl::StripAsciiWhitespace(TextBetween(first, Peek().position)));
+    op->equation = std::string(absl::StripAsciiWhitespace(source_.Between(first, Peek().position)));
     Take();
     do {
       op->results.emplace_back();
@@ -93,20 +93,8 @@ class Parser : public text::TokenReader {
       LEMMA_RETURN_IF_ERROR(ParseName(&name, &position, "a result"));
     } while (TryPunct(","));
     LEMMA_RETURN_IF_ERROR(ExpectPunct("}", " after the results"));
-    op->text = TextBetween(begin, Last().end);
+    op->text = source_.Between(begin, Last().end);
     return absl::OkStatus();
-  }
-
-  // The text from `begin` up to `end`.
-  std::string TextBetween(Position begin, Position end) const {
-    std::string result;
-    for (int line = begin.line; line <= end.line; ++line) {
-      absl::string_view part = lines_[line - 1];
-      if (line == end.line) part = part.substr(0, end.column - 1);
-      if (line == begin.line) part = part.substr(begin.column - 1);
-      absl::StrAppend(&result, line == begin.line ? "" : "\n", part);
-    }
-    return result;
   }
 
   static bool IsAttrType(const Token& token) {
@@ -449,7 +437,7 @@ class Parser : public text::TokenReader {
     return ExpectPunct(")");
   }
 
-  const std::vector<absl::string_view> lines_;
+  const text::SourceText source_;
   int depth_ = 0, steps_ = 0;
 };
 

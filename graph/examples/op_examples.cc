@@ -59,7 +59,9 @@ absl::StatusOr<OpExample> ParseExample(const OpDef& op, absl::string_view text) 
 
 std::vector<OpExample> AllExamples() {
   std::vector<OpExample> examples;
-  for (const OpDef* op : AllOps()) {
+  std::vector<const OpDef*> ops(AllOps().begin(), AllOps().end());
+  for (const OpDef* op : DefinedOps()) ops.push_back(op);
+  for (const OpDef* op : ops) {
     for (const std::string& text : op->examples) {
       auto example = ParseExample(*op, text);
       if (example.ok()) examples.push_back(*std::move(example));

@@ -27,7 +27,7 @@ std::ostream& operator<<(std::ostream& out, const OpExample& example);
 // types of the inputs are not checked.
 absl::StatusOr<OpExample> ParseExample(const OpDef& op, absl::string_view text);
 
-// The examples of all operators. Skips those that do not parse; tests/graph/conformance_test.cc
+// The examples of all operators, also of those that files define. Skips those that do not parse; tests/graph/conformance_test.cc
 // reports them.
 std::vector<OpExample> AllExamples();
 

@@ -30,6 +30,16 @@ constexpr int kNewestChecked = 17;
 // A float constant in a node with more elements counts as trained values, not as a parameter.
 constexpr int64_t kMaxConstantElements = 1024;
 
+// The importer of an operator that a file defines. Its definition is for all sizes.
+const OnnxImporter* FindDefinedImporter(const std::string& op_type) {
+  for (const OpDef* op : DefinedOps()) {
+    for (const OnnxImporter& importer : op->onnx_import) {
+      if (importer.op_type == op_type) return &importer;
+    }
+  }
+  return nullptr;
+}
+
 const OnnxImporter* FindImporter(const std::string& op_type) {
   static const auto* const composites = new std::vector<std::vector<OnnxImporter>>{
       ops::FourierComposites(),     ops::RecurrentComposites(),   ops::QuantizedComposites(),
@@ -47,19 +57,20 @@ const OnnxImporter* FindImporter(const std::string& op_type) {
     for (const OpDef* op : AllOps()) add(op->onnx_import);
     return by_type;
   }();
-  auto it = table->find(op_type);
-  return it == table->end() ? nullptr : it->second;
+  if (auto it = table->find(op_type); it != table->end()) return it->second;
+  return FindDefinedImporter(op_type);
 }
 
 // Whether the operator's importer accepts symbolic sizes: it computes with none, or with
 // expressions.
-bool TakesSymbolicSizes(const std::string& op_type) {
+bool TakesSymbolicSizes(const onnx::NodeProto& node) {
   static const auto* const names = new absl::flat_hash_set<std::string>{
 #define LEMMA_ONNX_OP(name) #name,
 #include "graph/onnx/sizes/symbolic_ops.inc"
 #undef LEMMA_ONNX_OP
   };
-  return names->contains(op_type);
+  const std::string& type = node.op_type();
+  return names->contains(type) || FindDefinedImporter(absl::StrCat(node.domain(), ".", type));
 }
 
 // Replaces references to the function's attributes by the call's attributes; absent ones disappear.
@@ -323,7 +334,7 @@ Value ModelImporter::Untied(const onnx::NodeProto& node, const Scope& scope) {
 }
 
 absl::Status ModelImporter::CheckSizes(const onnx::NodeProto& node, const Scope& scope) {
-  if (!HasSymbols() || TakesSymbolicSizes(node.op_type())) return absl::OkStatus();
+  if (!HasSymbols() || TakesSymbolicSizes(node)) return absl::OkStatus();
   const std::map<std::string, SizeRange> dims = DimsReadBy(node, scope);
   if (dims.empty()) return absl::OkStatus();
   std::string names;

@@ -28,7 +28,9 @@ std::string NearestOp(absl::string_view name) {
   std::string best;
   int least = 3;  // with more than two typing errors it is another word
   if (name.size() > 64) return best;
-  for (const OpDef* op : AllOps()) {
+  std::vector<const OpDef*> ops(AllOps().begin(), AllOps().end());
+  for (const OpDef* op : DefinedOps()) ops.push_back(op);
+  for (const OpDef* op : ops) {
     int d = distance(op->name);
     if (d < least) {
       least = d;

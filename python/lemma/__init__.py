@@ -6,6 +6,7 @@
     outputs = lemma.Session("faster.onnx").run(None, {"x": x})
 """
 
+from lemma._define import define
 from lemma._errors import Error, InputError, InternalError, OutOfMemoryError, UnsupportedError
 from lemma._generate import generate
 from lemma._graph import Graph, show
@@ -36,6 +37,7 @@ __all__ = [
     "UnsupportedError",
     "ValueInfo",
     "check",
+    "define",
     "from_torch",
     "generate",
     "optimize",

@@ -92,10 +92,16 @@ class Errors:
         self._thread.join()
 
 
+# Files with operators, which every command gets (lemma.define).
+DEFINITIONS: List[str] = []
+
+
 def start(arguments: Sequence[str], **pipes: Any) -> subprocess.Popen:
     """Starts the command. Ctrl-C reaches this process only, which decides what follows."""
+    command, *rest = arguments
+    known = [] if command.startswith("-") else [f"--define={path}" for path in DEFINITIONS]
     return subprocess.Popen(
-        [binary(), "--pipe", *arguments],
+        [binary(), "--pipe", command, *known, *rest],
         stderr=subprocess.PIPE,
         env=environment(),
         start_new_session=True,

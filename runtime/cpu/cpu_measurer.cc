@@ -137,7 +137,7 @@ bool IsLight(const Node& node) {
 }
 
 std::string NameOf(const Node& node) {
-  std::string text = node.op().name;
+  std::string text = node.op().key();
   for (const auto& [name, value] : node.attrs()) {
     absl::StrAppend(&text, " ", name, "=", ToString(value));
   }

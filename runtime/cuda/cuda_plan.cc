@@ -401,7 +401,7 @@ class Planner {
 
 std::string OperatorsOf(const std::vector<NodePtr>& nodes) {
   return absl::StrJoin(nodes, "+", [](std::string* text, const NodePtr& node) {
-    absl::StrAppend(text, node->op().name);
+    absl::StrAppend(text, node->op().key());
   });
 }
 

@@ -311,7 +311,7 @@ std::string GroupSpec::Signature() const {
     for (int k = 0; k < nodes[n]->num_outputs(); ++k) {
       names[Value(nodes[n], k)] = absl::StrCat("v", n, k == 0 ? "" : absl::StrCat(".", k));
     }
-    operators.push_back(absl::StrCat(nodes[n]->op().name, " ", absl::StrJoin(inputs, " "),
+    operators.push_back(absl::StrCat(nodes[n]->op().key(), " ", absl::StrJoin(inputs, " "),
                                      attrs.empty() ? "" : " {", absl::StrJoin(attrs, ", "),
                                      attrs.empty() ? "" : "}"));
   }

@@ -189,7 +189,14 @@ void NodeExport::Emit(absl::string_view op_type, std::vector<std::string> inputs
   onnx::NodeProto proto;
   while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
   while (!outputs.empty() && outputs.back().empty()) outputs.pop_back();
-  proto.set_op_type(std::string(op_type));
+  // Types of the default domain have no dots.
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrContains(op_type, '.')
+          ? std::make_pair(op_type.substr(0, op_type.rfind('.')),
+                           op_type.substr(op_type.rfind('.') + 1))
+          : std::make_pair(absl::string_view(), op_type);
+  proto.set_domain(std::string(parts.first));
+  proto.set_op_type(std::string(parts.second));
   for (std::string& name : inputs) proto.add_input(std::move(name));
   for (const std::string& name : outputs) proto.add_output(name);
   if (!outputs.empty()) proto.set_name(exporter_->NodeName(proto.op_type(), outputs[0]));
@@ -206,7 +213,8 @@ void NodeExport::Emit(absl::string_view op_type, std::vector<std::string> inputs
           absl::StrCat("unsupported: attribute ", name, " is no f32 number"));
     }
   }
-  auto added = exporter_->AddForm(std::move(proto));
+  auto added = proto.domain().empty() ? exporter_->AddForm(std::move(proto))
+                                      : exporter_->AddOfDomain(std::move(proto), node());
   if (status_.ok()) status_ = added;
 }
 
@@ -249,6 +257,16 @@ absl::Status Exporter::AddForm(onnx::NodeProto node) {
   for (onnx::NodeProto& made : converted.nodes) {
     *model_.mutable_graph()->add_node() = std::move(made);
   }
+  return absl::OkStatus();
+}
+
+// Such operators have one version here, which the model's own version of the domain replaces.
+absl::Status Exporter::AddOfDomain(onnx::NodeProto proto, const Node& node) {
+  opsets_.emplace(NormalDomain(proto.domain()), 1);
+  for (int i = 0; i < proto.output_size(); ++i) {
+    element_types_[proto.output(i)] = ToOnnxType(node.type(i).dtype);
+  }
+  *model_.mutable_graph()->add_node() = std::move(proto);
   return absl::OkStatus();
 }
 

@@ -100,6 +100,8 @@ class Exporter {
   void Need(int opset, std::string reason);
   // Adds a node of kExportOpset.
   absl::Status AddForm(onnx::NodeProto node);
+  // Adds the ONNX node of another domain that `node` becomes.
+  absl::Status AddOfDomain(onnx::NodeProto proto, const Node& node);
   ConversionContext MakeContext();
 
   const Graph& graph_;

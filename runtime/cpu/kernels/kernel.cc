@@ -68,7 +68,7 @@ std::string CpuKernelSpec::Signature() const {
   }
   absl::StrAppend(&text, ")");
   for (size_t n = 0; n < nodes.size(); ++n) {
-    absl::StrAppend(&text, n == 0 ? " {" : "; ", nodes[n]->op().name, "(");
+    absl::StrAppend(&text, n == 0 ? " {" : "; ", nodes[n]->op().key(), "(");
     for (const Value& v : nodes[n]->inputs()) {
       int index = InputIndex(v);
       if (index >= 0) {
