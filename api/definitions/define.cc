@@ -183,7 +183,7 @@ absl::Status CheckGradient(const OpExample& example, Backend& reference, Operato
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> DefineOperators(const std::string& path) {
-  LEMMA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  LEMMA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, int64_t{1} << 26));
   LEMMA_ASSIGN_OR_RETURN(auto names, lemma::DefineOperators(text, path));
   if (!names.empty()) return names;
   return absl::InvalidArgumentError(absl::StrCat(path, ": defines no operators"));

@@ -70,6 +70,8 @@ class Run {
   std::optional<Enumerated> merged_;  // what shards enumerated
 };
 
+constexpr int64_t kMostSetBytes = int64_t{1} << 26;  // of a file with an operator set
+
 // Whether --ops means a file: no set of the program has this name, and a file has it.
 bool IsSetFile(const std::string& name) {
   std::error_code ignored;
@@ -78,7 +80,7 @@ bool IsSetFile(const std::string& name) {
 
 absl::StatusOr<std::unique_ptr<OperatorSet>> SetOf(const std::vector<std::string>& names) {
   if (names.empty() || !IsSetFile(names[0])) return generator::NamedSet(names);
-  auto text = ReadFile(names[0]);
+  auto text = ReadFile(names[0], kMostSetBytes);
   if (!text.ok()) return text.status();
   return generator::SetFromFile(*text, names[0], {names.begin() + 1, names.end()});
 }
@@ -91,7 +93,7 @@ absl::StatusOr<uint64_t> ProgramOf(const std::vector<std::string>& ops) {
   uint64_t all = *hash;
   for (const OpDef* op : DefinedOps()) all = HashCombine(all, HashString(op->key()));
   if (ops.empty() || !IsSetFile(ops[0])) return all;
-  auto text = ReadFile(ops[0]);
+  auto text = ReadFile(ops[0], kMostSetBytes);
   if (!text.ok()) return text.status();
   return HashCombine(all, HashString(*text));
 }

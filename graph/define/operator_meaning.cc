@@ -118,7 +118,8 @@ class Interpreter {
     return absl::OkStatus();
   }
 
-  // A name that is a dimension by itself becomes that size; other dimensions are requirements.
+  // A name that is a dimension by itself becomes that size, as does a factor that is open. Other
+  // dimensions are requirements.
   absl::Status BindSizes() {
     for (int i = 0; i < c_.num_inputs(); ++i) {
       const Param& param = op_.params[i];
@@ -153,11 +154,29 @@ class Interpreter {
       LEMMA_RETURN_IF_ERROR(Bind(param.name, param.position, static_cast<TensorId>(i)));
     }
     for (const auto& [input, axis, expr] : stated_) {
+      LEMMA_RETURN_IF_ERROR(SolveFactor(*expr, c_.Dim(input, axis)));
       LEMMA_ASSIGN_OR_RETURN(const IndexExpr stated, IndexOf(*expr));
       const IndexExpr& size = c_.Dim(input, axis);
       LEMMA_REQUIRE(c_, Eq(size, stated), "dimension ", axis, " of ", op_.params[input].name,
                     " must be ", stated.ToString(), ", not ", size.ToString());
+      stated_sizes_[{input, axis}] = stated;
     }
+    return absl::OkStatus();
+  }
+
+  // If `expr` is a product with a size that has no value yet, that size becomes the quotient.
+  absl::Status SolveFactor(const Expr& expr, const IndexExpr& size) {
+    if (expr.kind != Expr::Kind::kCall || expr.text != "*") return absl::OkStatus();
+    auto is_open = [&](const Expr& e) {
+      return e.kind == Expr::Kind::kName && names_.count(e.text) == 0;
+    };
+    const bool left = is_open(expr.args[0]);
+    if (left == is_open(expr.args[1])) return absl::OkStatus();
+    LEMMA_ASSIGN_OR_RETURN(const IndexExpr factor, IndexOf(expr.args[left ? 1 : 0]));
+    LEMMA_REQUIRE(c_, Ge(factor, 1), factor.ToString(), " is not positive");
+    LEMMA_REQUIRE(c_, Eq(Mod(size, factor), 0), size.ToString(), " is not a multiple of ",
+                  factor.ToString());
+    names_[expr.args[left ? 0 : 1].text] = FloorDiv(size, factor);
     return absl::OkStatus();
   }
 
@@ -206,7 +225,7 @@ class Interpreter {
       return value;
     };
     const TensorId id = is_result ? c_.Output(dtype, dims, body) : c_.Local(dtype, dims, body);
-    LEMMA_RETURN_IF_ERROR(std::exchange(status_, absl::OkStatus()));
+    LEMMA_RETURN_IF_ERROR(std::exchange(error_, absl::OkStatus()));
     return Bind(tensor.name, tensor.position, id);
   }
 
@@ -245,7 +264,7 @@ class Interpreter {
   }
 
   // Calls `use` where the variables `index` have the names and extents of the bounds. Keeps the
-  // first error in status_.
+  // first error in error_.
   void Inside(const std::vector<Bound>& bounds, const std::vector<int>& counts, const Idx& extents,
               const Idx& index, absl::FunctionRef<absl::Status()> use) {
     const auto outer = names_;
@@ -260,12 +279,12 @@ class Interpreter {
       Keep(Bind(bounds[b].name, bounds[b].position,
                 bounds[b].list ? Named(list) : Named(list[0])));
     }
-    if (status_.ok()) Keep(use());
+    if (error_.ok()) Keep(use());
     scope_.axes.resize(axes);
     names_ = outer;
   }
   void Keep(absl::Status status) {
-    if (status_.ok()) status_ = std::move(status);
+    if (error_.ok()) error_ = std::move(status);
   }
 
   // ---- Expressions ----
@@ -529,7 +548,7 @@ class Interpreter {
       where({});
       value = ScalarExpr::Select(guard, body({}), NeutralOf(kind));
     }
-    if (!status_.ok()) return status_;
+    if (!error_.ok()) return error_;
     return value;
   }
   static double NeutralOf(ReduceKind kind) {
@@ -571,7 +590,10 @@ class Interpreter {
     }
     if (e.otherwise) return c_.ReadOr(tensor, std::move(index), *e.otherwise);
     for (size_t d = 0; d < index.size(); ++d) {
-      if (c_.Holds(define::Inside(index[d], type.dims[d], scope_))) continue;
+      // The size as the text states it, in terms of the names in the index.
+      auto stated = stated_sizes_.find({tensor, static_cast<int>(d)});
+      const IndexExpr& dim = stated == stated_sizes_.end() ? type.dims[d] : stated->second;
+      if (c_.Holds(define::Inside(index[d], dim, scope_))) continue;
       return Error(e.position,
                    absl::StrCat("index ", d, " of ", e.text, "[…] may lie outside its dimension; write ",
                                 e.text, "[…] else VALUE for the value there"));
@@ -588,9 +610,10 @@ class Interpreter {
   OpContext& c_;
   std::map<std::string, Named> names_;
   std::vector<Stated> stated_;  // dimensions that are not names by themselves
+  std::map<std::pair<int, int>, IndexExpr> stated_sizes_;  // their sizes, by input and axis
   Scope scope_;
   DType result_type_ = DType::kF32;
-  absl::Status status_;
+  absl::Status error_;
 };
 
 }  // namespace
@@ -620,12 +643,12 @@ std::vector<ExprType> SymbolicInputs(const OperatorText& op, int least) {
         const int fresh = least + static_cast<int>(lengths.size());
         const int length = lengths.emplace(dim.text, fresh).first->second;
         for (int i = 0; i < length; ++i) {
-          type.dims.push_back(IndexExpr::Symbol(absl::StrCat(dim.text, "[", i, "]")));
+          type.dims.push_back(SymbolicDim(absl::StrCat(dim.text, "__", i)));
         }
       } else if (dim.kind == Expr::Kind::kName) {
-        type.dims.push_back(IndexExpr::Symbol(dim.text));
+        type.dims.push_back(SymbolicDim(dim.text));
       } else {
-        type.dims.push_back(IndexExpr::Symbol(absl::StrCat(param.name, ".", d)));
+        type.dims.push_back(SymbolicDim(absl::StrCat(param.name, "__", d)));
       }
     }
     types.push_back(std::move(type));

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
+#include "base/hash.h"
 #include "graph/define/linear.h"
 #include "graph/expr/free_vars.h"
 #include "graph/expr/substitute.h"
@@ -11,7 +13,30 @@
 namespace lemma::define {
 namespace {
 
-bool IsKnown(const Guard& g) { return g.is_true() || Decide(g) == true; }
+// The same with a symbolic dimension in the place of each symbol, such as those of a rule.
+IndexExpr WithDims(const IndexExpr& e) {
+  switch (e.kind()) {
+    case IndexExpr::Kind::kSymbol:
+      return SymbolicDim(e.name(), {0, SizeRange::kNoLimit});
+    case IndexExpr::Kind::kConst:
+    case IndexExpr::Kind::kVar:
+    case IndexExpr::Kind::kLoad:
+      return e;
+    default:
+      return Binary(e.kind(), WithDims(e.lhs()), WithDims(e.rhs()));
+  }
+}
+
+// Whether a <= b for all values of the symbols, seen from their ranges or, for symbols without one,
+// since b - a is a number.
+bool IsAtMost(const IndexExpr& a, const IndexExpr& b) {
+  if (Decide(Le(a, b)) == true) return true;
+  const IndexExpr difference = b - a;
+  IndexEnv any;  // if the difference is a number, any values of the symbols give it
+  any.symbol = [](const std::string& name) { return 1000 + HashString(name) % 1000; };
+  const auto number = EvaluateIndex(difference, any);
+  return number && *number >= 0 && AreEqual(WithDims(difference), *number);
+}
 
 class Bounds {
  public:
@@ -27,7 +52,8 @@ class Bounds {
       if (const auto most = Most(e - fact, 1)) candidates.push_back(Le(*most, 0));
     }
     for (const Guard& candidate : candidates) {
-      if (IsKnown(candidate)) return true;
+      const bool open = candidate.kind() == Guard::Kind::kLe;
+      if (open ? IsAtMost(candidate.lhs(), candidate.rhs()) : candidate.is_true()) return true;
     }
     // Without a condition of the scope, since those speak of variables.
     if (candidates.empty() || Decide(candidates[0]) == false) return false;
@@ -62,9 +88,9 @@ class Bounds {
 
   // Whether `e`, which mentions no variables, is known to be at least 0.
   bool IsNonNegative(const IndexExpr& e) const {
-    if (IsKnown(Le(0, e))) return true;
+    if (IsAtMost(0, e)) return true;
     return std::any_of(facts_.begin(), facts_.end(), [&](const IndexExpr& fact) {
-      return IsKnown(Le(0, e + fact));  // fact <= 0
+      return IsAtMost(0, e + fact);  // fact <= 0
     });
   }
 
@@ -138,8 +164,10 @@ class Bounds {
           if (a && (!b || !HasVars(*a))) return a;
           return b;
         }
-        if (!a || !b || HasVars(*a) || HasVars(*b)) return std::nullopt;
-        return is_min ? Min(*a, *b) : Max(*a, *b);
+        const auto left = Most(e.lhs(), sign), right = Most(e.rhs(), sign);
+        if (!left || !right) return std::nullopt;
+        if (sign > 0) return Max(*left, *right);
+        return Min(-*left, -*right);
       }
       case IndexExpr::Kind::kLoad:
         return std::nullopt;

@@ -11,7 +11,7 @@ namespace {
 
 const bool kDefined = [] {
   const std::string file = "tests/graph/define/operators.txt";
-  const auto text = ReadFile(file);
+  const auto text = ReadFile(file, int64_t{1} << 20);
   const auto names = text.ok() ? DefineOperators(*text, file) : text.status();
   if (names.ok() && names->size() >= 15) return true;
   std::fprintf(stderr, "%s: %s\n", file.c_str(), names.status().ToString().c_str());

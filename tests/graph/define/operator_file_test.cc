@@ -97,7 +97,7 @@ TEST(OperatorFileTest, AGuardedReadLiesInside) {
 
 TEST(OperatorFileTest, AReadThatMayLieOutsideIsAnError) {
   for (const char* read :
-       {"x[i + 1]", "x[i - 1]", "x[2 * i]", "x[n]", "x[-1]", "if(i > 0, x[i + 1], 0)",
+       {"x[i + 1]", "x[i - 1]", "x[2 * i + 1]", "x[n]", "x[-1]", "if(i > 0, x[i + 1], 0)",
         "if(i < n, x[i - 1], 0)", "sum(k < i + 2, x[k])", "x[i * i]", "x[max(i + 1, n)]",
         "if(x[i] > 0, x[i + 1], 0)", "x[i mod (n + 1)]", "if(i < n - 1 or i >= 0, x[i + 1], 0)",
         "if(not (i < n - 1), x[i + 1], 0)"}) {
@@ -148,8 +148,8 @@ TEST(OperatorFileTest, ErrorsPointAtTheText) {
                 "needs a domain of its own"},
            Case{"graph g(x: f32[2]) { return x }", "ops.txt:1:1: expected 'operator', found 'graph'"},
            Case{"operator a(x: [n]) where n < 0 { y[i < n] = x[i] return y }", ""},
-           Case{"operator a(x: [2 * n]) { y[i < n] = x[i] return y }",
-                "there is no size, index, attribute or tensor n"},
+           Case{"operator a(x: [m + n]) { y[i < n] = x[i] return y }",
+                "there is no size, index, attribute or tensor m"},
        }) {
     const std::string error = ErrorOf(c.text);
     EXPECT_THAT(error, HasSubstr(c.error)) << c.text;
@@ -167,7 +167,7 @@ TEST(OperatorFileTest, WrongApplicationsAreExplained) {
               HasSubstr("x must be of a float type, not i64"));
   EXPECT_THAT(ErrorOfGraph("graph g(x: f32[2,3], y: f16[3,2]) { z = test_pair(x, y) return z }"),
               HasSubstr("inputs must have one element type"));
-  EXPECT_THAT(ErrorOfGraph("graph g(x: f32[2,3]) { z = test_pear(x) return z }"),
+  EXPECT_THAT(ErrorOfGraph("graph g(x: f32[2,3]) { z = test_pairs(x) return z }"),
               HasSubstr("did you mean test_pair?"));
 }
 
