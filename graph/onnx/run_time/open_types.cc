@@ -208,9 +208,11 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfRepeat(const onnx:
   }
   const size_t opaque = result_.opaque.size();
   const auto draws = draws_;
+  const auto makers = makers_;
   auto results = ImportSubgraph(*body, &inner);
   result_.opaque.resize(opaque);
   draws_ = draws;
+  makers_ = makers;
   if (!results.ok()) return results.status();
 
   std::vector<OpenType> found;
