@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/json.h"
 
 namespace lemma {
 namespace {
@@ -140,6 +141,7 @@ void Flags::Choice(absl::string_view name, std::string* target, std::vector<std:
   Flag flag;
   flag.doc = std::move(doc);
   flag.value = absl::StrJoin(choices, "|");
+  flag.choices = choices;
   flag.default_text = *target;
   flag.set = [target, choices = std::move(choices)](const std::string& text) {
     if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
@@ -240,6 +242,7 @@ absl::StatusOr<std::vector<std::string>> Flags::Parse(absl::Span<const std::stri
     if (argument == "--") break;
     if (argument == "--help" || argument == "-h" || absl::StartsWith(argument, "--help=")) {
       help_ = true;
+      help_is_json_ = argument == "--help=json";
       return std::vector<std::string>();
     }
   }
@@ -283,7 +286,25 @@ absl::StatusOr<std::vector<std::string>> Flags::Parse(absl::Span<const std::stri
   return rest;
 }
 
-std::string Flags::Help() const {
+std::string Flags::Help() const { return help_is_json_ ? HelpJson() : HelpText(); }
+
+std::string Flags::HelpJson() const {
+  Json flags = Json::Array();
+  for (const Flag& flag : flags_) {
+    Json entry = Json::Object();
+    entry.Set("name", flag.name).Set("short", flag.short_name).Set("doc", flag.doc);
+    entry.Set("value", flag.value).Set("choices", Json::Texts(flag.choices));
+    entry.Set("default", flag.default_text);
+    flags.Add(std::move(entry));
+  }
+  Json result = Json::Object();
+  result.Set("command", command_).Set("synopsis", synopsis_).Set("doc", doc_);
+  result.Set("flags", std::move(flags)).Set("subcommands", Json::Texts(subcommands_));
+  result.Set("notes", Json::Texts(notes_));
+  return result.ToString() + "\n";
+}
+
+std::string Flags::HelpText() const {
   std::string text = absl::StrCat("Usage: lemma ", command_, " ", synopsis_, "\n\n", doc_, "\n\n");
   std::vector<std::pair<std::string, std::string>> rows;
   size_t width = 0;
@@ -309,6 +330,10 @@ std::string Flags::Help() const {
     } else {
       absl::StrAppend(&text, std::string(width + 2 - left.size(), ' '), right, "\n");
     }
+  }
+  if (!subcommands_.empty()) {
+    absl::StrAppend(&text, "\nlemma ", command_, " ", absl::StrJoin(subcommands_, "|"),
+                    ": each has a --help.\n");
   }
   for (const std::string& note : notes_) absl::StrAppend(&text, "\n", note, "\n");
   return text;

@@ -46,6 +46,8 @@ class Flags {
   // NAME=LEAST:MOST,... with 1 <= LEAST <= MOST < 2^31; may be given several times.
   void Ranges(absl::string_view name, std::map<std::string, std::pair<int64_t, int64_t>>* target,
               std::string doc);
+  // Declares words that may follow the command's name: subcommands with a --help of their own.
+  void Subcommands(std::vector<std::string> names) { subcommands_ = std::move(names); }
   // Adds a paragraph below the flags in the help text, such as an example.
   void Note(std::string text) { notes_.push_back(std::move(text)); }
 
@@ -57,24 +59,27 @@ class Flags {
   bool Given(const std::string& name) const { return given_.count(name) > 0; }
   // Whether --help or -h was among the arguments. Parse() then ignores all arguments.
   bool help() const { return help_; }
-  // The text that --help prints.
+  // What --help prints: text, or one JSON object after --help=json.
   std::string Help() const;
 
  private:
   struct Flag {
     std::string name, short_name, value, doc, default_text;
+    std::vector<std::string> choices;
     bool is_switch = false;
     std::function<absl::Status(const std::string&)> set;
   };
   void Add(absl::string_view name, Flag flag);
   const Flag* Find(absl::string_view name) const;
   absl::Status Unknown(absl::string_view given) const;
+  std::string HelpText() const;
+  std::string HelpJson() const;
 
   std::string command_, synopsis_, doc_;
   std::vector<Flag> flags_;
-  std::vector<std::string> notes_;
+  std::vector<std::string> subcommands_, notes_;
   std::set<std::string> given_;
-  bool help_ = false;
+  bool help_ = false, help_is_json_ = false;
 };
 
 // The candidate with the least edit distance to `given`, for "did you mean"; "" if all are further

@@ -69,7 +69,8 @@ absl::StatusOr<int> RunCosts(Arguments arguments) {
   Flags flags("costs", "[export | import FILE | check MODEL]",
               "Lists the devices whose kernels were measured, and what their kernels reach. export "
               "writes the costs as text, import reads them into a database. check compares them "
-              "with a model's run: see lemma costs check --help.");
+              "with a model's run.");
+  flags.Subcommands({"check"});
   flags.String("cost-db", &path, "FILE", "the database");
   flags.String("device", &device, "NAME", "export: of this device only");
   flags.String("output|o", &output, "FILE", "export: where to; else to standard output");

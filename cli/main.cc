@@ -10,29 +10,44 @@
 #include "api/version.h"
 #include "base/failures.h"
 #include "base/flags.h"
+#include "base/json.h"
 #include "base/progress_line.h"
 #include "cli/commands.h"
 
 namespace lemma::cli {
 namespace {
 
+constexpr char kDoc[] =
+    "Lemma rewrites tensor programs by proved rules, so that real models run faster.";
+constexpr char kNotes[] =
+    "lemma COMMAND --help explains a command; lemma --version prints versions.\n"
+    "lemma --pipe COMMAND is for programs: it writes progress and an error's code as lines.\n"
+    "MODEL is ONNX, the text form or our protobuf, told apart by content.\n"
+    "Exit status: 0 done; 1 the answer is no; 2 wrong use or bad input; 3 an internal "
+    "failure; 4 no answer was found; 130 interrupted.\n";
+
 std::string Help() {
-  std::string text =
-      "Lemma rewrites tensor programs by proved rules, so that real models run faster.\n\n"
-      "Usage: lemma COMMAND [FLAGS] ...\n\n";
+  std::string text = absl::StrCat(kDoc, "\n\nUsage: lemma COMMAND [FLAGS] ...\n\n");
   for (const Command& command : AllCommands()) {
     std::string left = absl::StrCat(command.name, " ", command.synopsis);
     left.resize(std::max<size_t>(left.size() + 2, 24), ' ');
     absl::StrAppend(&text, "  ", left, command.summary, "\n");
   }
-  absl::StrAppend(
-      &text,
-      "\nlemma COMMAND --help explains a command; lemma --version prints versions.\n"
-      "lemma --pipe COMMAND is for programs: it writes progress and an error's code as lines.\n"
-      "MODEL is ONNX, the text form or our protobuf, told apart by content.\n"
-      "Exit status: 0 done; 1 the answer is no; 2 wrong use or bad input; 3 an internal "
-      "failure; 4 no answer was found; 130 interrupted.\n");
+  absl::StrAppend(&text, "\n", kNotes);
   return text;
+}
+
+std::string HelpJson() {
+  Json commands = Json::Array();
+  for (const Command& command : AllCommands()) {
+    Json entry = Json::Object();
+    entry.Set("name", command.name).Set("synopsis", command.synopsis);
+    entry.Set("summary", command.summary);
+    commands.Add(std::move(entry));
+  }
+  Json result = Json::Object();
+  result.Set("doc", kDoc).Set("notes", kNotes).Set("commands", std::move(commands));
+  return result.ToString() + "\n";
 }
 
 int Report(const absl::Status& status) {
@@ -61,6 +76,10 @@ int Main(std::vector<std::string> arguments) {
   const std::string& name = arguments[0];
   if (name == "--help" || name == "-h" || name == "help") {
     std::fputs(Help().c_str(), stdout);
+    return kExitOk;
+  }
+  if (name == "--help=json") {
+    std::fputs(HelpJson().c_str(), stdout);
     return kExitOk;
   }
   if (name == "--version") {

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Writes the wheel of the Python package.
 
-Usage: python/build_wheel.py --binary LEMMA --output FOLDER
+Usage: python/build_wheel.py (--binary LEMMA | --tree FOLDER) --output FOLDER
 
-The wheel holds the package `lemma` beside this script and the command LEMMA. Prints its path.
+The wheel holds the package `lemma` beside this script, and the command: LEMMA alone, which uses the
+system's libraries, or with the libraries and licences in the folder that tools/lib/package/tree.py
+wrote. Prints the wheel's path.
 """
 
 import argparse
 import base64
 import hashlib
+import os
 import pathlib
 import re
 import subprocess
@@ -24,13 +27,25 @@ def version_of(binary):
     return re.match(r"lemma (\S+)", text)[1]
 
 
-def contents(binary, version, tag):
+def command_files(binary, tree):
+    """Yields (name in the package, path) for the command and what it needs."""
+    if tree is None:
+        yield "bin/lemma", binary
+        return
+    for folder in ("bin", "lib/lemma", "share/doc"):
+        for path in sorted((tree / folder).rglob("*")):
+            if path.is_file():
+                yield str(path.relative_to(tree)), path
+
+
+def contents(binary, tree, version, tag):
     """Yields (name in the wheel, bytes, is a program)."""
     for path in sorted((HERE / "lemma").iterdir()):
         if path.suffix == ".py" or path.name == "py.typed":
             yield f"lemma/{path.name}", path.read_bytes(), False
     yield "lemma/_version.py", f'"""The version of Lemma."""\n\nversion = "{version}"\n'.encode(), False
-    yield "lemma/bin/lemma", binary.read_bytes(), True
+    for name, path in command_files(binary, tree):
+        yield f"lemma/{name}", path.read_bytes(), os.access(path, os.X_OK)
     info = f"lemma-{version}.dist-info"
     yield f"{info}/METADATA", (
         "Metadata-Version: 2.1\n"
@@ -65,14 +80,14 @@ def add(wheel, name, data, is_program):
     wheel.writestr(entry, data)
 
 
-def build(binary, output):
+def build(binary, tree, output):
     version = version_of(binary)
     tag = "py3-none-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
     output.mkdir(parents=True, exist_ok=True)
     path = output / f"lemma-{version}-{tag}.whl"
     record = ""
     with zipfile.ZipFile(path, "w") as wheel:
-        for name, data, is_program in contents(binary, version, tag):
+        for name, data, is_program in contents(binary, tree, version, tag):
             add(wheel, name, data, is_program)
             record += record_line(name, data)
         name = f"lemma-{version}.dist-info/RECORD"
@@ -84,10 +99,13 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--binary", type=pathlib.Path, required=True, help="the command lemma")
+    command = parser.add_mutually_exclusive_group(required=True)
+    command.add_argument("--binary", type=pathlib.Path, help="the command lemma")
+    command.add_argument("--tree", type=pathlib.Path, help="the command with its libraries")
     parser.add_argument("--output", type=pathlib.Path, required=True, help="where the wheel goes")
     arguments = parser.parse_args()
-    print(build(arguments.binary, arguments.output))
+    binary = arguments.binary or arguments.tree / "bin/lemma"
+    print(build(binary, arguments.tree, arguments.output))
 
 
 if __name__ == "__main__":

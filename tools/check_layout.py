@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 TOP_LEVEL = set(
-    "BUILD.bazel WORKSPACE README.md CHANGELOG.md CONTRIBUTING.md CITATION.cff LICENSE generator verifier"
+    "BUILD.bazel WORKSPACE README.md CHANGELOG.md CONTRIBUTING.md CITATION.cff LICENSE Dockerfile generator verifier"
     " optimizer pet runtime kernels tests data api base graph rewrite cli docs python tools"
     " third_party"
     .split()

@@ -1,11 +1,18 @@
 #include "api/generation/generate_state.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "api/models/model_file.h"
 #include "api/models/option_error.h"
 #include "base/file.h"
@@ -24,10 +31,27 @@ absl::Status FolderError(const std::string& folder, const std::error_code& error
       absl::StrCat(folder, ": cannot be written (", error.message(), ")"));
 }
 
+// The file that has this code. It is not always /proc/self/exe: the archive starts the program by a
+// loader that lies beside it, and /proc/self/exe is then that loader.
+std::string ProgramPath() {
+  const auto here = reinterpret_cast<uintptr_t>(&ProgramPath);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::vector<std::string> words = absl::StrSplit(line, absl::MaxSplits(' ', 5));
+    const std::pair<std::string, std::string> range = absl::StrSplit(words[0], '-');
+    uint64_t begin = 0, end = 0;
+    if (words.size() == 6 && absl::SimpleHexAtoi(range.first, &begin) &&
+        absl::SimpleHexAtoi(range.second, &end) && begin <= here && here < end) {
+      return std::string(absl::StripAsciiWhitespace(words[5]));
+    }
+  }
+  return "/proc/self/exe";
+}
+
 }  // namespace
 
 absl::StatusOr<uint64_t> ProgramHash() {
-  auto bytes = ReadFile("/proc/self/exe", int64_t{1} << 32);
+  auto bytes = ReadFile(ProgramPath(), int64_t{1} << 32);
   if (!bytes.ok()) return bytes.status();
   return HashString(*bytes);
 }

@@ -86,10 +86,10 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
               "proofs.");
   flags.List("show", &names, "RULE,...", "print these rules in full instead");
   flags.Bool("json", &json, "print one JSON object instead of text");
-  flags.Note(
-      "lemma rules show|stats|explain|prune|export|import-taso: each has a --help. A file of such "
-      "a "
-      "name is ./show.");
+  std::vector<std::string> words;
+  for (const auto& [name, run] : subcommands) words.push_back(name);
+  flags.Subcommands(std::move(words));
+  flags.Note("A file of such a name is ./show.");
   return ParseAndRun(&flags, arguments, [&](const Positional& positional) -> absl::StatusOr<int> {
     auto path = OptionalArgument("file of RULES", positional);
     if (!path.ok()) return path.status();

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import logging
-import os
 import pathlib
 import signal
 import subprocess
@@ -25,16 +24,6 @@ def binary() -> str:
     if not path.exists():
         raise ImportError(f"{path} is missing: install the wheel that tools/build_wheel makes")
     return str(path)
-
-
-def environment() -> Dict[str, str]:
-    """The environment of the command: libraries that the wheel brings come first."""
-    result = dict(os.environ)
-    libraries = _HERE / "lib"
-    if libraries.is_dir():
-        paths = [str(libraries), result.get("LD_LIBRARY_PATH", "")]
-        result["LD_LIBRARY_PATH"] = ":".join(path for path in paths if path)
-    return result
 
 
 class Errors:
@@ -103,7 +92,6 @@ def start(arguments: Sequence[str], **pipes: Any) -> subprocess.Popen:
     return subprocess.Popen(
         [binary(), "--pipe", command, *known, *rest],
         stderr=subprocess.PIPE,
-        env=environment(),
         start_new_session=True,
         **pipes,
     )

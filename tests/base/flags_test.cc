@@ -95,5 +95,20 @@ TEST(FlagsTest, HelpNamesEveryFlagAndItsDefault) {
   }
 }
 
+TEST(FlagsTest, HelpForProgramsIsOneObject) {
+  Example e;
+  e.flags.Subcommands({"first", "second"});
+  ASSERT_TRUE(e.flags.Parse({"--help=json"}).ok());
+  const std::string help = e.flags.Help();
+  EXPECT_EQ(help.find('\n'), help.size() - 1) << help;
+  for (const char* text :
+       {R"({"command":"example","synopsis":"MODEL","doc":"An example.","flags":[)",
+        R"({"name":"json","short":"","doc":"as JSON","value":"","choices":[],"default":""})",
+        R"({"name":"output","short":"o","doc":"where to","value":"OUT",)",
+        R"("choices":["text","dot"],"default":"text"})", R"("subcommands":["first","second"])"}) {
+    EXPECT_NE(help.find(text), std::string::npos) << text << "\n" << help;
+  }
+}
+
 }  // namespace
 }  // namespace lemma
