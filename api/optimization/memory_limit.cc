@@ -68,17 +68,22 @@ absl::StatusOr<Contender> KeptToLimit(Contender contender, SearchRun* run) {
   const int64_t memory_limit = run->options.objective.memory_limit;
   int64_t limit = run->plan_limit;
   Contender kept = contender;
+  std::optional<int64_t> least;  // bytes that `kept` plans, of the attempts so far
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     auto found = optimizer::Rematerialize(contender.graph, limit, planner, run->costs.model.get(),
                                           on_progress, deadline);
     run->was_interrupted = run->was_interrupted || deadline.interrupted();
     if (absl::IsUnimplemented(found.status()) || absl::IsCancelled(found.status())) break;
     if (!found.ok()) return found.status();
-    kept.graph = std::move(found->graph);
-    kept.recomputed = found->recomputed;
-    kept.offloaded = found->offloaded;
-    auto planned = PlannedBytes(kept.graph, *run);
+    auto planned = PlannedBytes(found->graph, *run);
     if (!planned.ok()) return planned.status();
+    // An attempt that the deadline cut short may be worse than the one before.
+    if (!*planned || !least || **planned < *least) {
+      least = *planned;
+      kept.graph = std::move(found->graph);
+      kept.recomputed = found->recomputed;
+      kept.offloaded = found->offloaded;
+    }
     if (!*planned || **planned <= memory_limit) break;
     const int64_t over = **planned - memory_limit;
     // A graph that is far above the limit is out of reach; a lower target would not help.

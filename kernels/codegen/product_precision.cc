@@ -23,7 +23,8 @@ double ProductErrorBound(ProductPrecision precision, int64_t terms) {
   const double addition = precision == ProductPrecision::kF32 ? 0x1p-24 : 3 * 0x1p-23;
   const double sums = precision == ProductPrecision::kF32x3 ? 3 : 1;
   const double growth = sums * static_cast<double>(terms) * addition;
-  const double accumulation = growth < 1 ? growth / (1 - growth) : HUGE_VAL;
+  if (growth >= 1) return HUGE_VAL;
+  const double accumulation = growth / (1 - growth);
   return (2 * u + u * u + dropped) * (1 + accumulation) + accumulation;
 }
 

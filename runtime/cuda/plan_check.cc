@@ -127,7 +127,8 @@ class Checker {
         keeps = definition.ok() && codegen::KeepsOrder(*definition);
       }
       const bool narrow = IsWidening(node);  // kernels read the narrow value
-      if (!narrow && (!keeps || v.type().num_bytes() != node.inputs()[0].type().num_bytes())) {
+      if (node.inputs().empty() ||
+          (!narrow && (!keeps || v.type().num_bytes() != node.inputs()[0].type().num_bytes()))) {
         return absl::InternalError(absl::StrCat(node.op().name, " is computed by no step"));
       }
       v = node.inputs()[0];
