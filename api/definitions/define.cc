@@ -47,8 +47,7 @@ absl::StatusOr<Application> Build(const OpExample& example, DType floats) {
     backward.Input(absl::StrCat("x", i), type);
     if (IsFloat(type.dtype)) parameters.push_back(inputs.back());
   }
-  LEMMA_ASSIGN_OR_RETURN(const auto outputs,
-                         ApplyOp(example.op->name, inputs, example.attrs));
+  LEMMA_ASSIGN_OR_RETURN(const auto outputs, ApplyOp(example.op->name, inputs, example.attrs));
   std::vector<Value> results, seeds;
   for (size_t k = 0; k < outputs.size(); ++k) {
     forward.Output(absl::StrCat("y", k), outputs[k]);

@@ -37,8 +37,7 @@ Made WithVariants(const TableSetText& text, const NameList& only) {
 }
 
 NamedSetInfo Table(const char* name, const TableSetText& text) {
-  NamedSetInfo info{
-      name, {}, [&text](const NameList& only) { return WithVariants(text, only); }};
+  NamedSetInfo info{name, {}, [&text](const NameList& only) { return WithVariants(text, only); }};
   for (const VariantText& i : text.variants) info.variants.push_back(i.name);
   return info;
 }

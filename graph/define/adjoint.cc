@@ -258,10 +258,9 @@ class Builder : private Derivatives<Builder, ScalarFormula, Flow> {
         renamed.vars[axis.var] = var;
         count.axes.push_back({var.var(), extent});
       }
-      count.body = Substitute(
-          ScalarExpr::Reduce(ReduceKind::kSum, e.axes(), e.guard(),
-                             Apply(ScalarFn::kEqual, e.args()[0], extreme)),
-          renamed);
+      count.body = Substitute(ScalarExpr::Reduce(ReduceKind::kSum, e.axes(), e.guard(),
+                                                 Apply(ScalarFn::kEqual, e.args()[0], extreme)),
+                              renamed);
       entry->second = AddTensor(std::move(count));
     }
     const ScalarExpr attains = Apply(ScalarFn::kEqual, WithFreshBounds(e.args()[0]), extreme);

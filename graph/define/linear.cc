@@ -13,7 +13,8 @@ std::optional<Linear> LinearIn(const IndexExpr& e, VarId var) {
     case IndexExpr::Kind::kMul: {
       const auto a = LinearIn(e.lhs(), var), b = LinearIn(e.rhs(), var);
       if (!a || !b) return std::nullopt;
-      if (e.kind() == IndexExpr::Kind::kAdd) return Linear{a->factor + b->factor, a->rest + b->rest};
+      if (e.kind() == IndexExpr::Kind::kAdd)
+        return Linear{a->factor + b->factor, a->rest + b->rest};
       const bool left = a->factor.AsConst() == 0, right = b->factor.AsConst() == 0;
       if (right) return Linear{a->factor * b->rest, a->rest * b->rest};
       if (left) return Linear{a->rest * b->factor, a->rest * b->rest};

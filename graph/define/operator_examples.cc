@@ -112,10 +112,12 @@ std::vector<std::string> ExamplesOf(const OperatorText& text, const OpDef& op) {
     Draw draw(text, random);
     const auto types = draw.Types();
     if (!types || !InferTypes(op, *types, draw.attrs()).ok()) continue;
-    std::string example = absl::StrCat(
-        "(", absl::StrJoin(*types, ", ", [](std::string* out, const TensorType& type) {
-          out->append(type.ToString());
-        }), ")");
+    std::string example = absl::StrCat("(",
+                                       absl::StrJoin(*types, ", ",
+                                                     [](std::string* out, const TensorType& type) {
+                                                       out->append(type.ToString());
+                                                     }),
+                                       ")");
     std::vector<std::string> attrs;
     for (const AttrDecl& attr : text.attrs) {
       const AttrValue& value = draw.attrs().at(attr.name);

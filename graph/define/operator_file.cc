@@ -102,22 +102,22 @@ absl::StatusOr<Definition> Symbolic(const OperatorText& text, const OpDef& op) {
   const absl::Status status = op.define(context);
   if (status.ok()) return context.definition();
   if (absl::StartsWith(status.message(), absl::StrCat(text.file, ":"))) return status;
-  return ErrorAt(text.file, text.position, absl::StrCat("for no sizes possible: ", status.message()));
+  return ErrorAt(text.file, text.position,
+                 absl::StrCat("for no sizes possible: ", status.message()));
 }
 
 // Which results have a gradient: those whose type is not stated to be another than a float type.
 std::vector<int> SeededResults(const OperatorText& op) {
-  const bool has_common =
-      std::any_of(op.params.begin(), op.params.end(), [](const Param& param) {
-        return param.accepts != Accepts::kFixed && param.accepts != Accepts::kIndex;
-      });
+  const bool has_common = std::any_of(op.params.begin(), op.params.end(), [](const Param& param) {
+    return param.accepts != Accepts::kFixed && param.accepts != Accepts::kIndex;
+  });
   const bool first_is_float =
       op.params[0].accepts == Accepts::kFixed && IsFloat(op.params[0].dtype);
   std::vector<int> seeded;
   for (size_t i = 0; i < op.results.size(); ++i) {
-    const auto tensor =
-        std::find_if(op.tensors.begin(), op.tensors.end(),
-                     [&](const TensorDef& t) { return t.name == op.results[i].first; });
+    const auto tensor = std::find_if(op.tensors.begin(), op.tensors.end(), [&](const TensorDef& t) {
+      return t.name == op.results[i].first;
+    });
     const bool is_float = tensor->dtype ? IsFloat(*tensor->dtype) : has_common || first_is_float;
     if (is_float) seeded.push_back(static_cast<int>(i));
   }
@@ -145,8 +145,8 @@ absl::Status DefineGradient(const OperatorText& text, const OpDef& forward, int 
     const std::string& name = text.results[seeded[s]].first;
     LEMMA_REQUIRE(c, IsFloat(type.dtype) && c.dtype(i) == type.dtype, "the gradient of ", name,
                   " must be of its type, a float type");
-    LEMMA_REQUIRE(c, c.rank(i) == type.rank(), "the gradient of ", name, " must have ",
-                  type.rank(), " dimensions");
+    LEMMA_REQUIRE(c, c.rank(i) == type.rank(), "the gradient of ", name, " must have ", type.rank(),
+                  " dimensions");
     for (int d = 0; d < type.rank(); ++d) {
       LEMMA_REQUIRE(c, Eq(c.Dim(i, d), type.dims[d]), "the gradient of ", name,
                     " must have its sizes");
@@ -202,8 +202,8 @@ void AddOnnx(const OperatorText& text, OpDef* op) {
   for (const AttrSpec& attr : op->attrs) names.emplace_back(attr.name, attr.name);
   OnnxImporter importer;
   importer.op_type = type;
-  importer.import = [name = op->name, op_attrs = op->attrs,
-                     count = op->max_inputs](OnnxImport& node) -> absl::StatusOr<std::vector<Value>> {
+  importer.import = [name = op->name, op_attrs = op->attrs, count = op->max_inputs](
+                        OnnxImport& node) -> absl::StatusOr<std::vector<Value>> {
     std::vector<Value> inputs;
     for (int i = 0; i < node.num_inputs(); ++i) {
       LEMMA_ASSIGN_OR_RETURN(Value input, node.Input(i));
@@ -250,8 +250,8 @@ absl::StatusOr<std::vector<OpDef>> Build(OperatorText parsed) {
     auto adjoint = Adjoint(symbolic, static_cast<TensorId>(i));
     if (!adjoint.ok()) {
       all.resize(1);
-      absl::StrAppend(&all[0].doc, all[0].doc.empty() ? "" : " ", "There is no gradient: ",
-                      adjoint.status().message(), ".");
+      absl::StrAppend(&all[0].doc, all[0].doc.empty() ? "" : " ",
+                      "There is no gradient: ", adjoint.status().message(), ".");
       return all;
     }
     if (!*adjoint) continue;

@@ -15,9 +15,9 @@ namespace lemma::define {
 // begin with its file and position.
 absl::Status DefineFromText(const OperatorText& op, OpContext& context);
 
-// Input types that fit the operator, with symbolic dimensions of at least 1, one for each name. Different lists of
-// sizes have different lengths, from `least` on. DefineFromText with them reads every part of the
-// text, so an error in it shows.
+// Input types that fit the operator, with symbolic dimensions of at least 1, one for each name.
+// Different lists of sizes have different lengths, from `least` on. DefineFromText with them reads
+// every part of the text, so an error in it shows.
 std::vector<ExprType> SymbolicInputs(const OperatorText& op, int least);
 
 }  // namespace lemma::define

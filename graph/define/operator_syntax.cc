@@ -22,7 +22,11 @@ constexpr int kMostOperands = 64;  // of a sum or a product
 constexpr int kMostSteps = 1'000'000;
 
 bool IsReduction(absl::string_view name) {
-  return name == "sum" || name == "prod" || name == "max" || name == "min";
+  for (ReduceKind kind :
+       {ReduceKind::kSum, ReduceKind::kProd, ReduceKind::kMax, ReduceKind::kMin}) {
+    if (name == Name(kind)) return true;
+  }
+  return false;
 }
 
 class Parser : public text::TokenReader {
@@ -185,8 +189,7 @@ class Parser : public text::TokenReader {
       return absl::OkStatus();
     }
     LEMMA_RETURN_IF_ERROR(number(&real, &integer));
-    attr->default_value =
-        attr->kind == AttrKind::kFloat ? AttrValue(real) : AttrValue(integer);
+    attr->default_value = attr->kind == AttrKind::kFloat ? AttrValue(real) : AttrValue(integer);
     return absl::OkStatus();
   }
 
@@ -216,8 +219,9 @@ class Parser : public text::TokenReader {
     if (!bound->list) return ParseExpr(&bound->extent);
     LEMMA_RETURN_IF_ERROR(ParseItem(&bound->extent));
     if (bound->extent.kind == Expr::Kind::kSplice) return absl::OkStatus();
-    return ErrorAt(file(), bound->extent.position,
-                   absl::StrCat("the bound of ", bound->name, ".. is a list of sizes, such as b.."));
+    return ErrorAt(
+        file(), bound->extent.position,
+        absl::StrCat("the bound of ", bound->name, ".. is a list of sizes, such as b.."));
   }
 
   // An expression, or a list to splice.
@@ -276,10 +280,13 @@ class Parser : public text::TokenReader {
 
   absl::Status ParseCondition(Expr* expr) {
     return Nested([&] {
-      return Chain(expr, [&] { return AtWord("or"); }, [&](Expr* term) {
-        return Chain(term, [&] { return AtWord("and"); },
-                     [&](Expr* factor) { return ParseComparison(factor); });
-      });
+      return Chain(
+          expr, [&] { return AtWord("or"); },
+          [&](Expr* term) {
+            return Chain(
+                term, [&] { return AtWord("and"); },
+                [&](Expr* factor) { return ParseComparison(factor); });
+          });
     });
   }
   absl::Status ParseComparison(Expr* expr) {
@@ -322,12 +329,14 @@ class Parser : public text::TokenReader {
 
   absl::Status ParseExpr(Expr* expr) {
     return Nested([&] {
-      return Chain(expr, [&] { return AtPunct("+") || AtPunct("-"); }, [&](Expr* product) {
-        return Chain(
-            product,
-            [&] { return AtPunct("*") || AtPunct("/") || AtWord("div") || AtWord("mod"); },
-            [&](Expr* factor) { return ParseUnary(factor); });
-      });
+      return Chain(
+          expr, [&] { return AtPunct("+") || AtPunct("-"); },
+          [&](Expr* product) {
+            return Chain(
+                product,
+                [&] { return AtPunct("*") || AtPunct("/") || AtWord("div") || AtWord("mod"); },
+                [&](Expr* factor) { return ParseUnary(factor); });
+          });
     });
   }
   absl::Status ParseUnary(Expr* expr) {

@@ -77,8 +77,8 @@ struct Param {
 
 struct AttrDecl {
   std::string name;
-  AttrKind kind = AttrKind::kFloat;         // kFloat, kInt or kInts
-  int length = 0;                           // of kInts
+  AttrKind kind = AttrKind::kFloat;  // kFloat, kInt or kInts
+  int length = 0;                    // of kInts
   std::optional<AttrValue> default_value;
   text::Position position;
 };
@@ -94,9 +94,9 @@ struct TensorDef {
 
 struct OperatorText {
   std::string name;
-  std::string doc;   // the comment above it
-  std::string file;  // the name of the text in errors
-  std::string text;  // the definition as it is written, without the comment above it
+  std::string doc;       // the comment above it
+  std::string file;      // the name of the text in errors
+  std::string text;      // the definition as it is written, without the comment above it
   std::string equation;  // the part of it that defines the tensors
   std::vector<Param> params;
   std::vector<AttrDecl> attrs;

@@ -398,8 +398,8 @@ absl::StatusOr<std::vector<Value>> ModelImporter::CallImporter(const onnx::NodeP
   if (!imported.ok()) return imported.status();
   auto values = importer->import(**imported);
   if (!values.ok() && !with_numbers.ok()) {
-    return absl::Status(with_numbers.code(), absl::StrCat(with_numbers.message(), " (",
-                                                          values.status().message(), ")"));
+    return absl::Status(with_numbers.code(),
+                        absl::StrCat(with_numbers.message(), " (", values.status().message(), ")"));
   }
   if (!values.ok()) return values;
   if (auto status = (*imported)->CheckUnderstood(); !status.ok()) return status;

@@ -90,8 +90,8 @@ class Lexer {
     if (c == '"') return TakeQuoted(token);
     if (absl::ascii_isdigit(c)) return TakeNumber(token);
     token->kind = Token::Kind::kPunct;
-    for (absl::string_view punct : {"...", "..", "=>", "<=", ">=", "!=", "(", ")", "{", "}",
-                                    "[",   "]",  ",",  ":",  "=",  "+",  "-", "*", "/", "<", ">"}) {
+    for (absl::string_view punct : {"...", "..", "=>", "<=", ">=", "!=", "(", ")", "{", "}", "[",
+                                    "]",   ",",  ":",  "=",  "+",  "-",  "*", "/", "<", ">"}) {
       if (text_.substr(at_, punct.size()) == punct) {
         token->text = std::string(punct);
         for (size_t i = 0; i < punct.size(); ++i) Take();

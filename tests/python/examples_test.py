@@ -117,6 +117,14 @@ class ExamplesTest(unittest.TestCase):
             self.assertEqual(names["verdict"].verdict, "proved")
             self.assertTrue(os.path.exists("after.svg"))
 
+    def test_operators_of_your_own(self):
+        self.addCleanup(lemma._command.DEFINITIONS.clear)
+        with folder_with_data():
+            _, printed = self.run_page("operators-of-your-own.md")
+            self.assertGreaterEqual(self.comments_are_true("operators-of-your-own.md", printed), 1)
+            for made in ("found.txt", "faster.txt.cert", "step.txt"):
+                self.assertTrue(os.path.exists(made), made)
+
     def test_the_tutorial_for_the_referee(self):
         # Its commands run in tests/cli/referee, and its other examples need other programs.
         blocks = blocks_of((ROOT / "docs" / "tutorial-referee.md").read_text())

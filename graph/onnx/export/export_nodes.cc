@@ -191,10 +191,9 @@ void NodeExport::Emit(absl::string_view op_type, std::vector<std::string> inputs
   while (!outputs.empty() && outputs.back().empty()) outputs.pop_back();
   // Types of the default domain have no dots.
   const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrContains(op_type, '.')
-          ? std::make_pair(op_type.substr(0, op_type.rfind('.')),
-                           op_type.substr(op_type.rfind('.') + 1))
-          : std::make_pair(absl::string_view(), op_type);
+      absl::StrContains(op_type, '.') ? std::make_pair(op_type.substr(0, op_type.rfind('.')),
+                                                       op_type.substr(op_type.rfind('.') + 1))
+                                      : std::make_pair(absl::string_view(), op_type);
   proto.set_domain(std::string(parts.first));
   proto.set_op_type(std::string(parts.second));
   for (std::string& name : inputs) proto.add_input(std::move(name));

@@ -14,8 +14,7 @@ namespace {
 // applications are one node.
 class Differentiation : private Derivatives<Differentiation, GradientBuilder, Value> {
  public:
-  Differentiation(GradientBuilder& f, TensorId input)
-      : Derivatives(f), f_(f), input_(input) {}
+  Differentiation(GradientBuilder& f, TensorId input) : Derivatives(f), f_(f), input_(input) {}
 
   // dy * d(body)/dx for the input x; empty if the body does not depend on it.
   Value OfBody(const ScalarExpr& body) {

@@ -131,7 +131,8 @@ TEST(OperatorFileTest, ErrorsPointAtTheText) {
                 "ops.txt:1:33: x has 1 dimensions, but is read at 2 indices"},
            Case{"operator a(x: [b.., n]) { y[i < n] = x[i] return y }",
                 "x has 2 dimensions, but is read at 1 indices"},
-           Case{"operator a(x: [n]) { y[i < n] = x return y }", "here a number is needed, such as x[…]"},
+           Case{"operator a(x: [n]) { y[i < n] = x return y }",
+                "here a number is needed, such as x[…]"},
            Case{"operator a(x: [n]) { y[i < n] = foo(x[i]) return y }", "there is no function foo"},
            Case{"operator a(x: [n]) { y[i < n] = exp(x[i], 1) return y }",
                 "exp takes 1 arguments, not 2"},
@@ -146,7 +147,8 @@ TEST(OperatorFileTest, ErrorsPointAtTheText) {
                 "p has 2 integers, the default 1"},
            Case{"operator a(x: [n]) onnx \"Gelu\" { y[i < n] = x[i] return y }",
                 "needs a domain of its own"},
-           Case{"graph g(x: f32[2]) { return x }", "ops.txt:1:1: expected 'operator', found 'graph'"},
+           Case{"graph g(x: f32[2]) { return x }",
+                "ops.txt:1:1: expected 'operator', found 'graph'"},
            Case{"operator a(x: [n]) where n < 0 { y[i < n] = x[i] return y }", ""},
            Case{"operator a(x: [m + n]) { y[i < n] = x[i] return y }",
                 "there is no size, index, attribute or tensor m"},
@@ -157,8 +159,9 @@ TEST(OperatorFileTest, ErrorsPointAtTheText) {
 }
 
 TEST(OperatorFileTest, WrongApplicationsAreExplained) {
-  Define("operator test_pair(x: [n, m], y: [m, n]) { z[i < n] = sum(k < m, x[i, k] * y[k, i]) "
-         "return z }");
+  Define(
+      "operator test_pair(x: [n, m], y: [m, n]) { z[i < n] = sum(k < m, x[i, k] * y[k, i]) "
+      "return z }");
   EXPECT_THAT(ErrorOfGraph("graph g(x: f32[2,3], y: f32[2,3]) { z = test_pair(x, y) return z }"),
               HasSubstr("dimension 0 of y must be 3, not 2"));
   EXPECT_THAT(ErrorOfGraph("graph g(x: f32[2], y: f32[2,3]) { z = test_pair(x, y) return z }"),
