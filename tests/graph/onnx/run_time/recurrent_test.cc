@@ -1,4 +1,7 @@
 // Recurrent networks: sequences of several lengths, and what cannot be computed.
+#include <algorithm>
+#include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -48,9 +51,10 @@ TEST(RecurrentTest, SequencesEndAtTheirLengths) {
 // Importing it at run time does not help: the run says so instead of trying forever.
 TEST(RecurrentTest, WhatIsUnknownAtRunTimeIsAnError) {
   auto imported = ImportOnnxBytes(
-      OnnxModel("g (float[2,1,2] x, float[1,12,2] w, float[1,12,3] r) => (float[2,1,1,3] y) { "
-                "y = LSTM<hidden_size = 3, activation_alpha = [0.5], activations = [\"Sigmoid\", "
-                "\"LeakyRelu\", \"Tanh\"]>(x, w, r) }")
+      OnnxModel(
+          "g (float[2,1,2] x, float[1,12,2] w, float[1,12,3] r) => (float[2,1,1,3] y) { "
+          "y = LSTM<hidden_size = 3, activation_alpha = [0.5, 0.6], activations = [\"Sigmoid\", "
+          "\"LeakyRelu\", \"Tanh\"]>(x, w, r) }")
           .SerializeAsString());
   ASSERT_TRUE(imported.ok()) << imported.status();
   ASSERT_EQ(imported->opaque.size(), 1u);
@@ -62,7 +66,91 @@ TEST(RecurrentTest, WhatIsUnknownAtRunTimeIsAnError) {
   }
   const absl::Status status = (*executable)->Run(inputs).status();
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_TRUE(absl::StrContains(status.message(), "activations with parameters")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "2 values of activation_alpha")) << status;
+}
+
+struct Activation {
+  std::string attributes;
+  std::function<double(double)> f;
+};
+
+// The result of one step of an RNN without a state is f(x).
+TEST(RecurrentTest, ActivationsAreThoseOfOnnx) {
+  const std::vector<Activation> activations = {
+      {"activations = [\"Softsign\"]", [](double x) { return x / (1 + std::abs(x)); }},
+      {"activations = [\"Softplus\"]", [](double x) { return std::log(1 + std::exp(x)); }},
+      {"activations = [\"Affine\"], activation_alpha = [2.0], activation_beta = [-0.5]",
+       [](double x) { return 2 * x - 0.5; }},
+      {"activations = [\"LeakyRelu\"]", [](double x) { return x >= 0 ? x : 0.01 * x; }},
+      {"activations = [\"LeakyRelu\"], activation_alpha = [0.25]",
+       [](double x) { return x >= 0 ? x : 0.25 * x; }},
+      {"activations = [\"ThresholdedRelu\"]", [](double x) { return x >= 1 ? x : 0; }},
+      {"activations = [\"ThresholdedRelu\"], activation_alpha = [0.5]",
+       [](double x) { return x >= 0.5 ? x : 0; }},
+      {"activations = [\"ScaledTanh\"], activation_alpha = [1.5], activation_beta = [0.75]",
+       [](double x) { return 1.5 * std::tanh(0.75 * x); }},
+      {"activations = [\"HardSigmoid\"]",
+       [](double x) { return std::min(std::max(0.2 * x + 0.5, 0.0), 1.0); }},
+      {"activations = [\"HardSigmoid\"], activation_alpha = [0.5], activation_beta = [0.25]",
+       [](double x) { return std::min(std::max(0.5 * x + 0.25, 0.0), 1.0); }},
+      {"activations = [\"Elu\"]", [](double x) { return x >= 0 ? x : std::exp(x) - 1; }},
+      {"activations = [\"Elu\"], activation_alpha = [0.5]",
+       [](double x) { return x >= 0 ? x : 0.5 * (std::exp(x) - 1); }},
+  };
+  const std::vector<double> x = {-3, -1, -0.5, 0, 0.5, 1, 1.5, 3};
+  std::vector<double> unit(64, 0);
+  for (size_t i = 0; i < x.size(); ++i) unit[i * 9] = 1;
+  for (const Activation& activation : activations) {
+    SCOPED_TRACE(activation.attributes);
+    auto imported = ImportOnnxBytes(
+        OnnxModel(absl::StrCat("g (float[1,1,8] x, float[1,8,8] w, float[1,8,8] r) => "
+                               "(float[1,1,1,8] y) { y = RNN<hidden_size = 8, ",
+                               activation.attributes, ">(x, w, r) }"))
+            .SerializeAsString());
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    ASSERT_TRUE(imported->opaque.empty()) << imported->opaque[0];
+    auto executable = MakeReferenceBackend()->Compile(imported->graph, {});
+    ASSERT_TRUE(executable.ok()) << executable.status();
+    auto outputs = (*executable)
+                       ->Run({*Tensor::FromDoubles({DType::kF32, {1, 1, 8}}, x),
+                              *Tensor::FromDoubles({DType::kF32, {1, 8, 8}}, unit),
+                              *Tensor::Filled({DType::kF32, {1, 8, 8}}, 0)});
+    ASSERT_TRUE(outputs.ok()) << outputs.status();
+    for (size_t i = 0; i < x.size(); ++i) {
+      EXPECT_NEAR((*outputs)[0].AtDouble(static_cast<int64_t>(i)), activation.f(x[i]), 1e-6)
+          << x[i];
+    }
+  }
+}
+
+// The parameters belong to the activations that have some, in order, one direction after the other.
+TEST(RecurrentTest, ParametersBelongToTheActivationsThatHaveThem) {
+  auto imported = ImportOnnxBytes(
+      OnnxModel("g (float[1,1,1] x, float[2,4,1] w, float[2,4,1] r) => (float[1,2,1,1] y) { "
+                "y = LSTM<hidden_size = 1, direction = \"bidirectional\", "
+                "activations = [\"HardSigmoid\", \"Tanh\", \"ScaledTanh\", "
+                "\"Sigmoid\", \"LeakyRelu\", \"Affine\"], "
+                "activation_alpha = [0.25, 1.5, 0.125, 3.0], "
+                "activation_beta = [0.375, 0.5, -1.0]>(x, w, r) }")
+          .SerializeAsString());
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  ASSERT_TRUE(imported->opaque.empty()) << imported->opaque[0];
+  auto executable = MakeReferenceBackend()->Compile(imported->graph, {});
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const std::vector<double> w = {0.5, -0.25, 1, -0.75};  // of i, o, f, c
+  std::vector<double> both = w;
+  both.insert(both.end(), w.begin(), w.end());
+  auto outputs = (*executable)
+                     ->Run({*Tensor::FromDoubles({DType::kF32, {1, 1, 1}}, {2}),
+                            *Tensor::FromDoubles({DType::kF32, {2, 4, 1}}, both),
+                            *Tensor::Filled({DType::kF32, {2, 4, 1}}, 0)});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  const auto hard = [](double x) { return std::min(std::max(0.25 * x + 0.375, 0.0), 1.0); };
+  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const double first = hard(-0.5) * 1.5 * std::tanh(0.5 * (hard(1) * std::tanh(-1.5)));
+  const double second = sigmoid(-0.5) * (3 * (sigmoid(1) * 0.125 * -1.5) - 1);
+  EXPECT_NEAR((*outputs)[0].AtDouble(0), first, 1e-6);
+  EXPECT_NEAR((*outputs)[0].AtDouble(1), second, 1e-6);
 }
 
 }  // namespace

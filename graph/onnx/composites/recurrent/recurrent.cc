@@ -1,29 +1,20 @@
 // RNN, GRU and LSTM, unrolled over their time steps.
+#include "graph/onnx/composites/recurrent/recurrent.h"
+
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/onnx/composites/build.h"
-#include "graph/onnx/composites/composites.h"
+#include "graph/onnx/composites/recurrent/activations.h"
 #include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
 
 using Values = absl::StatusOr<std::vector<Value>>;
-
-// Lemma's operator for ONNX's activation name, with its default parameters.
-const std::string* FindActivation(const std::string& name) {
-  static const auto* table = new std::map<std::string, std::string>{
-      {"Relu", "relu"},         {"Tanh", "tanh"},         {"Sigmoid", "sigmoid"},
-      {"Softsign", "softsign"}, {"Softplus", "softplus"},
-  };
-  auto it = table->find(name);
-  return it == table->end() ? nullptr : &it->second;
-}
 
 // Attributes and sizes that all three have.
 struct RecurrentLayer {
@@ -33,11 +24,10 @@ struct RecurrentLayer {
   bool reverse = false;      // the only direction runs backwards
   bool batch_first = false;  // layout = 1
   std::optional<double> clip;
-  std::vector<std::string> activations;  // Lemma's names, for one direction after the other
-  int64_t per_direction = 1;             // activations
+  std::vector<RecurrentActivation> activations;  // for one direction after the other
 
-  const std::string& Activation(int64_t direction, int64_t i) const {
-    return activations[direction * per_direction + i];
+  const RecurrentActivation& Activation(int64_t direction, int64_t i) const {
+    return activations[direction * (static_cast<int64_t>(activations.size()) / directions) + i];
   }
 };
 
@@ -73,11 +63,11 @@ class Recurrence {
   }
   Value Activate(int64_t direction, int64_t i, Value x) {
     if (layer_.clip) x = b_.Op("clip", {x}, {{"min", -*layer_.clip}, {"max", *layer_.clip}});
-    return b_.Op(layer_.Activation(direction, i), {x});
+    return ops::Activate(b_, layer_.Activation(direction, i), x);
   }
   // The last activation is not preceded by clipping.
   Value Apply(int64_t direction, int64_t i, const Value& x) {
-    return b_.Op(layer_.Activation(direction, i), {x});
+    return ops::Activate(b_, layer_.Activation(direction, i), x);
   }
 
   OnnxImport& node_;
@@ -273,32 +263,8 @@ class LstmCell : public Recurrence {
   bool input_forget_;
 };
 
-absl::Status ReadActivations(OnnxImport& node, std::vector<std::string> names,
-                             RecurrentLayer* layer) {
-  layer->per_direction = static_cast<int64_t>(names.size());
-  std::vector<std::string> given;
-  for (int64_t d = 0; d < layer->directions; ++d)
-    given.insert(given.end(), names.begin(), names.end());
-  if (const OnnxAttr* attr = node.FindAttr("activations")) {
-    if (const auto* list = std::get_if<std::vector<std::string>>(attr)) given = *list;
-  }
-  for (const char* parameter : {"activation_alpha", "activation_beta"}) {
-    LEMMA_ASSIGN_OR_RETURN(auto values, node.Floats(parameter, std::vector<double>{}));
-    if (!values.empty()) return node.Unsupported("activations with parameters");
-  }
-  if (given.size() != names.size() * layer->directions) {
-    return absl::InvalidArgumentError("attribute activations has the wrong length");
-  }
-  for (const std::string& name : given) {
-    const std::string* ours = FindActivation(name);
-    if (ours == nullptr) return node.Unsupported(absl::StrCat("activation ", name));
-    layer->activations.push_back(*ours);
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<RecurrentLayer> ReadLayer(OnnxImport& node, int64_t gates,
-                                         std::vector<std::string> activations) {
+                                         const std::vector<std::string>& activations) {
   RecurrentLayer layer;
   layer.gates = gates;
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
@@ -319,7 +285,7 @@ absl::StatusOr<RecurrentLayer> ReadLayer(OnnxImport& node, int64_t gates,
   if (node.FindAttr("clip") != nullptr) {
     LEMMA_ASSIGN_OR_RETURN(layer.clip, node.Float("clip"));
   }
-  LEMMA_RETURN_IF_ERROR(ReadActivations(node, std::move(activations), &layer));
+  LEMMA_ASSIGN_OR_RETURN(layer.activations, ReadActivations(node, activations, layer.directions));
   if (node.HasInput(4)) {
     LEMMA_ASSIGN_OR_RETURN(const Value given, node.Input(4));
     if (given.shape() != Shape{layer.batch}) {
