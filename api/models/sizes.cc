@@ -1,18 +1,54 @@
 #include "api/models/sizes.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "graph/sizes/assumptions.h"
 #include "graph/sizes/specialize.h"
+#include "graph/sizes/totals.h"
 
 namespace lemma::api {
 
-DimValues DefaultSizes(const Graph& graph, int64_t length) {
+namespace {
+
+// The dimension that the size is; "" if it is another expression.
+std::string DimOf(int64_t size, std::map<std::string, SizeRange>* dims) {
+  dims->clear();
+  CollectDims(size, dims);
+  const bool is_plain = dims->size() == 1 && SizeName(size) == dims->begin()->first;
+  return is_plain ? dims->begin()->first : "";
+}
+
+// Gives dimensions the sizes that the graph assumes them to have: in the equation of a dimension
+// with another size, the dimension gets that size, unless its name is in `fixed`.
+void FitAssumptions(const Graph& graph, const std::set<std::string>& fixed, DimValues* sizes) {
+  for (const Guard& guard : AssumptionsOf(graph)) {
+    if (guard.kind() != Guard::Kind::kEq) continue;
+    const auto a = ToSize(guard.lhs()), b = ToSize(guard.rhs());
+    if (!a || !b) continue;
+    for (const auto& [from, to] : {std::pair(*a, *b), std::pair(*b, *a)}) {
+      std::map<std::string, SizeRange> dims;
+      const auto size = Evaluate(from, *sizes), now = Evaluate(to, *sizes);
+      if (!size.ok() || !now.ok() || IsSymbolic({*size, *now}) || *size == *now) break;
+      const std::string dim = DimOf(to, &dims);
+      if (dim.empty() || fixed.count(dim) > 0) continue;
+      const SizeRange& range = dims.begin()->second;
+      if (*size < range.least || *size > range.most) continue;
+      sizes->at(dim) = *size;
+      break;
+    }
+  }
+}
+
+// DefaultSizes, where the sizes of `given` stay.
+DimValues SizesAround(const Graph& graph, const DimValues& given, int64_t length) {
   constexpr int64_t kResult = 16;
-  DimValues sizes;
+  DimValues sizes = given;
   for (const Value& input : graph.inputs()) {
     const Shape& shape = input.shape();
     for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -25,11 +61,26 @@ DimValues DefaultSizes(const Graph& graph, int64_t length) {
       }
     }
   }
+  std::set<std::string> fixed;
+  for (const auto& [name, size] : given) fixed.insert(name);
+  FitTotals(fixed, &sizes);
+  const std::map<std::string, SizeRange> all = DimsOf(graph);
+  for (auto& [name, size] : sizes) {
+    const auto dim = all.find(name);
+    if (dim != all.end()) size = std::clamp(size, dim->second.least, dim->second.most);
+  }
   // Of results whose sizes are known only at run time.
-  for (const auto& [name, range] : DimsOf(graph)) {
+  for (const auto& [name, range] : all) {
     if (IsResultSize(range)) sizes.emplace(name, std::min(kResult, range.most));
   }
+  FitAssumptions(graph, fixed, &sizes);
   return sizes;
+}
+
+}  // namespace
+
+DimValues DefaultSizes(const Graph& graph, int64_t length) {
+  return SizesAround(graph, {}, length);
 }
 
 absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& given) {
@@ -48,9 +99,7 @@ absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& giv
                                                      dim->second.least, ":", dim->second.most));
     }
   }
-  DimValues sizes = given;
-  for (const auto& [name, size] : DefaultSizes(graph)) sizes.emplace(name, size);
-  return sizes;
+  return SizesAround(graph, given, 0);
 }
 
 std::vector<SymbolicDim> SymbolicDimsOf(const Model& model) {

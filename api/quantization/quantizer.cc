@@ -135,8 +135,8 @@ DimValues Quantizer::UsualSizes() {
   DimValues sizes(options_.dims.begin(), options_.dims.end());
   if (!model.ok()) return sizes;  // importing it with numbers will say why
   sizes.insert(model->bound_dims.begin(), model->bound_dims.end());
+  const DimValues usual = DefaultSizes(model->graph);
   for (const SymbolicDim& dim : SymbolicDimsOf(*model)) {
-    const DimValues usual = DefaultSizes(model->graph);
     auto size = usual.find(dim.name);
     if (size != usual.end()) sizes.insert(*size);
   }

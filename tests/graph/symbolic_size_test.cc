@@ -1,7 +1,11 @@
 #include "graph/sizes/symbolic_size.h"
 
+#include <set>
+#include <string>
+
 #include "graph/builder.h"
 #include "graph/sizes/specialize.h"
+#include "graph/sizes/totals.h"
 #include "gtest/gtest.h"
 
 namespace lemma {
@@ -152,6 +156,29 @@ TEST(SpecializeTest, RefusesOtherSizes) {
   EXPECT_FALSE(BindDims(graph, {{DType::kF32, {0, 5, 8}}}).ok()) << "below the range";
   EXPECT_FALSE(Specialize(graph, {{"batch", 2}}).ok());
   EXPECT_FALSE(Specialize(graph, {{"batch", 2}, {"seq", 0}}).ok());
+}
+
+DimValues Fitted(DimValues sizes, const std::set<std::string>& fixed = {}) {
+  FitTotals(fixed, &sizes);
+  return sizes;
+}
+
+TEST(TotalsTest, ATotalIsTheSumOfItsParts) {
+  EXPECT_EQ(Fitted({{"past_n", 5}, {"n", 3}, {"total_n", 4}}).at("total_n"), 8);
+  EXPECT_EQ(Fitted({{"past_n", 5}, {"total_n", 4}}).at("total_n"), 6);
+  EXPECT_EQ(Fitted({{"past_n", 5}, {"n", 3}, {"kv_n", 2}, {"total_n", 4}}).at("total_n"), 7);
+  EXPECT_EQ(Fitted({{"n", 3}, {"total_n", 4}}).at("total_n"), 4);
+  EXPECT_EQ(Fitted({{"p", 5}, {"n", 3}, {"p + n", 4}}).at("p + n"), 8);
+  EXPECT_EQ(Fitted({{"p", 5}, {"p + n", 4}}).at("p + n"), 6);
+}
+
+TEST(TotalsTest, WhatIsFixedStays) {
+  const DimValues sizes = {{"past_n", 5}, {"n", 3}, {"total_n", 4}};
+  EXPECT_EQ(Fitted(sizes, {"total_n"}), (DimValues{{"past_n", 1}, {"n", 3}, {"total_n", 4}}));
+  EXPECT_EQ(Fitted(sizes, {"total_n", "past_n"}), sizes) << "n would be negative";
+  EXPECT_EQ(Fitted({{"past_n", 2}, {"n", 3}, {"total_n", 4}}, {"total_n", "past_n"}).at("n"), 2);
+  EXPECT_EQ(Fitted(sizes, {"total_n", "past_n", "n"}), sizes);
+  EXPECT_EQ(Fitted({{"p", 5}, {"p + n", 4}}, {"p + n"}).at("p + n"), 4);
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+#include "api/models/sizes.h"
+
+#include <string>
+
+#include "graph/onnx/import.h"
+#include "gtest/gtest.h"
+#include "tests/graph/onnx/onnx_text.h"
+
+namespace lemma {
+namespace {
+
+Graph Symbolic(const std::string& text) {
+  ImportOptions options;
+  options.symbolic = true;
+  auto imported = ImportOnnxBytes(OnnxModel(text).SerializeAsString(), options);
+  EXPECT_TRUE(imported.ok()) << imported.status();
+  return imported->graph;
+}
+
+Graph WithCache() {
+  return Symbolic(
+      "g (float[batch,sequence_length,8] x, float[batch,2,past_sequence_length,4] p, "
+      "float[batch,total_sequence_length] m) => (a, b, c) "
+      "{ a = Relu(x) b = Relu(p) c = Relu(m) }");
+}
+
+TEST(SizesTest, TotalsAreSums) {
+  const Graph graph = WithCache();
+  const DimValues usual = api::DefaultSizes(graph);
+  EXPECT_EQ(usual.at("total_sequence_length"),
+            usual.at("past_sequence_length") + usual.at("sequence_length"));
+  const DimValues longer = api::DefaultSizes(graph, 512);
+  EXPECT_EQ(longer.at("total_sequence_length"), 1024);
+}
+
+TEST(SizesTest, GivenSizesStayAndOthersFit) {
+  const Graph graph = WithCache();
+  auto sizes = api::CompleteSizes(graph, {{"total_sequence_length", 300}});
+  ASSERT_TRUE(sizes.ok()) << sizes.status();
+  EXPECT_EQ(sizes->at("total_sequence_length"), 300);
+  EXPECT_EQ(sizes->at("past_sequence_length") + sizes->at("sequence_length"), 300);
+  sizes = api::CompleteSizes(graph, {{"past_sequence_length", 7}, {"sequence_length", 1}});
+  ASSERT_TRUE(sizes.ok()) << sizes.status();
+  EXPECT_EQ(sizes->at("total_sequence_length"), 8);
+}
+
+TEST(SizesTest, SizesAreThoseThatTheGraphAssumes) {
+  const Graph graph = Symbolic(
+      "g (float[n,a,4] x, float[n,b,4] y, float[n,4,c] z) => (r) "
+      "{ s = Concat <axis = 1> (x, y) t = Transpose <perm = [0,2,1]> (s) "
+      "u = Transpose <perm = [0,2,1]> (z) r = MatMul(t, u) }");
+  const DimValues usual = api::DefaultSizes(graph);
+  EXPECT_EQ(usual.at("c"), usual.at("a") + usual.at("b"));
+  auto sizes = api::CompleteSizes(graph, {{"a", 5}, {"b", 6}});
+  ASSERT_TRUE(sizes.ok()) << sizes.status();
+  EXPECT_EQ(sizes->at("c"), 11);
+}
+
+}  // namespace
+}  // namespace lemma
