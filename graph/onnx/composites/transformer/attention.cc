@@ -1,4 +1,5 @@
 // Attention of operator sets 23 and 24, and the cache that it reads.
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,7 @@
 #include "graph/onnx/composites/transformer/core.h"
 #include "graph/onnx/composites/transformer/parts.h"
 #include "graph/onnx/composites/transformer/shapes.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -37,8 +39,14 @@ Value MaskBias(OnnxImport& node, OnnxBuild& b, DType dtype, int64_t keys) {
   Value bias = mask.dtype() == DType::kBool ? BiasOf(b, mask, dtype) : b.Cast(mask, dtype);
   if (!bias || bias.type().rank() == 0 || node.opset() < 24) return bias;
   Shape rest = bias.shape();
-  if (rest.back() >= keys) return bias;
-  rest.back() = keys - rest.back();
+  const IndexExpr seen = ToExpr(rest.back()), all = ToExpr(keys);
+  const std::optional<bool> is_whole = Decide(Le(all, seen));
+  if (is_whole == true) return bias;
+  const std::optional<int64_t> missing = ToSize(all - seen);
+  if (is_whole != false || !missing) {
+    return b.Take<Value>(node.Unsupported("a mask that may have fewer keys than there are"));
+  }
+  rest.back() = *missing;
   const Value hidden = Filled(node, b, dtype, rest, -std::numeric_limits<double>::infinity());
   return b.Concat({bias, hidden}, bias.type().rank() - 1);
 }
@@ -56,9 +64,9 @@ Value PositionBias(OnnxImport& node, OnnxBuild& b, DType dtype, const Shape& sco
   if (causal) {
     Value row = Positions(node, b, queries, 4, 2);
     if (lengths && !node.HasInput(kPastKey)) {
-      row = b.Add(row, b.Add(lengths, -static_cast<double>(queries)));
+      row = b.Add(row, b.Sub(lengths, SizeAsNumber(b, queries)));
     } else {
-      row = b.Add(row, static_cast<double>(past));
+      row = b.Add(row, SizeAsNumber(b, past));
     }
     bias = BiasOf(b, b.Op("less_equal", {column, row}), dtype);
   }
@@ -97,7 +105,8 @@ Values ImportAttention(OnnxImport& node) {
   if (!core.q || !core.k || !present_value) return b.status();
   const DType dtype = core.q.dtype();
   LEMMA_ASSIGN_OR_RETURN(core.softmax, SoftmaxType(node, dtype));
-  const int64_t keys = core.k.shape()[2], past = keys - key.shape()[2];
+  const int64_t keys = core.k.shape()[2];
+  const int64_t past = node.HasInput(kPastKey) ? b.Input(kPastKey).shape()[2] : 0;
   const Shape scores = {core.q.shape()[0], core.q.shape()[1], core.q.shape()[2], keys};
   core.v = b.Cast(present_value, dtype);
   if (node.HasInput(kMask)) core.bias = MaskBias(node, b, dtype, keys);

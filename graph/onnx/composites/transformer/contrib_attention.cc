@@ -6,6 +6,7 @@
 #include "graph/onnx/composites/transformer/core.h"
 #include "graph/onnx/composites/transformer/parts.h"
 #include "graph/onnx/composites/transformer/shapes.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -175,18 +176,21 @@ Value ContribAttention::PaddingBias(int input) {
     const Value zero = b_.Scalar(mask.dtype(), 0);
     return Filter(b_.Op("greater", {b_.Reshape(mask, std::move(shape)), zero}));
   };
-  if (s == Shape{batch, keys}) return filter_mask({batch, 1, 1, keys});
+  // A mask of symbolic width is taken to have one number for each key.
+  const bool is_symbolic = s.size() == 2 && s[0] == batch && IsSymbolic({s[1], keys});
+  if (s == Shape{batch, keys} || is_symbolic) return filter_mask({batch, 1, 1, keys});
   if (s == Shape{batch, queries, keys}) return filter_mask({batch, 1, queries, keys});
-  if (s.size() != 1 || (s[0] != batch && s[0] != 2 * batch)) {
+  const bool has_starts = s == Shape{ProductOf({2, batch})};
+  if (!has_starts && s != Shape{batch}) {
     return b_.Take<Value>(node_.Unsupported(absl::StrCat("a mask ", ToString(s))));
   }
-  const Value bounds = b_.Cast(mask, DType::kI64), column = Position(keys, 3);
-  auto bound = [&](int64_t i) {
-    return b_.Reshape(Slice(b_, bounds, 0, i * batch, (i + 1) * batch), {batch, 1, 1, 1});
-  };
-  Value allowed = b_.Op("less", {column, bound(0)});
-  if (s[0] == 2 * batch) {
-    allowed = b_.Op("and", {allowed, b_.Op("greater_equal", {column, bound(1)})});
+  const Value column = Position(keys, 3);
+  std::vector<Value> bounds = {b_.Cast(mask, DType::kI64)};
+  if (has_starts) bounds = Split(b_, bounds[0], 0, {batch, batch});
+  for (Value& bound : bounds) bound = b_.Reshape(bound, {batch, 1, 1, 1});
+  Value allowed = b_.Op("less", {column, bounds[0]});
+  if (has_starts) {
+    allowed = b_.Op("and", {allowed, b_.Op("greater_equal", {column, bounds[1]})});
   }
   return Filter(allowed);
 }
@@ -196,11 +200,11 @@ void ContribAttention::AddMasks(int padding, int bias) {
   const int64_t queries = core_.q.shape()[2], keys = core_.k.shape()[2];
   if (node_.HasInput(padding)) core_.bias = PaddingBias(padding);
   if (causal_ && queries > 1) {
-    if (keys != past_ + queries) {
+    if (keys != ToSize(ToExpr(past_) + ToExpr(queries))) {
       b_.Take<Value>(node_.Unsupported("unidirectional with keys that are not the queries'"));
       return;
     }
-    const Value row = b_.Add(Position(queries, 2), static_cast<double>(past_));
+    const Value row = b_.Add(Position(queries, 2), SizeAsNumber(b_, past_));
     const Value allowed = b_.Op("less_equal", {Position(keys, 3), row});
     core_.bias = SumOf(b_, core_.bias, BiasOf(b_, allowed, core_.q.dtype()));
   }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/composites/transformer/shapes.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -40,8 +41,9 @@ AttentionValues Attend(OnnxImport& node, OnnxBuild& b, const AttentionCore& core
   AttentionValues r;
   if (!core.q || !core.k || !core.v) return r;
   const Shape &q = core.q.shape(), &k = core.k.shape(), &v = core.v.shape();
-  if (q.size() != 4 || k.size() != 4 || v.size() != 4 || k[0] != q[0] || v[0] != q[0] ||
-      k[3] != q[3] || v[1] != k[1] || v[2] != k[2] || k[1] < 1 || q[1] % k[1] != 0) {
+  const bool have_ranks = q.size() == 4 && k.size() == 4 && v.size() == 4;
+  if (!have_ranks || k[0] != q[0] || v[0] != q[0] || k[3] != q[3] || v[1] != k[1] || v[2] != k[2] ||
+      IsSymbolic({q[1], k[1], q[3]}) || k[1] < 1 || q[1] % k[1] != 0) {
     Fail(b, absl::StrCat("query ", ToString(q), ", key ", ToString(k), " and value ", ToString(v),
                          " must be [B,H,L,D], [B,K,S,D] and [B,K,S,E] with K dividing H"));
     return r;
@@ -56,7 +58,7 @@ AttentionValues Attend(OnnxImport& node, OnnxBuild& b, const AttentionCore& core
   }
   const Shape scores = {q[0], q[1], q[2], k[2]};
   // The query heads that share a head of the keys are more rows of one product.
-  const int64_t rows = q[1] / k[1] * q[2];
+  const int64_t rows = ProductOf({q[1] / k[1], q[2]});
   const double root = std::sqrt(core.scale);
   const Value left = b.Reshape(b.Mul(core.q, root), {q[0], k[1], rows, q[3]});
   const Value right = b.Transpose(b.Mul(core.k, root), {0, 1, 3, 2});

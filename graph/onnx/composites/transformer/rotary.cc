@@ -4,6 +4,7 @@
 #include "graph/onnx/composites/transformer/parts.h"
 #include "graph/onnx/composites/transformer/rotation.h"
 #include "graph/onnx/composites/transformer/shapes.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -19,7 +20,7 @@ Values Rotated(OnnxBuild& b, const Value& x, const Rotation& rotation, int64_t h
     return absl::InvalidArgumentError(
         absl::StrCat("input ", ToString(x.shape()), " must have rank 3 or 4"));
   }
-  if (heads == 0 && rank == 3) {
+  if (heads == 0 && rank == 3 && !IsSymbolic({x.shape()[2], rotation.cos.shape().back()})) {
     heads = x.shape()[2] / std::max<int64_t>(1, 2 * rotation.cos.shape().back());
   }
   const Value y = Rotate(b, rank == 3 ? SplitHeads(b, x, heads) : x, rotation);
@@ -80,7 +81,7 @@ Values ImportContribRotary(OnnxImport& node) {
 Value PositionsFrom(OnnxImport& node, OnnxBuild& b, const Value& given, int64_t batch,
                     int64_t length) {
   if (!given) return given;
-  if (given.type().num_elements() != 1) return b.Reshape(given, {batch, length});
+  if (ProductOf(given.shape()) != 1) return b.Reshape(given, {batch, length});
   const Value first = b.Reshape(b.Cast(given, DType::kI64), {1, 1});
   return Expand(b, b.Add(Positions(node, b, length, 2, 1), first), {batch, length});
 }
@@ -88,6 +89,10 @@ Value PositionsFrom(OnnxImport& node, OnnxBuild& b, const Value& given, int64_t 
 Value Rotate(OnnxBuild& b, const Value& x, const Rotation& rotation) {
   if (!x || !rotation.cos || !rotation.sin) return Value();
   const Shape& s = x.shape();
+  if (IsSymbolic(s[3])) {
+    Fail(b, absl::StrCat(ToString(s), ": the size of a head is symbolic"));
+    return Value();
+  }
   const int64_t width = rotation.width == 0 ? s[3] : rotation.width, half = width / 2;
   const Shape angles = {s[0], s[2], half};
   if (width > s[3] || width % 2 != 0 || rotation.cos.shape() != angles ||

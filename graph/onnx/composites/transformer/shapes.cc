@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -18,7 +19,7 @@ void Fail(OnnxBuild& b, const std::string& message) {
 Value SplitHeads(OnnxBuild& b, const Value& x, int64_t heads) {
   if (!x) return x;
   const Shape& s = x.shape();
-  if (s.size() != 3 || heads < 1 || s[2] % heads != 0) {
+  if (s.size() != 3 || heads < 1 || IsSymbolic(s[2]) || s[2] % heads != 0) {
     Fail(b, absl::StrCat(ToString(s), " must be [batch, length, ", heads, " heads * size]"));
     return Value();
   }
@@ -28,7 +29,7 @@ Value SplitHeads(OnnxBuild& b, const Value& x, int64_t heads) {
 Value MergeHeads(OnnxBuild& b, const Value& x) {
   if (!x) return x;
   const Shape& s = x.shape();
-  return b.Reshape(b.Transpose(x, {0, 2, 1, 3}), {s[0], s[2], s[1] * s[3]});
+  return b.Reshape(b.Transpose(x, {0, 2, 1, 3}), {s[0], s[2], ProductOf({s[1], s[3]})});
 }
 
 Value Slice(OnnxBuild& b, const Value& x, int axis, int64_t begin, int64_t end, int64_t step) {
@@ -56,22 +57,29 @@ Value Expand(OnnxBuild& b, const Value& x, Shape shape) {
 }
 
 Value Filled(OnnxImport& node, OnnxBuild& b, DType dtype, Shape shape, double value) {
+  if (IsSymbolic(shape)) return Expand(b, b.Scalar(dtype, value), std::move(shape));
   auto tensor = Tensor::Filled({dtype, std::move(shape)}, value);
   if (!tensor.ok()) return b.Take<Value>(tensor.status());
   return node.Constant(*std::move(tensor));
 }
 
 Value Positions(OnnxImport& node, OnnxBuild& b, int64_t count, int rank, int axis) {
+  Shape shape(rank, 1);
+  shape[axis] = count;
+  if (IsSymbolic(count)) return b.Reshape(b.Op("iota", {}, {{"size", count}}), shape);
   if (count > kMaxPositions) {
     return b.Take<Value>(node.Unsupported(absl::StrCat(count, " positions")));
   }
   std::vector<int64_t> numbers(count);
   std::iota(numbers.begin(), numbers.end(), 0);
-  Shape shape(rank, 1);
-  shape[axis] = count;
   auto tensor = Tensor::FromInts({DType::kI64, shape}, numbers);
   if (!tensor.ok()) return b.Take<Value>(tensor.status());
   return node.Constant(*std::move(tensor));
+}
+
+Value SizeAsNumber(OnnxBuild& b, int64_t size) {
+  if (!IsSymbolic(size)) return b.Scalar(DType::kI64, static_cast<double>(size));
+  return b.Reshape(b.Op("sizes", {}, {{"sizes", Shape{size}}}), {});
 }
 
 Value WriteAt(OnnxImport& node, OnnxBuild& b, const Value& a, const Value& update,

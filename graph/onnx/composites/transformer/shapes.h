@@ -23,11 +23,14 @@ Value Slice(OnnxBuild& b, const Value& x, int axis, int64_t begin, int64_t end, 
 std::vector<Value> Split(OnnxBuild& b, const Value& x, int axis, std::vector<int64_t> sizes);
 Value Expand(OnnxBuild& b, const Value& x, Shape shape);
 
-// A constant filled with one value.
+// A tensor filled with one value, a constant unless its sizes are symbolic.
 Value Filled(OnnxImport& node, OnnxBuild& b, DType dtype, Shape shape, double value);
-// An i64 constant of rank `rank` with 0, 1, …, count - 1 along dimension `axis`; its other sizes
-// are 1. Records Unimplemented if `count` exceeds 2^24.
+// An i64 tensor of rank `rank` with 0, 1, …, count - 1 along dimension `axis`; its other sizes are
+// 1. A constant unless `count` is symbolic. Records Unimplemented if `count` exceeds 2^24.
 Value Positions(OnnxImport& node, OnnxBuild& b, int64_t count, int rank, int axis);
+
+// A size, which may be symbolic, as an i64 of rank 0.
+Value SizeAsNumber(OnnxBuild& b, int64_t size);
 
 // `a` with `update` written over it along dimension `axis`, from position `start` on. `start` is of
 // type i64 and broadcasts; if `circular`, positions count modulo the size of the dimension.

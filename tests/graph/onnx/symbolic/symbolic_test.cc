@@ -379,6 +379,14 @@ TEST(SymbolicTest, FixesSizesThatTheModelAccepts) {
       ElementsAre(Pair("a", 1), Pair("b", 1)));
 }
 
+TEST(SymbolicTest, FixesTotalsToTheSumsOfTheirParts) {
+  EXPECT_THAT(
+      FixedSizes(OnnxModel("g (float[2,seq_len,8] x, float[2,past_seq_len,8] p, "
+                           "float[2,total_seq_len,1] m) => (float[2,k,8] y) {"
+                           " c = Concat<axis = 1>(p, x) y = Add(c, m) }")),
+      ElementsAre(Pair("past_seq_len", 128), Pair("seq_len", 128), Pair("total_seq_len", 256)));
+}
+
 TEST(SymbolicTest, FixesSizesOfGivenValues) {
   ImportOptions options;
   options.inputs = {*Tensor::Filled({DType::kF32, {1, 2, 7}}, 1)};
