@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@
 #include "base/status_macros.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
+#include "graph/sizes/totals.h"
 
 namespace lemma {
 
@@ -97,6 +99,7 @@ class Import {
     const std::string folder = std::filesystem::path(path_).parent_path().string();
     ModelImporter importer(&model, options_, folder.empty() ? "." : folder);
     auto imported = importer.Run();
+    sizes_ = importer.UsualSizes();
     // With numbers, an invalid size is what it says, and no other dimension is the reason.
     const bool is_invalid = !usual_.empty() && absl::IsInvalidArgument(imported.status());
     if (!imported.ok() && !is_invalid) needed_ = importer.needed_sizes();
@@ -143,14 +146,20 @@ class Import {
   }
 
   // Gives the fixed dimensions that are not usually 1 this length, or their usual sizes if it is 0;
-  // those whose bit in `ones` is set become 1.
+  // those whose bit in `ones` is set become 1. Totals are the sums of their parts then.
   void Choose(int64_t length, uint32_t ones) {
+    DimValues sizes = sizes_;
+    std::set<std::string> fixed;
+    for (const auto& [name, size] : sizes) fixed.insert(name);
     int bit = 0;
     for (const auto& [name, size] : usual_) {
+      fixed.erase(name);
       if (size == 1) continue;
-      options_.dims[name] = (ones >> bit & 1) != 0 ? 1 : length == 0 ? size : length;
+      sizes[name] = (ones >> bit & 1) != 0 ? 1 : length == 0 ? size : length;
       bit = std::min(bit + 1, 31);
     }
+    FitTotals(fixed, &sizes);
+    for (const auto& [name, size] : usual_) options_.dims[name] = sizes.at(name);
   }
 
   static constexpr uint32_t kMaxChoices = 1 << 4;
@@ -160,6 +169,7 @@ class Import {
   ImportOptions options_;
   DimValues needed_;  // by the last attempt, with usual sizes
   DimValues usual_;   // of the dimensions that are fixed
+  DimValues sizes_;   // of all dimensions in the last attempt
 };
 
 }  // namespace

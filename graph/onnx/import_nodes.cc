@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "graph/onnx/composites/blocked/blocked.h"
 #include "graph/onnx/composites/composites.h"
+#include "graph/onnx/composites/recurrent/recurrent.h"
 #include "graph/onnx/composites/transformer/transformer.h"
 #include "graph/onnx/constant_ops.h"
 #include "graph/onnx/imported_node.h"
@@ -60,6 +61,12 @@ bool TakesSymbolicSizes(const std::string& op_type) {
 #undef LEMMA_ONNX_OP
   };
   return names->contains(op_type);
+}
+
+// The same for operators whose importers accept symbolic sizes in some forms only. Where an import
+// for all sizes fails, it is tried with numbers.
+bool TriesSymbolicSizes(const std::string& op_type) {
+  return op_type == "Attention" || op_type == "MultiHeadAttention" || op_type == "RotaryEmbedding";
 }
 
 // Replaces references to the function's attributes by the call's attributes; absent ones disappear.
@@ -265,9 +272,10 @@ absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope
 void ModelImporter::NoteNeededSizes(const onnx::NodeProto& node, const Scope& scope) {
   if (!options_.symbolic || !needed_sizes_.empty()) return;
   DimValues batches;
+  const DimValues sizes = UsualSizes();
   for (const auto& [name, range] : DimsReadBy(node, scope)) {
-    auto usual = usual_sizes_.find(name);
-    if (usual == usual_sizes_.end()) continue;
+    if (usual_sizes_.count(name) == 0) continue;
+    const auto usual = sizes.find(name);
     (usual->second == 1 ? batches : needed_sizes_).insert(*usual);
   }
   // The first dimension is rarely the reason; it is fixed only if no other is left.
@@ -373,10 +381,16 @@ absl::StatusOr<std::vector<Value>> ModelImporter::CallImporter(const onnx::NodeP
   if (importer == nullptr) {
     return absl::UnimplementedError(absl::StrCat("unsupported: ", name, " (no definition)"));
   }
-  LEMMA_RETURN_IF_ERROR(CheckSizes(node, scope));
+  const absl::Status with_numbers = CheckSizes(node, scope);
+  const bool tries = TriesSymbolicSizes(node.op_type()) && !ReadsResultSizes(node, scope);
+  if (!with_numbers.ok() && !tries) return with_numbers;
   auto imported = ImportedNode::Make(this, node, scope, UsedOutputs(node));
   if (!imported.ok()) return imported.status();
   auto values = importer->import(**imported);
+  if (!values.ok() && !with_numbers.ok()) {
+    return absl::Status(with_numbers.code(),
+                        absl::StrCat(with_numbers.message(), " (", values.status().message(), ")"));
+  }
   if (!values.ok()) return values;
   if (auto status = (*imported)->CheckUnderstood(); !status.ok()) return status;
   return values;
@@ -469,9 +483,11 @@ std::map<std::string, OpenType> ModelImporter::InferredTypesOf(const OpaqueNode&
   return found;
 }
 
-absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodeProto& node,
+absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodeProto& original,
                                                              const Scope& scope,
                                                              std::vector<TensorType> types) {
+  onnx::NodeProto node = original;
+  if (ReadsFiles(node, {})) LEMMA_RETURN_IF_ERROR(EmbedFiles(&node, &files_));
   if (ReadsFiles(node, functions_)) return absl::UnimplementedError("it has external data inside");
   std::string mark;
   if (MayDraw(node, functions_)) {
@@ -500,6 +516,7 @@ absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodePro
                              {"payload", std::move(opaque.payload)}},
                             std::move(types));
   if (!values.ok()) return values;
+  NoteMakers(*values);
   // Back to ONNX's positions, where an output may be omitted.
   std::vector<Value> outputs;
   size_t next = 0;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "graph/barrier.h"
 #include "graph/onnx/fold.h"
 #include "graph/onnx/importer.h"
 #include "graph/op_table.h"
@@ -39,6 +40,21 @@ void RoundToOnnx(Attrs* attrs) {
   }
 }
 
+// The symbolic dimensions in the sizes of the node's results and in its attributes.
+std::map<std::string, SizeRange> DimsIn(const Node& node) {
+  std::map<std::string, SizeRange> dims;
+  for (const TensorType& type : node.types()) {
+    for (const int64_t size : type.shape) CollectDims(size, &dims);
+  }
+  for (const auto& [name, attr] : node.attrs()) {
+    if (auto* size = std::get_if<int64_t>(&attr)) CollectDims(*size, &dims);
+    if (auto* sizes = std::get_if<std::vector<int64_t>>(&attr)) {
+      for (const int64_t size : *sizes) CollectDims(size, &dims);
+    }
+  }
+  return dims;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
@@ -54,7 +70,11 @@ absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
   if (!outputs.ok()) return outputs;
   std::vector<Tensor> values;
   const Node& node = (*outputs)[0].node();
-  if (IsSymbolic(node) || WidensIntegers(node)) return outputs;
+  if (IsSymbolic(node)) {
+    KeepMakers(&*outputs);
+    return outputs;
+  }
+  if (WidensIntegers(node)) return outputs;
   for (const TensorType& type : node.types()) {
     if (type.num_elements() > kMaxFoldElements) return outputs;
   }
@@ -68,6 +88,31 @@ absl::StatusOr<std::vector<Value>> ModelImporter::Apply(absl::string_view op,
     (*outputs)[i] = builder_.Constant(std::move((*results)[i]));
   }
   return outputs;
+}
+
+void ModelImporter::NoteMakers(const std::vector<Value>& results) {
+  for (const Value& result : results) {
+    for (const int64_t size : result.shape()) {
+      std::map<std::string, SizeRange> dims;
+      CollectDims(size, &dims);
+      if (dims.size() != 1 || SizeName(size) != dims.begin()->first) continue;
+      if (IsResultSize(dims.begin()->second)) makers_.emplace(dims.begin()->first, result);
+    }
+  }
+}
+
+void ModelImporter::KeepMakers(std::vector<Value>* results) const {
+  const NodePtr node = results->front().node_ptr();  // the results change below
+  const std::map<std::string, SizeRange> dims = DimsIn(*node);
+  std::map<std::string, SizeRange> read;
+  for (const Value& input : node->inputs()) {
+    for (const int64_t size : input.shape()) CollectDims(size, &read);
+  }
+  for (const auto& [name, range] : dims) {
+    const auto maker = makers_.find(name);
+    if (!IsResultSize(range) || read.count(name) > 0 || maker == makers_.end()) continue;
+    for (Value& result : *results) result = Barrier(result, maker->second);
+  }
 }
 
 std::optional<Tensor> ModelImporter::Known(const Value& value) {

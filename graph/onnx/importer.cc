@@ -8,9 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/onnx/convert.h"
+#include "graph/sizes/totals.h"
 
 namespace lemma {
 namespace {
+
+// The newest operator set whose operators the importers know.
+constexpr int kNewestOpset = 26;
 
 absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(prefix, ": ", status.message()));
@@ -127,6 +131,11 @@ absl::Status ModelImporter::ReadHeader() {
     main_.opsets[""] = 1;
   }
   info.opset = main_.opset();
+  if (info.opset > kNewestOpset) {
+    Note(absl::StrCat("operator set ", info.opset, " is newer than ", kNewestOpset,
+                      ", the newest one known here: operators are taken to be those of set ",
+                      kNewestOpset));
+  }
   info.opsets = main_.opsets;
   for (const auto& function : model_->functions()) {
     const std::string name = absl::StrCat(NormalDomain(function.domain()), ":", function.name());
@@ -331,6 +340,7 @@ absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input)
     auto option = options_.dims.find(name);
     if (options_.symbolic && option == options_.dims.end()) {
       shape.push_back(SymbolicSize(name));
+      if (value != nullptr) valued_dims_.insert(name);
       usual_sizes_.emplace(name,
                            value != nullptr ? value->shape()[axis] : UsualSize(axis, dims.size()));
       continue;
@@ -353,6 +363,15 @@ absl::StatusOr<Shape> ModelImporter::BindDims(const onnx::ValueInfoProto& input)
     shape.push_back(bound->second);
   }
   return shape;
+}
+
+DimValues ModelImporter::UsualSizes() const {
+  DimValues sizes = options_.dims;
+  std::set<std::string> fixed = valued_dims_;
+  for (const auto& [name, size] : options_.dims) fixed.insert(name);
+  sizes.insert(usual_sizes_.begin(), usual_sizes_.end());
+  FitTotals(fixed, &sizes);
+  return sizes;
 }
 
 absl::StatusOr<TensorType> ModelImporter::InputType(const onnx::ValueInfoProto& input) {

@@ -78,6 +78,9 @@ class ModelImporter {
   // After a run that failed at an operator: the usual sizes of the symbolic dimensions that this
   // operator reads. Empty if it reads none.
   const DimValues& needed_sizes() const { return needed_sizes_; }
+  // After a run: sizes of all dimensions of inputs that fit together (graph/sizes/totals.h). Those
+  // of ImportOptions::dims and of given values stay; the others are usual ones.
+  DimValues UsualSizes() const;
   // After a run: the dimensions that have ImportOptions::default_dim, since nobody gave a size.
   const std::vector<std::string>& default_dims() const { return result_.default_dims; }
 
@@ -174,6 +177,10 @@ class ModelImporter {
   // The same for a Loop or Scan: a state's result has the type of its initial value.
   absl::StatusOr<std::vector<TensorType>> TypesOfRepeat(const onnx::NodeProto& node,
                                                         const Scope& scope);
+  // The types of the present outputs of an If, as far as its branches agree. Empty if a branch
+  // cannot be imported; nullopt where the branches differ in element type or rank.
+  std::vector<std::optional<OpenType>> TypesOfBranches(const onnx::NodeProto& node,
+                                                       const Scope& scope);
   // The type that the model declares for a value; its sizes may be unknown. nullopt: there is none.
   std::optional<OpenType> DeclaredOpenType(const Scope& scope, const std::string& name) const;
   // The type with new result sizes in place of the unknown ones.
@@ -185,6 +192,12 @@ class ModelImporter {
   // Exporters write equal values once, so weights that only start equal (all zeros or all ones)
   // would be tied. An initializer whose elements differ is shared on purpose and stays tied.
   Value Untied(const onnx::NodeProto& node, const Scope& scope);
+  // Adds to makers_ the results of an opaque operator that have a result size.
+  void NoteMakers(const std::vector<Value>& results);
+  // Puts barriers on the results of an operator whose sizes or attributes contain a result size
+  // that no operand has, so that they depend on the value that has it. Else nothing would compute
+  // that value if only its size is used.
+  void KeepMakers(std::vector<Value>* results) const;
   // Turns a constant that holds trained values into a weight of that name.
   Value PromoteToWeight(const onnx::NodeProto& node, const Value& value);
 
@@ -203,7 +216,8 @@ class ModelImporter {
   std::vector<std::string> input_names_;
   std::map<std::string, Tensor> given_;  // by input
   std::map<std::string, int64_t> bound_dims_;
-  DimValues usual_sizes_;  // of dimensions that stay symbolic
+  DimValues usual_sizes_;              // of dimensions that stay symbolic
+  std::set<std::string> valued_dims_;  // those of them whose sizes are those of given values
   DimValues needed_sizes_;
   std::set<std::string> dim_names_;  // that inputs declare, alone
   int64_t nodes_imported_ = 0;
@@ -212,9 +226,10 @@ class ModelImporter {
   absl::flat_hash_set<std::string> initializers_;
   std::vector<std::pair<std::string, Value>> parameters_;                   // float initializers
   absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
-  std::set<std::string> result_sizes_;      // names of dimensions of results
-  mutable bool has_odd_numbers_ = false;    // that could be confused with symbolic sizes
-  absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw random numbers
+  std::set<std::string> result_sizes_;              // names of dimensions of results
+  absl::flat_hash_map<std::string, Value> makers_;  // by result size: a value that has it
+  mutable bool has_odd_numbers_ = false;            // that could be confused with symbolic sizes
+  absl::flat_hash_set<std::string> draws_;          // marks of nodes that may draw random numbers
   // Which of the inputs' given values Known may use: values that are data must not become part of
   // the graph.
   enum class Use { kNone, kIntegers, kAll };

@@ -292,6 +292,13 @@ GraphCompiler CallCompiler(const CompileOptions& options, const std::shared_ptr<
   };
 }
 
+CallNames NamesOf(const Stage& stage, const Graph& graph) {
+  CallNames names;
+  for (const Value& v : stage.inputs) names.inputs.emplace_back(graph.LabelOf(v));
+  for (const Value& v : stage.outputs) names.outputs.emplace_back(graph.LabelOf(v));
+  return names;
+}
+
 }  // namespace
 
 bool NeedsStages(const Graph& graph) {
@@ -311,7 +318,8 @@ absl::StatusOr<std::unique_ptr<Executable>> CompileStages(const Graph& graph,
     if (stage.call != nullptr) {
       next.call_error = std::make_shared<double>(0);
       LEMMA_ASSIGN_OR_RETURN(next.call,
-                             MakeCall(*stage.call, CallCompiler(own, backend, next.call_error)));
+                             MakeCall(*stage.call, CallCompiler(own, backend, next.call_error),
+                                      NamesOf(stage, graph)));
     } else if (!stage.outputs.empty()) {
       next.part = std::make_unique<Part>(stage.part, own, backend);
       if (!next.part->is_symbolic()) LEMMA_RETURN_IF_ERROR(next.part->For({}).status());

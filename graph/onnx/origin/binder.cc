@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "graph/barrier.h"
+
 namespace lemma {
 
 Binder::Binder(const OriginNode& node) : asked_(node.asked.begin(), node.asked.end()) {
@@ -44,6 +46,10 @@ bool Binder::Match(const Value& pattern, const Value& value) {
       return false;
     }
     bound_.emplace(from, to);
+    if (IsBarrier(a)) {  // what it waits for is no part of the node
+      stack.emplace_back(a.inputs()[0], b.inputs()[0]);
+      continue;
+    }
     for (size_t i = 0; i < a.inputs().size(); ++i) {
       stack.emplace_back(a.inputs()[i], b.inputs()[i]);
     }

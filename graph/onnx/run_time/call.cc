@@ -5,6 +5,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -28,9 +29,10 @@ absl::Status Prefixed(absl::string_view what, const absl::Status& status) {
 // A graph of ONNX's that is imported for the types of its inputs.
 class ImportedGraph {
  public:
-  // `model`: its inputs have names; their types are replaced.
-  ImportedGraph(onnx::ModelProto model, GraphCompiler compile)
-      : model_(std::move(model)), compile_(std::move(compile)) {}
+  // `model`: its inputs have names; their types are replaced. `packed`: if the model is one kept
+  // node, this node as the payload has it.
+  ImportedGraph(onnx::ModelProto model, GraphCompiler compile, std::string packed = "")
+      : model_(std::move(model)), compile_(std::move(compile)), packed_(std::move(packed)) {}
 
   absl::StatusOr<Tensors> Run(const Tensors& inputs) {
     LEMMA_ASSIGN_OR_RETURN(const Version* version, VersionFor(inputs));
@@ -105,7 +107,7 @@ class ImportedGraph {
 
   // An error if the import keeps the very node that it should take apart.
   absl::Status CheckProgress(const ImportedModel& imported) const {
-    if (model_.graph().node_size() != 1) return absl::OkStatus();
+    if (packed_.empty()) return absl::OkStatus();
     const onnx::NodeProto& node = model_.graph().node(0);
     const std::string domain = NormalDomain(node.domain());
     for (const NodePtr& made : imported.graph.nodes()) {
@@ -116,7 +118,7 @@ class ImportedGraph {
       }
       onnx::ModelProto kept;
       if (!kept.ParseFromString(made->String("payload")) || kept.graph().node_size() != 1) continue;
-      if (kept.graph().node(0).SerializeAsString() != node.SerializeAsString()) continue;
+      if (kept.graph().node(0).SerializeAsString() != packed_) continue;
       return absl::UnimplementedError(
           imported.opaque.empty() ? "its results cannot be computed here" : imported.opaque[0]);
     }
@@ -125,6 +127,7 @@ class ImportedGraph {
 
   const onnx::ModelProto model_;
   const GraphCompiler compile_;
+  const std::string packed_;
   std::list<Version> versions_;  // the one used last comes first
 };
 
@@ -384,7 +387,7 @@ bool IsKnown(const onnx::NodeProto& node, int opset, const FunctionMap& function
   return node.op_type() == "If" ? known > 0 : known == graphs;
 }
 
-// The names of a payload's operands: the node's, then those that its subgraphs capture.
+// The names of the operands: the node's, then those that its subgraphs capture.
 std::vector<std::string> OperandNames(const onnx::NodeProto& node, size_t count, size_t* of_node) {
   std::vector<std::string> names;
   for (const std::string& name : node.input()) {
@@ -395,9 +398,31 @@ std::vector<std::string> OperandNames(const onnx::NodeProto& node, size_t count,
   return names;
 }
 
+// Puts the model's names in the place of those that the payload has for the node's operands and
+// results. A name that another value has already is left out.
+void UseNames(const CallNames& names, onnx::NodeProto* node) {
+  std::set<std::string> taken(node->input().begin(), node->input().end());
+  taken.insert(node->output().begin(), node->output().end());
+  VisitSubnodes(*node, [&](const onnx::NodeProto& inner) {
+    taken.insert(inner.input().begin(), inner.input().end());
+    taken.insert(inner.output().begin(), inner.output().end());
+  });
+  const auto use = [&](const std::vector<std::string>& given, auto* own) {
+    size_t next = 0;
+    for (std::string& name : *own) {
+      if (name.empty() || next == given.size()) continue;
+      const std::string& better = given[next++];
+      if (!better.empty() && taken.insert(better).second) name = better;
+    }
+  };
+  use(names.inputs, node->mutable_input());
+  use(names.outputs, node->mutable_output());
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& opaque, GraphCompiler compile) {
+absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& opaque, GraphCompiler compile,
+                                                     const CallNames& given) {
   onnx::ModelProto payload;
   if (!payload.ParseFromString(opaque.String("payload")) || payload.graph().node_size() != 1) {
     return absl::UnimplementedError(absl::StrCat("unsupported: ", opaque.String("op_type"),
@@ -410,6 +435,8 @@ absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& opaque, GraphCo
           absl::StrCat("unsupported: values of element type ", Name(type.dtype)));
     }
   }
+  std::string packed = payload.graph().node(0).SerializeAsString();
+  UseNames(given, payload.mutable_graph()->mutable_node(0));
   const onnx::NodeProto node = payload.graph().node(0);
   const std::string domain = NormalDomain(node.domain());
   const std::string name =
@@ -439,7 +466,8 @@ absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& opaque, GraphCo
     for (const std::string& output : node.output()) {
       if (!output.empty()) payload.mutable_graph()->add_output()->set_name(output);
     }
-    call = std::make_unique<PlainCall>(ImportedGraph(std::move(payload), std::move(compile)));
+    call = std::make_unique<PlainCall>(
+        ImportedGraph(std::move(payload), std::move(compile), std::move(packed)));
   }
   return std::make_unique<NamedCall>(name, opaque.types().size(), std::move(call));
 }

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,10 +32,17 @@ class OpaqueCall {
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 };
 
+// The names in the model of an opaque node's operands and results, for messages; "" for a value
+// without one. Lists may be shorter than those of the node.
+struct CallNames {
+  std::vector<std::string> inputs, outputs;
+};
+
 // `node` must be opaque. The call compiles a graph for each combination of operand types, and of
 // operand values that the import reads; it keeps the 16 graphs used last. Unimplemented
 // ("unsupported: OP (…)") if `node` cannot be computed for any operands.
-absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& node, GraphCompiler compile);
+absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& node, GraphCompiler compile,
+                                                     const CallNames& names = {});
 
 }  // namespace lemma
 

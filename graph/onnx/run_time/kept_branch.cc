@@ -54,6 +54,7 @@ absl::StatusOr<std::vector<Result>> ModelImporter::TryBranch(const onnx::GraphPr
                                                              const Scope& scope) {
   const size_t opaque = result_.opaque.size();
   const auto draws = draws_;
+  const auto makers = makers_;
   Scope inner;
   inner.parent = &scope;
   inner.opsets = scope.opsets;
@@ -62,6 +63,7 @@ absl::StatusOr<std::vector<Result>> ModelImporter::TryBranch(const onnx::GraphPr
   if (!results.ok()) {
     result_.opaque.resize(opaque);
     draws_ = draws;
+    makers_ = makers;
   }
   return results;
 }

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <map>
 
+#include "graph/barrier.h"
+
 namespace lemma {
 namespace {
 
@@ -285,6 +287,7 @@ SizeValues::Elements SizeValues::Compute(const Value& value, int depth) {
     return elements;
   }
   if (node.IsOp("opaque")) return std::nullopt;
+  if (IsBarrier(node)) return Find(node.inputs()[0], depth + 1);
   std::vector<std::vector<IndexExpr>> inputs;
   for (const Value& input : node.inputs()) {
     auto elements = Find(input, depth + 1);

@@ -321,5 +321,16 @@ TEST(GivenValues, ParametersAmongTheInputsAreConstants) {
   EXPECT_THAT(imported->bound_dims, ElementsAre(testing::Pair("N", 3)));
 }
 
+TEST(NewerOperatorSetTest, ANoteSaysWhichIsTheNewestKnown) {
+  for (const auto& [opset, notes] : {std::pair(26, 0), std::pair(99, 1)}) {
+    auto imported =
+        Import(OnnxModel("g (float[2] x) => (float[2] y) { z = Relu(x) y = Exp(z) }", opset));
+    ASSERT_TRUE(imported.ok()) << imported.status();
+    ASSERT_EQ(imported->notes.size(), static_cast<size_t>(notes));
+    if (notes == 0) continue;
+    EXPECT_THAT(imported->notes[0], HasSubstr("operator set 99 is newer than 26"));
+  }
+}
+
 }  // namespace
 }  // namespace lemma

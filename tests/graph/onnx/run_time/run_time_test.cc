@@ -363,6 +363,15 @@ TEST(ResultSizeTest, WhatTakesNoEmptyTensorIsNotExecutedEither) {
   EXPECT_THAT(Values(RunOn(model.graph, {x, m, Scalar(DType::kBool, 0)})), ElementsAre(4));
 }
 
+TEST(ResultSizeTest, AnErrorNamesTheModelsValues) {
+  const ImportedModel model = Import(OnnxModel(
+      R"(g (float[3] x, int64[1] k) => (float[n] best) { r = Relu(x) best, which = TopK(r, k) })"));
+  const auto failed = RunOn(*MakeCpuBackend(), model.graph,
+                            {Floats({1, 2, 4}), *Tensor::Filled({DType::kI64, {1}}, 9)});
+  EXPECT_THAT(std::string(failed.status().message()),
+              AllOf(HasSubstr("'best' (TopK"), testing::Not(HasSubstr("o0"))));
+}
+
 // A chain of operators, some of which change the size by values.
 std::string RandomChain(std::mt19937* random, std::vector<Tensor>* inputs) {
   std::string text =
