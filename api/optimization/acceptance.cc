@@ -12,6 +12,7 @@
 #include "api/execution/discontinuity.h"
 #include "api/models/option_error.h"
 #include "api/models/random_values.h"
+#include "api/optimization/headroom.h"
 #include "runtime/plan/node_traits.h"
 
 namespace lemma::api {
@@ -264,6 +265,12 @@ absl::Status Try(Backend* backend, const Graph& input, const Contender& contende
       WhyNotEqual(input, before, contender, *after, definitions, inputs, options, &difference);
   if (why_not.ok() && why_not->empty()) {
     why_not = WhyNotEqualElsewhere(input, before, contender, *after, options);
+  }
+  if (why_not.ok() && why_not->empty() && options.numerics != FloatContract::kRealOnly) {
+    auto overflows =
+        OverflowsEarlier(input, before.executable.get(), after->executable.get(), inputs);
+    if (!overflows.ok()) return overflows.status();
+    if (*overflows) why_not = "it overflows on larger inputs, on which the input does not";
   }
   if (!why_not.ok()) return why_not.status();
   if (!why_not->empty()) {

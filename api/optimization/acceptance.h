@@ -109,7 +109,7 @@ struct Acceptance {
 // trusted. If a value of the input decides at run time which operators are executed, the outputs
 // are also compared on three sets of random inputs. Unless `numerics` is kRealOnly, a contender is
 // rejected if it is out_of_range, or if constants overflowed and the input has no infinite or NaN
-// constant.
+// constant, or if it overflows f16 where the input does not (api/optimization/headroom.h).
 //
 // With a memory limit, a graph above the limit is not accepted; if the input is above it, any
 // contender below it is better. If the back end cannot execute the input, the first contender is

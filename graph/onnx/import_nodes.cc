@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "graph/onnx/composites/blocked/blocked.h"
 #include "graph/onnx/composites/composites.h"
+#include "graph/onnx/composites/recurrent/recurrent.h"
 #include "graph/onnx/composites/transformer/transformer.h"
 #include "graph/onnx/constant_ops.h"
 #include "graph/onnx/imported_node.h"
@@ -71,6 +72,12 @@ bool TakesSymbolicSizes(const onnx::NodeProto& node) {
   };
   const std::string& type = node.op_type();
   return names->contains(type) || FindDefinedImporter(absl::StrCat(node.domain(), ".", type));
+}
+
+// The same for operators whose importers accept symbolic sizes in some forms only. Where an import
+// for all sizes fails, it is tried with numbers.
+bool TriesSymbolicSizes(const std::string& op_type) {
+  return op_type == "Attention" || op_type == "MultiHeadAttention" || op_type == "RotaryEmbedding";
 }
 
 // The same for operators whose importers accept symbolic sizes in some forms only. Where an import
@@ -493,9 +500,11 @@ std::map<std::string, OpenType> ModelImporter::InferredTypesOf(const OpaqueNode&
   return found;
 }
 
-absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodeProto& node,
+absl::StatusOr<std::vector<Value>> ModelImporter::MakeOpaque(const onnx::NodeProto& original,
                                                              const Scope& scope,
                                                              std::vector<TensorType> types) {
+  onnx::NodeProto node = original;
+  if (ReadsFiles(node, {})) LEMMA_RETURN_IF_ERROR(EmbedFiles(&node, &files_));
   if (ReadsFiles(node, functions_)) return absl::UnimplementedError("it has external data inside");
   std::string mark;
   if (MayDraw(node, functions_)) {

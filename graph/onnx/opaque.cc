@@ -3,6 +3,8 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_order.h"
 
@@ -104,6 +106,27 @@ bool ReadsFiles(const onnx::NodeProto& node, const FunctionMap& functions) {
     }
   });
   return reads;
+}
+
+absl::Status EmbedFiles(onnx::NodeProto* node, TensorFiles* files) {
+  const auto embed = [&](onnx::TensorProto* tensor) -> absl::Status {
+    if (tensor->data_location() != onnx::TensorProto::EXTERNAL) return absl::OkStatus();
+    LEMMA_ASSIGN_OR_RETURN(const Tensor values, ToTensor(*tensor, files));
+    *tensor = ToProto(tensor->name(), values);
+    return absl::OkStatus();
+  };
+  const auto embed_in_graph = [&](onnx::GraphProto* graph) -> absl::Status {
+    for (auto& tensor : *graph->mutable_initializer()) LEMMA_RETURN_IF_ERROR(embed(&tensor));
+    for (auto& inner : *graph->mutable_node()) LEMMA_RETURN_IF_ERROR(EmbedFiles(&inner, files));
+    return absl::OkStatus();
+  };
+  for (auto& attribute : *node->mutable_attribute()) {
+    if (attribute.has_t()) LEMMA_RETURN_IF_ERROR(embed(attribute.mutable_t()));
+    for (auto& tensor : *attribute.mutable_tensors()) LEMMA_RETURN_IF_ERROR(embed(&tensor));
+    if (attribute.has_g()) LEMMA_RETURN_IF_ERROR(embed_in_graph(attribute.mutable_g()));
+    for (auto& graph : *attribute.mutable_graphs()) LEMMA_RETURN_IF_ERROR(embed_in_graph(&graph));
+  }
+  return absl::OkStatus();
 }
 
 OpaqueNode PackOpaque(const onnx::NodeProto& original, const std::map<std::string, int>& opsets,

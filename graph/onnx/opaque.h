@@ -22,6 +22,8 @@
 
 namespace lemma {
 
+class TensorFiles;  // convert.h
+
 struct OpaqueNode {
   std::string payload;               // see above
   std::vector<std::string> inputs;   // names: present inputs, then captured values
@@ -36,6 +38,9 @@ OpaqueNode PackOpaque(const onnx::NodeProto& node, const std::map<std::string, i
 // Whether a tensor in the node, or in a function that it needs, lies in another file. Nodes with
 // equal payloads may then compute different results.
 bool ReadsFiles(const onnx::NodeProto& node, const FunctionMap& functions);
+
+// Puts the values of tensors that lie in other files into the node and its subgraphs.
+absl::Status EmbedFiles(onnx::NodeProto* node, TensorFiles* files);
 
 // Prefix of the doc_string of a node that may draw random numbers; a number follows.
 constexpr char kDrawMark[] = "lemma: draw ";

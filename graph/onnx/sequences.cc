@@ -1,4 +1,5 @@
 // Lists of tensors. Their lengths are known at import, so only their elements remain in the graph.
+// An optional value is the value itself, if there is one.
 #include <map>
 #include <optional>
 #include <string>
@@ -152,6 +153,24 @@ Results ImportIdentity(ModelImporter&, const onnx::NodeProto& node, const Scope&
   return One(*std::move(items));
 }
 
+// What an optional holds: a list or a tensor.
+Results ImportOptional(ModelImporter&, const onnx::NodeProto& node, const Scope& scope) {
+  if (!HasInput(node, 0)) return Unsupported(node, "an optional that holds nothing");
+  if (const auto* items = scope.FindSequence(node.input(0))) return One(Result(*items));
+  auto value = TensorInput(node, scope, 0);
+  if (!value.ok()) return value.status();
+  return One(*std::move(value));
+}
+
+Results ImportHasElement(ModelImporter&, const onnx::NodeProto& node, const Scope& scope) {
+  const Value* value = HasInput(node, 0) ? scope.Find(node.input(0)) : nullptr;
+  const bool has = HasInput(node, 0) &&
+                   ((value != nullptr && *value) || scope.FindSequence(node.input(0)) != nullptr);
+  auto tensor = Tensor::FromInts({DType::kBool, {}}, {has ? 1 : 0});
+  if (!tensor.ok()) return tensor.status();
+  return One(Value(Node::Constant(*std::move(tensor)), 0));
+}
+
 // Applies the body to each element of the first input, and of every other input that is a sequence.
 Results ImportMap(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope) {
   const onnx::GraphProto* body = FindGraph(node, "body");
@@ -192,6 +211,9 @@ StructuralImporter FindSequenceImporter(const onnx::NodeProto& node, const Scope
       {"ConcatFromSequence", ImportConcat},
       {"SplitToSequence", ImportSplit},
       {"SequenceMap", ImportMap},
+      {"Optional", ImportOptional},
+      {"OptionalGetElement", ImportOptional},
+      {"OptionalHasElement", ImportHasElement},
   };
   if (node.op_type() == "Identity" && HasInput(node, 0) && scope.FindSequence(node.input(0))) {
     return ImportIdentity;

@@ -447,6 +447,39 @@ TEST(Acceptance, AnInputNearOverflowIsKept) {
   EXPECT_TRUE(accepted.ok()) << accepted.status();
 }
 
+// As numbers both graphs are equal; in f16 the products end at 65504.
+TEST(Acceptance, AResultThatOverflowsEarlierIsRefused) {
+  const auto graph = [](const std::string& type, const std::string& body) {
+    return Parsed("graph g(q: " + type + "[4,64], k: " + type + "[64,4]) { c = constant " + type +
+                  "[] fill 0.125 " + body + " return y }");
+  };
+  const char* const before = "s = mul(q, c) y = matmul(s, k)";
+  const char* const after = "s = matmul(q, k) y = mul(s, c)";
+  const auto kept = [&](const std::string& type, FloatContract numerics) {
+    const Graph input = graph(type, before);
+    std::vector<Tensor> inputs;
+    for (const Value& value : input.inputs()) {
+      std::vector<double> values;
+      for (int i = 0; i < 256; ++i) values.push_back(0.5 + (i % 7) / 16.0);
+      inputs.push_back(*Tensor::FromDoubles(value.type(), values));
+    }
+    api::AcceptanceOptions options;
+    options.runs = 0;
+    options.numerics = numerics;
+    auto accepted =
+        api::Accept(MakeCpuBackend().get(), input,
+                    {{graph(type, after), {optimizer::RewriteStep()}}}, inputs, options);
+    EXPECT_TRUE(accepted.ok()) << accepted.status();
+    if (accepted->kept_input()) {
+      EXPECT_TRUE(absl::StrContains(accepted->rejected, "overflows")) << accepted->rejected;
+    }
+    return accepted->kept_input();
+  };
+  EXPECT_TRUE(kept("f16", FloatContract::kReassociates));
+  EXPECT_FALSE(kept("f16", FloatContract::kRealOnly));
+  EXPECT_FALSE(kept("f32", FloatContract::kReassociates));
+}
+
 // A graph that differs from the input only by recomputed and offloaded values is no kept input.
 TEST(Acceptance, WithoutExecutionKeepsWhatIsRecomputed) {
   const Graph input = Adding("1.0");

@@ -20,8 +20,6 @@ std::vector<OnnxImporter> LossComposites();
 
 // DFT, STFT.
 std::vector<OnnxImporter> FourierComposites();
-// RNN, GRU, LSTM.
-std::vector<OnnxImporter> RecurrentComposites();
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
 std::vector<OnnxImporter> QuantizedComposites();
 // QLinearMatMul; QGemm, MatMulNBits and others of com.microsoft.

@@ -430,7 +430,8 @@ void Exporter::DropLostReferences() {
 
 // Kept nodes in their order, with the others where they are needed.
 absl::Status Exporter::OrderNodes() {
-  if (origin_ == nullptr) return absl::OkStatus();
+  // The graph's order is that of operands, but sizes may be read from a node that comes later.
+  if (origin_ == nullptr && size_export_ == nullptr) return absl::OkStatus();
   absl::flat_hash_set<std::string> given(graph_.input_names().begin(), graph_.input_names().end());
   for (const Initializer& initializer : initializers_) given.insert(initializer.proto.name());
   for (const auto& input : model_.graph().input()) given.insert(input.name());

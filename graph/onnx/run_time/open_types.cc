@@ -63,6 +63,24 @@ std::optional<OpenType> TypeOfCompress(const onnx::NodeProto& node,
   return type;
 }
 
+bool IsReshape(const onnx::NodeProto& node) {
+  return node.op_type() == "Reshape" && NormalDomain(node.domain()).empty();
+}
+
+// Of what ONNX's inference leaves out: Reshape to a computed shape. `known`: the elements of the
+// shape, if they are known.
+std::optional<OpenType> TypeOfReshape(const std::vector<Value>& inputs,
+                                      const std::optional<Tensor>& known) {
+  if (inputs[1].type().rank() != 1 || IsSymbolic(inputs[1].shape())) return std::nullopt;
+  OpenType type{inputs[0].dtype(), {}};
+  for (int64_t i = 0; i < inputs[1].shape()[0]; ++i) {
+    const int64_t size = known ? known->AtInt(i) : 0;
+    const bool is_size = size > 0 && !IsSymbolic(size);
+    type.dims.push_back(is_size ? std::optional<int64_t>(size) : std::nullopt);
+  }
+  return type;
+}
+
 // Where they are equal.
 OpenType Merged(const TensorType& a, const TensorType& b) {
   OpenType type{a.dtype, {}};
@@ -142,6 +160,7 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
   const bool may_be_open = !has_symbols || HasOpenResults(node);
   std::optional<std::map<std::string, OpenType>> inferred;
   std::optional<absl::StatusOr<std::vector<TensorType>>> repeated;
+  std::optional<std::vector<std::optional<OpenType>>> branches;
   std::vector<TensorType> types;
   for (size_t i = 0; i < opaque.outputs.size(); ++i) {
     const std::string& output = opaque.outputs[i];
@@ -160,6 +179,13 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
     if (!type && may_be_open) {
       if (!open) open = DeclaredOpenType(scope, output);
       if (!open) open = TypeOfCompress(node, inputs);
+      if (!open && IsReshape(node) && inputs.size() == 2) {
+        open = TypeOfReshape(inputs, KnownSizes(inputs[1]));  // its importer has asked for them too
+      }
+      if (!open && node.op_type() == "If" && NormalDomain(node.domain()).empty()) {
+        if (!branches) branches = TypesOfBranches(node, scope);
+        if (i < branches->size()) open = (*branches)[i];
+      }
       if (open) type = open->Complete();
     }
     if (!type && open && may_be_open) {
@@ -172,6 +198,38 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
                        "' (value_info), and ONNX infers none"));
     }
     types.push_back(*std::move(type));
+  }
+  return types;
+}
+
+std::vector<std::optional<OpenType>> ModelImporter::TypesOfBranches(const onnx::NodeProto& node,
+                                                                    const Scope& scope) {
+  const size_t opaque = result_.opaque.size();
+  const auto draws = draws_;
+  const auto makers = makers_;
+  std::vector<Result> results[2];
+  bool are_known = true;
+  for (const bool holds : {false, true}) {
+    const auto* branch = structural::FindAttribute(node, holds ? "then_branch" : "else_branch");
+    if (branch == nullptr) return {};
+    auto imported = TryBranch(branch->g(), scope);
+    are_known = are_known && imported.ok();
+    if (imported.ok()) results[holds] = *std::move(imported);
+  }
+  result_.opaque.resize(opaque);
+  draws_ = draws;
+  makers_ = makers;
+  if (!are_known) return {};
+  std::vector<std::optional<OpenType>> types;
+  for (int i = 0; i < node.output_size(); ++i) {
+    const size_t at = static_cast<size_t>(i);
+    if (node.output(i).empty()) continue;
+    if (at >= results[0].size() || at >= results[1].size()) return {};
+    const Value &a = results[0][at].value, &b = results[1][at].value;
+    const bool have_one_rank =
+        a && b && a.dtype() == b.dtype() && a.type().rank() == b.type().rank();
+    types.push_back(have_one_rank ? std::optional<OpenType>(Merged(a.type(), b.type()))
+                                  : std::nullopt);
   }
   return types;
 }

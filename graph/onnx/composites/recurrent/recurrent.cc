@@ -1,4 +1,6 @@
 // RNN, GRU and LSTM, unrolled over their time steps.
+#include "graph/onnx/composites/recurrent/recurrent.h"
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -6,7 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/onnx/composites/build.h"
+<<<<<<< HEAD
 #include "graph/onnx/composites/composites.h"
+=======
+>>>>>>> models
 #include "graph/onnx/composites/recurrent/activations.h"
 #include "graph/sizes/symbolic_size.h"
 

@@ -380,11 +380,11 @@ TEST(SymbolicTest, FixesSizesThatTheModelAccepts) {
 }
 
 TEST(SymbolicTest, FixesTotalsToTheSumsOfTheirParts) {
-  EXPECT_THAT(FixedSizes(OnnxModel("g (float[2,seq_len,8] x, float[2,past_seq_len,8] p, "
-                                   "float[2,total_seq_len,1] m) => (float[2,k,8] y) {"
-                                   " c = Concat<axis = 1>(p, x) y = Add(c, m) }")),
-              ElementsAre(Pair("past_seq_len", 128), Pair("seq_len", 128),
-                          Pair("total_seq_len", 256)));
+  EXPECT_THAT(
+      FixedSizes(OnnxModel("g (float[2,seq_len,8] x, float[2,past_seq_len,8] p, "
+                           "float[2,total_seq_len,1] m) => (float[2,k,8] y) {"
+                           " c = Concat<axis = 1>(p, x) y = Add(c, m) }")),
+      ElementsAre(Pair("past_seq_len", 128), Pair("seq_len", 128), Pair("total_seq_len", 256)));
 }
 
 TEST(SymbolicTest, FixesSizesOfGivenValues) {

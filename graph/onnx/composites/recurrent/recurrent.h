@@ -1,0 +1,15 @@
+// Imports RNN, GRU and LSTM.
+#ifndef LEMMA_GRAPH_ONNX_COMPOSITES_RECURRENT_RECURRENT_H_
+#define LEMMA_GRAPH_ONNX_COMPOSITES_RECURRENT_RECURRENT_H_
+
+#include <vector>
+
+#include "graph/op_def.h"
+
+namespace lemma::ops {
+
+std::vector<OnnxImporter> RecurrentComposites();
+
+}  // namespace lemma::ops
+
+#endif  // LEMMA_GRAPH_ONNX_COMPOSITES_RECURRENT_RECURRENT_H_

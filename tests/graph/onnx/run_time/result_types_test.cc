@@ -1,0 +1,140 @@
+// Types of results that neither the model nor ONNX's inference gives, and lists and optionals of
+// values with result sizes.
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "graph/onnx/import.h"
+#include "gtest/gtest.h"
+#include "runtime/cpu/cpu_backend.h"
+#include "runtime/reference/reference.h"
+#include "tests/graph/onnx/onnx_text.h"
+
+namespace lemma {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// The first output for these elements of x, on both back ends.
+std::vector<double> RunOn(const absl::StatusOr<ImportedModel>& model,
+                          const std::vector<double>& x) {
+  EXPECT_TRUE(model.ok()) << model.status();
+  if (!model.ok()) return {-1};
+  std::vector<std::vector<double>> found;
+  for (const bool on_cpu : {false, true}) {
+    auto executable =
+        (on_cpu ? MakeCpuBackend() : MakeReferenceBackend())->Compile(model->graph, {});
+    EXPECT_TRUE(executable.ok()) << executable.status();
+    if (!executable.ok()) return {-1};
+    auto outputs = (*executable)->Run({*Tensor::FromDoubles(model->graph.inputs()[0].type(), x)});
+    EXPECT_TRUE(outputs.ok()) << outputs.status();
+    if (!outputs.ok()) return {-1};
+    found.push_back((*outputs)[0].ToDoubles());
+  }
+  EXPECT_EQ(found[0], found[1]);
+  return found[0];
+}
+
+std::vector<double> RunOn(const std::string& text, const std::vector<double>& x, int opset = 17) {
+  return RunOn(ImportOnnxBytes(OnnxModel(text, opset).SerializeAsString()), x);
+}
+
+TEST(ResultTypesTest, BranchesMayDifferInSizes) {
+  for (const int opset : {9, 17}) {
+    const std::string text = R"(g (float[2,2] x) => (float[a,b] y) {
+      h = Constant <value = float {0}> ()
+      s = ReduceMax <keepdims = 0> (x)
+      c = Less(h, s)
+      z = If (c) <then_branch = t () => (float[p,q] u) { u = Concat <axis = 0> (x, x) },
+                  else_branch = e () => (float[p,q] v) { v = Neg(x) }>
+      y = Abs(z) })";
+    EXPECT_THAT(RunOn(text, {-1, 2, -3, 4}, opset), ElementsAre(1, 2, 3, 4, 1, 2, 3, 4));
+    EXPECT_THAT(RunOn(text, {-1, -2, -3, -4}, opset), ElementsAre(1, 2, 3, 4));
+  }
+}
+
+TEST(ResultTypesTest, AShapeMayHaveAResultSize) {
+  const std::string text = R"(g (float[2,2] x) => (float[a,b] y) {
+    z = Constant <value = float {0}> ()
+    m = ReduceMax <axes = [1], keepdims = 0> (x)
+    c = Greater(m, z)
+    r = Compress <axis = 0> (x, c)
+    pairs = Constant <value = int64[2] {-1, 1}> ()
+    f = Reshape(r, pairs)
+    n = Neg(f)
+    s = Shape(r)
+    y = Reshape(n, s) })";
+  EXPECT_THAT(RunOn(text, {1, 2, -3, -4}), ElementsAre(-1, -2));
+  EXPECT_THAT(RunOn(text, {-1, -2, -3, -4}), IsEmpty());
+}
+
+TEST(ResultTypesTest, ListsHoldValuesWithResultSizes) {
+  const std::string text = R"(g (float[4] x) => (float[a] y) {
+    z = Constant <value = float {0}> ()
+    c = Greater(x, z)
+    r = Compress(x, c)
+    last = Constant <value = int64 {-1}> ()
+    list = SequenceConstruct(x, r)
+    longer = SequenceInsert(list, r)
+    shorter = SequenceErase(longer, last)
+    item = SequenceAt(shorter, last)
+    all = ConcatFromSequence <axis = 0> (longer)
+    y = Concat <axis = 0> (all, item) })";
+  EXPECT_THAT(RunOn(text, {1, -2, 3, -4}), ElementsAre(1, -2, 3, -4, 1, 3, 1, 3, 1, 3));
+  EXPECT_THAT(RunOn(text, {-1, -2, -3, -4}), ElementsAre(-1, -2, -3, -4));
+}
+
+TEST(ResultTypesTest, AnOptionalIsWhatItHolds) {
+  EXPECT_THAT(RunOn(R"(g (float[2] x) => (float[2] y) {
+    o = Optional(x)
+    h = OptionalHasElement(o)
+    v = OptionalGetElement(o)
+    n = Neg(v)
+    y = Where(h, n, v) })",
+                    {1, 2}, 16),
+              ElementsAre(-1, -2));
+  EXPECT_THAT(RunOn(R"(g (float[2] x) => (float[a] y) {
+    list = SequenceConstruct(x, x)
+    o = Optional(list)
+    v = OptionalGetElement(o)
+    y = ConcatFromSequence <axis = 0> (v) })",
+                    {1, 2}, 16),
+              ElementsAre(1, 2, 1, 2));
+}
+
+// A weight of a loop's body that lies in another file becomes part of the kept loop.
+TEST(ResultTypesTest, BodiesMayHaveWeightsInOtherFiles) {
+  onnx::ModelProto model = OnnxModel(R"(g (float[2] x) => (float[2] y) {
+    m = ReduceMax <keepdims = 0> (x)
+    n = Cast <to = 7> (m)
+    y = Loop (n, , x) <body = b (int64 i, bool c, float[2] s) => (bool d, float[2] t) {
+      d = Identity(c)
+      w = Constant <value = float[2] {1, 10}> ()
+      t = Add(s, w) }> })");
+  for (auto& node : *model.mutable_graph()->mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.name() != "body") continue;
+      onnx::GraphProto* body = attribute.mutable_g();
+      body->mutable_node()->DeleteSubrange(1, 1);  // w
+      onnx::TensorProto* w = body->add_initializer();
+      w->set_name("w");
+      w->set_data_type(onnx::TensorProto::FLOAT);
+      w->add_dims(2);
+      w->set_data_location(onnx::TensorProto::EXTERNAL);
+      auto* entry = w->add_external_data();
+      entry->set_key("location");
+      entry->set_value("weights_of_body.bin");
+    }
+  }
+  const float values[] = {1, 10};
+  const std::string folder = testing::TempDir() + "/";
+  std::ofstream(folder + "weights_of_body.bin", std::ios::binary)
+      .write(reinterpret_cast<const char*>(values), sizeof values);
+  std::ofstream(folder + "weights_of_body.onnx", std::ios::binary) << model.SerializeAsString();
+  EXPECT_THAT(RunOn(ImportOnnx(folder + "weights_of_body.onnx"), {1, 3}), ElementsAre(4, 33));
+}
+
+}  // namespace
+}  // namespace lemma
