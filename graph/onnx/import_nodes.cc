@@ -80,12 +80,6 @@ bool TriesSymbolicSizes(const std::string& op_type) {
   return op_type == "Attention" || op_type == "MultiHeadAttention" || op_type == "RotaryEmbedding";
 }
 
-// The same for operators whose importers accept symbolic sizes in some forms only. Where an import
-// for all sizes fails, it is tried with numbers.
-bool TriesSymbolicSizes(const std::string& op_type) {
-  return op_type == "Attention" || op_type == "MultiHeadAttention" || op_type == "RotaryEmbedding";
-}
-
 // Replaces references to the function's attributes by the call's attributes; absent ones disappear.
 void BindAttributes(const onnx::NodeProto& call, NodeList* nodes) {
   for (onnx::NodeProto& node : *nodes) {

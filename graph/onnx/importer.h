@@ -216,11 +216,7 @@ class ModelImporter {
   std::vector<std::string> input_names_;
   std::map<std::string, Tensor> given_;  // by input
   std::map<std::string, int64_t> bound_dims_;
-<<<<<<< HEAD
-  DimValues usual_sizes_;  // of dimensions that stay symbolic
-=======
   DimValues usual_sizes_;              // of dimensions that stay symbolic
->>>>>>> models
   std::set<std::string> valued_dims_;  // those of them whose sizes are those of given values
   DimValues needed_sizes_;
   std::set<std::string> dim_names_;  // that inputs declare, alone
@@ -230,17 +226,10 @@ class ModelImporter {
   absl::flat_hash_set<std::string> initializers_;
   std::vector<std::pair<std::string, Value>> parameters_;                   // float initializers
   absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
-<<<<<<< HEAD
-  std::set<std::string> result_sizes_;      // names of dimensions of results
-  absl::flat_hash_map<std::string, Value> makers_;  // by result size: a value that has it
-  mutable bool has_odd_numbers_ = false;    // that could be confused with symbolic sizes
-  absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw random numbers
-=======
   std::set<std::string> result_sizes_;              // names of dimensions of results
   absl::flat_hash_map<std::string, Value> makers_;  // by result size: a value that has it
   mutable bool has_odd_numbers_ = false;            // that could be confused with symbolic sizes
   absl::flat_hash_set<std::string> draws_;          // marks of nodes that may draw random numbers
->>>>>>> models
   // Which of the inputs' given values Known may use: values that are data must not become part of
   // the graph.
   enum class Use { kNone, kIntegers, kAll };

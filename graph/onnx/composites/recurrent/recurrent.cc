@@ -8,10 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/onnx/composites/build.h"
-<<<<<<< HEAD
-#include "graph/onnx/composites/composites.h"
-=======
->>>>>>> models
 #include "graph/onnx/composites/recurrent/activations.h"
 #include "graph/sizes/symbolic_size.h"
 

@@ -42,13 +42,8 @@ AttentionValues Attend(OnnxImport& node, OnnxBuild& b, const AttentionCore& core
   if (!core.q || !core.k || !core.v) return r;
   const Shape &q = core.q.shape(), &k = core.k.shape(), &v = core.v.shape();
   const bool have_ranks = q.size() == 4 && k.size() == 4 && v.size() == 4;
-<<<<<<< HEAD
-  if (!have_ranks || k[0] != q[0] || v[0] != q[0] || k[3] != q[3] || v[1] != k[1] ||
-      v[2] != k[2] || IsSymbolic({q[1], k[1], q[3]}) || k[1] < 1 || q[1] % k[1] != 0) {
-=======
   if (!have_ranks || k[0] != q[0] || v[0] != q[0] || k[3] != q[3] || v[1] != k[1] || v[2] != k[2] ||
       IsSymbolic({q[1], k[1], q[3]}) || k[1] < 1 || q[1] % k[1] != 0) {
->>>>>>> models
     Fail(b, absl::StrCat("query ", ToString(q), ", key ", ToString(k), " and value ", ToString(v),
                          " must be [B,H,L,D], [B,K,S,D] and [B,K,S,E] with K dividing H"));
     return r;

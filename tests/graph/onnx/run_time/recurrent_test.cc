@@ -51,16 +51,10 @@ TEST(RecurrentTest, SequencesEndAtTheirLengths) {
 // Importing it at run time does not help: the run says so instead of trying forever.
 TEST(RecurrentTest, WhatIsUnknownAtRunTimeIsAnError) {
   auto imported = ImportOnnxBytes(
-<<<<<<< HEAD
-      OnnxModel("g (float[2,1,2] x, float[1,12,2] w, float[1,12,3] r) => (float[2,1,1,3] y) { "
-                "y = LSTM<hidden_size = 3, activation_alpha = [0.5, 0.6], activations = [\"Sigmoid\", "
-                "\"LeakyRelu\", \"Tanh\"]>(x, w, r) }")
-=======
       OnnxModel(
           "g (float[2,1,2] x, float[1,12,2] w, float[1,12,3] r) => (float[2,1,1,3] y) { "
           "y = LSTM<hidden_size = 3, activation_alpha = [0.5, 0.6], activations = [\"Sigmoid\", "
           "\"LeakyRelu\", \"Tanh\"]>(x, w, r) }")
->>>>>>> models
           .SerializeAsString());
   ASSERT_TRUE(imported.ok()) << imported.status();
   ASSERT_EQ(imported->opaque.size(), 1u);
@@ -117,16 +111,10 @@ TEST(RecurrentTest, ActivationsAreThoseOfOnnx) {
     ASSERT_TRUE(imported->opaque.empty()) << imported->opaque[0];
     auto executable = MakeReferenceBackend()->Compile(imported->graph, {});
     ASSERT_TRUE(executable.ok()) << executable.status();
-<<<<<<< HEAD
-    auto outputs = (*executable)->Run({*Tensor::FromDoubles({DType::kF32, {1, 1, 8}}, x),
-                                       *Tensor::FromDoubles({DType::kF32, {1, 8, 8}}, unit),
-                                       *Tensor::Filled({DType::kF32, {1, 8, 8}}, 0)});
-=======
     auto outputs = (*executable)
                        ->Run({*Tensor::FromDoubles({DType::kF32, {1, 1, 8}}, x),
                               *Tensor::FromDoubles({DType::kF32, {1, 8, 8}}, unit),
                               *Tensor::Filled({DType::kF32, {1, 8, 8}}, 0)});
->>>>>>> models
     ASSERT_TRUE(outputs.ok()) << outputs.status();
     for (size_t i = 0; i < x.size(); ++i) {
       EXPECT_NEAR((*outputs)[0].AtDouble(static_cast<int64_t>(i)), activation.f(x[i]), 1e-6)
@@ -152,16 +140,10 @@ TEST(RecurrentTest, ParametersBelongToTheActivationsThatHaveThem) {
   const std::vector<double> w = {0.5, -0.25, 1, -0.75};  // of i, o, f, c
   std::vector<double> both = w;
   both.insert(both.end(), w.begin(), w.end());
-<<<<<<< HEAD
-  auto outputs = (*executable)->Run({*Tensor::FromDoubles({DType::kF32, {1, 1, 1}}, {2}),
-                                     *Tensor::FromDoubles({DType::kF32, {2, 4, 1}}, both),
-                                     *Tensor::Filled({DType::kF32, {2, 4, 1}}, 0)});
-=======
   auto outputs = (*executable)
                      ->Run({*Tensor::FromDoubles({DType::kF32, {1, 1, 1}}, {2}),
                             *Tensor::FromDoubles({DType::kF32, {2, 4, 1}}, both),
                             *Tensor::Filled({DType::kF32, {2, 4, 1}}, 0)});
->>>>>>> models
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   const auto hard = [](double x) { return std::min(std::max(0.25 * x + 0.375, 0.0), 1.0); };
   const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };

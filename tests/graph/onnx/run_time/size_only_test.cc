@@ -66,62 +66,12 @@ TEST_P(SizeOnlyTest, AlsoInTheFileThatIsWritten) {
     onnx::ModelProto written;
     ASSERT_TRUE(written.ParseFromString(*bytes));
     EXPECT_EQ(CheckWithOnnx(*bytes), "");
-<<<<<<< HEAD
-    if (keeps_nodes) {
-      EXPECT_EQ(written.DebugString(), Model().DebugString());
-    }
-=======
->>>>>>> models
     Check(Import(written).graph);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Uses, SizeOnlyTest,
-<<<<<<< HEAD
-    testing::Values(SizeCase{"Shape",
-                             "n = NonZero(x)\n s = Shape(n)\n y = Cast <to = 1> (s)",
-                             {1, 4},
-                             {1, 0}},
-                    SizeCase{"ShapeOfWhatReadsIt",
-                             "n = NonZero(x)\n m = Neg(n)\n s = Shape(m)\n y = Cast <to = 1> (s)",
-                             {1, 4},
-                             {1, 0}},
-                    SizeCase{"Size",
-                             "n = NonZero(x)\n s = Size(n)\n c = Cast <to = 1> (s)\n"
-                             "y = Add(c, x)",
-                             {5, 4, 6, 4, 7, 8},
-                             {0, 0, 0, 0, 0, 0}},
-                    SizeCase{"Expand",
-                             "n = Unique(x)\n s = Shape(n)\n"
-                             "one = Constant <value = float[1] {1}> ()\n y = Expand(one, s)",
-                             {1, 1, 1, 1, 1},
-                             {1}},
-                    SizeCase{"Range",
-                             "n = NonZero(x)\n s = Size(n)\n"
-                             "zero = Constant <value = int64 {0}> ()\n"
-                             "one = Constant <value = int64 {1}> ()\n"
-                             "r = Range(zero, s, one)\n y = Cast <to = 1> (r)",
-                             {0, 1, 2, 3},
-                             {}},
-                    SizeCase{"Loop",
-                             "n = NonZero(x)\n s = Size(n)\n"
-                             "z = Constant <value = float[1] {0}> ()\n"
-                             "y = Loop (s, , z) <body = b (int64 i, bool c, float[1] v) =>\n"
-                             "(bool more, float[1] w) {\n more = Identity(c)\n"
-                             "one = Constant <value = float[1] {1}> ()\n w = Add(v, one) }>",
-                             {4},
-                             {0}},
-                    SizeCase{"Branch",
-                             "t = ReduceSum <keepdims = 0> (x)\n"
-                             "h = Constant <value = float {1}> ()\n c = Less(h, t)\n"
-                             "y = If (c) <then_branch = a () => (float[6] p) {\n"
-                             "n = NonZero(x)\n s = Size(n)\n f = Cast <to = 1> (s)\n"
-                             "p = Mul(f, x) },\n else_branch = b () => (float[6] q) {\n"
-                             "q = Sub(x, h) }>",
-                             {4, 0, 8, 0, 12, 16},
-                             {-1, -1, -1, -1, -1, -1}}),
-=======
     testing::Values(
         SizeCase{"Shape", "n = NonZero(x)\n s = Shape(n)\n y = Cast <to = 1> (s)", {1, 4}, {1, 0}},
         SizeCase{"ShapeOfWhatReadsIt",
@@ -162,7 +112,6 @@ INSTANTIATE_TEST_SUITE_P(
                  "q = Sub(x, h) }>",
                  {4, 0, 8, 0, 12, 16},
                  {-1, -1, -1, -1, -1, -1}}),
->>>>>>> models
     [](const auto& info) { return info.param.name; });
 
 TEST(ResultSizeTest, AnOperandThatHasTheSizeIsEnough) {

@@ -40,17 +40,10 @@ TEST_P(SymbolicAttentionTest, IsOneModelForAllSizes) {
 INSTANTIATE_TEST_SUITE_P(
     Operators, SymbolicAttentionTest,
     testing::Values(
-<<<<<<< HEAD
-        Case{"Attention", "float[batch,4,seq,8] q, float[batch,2,past,8] k, float[batch,2,past,6] v",
-             "y = Attention(q, k, v)", "float[batch,4,seq,6] y", 23},
-        Case{"CausalAttention",
-             "float[batch,seq,8] q, float[batch,seq,8] k, float[batch,seq,8] v",
-=======
         Case{"Attention",
              "float[batch,4,seq,8] q, float[batch,2,past,8] k, float[batch,2,past,6] v",
              "y = Attention(q, k, v)", "float[batch,4,seq,6] y", 23},
         Case{"CausalAttention", "float[batch,seq,8] q, float[batch,seq,8] k, float[batch,seq,8] v",
->>>>>>> models
              "y = Attention<is_causal = 1, q_num_heads = 2, kv_num_heads = 2>(q, k, v)",
              "float[batch,seq,8] y", 23},
         Case{"AttentionWithCache",
@@ -62,12 +55,8 @@ INSTANTIATE_TEST_SUITE_P(
              "float[batch,2,seq,4] q, float[batch,2,past,4] k, float[batch,2,past,4] v, "
              "float[seq,past] m",
              "y = Attention(q, k, v, m)", "float[batch,2,seq,4] y", 24},
-<<<<<<< HEAD
-        Case{"RotaryEmbedding", "float[batch,2,seq,8] x, float[batch,seq,4] c, float[batch,seq,4] s",
-=======
         Case{"RotaryEmbedding",
              "float[batch,2,seq,8] x, float[batch,seq,4] c, float[batch,seq,4] s",
->>>>>>> models
              "y = RotaryEmbedding(x, c, s)", "float[batch,2,seq,8] y", 23},
         Case{"RotaryEmbeddingOfPositions",
              "float[batch,seq,16] x, float[50,4] c, float[50,4] s, int64[batch,seq] p",
