@@ -25,6 +25,24 @@ TEST(OpTest, ListsAllOperators) {
   EXPECT_THAT(result.out, ContainsRegex("conv2d\\(x, w, bias\\?\\) +convolution\n"));
 }
 
+TEST(DoctorTest, TriesEveryPart) {
+  const LemmaResult result = RunLemma({"doctor"});
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, ContainsRegex("back end cpu +works +.*oneDNN"));
+  EXPECT_THAT(result.out, ContainsRegex("back end reference +works"));
+  EXPECT_THAT(result.out, ContainsRegex("back end cuda +(works|missing)"));
+  EXPECT_THAT(result.out, ContainsRegex("costs +works +.*measured kernels"));
+  EXPECT_THAT(RunLemma({"doctor", "--json"}).out,
+              HasSubstr(R"({"what":"back end cpu","state":"works",)"));
+}
+
+TEST(DoctorTest, ADamagedDatabaseIsBroken) {
+  const LemmaResult result = RunLemma({"doctor", "--db", WriteTemp("costs", "no database at all")});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out, ContainsRegex("costs +broken +"));
+  ExpectOneLine(RunLemma({"doctor", "x"}), {"doctor takes flags only"});
+}
+
 TEST(OpTest, SaysWhatIsWrong) {
   ExpectOneLine(RunLemma({"op", "conv2"}), {"no operator conv2; did you mean conv2d?"});
   ExpectOneLine(RunLemma({"op", "a", "b"}), {"one NAME, please: 'b' is one too many"});
