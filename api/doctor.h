@@ -7,7 +7,7 @@
 
 namespace lemma::api {
 
-struct Finding {
+struct ExaminedPart {
   enum class State {
     kWorks,
     kMissing,  // not there; Lemma does without it
@@ -18,12 +18,12 @@ struct Finding {
   std::string detail;  // its version, or what is wrong
   std::string use;     // what it is for, or what to do
 };
-const char* Name(Finding::State state);  // "works", "missing", "broken"
+const char* Name(ExaminedPart::State state);  // "works", "missing", "broken"
 
 // Examines processor, memory, every back end (each executes a small graph, whose results are
 // compared with known ones), the second solver, drawing and the database of costs, in this order.
 // `costs` is the database's file, "" for none.
-std::vector<Finding> Examine(const std::string& costs);
+std::vector<ExaminedPart> Examine(const std::string& costs);
 
 }  // namespace lemma::api
 

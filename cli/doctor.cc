@@ -23,17 +23,17 @@ absl::StatusOr<int> RunDoctor(Arguments arguments) {
               "is missing is no error.");
   bool json = false;
   std::string costs = optimizer::CostDb::DefaultPath();
-  flags.String("db", &costs, "FILE", "the database of measured costs");
+  flags.String("cost-db", &costs, "FILE", "the database of measured costs");
   flags.Bool("json", &json, "print one JSON object instead of text");
   return ParseAndRun(&flags, arguments, [&](const Positional& rest) -> absl::StatusOr<int> {
     if (!rest.empty()) return absl::InvalidArgumentError("doctor takes flags only; see --help");
-    const std::vector<api::Finding> findings = api::Examine(costs);
+    const std::vector<api::ExaminedPart> findings = api::Examine(costs);
     const bool broken = std::any_of(findings.begin(), findings.end(), [](const auto& finding) {
-      return finding.state == api::Finding::State::kBroken;
+      return finding.state == api::ExaminedPart::State::kBroken;
     });
     if (json) {
       Json list = Json::Array();
-      for (const api::Finding& finding : findings) {
+      for (const api::ExaminedPart& finding : findings) {
         Json entry = Json::Object();
         entry.Set("what", finding.what).Set("state", api::Name(finding.state));
         entry.Set("detail", finding.detail).Set("use", finding.use);
@@ -45,7 +45,7 @@ absl::StatusOr<int> RunDoctor(Arguments arguments) {
       return broken ? kExitNo : kExitOk;
     }
     TextTable table({absl::StrCat("lemma ", api::kVersion), "<", "<"});
-    for (const api::Finding& finding : findings) {
+    for (const api::ExaminedPart& finding : findings) {
       table.Row({finding.what, api::Name(finding.state),
                  absl::StrCat(finding.detail, finding.use.empty() ? "" : "; ", finding.use)});
     }

@@ -24,7 +24,7 @@
 namespace lemma::api {
 namespace {
 
-using State = Finding::State;
+using State = ExaminedPart::State;
 
 // The value of a line "key : value" of /proc/cpuinfo; empty if there is none.
 std::string ProcessorInfo(absl::string_view key) {
@@ -38,14 +38,14 @@ std::string ProcessorInfo(absl::string_view key) {
   return "";
 }
 
-Finding Processor() {
+ExaminedPart Processor() {
   const std::vector<std::string> flags = absl::StrSplit(ProcessorInfo("flags"), ' ');
   std::vector<std::string> found;
   for (const char* flag :
        {"avx2", "fma", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_tile"}) {
     if (std::find(flags.begin(), flags.end(), flag) != flags.end()) found.push_back(flag);
   }
-  Finding finding{"processor", State::kWorks, ProcessorInfo("model name"), ""};
+  ExaminedPart finding{"processor", State::kWorks, ProcessorInfo("model name"), ""};
   absl::StrAppend(
       &finding.detail, finding.detail.empty() ? "" : ", ", std::thread::hardware_concurrency(),
       " threads, ",
@@ -56,7 +56,7 @@ Finding Processor() {
   return finding;
 }
 
-Finding Memory() {
+ExaminedPart Memory() {
   const double bytes =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   return {"memory", State::kWorks, FormatBytes(bytes), ""};
@@ -76,8 +76,8 @@ absl::StatusOr<bool> GivesRightResults(Backend& backend) {
   return results[0].AtDouble(0) == kResults[0] && results[0].AtDouble(1) == kResults[1];
 }
 
-Finding TryBackend(const std::string& name) {
-  Finding finding{absl::StrCat("back end ", name), State::kWorks, "", ""};
+ExaminedPart TryBackend(const std::string& name) {
+  ExaminedPart finding{absl::StrCat("back end ", name), State::kWorks, "", ""};
   auto backend = MakeBackend(name);
   if (!backend.ok()) {
     finding.state = State::kBroken;
@@ -100,8 +100,8 @@ Finding TryBackend(const std::string& name) {
   return finding;
 }
 
-Finding Solver() {
-  Finding finding{"cvc5", State::kMissing, "not in PATH", "needed for --recheck=cvc5"};
+ExaminedPart Solver() {
+  ExaminedPart finding{"cvc5", State::kMissing, "not in PATH", "needed for --recheck=cvc5"};
   const char* path = std::getenv("PATH");
   for (absl::string_view folder : absl::StrSplit(path == nullptr ? "" : path, ':')) {
     const std::string file = absl::StrCat(folder, "/cvc5");
@@ -111,16 +111,16 @@ Finding Solver() {
   return finding;
 }
 
-Finding Drawing() {
+ExaminedPart Drawing() {
   const auto svg = DotToSvg("digraph { a -> b }");
   if (svg.ok()) return {"drawing", State::kWorks, "Graphviz draws SVG", ""};
   return {"drawing", State::kBroken, std::string(svg.status().message()),
           "pictures in reports are left out"};
 }
 
-Finding Costs(const std::string& path) {
+ExaminedPart Costs(const std::string& path) {
   if (path.empty()) {
-    return {"costs", State::kMissing, "no home folder", "--db=FILE keeps measured costs"};
+    return {"costs", State::kMissing, "no home folder", "--cost-db=FILE keeps measured costs"};
   }
   auto database = optimizer::CostDb::Open(path);
   auto count = database.ok() ? (*database)->Count() : database.status();
@@ -130,13 +130,13 @@ Finding Costs(const std::string& path) {
 
 }  // namespace
 
-const char* Name(Finding::State state) {
+const char* Name(ExaminedPart::State state) {
   static constexpr const char* kNames[] = {"works", "missing", "broken"};
   return kNames[static_cast<int>(state)];
 }
 
-std::vector<Finding> Examine(const std::string& costs) {
-  std::vector<Finding> findings = {Processor(), Memory()};
+std::vector<ExaminedPart> Examine(const std::string& costs) {
+  std::vector<ExaminedPart> findings = {Processor(), Memory()};
   std::vector<std::string> backends = BackendNames();
   for (const std::string& name : TargetNames()) backends.push_back(name);
   for (const std::string& name : backends) findings.push_back(TryBackend(name));
