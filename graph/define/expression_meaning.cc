@@ -309,7 +309,11 @@ absl::StatusOr<ScalarExpr> Expressions::ReduceFrom(const Expr& e, ReduceKind kin
   std::vector<int> counts;
   Idx extents;
   for (size_t b = first; b < e.bounds.size() && !UsesOneOf(e.bounds[b].extent, bounds); ++b) {
-    LEMMA_ASSIGN_OR_RETURN(const Idx list, ExtentsOf(e.bounds[b]));
+    LEMMA_ASSIGN_OR_RETURN(Idx list, ExtentsOf(e.bounds[b]));
+    // A loop cannot run a negative number of times.
+    for (IndexExpr& extent : list) {
+      if (!c_.Holds(NonNegative(extent, scope_))) extent = Max(extent, 0);
+    }
     bounds.push_back(e.bounds[b]);
     counts.push_back(static_cast<int>(list.size()));
     extents.insert(extents.end(), list.begin(), list.end());

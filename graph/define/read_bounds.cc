@@ -191,4 +191,6 @@ Guard Inside(const IndexExpr& index, const IndexExpr& dim, const Scope& scope) {
   return bounds.AtMostZero(-index) && bounds.AtMostZero(index - dim + 1);
 }
 
+Guard NonNegative(const IndexExpr& e, const Scope& scope) { return Bounds(scope).AtMostZero(-e); }
+
 }  // namespace lemma::define

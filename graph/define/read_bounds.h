@@ -19,6 +19,8 @@ struct Scope {
 // meet the conditions: true if that is always so, false if it is not, or is not seen. The condition
 // may be stronger than needed.
 Guard Inside(const IndexExpr& index, const IndexExpr& dim, const Scope& scope);
+// The same for 0 <= e.
+Guard NonNegative(const IndexExpr& e, const Scope& scope);
 
 }  // namespace lemma::define
 

@@ -82,6 +82,16 @@ TEST(OperatorFileTest, EveryKindOfExpressionHasItsValue) {
               ElementsAre(6, -1, -1));
 }
 
+TEST(OperatorFileTest, ABoundBelowZeroIsNoElements) {
+  Define(R"(operator test_before(x: [n]) {
+    y[i < n] = sum(k < i - 1, x[k])
+    return y
+  })");
+  EXPECT_THAT(ResultOf("graph g() { x = constant f32[4] [1.0, 2.0, 4.0, 8.0] y = test_before(x) "
+                       "return y }"),
+              ElementsAre(0, 0, 1, 3));
+}
+
 TEST(OperatorFileTest, AGuardedReadLiesInside) {
   EXPECT_EQ(ErrorOf("operator a(x: [m], y: [n]) { z[i < m + n] = if(i < m, x[i], y[i - m]) "
                     "return z }"),
