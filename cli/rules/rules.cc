@@ -64,15 +64,16 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
       {"explain", RunRulesExplain}, {"export", RunRulesExport}, {"import-taso", RunImportTaso},
       {"prune", RunRulesPrune},     {"show", RunRulesShow},     {"stats", RunRulesStats},
   };
+  std::vector<std::string> subcommand_names;
+  subcommand_names.reserve(subcommands.size());
+  for (const auto& [name, run] : subcommands) subcommand_names.push_back(name);
   if (!arguments.empty()) {
     auto it = subcommands.find(arguments[0]);
     if (it != subcommands.end()) return it->second(arguments.subspan(1));
     // Of two names, the first one should have been a subcommand.
     if (arguments.size() > 1 && !absl::StartsWith(arguments[0], "-") &&
         !absl::StartsWith(arguments[1], "-")) {
-      std::vector<std::string> names;
-      for (const auto& [name, run] : subcommands) names.push_back(name);
-      const std::string nearest = Nearest(arguments[0], names);
+      const std::string nearest = Nearest(arguments[0], subcommand_names);
       if (!nearest.empty()) {
         return absl::InvalidArgumentError(absl::StrCat("rules: unknown subcommand ", arguments[0],
                                                        "; did you mean ", nearest, "?"));
@@ -86,9 +87,7 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
               "proofs.");
   flags.List("show", &names, "RULE,...", "print these rules in full instead");
   flags.Bool("json", &json, "print one JSON object instead of text");
-  std::vector<std::string> words;
-  for (const auto& [name, run] : subcommands) words.push_back(name);
-  flags.Subcommands(std::move(words));
+  flags.Subcommands(std::move(subcommand_names));
   flags.Note("A file of such a name is ./show.");
   return ParseAndRun(&flags, arguments, [&](const Positional& positional) -> absl::StatusOr<int> {
     auto path = OptionalArgument("file of RULES", positional);

@@ -66,7 +66,6 @@ class ExamplesTest(unittest.TestCase):
             words, status, lines = rest
             done = subprocess.run(
                 [lemma._command.binary(), *words], capture_output=True, text=True,
-                env=lemma._command.environment(),
             )
             self.assertEqual(done.returncode, status, f"{words}: {done.stdout}{done.stderr}")
             for line in lines:

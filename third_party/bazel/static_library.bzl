@@ -3,6 +3,7 @@
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
 def _impl(ctx):
+    toolchain = find_cpp_toolchain(ctx)
     info = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps])
     inputs = info.linking_context.linker_inputs.to_list()
     archives = []
@@ -18,10 +19,10 @@ def _impl(ctx):
     lines = ["create " + library.path] + ["addlib " + a.path for a in archives] + ["save", "end"]
     ctx.actions.write(script, "\n".join(lines) + "\n")
     ctx.actions.run_shell(
-        inputs = archives + [script],
+        inputs = depset(archives + [script], transitive = [toolchain.all_files]),
         outputs = [library],
         command = "\"$1\" -M < \"$2\"",
-        arguments = [find_cpp_toolchain(ctx).ar_executable, script.path],
+        arguments = [toolchain.ar_executable, script.path],
         mnemonic = "StaticLibrary",
     )
     defines = ["-D" + define for define in info.compilation_context.defines.to_list()]
