@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
 #include "graph/text/source_text.h"
 #include "graph/text/token_reader.h"
@@ -89,7 +90,8 @@ class Parser : public text::TokenReader {
       op->tensors.emplace_back();
       LEMMA_RETURN_IF_ERROR(ParseTensor(&op->tensors.back()));
     }
-    op->equation = std::string(absl::StripAsciiWhitespace(source_.Between(first, Peek().position)));
+    op->equation = absl::StrReplaceAll(
+        absl::StripAsciiWhitespace(source_.Between(first, Peek().position)), {{"\n  ", "\n"}});
     Take();
     do {
       op->results.emplace_back();

@@ -121,7 +121,7 @@ class ExamplesTest(unittest.TestCase):
         with folder_with_data():
             _, printed = self.run_page("operators-of-your-own.md")
             self.assertGreaterEqual(self.comments_are_true("operators-of-your-own.md", printed), 1)
-            for made in ("found.txt", "faster.txt.cert", "step.txt"):
+            for made in ("found.txt", "faster.txt.cert", "step.lemma"):
                 self.assertTrue(os.path.exists(made), made)
 
     def test_the_tutorial_for_the_referee(self):

@@ -64,7 +64,7 @@ TEST(DefineTest, CommandsKnowTheOperators) {
 TEST(DefineTest, OnnxNodesAreReadAndWrittenAgain) {
   const std::string define = "--define=" + WriteTemp("ops.txt", kOperators);
   const std::string model = WriteTemp("model.txt", kModel), onnx = NewFolder() + "/model.onnx";
-  const LemmaResult optimized = RunLemma({"optimize", model, define, "-o", onnx, "--time-limit=1"});
+  const LemmaResult optimized = RunLemma({"optimize", model, define, "-o", onnx, "--seconds=1"});
   ASSERT_EQ(optimized.exit_status, 0) << optimized.err;
   EXPECT_THAT(RunLemma({"show", onnx, define}).out, HasSubstr("cli_total("));
   EXPECT_THAT(RunLemma({"show", onnx}).out, HasSubstr("op_type = \"Square\""));
