@@ -21,6 +21,8 @@ struct OperatorCheck {
   std::string page;  // signature, definition, attributes and an example, as in docs/operators.md
   bool differentiable = false;
   int applications = 0;  // tried, of small sizes; 0: none was found
+  // Of these, where gradients were compared: in f64, where results and gradients are finite.
+  int gradients = 0;
   // Greatest differences, relative to the greatest result or to 1: between the CPU back end and the
   // reference, in f32, and between gradients and finite differences, in f64.
   double execution_error = 0, gradient_error = 0;

@@ -18,6 +18,7 @@ Json ToJson(const std::string& name, const api::OperatorCheck& check) {
   json.Set("name", name);
   json.Set("differentiable", check.differentiable);
   json.Set("applications", check.applications);
+  json.Set("gradients", check.gradients);
   json.Set("execution_error", check.execution_error);
   json.Set("gradient_error", check.gradient_error);
   json.Set("problems", Json::Texts(check.problems));
@@ -29,10 +30,15 @@ void Print(const api::OperatorCheck& check) {
   if (check.applications > 0) {
     std::printf("\nTried on %d applications: the CPU differs from the definition by %.1e",
                 check.applications, check.execution_error);
-    if (check.differentiable) {
+    if (check.gradients > 0) {
       std::printf(", the gradient from finite differences by %.1e", check.gradient_error);
     }
     std::puts(".");
+    if (check.differentiable && check.gradients == 0) {
+      std::puts("Its gradient was not tried: that needs f64, and finite results.");
+    }
+  } else {
+    std::puts("\nNo small sizes were found that it takes; nothing was tried.");
   }
   for (const std::string& problem : check.problems) std::printf("\nWrong: %s\n", problem.c_str());
   std::puts("");

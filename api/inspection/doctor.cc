@@ -122,6 +122,9 @@ ExaminedPart Costs(const std::string& path) {
   if (path.empty()) {
     return {"costs", State::kMissing, "no home folder", "--cost-db=FILE keeps measured costs"};
   }
+  if (access(path.c_str(), F_OK) != 0) {
+    return {"costs", State::kWorks, absl::StrCat(path, ": no measured kernels yet"), ""};
+  }
   auto database = optimizer::CostDb::Open(path);
   auto count = database.ok() ? (*database)->Count() : database.status();
   if (!count.ok()) return {"costs", State::kBroken, std::string(count.status().message()), ""};

@@ -1,6 +1,7 @@
 #include "generator/sets/set_file.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,13 +25,22 @@ class Parser : public text::TokenReader {
 
   absl::StatusOr<TableSetText> Run() {
     TableSetText set;
+    std::set<std::string> names;
     while (Peek().kind != Token::Kind::kEnd) {
       if (TryWord("input")) {
         set.inputs.emplace_back();
+        const Position position = Peek().position;
         LEMMA_RETURN_IF_ERROR(ParseInput(&set.inputs.back()));
+        if (!names.insert(set.inputs.back().name).second) {
+          return ErrorAt(file(), position, "another input has this name");
+        }
       } else {
         set.variants.emplace_back();
+        const Position position = Peek().position;
         LEMMA_RETURN_IF_ERROR(ParseVariant(&set.variants.back()));
+        if (!names.insert("variant " + set.variants.back().name).second) {
+          return ErrorAt(file(), position, "another variant has this name");
+        }
       }
     }
     if (set.inputs.empty() || set.variants.empty()) {
@@ -111,14 +121,15 @@ class Parser : public text::TokenReader {
       *value = std::move(list);
       return absl::OkStatus();
     }
-    const bool negative = TryPunct("-");
+    const bool negative = AtPunct("-") && Peek(1).kind == Token::Kind::kFloat;
+    if (negative) Take();
     if (Peek().kind == Token::Kind::kFloat) {
       *value = Take().real * (negative ? -1 : 1);
       return absl::OkStatus();
     }
     int64_t integer = 0;
     LEMMA_RETURN_IF_ERROR(ParseInt(&integer, 0, "a number or a list of integers"));
-    *value = negative ? -integer : integer;
+    *value = integer;
     return absl::OkStatus();
   }
 

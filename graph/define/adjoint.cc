@@ -191,6 +191,7 @@ class Builder : private Derivatives<Builder, ScalarFormula, Flow> {
         contributions_.push_back({e.indices(), axes, where, flow});
         return absl::OkStatus();
       case ScalarExpr::Kind::kApply:
+        if (e.fn() == ScalarFn::kWhere) return VisitChoice(e, flow, axes, where);
         for (size_t i = 0; i < e.args().size(); ++i) {
           if (!Mentions(e.args()[i])) continue;
           Flow flows[3];
@@ -221,6 +222,23 @@ class Builder : private Derivatives<Builder, ScalarFormula, Flow> {
       inner = ShareOfExtreme(e, flow);
     }
     return Visit(e.args()[0], inner, all, where && e.guard());
+  }
+
+  // Contributions of the operand that is not chosen are 0, even where its derivative is infinite or
+  // no number.
+  absl::Status VisitChoice(const ScalarExpr& e, const ScalarExpr& flow,
+                           const std::vector<Axis>& axes, const Guard& where) {
+    for (const size_t side : {1, 2}) {
+      size_t next = contributions_.size();
+      LEMMA_RETURN_IF_ERROR(Visit(e.args()[side], flow, axes, where));
+      for (; next < contributions_.size(); ++next) {
+        ScalarExpr& value = contributions_[next].value;
+        const ScalarExpr test = WithFreshBounds(e.args()[0]);
+        value = side == 1 ? Apply(ScalarFn::kWhere, test, value, 0)
+                          : Apply(ScalarFn::kWhere, test, 0, value);
+      }
+    }
+    return absl::OkStatus();
   }
 
   // The product of all elements but the one at the reduction's own variables.

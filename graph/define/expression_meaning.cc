@@ -147,8 +147,9 @@ absl::StatusOr<IndexExpr> Expressions::IndexOf(const Expr& e) {
     if (e.text == "min") return Min(args[0], args[1]);
     if (e.text == "max") return Max(args[0], args[1]);
     if (e.text == "div" || e.text == "mod") {
-      if (!c_.Holds(Ge(args[1], 1))) {
-        return c_.Fail(absl::StrCat(e.text, " by ", args[1].ToString(), ", which is not positive"));
+      if (!c_.Holds(NonNegative(args[1] - 1, scope_))) {
+        return Error(e.position, absl::StrCat(e.text, " by ", args[1].ToString(),
+                                              ", which is not positive or may not be"));
       }
       return e.text == "div" ? FloorDiv(args[0], args[1]) : Mod(args[0], args[1]);
     }
@@ -175,6 +176,10 @@ absl::StatusOr<IndexExpr> Expressions::ReadIndex(const Expr& e) {
   if (IsFloat(dtype) || dtype == DType::kBool) {
     return Error(e.position, absl::StrCat("the elements of ", e.text,
                                           " are no integers, so they cannot be an index"));
+  }
+  if (*tensor >= c_.num_inputs()) {
+    return Error(e.position,
+                 absl::StrCat("an index comes from an input, and ", e.text, " is none"));
   }
   LEMMA_ASSIGN_OR_RETURN(const ScalarExpr value, ReadElement(e, *tensor));
   return IndexExpr::Load(value.node());
@@ -226,6 +231,9 @@ absl::StatusOr<ScalarExpr> Expressions::TruthOf(const Expr& e) {
 absl::StatusOr<ScalarExpr> Expressions::ScalarOf(const Expr& e) {
   switch (e.kind) {
     case Expr::Kind::kInt:
+      if (e.integer > int64_t{1} << 53) {
+        return Error(e.position, "the number has more digits than a double");
+      }
       return ScalarExpr(static_cast<double>(e.integer));
     case Expr::Kind::kReal:
       return ScalarExpr(e.real);
@@ -312,7 +320,7 @@ absl::StatusOr<ScalarExpr> Expressions::ReduceFrom(const Expr& e, ReduceKind kin
     LEMMA_ASSIGN_OR_RETURN(Idx list, ExtentsOf(e.bounds[b]));
     // A loop cannot run a negative number of times.
     for (IndexExpr& extent : list) {
-      if (!c_.Holds(NonNegative(extent, scope_))) extent = Max(extent, 0);
+      if (!NonNegative(extent, scope_).is_true()) extent = Max(extent, 0);
     }
     bounds.push_back(e.bounds[b]);
     counts.push_back(static_cast<int>(list.size()));

@@ -15,11 +15,14 @@ namespace {
 
 constexpr int kTries = 2000;
 constexpr size_t kExamples = 4;
+constexpr int64_t kMostElements = 10'000;  // of an input
 
 // One draw of sizes, lengths of lists and attributes.
 class Draw {
  public:
-  Draw(const OperatorText& text, std::mt19937& random) : text_(text), random_(random) {
+  // `most`: of sizes.
+  Draw(const OperatorText& text, int most, std::mt19937& random)
+      : text_(text), most_(most), random_(random) {
     for (const AttrDecl& attr : text.attrs) DrawAttr(attr);
   }
 
@@ -36,7 +39,7 @@ class Draw {
             type.shape.push_back(Int(absl::StrCat(dim.text, "[", d, "]"), 1, 3));
           }
         } else if (dim.kind == Expr::Kind::kName) {
-          type.shape.push_back(Int(dim.text, 1, 6));
+          type.shape.push_back(Int(dim.text, 1, most_));
         } else {
           const auto size = Value(dim);
           if (!size || *size < 0) return std::nullopt;
@@ -97,11 +100,22 @@ class Draw {
   }
 
   const OperatorText& text_;
+  const int most_;
   std::mt19937& random_;
   std::map<std::string, int64_t> sizes_;
   std::map<std::pair<std::string, size_t>, int64_t> lists_;
   Attrs attrs_;
 };
+
+bool IsSmall(const TensorType& type) {
+  int64_t elements = 1;
+  for (int64_t size : type.shape) {
+    if (size > kMostElements) return false;
+    elements *= std::max<int64_t>(size, 1);
+    if (elements > kMostElements) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -109,9 +123,11 @@ std::vector<std::string> ExamplesOf(const OperatorText& text, const OpDef& op) {
   std::mt19937 random(1);
   std::vector<std::string> examples;
   for (int i = 0; i < kTries && examples.size() < kExamples; ++i) {
-    Draw draw(text, random);
+    Draw draw(text, i < kTries / 2 ? 6 : 40, random);
     const auto types = draw.Types();
-    if (!types || !InferTypes(op, *types, draw.attrs()).ok()) continue;
+    if (!types || !std::all_of(types->begin(), types->end(), IsSmall) ||
+        !InferTypes(op, *types, draw.attrs()).ok())
+      continue;
     std::string example = absl::StrCat("(",
                                        absl::StrJoin(*types, ", ",
                                                      [](std::string* out, const TensorType& type) {

@@ -27,6 +27,7 @@ using text::ErrorAt;
 using text::Position;
 
 constexpr absl::string_view kGroup = "defined in files";
+constexpr absl::string_view kGradientMark = ".grad_";
 
 // Shared by an operator and its gradients.
 using OperatorPtr = std::shared_ptr<const OperatorText>;
@@ -56,10 +57,18 @@ absl::Status CheckNames(const OperatorText& op) {
       return ErrorAt(op.file, position, absl::StrCat(name, " is returned twice"));
     }
   }
-  if (!op.onnx.empty() && !absl::StrContains(op.onnx, '.')) {
+  if (absl::StrContains(op.name, kGradientMark)) {
     return ErrorAt(op.file, op.position,
-                   absl::StrCat("the ONNX operator ", op.onnx,
-                                " needs a domain of its own, as in \"com.example.", op.onnx, "\""));
+                   absl::StrCat(op.name, ": names with ", kGradientMark, " are for gradients"));
+  }
+  if (op.onnx.empty()) return absl::OkStatus();
+  const size_t dot = op.onnx.rfind('.');
+  const std::string domain = dot == std::string::npos ? "" : op.onnx.substr(0, dot);
+  if (domain.empty() || domain[0] == '.' || domain == "ai.onnx" || domain == "training" ||
+      dot + 1 == op.onnx.size()) {
+    return ErrorAt(op.file, op.position,
+                   absl::StrCat("the ONNX operator ", op.onnx, " needs a domain of its own, as in ",
+                                "\"com.example.", op.onnx.substr(dot + 1), "\""));
   }
   return absl::OkStatus();
 }
@@ -125,7 +134,7 @@ std::vector<int> SeededResults(const OperatorText& op) {
 }
 
 std::string GradientName(const OperatorText& op, int input) {
-  return absl::StrCat(op.name, ".grad_", op.params[input].name);
+  return absl::StrCat(op.name, kGradientMark, op.params[input].name);
 }
 
 absl::Status DefineGradient(const OperatorText& text, const OpDef& forward, int input,
@@ -153,7 +162,10 @@ absl::Status DefineGradient(const OperatorText& text, const OpDef& forward, int 
     }
   }
   LEMMA_ASSIGN_OR_RETURN(auto adjoint, Adjoint(context.definition(), input));
-  if (!adjoint) return c.Fail("the gradient is zero");
+  if (!adjoint) {  // at these attributes, nothing depends on the input
+    c.Output(c.dtype(input), c.dims(input), [](const Idx&) { return ScalarExpr(0); });
+    return absl::OkStatus();
+  }
   c.Adopt(*std::move(adjoint));
   return absl::OkStatus();
 }
@@ -281,7 +293,7 @@ absl::StatusOr<std::vector<std::string>> DefineOperators(absl::string_view text,
   LEMMA_ASSIGN_OR_RETURN(std::vector<OpDef> operators, ReadOperators(text, file));
   std::vector<std::string> names;
   for (const OpDef& op : operators) {
-    if (!absl::StrContains(op.name, ".grad_")) names.push_back(op.name);
+    if (!absl::StrContains(op.name, define::kGradientMark)) names.push_back(op.name);
   }
   if (auto status = AddOperators(std::move(operators)); !status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(file, ": ", status.message()));

@@ -1,6 +1,7 @@
 #include "graph/define/operator_meaning.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,11 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/define/expression_meaning.h"
-#include "graph/sizes/condition_text.h"
 #include "graph/sizes/symbolic_size.h"
 
 namespace lemma::define {
 namespace {
+
+// Of an integer attribute: its products with sizes then stay below 2^63.
+constexpr int64_t kMostInteger = int64_t{1} << 31;
 
 // Whether `e` reads the tensor `name`.
 bool Reads(const Expr& e, const std::string& name) {
@@ -35,7 +38,8 @@ class Interpreter {
     LEMMA_RETURN_IF_ERROR(BindSizes());
     for (const Expr& condition : op_.where) {
       LEMMA_ASSIGN_OR_RETURN(const Guard guard, in_.GuardOf(condition));
-      LEMMA_REQUIRE(c_, guard, "it does not hold that ", ConditionText(guard));
+      LEMMA_REQUIRE(c_, guard, "the condition at ", op_.file, ":", condition.position.line, ":",
+                    condition.position.column, " does not hold");
       in_.Assume(guard);
     }
     for (const TensorDef& tensor : op_.tensors) LEMMA_RETURN_IF_ERROR(DefineTensor(tensor));
@@ -93,6 +97,13 @@ class Interpreter {
           LEMMA_REQUIRE(c_, static_cast<int>(c_.Sizes(attr.name).size()) == attr.length, attr.name,
                         " must have ", attr.length, " integers");
           break;
+      }
+      const IndexExpr* integer = std::get_if<IndexExpr>(&named);
+      for (const IndexExpr& value : integer != nullptr                   ? Idx{*integer}
+                                    : std::holds_alternative<Idx>(named) ? std::get<Idx>(named)
+                                                                         : Idx{}) {
+        LEMMA_REQUIRE(c_, !value.is_const() || std::abs(value.value()) <= kMostInteger, attr.name,
+                      " must be at most 2^31");
       }
       LEMMA_RETURN_IF_ERROR(in_.Bind(attr.name, attr.position, std::move(named)));
     }
@@ -181,7 +192,8 @@ class Interpreter {
 
   // ---- Tensors ----
 
-  // A result that others read is a local tensor, whose value is not rounded, and a copy of it.
+  // A result that others read is a local tensor, whose value is not rounded to fewer digits, and a
+  // copy of it.
   absl::Status DefineTensor(const TensorDef& tensor) {
     const bool is_result =
         std::any_of(op_.results.begin(), op_.results.end(),
@@ -211,6 +223,8 @@ class Interpreter {
       ScalarExpr value = 0;
       in_.WithBounds(tensor.bounds, counts, dims, index, [&]() -> absl::Status {
         LEMMA_ASSIGN_OR_RETURN(value, in_.ScalarOf(tensor.body));
+        // Others read it as it is stored.
+        if (is_read && is_result && !IsFloat(dtype)) value = Apply(StoredAs(dtype), value);
         return absl::OkStatus();
       });
       return value;

@@ -13,17 +13,28 @@
 namespace lemma::define {
 namespace {
 
-// The same with a symbolic dimension in the place of each symbol, such as those of a rule.
-IndexExpr WithDims(const IndexExpr& e) {
+// The same with a symbolic dimension in the place of each symbol, such as those of a rule; nullopt
+// if more than the laws of sums and products might then be used, which hold for any integers.
+std::optional<IndexExpr> WithDims(const IndexExpr& e) {
   switch (e.kind()) {
+    case IndexExpr::Kind::kConst:
+      return e;
     case IndexExpr::Kind::kSymbol:
       return SymbolicDim(e.name(), {0, SizeRange::kNoLimit});
-    case IndexExpr::Kind::kConst:
-    case IndexExpr::Kind::kVar:
-    case IndexExpr::Kind::kLoad:
-      return e;
+    case IndexExpr::Kind::kAdd:
+    case IndexExpr::Kind::kMul: {
+      const auto a = WithDims(e.lhs()), b = WithDims(e.rhs());
+      if (!a || !b) return std::nullopt;
+      return Binary(e.kind(), *a, *b);
+    }
+    case IndexExpr::Kind::kFloorDiv:
+    case IndexExpr::Kind::kMod:
+      if (e.rhs().AsConst().value_or(0) >= 1) {
+        if (const auto a = WithDims(e.lhs())) return Binary(e.kind(), *a, e.rhs());
+      }
+      return std::nullopt;
     default:
-      return Binary(e.kind(), WithDims(e.lhs()), WithDims(e.rhs()));
+      return std::nullopt;
   }
 }
 
@@ -35,17 +46,23 @@ bool IsAtMost(const IndexExpr& a, const IndexExpr& b) {
   IndexEnv any;  // if the difference is a number, any values of the symbols give it
   any.symbol = [](const std::string& name) { return 1000 + HashString(name) % 1000; };
   const auto number = EvaluateIndex(difference, any);
-  return number && *number >= 0 && AreEqual(WithDims(difference), *number);
+  if (!number || *number < 0) return false;
+  const auto dims = WithDims(difference);
+  return dims && AreEqual(*dims, *number);
 }
 
 class Bounds {
  public:
   explicit Bounds(const Scope& scope) : scope_(scope) {
-    for (const Guard& condition : scope.conditions) AddFacts(condition, /*negated=*/false);
+    for (const Guard& condition : scope.conditions) {
+      never_ = never_ || condition.is_false();
+      AddFacts(condition, /*negated=*/false);
+    }
   }
 
   // A condition on sizes under which e <= 0 everywhere in scope.
   Guard AtMostZero(const IndexExpr& e) const {
+    if (never_) return true;
     std::vector<Guard> candidates;
     if (const auto most = Most(e, 1)) candidates.push_back(Le(*most, 0));
     for (const IndexExpr& fact : facts_) {
@@ -56,8 +73,9 @@ class Bounds {
       if (open ? IsAtMost(candidate.lhs(), candidate.rhs()) : candidate.is_true()) return true;
     }
     // Without a condition of the scope, since those speak of variables.
-    if (candidates.empty() || Decide(candidates[0]) == false) return false;
-    return candidates[0];
+    const auto most = Most(e, 1);
+    if (!most || Decide(Le(*most, 0)) == false) return false;
+    return Le(*most, 0);
   }
 
  private:
@@ -94,9 +112,14 @@ class Bounds {
     });
   }
 
-  // Something that sign * e does not exceed, without the variables in scope.
+  // Something that sign * e does not exceed, without variables and without elements of tensors.
   std::optional<IndexExpr> Most(const IndexExpr& e, int sign) const {
     IndexExpr bound = e;
+    if (HasLoads(e)) {
+      const auto relaxed = Relaxed(e, sign);
+      if (!relaxed) return std::nullopt;
+      bound = *relaxed;
+    }
     for (auto axis = scope_.axes.rbegin(); axis != scope_.axes.rend(); ++axis) {
       auto linear = LinearIn(bound, axis->var);
       if (!linear) {
@@ -120,6 +143,7 @@ class Bounds {
         return std::nullopt;
       }
     }
+    if (IsOpen(bound)) return std::nullopt;
     return sign > 0 ? bound : -bound;
   }
 
@@ -139,30 +163,31 @@ class Bounds {
       case IndexExpr::Kind::kMul: {
         const IndexExpr* constant = e.lhs().is_const() ? &e.lhs() : &e.rhs();
         const IndexExpr& other = e.lhs().is_const() ? e.rhs() : e.lhs();
-        if (!constant->is_const()) return HasVars(e) ? std::nullopt : std::optional(e);
+        if (!constant->is_const()) return HasLoads(e) ? std::nullopt : std::optional(e);
         const auto inner = Relaxed(other, constant->value() < 0 ? -sign : sign);
         if (!inner) return std::nullopt;
         return *constant * *inner;
       }
       case IndexExpr::Kind::kMod:
-        if (!HasVars(e)) return e;
-        if (HasVars(e.rhs())) return std::nullopt;
+        if (!IsOpen(e)) return e;
+        if (IsOpen(e.rhs())) return std::nullopt;
         return sign > 0 ? e.rhs() - 1 : IndexExpr(0);
       case IndexExpr::Kind::kFloorDiv: {
-        if (!HasVars(e)) return e;
-        if (HasVars(e.rhs())) return std::nullopt;
+        if (!IsOpen(e)) return e;
+        if (IsOpen(e.rhs())) return std::nullopt;
         const auto most = Most(e.lhs(), sign);  // of sign * lhs
         if (!most) return std::nullopt;
         return FloorDiv(sign > 0 ? *most : -*most, e.rhs());
       }
       case IndexExpr::Kind::kMin:
       case IndexExpr::Kind::kMax: {
-        if (!HasVars(e)) return e;
-        const auto a = Relaxed(e.lhs(), sign), b = Relaxed(e.rhs(), sign);
+        if (!IsOpen(e)) return e;
         const bool is_min = e.kind() == IndexExpr::Kind::kMin;
         if (is_min == (sign > 0)) {  // either operand is a bound; prefer one without variables
-          if (a && (!b || !HasVars(*a))) return a;
-          return b;
+          const auto a = Relaxed(e.lhs(), sign);
+          if (a && !IsOpen(*a)) return a;
+          const auto b = Relaxed(e.rhs(), sign);
+          return b ? b : a;
         }
         const auto left = Most(e.lhs(), sign), right = Most(e.rhs(), sign);
         if (!left || !right) return std::nullopt;
@@ -175,12 +200,26 @@ class Bounds {
     return std::nullopt;
   }
 
-  static bool HasVars(const IndexExpr& e) {
+  static bool HasLoads(const IndexExpr& e) {
+    switch (e.kind()) {
+      case IndexExpr::Kind::kConst:
+      case IndexExpr::Kind::kSymbol:
+      case IndexExpr::Kind::kVar:
+        return false;
+      case IndexExpr::Kind::kLoad:
+        return true;
+      default:
+        return HasLoads(e.lhs()) || HasLoads(e.rhs());
+    }
+  }
+  // Whether the value depends on variables or on elements of tensors.
+  static bool IsOpen(const IndexExpr& e) {
     FreeVars free;
-    return !free.Of(e).empty();
+    return HasLoads(e) || !free.Of(e).empty();
   }
 
   const Scope& scope_;
+  bool never_ = false;            // no values meet the conditions
   std::vector<IndexExpr> facts_;  // at most 0 in this scope
 };
 

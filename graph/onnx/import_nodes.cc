@@ -14,6 +14,7 @@
 #include "graph/onnx/imported_node.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/infer_types.h"
+#include "graph/onnx/known_types.h"
 #include "graph/onnx/opaque.h"
 #include "graph/onnx/structural.h"
 #include "graph/op_table.h"
@@ -41,7 +42,7 @@ const OnnxImporter* FindDefinedImporter(const std::string& op_type) {
   return nullptr;
 }
 
-const OnnxImporter* FindImporter(const std::string& op_type) {
+const OnnxImporter* FindKnownImporter(const std::string& op_type) {
   static const auto* const composites = new std::vector<std::vector<OnnxImporter>>{
       ops::FourierComposites(),     ops::RecurrentComposites(),   ops::QuantizedComposites(),
       ops::OptimizerComposites(),   ops::SamplingComposites(),    ops::RegionComposites(),
@@ -58,8 +59,13 @@ const OnnxImporter* FindImporter(const std::string& op_type) {
     for (const OpDef* op : AllOps()) add(op->onnx_import);
     return by_type;
   }();
-  if (auto it = table->find(op_type); it != table->end()) return it->second;
-  return FindDefinedImporter(op_type);
+  auto it = table->find(op_type);
+  return it == table->end() ? nullptr : it->second;
+}
+
+const OnnxImporter* FindImporter(const std::string& op_type) {
+  const OnnxImporter* known = FindKnownImporter(op_type);
+  return known != nullptr ? known : FindDefinedImporter(op_type);
 }
 
 // Whether the operator's importer accepts symbolic sizes: it computes with none, or with
@@ -151,6 +157,8 @@ absl::StatusOr<onnx::NodeProto> WithDefaults(const onnx::FunctionProto& function
 }
 
 }  // namespace
+
+bool IsKnownOnnxType(const std::string& type) { return FindKnownImporter(type) != nullptr; }
 
 bool HasImporter(const onnx::NodeProto& node, int opset) {
   Scope scope;

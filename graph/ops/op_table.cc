@@ -70,7 +70,10 @@ std::vector<const OpDef*> DefinedOps() {
 absl::Status AddOperators(std::vector<OpDef> operators) {
   Defined& defined = Additions();
   std::lock_guard<std::mutex> lock(defined.mutex);
-  std::map<std::string, std::string, std::less<>> versions;
+  std::map<std::string, std::string, std::less<>> versions, onnx_types;
+  for (const OpDef* op : defined.ops) {
+    for (const OnnxImporter& importer : op->onnx_import) onnx_types[importer.op_type] = op->name;
+  }
   for (const OpDef& op : operators) {
     if (FindInTable(op.name) != nullptr) {
       return absl::AlreadyExistsError(
@@ -78,6 +81,12 @@ absl::Status AddOperators(std::vector<OpDef> operators) {
     }
     const OpDef* known = defined.Find(op.name);
     if (known != nullptr) versions[op.name] = known->version;
+    for (const OnnxImporter& importer : op.onnx_import) {
+      if (onnx_types.emplace(importer.op_type, op.name).first->second == op.name) continue;
+      return absl::AlreadyExistsError(absl::StrCat("two operators are ONNX's ", importer.op_type,
+                                                   ", ", onnx_types[importer.op_type], " and ",
+                                                   op.name));
+    }
     if (versions.emplace(op.name, op.version).first->second != op.version) {
       return absl::AlreadyExistsError(
           absl::StrCat("the operator ", op.name, " has two different definitions"));

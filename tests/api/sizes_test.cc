@@ -1,6 +1,8 @@
 #include "api/models/sizes.h"
 
+#include <map>
 #include <string>
+#include <utility>
 
 #include "graph/onnx/import.h"
 #include "gtest/gtest.h"
@@ -9,9 +11,10 @@
 namespace lemma {
 namespace {
 
-Graph Symbolic(const std::string& text) {
+Graph Symbolic(const std::string& text, std::map<std::string, SizeRange> ranges = {}) {
   ImportOptions options;
   options.symbolic = true;
+  options.ranges = std::move(ranges);
   auto imported = ImportOnnxBytes(OnnxModel(text).SerializeAsString(), options);
   EXPECT_TRUE(imported.ok()) << imported.status();
   return imported->graph;
@@ -48,7 +51,8 @@ TEST(SizesTest, SizesAreThoseThatTheGraphAssumes) {
   const Graph graph = Symbolic(
       "g (float[n,a,4] x, float[n,b,4] y, float[n,4,c] z) => (r) "
       "{ s = Concat <axis = 1> (x, y) t = Transpose <perm = [0,2,1]> (s) "
-      "u = Transpose <perm = [0,2,1]> (z) r = MatMul(t, u) }");
+      "u = Transpose <perm = [0,2,1]> (z) r = MatMul(t, u) }",
+      {{"a", {2, 99}}, {"b", {2, 99}}, {"c", {2, 99}}});
   const DimValues usual = api::DefaultSizes(graph);
   EXPECT_EQ(usual.at("c"), usual.at("a") + usual.at("b"));
   auto sizes = api::CompleteSizes(graph, {{"a", 5}, {"b", 6}});

@@ -37,7 +37,8 @@ TEST(DoctorTest, TriesEveryPart) {
 }
 
 TEST(DoctorTest, ADamagedDatabaseIsBroken) {
-  const LemmaResult result = RunLemma({"doctor", "--cost-db", WriteTemp("costs", "no database at all")});
+  const LemmaResult result =
+      RunLemma({"doctor", "--cost-db", WriteTemp("costs", "no database at all")});
   EXPECT_EQ(result.exit_status, 1);
   EXPECT_THAT(result.out, ContainsRegex("costs +broken +"));
   ExpectOneLine(RunLemma({"doctor", "x"}), {"doctor takes flags only"});

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graph/builder.h"
+#include "graph/grad/gradient.h"
 #include "graph/op_table.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
@@ -127,6 +128,83 @@ TEST(OperatorFileTest, AReadThatDependsOnSizesIsARequirement) {
               HasSubstr("index 0 of x[…] may lie outside"));
 }
 
+TEST(OperatorFileTest, AnIndexInTheDataMayBeAnyNumber) {
+  Define(
+      "operator test_at(x: number[n], at: integer[k]) { y[i < k] = (x[at[i]] else 7) return y }");
+  for (const char* values : {"i8[1] [5]", "i8[2] [5, 5]", "f32[1] [5.0]", "f32[3] fill 5.0"}) {
+    EXPECT_THAT(ResultOf(absl::StrCat(
+                    "graph g() { x = constant ", values,
+                    " at = constant i64[4] [-9223372036854775808, 9223372036854775807, 0, -1] "
+                    "y = test_at(x, at) return y }")),
+                ElementsAre(7, 7, 5, 7))
+        << values;
+  }
+  Define(
+      "operator test_wrap(x: [n], at: integer[k]) where n >= 1 { "
+      "y[i < k] = x[at[i] mod n] + x[max(min(at[i], n - 1), 0)] return y }");
+  EXPECT_THAT(ResultOf("graph g() { x = constant f32[3] [1.0, 2.0, 4.0] at = constant i64[3] "
+                       "[-1, 5, 1] y = test_wrap(x, at) return y }"),
+              ElementsAre(4 + 1, 4 + 4, 2 + 2));
+}
+
+TEST(OperatorFileTest, AResultThatIsReadIsStoredFirst) {
+  Define("operator test_stored(x: [n]) { m: i64[i < n] = x[i] y[i < n] = m[i] * 2 return m, y }");
+  EXPECT_THAT(
+      ResultOf("graph g() { x = constant f32[2] [1.5, -2.5] m, y = test_stored(x) return y }"),
+      ElementsAre(2, -4));
+}
+
+// The gradient of the sum of the results of `op` at x, whose elements are `values`.
+std::vector<double> GradientAt(const std::string& op, const std::string& attrs, int size,
+                               const std::string& values) {
+  GraphBuilder b("g");
+  auto x = ParseGraph(absl::StrCat("graph c() { x = constant f64[", size, "] ", values, " y = ", op,
+                                   "(x)", attrs, " return x, y }"));
+  EXPECT_TRUE(x.ok()) << x.status();
+  const Value input = x->outputs()[0], result = x->outputs()[1];
+  const Value seed = b.Constant(*Tensor::Filled(result.type(), 1));
+  auto gradient = Gradient({result}, {seed}, {input});
+  EXPECT_TRUE(gradient.ok()) << gradient.status();
+  b.Output("d", (*gradient)[0]);
+  auto graph = std::move(b).Build();
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  auto results = (*MakeReferenceBackend()->Compile(*graph, {}))->Run({});
+  EXPECT_TRUE(results.ok()) << results.status();
+  std::vector<double> elements;
+  for (int64_t i = 0; i < (*results)[0].size(); ++i) elements.push_back((*results)[0].AtDouble(i));
+  return elements;
+}
+
+TEST(OperatorFileTest, ABranchThatIsNotChosenAddsNothingToTheGradient) {
+  Define("operator test_root(x: [n]) { y[i < n] = if(x[i] > 0, sqrt(x[i]), 0) return y }");
+  EXPECT_THAT(GradientAt("test_root", "", 3, "[4.0, -1.0, 0.0]"), ElementsAre(0.25, 0, 0));
+  Define(
+      "operator test_flag(x: [n]) {on: int = 0} { y[i < n] = if(on = 1, 3 * x[i], i) return y }");
+  EXPECT_THAT(GradientAt("test_flag", " {on = 1}", 2, "[4.0, -1.0]"), ElementsAre(3, 3));
+  EXPECT_THAT(GradientAt("test_flag", "", 2, "[4.0, -1.0]"), ElementsAre(0, 0));
+}
+
+TEST(OperatorFileTest, OnnxTypesAreItsOwn) {
+  for (const char* type : {"Gelu", ".Relu", "ai.onnx.Relu", "training.Dropout", "com.example."}) {
+    EXPECT_THAT(ErrorOf(absl::StrCat("operator a(x: [n]) onnx \"", type,
+                                     "\" { y[i < n] = x[i] return y }")),
+                HasSubstr("needs a domain of its own"))
+        << type;
+  }
+  Define("operator test_d(x: [n]) onnx \"com.e.D\" { y[i < n] = x[i] return y }");
+  EXPECT_THAT(DefineOperators(
+                  "operator test_e(x: [n]) onnx \"com.e.D\" { y[i < n] = -x[i] return y }", "e.txt")
+                  .status()
+                  .message(),
+              HasSubstr("two operators are ONNX's com.e.D, test_d and test_e"));
+}
+
+TEST(OperatorFileTest, NestedMinimaTakeNoTime) {
+  std::string index = "i";
+  for (int i = 0; i < 25; ++i) index = absl::StrCat("max(min(", index, ", n - 1), 0)");
+  EXPECT_EQ(ErrorOf(absl::StrCat("operator a(x: [n]) { y[i < n] = x[", index, "] return y }")), "");
+}
+
 TEST(OperatorFileTest, ErrorsPointAtTheText) {
   struct Case {
     const char* text;
@@ -159,6 +237,13 @@ TEST(OperatorFileTest, ErrorsPointAtTheText) {
                 "needs a domain of its own"},
            Case{"graph g(x: f32[2]) { return x }",
                 "ops.txt:1:1: expected 'operator', found 'graph'"},
+           Case{"operator a(x: [n]) { y[i < n] = x[i] + 9007199254740993 return y }",
+                "the number has more digits than a double"},
+           Case{"operator a(x: [n]) { y[i < n] = x[i mod (i + 0)] return y }",
+                "which is not positive or may not be"},
+           Case{"operator a(x: [n]) { t: f16[i < n] = x[i] y[i < n] = t[i] return y }",
+                "only results have an element type; t is none"},
+           Case{"operator a.grad_x(x: [n]) { y[i < n] = x[i] return y }", "are for gradients"},
            Case{"operator a(x: [n]) where n < 0 { y[i < n] = x[i] return y }", ""},
            Case{"operator a(x: [m + n]) { y[i < n] = x[i] return y }",
                 "there is no size, index, attribute or tensor m"},
