@@ -16,7 +16,6 @@
 #include "graph/define/operator_file.h"
 #include "graph/examples/op_examples.h"
 #include "graph/grad/gradient.h"
-#include "graph/onnx/known_types.h"
 #include "graph/op_table.h"
 #include "runtime/reference/reference.h"
 
@@ -195,15 +194,6 @@ absl::Status CheckGradient(const OpExample& example, Backend& reference, Operato
 
 absl::StatusOr<std::vector<std::string>> DefineOperators(const std::string& path) {
   LEMMA_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, int64_t{1} << 26));
-  LEMMA_ASSIGN_OR_RETURN(const auto operators, ReadOperators(text, path));
-  for (const OpDef& op : operators) {
-    for (const OnnxImporter& importer : op.onnx_import) {
-      if (!IsKnownOnnxType(importer.op_type)) continue;
-      return absl::InvalidArgumentError(absl::StrCat(path, ": Lemma imports ONNX's ",
-                                                     importer.op_type, " already; ", op.name,
-                                                     " needs another type"));
-    }
-  }
   LEMMA_ASSIGN_OR_RETURN(auto names, lemma::DefineOperators(text, path));
   if (!names.empty()) return names;
   return absl::InvalidArgumentError(absl::StrCat(path, ": defines no operators"));

@@ -14,7 +14,6 @@
 #include "graph/onnx/imported_node.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/infer_types.h"
-#include "graph/onnx/known_types.h"
 #include "graph/onnx/opaque.h"
 #include "graph/onnx/structural.h"
 #include "graph/op_table.h"
@@ -157,8 +156,6 @@ absl::StatusOr<onnx::NodeProto> WithDefaults(const onnx::FunctionProto& function
 }
 
 }  // namespace
-
-bool IsKnownOnnxType(const std::string& type) { return FindKnownImporter(type) != nullptr; }
 
 bool HasImporter(const onnx::NodeProto& node, int opset) {
   Scope scope;
@@ -399,6 +396,11 @@ absl::StatusOr<std::vector<Value>> ModelImporter::CallImporter(const onnx::NodeP
   if (importer == nullptr) importer = FindImporter(name);
   if (importer == nullptr) {
     return absl::UnimplementedError(absl::StrCat("unsupported: ", name, " (no definition)"));
+  }
+  if (FindKnownImporter(name) != nullptr && FindDefinedImporter(name) != nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name,
+        " has a meaning in Lemma and another one in a file of definitions; rename the latter"));
   }
   const absl::Status with_numbers = CheckSizes(node, scope);
   const bool tries = TriesSymbolicSizes(node.op_type()) && !ReadsResultSizes(node, scope);

@@ -72,6 +72,19 @@ TEST(DefineTest, OnnxNodesAreReadAndWrittenAgain) {
   EXPECT_EQ(RunLemma({"run", onnx}).exit_status, 2);
 }
 
+TEST(DefineTest, AMeaningOfOnesOwnDoesNotReplaceLemmas) {
+  const std::string define =
+      "--define=" + WriteTemp("ops.txt",
+                              "operator quick(x: [s..]) onnx \"com.microsoft.QuickGelu\" { "
+                              "y[i.. < s..] = x[i..] return y }");
+  const std::string onnx = NewFolder() + "/model.onnx";
+  const std::string model = WriteTemp("m.txt", "graph g(x: f32[2]) { y = quick(x) return y }");
+  const LemmaResult result =
+      RunLemma({"optimize", model, define, "-o", onnx, "--seconds=1", "--certificate=none"});
+  EXPECT_EQ(result.exit_status, 2) << result.out;
+  EXPECT_THAT(result.err, HasSubstr("has a meaning in Lemma and another one in a file"));
+}
+
 TEST(DefineTest, RulesOverThemAreProvedOrRefuted) {
   const std::string define = "--define=" + WriteTemp("ops.txt", kOperators);
   const std::string rule =
