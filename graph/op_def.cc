@@ -187,14 +187,7 @@ ScalarExpr OpContext::Read(TensorId tensor, Idx index) const {
 ScalarExpr OpContext::ReadOr(TensorId tensor, Idx index, const ScalarExpr& outside) const {
   ExprType type = definition_.TypeOf(tensor);
   Guard inside = true;
-  for (size_t i = 0; i < index.size(); ++i) {
-    // An index in the data may be any number of 64 bits. Comparisons of these forms stay right
-    // where a kernel's arithmetic wraps.
-    const std::optional<int64_t> extent = type.dims[i].AsConst();
-    inside = inside && (extent && *extent <= 0 ? Guard(false)
-                        : extent == 1          ? Eq(index[i], 0)
-                                               : InRange(index[i], type.dims[i]));
-  }
+  for (size_t i = 0; i < index.size(); ++i) inside = inside && InRange(index[i], type.dims[i]);
   return ScalarExpr::Select(inside, Read(tensor, std::move(index)), outside);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,6 +35,14 @@ bool UsesOneOf(const Expr& e, const std::vector<Bound>& bounds) {
                      [&](const Bound& bound) { return bound.name == e.text; }) ||
          std::any_of(e.args.begin(), e.args.end(),
                      [&](const Expr& arg) { return UsesOneOf(arg, bounds); });
+}
+
+// 0 <= index < extent. An index in the data may be any number of 64 bits; for constant extents,
+// these forms stay right where a kernel's arithmetic wraps.
+Guard Within(const IndexExpr& index, const IndexExpr& extent) {
+  const std::optional<int64_t> size = extent.AsConst();
+  if (size && *size <= 0) return false;
+  return size == 1 ? Eq(index, 0) : InRange(index, extent);
 }
 
 }  // namespace
@@ -375,7 +384,11 @@ absl::StatusOr<ScalarExpr> Expressions::ReadElement(const Expr& e, TensorId tens
                  absl::StrCat(e.text, " has ", type.rank(), " dimensions, but is read at ",
                               index.size(), " indices"));
   }
-  if (e.otherwise) return c_.ReadOr(tensor, std::move(index), *e.otherwise);
+  if (e.otherwise) {
+    Guard inside = true;
+    for (size_t d = 0; d < index.size(); ++d) inside = inside && Within(index[d], type.dims[d]);
+    return ScalarExpr::Select(inside, c_.Read(tensor, std::move(index)), *e.otherwise);
+  }
   for (size_t d = 0; d < index.size(); ++d) {
     // The size as the text states it, in terms of the names in the index.
     auto stated = stated_sizes_.find({tensor, static_cast<int>(d)});

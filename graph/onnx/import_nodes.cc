@@ -157,13 +157,15 @@ absl::StatusOr<onnx::NodeProto> WithDefaults(const onnx::FunctionProto& function
 
 }  // namespace
 
+// A type that has two meanings has no importer.
 bool HasImporter(const onnx::NodeProto& node, int opset) {
   Scope scope;
   scope.opsets[""] = opset;
   if (FindStructural(node, scope)) return true;
   const std::string domain = NormalDomain(node.domain());
-  return FindImporter(domain.empty() ? node.op_type()
-                                     : absl::StrCat(domain, ".", node.op_type())) != nullptr;
+  const std::string type =
+      domain.empty() ? node.op_type() : absl::StrCat(domain, ".", node.op_type());
+  return (FindKnownImporter(type) != nullptr) != (FindDefinedImporter(type) != nullptr);
 }
 
 int ModelImporter::UsedOutputs(const onnx::NodeProto& node) const {

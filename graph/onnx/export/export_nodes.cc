@@ -261,6 +261,11 @@ absl::Status Exporter::AddForm(onnx::NodeProto node) {
 
 // Such operators have one version here, which the model's own version of the domain replaces.
 absl::Status Exporter::AddOfDomain(onnx::NodeProto proto, const Node& node) {
+  if (!HasImporter(proto, opset_)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(node.op().name, " cannot be written as ", proto.domain(), ".", proto.op_type(),
+                     ", which has a meaning in Lemma and another one in a file of definitions"));
+  }
   opsets_.emplace(NormalDomain(proto.domain()), 1);
   for (int i = 0; i < proto.output_size(); ++i) {
     element_types_[proto.output(i)] = ToOnnxType(node.type(i).dtype);
