@@ -52,7 +52,7 @@ TEST(SizesTest, SizesAreThoseThatTheGraphAssumes) {
       "g (float[n,a,4] x, float[n,b,4] y, float[n,4,c] z) => (r) "
       "{ s = Concat <axis = 1> (x, y) t = Transpose <perm = [0,2,1]> (s) "
       "u = Transpose <perm = [0,2,1]> (z) r = MatMul(t, u) }",
-      {{"a", {2, 99}}, {"b", {2, 99}}, {"c", {2, 99}}});
+      {{"a", {2, 9999}}, {"b", {2, 9999}}, {"c", {2, 9999}}});
   const DimValues usual = api::DefaultSizes(graph);
   EXPECT_EQ(usual.at("c"), usual.at("a") + usual.at("b"));
   auto sizes = api::CompleteSizes(graph, {{"a", 5}, {"b", 6}});

@@ -75,9 +75,9 @@ INSTANTIATE_TEST_SUITE_P(
              "float[batch,seq,8] y"},
         Case{"MultiHeadAttentionWithCache",
              "float[batch,seq,8] q, float[batch,seq,8] k, float[batch,seq,8] v, "
-             "int32[batch,total] m, float[batch,2,past,4] pk, float[batch,2,past,4] pv",
+             "float[batch,2,past,4] pk, float[batch,2,past,4] pv",
              "y, nk, nv = com.microsoft.MultiHeadAttention<num_heads = 2, unidirectional = 1>"
-             "(q, k, v, , m, , pk, pv)",
+             "(q, k, v, , , , pk, pv)",
              "float[batch,seq,8] y, float[batch,2,a,4] nk, float[batch,2,a,4] nv"},
         Case{"ContribAttention",
              "float[batch,seq,8] x, float[8,24] w, float[24] b, int32[batch] m, "
