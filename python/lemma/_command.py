@@ -87,10 +87,9 @@ DEFINITIONS: List[str] = []
 
 def start(arguments: Sequence[str], **pipes: Any) -> subprocess.Popen:
     """Starts the command. Ctrl-C reaches this process only, which decides what follows."""
-    command, *rest = arguments
-    known = [] if command.startswith("-") else [f"--define={path}" for path in DEFINITIONS]
+    known = [f"--define={path}" for path in DEFINITIONS]
     return subprocess.Popen(
-        [binary(), "--pipe", command, *known, *rest],
+        [binary(), "--pipe", *arguments, *known],
         stderr=subprocess.PIPE,
         start_new_session=True,
         **pipes,
