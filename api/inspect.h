@@ -24,8 +24,8 @@ struct OperatorEntry {
 };
 // In the order of docs/operators.md: by group, and by name in each group. Those of files follow.
 std::vector<OperatorEntry> ListOperators();
-// An operator's section of docs/operators.md, or the same for one of a file. InvalidArgument, with the nearest name, if there is
-// none of that name.
+// An operator's section of docs/operators.md, or the same for one of a file. InvalidArgument, with
+// the nearest name, if there is none of that name.
 absl::StatusOr<std::string> OperatorPage(const std::string& name);
 
 // Facts about an ONNX model, one line each: its operator sets, IR version and producer; each

@@ -128,7 +128,8 @@ absl::StatusOr<int> RunGenerate(Arguments arguments) {
   std::vector<std::string> ops;
   flags.List("ops", &ops, "SET|FILE|[SET,]INSTANCE,...",
              absl::StrCat("an operator set, or some of its variants: ",
-                          absl::StrJoin(generator::SetNames(), ", "), "; by default taso. Or a file with a set, as "
+                          absl::StrJoin(generator::SetNames(), ", "),
+                          "; by default taso. Or a file with a set, as "
                           "docs/operators-of-your-own.md describes"));
   flags.Int("max-ops", &options.max_ops,
             absl::StrCat("operators in a graph, 1…", generator::kMostOps));

@@ -11,7 +11,8 @@
 
 namespace lemma {
 
-// The operators of the table, in the order of graph/ops/op_table.inc. The entries live as long as the program.
+// The operators of the table, in the order of graph/ops/op_table.inc. The entries live as long as
+// the program.
 absl::Span<const OpDef* const> AllOps();
 // The operator of this name, of the table or of AddOperators; nullptr if there is none.
 const OpDef* FindOp(absl::string_view name);

@@ -27,8 +27,8 @@ std::ostream& operator<<(std::ostream& out, const OpExample& example);
 // types of the inputs are not checked.
 absl::StatusOr<OpExample> ParseExample(const OpDef& op, absl::string_view text);
 
-// The examples of all operators, also of those that files define. Skips those that do not parse; tests/graph/conformance_test.cc
-// reports them.
+// The examples of all operators, also of those that files define. Skips those that do not parse;
+// tests/graph/conformance_test.cc reports them.
 std::vector<OpExample> AllExamples();
 
 // Values for the inputs of an example, one row-major list per input, the same in every run. Floats
