@@ -74,6 +74,7 @@ bool ExportsSymbolicSizes(const Node& node) {
   static const auto* const names = new absl::flat_hash_set<std::string>{"argmax",
                                                                         "argmin",
                                                                         "avg_pool2d",
+                                                                        "barrier",
                                                                         "batch_norm",
                                                                         "cast",
                                                                         "concat",
