@@ -75,8 +75,7 @@ struct OpDef {
   // input, empty if the gradient is zero everywhere. Absent: not differentiable.
   std::function<absl::StatusOr<std::vector<Value>>(GradientBuilder&)> gradient;
 
-  // Of an operator that a file defines (graph/define): a hash of its definition. Empty for those of
-  // the table.
+  // A hash of the definition if a file gives it (graph/define). Empty for operators of the table.
   std::string version = {};
 
   const AttrSpec* FindAttr(absl::string_view attr) const;  // nullptr if there is none

@@ -16,7 +16,7 @@
 namespace lemma::define {
 namespace {
 
-// Of an integer attribute: its products with sizes then stay below 2^63.
+// The largest integer attribute: its products with sizes stay below 2^63.
 constexpr int64_t kMostInteger = int64_t{1} << 31;
 
 // Whether `e` reads the tensor `name`.
