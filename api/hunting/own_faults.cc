@@ -38,7 +38,7 @@ std::string DifferByDefinition(const Subject& before, const Subject& after) {
   const std::vector<double> u = RelativeTolerances(after.graph);
   for (size_t i = 0; i < a->size(); ++i) {
     const bool is_narrow = SizeOf((*a)[i].dtype()) < 4;
-    const Difference difference = Compare((*b)[i], (*a)[i], is_narrow ? kNarrow : kInDouble);
+    const lemma::Difference difference = Compare((*b)[i], (*a)[i], is_narrow ? kNarrow : kInDouble);
     const bool as_typed = Compare((*d)[i], (*c)[i], t[i] + u[i]).within;
     // Rounding may take a value across a discontinuity, in either evaluation.
     if (difference.within || as_typed) continue;

@@ -14,7 +14,7 @@ namespace {
 
 using Change = optimizer::RewriteStep::Change;
 
-constexpr int kMostPriced = 4;  // places of a rule
+constexpr int kMostPlacesPriced = 4;  // places of a rule
 
 // Prices changes of one graph.
 class Pricer {
@@ -84,7 +84,7 @@ absl::StatusOr<Alternatives> AlternativesOf(const Graph& graph, const RewriteSou
   rules.ForEach(index, [&](const Rewrite& rewrite) {
     Alternative& alternative = by_rule[rewrite.name()];
     alternative.rule = rewrite.name();
-    if (++alternative.places > kMostPriced) return true;
+    if (++alternative.places > kMostPlacesPriced) return true;
     if (deadline.Passed()) {
       result.is_complete = false;
       return true;

@@ -17,8 +17,8 @@
 namespace lemma::generator {
 namespace {
 
-constexpr char kMagic[] = "lemma classes, format 1\n";
-constexpr int64_t kMostBytes = int64_t{1} << 36;
+constexpr char kClassesMagic[] = "lemma classes, format 1\n";
+constexpr int64_t kMostClassesBytes = int64_t{1} << 36;
 
 void Write(const CompactGraph& graph, ByteWriter* out) {
   out->Byte(graph.num_ops);
@@ -104,13 +104,13 @@ absl::Status WriteClassFile(const std::string& path, const RunId& run, const Sha
   }
   ByteWriter checksum;
   checksum.Fixed(HashString(out.bytes()));
-  return WriteFileAtomically(path, {kMagic, checksum.bytes(), out.bytes()});
+  return WriteFileAtomically(path, {kClassesMagic, checksum.bytes(), out.bytes()});
 }
 
 absl::StatusOr<ClassFile> ReadClassFile(const std::string& path) {
-  LEMMA_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMostBytes));
+  LEMMA_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMostClassesBytes));
   absl::string_view body = bytes;
-  if (!absl::ConsumePrefix(&body, kMagic)) {
+  if (!absl::ConsumePrefix(&body, kClassesMagic)) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": is not a file of classes that this lemma generate wrote"));
   }

@@ -21,8 +21,8 @@ namespace lemma::generator {
 namespace {
 
 // The first record holds this and the run; each other record holds a candidate and its decision.
-constexpr char kMagic[] = "lemma journal, format 1";
-constexpr int64_t kMostBytes = int64_t{1} << 36;
+constexpr char kJournalMagic[] = "lemma journal, format 1";
+constexpr int64_t kMostJournalBytes = int64_t{1} << 36;
 // A record: the length of its payload, a check of the length and the record's position, a check of
 // the payload, the payload.
 constexpr size_t kHeadBytes = 24;
@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& path, 
   if (file < 0) return SystemError(path, "write");
   std::unique_ptr<Journal> journal(new Journal(path, file));
   LEMMA_RETURN_IF_ERROR(journal->Lock());
-  LEMMA_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMostBytes));
+  LEMMA_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kMostJournalBytes));
   LEMMA_RETURN_IF_ERROR(journal->Read(bytes));
   if (journal->end_ < static_cast<int64_t>(bytes.size()) && ftruncate(file, journal->end_) != 0) {
     return SystemError(path, "write");
@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(const std::string& path, 
   if (journal->end_ > 0) return journal;
   journal->run_ = run;
   ByteWriter head;
-  head.Bytes(kMagic);
+  head.Bytes(kJournalMagic);
   run.Write(&head);
   LEMMA_RETURN_IF_ERROR(journal->AddRecord(head.bytes()));
   return journal;
@@ -123,7 +123,7 @@ absl::Status Journal::Read(const std::string& bytes) {
     }
     ByteReader in(payload);
     if (end_ == 0) {
-      if (in.Bytes() != kMagic) return damaged;
+      if (in.Bytes() != kJournalMagic) return damaged;
       run_ = RunId::Read(&in);
       if (!in.ok()) return damaged;
     } else {

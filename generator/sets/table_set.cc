@@ -242,9 +242,9 @@ class Lifting {
 
 constexpr int kBundleRank = 9;
 
-class Set : public OperatorSet {
+class TableOperators : public OperatorSet {
  public:
-  Set(std::vector<TableVariant> table, const std::vector<InputGroup>& inputs)
+  TableOperators(std::vector<TableVariant> table, const std::vector<InputGroup>& inputs)
       : table_(std::move(table)) {
     for (const TableVariant& t : table_) variants_.push_back(t.variant());
     int group = 0;
@@ -313,7 +313,7 @@ absl::StatusOr<std::unique_ptr<OperatorSet>> TableSet(const std::vector<VariantT
     LEMMA_ASSIGN_OR_RETURN(TableVariant variant, TableVariant::Read(text));
     table.push_back(std::move(variant));
   }
-  return std::unique_ptr<OperatorSet>(new Set(std::move(table), inputs));
+  return std::unique_ptr<OperatorSet>(new TableOperators(std::move(table), inputs));
 }
 
 }  // namespace lemma::generator

@@ -119,9 +119,9 @@ std::vector<TasoVariant> AllVariants(TasoVariants which) {
   return all;
 }
 
-class Set : public OperatorSet {
+class TasoOperators : public OperatorSet {
  public:
-  Set(std::vector<TasoVariant> chosen, TasoVariants which)
+  TasoOperators(std::vector<TasoVariant> chosen, TasoVariants which)
       : chosen_(std::move(chosen)), which_(which) {
     for (const TasoVariant& c : chosen_) variants_.push_back(c.variant);
     int group = 0;
@@ -361,7 +361,7 @@ absl::StatusOr<std::unique_ptr<OperatorSet>> TasoSet(const std::vector<std::stri
       chosen.push_back(std::move(i));
     }
   }
-  return std::unique_ptr<OperatorSet>(new Set(std::move(chosen), which));
+  return std::unique_ptr<OperatorSet>(new TasoOperators(std::move(chosen), which));
 }
 
 }  // namespace lemma::generator

@@ -22,7 +22,7 @@
 namespace lemma {
 namespace {
 
-constexpr int kMaxDepth = 32;             // of nested functions and subgraphs
+constexpr int kMaxNesting = 32;           // of nested functions and subgraphs
 constexpr int64_t kMaxNodes = 1'000'000;  // after inlining and unrolling
 
 // The newest operator set that ONNX's own checker, against which the importers are tested, knows.
@@ -178,7 +178,7 @@ int ModelImporter::UsedOutputs(const onnx::NodeProto& node) const {
 
 absl::Status ModelImporter::ImportNodes(const NodeList& nodes,
                                         const std::vector<std::string>& outputs, Scope* scope) {
-  if (scope->depth > kMaxDepth) {
+  if (scope->depth > kMaxNesting) {
     return absl::InvalidArgumentError("functions or subgraphs are nested too deeply");
   }
   auto order = OrderNodes(

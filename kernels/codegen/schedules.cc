@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/hash.h"
+#include "kernels/codegen/tile_parts.h"
 #include "kernels/loops/leaf_table.h"
 
 namespace lemma::codegen {
@@ -98,8 +99,6 @@ int ChoosePack(const KernelContext& context, const Nest& nest, std::vector<int>*
   }
   return width;
 }
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The index of an element at a point; unknown loads count as 0.
 int64_t IndexAt(const Nest& nest, const Affine& p, const std::vector<int64_t>& vars) {

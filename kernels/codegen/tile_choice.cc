@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/codegen/tile_parts.h"
 
 namespace lemma::codegen {
 namespace {
@@ -82,8 +83,6 @@ constexpr double kBulkLaunch = 1.0, kTensorLaunch = 5.0, kBulkCombine = 2.4;
 int ElementsPerWord(ProductPrecision precision) {
   return precision == ProductPrecision::kF16 || precision == ProductPrecision::kBf16 ? 2 : 1;
 }
-
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t Blocks(const ProductSize& size, const TileShape& tile) {
   return CeilDivide(size.m, tile.rows) * CeilDivide(size.n, tile.columns) * size.batch;

@@ -122,7 +122,8 @@ std::vector<Operand> Ones(const Siblings& part) {
   for (const Shape& shape : shapes) {
     auto ones = Tensor::Filled({data.dtype(), shape}, 1);
     if (!ones.ok()) continue;
-    found.push_back({Value(Node::Constant(*ones), 0), absl::StrCat("ones ", ToString(shape)), {}});
+    found.push_back(
+        {Value(Node::Constant(*ones), 0), absl::StrCat("ones ", lemma::ToString(shape)), {}});
   }
   return found;
 }

@@ -66,10 +66,10 @@ bool Permutes(const Regroup& regroup) {
   return !std::is_sorted(regroup.perm.begin(), regroup.perm.end());
 }
 
-class Enumeration {
+class OperatorEnumeration {
  public:
-  Enumeration(const Graph& original, const MutantOptions& options, Samples* samples,
-              const std::function<bool(Mutant)>& found)
+  OperatorEnumeration(const Graph& original, const MutantOptions& options, Samples* samples,
+                      const std::function<bool(Mutant)>& found)
       : original_(original),
         wanted_(original.outputs()[0]),
         options_(options),
@@ -237,7 +237,7 @@ class Enumeration {
 
 absl::Status ForEachOperatorMutant(const Graph& original, const MutantOptions& options,
                                    Samples* samples, const std::function<bool(Mutant)>& found) {
-  return Enumeration(original, options, samples, found).Run();
+  return OperatorEnumeration(original, options, samples, found).Run();
 }
 
 }  // namespace lemma::pet

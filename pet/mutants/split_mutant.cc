@@ -15,9 +15,10 @@
 namespace lemma::pet {
 namespace {
 
-class Enumeration {
+class SplitEnumeration {
  public:
-  Enumeration(const Graph& original, Samples* samples, const std::function<bool(Mutant)>& found)
+  SplitEnumeration(const Graph& original, Samples* samples,
+                   const std::function<bool(Mutant)>& found)
       : original_(original), samples_(samples), found_(found) {
     for (const NodePtr& node : original.nodes()) {
       if (!node->is_op() && node->kind() != Node::Kind::kConstant) leaves_.emplace_back(node, 0);
@@ -103,7 +104,7 @@ class Enumeration {
 
 absl::Status ForEachSplitMutant(const Graph& original, Samples* samples,
                                 const std::function<bool(Mutant)>& found) {
-  return Enumeration(original, samples, found).Run();
+  return SplitEnumeration(original, samples, found).Run();
 }
 
 }  // namespace lemma::pet

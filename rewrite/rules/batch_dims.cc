@@ -8,40 +8,6 @@
 namespace lemma {
 namespace {
 
-// Numbers the dimensions of the inputs, which both sides share, and of each side's tensors.
-class Slots {
- public:
-  explicit Slots(const Statement& statement) {
-    const Definition* sides[] = {&statement.source, &statement.target};
-    for (const ExprType& input : statement.source.inputs) Add(&first_[0], input.dims);
-    first_[1] = first_[0];
-    for (int side = 0; side < 2; ++side) {
-      for (const TensorExpr& tensor : sides[side]->tensors) {
-        Idx dims;
-        for (const Axis& axis : tensor.axes) dims.push_back(axis.extent);
-        Add(&first_[side], dims);
-      }
-    }
-  }
-  int size() const { return static_cast<int>(sizes_.size()); }
-  int Of(int side, TensorId tensor, size_t dim) const {
-    return first_[side][tensor] + static_cast<int>(dim);
-  }
-  const IndexExpr& SizeOf(int slot) const { return sizes_[slot]; }
-  int TensorOf(int slot) const { return owners_[slot]; }  // a different number per tensor
-
- private:
-  void Add(std::vector<int>* first, const Idx& dims) {
-    first->push_back(size());
-    sizes_.insert(sizes_.end(), dims.begin(), dims.end());
-    owners_.insert(owners_.end(), dims.size(), tensors_);
-    ++tensors_;
-  }
-  std::vector<int> first_[2], owners_;
-  Idx sizes_;
-  int tensors_ = 0;
-};
-
 int Root(std::vector<int>* parents, int i) {
   while ((*parents)[i] != i) i = (*parents)[i] = (*parents)[(*parents)[i]];
   return i;
@@ -52,6 +18,40 @@ bool IsOne(const IndexExpr& e) { return e.AsConst() == 1; }
 }  // namespace
 
 class BatchDims::Finder {
+  // Numbers the dimensions of the inputs, which both sides share, and of each side's tensors.
+  class Slots {
+   public:
+    explicit Slots(const Statement& statement) {
+      const Definition* sides[] = {&statement.source, &statement.target};
+      for (const ExprType& input : statement.source.inputs) Add(&first_[0], input.dims);
+      first_[1] = first_[0];
+      for (int side = 0; side < 2; ++side) {
+        for (const TensorExpr& tensor : sides[side]->tensors) {
+          Idx dims;
+          for (const Axis& axis : tensor.axes) dims.push_back(axis.extent);
+          Add(&first_[side], dims);
+        }
+      }
+    }
+    int size() const { return static_cast<int>(sizes_.size()); }
+    int Of(int side, TensorId tensor, size_t dim) const {
+      return first_[side][tensor] + static_cast<int>(dim);
+    }
+    const IndexExpr& SizeOf(int slot) const { return sizes_[slot]; }
+    int TensorOf(int slot) const { return owners_[slot]; }  // a different number per tensor
+
+   private:
+    void Add(std::vector<int>* first, const Idx& dims) {
+      first->push_back(size());
+      sizes_.insert(sizes_.end(), dims.begin(), dims.end());
+      owners_.insert(owners_.end(), dims.size(), tensors_);
+      ++tensors_;
+    }
+    std::vector<int> first_[2], owners_;
+    Idx sizes_;
+    int tensors_ = 0;
+  };
+
  public:
   explicit Finder(const Statement& statement)
       : statement_(statement), slots_(statement), parents_(slots_.size()), bad_(slots_.size()) {

@@ -38,7 +38,7 @@ struct Nvrtc {
 };
 
 // nullptr if the library lacks a function.
-const Nvrtc* Bind(void* library) {
+const Nvrtc* BindNvrtc(void* library) {
   auto* nvrtc = new Nvrtc;
   bool complete = true;
 #define LEMMA_NVRTC_FIND(name)                                                  \
@@ -52,15 +52,15 @@ const Nvrtc* Bind(void* library) {
 }
 
 // Installed files, or names on the library path; newest first.
-constexpr const char* kFiles[] = {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13",
-                                  "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.12",
-                                  "libnvrtc.so"};
+constexpr const char* kNvrtcFiles[] = {"libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.13",
+                                       "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.12",
+                                       "libnvrtc.so"};
 
 std::vector<const Nvrtc*> LoadAll() {
   std::vector<const Nvrtc*> found;
-  for (const char* file : kFiles) {
+  for (const char* file : kNvrtcFiles) {
     void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    const Nvrtc* nvrtc = library == nullptr ? nullptr : Bind(library);
+    const Nvrtc* nvrtc = library == nullptr ? nullptr : BindNvrtc(library);
     if (nvrtc != nullptr) found.push_back(nvrtc);
   }
   return found;

@@ -3,14 +3,10 @@
 #include <algorithm>
 
 namespace lemma::prover {
-namespace {
-
 int64_t FloorDivide(int64_t a, int64_t b) {
-  int64_t q = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+  const int64_t q = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
-
-}  // namespace
 
 Fact Negation(const Fact& fact) {
   switch (fact.kind) {

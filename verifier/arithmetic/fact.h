@@ -24,6 +24,9 @@ struct Fact {
 };
 using Facts = std::vector<Fact>;
 
+// a / b rounded down; b must not be 0.
+int64_t FloorDivide(int64_t a, int64_t b);
+
 // The fact that is true exactly where `fact` is false.
 Fact Negation(const Fact& fact);
 // Divides by the greatest common divisor of the coefficients, which rounds bounds to integers, and

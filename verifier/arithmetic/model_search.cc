@@ -11,11 +11,6 @@ namespace {
 
 constexpr int64_t kLargest = 1 << 20;
 
-int64_t FloorDivide(int64_t a, int64_t b) {
-  const int64_t q = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
-}
-
 // Collects the unknowns of `p`: variables, symbols and loads, also inside quotients.
 void Collect(const Leaves& leaves, const Poly& p, std::set<Leaf>* unknowns) {
   for (const auto& [m, c] : p.terms()) {

@@ -20,14 +20,13 @@
 #include "verifier/certificate/compare.h"
 #include "verifier/certificate/fold.h"
 #include "verifier/certificate/mutant.h"
+#include "verifier/certificate/refusal.h"
 #include "verifier/certificate/same_graph.h"
 #include "verifier/certificate/step.h"
 
 namespace lemma {
 namespace certificate {
 namespace {
-
-absl::Status No(absl::string_view why) { return absl::FailedPreconditionError(why); }
 
 class Checker {
  public:

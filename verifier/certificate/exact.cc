@@ -12,12 +12,11 @@
 #include "base/status_macros.h"
 #include "graph/expr/field.h"
 #include "kernels/evaluate/evaluate.h"
+#include "verifier/certificate/refusal.h"
 #include "verifier/certificate/run_graphs.h"
 
 namespace lemma::certificate {
 namespace {
-
-absl::Status No(absl::string_view why) { return absl::FailedPreconditionError(why); }
 
 constexpr char kTooLarge[] = "its numbers are too large or too fine to be told apart in the field";
 // A quarter of what the field can tell apart, since the bounds below are sums in double.

@@ -9,12 +9,11 @@
 #include "base/hash.h"
 #include "base/status_macros.h"
 #include "verifier/certificate/exact.h"
+#include "verifier/certificate/refusal.h"
 #include "verifier/certificate/run_graphs.h"
 
 namespace lemma::certificate {
 namespace {
-
-absl::Status No(absl::string_view why) { return absl::FailedPreconditionError(why); }
 
 constexpr int64_t kSteps = int64_t{1} << 25;
 

@@ -13,6 +13,7 @@
 #include "graph/expr/field.h"
 #include "graph/graph.h"
 #include "verifier/certificate/exact.h"
+#include "verifier/certificate/refusal.h"
 #include "verifier/certificate/run_graphs.h"
 #include "verifier/certificate/step.h"
 
@@ -22,8 +23,6 @@ namespace {
 constexpr int kSamples = 2;
 constexpr int64_t kMostElements = int64_t{1} << 28;
 constexpr size_t kMostNodes = 1000;
-
-absl::Status No(absl::string_view why) { return absl::FailedPreconditionError(why); }
 
 bool OnlySumsAndProducts(const ScalarExpr& e) {
   if (e.kind() == ScalarExpr::Kind::kApply && !Info(e.fn()).algebraic()) return false;

@@ -10,12 +10,11 @@
 #include "graph/builder.h"
 #include "graph/sizes/symbolic_size.h"
 #include "rewrite/rules/held_numbers.h"
+#include "verifier/certificate/refusal.h"
 #include "verifier/certificate/same_graph.h"
 
 namespace lemma::certificate {
 namespace {
-
-absl::Status No(absl::string_view why) { return absl::FailedPreconditionError(why); }
 
 bool Suits(SymbolKind kind, const AttrValue& value) {
   switch (kind) {

@@ -14,8 +14,6 @@ namespace {
 
 constexpr AtomId kInfinityAtom = 0;  // the first that is made
 
-Value Share(Polynomial p) { return std::make_shared<const Polynomial>(std::move(p)); }
-
 }  // namespace
 
 Algebra::Algebra(Level level, int64_t* work) : level_(level), work_(*work) {

@@ -33,6 +33,7 @@ using AtomId = int32_t;
 using Monomial = std::vector<std::pair<AtomId, int>>;  // atoms, ascending, and powers; empty: 1
 using Polynomial = std::map<Monomial, Rational>;       // coefficients, none of them 0; empty: 0
 using Value = std::shared_ptr<const Polynomial>;
+inline Value Share(Polynomial p) { return std::make_shared<const Polynomial>(std::move(p)); }
 
 // The value of `fn` at a, b and c, in double. Ignores the arguments beyond its arity.
 double ValueAt(ScalarFn fn, double a, double b = 0, double c = 0);

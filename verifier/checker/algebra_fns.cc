@@ -10,8 +10,6 @@ namespace {
 
 constexpr int kLargestPower = 8;
 
-Value Share(Polynomial p) { return std::make_shared<const Polynomial>(std::move(p)); }
-
 int64_t FloorOf(Rational r) { return r.num / r.den - (r.num % r.den < 0 ? 1 : 0); }
 
 }  // namespace

@@ -10,8 +10,6 @@ namespace {
 
 constexpr size_t kLargestSet = 2000;
 
-Value Share(Polynomial p) { return std::make_shared<const Polynomial>(std::move(p)); }
-
 }  // namespace
 
 // ---- Maxima ----

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kMostValues = 16;
 // Of summands in one form: what is larger stays as it is.
-constexpr size_t kMostTerms = 600;
+constexpr size_t kMostUnrolledTerms = 600;
 
 int64_t FloorOf(int64_t n, int64_t d) { return n / d - (n % d < 0 ? 1 : 0); }
 
@@ -23,7 +23,7 @@ class Unroller {
     for (const Summand& term : form.terms) {
       for (Summand& t : Term(term).terms) result.terms.push_back(std::move(t));
     }
-    return result.terms.size() > kMostTerms ? form : result;
+    return result.terms.size() > kMostUnrolledTerms ? form : result;
   }
   bool changed() const { return changed_; }
 
@@ -101,7 +101,8 @@ class Unroller {
         const auto c = fact.p.AsConst();
         if (!c || fact.kind != Fact::Kind::kGe || *c < 0) return std::nullopt;
       }
-      if (product.terms.size() * value.value->terms.size() > kMostTerms) return std::nullopt;
+      if (product.terms.size() * value.value->terms.size() > kMostUnrolledTerms)
+        return std::nullopt;
       product = forms_.Product(product, *value.value);
     }
     return product;

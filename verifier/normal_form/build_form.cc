@@ -151,15 +151,6 @@ NormalForm FormBuilder::Inverse(NormalForm form) {
 
 namespace {
 
-// The only atom of a form that is a single atom; nullptr otherwise.
-const Atom* OnlyAtom(const NormalForm& form) {
-  if (form.terms.size() != 1) return nullptr;
-  const Summand& term = form.terms[0];
-  const bool alone = term.atoms.size() == 1 && term.axes.empty() && term.guards.empty() &&
-                     term.coefficient == Poly(1) && term.denominator == 1;
-  return alone ? &term.atoms[0] : nullptr;
-}
-
 bool IsConstant(const NormalForm& form, const char* text) {
   const Atom* atom = OnlyAtom(form);
   return atom != nullptr && atom->kind == Atom::Kind::kConstant && atom->name == text;

@@ -8,11 +8,6 @@
 namespace lemma::prover {
 namespace {
 
-template <class T>
-bool IsPlain(const T& t) {
-  return t.axes.empty() && t.guards.empty();
-}
-
 bool IsCanonicalTruth(const Atom& atom) {
   const bool compares = atom.Is(ScalarFn::kLess) || atom.Is(ScalarFn::kEqual);
   return !compares || atom.args[0]->terms.empty();

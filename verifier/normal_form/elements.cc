@@ -69,15 +69,6 @@ class Floats {
   std::vector<bool> tensors_;
 };
 
-// The only atom of a form that is a single atom; nullptr otherwise.
-const Atom* OnlyAtom(const NormalForm& form) {
-  if (form.terms.size() != 1) return nullptr;
-  const Summand& t = form.terms[0];
-  const bool alone = t.axes.empty() && t.guards.empty() && t.atoms.size() == 1 &&
-                     t.coefficient == Poly(1) && t.denominator == 1;
-  return alone ? &t.atoms[0] : nullptr;
-}
-
 // The axes and guards of the sums and conditions around an expression.
 struct Place {
   std::vector<Leaf> axes;

@@ -13,10 +13,6 @@ namespace {
 
 constexpr int kMaxRounds = 300;
 
-bool Contains(const std::vector<Leaf>& leaves, Leaf leaf) {
-  return std::find(leaves.begin(), leaves.end(), leaf) != leaves.end();
-}
-
 }  // namespace
 
 bool Equality::AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context) {

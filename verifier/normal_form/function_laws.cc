@@ -26,15 +26,6 @@ bool IsNumber(const NormalForm& form) {
   return form.terms.size() == 1 && t.axes.empty() && t.guards.empty() && t.atoms.empty();
 }
 
-// The only atom of a form that is a single atom; nullptr otherwise.
-const Atom* OnlyAtom(const NormalForm& form) {
-  if (form.terms.size() != 1) return nullptr;
-  const Summand& t = form.terms[0];
-  const bool alone = t.axes.empty() && t.guards.empty() && t.atoms.size() == 1 &&
-                     t.coefficient == Poly(1) && t.denominator == 1;
-  return alone ? &t.atoms[0] : nullptr;
-}
-
 }  // namespace
 
 NormalForm Truth(const NormalForm& condition) {

@@ -14,11 +14,6 @@ namespace {
 constexpr int64_t kLargestPower = 12;
 constexpr int64_t kLargestMultiple = 6;
 
-template <class T>
-bool IsPlain(const T& t) {
-  return t.axes.empty() && t.guards.empty();
-}
-
 // Numbers with the operators that the rows of scalar_identities.inc use.
 struct Formula {
   NormalForms* forms;

@@ -10,12 +10,6 @@
 namespace lemma::prover {
 namespace {
 
-// For summands and alternatives.
-template <class T>
-bool IsPlain(const T& t) {
-  return t.axes.empty() && t.guards.empty();
-}
-
 // The value of a constant where arithmetic is uninterpreted.
 std::optional<double> ConstantOf(const NormalForm& form) {
   if (form.terms.size() != 1 || !IsPlain(form.terms[0]) || form.terms[0].atoms.size() != 1) {

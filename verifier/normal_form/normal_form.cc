@@ -9,6 +9,17 @@
 #include "base/work.h"
 
 namespace lemma::prover {
+const Atom* OnlyAtom(const NormalForm& form) {
+  if (form.terms.size() != 1) return nullptr;
+  const Summand& term = form.terms[0];
+  const bool alone = term.atoms.size() == 1 && IsPlain(term) && term.coefficient == Poly(1) &&
+                     term.denominator == 1;
+  return alone ? &term.atoms[0] : nullptr;
+}
+
+bool Contains(const std::vector<Leaf>& leaves, Leaf leaf) {
+  return std::find(leaves.begin(), leaves.end(), leaf) != leaves.end();
+}
 
 NormalFormPtr Share(NormalForm form) { return std::make_shared<const NormalForm>(std::move(form)); }
 

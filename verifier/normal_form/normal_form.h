@@ -65,6 +65,16 @@ struct Summand {
   std::vector<Atom> atoms;
 };
 
+// Whether a summand or an alternative has neither axes nor guards.
+template <class T>
+bool IsPlain(const T& t) {
+  return t.axes.empty() && t.guards.empty();
+}
+// The atom of a form that is a single atom, which points into `form`; nullptr for other forms.
+const Atom* OnlyAtom(const NormalForm& form);
+
+bool Contains(const std::vector<Leaf>& leaves, Leaf leaf);
+
 // The laws of real numbers that may be used; docs/proofs.md lists them.
 enum class Laws {
   kNone,      // arithmetic is uninterpreted: only data is moved

@@ -12,10 +12,6 @@ namespace {
 
 constexpr size_t kMaxAssignments = 24;
 
-bool Contains(const std::vector<Leaf>& leaves, Leaf leaf) {
-  return std::find(leaves.begin(), leaves.end(), leaf) != leaves.end();
-}
-
 }  // namespace
 
 std::vector<std::vector<int>> Equality::Assignments(const std::vector<Atom>& mine,

@@ -10,11 +10,11 @@
 namespace lemma::referee {
 namespace {
 
+constexpr double kNoBound = std::numeric_limits<double>::infinity();
 constexpr double kUnit = 0x1p-24;  // largest relative error of one rounding to f32
 constexpr double kSecondOrder = 1.01;
 // Beyond this relative error the first-order bounds below do not hold.
 constexpr double kLargestRelative = 0.005;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Roundings that a function of one argument may add: libraries are accurate to a few units.
 constexpr double kFunctionRoundings = 8;
 
@@ -34,7 +34,7 @@ ScalarExpr Roundings(const ScalarExpr& relative, double factor, double more) {
   const ScalarExpr error = relative * ScalarExpr(factor);
   const ScalarExpr roundings = error * ScalarExpr(kSecondOrder / kUnit) + ScalarExpr(more);
   return Apply(ScalarFn::kWhere, Apply(ScalarFn::kLess, error, ScalarExpr(kLargestRelative)),
-               roundings, ScalarExpr(kInfinity));
+               roundings, ScalarExpr(kNoBound));
 }
 
 class Transformer {
@@ -80,7 +80,7 @@ class Transformer {
   static ScalarExpr Read(const ScalarExpr& e, int part) {
     return ScalarExpr::Read(3 * e.tensor() + part, e.indices());
   }
-  static Bounded NoBound(const ScalarExpr& value) { return {value, Abs(value), kInfinity}; }
+  static Bounded NoBound(const ScalarExpr& value) { return {value, Abs(value), kNoBound}; }
 
   Bounded Reduction(const ScalarExpr& e) {
     const Bounded body = Of(e.args()[0]);
@@ -199,7 +199,7 @@ absl::StatusOr<Definition> BoundedDefinition(const Definition& definition) {
 
 double BoundOf(double magnitude, double roundings) {
   const double relative = roundings * kUnit;
-  if (!(relative <= kLargestRelative)) return kInfinity;
+  if (!(relative <= kLargestRelative)) return kNoBound;
   if (relative == 0) return 0;
   // Numbers below the least normal one are rounded by less than the least positive one.
   return relative * kSecondOrder * magnitude + (roundings + 1) * 0x1p-149;

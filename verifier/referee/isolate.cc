@@ -19,7 +19,8 @@ namespace {
 constexpr size_t kMaxPairs = 16;  // tried before the search gives up
 constexpr int kMaxChain = 3;      // operators between a value and the one that it may stand for
 constexpr int kMaxOperators = 64;
-constexpr double kDouble = 1e-11;  // equal values in double differ by less, relative to the largest
+constexpr double kIsolatedInDouble =
+    1e-11;  // equal values in double differ by less, relative to the largest
 constexpr double kMaxWorkOfModel = 1e11;  // operations of an execution by definition
 // Faults of weights are this many times as far off as rounding explains.
 constexpr double kFarOutside = 4;
@@ -239,7 +240,7 @@ class Isolator {
       if (!measured.ok()) return;
       if (!(measured->found.largest > measured->explained)) continue;
       const auto outputs = DifferenceOfOutputs(c_.after, right, values, c_.options.definition);
-      if (!outputs || !(outputs->largest > kDouble * outputs->scale)) continue;
+      if (!outputs || !(outputs->largest > kIsolatedInDouble * outputs->scale)) continue;
       SetDifference(*std::move(measured), sample, place);
       return;
     }
@@ -254,7 +255,7 @@ class Isolator {
       if (c_.options.deadline.Passed()) return;
       const Sample& values = c_.options.samples[sample];
       const auto outputs = DifferenceOfOutputs(c_.after, right, values, c_.options.definition);
-      if (!outputs || !(outputs->largest > kDouble * outputs->scale)) continue;
+      if (!outputs || !(outputs->largest > kIsolatedInDouble * outputs->scale)) continue;
       double explained = 0;
       for (uint64_t seed = 1; seed <= kRoundings; ++seed) {
         ValueMap rounded;

@@ -27,7 +27,7 @@ namespace lemma::referee {
 namespace {
 
 constexpr int kQuickFailures = 8, kMostFailures = 60;
-constexpr size_t kSamples = 2;     // on which values are compared
+constexpr size_t kComparedSamples = 2;  // on which values are compared
 constexpr double kDouble = 1e-10;  // equal values in double differ by less, relative to the largest
 
 // Whether rounding a float that the graph computes may change a result a lot.
@@ -268,7 +268,7 @@ class Case {
 
   // On one input alone, values may be alike by chance.
   absl::Span<const Sample> SomeSamples() const {
-    return absl::MakeConstSpan(options_.samples).subspan(0, kSamples);
+    return absl::MakeConstSpan(options_.samples).subspan(0, kComparedSamples);
   }
 
   // Sweeps `after`, whose weights are explained.

@@ -20,7 +20,7 @@ constexpr int64_t kMaxConstant = 64;
 constexpr int64_t kFew = 16;
 constexpr int64_t kMaxWithSigns = 1 << 16;
 
-bool IsUniform(const Tensor& tensor) {
+bool AllEqual(const Tensor& tensor) {
   for (int64_t i = 1; i < tensor.size(); ++i) {
     if (tensor.AtDouble(i) != tensor.AtDouble(0)) return false;
   }
@@ -137,7 +137,7 @@ class Cutter {
     if (!IsFloat(payload.dtype()) || payload.size() <= 1) return true;
     if (node.kind() == Node::Kind::kConstant && payload.size() <= kMaxConstant) return true;
     if (options_.weights == CutOptions::Weights::kAny) return false;
-    return IsUniform(payload) ||
+    return AllEqual(payload) ||
            (options_.weights == CutOptions::Weights::kFew && payload.size() <= kFew);
   }
   std::optional<Value> ComputedConstant(const Value& value) {

@@ -21,7 +21,7 @@ namespace {
 
 using Shared = std::shared_ptr<const BoundedTensor>;
 
-constexpr int64_t kSamples = 48;
+constexpr int64_t kWeightSamples = 48;
 constexpr double kAlike = 1e-2;  // of samples, relative to the largest: a constant worth comparing
 constexpr double kMost = 0.75;   // the part of the samples that must be alike: a few may be wrong
 constexpr double kLast = 1e9;    // the distance of a weight of the same name that is not alike
@@ -48,13 +48,13 @@ double LargestOf(const std::vector<double>& data) {
 
 // The element that is the sample of this number.
 size_t SampleAt(int64_t number, size_t size) {
-  return static_cast<int64_t>(size) <= kSamples ? static_cast<size_t>(number)
-                                                : Mix64(number) % size;
+  return static_cast<int64_t>(size) <= kWeightSamples ? static_cast<size_t>(number)
+                                                      : Mix64(number) % size;
 }
 
 std::vector<double> SamplesOf(const std::vector<double>& data) {
   std::vector<double> samples;
-  const int64_t count = std::min(kSamples, static_cast<int64_t>(data.size()));
+  const int64_t count = std::min(kWeightSamples, static_cast<int64_t>(data.size()));
   for (int64_t i = 0; i < count; ++i) samples.push_back(data[SampleAt(i, data.size())]);
   return samples;
 }
@@ -413,7 +413,7 @@ class Relater {
     const std::vector<int64_t> strides = RowMajorStrides(from.shape());
     const int64_t size = from.type().num_elements();
     std::vector<double> moved;
-    for (int64_t i = 0; i < std::min(size, kSamples); ++i) {
+    for (int64_t i = 0; i < std::min(size, kWeightSamples); ++i) {
       auto rest = static_cast<int64_t>(SampleAt(i, static_cast<size_t>(size)));
       int64_t at = 0;
       for (size_t d = shape.size(); d-- > 0; rest /= shape[d]) {

@@ -15,7 +15,7 @@
 namespace lemma::referee {
 namespace {
 
-constexpr int64_t kSamples = 32;
+constexpr int64_t kValueSamples = 32;
 
 }  // namespace
 
@@ -62,9 +62,9 @@ absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vect
 
 void AddTo(const Tensor& tensor, Sketch* sketch) {
   const int64_t size = tensor.size();
-  for (int64_t i = 0; i < std::min(size, kSamples); ++i) {
+  for (int64_t i = 0; i < std::min(size, kValueSamples); ++i) {
     sketch->samples.push_back(
-        tensor.AtDouble(size <= kSamples ? i : static_cast<int64_t>(Mix64(i) % size)));
+        tensor.AtDouble(size <= kValueSamples ? i : static_cast<int64_t>(Mix64(i) % size)));
   }
   for (int64_t i = 0; i < size; ++i) {
     const double x = tensor.AtDouble(i), size_of_x = std::abs(x);

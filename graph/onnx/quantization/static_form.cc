@@ -10,9 +10,6 @@
 namespace lemma {
 namespace {
 
-// Per-axis scales came with operator set 13, the two operators with 10.
-constexpr int kPerAxisOpset = 13, kQuantizeOpset = 10;
-
 absl::StatusOr<Tensor> Scales(const std::vector<float>& scales, bool is_vector) {
   const Shape shape = is_vector ? Shape{static_cast<int64_t>(scales.size())} : Shape{};
   return Tensor::FromDoubles({DType::kF32, shape},
@@ -139,11 +136,16 @@ absl::Status WriteBias(const QuantizableOp& op, const ProductWeights& weights,
                      is_vector ? 0 : -1, editor);
 }
 
+absl::Status RaiseOpsetFor(const QuantizationPlan& plan, ModelEditor* editor,
+                           std::vector<std::string>* notes) {
+  const bool per_channel = plan.weights.per_channel;
+  return editor->RaiseOpset(per_channel ? 13 : 10,
+                            per_channel ? "scales per channel" : "quantized values", notes);
+}
+
 absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                              ModelEditor* editor, std::vector<std::string>* notes) {
-  LEMMA_RETURN_IF_ERROR(editor->RaiseOpset(
-      plan.weights.per_channel ? kPerAxisOpset : kQuantizeOpset,
-      plan.weights.per_channel ? "scales per channel" : "quantized values", notes));
+  LEMMA_RETURN_IF_ERROR(RaiseOpsetFor(plan, editor, notes));
   std::set<std::string> values;
   for (size_t i = 0; i < model.operators.size(); ++i) {
     if (!plan.chosen[i]) continue;

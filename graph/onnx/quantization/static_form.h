@@ -20,6 +20,10 @@ namespace lemma {
 absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                              ModelEditor* editor, std::vector<std::string>* notes);
 
+// Raises the model's operator set, if needed, to the one that has what `plan` writes:
+// QuantizeLinear and DequantizeLinear (10), with a scale for each channel (13). Adds a note if so.
+absl::Status RaiseOpsetFor(const QuantizationPlan& plan, ModelEditor* editor,
+                           std::vector<std::string>* notes);
 // Puts a DequantizeLinear of constants before the node, in place of the weight.
 absl::Status WriteQuantizedWeight(const QuantizableOp& op, const ProductWeights& weights,
                                   ModelEditor* editor);

@@ -9,8 +9,6 @@
 namespace lemma {
 namespace {
 
-constexpr int kPerAxisOpset = 13, kQuantizeOpset = 10;
-
 // The weight as MatMulNBits takes it: for each channel n and block of k, the numbers q +
 // 2^(bits-1), the first in the lowest bits; missing ones at the end of a channel stand for 0.
 absl::StatusOr<Tensor> Packed(const QuantizedWeight& weight, int bits) {
@@ -76,9 +74,7 @@ absl::Status WriteBlocks(const QuantizableOp& op, const ProductWeights& weights,
 absl::Status WriteWeightForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                              ModelEditor* editor, std::vector<std::string>* notes) {
   if (plan.weights.block == 0) {
-    LEMMA_RETURN_IF_ERROR(editor->RaiseOpset(
-        plan.weights.per_channel ? kPerAxisOpset : kQuantizeOpset,
-        plan.weights.per_channel ? "scales per channel" : "quantized values", notes));
+    LEMMA_RETURN_IF_ERROR(RaiseOpsetFor(plan, editor, notes));
   }
   for (size_t i = 0; i < model.operators.size(); ++i) {
     if (!plan.chosen[i]) continue;

@@ -20,8 +20,6 @@ ScalarExpr Exp(const ScalarExpr& x) { return Apply(ScalarFn::kExp, x); }
 ScalarExpr Where(const ScalarExpr& test, const ScalarExpr& a, const ScalarExpr& b) {
   return Apply(ScalarFn::kWhere, test, a, b);
 }
-ScalarExpr Less(const ScalarExpr& a, const ScalarExpr& b) { return Apply(ScalarFn::kLess, a, b); }
-
 ScalarExpr Sigmoid(const ScalarExpr& x) { return ScalarExpr(1) / (ScalarExpr(1) + Exp(-x)); }
 
 // ln(1 + e^x) without overflow: takes the larger of 0 and x out of the logarithm.

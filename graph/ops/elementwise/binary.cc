@@ -25,7 +25,6 @@ OpDef Documented(OpDef op, std::string doc, bool commutative) {
   return op;
 }
 
-ScalarExpr Less(const ScalarExpr& a, const ScalarExpr& b) { return Apply(ScalarFn::kLess, a, b); }
 // Not the same as `not b < a`: with NaN every comparison is false.
 ScalarExpr LessOrEqual(const ScalarExpr& a, const ScalarExpr& b) {
   return Apply(ScalarFn::kOr, Less(a, b), Apply(ScalarFn::kEqual, a, b));

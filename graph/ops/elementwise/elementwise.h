@@ -30,6 +30,11 @@ inline BinaryBody ByFn2(ScalarFn fn) {
       [fn](const OpContext&, const ScalarExpr& a, const ScalarExpr& b) { return Apply(fn, a, b); };
 }
 
+// 1 if a < b, else 0.
+inline ScalarExpr Less(const ScalarExpr& a, const ScalarExpr& b) {
+  return Apply(ScalarFn::kLess, a, b);
+}
+
 // The operator y[i…] = f(x[i…]). `equation`: this formula in the generated documentation.
 // `onnx_type`: the ONNX operator as which it is imported and exported; "": none.
 OpDef Unary(std::string name, std::string equation, std::string onnx_type, Accepts accepts,

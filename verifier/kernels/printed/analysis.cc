@@ -6,8 +6,6 @@
 namespace lemma::kernels {
 namespace {
 
-using Kind = Statement::Kind;
-
 class Analysis {
  public:
   explicit Analysis(PrintedKernel* kernel)
@@ -67,7 +65,7 @@ class Analysis {
 
   void Assigns(const Statement& s, int context) {
     Variable& v = kernel_.variables[s.variable];
-    if (s.kind == Kind::kDeclare) context_of_[s.variable] = context;
+    if (s.kind == Statement::Kind::kDeclare) context_of_[s.variable] = context;
     const bool keeps = s.value != nullptr && s.value->uniform && context_of_[s.variable] == context;
     if (v.uniform && !keeps) {
       v.uniform = false;
@@ -77,9 +75,9 @@ class Analysis {
 
   // Whether some threads may leave the loop around `s` by a break that others do not take.
   static bool LeavesApart(const Statement& s, bool apart) {
-    if (s.kind == Kind::kBreak) return apart;
-    if (s.kind == Kind::kFor) return false;
-    const bool inside = apart || (s.kind == Kind::kIf && !s.value->uniform);
+    if (s.kind == Statement::Kind::kBreak) return apart;
+    if (s.kind == Statement::Kind::kFor) return false;
+    const bool inside = apart || (s.kind == Statement::Kind::kIf && !s.value->uniform);
     return std::any_of(s.body.begin(), s.body.end(),
                        [&](const StatementPtr& inner) { return LeavesApart(*inner, inside); });
   }
@@ -93,20 +91,21 @@ class Analysis {
         for (const ExprPtr& index : place.indices) Visit(index.get());
       }
     }
-    if (s->kind == Kind::kFor) Visit(s->first.get(), context);
+    if (s->kind == Statement::Kind::kFor) Visit(s->first.get(), context);
     if (s->value != nullptr) Visit(s->value.get());
-    if (s->kind == Kind::kIf) s->diverges = !s->value->uniform;
-    if (s->kind == Kind::kFor) {
+    if (s->kind == Statement::Kind::kIf) s->diverges = !s->value->uniform;
+    if (s->kind == Statement::Kind::kFor) {
       s->diverges =
           (s->value != nullptr && !s->value->uniform) || LeavesApart(*s->body[0], /*apart=*/false);
     }
-    if (s->kind == Kind::kDeclare || s->kind == Kind::kAssign) Assigns(*s, context);
+    if (s->kind == Statement::Kind::kDeclare || s->kind == Statement::Kind::kAssign)
+      Assigns(*s, context);
     for (const StatementPtr& inner : s->body) {
       Visit(inner.get(), s->diverges ? contexts_++ : context);
     }
-    if (s->kind == Kind::kFor) Visit(s->next.get(), s->diverges ? contexts_++ : context);
-    if (s->kind == Kind::kAssign) s->accumulates = Accumulates(*s);
-    s->exits = s->kind == Kind::kReturn || s->kind == Kind::kBreak ||
+    if (s->kind == Statement::Kind::kFor) Visit(s->next.get(), s->diverges ? contexts_++ : context);
+    if (s->kind == Statement::Kind::kAssign) s->accumulates = Accumulates(*s);
+    s->exits = s->kind == Statement::Kind::kReturn || s->kind == Statement::Kind::kBreak ||
                std::any_of(s->body.begin(), s->body.end(),
                            [](const StatementPtr& inner) { return inner->exits; });
   }

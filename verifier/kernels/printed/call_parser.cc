@@ -9,25 +9,6 @@
 
 namespace lemma::kernels {
 
-using Kind = Expr::Kind;
-
-namespace {
-
-ExprPtr Make(Kind kind, Type type) {
-  auto e = std::make_unique<Expr>();
-  e->kind = kind;
-  e->type = type;
-  return e;
-}
-
-ExprPtr Make(Kind kind, Type type, ExprPtr a) {
-  ExprPtr e = Make(kind, type);
-  e->args.push_back(std::move(a));
-  return e;
-}
-
-}  // namespace
-
 ExprPtr ExpressionParser::CalledFunction(const std::string& name) {
   if (name == "Load") return LoadCall();
   if (name == "WarpReduce" || name == "BlockReduce") return GroupReduce(name == "BlockReduce");
@@ -42,12 +23,12 @@ ExprPtr ExpressionParser::LoadCall() {
   Expect(">");
   Expect("(");
   const std::string name = Name();
-  ExprPtr e = Make(Kind::kRead, *type);
+  ExprPtr e = MakeExpr(Expr::Kind::kRead, *type);
   if (const auto variable = Find(name)) {
     if (variables_[*variable].type != Type::kElement) return Fail("a load of a number");
     // What is stored there is rounded.
     if (!variables_[*variable].constant) return Fail("a load of a result");
-    e->kind = Kind::kElementOf;
+    e->kind = Expr::Kind::kElementOf;
     e->variable = *variable;
     Expect(".");
     Expect("at");
@@ -75,7 +56,7 @@ ExprPtr ExpressionParser::IndexCall(const std::string& name) {
   if (!type || (*type != Type::kInt && *type != Type::kInt64)) return Fail("expected int or int64");
   Expect(">");
   Expect("(");
-  ExprPtr e = Make(Kind::kBinary, *type, As(*type, Index()));
+  ExprPtr e = MakeExpr(Expr::Kind::kBinary, *type, As(*type, Index()));
   e->op = op->second;
   Expect(",");
   e->args.push_back(As(*type, Index()));
@@ -101,7 +82,7 @@ ExprPtr ExpressionParser::Function(const std::string& name) {
   if (!IsReal(type) && (type != Type::kInt64 || !row.integral())) {
     return Fail(absl::StrCat("fn_", name, " of ", NameOf(type)));
   }
-  ExprPtr e = Make(Kind::kFunction, type);
+  ExprPtr e = MakeExpr(Expr::Kind::kFunction, type);
   e->fn = static_cast<ScalarFn>(fn);
   for (ExprPtr& arg : args) {
     if (arg->type != type) return Fail("arguments of several types");
@@ -115,7 +96,7 @@ ExprPtr ExpressionParser::GroupReduce(bool block) {
                                                        {"Prod", ScalarFn::kMul},
                                                        {"Max", ScalarFn::kMax},
                                                        {"Min", ScalarFn::kMin}};
-  ExprPtr e = Make(block ? Kind::kBlockReduce : Kind::kWarpReduce, Type::kFloat);
+  ExprPtr e = MakeExpr(block ? Expr::Kind::kBlockReduce : Expr::Kind::kWarpReduce, Type::kFloat);
   Expect("<");
   const auto fn = kFns.find(Name());
   if (fn == kFns.end()) return Fail("unknown reduction");

@@ -13,24 +13,18 @@
 
 namespace lemma::kernels {
 
-using Kind = Expr::Kind;
-
-namespace {
-
-ExprPtr Make(Kind kind, Type type) {
+ExprPtr MakeExpr(Expr::Kind kind, Type type) {
   auto e = std::make_unique<Expr>();
   e->kind = kind;
   e->type = type;
   return e;
 }
 
-ExprPtr Make(Kind kind, Type type, ExprPtr a) {
-  ExprPtr e = Make(kind, type);
-  e->args.push_back(std::move(a));
+ExprPtr MakeExpr(Expr::Kind kind, Type type, ExprPtr operand) {
+  ExprPtr e = MakeExpr(kind, type);
+  e->args.push_back(std::move(operand));
   return e;
 }
-
-}  // namespace
 
 const char* NameOf(Type type) {
   static constexpr const char* kNames[] = {"bool",   "int",        "unsigned",  "int64",  "float",
@@ -185,9 +179,9 @@ ExprPtr ExpressionParser::Truth() {
 
 ExprPtr ExpressionParser::As(Type type, ExprPtr e) {
   if (e == nullptr || e->type == type) return e;
-  const bool zero = e->kind == Kind::kLiteral && IsIndex(e->type) && e->value == 0;
+  const bool zero = e->kind == Expr::Kind::kLiteral && IsIndex(e->type) && e->value == 0;
   if (IsIndex(type) ? IsIndex(e->type) : IsReal(type) && zero) {
-    return Make(Kind::kConvert, type, std::move(e));
+    return MakeExpr(Expr::Kind::kConvert, type, std::move(e));
   }
   return Fail(absl::StrCat("expected ", NameOf(type), ", not ", NameOf(e->type)));
 }
@@ -196,7 +190,7 @@ namespace {
 
 // Whether an array or a pack is read, for which the machine has one place at a time.
 bool ReadsArray(const Expr& e) {
-  return e.kind == Kind::kElementOf || (e.kind == Kind::kVariable && !e.args.empty()) ||
+  return e.kind == Expr::Kind::kElementOf || (e.kind == Expr::Kind::kVariable && !e.args.empty()) ||
          std::any_of(e.args.begin(), e.args.end(),
                      [](const ExprPtr& arg) { return ReadsArray(*arg); });
 }
@@ -236,7 +230,7 @@ ExprPtr ExpressionParser::Expression() {
   ExprPtr otherwise = Expression();
   if (then == nullptr || otherwise == nullptr) return nullptr;
   if (then->type != otherwise->type) return Fail("two types");
-  ExprPtr e = Make(Kind::kChoose, then->type, std::move(condition));
+  ExprPtr e = MakeExpr(Expr::Kind::kChoose, then->type, std::move(condition));
   e->args.push_back(std::move(then));
   e->args.push_back(std::move(otherwise));
   return e;
@@ -248,7 +242,7 @@ ExprPtr ExpressionParser::Disjunction() {
     ExprPtr right = Conjunction();
     if (right == nullptr) return nullptr;
     if (left->type != Type::kBool || right->type != Type::kBool) return Fail("|| of numbers");
-    left = Make(Kind::kOr, Type::kBool, std::move(left));
+    left = MakeExpr(Expr::Kind::kOr, Type::kBool, std::move(left));
     left->args.push_back(std::move(right));
   }
   return left;
@@ -260,7 +254,7 @@ ExprPtr ExpressionParser::Conjunction() {
     ExprPtr right = Equality();
     if (right == nullptr) return nullptr;
     if (left->type != Type::kBool || right->type != Type::kBool) return Fail("&& of numbers");
-    left = Make(Kind::kAnd, Type::kBool, std::move(left));
+    left = MakeExpr(Expr::Kind::kAnd, Type::kBool, std::move(left));
     left->args.push_back(std::move(right));
   }
   return left;
@@ -319,8 +313,8 @@ ExprPtr ExpressionParser::Binary(Expr::Op op, ExprPtr a, ExprPtr b, bool compare
   if (a == nullptr || b == nullptr) return nullptr;
   const std::optional<Type> type = Common(*a, *b);
   if (!type) return Fail("an operator on values that are no integers");
-  ExprPtr e = Make(compares ? Kind::kCompare : Kind::kBinary, compares ? Type::kBool : *type,
-                   As(*type, std::move(a)));
+  ExprPtr e = MakeExpr(compares ? Expr::Kind::kCompare : Expr::Kind::kBinary,
+                       compares ? Type::kBool : *type, As(*type, std::move(a)));
   e->op = op;
   e->args.push_back(As(*type, std::move(b)));
   return e;
@@ -331,24 +325,24 @@ ExprPtr ExpressionParser::Unary() {
     ExprPtr e = Unary();
     if (e == nullptr) return nullptr;
     if (e->type != Type::kBool) return Fail("! of a number");
-    return Make(Kind::kNot, Type::kBool, std::move(e));
+    return MakeExpr(Expr::Kind::kNot, Type::kBool, std::move(e));
   }
   if (!Accept("-")) return Primary();
   ExprPtr e = Unary();
   if (e == nullptr) return nullptr;
-  if (e->kind == Kind::kLiteral && IsReal(e->type)) {
+  if (e->kind == Expr::Kind::kLiteral && IsReal(e->type)) {
     if (e->special == Expr::Special::kInfinity) e->special = Expr::Special::kNoScore;
     e->real = -e->real;
     return e;
   }
   if (e->type != Type::kInt && e->type != Type::kInt64) return Fail("- of this type");
   const Type type = e->type;
-  return Make(Kind::kNegate, type, std::move(e));
+  return MakeExpr(Expr::Kind::kNegate, type, std::move(e));
 }
 
 ExprPtr ExpressionParser::Number() {
   std::string text = tokens_[at_++].text;
-  ExprPtr e = Make(Kind::kLiteral, Type::kInt);
+  ExprPtr e = MakeExpr(Expr::Kind::kLiteral, Type::kInt);
   const bool hexadecimal = absl::StartsWith(text, "0x");
   if (!hexadecimal && text.find_first_of(".e") != std::string::npos) {
     e->type = absl::EndsWith(text, "f") ? Type::kFloat : Type::kDouble;
@@ -375,7 +369,7 @@ ExprPtr ExpressionParser::Cast(Type type) {
   const bool negative = Is("-") && Is("Infinity", 1);
   if (negative) ++at_;
   if (Is("Infinity") || Is("NotANumber")) {
-    e = Make(Kind::kLiteral, type);
+    e = MakeExpr(Expr::Kind::kLiteral, type);
     e->special = Is("Infinity") ? Expr::Special::kInfinity : Expr::Special::kNaN;
     e->real = negative ? -1 : 1;
     ++at_;
@@ -390,7 +384,7 @@ ExprPtr ExpressionParser::Cast(Type type) {
   if (e->type == Type::kBool || type == Type::kBool || IsReal(e->type)) {
     return Fail(absl::StrCat("a conversion from ", NameOf(e->type), " to ", NameOf(type)));
   }
-  return Make(Kind::kConvert, type, std::move(e));
+  return MakeExpr(Expr::Kind::kConvert, type, std::move(e));
 }
 
 ExprPtr ExpressionParser::Primary() {
@@ -402,13 +396,14 @@ ExprPtr ExpressionParser::Primary() {
     return failed() ? nullptr : std::move(e);
   }
   if (Is("true") || Is("false")) {
-    ExprPtr e = Make(Kind::kLiteral, Type::kBool);
+    ExprPtr e = MakeExpr(Expr::Kind::kLiteral, Type::kBool);
     e->value = Is("true") ? 1 : 0;
     ++at_;
     return e;
   }
   if (Is("blockIdx") || Is("threadIdx")) {
-    ExprPtr e = Make(Is("blockIdx") ? Kind::kBlock : Kind::kThread, Type::kUnsigned);
+    ExprPtr e =
+        MakeExpr(Is("blockIdx") ? Expr::Kind::kBlock : Expr::Kind::kThread, Type::kUnsigned);
     ++at_;
     Expect(".");
     Expect("x");
@@ -427,7 +422,7 @@ ExprPtr ExpressionParser::Primary() {
   const std::string name = Name();
   if (failed()) return nullptr;
   if (name == "Infinity" && Is("(")) {
-    ExprPtr e = Make(Kind::kLiteral, Type::kFloat);
+    ExprPtr e = MakeExpr(Expr::Kind::kLiteral, Type::kFloat);
     e->special = Expr::Special::kInfinity;
     e->real = 1;
     Expect("(");
@@ -439,7 +434,7 @@ ExprPtr ExpressionParser::Primary() {
   }
   const auto variable = Find(name);
   if (!variable) return Fail(absl::StrCat("unknown name ", name));
-  ExprPtr e = Make(Kind::kVariable, variables_[*variable].type);
+  ExprPtr e = MakeExpr(Expr::Kind::kVariable, variables_[*variable].type);
   if (!IsReal(e->type) && !IsIndex(e->type) && e->type != Type::kBool) {
     return Fail(absl::StrCat(NameOf(e->type), " as a number"));
   }

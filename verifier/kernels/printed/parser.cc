@@ -10,9 +10,7 @@
 namespace lemma::kernels {
 namespace {
 
-using Kind = Statement::Kind;
-
-StatementPtr Make(Kind kind) {
+StatementPtr Make(Statement::Kind kind) {
   auto statement = std::make_unique<Statement>();
   statement->kind = kind;
   return statement;
@@ -140,7 +138,7 @@ class Parser : public TensorParser {
     names_.scopes.emplace_back();
     MoveTo(function->second);
     for (const char* part : {"(", "const", "unsigned", "block"}) Expect(part);
-    StatementPtr result = Make(Kind::kBlock);
+    StatementPtr result = Make(Statement::Kind::kBlock);
     result->body.push_back(Declaration("block", Type::kUnsigned, true, std::move(block)));
     for (const Parameter& argument : arguments) {
       Expect(",");
@@ -151,7 +149,7 @@ class Parser : public TensorParser {
     }
     Expect(")");
     result->body.push_back(Block());
-    result->body.push_back(Make(Kind::kReturn));
+    result->body.push_back(Make(Statement::Kind::kReturn));
     MoveTo(after);
     call_ = -1;
     names_ = std::move(outer);
@@ -163,7 +161,7 @@ class Parser : public TensorParser {
     variable.name = name;
     variable.type = type;
     variable.constant = constant;
-    StatementPtr statement = Make(Kind::kDeclare);
+    StatementPtr statement = Make(Statement::Kind::kDeclare);
     statement->value = std::move(value);
     statement->variable = Declare(std::move(variable));
     return statement;
@@ -173,7 +171,7 @@ class Parser : public TensorParser {
   StatementPtr Block() {
     Expect("{");
     names_.scopes.emplace_back();
-    StatementPtr block = Make(Kind::kBlock);
+    StatementPtr block = Make(Statement::Kind::kBlock);
     while (!failed() && !Accept("}")) AddTo(block.get());
     names_.scopes.pop_back();
     return block;
@@ -183,7 +181,7 @@ class Parser : public TensorParser {
   StatementPtr Inner() {
     if (Is("{")) return Block();
     names_.scopes.emplace_back();
-    StatementPtr block = Make(Kind::kBlock);
+    StatementPtr block = Make(Statement::Kind::kBlock);
     if (!failed()) AddTo(block.get());
     names_.scopes.pop_back();
     return block;
@@ -231,7 +229,7 @@ class Parser : public TensorParser {
         Expect("]");
       }
       if (variable.dims.empty()) Fail("expected an array");
-      StatementPtr statement = Make(Kind::kDeclare);
+      StatementPtr statement = Make(Statement::Kind::kDeclare);
       statement->variable = Declare(std::move(variable));
       Push(block, std::move(statement));
     } while (Accept(","));
@@ -277,7 +275,7 @@ class Parser : public TensorParser {
     pack.dims = {Size()};
     Expect(">");
     Expect("(");
-    StatementPtr statement = Make(Kind::kLoadPack);
+    StatementPtr statement = Make(Statement::Kind::kLoadPack);
     statement->indices.push_back(Pointer(false, &statement->slot));
     Expect(")");
     Expect(";");
@@ -303,28 +301,28 @@ class Parser : public TensorParser {
     }
     if (!failed() && pack.slot < 0) Fail("a pack for no result");
     if (failed()) return nullptr;
-    StatementPtr statement = Make(Kind::kDeclare);
+    StatementPtr statement = Make(Statement::Kind::kDeclare);
     statement->variable = Declare(std::move(pack));
     return statement;
   }
 
   StatementPtr Simple() {
     if (Is("{")) return Block();
-    if (Accept(";")) return Make(Kind::kBlock);
+    if (Accept(";")) return Make(Statement::Kind::kBlock);
     if (Accept("if")) return If();
     if (Accept("for")) return For();
     if (Accept("return")) {
-      if (Accept(";")) return Make(Kind::kReturn);
+      if (Accept(";")) return Make(Statement::Kind::kReturn);
       return Inlined();
     }
     StatementPtr statement;
     if (Accept("break")) {
       if (loops_ == 0) return Fail("break outside a loop");
-      statement = Make(Kind::kBreak);
+      statement = Make(Statement::Kind::kBreak);
     } else if (Accept("__syncthreads")) {
       Expect("(");
       Expect(")");
-      statement = Make(Kind::kBarrier);
+      statement = Make(Statement::Kind::kBarrier);
     } else if (Accept("Store")) {
       statement = Store();
     } else if ((statement = AcceptTensorStatement()) != nullptr) {
@@ -341,7 +339,7 @@ class Parser : public TensorParser {
   }
 
   StatementPtr If() {
-    StatementPtr statement = Make(Kind::kIf);
+    StatementPtr statement = Make(Statement::Kind::kIf);
     Expect("(");
     statement->value = Truth();
     Expect(")");
@@ -351,7 +349,7 @@ class Parser : public TensorParser {
   }
 
   StatementPtr For() {
-    StatementPtr statement = Make(Kind::kFor);
+    StatementPtr statement = Make(Statement::Kind::kFor);
     Expect("(");
     names_.scopes.emplace_back();
     const auto type = AcceptType();
@@ -377,7 +375,7 @@ class Parser : public TensorParser {
   // "x[i] = e", "x += e", "x ^= e" or "++x".
   StatementPtr Assignment() {
     const bool increment = Accept("++");
-    StatementPtr statement = Make(Kind::kAssign);
+    StatementPtr statement = Make(Statement::Kind::kAssign);
     const auto variable = Find(Name());
     if (failed()) return nullptr;
     if (!variable || VariableAt(*variable).constant) return Fail("assigns to what is no variable");
@@ -419,7 +417,7 @@ class Parser : public TensorParser {
   // After "x[i] = y[j] =": the same constant for both.
   StatementPtr Chain(StatementPtr first) {
     if (failed() || first->value->kind != Expr::Kind::kVariable) return Fail("expected a variable");
-    StatementPtr second = Make(Kind::kAssign);
+    StatementPtr second = Make(Statement::Kind::kAssign);
     second->variable = first->value->variable;
     second->indices = std::move(first->value->args);
     const Type type = VariableAt(second->variable).type;
@@ -429,7 +427,7 @@ class Parser : public TensorParser {
     MoveTo(from);
     second->value = As(type, Expression());
     if (!failed() && first->value->kind != Expr::Kind::kLiteral) return Fail("expected a constant");
-    StatementPtr both = Make(Kind::kBlock);
+    StatementPtr both = Make(Statement::Kind::kBlock);
     both->body.push_back(std::move(second));
     both->body.push_back(std::move(first));
     return failed() ? nullptr : std::move(both);
@@ -437,10 +435,10 @@ class Parser : public TensorParser {
 
   // "(p0 + i, float(e))" or "(&result.at[u], float(e))".
   StatementPtr Store() {
-    StatementPtr statement = Make(Kind::kStore);
+    StatementPtr statement = Make(Statement::Kind::kStore);
     Expect("(");
     if (Accept("&")) {
-      statement->kind = Kind::kStoreCell;
+      statement->kind = Statement::Kind::kStoreCell;
       const auto variable = Find(Name());
       Expect(".");
       Expect("at");
@@ -465,7 +463,7 @@ class Parser : public TensorParser {
 
   // "<4>(p0 + i, result)".
   StatementPtr StorePack() {
-    StatementPtr statement = Make(Kind::kStorePack);
+    StatementPtr statement = Make(Statement::Kind::kStorePack);
     Expect("<");
     const int64_t width = Size();
     Expect(">");
@@ -489,7 +487,7 @@ class Parser : public TensorParser {
     if (Name() != "error" || !names_.has_error) return Fail("expected error");
     Expect("=");
     Size();
-    return failed() ? nullptr : Make(Kind::kError);
+    return failed() ? nullptr : Make(Statement::Kind::kError);
   }
 
   const codegen::GridKernel& kernel_;

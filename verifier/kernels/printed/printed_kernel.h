@@ -126,6 +126,9 @@ struct Expr {
   // For a steady integer, set by the machine: when its values were computed, and their range.
   int64_t known_at = 0, least = 0, most = 0;
 };
+// An expression of a kind without operands, or with one.
+ExprPtr MakeExpr(Expr::Kind kind, Type type);
+ExprPtr MakeExpr(Expr::Kind kind, Type type, ExprPtr operand);
 
 // A cell of a variable or, with fewer indices than dimensions, the array from that cell on.
 struct Place {

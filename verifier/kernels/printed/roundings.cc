@@ -9,8 +9,6 @@
 namespace lemma::kernels {
 namespace {
 
-using Kind = Statement::Kind;
-
 class Roundings {
  public:
   Roundings(const PrintedKernel& kernel, absl::Span<const SlotInfo> slots)
@@ -41,7 +39,8 @@ class Roundings {
  private:
   // Finds the values of each variable, and the words that are joined.
   void Visit(const Statement& s) {
-    if ((s.kind == Kind::kDeclare || s.kind == Kind::kAssign) && s.value != nullptr) {
+    if ((s.kind == Statement::Kind::kDeclare || s.kind == Statement::Kind::kAssign) &&
+        s.value != nullptr) {
       values_[s.variable].push_back(s.value.get());
     }
     if (s.call != nullptr && s.call->joins) joins_.push_back(s.call.get());

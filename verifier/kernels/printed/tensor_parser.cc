@@ -6,16 +6,7 @@
 
 namespace lemma::kernels {
 
-using Kind = Statement::Kind;
-
 namespace {
-
-ExprPtr Make(Expr::Kind kind, Type type) {
-  auto e = std::make_unique<Expr>();
-  e->kind = kind;
-  e->type = type;
-  return e;
-}
 
 constexpr int64_t kWordBytes = 4;
 
@@ -23,7 +14,7 @@ constexpr int64_t kWordBytes = 4;
 
 StatementPtr TensorParser::MakeCall(Call::Function function) {
   auto statement = std::make_unique<Statement>();
-  statement->kind = Kind::kCall;
+  statement->kind = Statement::Kind::kCall;
   statement->call = std::make_unique<Call>();
   statement->call->function = function;
   return statement;
@@ -47,7 +38,7 @@ void TensorParser::Finish(PrintedKernel* kernel) const {
 // --- Parts ---
 
 ExprPtr TensorParser::Sum(ExprPtr a, ExprPtr b) const {
-  ExprPtr sum = Make(Expr::Kind::kBinary, Type::kInt64);
+  ExprPtr sum = MakeExpr(Expr::Kind::kBinary, Type::kInt64);
   sum->op = Expr::Op::kAdd;
   sum->args.push_back(std::move(a));
   sum->args.push_back(std::move(b));
@@ -65,10 +56,10 @@ ExprPtr TensorParser::Bytes() {
   if (failed()) return nullptr;
   ExprPtr start;
   if (variable && *variable == region_) {
-    start = Make(Expr::Kind::kLiteral, Type::kInt64);
+    start = MakeExpr(Expr::Kind::kLiteral, Type::kInt64);
   } else if (variable && VariableAt(*variable).type == Type::kPointer &&
              VariableAt(*variable).pointee == Pointee::kBytes) {
-    start = Make(Expr::Kind::kVariable, Type::kInt64);
+    start = MakeExpr(Expr::Kind::kVariable, Type::kInt64);
     start->variable = *variable;
   } else {
     return Fail("expected a pointer into shared memory");
@@ -89,7 +80,7 @@ ExprPtr TensorParser::TileAt(bool rows_adjacent) {
   if (!Accept("TileDescriptor")) {
     const std::string name = Name();
     if (!IsPointer(name, wanted)) return Fail("expected a tile with such lines");
-    ExprPtr e = Make(Expr::Kind::kVariable, Type::kInt64);
+    ExprPtr e = MakeExpr(Expr::Kind::kVariable, Type::kInt64);
     e->variable = *Find(name);
     return e;
   }
@@ -187,7 +178,7 @@ bool TensorParser::AcceptTensorDeclaration(Statement* block) {
     pack.name = Name();
     Expect(";");
     auto statement = std::make_unique<Statement>();
-    statement->kind = Kind::kDeclare;
+    statement->kind = Statement::Kind::kDeclare;
     if (failed()) return true;
     statement->variable = Declare(std::move(pack));
     block->body.push_back(std::move(statement));
@@ -232,7 +223,7 @@ void TensorParser::DeclarePointer(Statement* block, std::string name, Pointee po
   pointer.pointee = pointee;
   pointer.constant = true;
   auto statement = std::make_unique<Statement>();
-  statement->kind = Kind::kDeclare;
+  statement->kind = Statement::Kind::kDeclare;
   statement->value = std::move(value);
   statement->variable = Declare(std::move(pointer));
   SetDims(statement->variable, std::move(dims));
@@ -264,9 +255,9 @@ void TensorParser::BarrierPointer(Statement* block) {
     Expect("+");
     const int64_t count = Size();
     if (failed()) return;
-    value = Make(Expr::Kind::kVariable, Type::kInt64);
+    value = MakeExpr(Expr::Kind::kVariable, Type::kInt64);
     value->variable = *Find(other);
-    ExprPtr bytes = Make(Expr::Kind::kLiteral, Type::kInt64);
+    ExprPtr bytes = MakeExpr(Expr::Kind::kLiteral, Type::kInt64);
     bytes->value = count * kBarrierBytes;
     value = Sum(std::move(value), std::move(bytes));
   }
@@ -316,9 +307,9 @@ void TensorParser::ArrayPointer(Statement* block, Pointee pointee, const std::st
   if (Accept("+")) {
     ExprPtr offset = As(Type::kInt64, Index());
     if (failed()) return;
-    ExprPtr size = Make(Expr::Kind::kLiteral, Type::kInt64);
+    ExprPtr size = MakeExpr(Expr::Kind::kLiteral, Type::kInt64);
     size->value = bytes;
-    ExprPtr product = Make(Expr::Kind::kBinary, Type::kInt64);
+    ExprPtr product = MakeExpr(Expr::Kind::kBinary, Type::kInt64);
     product->op = Expr::Op::kMul;
     product->args.push_back(std::move(offset));
     product->args.push_back(std::move(size));
@@ -336,9 +327,9 @@ ExprPtr TensorParser::WordsFrom() {
   if (failed() || Peek().kind != Token::Kind::kNumber) return Fail("expected a number");
   ExprPtr words = As(Type::kInt64, Index());
   if (failed()) return nullptr;
-  ExprPtr size = Make(Expr::Kind::kLiteral, Type::kInt64);
+  ExprPtr size = MakeExpr(Expr::Kind::kLiteral, Type::kInt64);
   size->value = kWordBytes;
-  ExprPtr bytes = Make(Expr::Kind::kBinary, Type::kInt64);
+  ExprPtr bytes = MakeExpr(Expr::Kind::kBinary, Type::kInt64);
   bytes->op = Expr::Op::kMul;
   bytes->args.push_back(std::move(words));
   bytes->args.push_back(std::move(size));
@@ -357,7 +348,7 @@ void TensorParser::Arrays(Statement* block, Type type, int64_t numbers) {
     variable.dims.push_back(numbers);
     if (failed()) return;
     auto statement = std::make_unique<Statement>();
-    statement->kind = Kind::kDeclare;
+    statement->kind = Statement::Kind::kDeclare;
     statement->variable = Declare(std::move(variable));
     block->body.push_back(std::move(statement));
   } while (Accept(","));
@@ -379,15 +370,15 @@ void TensorParser::Coordinates(Statement* block) {
   if (failed()) return;
   at.dims = {static_cast<int64_t>(values.size())};
   auto declare = std::make_unique<Statement>();
-  declare->kind = Kind::kDeclare;
+  declare->kind = Statement::Kind::kDeclare;
   declare->variable = Declare(std::move(at));
   const int variable = declare->variable;
   block->body.push_back(std::move(declare));
   for (size_t i = 0; i < values.size(); ++i) {
     auto assign = std::make_unique<Statement>();
-    assign->kind = Kind::kAssign;
+    assign->kind = Statement::Kind::kAssign;
     assign->variable = variable;
-    assign->indices.push_back(Make(Expr::Kind::kLiteral, Type::kInt));
+    assign->indices.push_back(MakeExpr(Expr::Kind::kLiteral, Type::kInt));
     assign->indices[0]->value = static_cast<int64_t>(i);
     assign->value = std::move(values[i]);
     block->body.push_back(std::move(assign));
@@ -415,7 +406,7 @@ void TensorParser::LoadStaged(Statement* block) {
     return;
   }
   auto declare = std::make_unique<Statement>();
-  declare->kind = Kind::kDeclare;
+  declare->kind = Statement::Kind::kDeclare;
   StatementPtr load = MakeCall(Function::kLoadStaged);
   load->call->sizes = {pack.dims[0]};
   declare->variable = Declare(std::move(pack));

@@ -12,7 +12,7 @@ namespace lemma::prover {
 namespace {
 
 // A number that is a single constant summand.
-bool IsNumber(const NormalForm& form) {
+bool IsRational(const NormalForm& form) {
   if (form.terms.empty()) return true;
   const Summand& t = form.terms[0];
   return form.terms.size() == 1 && t.axes.empty() && t.guards.empty() && t.atoms.empty() &&
@@ -20,7 +20,7 @@ bool IsNumber(const NormalForm& form) {
 }
 
 bool IsOne(const NormalForm& form) {
-  return IsNumber(form) && !form.terms.empty() && form.terms[0].coefficient == Poly(1) &&
+  return IsRational(form) && !form.terms.empty() && form.terms[0].coefficient == Poly(1) &&
          form.terms[0].denominator == 1;
 }
 
@@ -28,7 +28,7 @@ bool IsPowerOfTwo(int64_t n) { return n > 0 && (n & (n - 1)) == 0; }
 
 // 1/form, if it is a power of two or minus one.
 std::optional<NormalForm> InversePower(const NormalForm& form) {
-  if (!IsNumber(form) || form.terms.empty()) return std::nullopt;
+  if (!IsRational(form) || form.terms.empty()) return std::nullopt;
   const int64_t n = *form.terms[0].coefficient.AsConst(), d = form.terms[0].denominator;
   if (n == INT64_MIN || !IsPowerOfTwo(std::abs(n)) || !IsPowerOfTwo(d)) return std::nullopt;
   return Number(n > 0 ? d : -d, std::abs(n));
@@ -151,7 +151,7 @@ NormalForm FormBuilder::ApplyWhereExact(ScalarFn fn, const std::vector<NormalFor
       if (args[1].terms.empty()) return args[0];
       if (auto sum = ExactSum(args[0], Scaled(Unsigned(args[1]), -1), unsigned_zero(0)))
         return *sum;
-      if (IsNumber(args[1])) return OfFn(ScalarFn::kAdd, {args[0], Scaled(args[1], -1)});
+      if (IsRational(args[1])) return OfFn(ScalarFn::kAdd, {args[0], Scaled(args[1], -1)});
       return OfFn(fn, args);
     case ScalarFn::kNeg: {
       if (computation_.digits == 0) return Scaled(args[0], -1);
@@ -172,7 +172,7 @@ NormalForm FormBuilder::ApplyWhereExact(ScalarFn fn, const std::vector<NormalFor
       if (const auto inverse = InversePower(args[1])) {
         return ApplyWhereExact(ScalarFn::kMul, {args[0], *inverse});
       }
-      if (IsNumber(args[1]) && !args[1].terms.empty() && IsExact(args[0])) {
+      if (IsRational(args[1]) && !args[1].terms.empty() && IsExact(args[0])) {
         // The quotient is exact if the real quotient is: a multiple of the divisor.
         const int64_t n = *args[1].terms[0].coefficient.AsConst();
         const int64_t d = args[1].terms[0].denominator;

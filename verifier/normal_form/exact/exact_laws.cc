@@ -19,15 +19,6 @@ namespace {
 
 constexpr char kMaxName[] = "max", kMinName[] = "min";
 
-// The only atom of a form that is a single atom; nullptr otherwise.
-const Atom* OnlyAtom(const NormalForm& form) {
-  if (form.terms.size() != 1) return nullptr;
-  const Summand& t = form.terms[0];
-  const bool alone = t.axes.empty() && t.guards.empty() && t.atoms.size() == 1 &&
-                     t.coefficient == Poly(1) && t.denominator == 1;
-  return alone ? &t.atoms[0] : nullptr;
-}
-
 bool IsExtreme(const Atom* atom) { return atom != nullptr && atom->kind == Atom::Kind::kMax; }
 
 bool IsPlain(const Alternative& a) { return a.axes.empty() && a.guards.empty(); }
@@ -70,7 +61,7 @@ double LargestOf(DType dtype) {
 }
 
 // Whether it is no NaN: exact, or a constant, rounded or not.
-bool IsNumber(const NormalForm& form, const Span& span) {
+bool IsNotNaN(const NormalForm& form, const Span& span) {
   const Atom* atom = OnlyAtom(form);
   if (atom != nullptr && RoundedType(*atom)) atom = OnlyAtom(*atom->args[0]);
   return span.exact || (atom != nullptr && atom->kind == Atom::Kind::kConstant &&
@@ -96,7 +87,7 @@ std::optional<NormalForm> Normalizer::ExactLaw(const Atom& atom, const Facts& co
     // 0 * s = 0 / s = 0 for a finite s > 0.
     for (size_t at = 0; at < (atom.Is(ScalarFn::kMul) ? 2 : 1); ++at) {
       const Span s = SpanOf(*atom.args[1 - at], context);
-      const bool positive = s.low > 0 && std::isfinite(s.high) && IsNumber(*atom.args[1 - at], s);
+      const bool positive = s.low > 0 && std::isfinite(s.high) && IsNotNaN(*atom.args[1 - at], s);
       if (atom.args[at]->terms.empty() && positive) return NormalForm();
     }
   }
@@ -132,7 +123,7 @@ std::optional<NormalForm> Normalizer::Monotone(const Atom& outer, const Atom& fn
     if (!unary) {
       const Span other = SpanOf(*fn.args[1 - at], context);
       const bool finite = std::isfinite(other.low) && std::isfinite(other.high);
-      if (!finite || !IsNumber(*fn.args[1 - at], other)) continue;
+      if (!finite || !IsNotNaN(*fn.args[1 - at], other)) continue;
       if ((times || over) && other.low <= 0) continue;
     }
     Atom result = forms_.Substitute(*extreme, {});
@@ -202,7 +193,7 @@ std::optional<NormalForm> Normalizer::ToIntegerLaw(const Atom& atom, const Facts
   if (product == nullptr || !product->Is(ScalarFn::kMul)) return std::nullopt;
   const std::string key = forms_.Key(*quotient->args[1]);
   const Span s = SpanOf(*quotient->args[1], context);
-  if (!IsNumber(*quotient->args[1], s) || (s.low <= 0 && s.high >= 0)) return std::nullopt;
+  if (!IsNotNaN(*quotient->args[1], s) || (s.low <= 0 && s.high >= 0)) return std::nullopt;
   for (size_t at = 0; at < 2; ++at) {
     if (forms_.Key(*product->args[1 - at]) != key) continue;
     // With a relative error of u = 2^-p twice, |n| * (2u + u²) < 1/2. A product below the normal

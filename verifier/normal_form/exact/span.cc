@@ -6,7 +6,6 @@
 namespace lemma::prover {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMaxUnit = 60;
 
 // Moves the bounds outwards unless they are sums or products of exact numbers, and few digits hold

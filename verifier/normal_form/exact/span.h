@@ -8,10 +8,11 @@
 
 namespace lemma::prover {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 // low <= value <= high unless the value is NaN. The bounds are rounded outwards.
 struct Span {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
+  double low = -kInfinity, high = kInfinity;
   // Whether the value is finite and a multiple of 2^-unit.
   bool exact = false;
   int unit = 0;

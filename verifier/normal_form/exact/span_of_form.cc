@@ -13,8 +13,6 @@
 namespace lemma::prover {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // The element type after `prefix` in the name of a function.
 std::optional<DType> TypeAfter(absl::string_view name, absl::string_view prefix) {
   if (!absl::ConsumePrefix(&name, prefix)) return std::nullopt;

@@ -16,7 +16,7 @@ namespace {
 
 using Values = absl::StatusOr<std::vector<Value>>;
 
-enum Inputs { kQ, kK, kV, kMask, kPastKey, kPastValue, kLengths };
+enum Input { kQ, kK, kV, kMask, kPastKey, kPastValue, kLengths };
 
 // Input `i` as [B,H,L,D]. The attribute counts the heads of a tensor of rank 3.
 absl::StatusOr<Value> Heads(OnnxImport& node, OnnxBuild& b, int i, const char* count) {

@@ -14,22 +14,7 @@ namespace {
 
 using Values = absl::StatusOr<std::vector<Value>>;
 
-constexpr int64_t kMaxHeads = int64_t{1} << 20, kMaxPositions = int64_t{1} << 24;
-
-enum Inputs {
-  kQuery,
-  kKey,
-  kValue,
-  kPastKey,
-  kPastValue,
-  kLastKey,
-  kTotal,
-  kCos,
-  kSin,
-  kPositions,
-  kBias,
-  kSink,
-};
+constexpr int64_t kMaxHeads = int64_t{1} << 20;
 
 // B is the batch, L counts the new positions, T all positions. Row b of the batch has past[b] old
 // positions, and the new ones follow them; the last new positions of a row may be padding.
@@ -39,6 +24,21 @@ class GroupedAttention {
   Values Run();
 
  private:
+  enum Input {
+    kQuery,
+    kKey,
+    kValue,
+    kPastKey,
+    kPastValue,
+    kLastKey,
+    kTotal,
+    kCos,
+    kSin,
+    kPositions,
+    kBias,
+    kSink,
+  };
+
   absl::Status ReadAttributes();
   absl::Status ReadHeads();
   absl::Status ReadLengths();

@@ -21,7 +21,7 @@ class LinearRecurrence {
   Values Run();
 
  private:
-  enum Inputs { kQuery, kKey, kValue, kPastState, kDecay, kBeta, kEraseGate };
+  enum Input { kQuery, kKey, kValue, kPastState, kDecay, kBeta, kEraseGate };
 
   absl::Status Read();
   absl::Status CheckRule(const std::string& rule);

@@ -6,12 +6,6 @@
 #include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
-namespace {
-
-constexpr int64_t kMaxPositions = int64_t{1} << 24;
-
-}  // namespace
-
 void Fail(OnnxBuild& b, const std::string& message) {
   b.Take<Value>(absl::InvalidArgumentError(message));
 }

@@ -10,6 +10,9 @@
 
 namespace lemma::ops {
 
+// A limit on the positions of one sequence.
+constexpr int64_t kMaxPositions = int64_t{1} << 24;
+
 // Records an InvalidArgument error.
 void Fail(OnnxBuild& b, const std::string& message);
 
@@ -26,7 +29,8 @@ Value Expand(OnnxBuild& b, const Value& x, Shape shape);
 // A tensor filled with one value, a constant unless its sizes are symbolic.
 Value Filled(OnnxImport& node, OnnxBuild& b, DType dtype, Shape shape, double value);
 // An i64 tensor of rank `rank` with 0, 1, …, count - 1 along dimension `axis`; its other sizes are
-// 1. A constant unless `count` is symbolic. Records Unimplemented if `count` exceeds 2^24.
+// 1. A constant unless `count` is symbolic. Records Unimplemented if `count` exceeds
+// kMaxPositions.
 Value Positions(OnnxImport& node, OnnxBuild& b, int64_t count, int rank, int axis);
 
 // A size, which may be symbolic, as an i64 of rank 0.
