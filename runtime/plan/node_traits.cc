@@ -225,14 +225,17 @@ bool IsPointwise(const ScalarExpr& e, const Definition& definition,
       return true;
     case ScalarExpr::Kind::kRead: {
       const Idx dims = definition.TypeOf(e.tensor()).dims;
+      int last = -1;
       for (size_t d = 0; d < e.indices().size(); ++d) {
         const IndexExpr& index = e.indices()[d];
         if (index.AsConst() == 0 && dims[d].AsConst() == 1) continue;
         if (index.kind() != IndexExpr::Kind::kVar) return false;
         auto axis = vars.find(index.var());
         if (axis == vars.end()) return false;
-        // A permuted element is not at the output's own index.
+        // A permuted element is not at the output's own index, nor is one on a diagonal.
+        if (axis->second <= last) return false;
         if (dims.size() == vars.size() && axis->second != static_cast<int>(d)) return false;
+        last = axis->second;
       }
       return true;
     }

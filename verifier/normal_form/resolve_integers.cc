@@ -44,8 +44,9 @@ class Resolver {
       memo_.clear();
       result_.tensors[i].body = Scalar(original_.tensors[i].body, PathCondition());
     }
+    // Beyond the limit, not all reads were seen.
+    *reads_at_data |= reads_at_data_ || steps_ > kMaxSteps;
     if (steps_ > kMaxSteps) return original_;
-    *reads_at_data |= reads_at_data_;
     return result_;
   }
 

@@ -268,11 +268,11 @@ Value SampledTerms(OnnxImport& node, OnnxBuild& b, const Value& x,
     row = d == 0 ? step : b.Add(row, step);
     if (axes[d].weight) {
       const Value w = apart(axes[d].weight, d);
-      weight = d == 0 ? w : b.Mul(weight, w);
+      weight = weight ? b.Mul(weight, w) : w;
     }
     if (axes[d].inside) {
       const Value in = apart(axes[d].inside, d);
-      inside = d == 0 ? in : b.Op("and", {inside, in});
+      inside = inside ? b.Op("and", {inside, in}) : in;
     }
   }
   if (!row) return Value();

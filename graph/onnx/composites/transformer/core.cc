@@ -80,7 +80,7 @@ AttentionValues Attend(OnnxImport& node, OnnxBuild& b, const AttentionCore& core
   r.p = b.Op("softmax", {x}, {{"axis", int64_t{3}}});
   if (core.prob_mod) r.p = core.prob_mod(r.p);
   r.p = b.Cast(r.p, core.v.dtype());
-  if (core.may_hide_rows) r.p = ZeroHiddenRows(b, r.p, core.bias);
+  if (core.may_hide_rows && core.bias) r.p = ZeroHiddenRows(b, r.p, core.bias);
   const Value y = b.Op("matmul", {b.Reshape(r.p, {q[0], k[1], rows, k[2]}), core.v});
   r.y = b.Reshape(y, {q[0], q[1], q[2], v[3]});
   return r;
