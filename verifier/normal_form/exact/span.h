@@ -8,7 +8,7 @@
 
 namespace lemma::prover {
 
-// low <= value <= high unless the value is NaN. The bounds are rounded outwards.
+// What is known of a value: low <= value <= high unless it is NaN. Bounds are rounded outwards.
 struct Span {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -30,7 +30,8 @@ Span SpanOf(double value);
 // The span of all values of an element type; exact for integers and truth values, unbounded for
 // others.
 Span SpanOf(DType dtype);
-// The span of a number that is in `a` or in `b`; of the sum; of the product.
+// The span of a number that is in `a` or in `b`; of the sum, and of the product, of a number in `a`
+// and a number in `b`.
 Span Hull(const Span& a, const Span& b);
 Span Plus(const Span& a, const Span& b);
 Span Times(const Span& a, const Span& b);
