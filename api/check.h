@@ -26,17 +26,18 @@ struct CheckOptions {
   // (api/rules/rules_file.h) takes it; "": all built-in rules.
   std::string rules;
   bool prove = false;  // believe no record: prove the certificate's rules anew
-  // A folder with a proof of each rule, NAME.proof. The small checker repeats them. "": no proof is
-  // repeated.
+  // A folder with a file NAME.proof for each rule NAME. The small checker repeats these proofs. "":
+  // no proof is repeated. Ignored with `prove`.
   std::string proofs;
-  // The number of comparisons of input and output on random values in the field
-  // (graph/expr/field.h); 0: none.
+  // How often the input model and the output model are compared on random values in the field
+  // (graph/expr/field.h); 0: never.
   int samples = 1;
   // The seed of the random values, and of the second prime modulo which mutants are compared.
   // Absent: drawn from the system, so that the author of the certificate could not know it.
   std::optional<uint64_t> seed;
-  // The seed that the certificate must name, if the output has random weights in place of the
-  // input's (ReseedWeights in api/models/random_values.h). Absent: the output has the input's.
+  // The seed that the certificate must name if the output has random weights in place of the
+  // input's weights (ReseedWeights in api/models/random_values.h). Absent: the certificate must
+  // name no seed, and the output has the input's weights.
   std::optional<int64_t> reseed;
   int threads = 1;
 };
@@ -44,17 +45,17 @@ struct CheckOptions {
 // The result of the check. problem() says why the certificate is rejected; "" if it is right.
 struct CheckResult {
   CertificateCheck check;
-  // Empty if it cannot be parsed, or is rejected because of a file's hash or format.
+  // Empty if the certificate cannot be parsed, or is rejected because of a file's hash or format.
   Certificate certificate;
-  // Sizes that the models were read with, of symbolic dimensions that the certificate does not
-  // name.
+  // By name: the input's symbolic dimensions that the certificate does not name, with the sizes
+  // that were chosen when the input was read.
   std::map<std::string, int64_t> assumed;
   uint64_t seed = 0;  // the seed that the check used; 0 if `certificate` is empty
   // The option that might change the answer.
   enum class Hint {
     kNone,
-    kRules,   // `rules` or `prove`: the certificate has a rule that the file lacks
-    kReseed,  // `reseed`: the output has the random weights of certificate.reseed
+    kRules,   // `rules` or `prove`: the certificate has a rule that `rules` lacks
+    kReseed,  // `reseed`: the output has random weights from the seed certificate.reseed
   };
   Hint hint = Hint::kNone;
 
@@ -63,14 +64,15 @@ struct CheckResult {
 };
 
 // Repeats the certificate's steps with the certificate checker (verifier/certificate/check.h).
-// `input`, `output` and `certificate` are files; the certificate must have the hashes of the two
-// models. A status that is not OK is about an unreadable file or an option; a fault in the
-// certificate is in the result.
+// `input`, `output` and `certificate` are paths; the certificate must contain the hashes of the two
+// model files. The status is an error if a file cannot be read or an option is wrong; a fault in
+// the certificate is reported by CheckResult::problem.
 absl::StatusOr<CheckResult> CheckCertificate(const std::string& input, const std::string& output,
                                              const std::string& certificate,
                                              const CheckOptions& options);
 // The same for models in memory; hashes of files are not compared. The input must have been read
-// with the dimensions that the certificate names, and must have its own weights.
+// with the dimensions that the certificate names, and must have its own weights, even if the
+// certificate names a seed.
 absl::StatusOr<CheckResult> CheckCertificate(const Model& input, const Model& output,
                                              const Certificate& certificate,
                                              const CheckOptions& options);
@@ -79,53 +81,55 @@ struct PlanCheckOptions {
   std::string backend = "cpu";   // one of PlanCheckBackends
   std::optional<uint64_t> seed;  // of random values; absent: drawn from the system
   int threads = 1;
-  // Of products in the kernels of CheckKernels.
+  // The precision of products in the kernels that CheckKernels checks. CheckPlan ignores it.
   codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
 };
 // The back ends whose plans can be checked.
 std::vector<std::string> PlanCheckBackends();
 
-// The numbers of kernels (for CUDA, launches) that compute what their operators define, by the way
-// in which this was found. Incomplete if there is a problem.
+// The result of CheckPlan: how many kernels (for CUDA, launches) are right, counted by the kind of
+// evidence. If there is a problem, the counts are incomplete.
 struct PlanCheck {
   std::string problem;        // the kernel or element that is wrong; "": none
   int64_t proved = 0;         // by the prover, in real numbers; "cpu" only
   int64_t compared = 0;       // on random values
-  int64_t by_definition = 0;  // not executed: generated from the definitions, or our own kernels
+  int64_t by_definition = 0;  // not compared: generated from the definitions, or our own kernels
   uint64_t seed = 0;          // the seed that the check used
 
   bool ok() const { return problem.empty(); }
 };
 
-// Checks the plan that a back end makes for the graph: each kernel, as it is handed to oneDNN or
-// cuBLASLt, must compute what its operators define, and each element must stay in memory until it
-// is read.
-// InvalidArgument for a back end whose plans cannot be checked.
+// Checks the plan that a back end makes for the graph. Each kernel, as it is handed to oneDNN or
+// cuBLASLt, must compute the results that its operators define, and each element must stay in
+// memory until it is read. InvalidArgument for a back end whose plans cannot be checked; Internal
+// if the plan of "cpu" overwrites a value too early, or skips a kernel that is needed.
 absl::StatusOr<PlanCheck> CheckPlan(const Graph& graph, const PlanCheckOptions& options);
 
 // The kernels of one group of operators, or of several groups that are fused side by side.
 struct CheckedProgram {
-  // "conv2d+add+relu"; the schedule of each kernel, as in "by row of 256 + by element x4".
+  // The operators, as in "conv2d+add+relu"; the schedule of each kernel, as in "by row of 256 + by
+  // element x4".
   std::string operators, schedule;
-  int kernels = 1;  // launched one after the other
-  int uses = 1;     // groups of the graph that have equal kernels
-  // agrees: the results equal the operators' at random points, and nothing else is wrong. wrong:
-  // something is wrong. Neither: it could not be checked.
+  int kernels = 1;  // number of kernels, which are launched one after the other
+  int uses = 1;     // number of groups in the graph that have these kernels
+  // `agrees`: at random points the results equal those of the operators, and no other check failed.
+  // `wrong`: a check failed. Both false: the kernels could not be checked.
   bool agrees = false, wrong = false;
-  std::string reason;  // unless it agrees
+  std::string reason;  // why `agrees` is false; "" if it is true
   double seconds = 0;  // of processor time, for the check
 };
 struct KernelCheck {
-  std::string problem;  // the first one that is wrong; "": none
+  std::string problem;  // the first program that is wrong, with the reason; "": none
   std::vector<CheckedProgram> programs;
   uint64_t seed = 0;  // the seed that the check used
 
+  // Also true if some programs could not be checked.
   bool ok() const { return problem.empty(); }
 };
 
 // Checks the text of every kernel that the back end "cuda" would generate for the graph, by
-// executing it in exact arithmetic (verifier/kernels/kernel_check.h). Needs no GPU. Does not read
-// options.backend.
+// executing it in exact arithmetic (verifier/kernels/kernel_check.h). Needs no GPU. Ignores
+// options.backend. InvalidArgument if options.threads is less than 1.
 absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOptions& options);
 
 }  // namespace lemma::api

@@ -19,7 +19,7 @@ namespace lemma::api {
 // A device in a database.
 struct DeviceCosts {
   std::string device;   // KernelMeasurer::device() (runtime/measure.h)
-  int64_t kernels = 0;  // that have costs
+  int64_t kernels = 0;  // number of kernels that have costs
   // The roofline fitted to these costs (FitRoofline in optimizer/cost/roofline.h).
   double flops_per_second = 0, bytes_per_second = 0;
   double overhead_ns = 0;  // of starting a kernel
@@ -29,11 +29,11 @@ struct DeviceCosts {
 absl::StatusOr<std::vector<DeviceCosts>> ListCosts(const std::string& database);
 
 // The costs of a device as text (optimizer/cost/cost_text.h); "" stands for all devices.
-// InvalidArgument if there are none.
+// InvalidArgument if the database has no such costs.
 absl::StatusOr<std::string> ExportCosts(const std::string& database, const std::string& device);
 
-// Numbers of costs in the file of ImportCosts: those stored, and those that the database had
-// already and kept.
+// `imported`: how many costs ImportCosts stored. `kept`: how many costs of the file it did not
+// store, because the database had costs of these kernels already.
 struct ImportedCosts {
   int64_t imported = 0, kept = 0;
 };
@@ -47,8 +47,8 @@ struct CalibrationOptions {
   ExecutionOptions execution;
   InputOptions inputs;
   std::string database = optimizer::CostDb::DefaultPath();
-  int64_t runs = 15;   // executions for the time of the whole model, and again for its kernels
-  bool learn = false;  // store the kernels' times in the run, which calibrate later costs
+  int64_t runs = 15;   // executions to time the whole model, and as many to time its kernels
+  bool learn = false;  // store the kernels' times in the run; they calibrate later costs
 };
 struct Calibration {
   struct Kernel {
@@ -59,11 +59,11 @@ struct Calibration {
   std::vector<Kernel> kernels;          // in the order in which they run
   double predicted_ms = 0, run_ms = 0;  // of the whole model; run_ms is a median
   double measuring_seconds = 0;         // spent on kernels without costs
-  int64_t learned = 0;  // kernels whose times in a run were stored, because none was stored before
+  int64_t learned = 0;  // kernels whose time in the run was stored, because none was stored before
 };
 // Compares the predicted times of a model's kernels with their times in a run. Kernels without
 // costs are measured, and their costs stored. The timing of the whole model ends after a minute.
-// Errors about the model begin with its path; those about options name them.
+// Errors about the model begin with its path; errors about an option name the option.
 absl::StatusOr<Calibration> Calibrate(const Model& model, const CalibrationOptions& options);
 // A table of the kernels by kind, for people.
 std::string TextOf(const Calibration& report);

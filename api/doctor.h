@@ -1,4 +1,5 @@
-// Says what this machine has, and tries what Lemma uses of it. Code: api/inspection/doctor.cc.
+// Examines the parts of this machine that Lemma uses, and tries them. Code:
+// api/inspection/doctor.cc.
 #ifndef LEMMA_API_DOCTOR_H_
 #define LEMMA_API_DOCTOR_H_
 
@@ -10,19 +11,19 @@ namespace lemma::api {
 struct ExaminedPart {
   enum class State {
     kWorks,
-    kMissing,  // not there; Lemma does without it
+    kMissing,  // not there; Lemma works without it
     kBroken,   // there, but it gives errors or wrong results
   };
   std::string what;  // "processor", "back end cuda", "cvc5", …
   State state = State::kWorks;
-  std::string detail;  // its version, or what is wrong
-  std::string use;     // what it is for, or what to do
+  std::string detail;  // facts about the part, such as its version, or the problem
+  std::string use;     // its purpose, the effect of the problem, or what to do; may be ""
 };
 const char* Name(ExaminedPart::State state);  // "works", "missing", "broken"
 
 // Examines processor, memory, every back end (each executes a small graph, whose results are
 // compared with known ones), the second solver, drawing and the database of costs, in this order.
-// `costs` is the database's file, "" for none.
+// `costs` is the database's file; "": there is none.
 std::vector<ExaminedPart> Examine(const std::string& costs);
 
 }  // namespace lemma::api

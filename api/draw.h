@@ -11,16 +11,17 @@
 namespace lemma::api {
 
 struct DotOptions {
-  // The CSS classes of a node in SVG, by which a page colours it, separated by spaces; "": none.
-  // Absent: no node has any.
+  // Returns the CSS classes of a node's box in the SVG, separated by spaces; "" for none. A page
+  // can use them to colour the box. Absent: no node has classes.
   std::function<std::string(const Node&)> classes;
-  // Whether to draw an operator or input. Absent: all are drawn.
+  // Returns whether to draw an operator or input, and the graph's outputs that are its results.
+  // Absent: all are drawn.
   std::function<bool(const Node&)> shown;
 };
 
 // The graph in the DOT language, with a box for each operator, input and output. Weights and
-// constants are left out, since they would hide the rest. A box's tooltip gives its label in the
-// graph, its attributes and the types of its operands.
+// constants are left out, since they would hide the rest. The tooltip of an operator or input gives
+// the label of its first result (Graph::LabelOf), its attributes and the types of its operands.
 std::string GraphToDot(const Graph& graph, const DotOptions& options = {});
 
 // The drawing of a graph that is written in DOT: one <svg> element without an XML header.

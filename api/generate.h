@@ -1,7 +1,8 @@
 // Finds rules by machine (docs/generator.md). Code: api/generation, which drives generator/run.
 //
-// Enumerates all graphs over a set of operators, takes pairs that are equal on random values,
-// proves them equal for all sizes, drops those that follow from other rules, and writes the rest.
+// Enumerates all graphs over a set of operators, takes pairs of graphs that are equal on random
+// values, tries to prove each pair equal for all sizes, drops the proved rules that follow from
+// other rules, and writes the other proved rules.
 #ifndef LEMMA_API_GENERATE_H_
 #define LEMMA_API_GENERATE_H_
 
@@ -24,15 +25,15 @@ struct GenerateOptions {
   // The set may be a file (generator/sets/set_file.h).
   std::vector<std::string> ops = {"taso"};
   int64_t max_ops = 2;  // operators in a graph, 1 … generator::kMostOps
-  int64_t seed = 1;     // of the random values
+  int64_t seed = 1;     // the seed of the random values
   int64_t threads = 1;  // 1 … 256; the rules do not depend on it
-  // Bytes for the enumeration, at least 16 MB. A smaller value makes it slower and changes no
+  // Bytes for the enumeration, at least 2^24. A smaller value makes it slower and changes no
   // result.
   int64_t memory = generator::EnumeratorOptions().max_memory;
-  std::string output;    // the file for the rules, or for the shard; CountGraphs needs none
+  std::string output;    // the file for the rules or the shard; CountGraphs needs no file
   std::string rejected;  // the file that lists refuted and undecided candidates; "": none
   // Whether Generate continues an unfinished run with the same options. If false, the folder that
-  // such a run left is an error.
+  // such a run left is an error. EnumerateShard describes its own use of `resume`.
   bool resume = false;
   // All files that EnumerateShard wrote in one run. If given, nothing is enumerated; ops, max_ops
   // and seed are taken from the files.
@@ -43,7 +44,7 @@ struct GenerateOptions {
   // Receives, for people, the current stage ("comparing graphs"), the amount done, and the total
   // (0: unknown). Calls of `progress`, `decided` and `note` never overlap.
   std::function<void(const std::string& stage, int64_t done, int64_t all)> progress;
-  // Called after each decision on a candidate. `known`: an earlier process made it.
+  // Called after each decision on a candidate. `known`: an earlier process made the decision.
   std::function<void(bool proved, bool known)> decided;
   std::function<void(const std::string&)> note;  // receives a line for the user
 
@@ -52,29 +53,31 @@ struct GenerateOptions {
 };
 
 struct GenerateResult {
-  generator::EnumeratorStats enumerated;  // of the enumeration, also if an earlier process did it
+  generator::EnumeratorStats enumerated;  // also if an earlier process enumerated the graphs
   generator::GenerateStats decided;
   int64_t written = 0;     // rules in `output`
   int64_t resumed = 0;     // candidates that an earlier process had decided
-  ProcessUse enumeration;  // time and memory of the process when the enumeration ended
+  ProcessUse enumeration;  // time and memory of this process until the end of the enumeration
 };
 
-// Writes the rules to `output`, and those that follow from them to PrunedRulesPath(output)
-// (api/rules/rules_file.h), each file completely or not. Until then the folder OUTPUT.run keeps
-// the enumerated classes and the decisions, so that an interrupted or killed run can be resumed.
-// The folder is removed when all results are written. The results depend on ops, max_ops and seed
-// only. ResourceExhausted if the enumeration does not fit in `memory`; Cancelled if interrupted.
-// Messages name an option as in "option max_ops".
+// Writes the rules to `output`, and the proved rules that follow from them to
+// PrunedRulesPath(output) (api/rules/rules_file.h); each file is written completely or not at all.
+// Until all results are written, the folder OUTPUT.run (OUTPUT: the path `output`) keeps the
+// enumerated classes and the decisions, so that an interrupted or killed run can be resumed; then
+// the folder is removed. The results depend on ops, max_ops and seed only. ResourceExhausted if the
+// enumeration does not fit in `memory`; Cancelled if interrupted. Messages name an option as in
+// "option max_ops".
 absl::StatusOr<GenerateResult> Generate(const GenerateOptions& options);
 
-// Only enumerates and compares, all graphs or one part of them. Proves and writes nothing. Errors
-// of this function and the next are those of Generate; InvalidArgument for a wrong shard.
+// Only enumerates and compares graphs: all graphs, or the graphs of one shard. Proves and writes
+// nothing. CountGraphs and EnumerateShard return the errors of Generate, and InvalidArgument for a
+// wrong shard.
 absl::StatusOr<generator::EnumeratorStats> CountGraphs(const GenerateOptions& options,
                                                        const generator::Shard& shard = {});
 
-// Enumerates one part of the graphs and writes it to `output`. A later call of Generate gets all
-// parts as GenerateOptions::shards. With `resume`, a file with this part of this run is kept;
-// otherwise an existing file is overwritten.
+// Enumerates the graphs of one shard, and writes them to `output`. A later call of Generate gets
+// the files of all shards as GenerateOptions::shards. With `resume`, an existing file with this
+// shard of the same run is kept, and nothing is enumerated; any other existing file is overwritten.
 absl::StatusOr<generator::EnumeratorStats> EnumerateShard(const GenerateOptions& options,
                                                           const generator::Shard& shard);
 

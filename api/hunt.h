@@ -1,9 +1,10 @@
-// Tests another engine with models whose results are known. Code: api/hunting; docs/findings.md
-// says what was found.
+// Tests another engine with models whose results are known. Code: api/hunting. docs/findings.md
+// lists the findings.
 //
-// The engine executes random models, both sides of proved rules, and models and what Lemma makes of
-// them, with its optimizations off and on. A model whose results differ from the definitions by
-// more than rounding explains is reduced to a minimal one.
+// The engine executes random models, both sides of proved rules, and models together with the
+// models that Lemma's rewrites make of them. It executes each model with the engine's optimizations
+// off and on. A model whose results differ from the definitions by more than rounding explains is
+// reduced to a minimal model.
 #ifndef LEMMA_API_HUNT_H_
 #define LEMMA_API_HUNT_H_
 
@@ -23,19 +24,19 @@
 namespace lemma::api {
 
 struct HuntOptions {
-  std::string engine = "onnxruntime";  // the only one
+  std::string engine = "onnxruntime";  // the only engine
   std::string onnxruntime;             // path of its library; "": where tools/lib/ort installs it
   double seconds = 60;                 // limit on the hunt's time; 0: none
-  int64_t seed = 1;                    // of the cases; equal seeds give equal cases
+  int64_t seed = 1;                    // seed of the cases; equal seeds give equal cases
   int64_t cases = 0;                   // limit on the number of cases; 0: none
   int64_t only = -1;                   // the number of the only case to run; -1: all
   std::string rules = "default";       // a file; "default": the built-in rules; "none": no rules
   std::string models = "none";         // a folder with further models (.onnx); "none": none
-  // A folder for the findings, created if missing; "": none. With `only`, also for the models of
-  // the case.
+  // A folder for the findings, created if missing; "": none. With `only`, the models of the case
+  // are written there, too.
   std::string output;
-  double run_seconds = 1;      // a longer run of the engine counts as no answer
-  double reduce_seconds = 20;  // limit on each reduction; four times this for faults of no answer
+  double run_seconds = 1;      // a longer run of the engine counts as hunt::Fault::kNoAnswer
+  double reduce_seconds = 20;  // limit on each reduction; four times as much for kNoAnswer
   // May be null. Soon after it becomes true, the hunt ends and returns the findings so far.
   const std::atomic<bool>* interrupted = nullptr;
   // Receives the numbers of cases and of findings (HuntResult::findings) so far.
@@ -48,19 +49,20 @@ struct HuntOptions {
 // A difference between the engine and the definitions.
 struct Finding {
   hunt::Subject model;                 // the reduced model
-  hunt::Difference difference;         // of the reduced model
-  std::vector<std::string> operators;  // their names in the reduced model, in its order
+  hunt::Difference difference;         // the difference that the reduced model shows
+  std::vector<std::string> operators;  // names of the reduced model's operators, in its order
   std::vector<std::string> levels;     // the engine's levels of optimization that show the fault
   std::string source;                  // the kind of case: Case::source (api/hunting/cases.h)
   int64_t case_number = 0;
-  int64_t operators_before = 0;  // their number in the model before its reduction
+  int64_t operators_before = 0;  // number of operators before the reduction
   // Numbers of later cases that reduce to the same operators, element types and kind of fault.
   std::vector<int64_t> again;
-  // Why it is Lemma's fault and not the engine's: the exported model, read again, computes
-  // something else (WhyExportDiffers in api/hunting/own_faults.h). "": no such reason was found.
+  // Why the finding is Lemma's fault and not the engine's fault: the exported model, read again,
+  // computes something else (WhyExportDiffers in api/hunting/own_faults.h). "": no such reason was
+  // found.
   std::string own_fault;
   std::string repeat;  // the command that runs the case again
-  std::string folder;  // where it was written; "": nowhere
+  std::string folder;  // where the finding was written; "": nowhere
 };
 
 // How often something occurred, and the number of the first case with it.
@@ -71,15 +73,15 @@ struct Tally {
 
 struct HuntResult {
   std::string engine;     // its name and version
-  int64_t cases = 0;      // cases run; a case has up to two models
+  int64_t cases = 0;      // cases run; a case has at most two models
   int64_t models = 0;     // models executed and compared
   int64_t agree = 0;      // models with the results of the definitions
   int64_t rounding = 0;   // models that differ, but no more than rounding explains
-  int64_t undecided = 0;  // Outcome::kUndecided (api/hunting/judge.h)
+  int64_t undecided = 0;  // models with Outcome::kUndecided (api/hunting/judge.h)
   // Numbers of models by reason or message. Without `only`, messages lose names, numbers and paths
   // (MessageKind in api/hunting/message_kind.h).
-  std::map<std::string, Tally> open;          // they differ where ONNX defines nothing
-  std::map<std::string, Tally> refused;       // the engine did not execute them
+  std::map<std::string, Tally> open;          // models that differ where ONNX defines nothing
+  std::map<std::string, Tally> refused;       // models that the engine did not execute
   std::map<std::string, Tally> not_compared;  // no form in ONNX, no values, or an unreadable file
   std::vector<Finding> findings;
   // Findings in which infinite or NaN values take part, unless `findings` has the same fault.
@@ -94,8 +96,9 @@ struct HuntResult {
 // Errors begin with a file's path or name an option. NotFound if the engine is not installed; the
 // message says how to install it.
 absl::StatusOr<HuntResult> Hunt(const HuntOptions& options);
-// The same with an engine of the caller's, which must outlive the call. options.engine is its name
-// in Finding::repeat. The options are not checked.
+// The same with an engine that the caller provides. The engine must outlive the call.
+// options.engine is its name in Finding::repeat; options.onnxruntime and options.run_seconds are
+// ignored. The options are not checked.
 absl::StatusOr<HuntResult> Hunt(const HuntOptions& options, Engine* engine);
 
 // The result for people.

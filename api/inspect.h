@@ -19,13 +19,15 @@ namespace lemma::api {
 
 // An operator of the table (docs/operators.md) or of a file (api/define.h).
 struct OperatorEntry {
-  std::string signature;  // "conv2d(x, w, bias?)": ? may be left out, … repeats
+  std::string signature;  // "conv2d(x, w, bias?)"; ? marks an optional operand, … a repeatable one
   std::string group;      // "convolution"
 };
-// In the order of docs/operators.md: by group, and by name in each group. Those of files follow.
+// In the order of docs/operators.md: by group, and by name in each group. Operators of files
+// follow, in the order in which they were defined.
 std::vector<OperatorEntry> ListOperators();
-// An operator's section of docs/operators.md, or the same for one of a file. InvalidArgument, with
-// the nearest name, if there is none of that name.
+// The section of docs/operators.md about an operator; for an operator of a file, a section of the
+// same form. InvalidArgument if no operator has this name; the message names a similar operator, if
+// there is one.
 absl::StatusOr<std::string> OperatorPage(const std::string& name);
 
 // Facts about an ONNX model, one line each: its operator sets, IR version and producer; each
@@ -51,24 +53,26 @@ absl::StatusOr<PlanSummary> PlanOf(const Model& model, const ExecutionOptions& e
 // Memory of intermediate values over a run.
 struct MemoryOverRun {
   struct Kernel {
-    std::string name;        // its operator, and the label of what it computes
-    int64_t live_bytes = 0;  // of all values while it runs
+    std::string name;        // its first operator and its result's label, or "copy"
+    int64_t live_bytes = 0;  // bytes of all values that live while it runs
   };
   struct LiveValue {
-    // The name is its label, or the operator that computes it. The type is "f32[2,3]", or "" for a
-    // copy and for scratch memory of a kernel.
+    // The value's label or, without a label, the operator that computes it; and its type, such as
+    // "f32[2,3]". If the memory holds no value of the graph: a text such as "a copy" or "scratch of
+    // the kernel", and "".
     std::string name, type;
     int64_t bytes = 0;
-    int first = 0, last = 0;  // the first and last kernel during which it lives
+    int first = 0, last = 0;  // indices of the first and last kernel during which it lives
   };
   std::vector<Kernel> kernels;     // in the order in which they run
-  int peak = 0;                    // the first kernel with the most live bytes
-  int64_t live_bytes = 0;          // during that kernel
-  int64_t arena_bytes = 0;         // including gaps between values
-  std::vector<LiveValue> at_peak;  // the largest first
+  int peak = 0;                    // index of the first kernel with the most live bytes
+  int64_t live_bytes = 0;          // live bytes during this kernel
+  int64_t arena_bytes = 0;         // size of the arena, with gaps between values
+  std::vector<LiveValue> at_peak;  // values that live during this kernel, the largest first
 };
-// Follows the back end's plan. InvalidArgument, about option backend, if that back end makes no
-// plan; Unimplemented if its plan has no lifetimes. Errors about the model begin with its path.
+// The memory by the back end's plan; nothing is executed. InvalidArgument, about option backend, if
+// this back end makes no plan; Unimplemented if its plan has no lifetimes. Errors about the model
+// begin with its path.
 absl::StatusOr<MemoryOverRun> MemoryOf(const Model& model, const ExecutionOptions& execution);
 
 }  // namespace lemma::api

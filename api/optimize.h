@@ -53,12 +53,12 @@ struct OptimizeProgress {
     kResult,      // makes the certificate and the report on `why_not`
   };
   Stage stage = Stage::kRules;
-  bool begins = false;  // the stage begins now; then only so_far of the fields below is set
-  const OptimizeResult* so_far = nullptr;  // valid during the call only
+  bool begins = false;  // the stage begins; of the fields below, only so_far is set then
+  const OptimizeResult* so_far = nullptr;  // never null; valid during the call only
   std::string measured;  // signature of the kernel that is measured next; "": none
-  std::optional<optimizer::SearchProgress> search;  // kSearch
-  double seconds = 0;                               // kSearch: time spent in searches
-  int64_t peak_bytes = 0;                           // kMemory: the peak so far
+  std::optional<optimizer::SearchProgress> search;  // set in kSearch only
+  double seconds = 0;                               // in kSearch: time spent in searches
+  int64_t peak_bytes = 0;                           // in kMemory: the peak after the last step
 };
 
 // The names of the search strategies (optimizer/strategies/strategies.inc), the default first.
@@ -79,58 +79,61 @@ const std::vector<Effort>& Efforts();
 struct OptimizeOptions {
   // Rules.
   std::string rules;                 // as in LoadRulesFile (api/rules/rules_file.h); "": built-in
-  std::vector<std::string> disable;  // names of rules not to use
+  std::vector<std::string> disable;  // names of the rules not to use
   std::vector<std::string> only;     // names of the only rules to use; empty: all
   FloatContract numerics = FloatContract::kReassociates;  // the loosest contract to accept
   bool allow_unproved = false;                            // also use rules without a current proof
   bool pet = false;  // also use corrected mutants of parts as rules (docs/pet.md)
 
-  // `fixed` gives the nodes of a graph that rewrites leave as they are (see LoopsOf), `unfolded`
-  // those whose values are not folded (see NodesOf). Empty functions: no nodes.
+  // `fixed` returns the nodes of a graph that rewrites must leave as they are (see LoopsOf).
+  // `unfolded` returns the nodes of a graph whose values must not be folded (see NodesOf). Empty
+  // functions: no nodes.
   std::function<FixedNodes(const Graph&)> fixed, unfolded;
 
   // The search (docs/search.md).
   std::string search = SearchNames().front();  // one of SearchNames()
-  int64_t budget = 5000;                       // graphs to generate
+  int64_t budget = 5000;                       // limit on the graphs to generate
   double alpha = 1.05;             // explores graphs that cost less than alpha times the best
   int64_t nodes = 6000;            // limit on the operators in saturation's e-graph
   optimizer::Objective objective;  // the quantity to reduce; some strategies accept time only
   bool price_steps = false;        // price the graph after each step (RewriteStep::cost)
   CostOptions costs;
-  std::string replay;  // a certificate; its steps are applied instead of a search. "": none
+  std::string replay;  // path of a certificate whose steps replace the search; "": none
 
-  // For a graph with symbolic sizes, and only for it: the sizes at which it is priced and executed.
-  // hints[0] has the sizes of `inputs`. A result must be better at hints[0] and must not be slower
-  // at the others. Not allowed with `pet` or a memory limit.
+  // For a graph with symbolic sizes, and only for such a graph: the sizes at which it is priced and
+  // executed. hints[0] must have the sizes of the inputs that Optimize gets. A result must be
+  // better at hints[0] and must not be slower at the other hints. Not allowed with `pet` or a
+  // memory limit.
   std::vector<optimizer::SizeHint> hints;
 
   // Execution of the graphs found.
-  // False: only searches. No graph is executed or accepted, and unproved rules are not used.
+  // False: only searches. No graph is executed or accepted. Unproved rules are not an error: they
+  // are left out or, with `allow_unproved`, used.
   bool execute = true;
-  ExecutionOptions execution;  // an objective with memory sets reuse_late to false
-  // True: nothing is executed or measured. The graph of the lowest price is accepted if it gains
-  // 1 % or, with memory in the objective, anything. Prices are known costs or estimates
-  // (CostOptions::measure_new). Not allowed with unproved rules or a memory limit, because only
-  // execution confirms their results.
+  ExecutionOptions execution;  // if the objective includes memory, reuse_late counts as false
+  // True: nothing is executed or measured. The graph of the lowest price is accepted if its price
+  // is lower than the input's price: by at least 1 % or, if the objective includes memory, by any
+  // amount. Prices are known costs or estimates (CostOptions::measure_new). Not allowed with
+  // `allow_unproved` or a memory limit, because only execution confirms their results.
   bool by_price = false;
-  int64_t runs = 15;  // timed runs of input and contender each, at least 3; none with `replay`
+  int64_t runs = 15;  // timed runs of the input and of each contender, at least 3 (see Times)
   bool keeps_barriers = true;  // false for ONNX output, which cannot express recomputed values
 
   // Reports on the result.
-  bool certify = true;
-  std::string why_not;   // a rule: report where it was not applied, and why; "": none
+  bool certify = true;   // make OptimizeResult::certificate
+  std::string why_not;   // name of a rule: report where it was not applied, and why; "": none
   bool explain = false;  // price each step, and the rules that match in the result; a few seconds
 
-  // When the time is up, the search ends, and the work after it is kept to a minimum. An
-  // interruption during the search or the memory reduction ends that stage, and the result is
+  // When the time is up, the search ends, and the work after the search is kept to a minimum. An
+  // interruption during the search or the memory reduction ends this stage, and its result is
   // judged as usual. A later interruption ends the whole call.
   Deadline deadline;
-  std::function<void(const OptimizeProgress&)> on_progress;
+  std::function<void(const OptimizeProgress&)> on_progress;  // may be empty
 
   // InvalidArgument if a value is out of range, or options exclude each other. The message names
   // the option (api/models/option_error.h).
   absl::Status Check() const;
-  // Whether input and result are timed.
+  // Whether the input and the contenders are timed when they are executed.
   bool Times() const { return costs.device.empty() && replay.empty() && !by_price; }
 };
 
@@ -143,51 +146,52 @@ const char* GoalName(optimizer::Objective::Goal goal);
 struct OptimizeResult {
   std::vector<optimizer::UnprovedRule> unproved;  // selected rules without a current proof
   optimizer::SearchResult search;                 // the last search
-  double search_seconds = 0;                      // includes a second search with calibrated costs
-  double best_seconds = 0;  // from the start of the search until the best graph was found
-  // The graph to use, with times and differences. Without `execute` it is not set: search.best is
-  // the graph.
+  double search_seconds = 0;                      // wall-clock time of all searches
+  double best_seconds = 0;  // the part of search_seconds until the best graph was found
+  // The graph to use, with times and differences. Not set without `execute`; then search.best is
+  // the graph to use.
   Acceptance accepted;
   int64_t calibrated = 0;  // kernels whose costs were corrected because a contender was not better
-  // How the input became accepted.graph. StageOptimized adds the hashes of the files.
+  // How the input became accepted.graph; absent without OptimizeOptions::certify. StageOptimized
+  // adds the hashes of the files.
   std::optional<Certificate> certificate;
   // The origin of new nodes and weights of accepted.graph. Set only with a certificate.
   optimizer::Provenance provenance;
   std::optional<WhyNotReport> why_not;
   std::optional<Alternatives> alternatives;  // to accepted.graph; with `explain`
 
-  // False if every graph, the input too, exceeds the memory limit. Then there is no result.
+  // False if every graph, including the input, exceeds the memory limit. Then there is no result.
   bool fits() const { return !accepted.least_bytes.has_value(); }
 };
 
-// Searches for graphs, executes them and the input on `inputs`, and accepts one that is better
-// (Accept in api/optimization/acceptance.h). If none is, and there is no time limit, searches once
-// more with costs that these runs have corrected. Errors before anything is executed: NotFound or
-// InvalidArgument for a wrong option, file or rule name; FailedPrecondition if a selected rule is
-// not proved (so_far->unproved names it). Cancelled if it was interrupted before there was a
-// result.
+// Searches for graphs, executes them and the input on `inputs`, and accepts a graph that is better
+// than the input (Accept in api/optimization/acceptance.h). If there is no better graph, and no
+// time limit, searches once more with costs that these runs have corrected. Errors before anything
+// is executed: NotFound or InvalidArgument for a wrong option, file or rule name;
+// FailedPrecondition if a selected rule is not proved (OptimizeProgress::so_far->unproved names
+// it). Cancelled if an interruption came before there was a result.
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options);
 
-// An import turns each node of an ONNX model into operators. If none of them changes,
-// StageOptimized writes the node as it was. LoopsOf finds the operators of loops, recurrent
-// networks and operators that sample at computed positions, for OptimizeOptions::fixed. NodesOf
-// finds the operators of all nodes, for OptimizeOptions::unfolded. `model` need not outlive the
-// result.
+// The functions for OptimizeOptions::fixed and OptimizeOptions::unfolded. An import turns each node
+// of an ONNX model into operators. If none of these operators changes, StageOptimized writes the
+// node as it was. LoopsOf, for `fixed`, finds the operators of the nodes that are loops, recurrent
+// networks or samplings at computed positions. NodesOf, for `unfolded`, finds the operators of all
+// nodes. `model` need not outlive the returned function.
 std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model);
 std::function<FixedNodes(const Graph&)> NodesOf(const Model& model);
 
-// The back end that executes both graphs: that of the options or, for a GPU that is not present,
-// the CPU.
+// The back end that executes the input and the contenders: the back end that the options name or,
+// for a GPU that is not present, the back end "cpu".
 absl::StatusOr<std::unique_ptr<Backend>> BackendFor(const OptimizeOptions& options);
 
 // Prepares the files of a result, without writing to their places (base/file.h): the model at
 // `path`, whose ending selects the format (FormatOfPath), and its certificate at `certificate` ("":
-// none). `input` is the model as it was read, `record` how it was read (RecordInput). If the result
-// is the input's graph and both files are ONNX, the input's files are copied, unless one of them
-// has changed or would replace another file. `notes` (null: not wanted) receives what differs
-// between the models besides their nodes, one line each. InvalidArgument unless fits() is true, or
-// if the result has no certificate to write.
+// none). `input` is the model as it was read; `record` says how it was read (RecordInput). If the
+// result is the input's graph with the input's own weights, and both files are ONNX, the input's
+// files are copied (StageCopy); if StageCopy returns NotFound, the model is written anew. `notes`
+// (null: not wanted) receives the differences between the models besides their nodes, one line
+// each. InvalidArgument if fits() is false, or if the result has no certificate to write.
 absl::StatusOr<std::vector<StagedFile>> StageOptimized(Model input, const InputRecord& record,
                                                        const OptimizeResult& result,
                                                        const std::string& path,

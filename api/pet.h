@@ -1,5 +1,5 @@
-// Finds mutants: graphs that equal a part of a model at some positions only, with what corrects
-// them at the others (docs/pet.md). Code: api/pet.
+// Finds mutants: graphs that equal a part of a model at some positions only, together with
+// correctors for the other positions (docs/pet.md). Code: api/pet.
 #ifndef LEMMA_API_PET_H_
 #define LEMMA_API_PET_H_
 
@@ -33,10 +33,10 @@ struct PetSearchOptions {
   std::function<void(absl::string_view signature)> on_measure;
 };
 
-// A part of a graph that is a sum of products, and its corrected mutants.
+// A part of a graph (one or a few operators that are sums of products), and its corrected mutants.
 struct MutatedPart {
   pet::Subprogram part;
-  std::shared_ptr<const pet::Candidates> candidates;  // costs in nanoseconds
+  std::shared_ptr<const pet::Candidates> candidates;  // never null; costs in nanoseconds
 };
 
 // The parts in the order in which their outputs occur in the graph; equal parts are one entry.
@@ -53,8 +53,8 @@ double PredictedGain(const MutatedPart& part, const pet::Candidate& candidate);
 absl::StatusOr<pet::SymbolicRegion> ProveForAllSizes(const MutatedPart& part,
                                                      const pet::Candidate& candidate);
 
-// The cheapest mutant that differs somewhere from its part, of the first part that has one. It
-// belongs to `parts`. nullptr if no part has one.
+// The cheapest mutant that differs somewhere from its part, taken from the first part that has such
+// a mutant. Points into `parts`. nullptr if no part has such a mutant.
 const pet::Candidate* FirstThatDiffers(const std::vector<MutatedPart>& parts);
 
 }  // namespace lemma::api

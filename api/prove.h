@@ -31,7 +31,7 @@ struct ProofOptions {
   std::string proofs;
   std::string recheck;  // the second solver: "cvc5" or a path to it; "": none
   // Whether the small checker repeats each proof, at small sizes. It cannot repeat proofs about
-  // graphs at fixed shapes.
+  // graphs at fixed shapes; for such graphs Prove returns InvalidArgument.
   bool check = false;
   // May be null. Soon after it becomes true, the function ends with Cancelled.
   const std::atomic<bool>* interrupted = nullptr;
@@ -40,32 +40,33 @@ struct ProofOptions {
 // The answer to one claim, and the answers of the programs that repeated its proof.
 struct ProofOutcome {
   Verdict verdict = Unknown{"not tried"};
-  double seconds = 0;                                 // of the proof alone
+  double seconds = 0;                                 // time of the proof alone
   FloatContract promised = FloatContract::kRealOnly;  // the rule's; graphs promise kRealOnly
-  // The answers of the second solver, and of the small checker's test at small sizes and its
-  // repetition of the steps. Absent if the program was not asked, or if nothing was proved.
+  // The answers of the second solver (`recheck`), of the small checker's test at small sizes
+  // (`checked`), and of its repetition of the steps (`replayed`). Absent if the program was not
+  // asked, or if nothing was proved.
   std::optional<RecheckResult> recheck;
   std::optional<checker::Checked> checked;
   std::optional<checker::Replayed> replayed;
   absl::Status status;  // an error of a proof's file or of the second solver
 
-  // False if the claim is proved with a looser contract than promised.
+  // False if the claim is proved, but with a looser contract than promised.
   bool contract_holds() const;
-  // Whether the claim is proved as promised, and no other program disagrees.
+  // Whether the claim is proved as promised, no other program disagrees, and `status` is OK.
   bool ok() const;
 };
 
 struct ProveOptions {
   ProofOptions proof;
   std::map<std::string, int64_t> dims;   // sizes of symbolic dimensions of ONNX models
-  std::optional<uint64_t> weights_seed;  // of random weights in place of the models' own
-  // Called with a model's path and a decision made while it was read, one line.
+  std::optional<uint64_t> weights_seed;  // seed of random weights that replace the models' weights
+  // Called with a model's path and a decision made while the model was read, one line.
   std::function<void(const std::string&, const std::string&)> note;
 };
 
 struct ProveResult {
   ProofOutcome outcome;
-  bool symbolic = false;  // whether the answer is for all values of symbols, not for one shape
+  bool symbolic = false;  // whether the answer is for all values of symbols, not for fixed shapes
   std::string solver;     // the second solver's name and version; "" if none was used
 };
 
@@ -76,7 +77,7 @@ struct ProveResult {
 // the second solver cannot be started, Cancelled.
 absl::StatusOr<ProveResult> Prove(const std::string& a, const std::string& b,
                                   const ProveOptions& options = {});
-// The same for graphs in memory, at their shapes. InvalidArgument if options.check is set.
+// The same for graphs in memory, at their fixed shapes. InvalidArgument if options.check is true.
 absl::StatusOr<ProveResult> Prove(const Graph& a, const Graph& b, const ProofOptions& options = {});
 // Decides whether the rule is true for all values of its symbols.
 absl::StatusOr<ProveResult> Prove(const Substitution& rule, const ProofOptions& options = {});

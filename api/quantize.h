@@ -18,40 +18,42 @@
 namespace lemma::api {
 
 struct QuantizeOptions {
-  std::string form = "static";  // or "dynamic", "weights"
+  std::string form = "static";  // or "dynamic", "weights" (docs/quantization.md)
   // Samples for ranges and errors: a folder, a .npz file, "synthetic" or "synthetic:N" (random
   // inputs). api/quantization/samples.h describes the files.
   std::string calibration = "synthetic";
   std::string ranges = "minmax";  // or "percentile", "mse", "entropy": how ranges are chosen
-  double percentile = 99.99;      // for "percentile": how many percent of the values it contains
-  int64_t bits = 8;               // of weights: 8; 7 for processors without VNNI; 4 for "weights"
-  int64_t block = 0;              // for "weights": how many weights share a scale; 0: a channel's
-  bool per_channel = true;        // a scale for each channel of the output; false: for each weight
-  bool symmetric = false;         // activations are i8 with zero point 0; false: u8
+  double percentile = 99.99;      // "percentile": percentage inside the range, in (50, 100]
+  int64_t bits = 8;               // of weights: 8; 7 for processors without VNNI; 4 with `block`
+  int64_t block = 0;              // form "weights": size of blocks with a scale each; 0: no blocks
+  bool per_channel = true;        // a scale for each output channel of a weight; false: one for all
+  bool symmetric = false;         // form "static": activations are i8 with zero point 0; false: u8
   bool symmetric_weights = true;  // weights are i8 with zero point 0; false: u8
-  std::vector<std::string> keep;  // nodes, or types of operators, that stay as they are
+  std::vector<std::string> keep;  // names of nodes, or types of operators, that stay as they are
   // Limit on the relative error (OutputError) of each output on the samples; negative: none.
   double max_error = -1;
-  bool alone = true;  // measure the error of each operator alone; done anyway with max_error
-  // Sizes of symbolic dimensions; the samples give the others, or usual sizes if they are random.
+  bool alone = true;  // measure the error of each product alone; done anyway with max_error
+  // Sizes of symbolic dimensions, by name. Other dimensions get the sizes of the samples or, for
+  // random samples, usual sizes.
   std::map<std::string, int64_t> dims;
-  int64_t seed = 1, int_range = 2;  // of random inputs
+  int64_t seed = 1, int_range = 2;  // of random inputs (SampleOptions)
   int64_t runs = 5;                 // timed executions of each model; 0: nothing is timed
   ExecutionOptions execution;
   // May be null. Soon after it becomes true, the function ends with Cancelled.
   const std::atomic<bool>* interrupted = nullptr;
-  // Receives what is being done.
+  // May be empty. Receives a description of the current work, for people.
   std::function<void(const std::string& what)> progress;
 
   // InvalidArgument names the option that is out of range, or two that exclude each other.
   absl::Status Check() const;
 };
 
-// The range of a value that becomes integers. An integer q stands for (q - zero_point) * scale.
+// The range of a value that becomes integers. An integer q stands for the float
+// (q - zero_point) * scale.
 struct ValueRange {
   std::string name;
   double least = 0, most = 0;  // the extreme elements on the samples for calibration
-  double low = 0, high = 0;    // the extreme numbers that integers stand for
+  double low = 0, high = 0;    // the extreme floats for which integers stand
   double scale = 0;
   int64_t zero_point = 0;
   std::string type;  // of the integers: "u8" or "i8"
@@ -60,43 +62,48 @@ struct ValueRange {
   double clipped = 0;  // share of the elements outside of [low, high], by the histogram; 0 to 1
 };
 
-// Four separate numbers about the result of one operator, if only this operator is quantized.
-// `bound`, `for_inputs` and `measured` are absolute errors of the result's elements; absent: not
-// known. "The samples" are the first two for calibration.
+// Errors of the result of one operator, if only this operator is quantized. `bound`, `for_inputs`
+// and `measured` are absolute errors of the result's elements; absent: not known, or not needed
+// because `exact` is true. "The samples" are here the first two samples for calibration.
 struct OperatorErrors {
-  bool exact = false;                // the integers' result is that of the floats they stand for
+  bool exact = false;                // the operator adds no error: it moves or selects elements
   std::optional<double> bound;       // no error is larger, for all operands within their ranges
   std::optional<double> for_inputs;  // no error is larger, for the operands on the samples
   std::optional<double> measured;    // the largest error on the samples
   double magnitude = 0;              // the largest |element| of the f32 result on the samples
 };
 
-// OperatorReport::reason of an operator that is quantized only between quantized operators.
+// OperatorReport::reason of an operator that can be quantized only between quantized operators.
 constexpr char kNothingToFollow[] = "what it reads, or who reads it, is not quantized";
 
 struct OperatorReport {
   std::string name, type;  // of its node in the ONNX model
   bool quantized = false;
   std::string reason;              // why it is not quantized; "" if it is
-  std::vector<std::string> reads;  // names of its operands that have a range
+  std::vector<std::string> reads;  // names of those of its operands that have a range
   std::string result;              // the name of its result
-  OperatorErrors errors;           // not set unless `quantized`
+  OperatorErrors errors;           // set only if `quantized` is true
   // Relative error of the worst output on the first two samples, if only this operator is
-  // quantized.
+  // quantized; absent if not measured.
   std::optional<double> alone;
-  std::optional<double> in_all;  // relative error of its result on them, in the written model
-  // Measured time of its kernel in the f32 model; the kernel may compute other operators too.
+  // Relative error of the operator's result on the same samples, in the written model; absent if
+  // the operator is not quantized.
+  std::optional<double> in_all;
+  // Measured time of its kernel in the f32 model; the kernel may compute other operators, too.
+  // Absent if not known.
   std::optional<double> f32_ms;
 };
 
+// The error of an output. q and f are its elements in the quantized and in the f32 model; sums are
+// over all elements of all samples.
 struct OutputError {
   std::string name;
-  double relative = 0;  // sqrt(sum (q - f)^2 / sum f^2): quantized and f32 elements, all samples
+  double relative = 0;  // sqrt(sum (q - f)^2 / sum f^2)
   double snr_db = 0;    // -20 log10(relative); infinite if it is 0
   double largest = 0;   // the largest |q - f|
 };
 
-// A model that was executed to keep to max_error.
+// A model that was executed in the search for a model within max_error.
 struct TriedModel {
   int operators = 0;         // number of quantized products (Conv, Gemm, MatMul)
   double error = 0;          // relative error of the worst output, over all samples
@@ -104,30 +111,30 @@ struct TriedModel {
 };
 
 struct QuantizeResult {
-  // The operators that were considered, in the order of the model; then the products and the nodes
-  // with subgraphs that cannot be quantized.
+  // The operators that were considered, in the order of the model; then products, and nodes with
+  // subgraphs, that cannot be quantized in any case.
   std::vector<OperatorReport> operators;
-  std::map<std::string, int> left;  // numbers of all other nodes, by type
+  std::map<std::string, int> left;  // by type, the number of all other nodes
   // Ranges in the written model, in the order of names. Empty unless the form is "static".
   std::vector<ValueRange> ranges;
-  int64_t calibration_samples = 0, held_out_samples = 0;  // held out: gives no range
+  int64_t calibration_samples = 0, held_out_samples = 0;  // held out: not used to find ranges
   bool synthetic = false;                                 // whether the samples are random
-  // By output, errors of the written file, read again: on the samples for calibration, and on those
-  // held out.
+  // By output, errors of the written file, which was read again: `errors` on the samples for
+  // calibration, `held_out` on the samples held out.
   std::vector<OutputError> errors, held_out;
   double worst = 0;               // the largest relative error of both lists
   bool written = false;           // false if no operator can be quantized within max_error
   std::vector<TriedModel> tried;  // in the order of the attempts; empty without max_error
   std::optional<double> f32_ms, quantized_ms;  // medians of alternating runs on `backend`
   std::string backend;
-  int64_t bytes_before = 0, bytes_after = 0;  // of the model files and of those with its constants
+  int64_t bytes_before = 0, bytes_after = 0;  // of the model's file and its files of constants
   std::vector<std::string> notes;             // decisions made on the way, one line each
 };
 
-// Writes the quantized model to `output`, which ends in .onnx. InvalidArgument if no operator can
-// be quantized. Errors begin with a file's path or name an option. After an error nothing is
+// Writes the quantized model to `output`, which must end in .onnx. InvalidArgument if no operator
+// can be quantized. Errors begin with a file's path or name an option. After an error nothing is
 // written, with one exception: a model with external data is written before its errors are
-// measured.
+// measured. If measuring fails, its files are removed, and the files that they replaced are lost.
 absl::StatusOr<QuantizeResult> Quantize(const std::string& model, const std::string& output,
                                         const QuantizeOptions& options = {});
 

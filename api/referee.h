@@ -1,5 +1,5 @@
-// Decides whether an optimized model still is the model that it was made from. Code:
-// api/refereeing; the engine is verifier/referee/referee.h; docs/referee.md says what a verdict
+// Decides whether an optimized model (AFTER) equals the model from which it was made (BEFORE).
+// Code: api/refereeing, which uses verifier/referee/referee.h. docs/referee.md says what a verdict
 // covers.
 #ifndef LEMMA_API_REFEREE_H_
 #define LEMMA_API_REFEREE_H_
@@ -20,26 +20,27 @@
 namespace lemma::api {
 
 struct RefereeOptions {
-  // Sizes of symbolic dimensions of ONNX models. Dimensions without one stay symbolic, and the
-  // models are compared for all their sizes.
+  // By name, sizes of symbolic dimensions of ONNX models. Dimensions without a size here stay
+  // symbolic, and the models are compared for all sizes of these dimensions.
   std::map<std::string, int64_t> dims;
-  std::map<std::string, SizeRange> ranges;  // of symbolic dimensions; at least 1 unless given
-  // Sizes of symbolic dimensions at which the models are executed; usual ones (UsualSize) unless
-  // given. They are executed at others too.
+  std::map<std::string, SizeRange> ranges;  // of symbolic dimensions; 1 and more unless given
+  // Sizes of symbolic dimensions at which the models are executed first; not used if `inputs` is
+  // given. Dimensions that are omitted get usual sizes. The models are executed at other sizes,
+  // too.
   DimValues hint;
-  // Channels in a block of the layout NCHWc: 8 or 16. 0: as the models suggest (LoadOptions in
-  // api/models/model_file.h); if that proves nothing, 8 is tried too.
+  // Channels in a block of the layout NCHWc: 8 or 16. 0: each model decides (LoadOptions in
+  // api/models/model_file.h); if the models are not proved equal then, 8 is tried, too.
   int64_t channel_block = 0;
-  // Seconds for a comparison, reading not included. There are several if `channel_block` is 0, or
-  // if AFTER can be read only at given sizes; each has this time. After it, the answer is
-  // "unknown".
+  // Limit on one comparison in seconds, without the time for reading; 0: no limit. When the time is
+  // up, the answer is "unknown". Each comparison has this limit; there may be several comparisons
+  // if `channel_block` is 0, or if AFTER can be read only at fixed sizes.
   double time_limit = 300;
   int64_t work = 100000000;  // limit on the steps of the proof of one region
   int64_t seed = 1;          // of random inputs and of the prover
   // A set of values of BEFORE's inputs, on which the models are executed first: files of tensors,
   // or folders with input_0.pb, …. Empty: only random inputs.
   std::vector<std::string> inputs;
-  int64_t samples = 2;    // sets of random inputs for each choice of sizes, at least 1
+  int64_t samples = 2;    // number of sets of random inputs for each choice of sizes, at least 1
   int64_t int_range = 2;  // random integers lie in [0, int_range)
   int64_t threads = 1;
   // The loosest contract that is accepted.
@@ -48,7 +49,7 @@ struct RefereeOptions {
   // input_0.pb, …; and the smallest pair of graphs that differ, as pair_before.onnx and
   // pair_after.onnx, with their inputs pair_input_0.pb, …. "": no files.
   std::string counterexample;
-  // Called with a model's path and a decision made while it was read, one line.
+  // Called with a model's path and a decision made while the model was read, one line.
   std::function<void(const std::string&, const std::string&)> note;
   // Whether RefereeResult::verdict.evidence keeps the log of the proofs.
   bool keep_obligations = false;
@@ -58,28 +59,29 @@ struct RefereeOptions {
 
 struct RefereeResult {
   referee::RefereeResult verdict;
-  // The graphs that were compared: as they were read or, if AFTER can be read only at given sizes,
-  // at these sizes.
+  // The graphs that were compared: as they were read or, if AFTER can be read only at fixed sizes,
+  // at the sizes of the last comparison.
   Graph before, after;
-  double seconds = 0;
-  std::vector<std::string> files;  // paths of the files written
+  double seconds = 0;              // time of the comparison that gave the verdict
+  std::vector<std::string> files;  // paths of the files written (RefereeOptions::counterexample)
   bool accepted = false;           // proved, and the contract is not looser than `accept`
 };
 
-// BEFORE and AFTER are the paths of models. Errors of reading are those of LoadModel and begin with
-// a file's path. A wrong option is InvalidArgument, and the message names it. Cancelled if
-// interrupted. If AFTER can be read only at given sizes, the models are compared at these, and the
-// answer is never "proved".
+// Compares the models at the paths `before` (BEFORE) and `after` (AFTER). If BEFORE has symbolic
+// sizes but AFTER can be read only at fixed sizes, the models are compared at the sizes at which
+// they are executed, and the answer is never "proved". Errors of reading are those of LoadModel and
+// begin with a file's path. InvalidArgument for a wrong option, which the message names. Cancelled
+// if interrupted.
 absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::string& after,
                                       const RefereeOptions& options = {});
-// The same for graphs in memory. Options about reading (dims, ranges, channel_block, note) have no
-// effect; InvalidArgument if options.inputs is not empty.
+// The same for graphs in memory. The options about reading (dims, ranges, channel_block, note) have
+// no effect. InvalidArgument if options.inputs is not empty.
 absl::StatusOr<RefereeResult> Referee(const Graph& before, const Graph& after,
                                       const RefereeOptions& options = {});
 
 // The verdict in one line: "proved", "unknown: REASON", ….
 std::string Headline(const RefereeResult& result);
-// The result for people: the headline, then what it rests on. `verbose`: all regions and weights.
+// The result for people: the headline, then its evidence. `verbose`: with all regions and weights.
 std::string TextOf(const RefereeResult& result, bool verbose);
 
 }  // namespace lemma::api

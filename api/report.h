@@ -17,16 +17,17 @@ namespace lemma::api {
 
 // The files that a report names.
 struct ReportFiles {
-  std::string model;   // the input, which is the page's title
-  std::string output;  // the place of the optimized model
+  std::string model;   // path of the input, which is the page's title
+  std::string output;  // path of the optimized model
 };
 
 // The result of Optimize as one HTML page that needs no other file: both graphs, each step, times
-// and memory. `options` are those of Optimize. `inputs` are values for the input graph, on which
-// the kernels of both graphs are timed if Optimize timed the graphs. With options.price_steps the
-// page has the price of each step. Errors of the back end, or of drawing (DotToSvg in api/draw.h).
-// Once options.deadline has passed, the kernels of each graph are timed for two seconds at most,
-// and no drawing begins more than two seconds after the first; the page says so.
+// and memory. `options` must be the options of Optimize. `inputs` are values for the input graph,
+// on which the kernels of both graphs are timed if Optimize timed the graphs. With
+// options.price_steps or options.explain, the page has the price of each step. Errors of reading
+// options.rules, of the back end, and of drawing (DotToSvg in api/draw.h). Once options.deadline
+// has passed, the kernels of each graph are timed for two seconds at most, and no drawing begins
+// later than two seconds after the timing; the page says so.
 absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor> inputs,
                                      const OptimizeOptions& options, const OptimizeResult& result,
                                      const ReportFiles& files);

@@ -1,5 +1,5 @@
 // Executes a model, and reports outputs, times, memory and the time of each kernel. Code:
-// api/execution. Training steps run by TrainingRun (api/train.h).
+// api/execution. TrainingRun (api/train.h) runs training steps.
 #ifndef LEMMA_API_RUN_H_
 #define LEMMA_API_RUN_H_
 
@@ -29,8 +29,8 @@ struct RunOptions {
   ExecutionOptions execution;
   InputOptions inputs;
   int64_t runs = 10;     // timed executions, after one untimed execution
-  bool profile = false;  // also each kernel's time, in `runs` more executions, and peak rates
-  bool trace = false;    // also the start of each kernel, in one additional execution
+  bool profile = false;  // also measure each kernel, in `runs` more executions, and peak rates
+  bool trace = false;    // also record when each kernel starts, in one more execution
   // Files of tensors with the expected outputs, or folders with output_0.pb, …. If empty, nothing
   // is compared.
   std::vector<std::string> expect;
@@ -48,19 +48,21 @@ struct RunResult {
   std::vector<KernelTiming> profile;
   Roofline roofline;
   std::vector<KernelTiming> trace;  // the kernels of one execution; only with RunOptions::trace
-  std::optional<OutputDifference> difference;  // from the expected outputs; absent without them
+  std::optional<OutputDifference> difference;  // absent if RunOptions::expect is empty
 };
 
-// Messages about the model begin with its path; those about options name them ("option runs").
+// Executes the model. Messages about the model begin with its path; messages about an option name
+// the option ("option runs").
 absl::StatusOr<RunResult> Run(const Model& model, const RunOptions& options);
 
-// A compiled model with its inputs, for callers who run it themselves.
+// A compiled model with the values of its inputs, for callers who execute it themselves.
 class PreparedModel {
  public:
   // Errors as in Run.
   static absl::StatusOr<PreparedModel> Make(const Model& model, const ExecutionOptions& execution,
                                             const InputOptions& inputs);
 
+  // Executes the model once.
   absl::StatusOr<std::vector<Tensor>> Outputs() { return executable_->Run(inputs_); }
   // The wall-clock time of each of `runs` executions, in milliseconds.
   absl::StatusOr<std::vector<double>> Times(int64_t runs);

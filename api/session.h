@@ -22,22 +22,24 @@ namespace lemma::api {
 
 struct SessionOptions {
   ExecutionOptions execution;
-  // The number of choices of sizes for which the model is kept ready, at least 1. Each choice has
-  // kernels and an arena of its own; choices share the weights, and weights that kernels need in
-  // the same layout. When the number is exceeded, the choice used longest ago is dropped.
+  // The most choices of sizes for which the model is kept ready, at least 1. Each choice has its
+  // own kernels and its own arena. All choices share the weights; kernels that need a weight in the
+  // same layout also share the copy in this layout. If there are too many choices, the least
+  // recently used choice is dropped.
   int max_plans = 16;
 };
 
-// Not thread-safe.
+// A model that is kept ready at several choices of sizes. Not thread-safe.
 class Session {
  public:
-  // The model keeps its symbolic dimensions (LoadOptions::symbolic); without any, it has one plan.
+  // `model` must have been loaded with LoadOptions::symbolic to keep its symbolic dimensions. A
+  // model without symbolic dimensions has one plan.
   static absl::StatusOr<std::unique_ptr<Session>> Open(const Model& model,
                                                        const SessionOptions& options = {});
 
-  // Executes the model. Takes the sizes from the inputs, which are in the graph's order, and
-  // prepares the model for them if they are new. InvalidArgument, with the input's name, if no
-  // sizes of the dimensions give the inputs' shapes.
+  // Executes the model. `inputs` are in the graph's order, and their shapes determine the sizes.
+  // First prepares the model for these sizes, unless it is ready for them. InvalidArgument, with
+  // the input's name, if no sizes of the dimensions give the inputs' shapes.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs);
 
   // Prepares the model for these sizes, one for each dimension, unless it is ready for them. The
@@ -67,15 +69,16 @@ class Session {
 struct SizesTiming {
   DimValues sizes;         // of all dimensions
   double first_ms = 0;     // of the first run, which prepares the model for the sizes
-  std::vector<double> ms;  // of the runs after it
-  double again_ms = 0;     // of a run after all other sizes have been run
-  MemoryUse memory;
+  std::vector<double> ms;  // of each of the following runs
+  double again_ms = 0;     // of one more run, after all choices of sizes have been run
+  MemoryUse memory;        // of the plan for these sizes
 };
 
-// Runs the session's model at each of these choices of sizes, one after the other: once to prepare
-// it, then `runs` times. Afterwards runs it once more at each choice. A choice may leave out
-// dimensions; these get the usual sizes (DefaultSizes in api/models/sizes.h). `inputs` gives the
-// values. Messages about the model begin with its path; those about options name them.
+// Runs the session's model at each choice in `sizes`, one after the other: once to prepare it, then
+// `runs` times (at least 0). Afterwards runs it once more at each choice. A choice may leave out
+// dimensions; these get the usual sizes (DefaultSizes in api/models/sizes.h). `inputs` determines
+// the values of the inputs. Messages about the model begin with its path; messages about an option
+// name the option.
 absl::StatusOr<std::vector<SizesTiming>> TimeAtSizes(Session* session,
                                                      absl::Span<const DimValues> sizes,
                                                      const InputOptions& inputs, int64_t runs);

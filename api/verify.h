@@ -20,14 +20,15 @@ namespace lemma::api {
 struct VerifyOptions {
   ProofOptions proof;
   std::vector<std::string> only;  // names of the rules to prove; empty: all
-  // Where to write the rules with the new proof records; the same file is allowed. "": nowhere.
+  // Where to write the rules with the new proof records ("": nowhere). It may be the file that is
+  // read.
   std::string output;
   // Whether to write a rule with the proved float contract if it promises a stricter one.
   bool relax = false;
   int64_t jobs = 1;  // rules proved at the same time, 1 … 256; verdicts do not depend on it
-  std::function<void(int done, int all)> progress;
+  std::function<void(int done, int all)> progress;  // called after each rule; may be empty
 
-  // InvalidArgument names the option that is out of range or needs another one.
+  // InvalidArgument names the option that is out of range or needs another option.
   absl::Status Check() const;
 };
 
@@ -39,29 +40,29 @@ struct VerifiedRule {
   std::string record_problem;
 };
 
-// Numbers of rules.
 struct VerifyCounts {
-  int proved = 0, refuted = 0, unknown = 0;
-  // failed: rules whose outcome.ok() is false. outdated: rules with a record_problem.
+  int proved = 0, refuted = 0, unknown = 0;  // numbers of rules by verdict
+  // Numbers of rules. failed: outcome.ok() is false. outdated: record_problem is not empty.
   int64_t failed = 0, outdated = 0;
-  int64_t queries = 0;  // to Z3, of all proofs
+  int64_t queries = 0;  // number of queries to Z3 in the proofs of all proved rules
 };
 
 struct VerifyResult {
   std::string file;  // its path, or "built-in rules"
   std::vector<VerifiedRule> rules;
   std::string solver;  // the second solver's name and version; "" if none was used
-  double seconds = 0;  // for all proofs
+  double seconds = 0;  // wall-clock time for all rules
 
   // Whether each rule is proved as promised, and no program that repeats its proof disagrees.
   bool ok() const;
   VerifyCounts counts() const;
 };
 
-// Proves each rule of a file for all sizes. `rules` is a file or a built-in set (LoadRulesFile in
-// api/rules/rules_file.h); "": all built-in rules. Writes the output when all rules are decided,
-// whatever the answers. After an interruption it returns Cancelled and writes no records; proof
-// files already written stay.
+// Tries to prove each selected rule, for all sizes. `rules` is a file or a built-in set
+// (LoadRulesFile in api/rules/rules_file.h); "": all built-in rules. Writes the output when all
+// selected rules are decided; the verdicts do not matter for this. Writes no records if it returns
+// an error: Cancelled after an interruption, or an error of a file, an option or the second solver.
+// Proof files that are already written stay.
 absl::StatusOr<VerifyResult> Verify(const std::string& rules, const VerifyOptions& options = {});
 
 struct ReplayOptions {
@@ -72,8 +73,8 @@ struct ReplayOptions {
 
 struct ReplayedRule {
   Substitution rule;
-  checker::Checked checked;    // the test at small sizes
-  checker::Replayed replayed;  // the repetition of the proof file
+  checker::Checked checked;    // the test at small sizes; not done if there is no proof file
+  checker::Replayed replayed;  // the repetition of the proof; not done if there is no proof file
   std::string problem;         // why the proof is not accepted; "" if it is
 };
 
@@ -84,10 +85,10 @@ struct ReplayResult {
   int64_t accepted() const;  // the number of accepted proofs
 };
 
-// Lets the small checker test each rule at small sizes and repeat its proof, the file NAME.proof in
-// `folder` that Verify wrote. Runs neither the prover nor a solver. `rules` as in Verify. NotFound
-// if there is no such folder; Cancelled if interrupted. A missing proof is not an error but the
-// rule's `problem`.
+// Lets the small checker test each rule at small sizes and repeat its proof. Verify wrote the proof
+// to the file NAME.proof in `folder` (ProofOptions::proofs). Runs neither the prover nor a solver.
+// `rules` as in Verify. NotFound if there is no such folder; Cancelled if interrupted. A missing
+// proof is not an error: the rule's `problem` names it.
 absl::StatusOr<ReplayResult> Replay(const std::string& rules, const std::string& folder,
                                     const ReplayOptions& options = {});
 

@@ -12,14 +12,16 @@
 namespace lemma {
 
 // One deadline covers everything that a command does: search, proofs, measurements, certificate.
-// Each task that may take more than a second checks it and stops once it has passed. A copy has the
-// same end and the same interruption flag. Interrupted work returns Cancelled or the best result so
-// far. A result that depends on the clock may differ between runs.
+// Each task that may take more than a second checks the deadline and stops once the deadline has
+// passed. A copy of a deadline has the same end and the same interruption flag. Interrupted work
+// returns Cancelled or the best result so far. A result that depends on the clock may differ
+// between runs.
 class Deadline {
  public:
   Deadline() = default;  // Never passes.
-  // Passes after `seconds` (0, or 10^9 and more: never), or as soon as *interrupted is true.
-  // *interrupted must outlive the deadline and its copies.
+  // Passes after `seconds` (0 and less, or 10^9 and more: never), or as soon as *interrupted is
+  // true. `interrupted` may be null; otherwise *interrupted must outlive the deadline and its
+  // copies.
   static Deadline After(double seconds, const std::atomic<bool>* interrupted = nullptr) {
     Deadline deadline;
     deadline.seconds_ = seconds;
@@ -30,24 +32,25 @@ class Deadline {
     return deadline;
   }
 
-  // This deadline with half of the remaining time.
+  // A copy of this deadline that has only half of the remaining time.
   Deadline Half() const {
     Deadline half = *this;
     if (at_) half.at_ = Clock::now() + (*at_ - Clock::now()) / 2;
     return half;
   }
 
-  // A new deadline with the seconds that After() was given, counted from now: for work that may
-  // begin when this deadline has passed.
+  // A new deadline with the seconds that were given to After(), counted from the time of this call.
+  // For work that may begin after this deadline has passed.
   Deadline Again() const { return After(seconds_, interrupted_); }
-  // This deadline, moved to `seconds` from now if it would pass earlier; an interruption still ends
-  // it. For work that begins when other work may have used up the time.
+  // A copy of this deadline that leaves at least `seconds` from now, even if this deadline has
+  // passed. An interruption still ends it. For work that begins after other work, which may have
+  // used all of the time.
   Deadline NotWithin(double seconds) const {
     Deadline later = *this;
     if (at_) later.at_ = std::max(*at_, In(seconds));
     return later;
   }
-  // This deadline without its interruption flag.
+  // A copy of this deadline without the interruption flag.
   Deadline WithoutInterruption() const {
     Deadline other = *this;
     other.interrupted_ = nullptr;

@@ -10,12 +10,18 @@ namespace lemma {
 constexpr int kExitBadInput = 2;  // memory or stack ran out, or a mapped file became shorter
 constexpr int kExitInternal = 3;  // an unexpected exception
 
-// For programs, not for libraries. After this call, a failed allocation on any thread ends the
-// process with kExitBadInput and one line on standard error; so does a crash or abort of a library
-// that got no memory. Any other uncaught exception ends it with kExitInternal. SIGINT, SIGTERM and
-// SIGHUP end it after uncommitted temporary files are removed (base/file.h). A write beyond the
-// file size limit returns an error instead of ending the process. The program itself must end by
-// _exit: a call of exit() is taken for the failure of a library.
+// For programs, not for libraries; a program calls it once, at the start of main. Afterwards:
+//   * A failed allocation on any thread, a thread that cannot be started, a crash or abort of a
+//     library that got no memory, a full stack of the main thread, and a read past the end of a
+//     mapped file that became shorter (base/mapped_file.h) end the process with kExitBadInput and
+//     one line on standard error.
+//   * Any other uncaught exception ends the process with kExitInternal and one such line.
+//   * SIGINT, SIGTERM and SIGHUP, unless the process ignored them before, end the process after
+//     uncommitted temporary files are removed (base/file.h). While an InterruptScope lives
+//     (base/interrupt.h), it handles SIGINT instead.
+//   * A write beyond the file size limit returns an error instead of ending the process.
+// The program itself must end by _exit(): a call of exit() counts as the failure of a library, and
+// ends the process with kExitBadInput.
 void InstallFailureHandlers();
 
 // Returns the exit status that `work` returns. If `work` throws, prints one line on standard error

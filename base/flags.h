@@ -17,16 +17,17 @@
 
 namespace lemma {
 
-// The flags of one command. The value of a variable when its flag is declared is the default. The
-// variables must outlive the object.
+// The flags of one command. The default of a flag is the value that its variable has when the flag
+// is declared. The variables must outlive the object.
 class Flags {
  public:
   // `synopsis` is the usage text after the command's name: "MODEL -o OUT". `doc` says what the
   // command does.
   Flags(std::string command, std::string synopsis, std::string doc);
 
-  // These declare a flag. `name` has no dashes; "output|o" has the short form -o. `value` stands
-  // for the argument in the help text, such as FILE. `doc` is the flag's line there.
+  // Each of these functions declares a flag. `name` has no dashes; "output|o" has the short form
+  // -o. `value`, such as FILE, stands for the argument in the help text. `doc` is the flag's line
+  // in the help text.
   void Bool(absl::string_view name, bool* target, std::string doc);
   void Int(absl::string_view name, int64_t* target, std::string doc);
   void Real(absl::string_view name, double* target, std::string doc);
@@ -40,10 +41,11 @@ class Flags {
             std::string doc);
   // NAME=N,... with N >= 0; may be given several times. The last N of a name counts.
   void Sizes(absl::string_view name, std::map<std::string, int64_t>* target, std::string doc);
-  // The same, but each time the flag is given, it appends one set of sizes.
+  // As Sizes, but each use of the flag appends one set of sizes to *target.
   void SizeSets(absl::string_view name, std::vector<std::map<std::string, int64_t>>* target,
                 std::string doc);
-  // NAME=LEAST:MOST,... with 1 <= LEAST <= MOST < 2^31; may be given several times.
+  // NAME=LEAST:MOST,... with 1 <= LEAST <= MOST < 2^31; may be given several times. The last range
+  // of a name counts.
   void Ranges(absl::string_view name, std::map<std::string, std::pair<int64_t, int64_t>>* target,
               std::string doc);
   // Declares words that may follow the command's name: subcommands with a --help of their own.
@@ -52,12 +54,13 @@ class Flags {
   void Note(std::string text) { notes_.push_back(std::move(text)); }
 
   // Reads --name=value, --name value, -o value, --switch; "--" ends the flags. Returns the
-  // arguments that are no flags, in order. InvalidArgument for an unknown flag (the message gives
-  // the nearest known one) and for a missing or bad value.
+  // arguments that are no flags, in order. InvalidArgument for an unknown flag (the message names a
+  // similar flag, if any) and for a missing or bad value.
   absl::StatusOr<std::vector<std::string>> Parse(absl::Span<const std::string> arguments);
   // Whether Parse() met the flag `name` (long name, without dashes).
   bool Given(const std::string& name) const { return given_.count(name) > 0; }
-  // Whether --help or -h was among the arguments. Parse() then ignores all arguments.
+  // Whether --help or -h was among the arguments before "--". Parse() then sets no variable and
+  // returns an empty list.
   bool help() const { return help_; }
   // What --help prints: text, or one JSON object after --help=json.
   std::string Help() const;
@@ -82,8 +85,8 @@ class Flags {
   bool help_ = false, help_is_json_ = false;
 };
 
-// The candidate with the least edit distance to `given`, for "did you mean"; "" if all are further
-// than a third of its length plus one.
+// The candidate with the least edit distance to `given`, for "did you mean"; "" if every distance
+// is more than given.size() / 3 + 1 (rounded down).
 std::string Nearest(absl::string_view given, absl::Span<const std::string> candidates);
 
 }  // namespace lemma

@@ -1,5 +1,5 @@
-// Stable 64-bit hashes: the same in every run and on every little-endian machine, and not
-// cryptographic (base/sha256.h is). Never hash an address.
+// Stable 64-bit hashes: the same in every run and on every little-endian machine. So never hash an
+// address. These hashes are not cryptographic; the hash in base/sha256.h is.
 #ifndef LEMMA_BASE_HASH_H_
 #define LEMMA_BASE_HASH_H_
 
@@ -19,12 +19,12 @@ inline uint64_t Mix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Combines hashes; the order matters.
+// Combines a hash with the next value; the order of the values matters.
 inline uint64_t HashCombine(uint64_t seed, uint64_t value) {
   return Mix64(seed ^ (Mix64(value) + 0x165667b19e3779f9u));
 }
 
-// A hash of the `size` bytes at `data`.
+// A hash of the `size` bytes at `data`, which depends on `seed` too.
 uint64_t HashBytes(const void* data, size_t size, uint64_t seed = 0);
 inline uint64_t HashString(absl::string_view s, uint64_t seed = 0) {
   return HashBytes(s.data(), s.size(), seed);

@@ -10,8 +10,10 @@
 namespace lemma {
 
 // While an InterruptScope lives, the first Ctrl-C sets a flag that the work polls
-// (base/deadline.h); the second ends the program immediately. A process that ignored Ctrl-C before,
-// such as a background job, still ignores it. Only one InterruptScope may exist at a time.
+// (base/deadline.h); the second has the effect of a Ctrl-C without a scope: the handler of
+// base/failures.h, if installed, removes temporary files and ends the program. A process that
+// ignored Ctrl-C before, such as a background job, still ignores it. Only one InterruptScope may
+// exist at a time.
 class InterruptScope {
  public:
   InterruptScope();
@@ -27,7 +29,7 @@ class InterruptScope {
   struct sigaction previous_;
 };
 
-// Cancelled: the error of a command that was interrupted before it had a result.
+// The error of a command that was interrupted before it had a result: Cancelled.
 absl::Status InterruptedError();
 
 }  // namespace lemma

@@ -24,11 +24,11 @@ class Json {
   Json(const char* value) : Json(absl::string_view(value)) {}
 
   static Json Array(const std::vector<double>& values = {});
-  static Json Texts(const std::vector<std::string>& texts);  // an array
+  static Json Texts(const std::vector<std::string>& texts);  // an array of strings
   static Json Object();
 
-  // Add appends to an array. Set adds a member to an object, which must not have the key yet. Both
-  // return *this.
+  // Add appends an element to an array. Set adds a member to an object, which must not have this
+  // key yet. Both return *this.
   Json& Add(Json value) &;
   Json& Set(absl::string_view key, Json value) &;
 

@@ -6,13 +6,13 @@
 
 namespace lemma {
 
-// Measures from its start: the construction or the last Restart().
+// Measures from its start, which is the construction or the last Restart().
 class MachineLoad {
  public:
   MachineLoad() { Restart(); }
   void Restart();
   // The share of all processors' time, from 0 to 1, that other processes took since the start; 0 if
-  // the system does not tell (/proc/stat). Imprecise less than a tenth of a second after the start.
+  // /proc/stat cannot be read. Imprecise in the first tenth of a second after the start.
   double OthersShare() const;
   // Seconds since the start.
   double Seconds() const;

@@ -14,11 +14,11 @@
 
 namespace lemma {
 
-// The bytes stay mapped as long as the object lives.
+// A file that is mapped into memory, read-only. Its bytes stay mapped as long as the object lives.
 class MappedFile {
  public:
   // Maps a whole regular file. Errors as in ReadFile (base/file.h); ResourceExhausted if the
-  // address space is too small for it, as under `ulimit -v`, or if its file system cannot map
+  // address space is too small for the file, as under `ulimit -v`, or if the file system cannot map
   // files.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> Open(const std::string& path);
   ~MappedFile();
@@ -27,9 +27,9 @@ class MappedFile {
   absl::string_view bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
 
-  // Aborted if the file was written to since it was mapped: everything read from it is then
-  // unreliable. OK if the path was deleted or leads to another file now: the mapping keeps the old
-  // bytes.
+  // Aborted if the file was written to since it was mapped: then everything that was read from it
+  // is unreliable. OK if the path was deleted or leads to another file: then the mapping keeps the
+  // old bytes.
   absl::Status CheckUnchanged() const;
 
  private:
@@ -40,12 +40,12 @@ class MappedFile {
   size_t size_ = 0;
   uint64_t device_ = 0, inode_ = 0;
   timespec modified_ = {};
-  int slot_ = -1;  // in the list that MappedFileAt reads
+  int slot_ = -1;  // position in the list that MappedFileAt reads; -1: the list is full
 };
 
-// The path of the mapped file in whose bytes `address` lies; nullptr if it lies in none of the
-// first 4096 mapped files. For the handler of SIGBUS, which is raised when a mapped file that
-// became shorter is read past its end. Async-signal-safe.
+// The path of the mapped file in whose bytes `address` lies; nullptr if there is none. Knows up to
+// 4096 files that are mapped at the same time. For the handler of SIGBUS, the signal that is raised
+// when a mapped file that became shorter is read past its end. Async-signal-safe.
 const char* MappedFileAt(const void* address);
 
 }  // namespace lemma

@@ -8,11 +8,11 @@
 
 namespace lemma {
 
-// Whether `values` (positive, independent, of one distribution) give a confidence interval for the
-// median of the distribution, at a level of 0.92 or more, that is at most `width` times the median
-// of `values` long. False for fewer than five values. Nothing is assumed about the distribution:
-// the interval from the k-th smallest to the k-th largest of n values has a level that depends on
-// k and n alone.
+// `values` must be positive, and independent samples of one distribution; nothing else is assumed
+// about the distribution. Returns whether they give a confidence interval for its median, at a
+// level of 0.92 or more, whose length is at most `width` times the median of `values`. False for
+// fewer than five values. The interval goes from the (k+1)-th smallest to the (k+1)-th largest of n
+// values. Its level depends on k and n alone.
 inline bool MedianIsKnown(std::vector<double> values, double width) {
   const size_t n = values.size(), k = n >= 11 ? 2 : n >= 8 ? 1 : 0;
   if (n < 5) return false;

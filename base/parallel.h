@@ -8,9 +8,10 @@
 namespace lemma {
 
 // Calls body(begin, end) for disjoint ranges that cover [0, n) and returns when all calls have
-// returned. Uses up to `threads` threads, including the caller's. Which ranges there are, and which
-// thread takes which, is unspecified, so the result must not depend on it. `body` must not throw.
-// The threads are kept for later calls. A nested call runs on the thread that makes it.
+// returned. Uses up to `threads` threads, including the caller's. The ranges, and the thread that
+// takes each range, are unspecified, so the result must not depend on them. Calls nothing if n is
+// 0 or less. `body` must not throw. The threads are kept for later calls. A nested call runs on the
+// thread that makes it.
 void ParallelFor(int threads, int64_t n, const std::function<void(int64_t, int64_t)>& body);
 
 }  // namespace lemma

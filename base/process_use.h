@@ -10,7 +10,7 @@ struct ProcessUse {
   double seconds = 0;    // processor time in user mode, summed over all threads
   double megabytes = 0;  // peak resident memory, in units of 2^20 bytes
 
-  // Since the process started.
+  // The use since the process started.
   static ProcessUse SoFar() {
     rusage usage = {};
     getrusage(RUSAGE_SELF, &usage);

@@ -1,5 +1,5 @@
-// Computes SHA-256 with OpenSSL's libcrypto, to identify contents even if someone tries to forge
-// them.
+// Computes SHA-256 with OpenSSL's libcrypto. The hash identifies contents even if someone tries to
+// forge them.
 #ifndef LEMMA_BASE_SHA256_H_
 #define LEMMA_BASE_SHA256_H_
 
@@ -17,7 +17,7 @@ class Sha256 {
  public:
   Sha256();
   void Add(absl::string_view bytes);
-  // 64 lower-case hex digits, as sha256sum prints them. May be called once, after all Add().
+  // The hash: 64 lower-case hex digits, as sha256sum prints them. Call it once, after all Add().
   std::string Finish();
 
  private:

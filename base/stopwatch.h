@@ -8,11 +8,12 @@
 
 namespace lemma {
 
-// Starts when constructed. With one thread, time in which that thread had no processor does not
-// count, so that other work on the machine disturbs the result less.
+// Starts when it is constructed. For a computation on one thread, the time in which this thread had
+// no processor does not count, so that other work on the machine disturbs the result less.
 class Stopwatch {
  public:
-  // `threads`: how many threads the measured computation uses. If 1, it must be the calling thread.
+  // `threads`: the number of threads that the measured computation uses. If it is 1, the
+  // computation must run on the thread that constructs the stopwatch and calls Ms().
   explicit Stopwatch(int threads) : by_thread_(threads == 1) {
     if (by_thread_) thread_start_ = ThreadMs();
     start_ = Clock::now();

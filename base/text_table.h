@@ -7,14 +7,16 @@
 
 namespace lemma {
 
-// A table whose columns are as wide as their widest cell. The first column is left-aligned, and so
-// is any column whose name starts with '<', which is not printed; the others are right-aligned.
+// A table whose columns are as wide as their widest cell. The first column is left-aligned. A
+// column whose name starts with '<' is left-aligned too, and the '<' is not printed. All other
+// columns are right-aligned.
 class TextTable {
  public:
+  // `header`: the names of the columns.
   explicit TextTable(std::vector<std::string> header);
-  // Missing cells are empty; cells beyond the header are dropped.
+  // Adds a row. Missing cells are empty; cells beyond the header are dropped.
   void Row(std::vector<std::string> cells);
-  // One line per row, the header first; each ends with a newline.
+  // One line per row, the header first; each line ends with a newline.
   std::string ToString() const;
 
  private:

@@ -12,27 +12,28 @@ namespace lemma {
 
 constexpr int64_t kUnlimitedWork = std::numeric_limits<int64_t>::max();
 
-// The exception that SpendWork() throws. Whoever creates a WorkScope catches it, so it never leaves
-// the creator's library.
+// The exception that SpendWork() throws. The function that creates a WorkScope must catch it, so
+// that it never leaves the library.
 struct WorkEnded {
-  int64_t limit = 0;  // the limit of the exhausted scope; 0: interrupted
+  int64_t limit = 0;  // the limit of the outermost exhausted scope; 0: interrupted
   // A sentence for people. `in` names the work that ended: Reason("the proof") is "work limit of
   // 100 steps reached in the proof", or "interrupted".
   std::string Reason(const std::string& in) const;
 };
 
-// While a scope lives, work on its thread counts for it and for the scopes around it. Scopes of one
-// thread must be nested.
+// While a scope lives, work on its thread counts for this scope and for the scopes around it.
+// Scopes of one thread must be nested.
 class WorkScope {
  public:
-  // `limit`: steps, at least 1. *interrupted, if given, ends the work soon after it becomes true;
-  // it must outlive the scope.
+  // `limit`: the number of steps that are allowed, at least 1. `interrupted` may be null;
+  // otherwise the work ends soon after *interrupted becomes true, and *interrupted must outlive
+  // the scope.
   explicit WorkScope(int64_t limit, const std::atomic<bool>* interrupted = nullptr);
   ~WorkScope();
   WorkScope(const WorkScope&) = delete;
   WorkScope& operator=(const WorkScope&) = delete;
 
-  // The steps so far.
+  // The number of steps so far.
   int64_t spent() const;
 
  private:
@@ -47,7 +48,7 @@ class WorkScope {
 };
 
 // The counters of one thread, for SpendWork() and WorkScope only. Scopes are checked from time to
-// time: `granted` steps may pass between two checks, and `left` of them are left.
+// time: `granted` steps may pass between two checks, and `left` of these steps are still allowed.
 struct WorkMeter {
   int64_t granted = kUnlimitedWork, left = kUnlimitedWork;
   WorkScope* innermost = nullptr;

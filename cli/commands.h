@@ -1,4 +1,4 @@
-// The subcommands, one file each; commands.inc is their table.
+// The subcommands of `lemma`. Their table is commands.inc.
 #ifndef LEMMA_CLI_COMMANDS_H_
 #define LEMMA_CLI_COMMANDS_H_
 
@@ -15,17 +15,17 @@ namespace lemma::cli {
 constexpr int kExitOk = 0;
 constexpr int kExitNo = 1;       // the answer is no: outputs differ, or a check or a proof failed
 constexpr int kExitUnknown = 4;  // the answer is neither yes nor no
-using lemma::kExitBadInput;      // any error that is not one of those below
+using lemma::kExitBadInput;      // any error for which there is no other status
 using lemma::kExitInternal;
-constexpr int kExitInterrupted = 130;  // Ctrl-C, as shells number signals
+constexpr int kExitInterrupted = 130;  // Ctrl-C: 128 + the number of the signal, as in shells
 
 // The exit status of an error: kExitInterrupted for Cancelled; kExitInternal for Internal, Unknown
-// and DataLoss; kExitBadInput for others. kExitOk if there is no error.
+// and DataLoss; kExitBadInput for other errors. kExitOk if there is no error.
 int ExitOf(const absl::Status& status);
 
-// A command gets the arguments after its name, writes results to standard output, and returns
-// kExitOk, kExitNo or kExitUnknown, or an error whose message becomes the one line on standard
-// error.
+// A command gets the arguments after its name and writes results to standard output. It returns
+// kExitOk, kExitNo or kExitUnknown, or an error; main then prints the error's message as one line
+// on standard error.
 using Arguments = absl::Span<const std::string>;
 struct Command {
   const char* name;

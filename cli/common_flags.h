@@ -24,7 +24,7 @@
 
 namespace lemma::cli {
 
-// The values of --precision, and what they mean.
+// The values of --precision, and the meaning of one of them.
 std::vector<std::string> PrecisionNames();
 codegen::ProductPrecision PrecisionOf(const std::string& name);
 
@@ -32,17 +32,18 @@ codegen::ProductPrecision PrecisionOf(const std::string& name);
 struct CommonFlags {
   std::map<std::string, int64_t> dims;  // --dim: sizes of symbolic dimensions
   // Set by commands, not by a flag: dimensions without a size stay symbolic. If an operator needs
-  // numbers, they are fixed, and a note says so.
+  // the numbers, the sizes are fixed, and a note on standard error says so.
   bool symbolic = false;
-  std::map<std::string, std::pair<int64_t, int64_t>> ranges;  // of symbolic dimensions
-  int64_t reseed = -1;  // the seed of new weights; negative: the model keeps its own
-  bool json = false;
-  int64_t seed = 1;
+  // --range: the least and the greatest size of symbolic dimensions.
+  std::map<std::string, std::pair<int64_t, int64_t>> ranges;
+  int64_t reseed = -1;  // the seed of new random weights; negative: the model keeps its weights
+  bool json = false;    // print JSON instead of text
+  int64_t seed = 1;     // of random inputs
   int64_t threads = 1;
   std::string backend, fusion = "on", reuse = "late", precision = "f32", onnxruntime;
   std::vector<std::string> inputs;  // files of input values; empty: random values
   int64_t int_range = 2;            // random integers are in [0, int_range)
-  bool training = false;            // keep operators that act in training only, such as dropout
+  bool training = false;            // set by commands: keep operators that act in training only
   double max_memory_gb = api::HalfOfMemoryGb();  // InputOptions::max_memory_gb
 
   CommonFlags();
@@ -58,8 +59,8 @@ struct CommonFlags {
 
   // InvalidArgument if a value is out of range, or if the back end does not know --fusion.
   absl::Status Check() const;
-  // Calls Check, reads the model, and replaces its weights if --reseed-weights is given. The
-  // model's notes go to standard error unless --json is given.
+  // Calls Check, reads the model, and replaces its weights if --reseed-weights is given. Prints the
+  // model's notes on standard error, unless --json is given.
   absl::StatusOr<api::Model> Load(const std::string& path) const;
   // The values of the model's inputs: the files of --inputs, default values, or random values.
   // ResourceExhausted, before anything is allocated, if the graph needs more than max_memory_gb.
@@ -71,8 +72,9 @@ struct CommonFlags {
 
 using Positional = std::vector<std::string>;  // arguments that are not flags
 
-// Parses the arguments into the values of the flags, calls `run` with the positional arguments, and
-// returns its result. With --help it prints the help instead, and returns kExitOk.
+// Adds the flag --define, parses the arguments into the values of the flags, defines the operators
+// of the files in --define, calls `run` with the positional arguments, and returns its result. With
+// --help it only prints the help, and returns kExitOk.
 absl::StatusOr<int> ParseAndRun(
     Flags* flags, Arguments arguments,
     absl::FunctionRef<absl::StatusOr<int>(const Positional& positional)> run);
@@ -83,15 +85,15 @@ absl::StatusOr<int> ParseAndRun(Flags* flags, Arguments arguments, const std::st
 // The only positional argument, called `what` in messages; InvalidArgument unless there is exactly
 // one.
 absl::StatusOr<std::string> OneArgument(const std::string& what, const Positional& positional);
-// The same for an argument that may be left out: "" if it is.
+// The same for an argument that may be left out; then the result is "".
 absl::StatusOr<std::string> OptionalArgument(const std::string& what, const Positional& positional);
 
 // Prints the object on one line of standard output.
 void PrintJson(const Json& json);
 
-// The error with flags instead of the library's names of options (RenameOptions in
-// api/models/option_error.h): "option max_ops" becomes "--max-ops", "option output" becomes "-o",
-// unless `flags` has another text for the name.
+// The error, with flags in place of the library's names of options (RenameOptions in
+// api/models/option_error.h): "option max_ops" becomes "--max-ops", and "option output" becomes
+// "-o". `flags` maps names of options to other texts.
 absl::Status WithFlags(const absl::Status& error,
                        const std::map<std::string, std::string>& flags = {});
 

@@ -10,7 +10,8 @@
 
 namespace lemma::cli {
 
-// Shows "deciding: 120 of 800, 96 proved, 14.2 a second, 680 left: about 48 s". Not thread-safe.
+// Shows one line, such as "deciding: 120 of 800, 96 proved, 14.2 a second, 680 left: about 48 s".
+// Not thread-safe.
 class GenerateProgress {
  public:
   // `quiet`: show nothing.
@@ -20,6 +21,7 @@ class GenerateProgress {
   void Stage(const std::string& what, int64_t done, int64_t all);
   // As GenerateOptions::decided: counts one decision.
   void Decided(bool proved, bool known);
+  // Removes the line.
   void Clear() { line_.Clear(); }
 
  private:
@@ -28,14 +30,14 @@ class GenerateProgress {
 
   ProgressLine line_;
   std::string what_;                 // the stage
-  int64_t done_ = 0, all_ = 0;       // of the last call of Stage
-  int64_t proved_ = 0;               // in the whole run
-  int64_t decided_ = 0;              // decisions since that call
-  int64_t first_ = 0, known_ = 0;    // done when the stage began; known decisions since then
+  int64_t done_ = 0, all_ = 0;       // the arguments of the last call of Stage
+  int64_t proved_ = 0;               // proved candidates in the whole run
+  int64_t decided_ = 0;              // decisions since the last call of Stage
+  int64_t first_ = 0, known_ = 0;    // `done` when the stage began; known decisions since then
   Clock::time_point began_, shown_;  // when the stage began; when the line was last shown
 };
 
-// "48 s", "12 min", "3.5 h"; seconds below 100 s, minutes below 100 min.
+// "48 s" below 100 s, "12 min" below 100 min, otherwise "3.5 h".
 std::string FormatDuration(double seconds);
 
 }  // namespace lemma::cli

@@ -1,4 +1,5 @@
-// `lemma run --steps`: runs a training step repeatedly, by TrainingRun (api/train.h).
+// Implements `lemma run --steps`, which runs a training step repeatedly by TrainingRun
+// (api/train.h).
 #ifndef LEMMA_CLI_RUN_STEPS_H_
 #define LEMMA_CLI_RUN_STEPS_H_
 
@@ -14,7 +15,8 @@
 namespace lemma::cli {
 
 struct StepFlags {
-  // steps == 0: the model is executed once, not as a training step. `set` below replaces data.set.
+  // If options.steps is 0, `lemma run` executes the model as it is, not as a training step. `set`
+  // below adds to options.data.set.
   api::TrainingRunOptions options;
   std::vector<std::string> set;  // "NAME=VALUE" for scalar inputs
 
@@ -23,9 +25,10 @@ struct StepFlags {
   absl::Status Check() const;
 };
 
-// Runs the steps of the model at `path` that are not done yet (--resume). Prints the scalar outputs
-// and the time of each step or, with --json, one object at the end. Ctrl-C ends it after the
-// current step with Cancelled; with --checkpoint, the state is saved. Returns an exit status.
+// Runs the training step at `path` until options.steps steps are done; with --resume, the steps
+// before the checkpoint count. Prints the scalar outputs and the time of each step or, with --json,
+// one object at the end. Returns kExitOk. Ctrl-C ends the run after the current step; then the
+// state is saved if there is a --checkpoint, and the error is Cancelled.
 absl::StatusOr<int> RunSteps(const StepFlags& flags, const CommonFlags& common,
                              const std::string& path);
 

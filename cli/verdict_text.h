@@ -12,7 +12,7 @@
 
 namespace lemma::cli {
 
-// --proofs, --recheck, --check, --seed, --work.
+// Adds --proofs, --recheck, --check, --seed and --work, which set *options.
 void AddProofFlags(Flags* flags, api::ProofOptions* options);
 
 // A function that shows "12 of 70 rules, 3 s" on `line`, for VerifyOptions::progress. The time
@@ -20,6 +20,7 @@ void AddProofFlags(Flags* flags, api::ProofOptions* options);
 std::function<void(int done, int all)> ShowRules(ProgressLine* line);
 
 // `text` (UTF-8) if it has at most `width` characters, else its first width - 1 characters and "…".
+// `width` must be at least 1.
 std::string Shortened(const std::string& text, size_t width);
 
 }  // namespace lemma::cli

@@ -22,17 +22,17 @@ inline AttrKind KindOf(const AttrValue& value) { return static_cast<AttrKind>(va
 // Sorted by name, so that equal attributes print and hash alike.
 using Attrs = std::map<std::string, AttrValue>;
 
-// The same in every process; contains no addresses.
+// A hash that is the same in every process.
 uint64_t HashAttrs(const Attrs& attrs);
-// As in the text form: "3", "0.5", "\"same\"", "[1, 2]". Numbers read back exactly; a symbolic size
-// is printed as its expression.
+// The value as in the text form of graphs: "3", "0.5", "\"same\"", "[1, 2]". A reader of the text
+// gets exactly the same numbers. A symbolic size is printed as its expression.
 std::string ToString(const AttrValue& value);
 
 // An attribute in an operator's definition, where integers and floats may be symbols. Alternatives
 // in the order of AttrKind.
 using ExprAttr = std::variant<IndexExpr, ScalarExpr, std::string, Idx, std::vector<double>>;
 using ExprAttrs = std::map<std::string, ExprAttr>;
-// Numbers become constants, symbolic sizes (graph/sizes/symbolic_size.h) their expressions.
+// Numbers become constants; symbolic sizes (graph/sizes/symbolic_size.h) become their expressions.
 ExprAttrs ToExprAttrs(const Attrs& attrs);
 
 }  // namespace lemma

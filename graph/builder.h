@@ -12,17 +12,17 @@
 namespace lemma {
 
 // Applies operator `op` to `inputs`: fills in default attributes, checks types, infers output
-// types. Returns one value per output. Errors are InvalidArgument and name the operator, the sizes
-// and what would be accepted; Unimplemented for opaque element types. `inputs` must not be empty
-// values.
+// types. Returns one value per output. Errors are InvalidArgument, and name the operator, the sizes
+// and what would be accepted; or Unimplemented for opaque element types. No value in `inputs` may
+// be empty.
 absl::StatusOr<std::vector<Value>> ApplyOp(absl::string_view op, std::vector<Value> inputs,
                                            Attrs attrs = {});
-// The same for an operator of one output; InvalidArgument if it has another number.
+// The same for an operator with one output; InvalidArgument if it has another number of outputs.
 absl::StatusOr<Value> Apply1(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
 
 // Applies an opaque operator: an uninterpreted function of its whole inputs, without a definition.
-// The caller gives the output types. `attrs` are those of the operator `opaque` (domain, op_type,
-// payload); InvalidArgument if they are not.
+// The caller gives the output types. `attrs` are the attributes of the operator `opaque` (domain,
+// op_type, payload); InvalidArgument if they are not. No value in `inputs` may be empty.
 absl::StatusOr<std::vector<Value>> ApplyOpaque(std::vector<Value> inputs, Attrs attrs,
                                                std::vector<TensorType> output_types);
 
@@ -32,7 +32,7 @@ class GraphBuilder {
  public:
   explicit GraphBuilder(std::string name) { graph_.name_ = std::move(name); }
 
-  // The next input. Its name, like that of a weight, is its label.
+  // Adds the next input. The name of an input or a weight is also its label.
   Value Input(std::string name, TensorType type);
   Value Weight(std::string name, TensorType type);  // values unknown
   Value Weight(std::string name, Tensor payload);   // values known
@@ -41,12 +41,13 @@ class GraphBuilder {
   absl::StatusOr<Value> Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
   absl::StatusOr<std::vector<Value>> Ops(absl::string_view op, std::vector<Value> inputs,
                                          Attrs attrs = {});
-  // Gives `value` a label for people, unless it has one.
+  // Gives `value` a label for people, unless it has a label.
   void Label(const Value& value, std::string label);
-  // The next output. `name` is also its label, unless it has one.
+  // Adds the next output. `name` becomes the label of `value`, unless it has a label.
   void Output(std::string name, Value value);
 
-  // InvalidArgument if two inputs or two outputs have one name, or if there is no output.
+  // The graph; call it once, at the end. InvalidArgument if two inputs or two outputs have the same
+  // name, or if there is no output.
   absl::StatusOr<Graph> Build() &&;
 
  private:

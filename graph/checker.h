@@ -1,5 +1,5 @@
-// Checks a graph's invariants from scratch. Used between two phases of a pipeline: a malformed
-// graph after a search, an import or a pass means a bug in that phase.
+// Checks a graph's invariants from scratch. Used between two phases of a pipeline: if a search, an
+// import or a pass returns a malformed graph, this phase has a bug.
 #ifndef LEMMA_GRAPH_CHECKER_H_
 #define LEMMA_GRAPH_CHECKER_H_
 
@@ -17,8 +17,8 @@ namespace lemma {
 //   * outputs belong to nodes of the graph, and names of inputs and of outputs are unique.
 absl::Status CheckGraph(const Graph& graph);
 
-// Checks `after` in the same way, and that its inputs and outputs are those of `before`: names,
-// order and types.
+// Checks `after` in the same way; also checks that its inputs and outputs have the names, the order
+// and the types of the inputs and outputs of `before`.
 absl::Status CheckSameInterface(const Graph& before, const Graph& after);
 
 }  // namespace lemma

@@ -50,12 +50,13 @@ absl::string_view Name(DType dtype);
 std::optional<DType> ParseDType(absl::string_view name);
 // Bytes per element; 1 for opaque types, which are not stored.
 int64_t SizeOf(DType dtype);
+// f32, f64, f16 or bf16.
 bool IsFloat(DType dtype);
 // f16 or bf16.
 bool IsHalfFloat(DType dtype);
-// Signed or unsigned integer; bool is not one.
+// A signed or unsigned integer type; false for bool and for opaque types.
 bool IsInteger(DType dtype);
-// An integer without negative values.
+// u8, u16, u32 or u64.
 bool IsUnsigned(DType dtype);
 bool IsOpaque(DType dtype);
 

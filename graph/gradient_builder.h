@@ -3,7 +3,7 @@
 //
 // For each input x, an operator's gradient returns the sum over all outputs y of J(y, x)^T * dy,
 // where J(y, x) is the Jacobian matrix of y and dy the gradient of y. It is built from ordinary
-// operators, so it is proved, optimized and executed like any other graph.
+// operators, so it can be proved, optimized and executed like any other graph.
 #ifndef LEMMA_GRAPH_GRADIENT_BUILDER_H_
 #define LEMMA_GRAPH_GRADIENT_BUILDER_H_
 

@@ -2,8 +2,8 @@
 //
 // A Graph is a DAG of hash-consed nodes: structurally equal applications are one Node in the whole
 // process. So equal values are equal pointers, graphs share common parts, and common subexpressions
-// are merged by construction. GraphBuilder (graph/builder.h) makes graphs and checks
-// shapes; an existing Graph is always well-formed.
+// are merged by construction. GraphBuilder (graph/builder.h) makes graphs and checks shapes; an
+// existing Graph is always well-formed.
 #ifndef LEMMA_GRAPH_GRAPH_H_
 #define LEMMA_GRAPH_GRAPH_H_
 
@@ -87,7 +87,8 @@ class Node {
   const std::string& name() const { return name_; }   // kWeight
   const Tensor& payload() const { return payload_; }  // kConstant, kWeight
 
-  // The value of an attribute that the operator declares with this kind (otherwise CHECK fails).
+  // The value of an attribute. The operator must declare the attribute with this kind; otherwise
+  // the process ends.
   int64_t Int(absl::string_view attr) const;
   double Float(absl::string_view attr) const;
   const std::string& String(absl::string_view attr) const;
@@ -98,8 +99,8 @@ class Node {
   uint64_t hash() const { return hash_; }
 
   // Each returns the node with these properties, and makes it if there is none yet. The caller must
-  // have checked the types. Thread-safe. Weights are identified by name, type and payload; inputs
-  // by index and type.
+  // have checked the types. Thread-safe. Weights are identified by name, type and payload, which is
+  // empty if the values are unknown; inputs by index and type.
   static NodePtr Input(int index, TensorType type);
   static NodePtr Weight(std::string name, TensorType type, Tensor payload);
   static NodePtr Constant(Tensor payload);
@@ -128,7 +129,8 @@ class Node {
 };
 
 // Stable hashes of an operator node. HashOperator depends on the operator and its attributes only;
-// HashApplication also depends on the types of the inputs. All three determine the definition.
+// HashApplication also depends on the types of the inputs. Operator, attributes and types of inputs
+// together determine the definition.
 uint64_t HashOperator(const Node& node);
 uint64_t HashApplication(const Node& node);
 
@@ -152,15 +154,16 @@ class Graph {
   // A label for people: the name of an input, output or weight, or the label given to the builder.
   // Only labels of inputs and outputs are unique in the graph. Empty if there is none.
   absl::string_view LabelOf(const Value& value) const;
-  // By Node::hash and output number.
+  // All labels, by Node::hash and output number of the value.
   const std::map<std::pair<uint64_t, int>, std::string>& labels() const { return labels_; }
 
   // Equal for graphs that apply the same operators to the same inputs, constants and weights.
-  // Independent of names (weights without values count by their first use), labels and the order of
-  // construction.
+  // Independent of names, labels and the order of construction. The order of first use identifies
+  // weights without values.
   uint64_t StructuralHash() const;
 
-  // The same graph with other values for its outputs; CHECK fails if their number or types differ.
+  // The same graph with other values for its outputs; the process ends if their number or types
+  // differ.
   Graph WithOutputs(std::vector<Value> outputs) const;
 
  private:
@@ -175,8 +178,8 @@ class Graph {
   std::map<std::pair<uint64_t, int>, std::string> labels_;  // see labels()
 };
 
-// The definition of an operator node at its types (Define in graph/op_def.h). An error for an
-// opaque operator, which has none.
+// The definition of an operator node for the types of its inputs (Define in graph/op_def.h). An
+// error for an opaque operator, which has no definition.
 absl::StatusOr<Definition> DefinitionOf(const Node& node);
 
 }  // namespace lemma

@@ -1,5 +1,5 @@
-// The interfaces that operators' ONNX import and export (OpDef::onnx_import and onnx_export) are
-// written against. They hide ONNX's own protobuf classes.
+// The interfaces that operators' functions for ONNX import and export use (OpDef::onnx_import and
+// OpDef::onnx_export). They hide ONNX's own protobuf classes.
 #ifndef LEMMA_GRAPH_ONNX_CONVERSION_H_
 #define LEMMA_GRAPH_ONNX_CONVERSION_H_
 
@@ -23,12 +23,12 @@ class OnnxImport {
  public:
   virtual ~OnnxImport() = default;
 
-  virtual absl::string_view op_type() const = 0;
+  virtual absl::string_view op_type() const = 0;  // without a domain
   // The version of the default operator set that the model was written for.
   virtual int opset() const = 0;
-  virtual int num_inputs() const = 0;   // positions, including absent ones
+  virtual int num_inputs() const = 0;   // positions up to the last input that is present
   virtual int num_outputs() const = 0;  // positions up to the last output that is used
-  // Positions of outputs that the node has, used or not. Split makes this many parts.
+  // The number of the node's outputs, used or not. Split makes this many parts.
   virtual int num_named_outputs() const { return num_outputs(); }
   // False if optional input `i` is absent.
   virtual bool HasInput(int i) const = 0;
@@ -37,12 +37,13 @@ class OnnxImport {
   virtual int64_t channel_block() const { return 16; }
   // InvalidArgument if the input is absent.
   virtual absl::StatusOr<Value> Input(int i) = 0;
-  // The input's values if they are known at import: those of an initializer, or of shape arithmetic
-  // that can be computed. InvalidArgument if the input is absent, otherwise Unimplemented:
-  // "unsupported: OP (input i 'name' must be a constant)".
+  // The input's values if they are known at import: from an initializer, or from shape arithmetic
+  // that can be computed. If the operator uses them as sizes, an element may be a symbolic size
+  // (graph/sizes/symbolic_size.h). InvalidArgument if the input is absent; Unimplemented
+  // ("unsupported: OP (input i 'name' must be a constant)") if its values are not known.
   virtual absl::StatusOr<Tensor> ConstantInput(int i) = 0;
 
-  // nullptr if the node does not have the attribute.
+  // The attribute, which the node owns; nullptr if there is none.
   virtual const OnnxAttr* FindAttr(absl::string_view name) const = 0;
   // The attribute, or `fallback` if the node does not have it. InvalidArgument if it is of another
   // kind, or absent without a fallback.
@@ -55,7 +56,7 @@ class OnnxImport {
   absl::StatusOr<std::vector<double>> Floats(
       absl::string_view name, std::optional<std::vector<double>> fallback = {}) const;
 
-  // Apply an operator of Lemma. Op returns its first output, Ops all outputs.
+  // Apply the operator `op` of Lemma. Op returns the first output, Ops returns all outputs.
   absl::StatusOr<Value> Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
   absl::StatusOr<std::vector<Value>> Ops(absl::string_view op, std::vector<Value> inputs,
                                          Attrs attrs = {});
@@ -81,15 +82,16 @@ class OnnxExport {
   virtual ~OnnxExport() = default;
 
   virtual const Node& node() const = 0;  // the node to export
-  // Names of its operands and results in the exported model; "" for an operand that it lacks.
+  // The names of the node's operands and results in the exported model; "" for an absent operand.
   virtual std::string Input(int i) = 0;
   virtual std::string Output(int i) = 0;
   // A fresh name for an intermediate value.
   virtual std::string Temporary() = 0;
   // The name of an initializer with these values.
   virtual std::string Constant(Tensor tensor) = 0;
-  // Adds an ONNX node. Inputs and outputs are names from above; "" is an absent one. The exporter
-  // reports attributes that ONNX cannot hold.
+  // Adds an ONNX node. `op_type` may begin with a domain: "com.microsoft.Gelu". `inputs` and
+  // `outputs` are names that the functions above returned; "" stands for an absent one. The
+  // exporter reports attributes that ONNX cannot hold.
   virtual void Emit(absl::string_view op_type, std::vector<std::string> inputs,
                     std::vector<std::string> outputs,
                     std::vector<std::pair<std::string, OnnxAttr>> attrs = {}) = 0;

@@ -44,8 +44,8 @@ class OpContext;
 
 // Imports one ONNX operator; returns its outputs in ONNX's order.
 struct OnnxImporter {
-  // "Gelu", or with a domain other than ONNX's own "com.microsoft.Gelu". In imports for training,
-  // "training.Dropout" takes the place of "Dropout".
+  // "Gelu", or "com.microsoft.Gelu" for an operator of a domain other than ONNX's own. In imports
+  // for training, "training.Dropout" takes the place of "Dropout".
   std::string op_type;
   std::function<absl::StatusOr<std::vector<Value>>(OnnxImport&)> import;
 };
@@ -75,12 +75,13 @@ struct OpDef {
   // input, empty if the gradient is zero everywhere. Absent: not differentiable.
   std::function<absl::StatusOr<std::vector<Value>>(GradientBuilder&)> gradient;
 
-  // A hash of the definition if a file gives it (graph/define). Empty for operators of the table.
+  // A hash of the definition, for an operator that a file defines (graph/define). Empty for
+  // operators of the table.
   std::string version = {};
 
   const AttrSpec* FindAttr(absl::string_view attr) const;  // nullptr if there is none
-  // The name, with the version if there is one: what results that outlive the process are kept
-  // under.
+  // The name, with the version if there is one. Results that outlive the process are stored under
+  // this key.
   std::string key() const { return version.empty() ? name : absl::StrCat(name, "@", version); }
 };
 
@@ -102,22 +103,22 @@ class OpContext {
   const Idx& dims(int i) const { return input(i).dims; }
   const IndexExpr& Dim(int i, int axis) const { return input(i).dims[axis]; }
 
-  // The value of attribute `name`, which the operator must declare with that kind (otherwise CHECK
-  // fails).
-  int64_t Int(absl::string_view name) const;                // not symbolic
-  std::vector<int64_t> Ints(absl::string_view name) const;  // not symbolic
+  // The value of attribute `name`. The process aborts if the operator does not declare the
+  // attribute with this kind, or if Int or Ints meets a symbol.
+  int64_t Int(absl::string_view name) const;
+  std::vector<int64_t> Ints(absl::string_view name) const;
   const IndexExpr& Size(absl::string_view name) const;
   const Idx& Sizes(absl::string_view name) const;
   const ScalarExpr& Real(absl::string_view name) const;
   const std::string& String(absl::string_view name) const;
   const std::vector<double>& Reals(absl::string_view name) const;
 
-  // `axis` as a number in [0, rank); a negative one counts from the end. Fail() with the axis if it
-  // is outside [-rank, rank).
+  // `axis` as a number in [0, rank); a negative axis counts from the end. The error of Fail() if
+  // `axis` is outside [-rank, rank).
   absl::StatusOr<int> NormalizeAxis(int64_t axis, int rank) const;
 
-  // Requires `guard`. Returns false only if it is known to be false. A guard that depends on
-  // symbols becomes a requirement of the application. Use LEMMA_REQUIRE.
+  // Requires `guard`. Returns false only if `guard` is known to be false. If that is undecided,
+  // `guard` becomes a requirement of the application. Definitions use LEMMA_REQUIRE instead.
   bool Holds(const Guard& guard);
   // An InvalidArgument status with the operator's name, the message and the input types.
   absl::Status Fail(absl::string_view message) const;
@@ -139,11 +140,11 @@ class OpContext {
     return Reduce(ReduceKind::kSum, extents, body);
   }
 
-  // Calls `define` with this context, or in kTypesOnly mode with one of the same inputs and
-  // attributes whose bodies are built, and takes over its outputs and requirements: for definitions
-  // whose requirements depend on bodies.
+  // For definitions whose requirements depend on bodies. Calls `define` with a context that builds
+  // bodies: with this one or, in kTypesOnly mode, with a new one for the same inputs and
+  // attributes, whose outputs and requirements then replace those of this context.
   absl::Status DefineInFull(absl::FunctionRef<absl::Status(OpContext&)> define);
-  // Takes over a definition for these inputs, instead of giving outputs one by one.
+  // Sets the whole definition, which must be for these inputs, instead of outputs one by one.
   void Adopt(Definition definition);
 
   const std::vector<Guard>& requirements() const { return requirements_; }
@@ -190,10 +191,11 @@ struct OpMeaning {
   // Conditions on sizes and attributes under which the application is well-formed.
   std::vector<Guard> requirements;
 };
-// `attrs` must be complete. Errors as in InferTypes, except that requirements are returned.
+// `attrs` must be complete. Errors are as in InferTypes, but an undecided requirement is no error:
+// it is returned.
 absl::StatusOr<OpMeaning> Define(const OpDef& op, std::vector<ExprType> inputs,
                                  const ExprAttrs& attrs);
-// The same without the requirements, which InferTypes checks.
+// The same without the requirements: the caller ensures them by InferTypes.
 absl::StatusOr<Definition> Define(const OpDef& op, absl::Span<const TensorType> inputs,
                                   const Attrs& attrs);
 

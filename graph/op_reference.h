@@ -9,21 +9,21 @@
 
 namespace lemma {
 
-// All operators as one Markdown page: groups in the order of the table, and in each group the
-// operators by name.
+// All operators of the table as one Markdown page: groups in the order of the table, and in each
+// group the operators by name.
 std::string OperatorReference();
 
 struct OperatorGroup {
   std::string name;  // OpDef::group
   std::vector<const OpDef*> operators;
 };
-// The groups of that page, in its order.
+// The groups of the operator reference, in its order.
 std::vector<OperatorGroup> OperatorGroups();
 
 // "conv2d(x, w, bias?)": an operand with ? may be left out, one with … repeats.
 std::string OperatorSignature(const OpDef& op);
-// The operator's section of that page: signature, equation, notes, attributes, an example and
-// the ONNX operators that are imported as this one.
+// The operator's section of the operator reference: signature, equation, notes, attributes, an
+// example and the ONNX operators that are imported as this operator.
 std::string OperatorSection(const OpDef& op);
 
 }  // namespace lemma

@@ -14,14 +14,16 @@ namespace lemma {
 // The operators of the table, in the order of graph/ops/op_table.inc. The entries live as long as
 // the program.
 absl::Span<const OpDef* const> AllOps();
-// The operator of this name, of the table or of AddOperators; nullptr if there is none.
+// The operator of this name, of the table or of AddOperators; nullptr if there is none. It lives as
+// long as the program.
 const OpDef* FindOp(absl::string_view name);
 
 // Operators that files define (graph/define/operator_file.h), in the order of their addition.
 std::vector<const OpDef*> DefinedOps();
-// Adds operators to those that FindOp finds, for the rest of the process. An operator that is there
-// with the same version stays. AlreadyExists, and nothing is added, if the name belongs to another
-// operator. May be called from any thread.
+// Lets FindOp find these operators too, for the rest of the process. Skips an operator that was
+// added before with the same version. AlreadyExists, and nothing is added, if a name belongs to
+// another operator, or if two added operators are imported from the same ONNX operator. May be
+// called from any thread.
 absl::Status AddOperators(std::vector<OpDef> operators);
 
 }  // namespace lemma

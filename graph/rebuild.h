@@ -9,11 +9,11 @@ namespace lemma {
 
 using ValueMap = absl::flat_hash_map<Value, Value>;
 
-// Replaces every use of a key in `graph` by the key's value. The caller ensures that both have one
-// type; CHECK fails only if the type of an output changes. Replacements are not rewritten: keys
-// that occur inside them stay. Names stay, and so do labels; that of a replaced value goes to its
-// replacement. *changed, if given, becomes a map from each value that changed to its new value; it
-// contains `replacements`. Linear in the size of the graph.
+// Replaces every use of a key in `graph` by the key's value. The caller ensures that a key and its
+// value have the same type; the process aborts only if the type of an output changes. Replacements
+// are not rewritten: keys that occur inside them stay. Names and labels stay; the label of a
+// replaced value goes to its replacement. *changed, if given, becomes a map from each value that
+// changed to its new value; it contains `replacements`. Linear in the size of the graph.
 Graph ReplaceValues(const Graph& graph, const ValueMap& replacements, ValueMap* changed = nullptr);
 
 }  // namespace lemma

@@ -17,7 +17,7 @@ namespace lemma {
 // (graph/sizes/symbolic_size.h), except where a function below counts or multiplies sizes.
 using Shape = std::vector<int64_t>;
 
-// The number of elements of `shape`; INT64_MAX if it is larger.
+// The number of elements of `shape`; INT64_MAX if the number is larger.
 int64_t NumElements(const Shape& shape);
 // "[2,3]", "[seq,8]"
 std::string ToString(const Shape& shape);
@@ -30,7 +30,7 @@ struct TensorType {
 
   int rank() const { return static_cast<int>(shape.size()); }
   int64_t num_elements() const { return NumElements(shape); }
-  // INT64_MAX if it is larger.
+  // INT64_MAX if the number is larger.
   int64_t num_bytes() const;
   uint64_t Hash() const;
   // "f32[2,3]"
@@ -49,14 +49,16 @@ class Tensor {
   // fails; Unimplemented for an opaque element type.
   static absl::StatusOr<Tensor> Allocate(TensorType type);
   // Every element is `value`, converted to the element type: rounded to a float, or truncated and
-  // limited to the range of an integer type; 1 for a bool unless it is 0. Errors as in Allocate.
+  // limited to the range of an integer type; a bool is 1 unless `value` is 0. Errors as in
+  // Allocate.
   static absl::StatusOr<Tensor> Filled(TensorType type, double value);
   // `values` in row-major order, converted in the same way; InvalidArgument if their number is not
-  // that of the type's elements. FromInts takes a u64 from 2^63 on as AtInt gives it.
+  // the number of elements of `type`. For u64, FromInts takes a number from 2^63 on as the negative
+  // number with the same bits.
   static absl::StatusOr<Tensor> FromDoubles(TensorType type, absl::Span<const double> values);
   static absl::StatusOr<Tensor> FromInts(TensorType type, absl::Span<const int64_t> values);
   // A tensor whose buffer is *values, such as a part of a mapped file. The tensor shares ownership
-  // of it. It must be aligned to the size of an element, and mutable_raw must not be called. Not
+  // of the buffer, which must be aligned to the size of an element. Do not call mutable_raw. Not
   // for opaque types.
   static Tensor Borrowed(TensorType type, std::shared_ptr<const void> values);
   // A 1-d i64 tensor.
@@ -67,7 +69,8 @@ class Tensor {
   const Shape& shape() const { return type_.shape; }
   DType dtype() const { return type_.dtype; }
   int64_t size() const { return type_.num_elements(); }
-  // Whether there is no buffer: a default-constructed tensor. One without elements has a buffer.
+  // Whether there is no buffer: the tensor is default-constructed. A tensor without elements has a
+  // buffer.
   bool empty_handle() const { return buffer_ == nullptr; }
 
   const void* raw() const { return buffer_.get(); }

@@ -19,7 +19,7 @@ namespace lemma::pet {
 struct PetOptions {
   CandidateOptions candidates;
   SubprogramOptions subprograms;
-  // A candidate is dropped if its cost exceeds that of its subprogram times this.
+  // RulesFor drops a candidate if its cost exceeds max_cost times the cost of its subprogram.
   double max_cost = 1.0;
 };
 
@@ -30,22 +30,23 @@ struct PetRule {
   Candidate candidate;
 };
 
-// Caches the candidates of each subprogram. An equal subprogram, in the same or another graph, gets
-// them at once.
+// Caches the candidates of each subprogram, so candidates of equal subprograms, in the same or
+// another graph, are found once.
 class PetFinder {
  public:
   explicit PetFinder(PetOptions options) : options_(std::move(options)) {}
 
-  // The candidates of one subprogram; none if it is not a sum of products or too large to decide.
-  // A result that CandidateOptions::deadline cut short is not cached. Errors as in FindCandidates.
+  // The candidates of one subprogram. There are none if the subprogram is not a sum of products or
+  // is too large to decide. A result that CandidateOptions::deadline cut short is not cached. Other
+  // errors are those of FindCandidates.
   absl::StatusOr<std::shared_ptr<const Candidates>> CandidatesOf(const Graph& part);
 
-  // The rules for all subprograms of a graph, by subprogram, then by cost. There are none for
-  // subprograms without candidates, nor for those that remain when CandidateOptions::deadline
-  // passes. Errors as in CandidatesOf.
+  // The rules for all subprograms of a graph, by subprogram, then by cost. A candidate that cannot
+  // be written as a rule (pet/rule.h) has none. After CandidateOptions::deadline passes, no further
+  // subprogram is considered. Errors are those of CandidatesOf.
   absl::StatusOr<std::vector<PetRule>> RulesFor(const Graph& graph);
 
-  int64_t hits() const { return hits_; }  // answers from the cache
+  int64_t hits() const { return hits_; }  // number of answers from the cache
 
  private:
   const PetOptions options_;

@@ -10,15 +10,15 @@
 
 namespace lemma::pet {
 
-// The rule that rewrites `source` to `target` at exactly these shapes; it has no symbols. Its
-// variables are the inputs of `source`, then its weights, with the role `weight`. `source` must
-// have all inputs and weights of `target`. InvalidArgument for a constant of several values, which
-// a rule cannot express.
+// The rule that rewrites `source` to `target` at exactly these shapes. It has no symbols and no
+// proof record. Its variables are the inputs of `source`, then the weights of `source`, with the
+// role `weight`. The inputs and weights of `target` must be nodes of `source`. InvalidArgument if
+// there is a constant of several values, which a rule cannot express.
 absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target);
 
-// The same with a proof record that holds `detail`; the caller must have proved the rule. The float
-// contract is kReassociates; the caller must find out whether only kRealOnly holds
-// (verifier/certificate/mutant.h). InvalidArgument also if the rule has no proof id.
+// The same with a record that the rule is proved, which holds `detail`; the caller must have proved
+// the rule. The float contract is kReassociates; the caller must find out whether only kRealOnly
+// holds (verifier/certificate/mutant.h). InvalidArgument also if the rule has no proof id.
 absl::StatusOr<Substitution> ProvedGroundRule(std::string name, const Graph& source,
                                               const Graph& target, std::string detail);
 

@@ -11,23 +11,24 @@
 namespace lemma::pet {
 
 struct Subprogram {
-  // Has one output. Its inputs stand for values of the whole graph. A value that depends on weights
-  // and constants only becomes a weight, named by its place and filled with ones, so that equal
-  // parts of a model are equal graphs; but a uniform constant stays a constant.
+  // Has one output. Its inputs stand for values of the whole graph. A value that depends only on
+  // weights and constants becomes a weight, which is named by its place and filled with ones, so
+  // that equal parts of a model are equal graphs; but a uniform constant stays a constant.
   Graph graph;
-  int occurrences = 1;
-  Value first;  // the whole graph's value that it computes at its first occurrence
+  int occurrences = 1;  // in the whole graph
+  Value first;          // the output at the first occurrence, as a value of the whole graph
 };
 
 struct SubprogramOptions {
-  int max_ops = 2;  // of a chain
+  int max_ops = 2;  // limit on the operators of a chain
   // Subprograms with fewer output elements are skipped.
   int64_t min_elements = 1;
 };
 
-// The subprograms that sum products: single operators, chains of up to max_ops of them whose inner
-// values nothing else uses, and any number of applications of one operator that another one
-// concatenates or adds. In the order in which their outputs occur; each once.
+// The subprograms of a graph: single operators that sum products; chains of up to max_ops such
+// operators whose inner values nothing else uses; and applications, in any number, of one such
+// operator whose results another operator concatenates or adds. In the order in which their outputs
+// occur; equal subprograms are listed once.
 absl::StatusOr<std::vector<Subprogram>> SubprogramsOf(const Graph& graph,
                                                       const SubprogramOptions& options = {});
 

@@ -13,7 +13,7 @@
 namespace lemma {
 
 // An ONNX model as bytes (ModelProto). `inputs` and `outputs` are the names of the tensors that
-// Engine::Run takes and returns, in this order.
+// Engine::Run takes and returns, in their order.
 struct SerializedModel {
   std::string bytes;
   std::vector<std::string> inputs, outputs;
@@ -23,14 +23,16 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  // With the version, such as "ONNX Runtime 1.30.0".
+  // The engine's name with its version, such as "ONNX Runtime 1.30.0".
   virtual std::string Name() const = 0;
-  // Names of its levels of optimization, the lowest first. At the first one it optimizes nothing.
+  // Names of the engine's levels of optimization, the lowest first. At the first level, nothing is
+  // optimized.
   virtual const std::vector<std::string>& Levels() const = 0;
 
-  // The outputs of the model. InvalidArgument if the engine refuses the model or the inputs,
-  // Unimplemented if it has no kernel, Internal for another error that it reports. Aborted if its
-  // process ended, DeadlineExceeded if it gave no answer: a later call works again.
+  // Executes the model at `level`, one of Levels(), and returns its outputs. InvalidArgument if the
+  // engine refuses the model or the inputs, Unimplemented if it has no kernel, Internal for another
+  // error that it reports. Aborted if the engine's process ended, DeadlineExceeded if it gave no
+  // answer; Run may be called again after both errors.
   virtual absl::StatusOr<std::vector<Tensor>> Run(const SerializedModel& model,
                                                   absl::Span<const Tensor> inputs,
                                                   const std::string& level) = 0;

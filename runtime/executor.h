@@ -23,15 +23,16 @@ struct CompileOptions {
   // wait for each other, so one that loses its processor delays all.
   int threads = 1;
   // Whether a run may write new values of state variables (graph/training_state.h) over the old
-  // ones. The result then shares the input's memory, which must belong to the caller alone. If the
-  // old value is still read afterwards, the new value gets its own memory.
+  // values. The result then shares the input's memory, which must belong to the caller alone. If
+  // the old value is still read afterwards, the new value gets its own memory.
   bool update_state_in_place = false;
 };
 
-// One kernel of a run. A kernel may compute several fused operators.
+// One kernel of a run, or several kernels that the back end times together, such as a step of a
+// plan or a whole model. A kernel may compute several fused operators.
 struct KernelTiming {
   std::string kernel;  // the back end's name for the kernel: "conv+relu", "element-wise", …
-  std::string label;   // the value that it computes: the graph's label, or operator and number
+  std::string label;   // of the value that the kernel computes; without a label, the number: "#7"
   double ms = 0;
   std::string note;       // "by its definition", oneDNN's implementation, …; may be empty
   std::string signature;  // as in the back end's KernelMeasurer; empty if it has none
@@ -48,16 +49,16 @@ struct MemoryUse {
 };
 
 // Keeps state variables (graph/training_state.h) on a device between runs, as long as the
-// executable is run by Step only. Use a Stepper (runtime/stepper.h).
+// executable is run by Step only. Callers should use a Stepper (runtime/stepper.h) instead.
 class StateKeeper {
  public:
   virtual ~StateKeeper() = default;
-  // `values` in the order of the graph's inputs; only those of state variables are read.
+  // `values` in the order of the graph's inputs; only the values of state variables are read.
   virtual absl::Status SetState(absl::Span<const Tensor> values) = 0;
   // As Executable::Run, but reads the state from the device. New state is returned as empty
   // handles, and the state's entries in `inputs` are ignored.
   virtual absl::StatusOr<std::vector<Tensor>> Step(absl::Span<const Tensor> inputs) = 0;
-  // In the order of the graph's inputs; empty handles for inputs that are no state.
+  // The state, in the order of the graph's inputs; empty handles for inputs that are no state.
   virtual absl::StatusOr<std::vector<Tensor>> State() = 0;
 };
 
@@ -66,19 +67,20 @@ class Executable {
  public:
   virtual ~Executable() = default;
 
-  // `inputs` in the graph's order. A wrong number gives InvalidArgument with the graph's name, a
-  // wrong type InvalidArgument with the input's name, and a position outside of its tensor (as for
-  // gather) an error with the operator's. The results, in the order of the graph's outputs, share
-  // no memory with the executable, nor with the inputs unless state is updated in place.
+  // `inputs` in the graph's order. A wrong number of inputs gives InvalidArgument with the graph's
+  // name; a wrong type gives InvalidArgument with the input's name; a position outside of its
+  // tensor (as for gather) gives an error with the operator's name. The results, in the order of
+  // the graph's outputs, share no memory with the executable, nor with the inputs unless state is
+  // updated in place.
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 
-  // As Run; also replaces the content of *timings by one element per kernel, in execution order.
+  // As Run; also replaces the content of *timings by the timings, in execution order.
   virtual absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
                                                        std::vector<KernelTiming>* timings) = 0;
 
   // Milliseconds of each of `runs` executions, by the clock of a device that has its own memory:
   // from inputs in the device's memory to outputs there, without copies to or from the host.
-  // Unimplemented if runs are on the host.
+  // Unimplemented if the executable runs on the host.
   virtual absl::StatusOr<std::vector<double>> TimeRuns(absl::Span<const Tensor> inputs, int runs);
 
   // The object that keeps state on the device, owned by the executable; nullptr if there is none.
@@ -86,7 +88,7 @@ class Executable {
 
   virtual MemoryUse memory() const = 0;
 
-  // Sizes and errors that only a run shows (runtime/run_findings.h): those of the last run.
+  // The findings of the last run (runtime/run_findings.h). The next run changes them.
   virtual const RunFindings& findings() const;
 
   // The plan as text for people: kernels, layouts, buffers.

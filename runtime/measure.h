@@ -31,37 +31,38 @@ struct PlannedKernel {
   // weight values and the position in the graph.
   std::string signature;
   std::shared_ptr<const KernelSpec> spec;
-  std::vector<NodePtr> nodes;  // operators of the graph; empty: it only moves data
+  std::vector<NodePtr> nodes;  // operators that the kernel computes; empty: it only moves data
 };
 
 // Properties of a kernel that are known without timing it, for the comparison of two plans.
 struct KernelTraits {
-  // The main work in one line: the implementation, its first operator with attributes, and the
-  // types of that operator's operands and of the result with the order of their dimensions in
-  // memory. Kernels with equal cores do the same main work. "": none is known, as for a kernel that
-  // only moves data.
+  // The main work in one line: the implementation, the first operator with its attributes, and the
+  // types of the operands of this operator and of the result, with the order of their dimensions in
+  // memory. Kernels with equal cores do the same main work. "": no core is known, as for a kernel
+  // that only moves data.
   std::string core;
   // The operators fused into the main work, one line each, sorted. Additions of a known vector,
   // such as a bias, are left out.
   std::vector<std::string> fused;
-  int operators = 0;
-  Work work;
-  double gap_bytes = 0;  // bytes of the operands and results with gaps between their elements
+  int operators = 0;     // the number of operators that the kernel computes
+  Work work;             // as KernelMeasurer::WorkOf
+  double gap_bytes = 0;  // bytes of those operands and results that have gaps between elements
 };
 
 struct KernelPlan {
   std::vector<PlannedKernel> kernels;  // in execution order, with repetitions
-  // Peak of intermediate values and scratch memory; scratch memory of kernels with weights is not
-  // known and not counted.
+  // The most bytes of intermediate values and scratch memory at one time. On the CPU, the scratch
+  // memory of kernels with weights is not known and not counted.
   int64_t peak_bytes = 0;
 };
 
-// A plan with the lifetimes of the buffers that its peak counts.
+// A plan with the lifetimes of the buffers that its peak counts. The times of a BufferLife are
+// indices in `kernels`.
 struct MemoryTimeline {
-  std::vector<PlannedKernel> kernels;           // in execution order; lifetimes count kernels
+  std::vector<PlannedKernel> kernels;           // in execution order
   std::vector<std::vector<int>> reads, writes;  // by kernel: indices of buffers
   std::vector<BufferLife> buffers;              // in the arena
-  int first_scratch = 0;  // buffers from this one on are scratch memory of running kernels
+  int first_scratch = 0;  // from this index on, `buffers` are scratch memory of running kernels
   std::vector<std::pair<Value, int>> places;  // values in buffers, with the buffer's index
   int64_t peak_bytes = 0;                     // size of the arena
 };
@@ -82,11 +83,11 @@ class KernelMeasurer {
     return absl::UnimplementedError("the back end tells no lifetimes");
   }
 
-  // Whether offloaded values (graph/ops/training/offload.cc) leave the memory that peaks count.
+  // Whether an offloaded value (graph/ops/training/offload.cc) does not count in the peak memory.
   virtual bool CanOffload() const { return false; }
 
   // The operations of the kernel's operators, and the bytes that it reads and writes. Values
-  // between fused operators count no bytes. 0 flops if a definition cannot be counted.
+  // between fused operators count no bytes. Operators that cannot be counted add no operations.
   virtual Work WorkOf(const PlannedKernel& kernel) const = 0;
 
   // The kernel's traits. By default without a core.
@@ -94,16 +95,16 @@ class KernelMeasurer {
     return {"", {}, static_cast<int>(kernel.nodes.size()), WorkOf(kernel)};
   }
 
-  // Prepares measurements of `kernels` on several processors at once, for instance by compiling
-  // them.
+  // Prepares measurements of `kernels` on several processors at once, for instance by compiling the
+  // kernels. Optional.
   virtual absl::Status Prepare(absl::Span<const PlannedKernel> /*kernels*/) {
     return absl::OkStatus();
   }
 
-  // Median milliseconds of one execution alone, on random values of usual size. The caches are
-  // arranged as in a large model: operands come from the preceding kernels, weights from main
-  // memory, since other kernels' weights have displaced them. Takes some milliseconds to some
-  // hundreds.
+  // Median milliseconds of one execution of a kernel that Plan gave, alone, on random values of
+  // ordinary magnitude. The caches are arranged as in a large model: operands come from the
+  // preceding kernels, weights from main memory, since other kernels' weights have displaced them.
+  // Takes some milliseconds to some hundreds.
   virtual absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) = 0;
 };
 

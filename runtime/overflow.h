@@ -10,13 +10,14 @@
 
 namespace lemma {
 
-// Whether an operator of the graph makes a finite number within a factor 2^10 of the largest float,
-// or makes an infinity or NaN from finite operands. Infinities among the inputs do not count.
+// Whether an operator of the graph gives a finite number within a factor 2^10 of the largest f32,
+// or gives an infinity or NaN for finite operands. Infinities among the inputs do not count.
 absl::StatusOr<bool> NearsOverflow(const Graph& graph, absl::Span<const Tensor> inputs,
                                    int threads = 1);
 
-// As Compare (runtime/tolerance.h), but ignores elements that are infinite or NaN on either side.
-// False unless both have the same float type.
+// Whether Compare (runtime/tolerance.h) finds the tensors within the tolerance if elements that are
+// infinite or NaN in either tensor are ignored. False unless both tensors have the same float type
+// and the same shape.
 bool AgreesWhereFinite(const Tensor& actual, const Tensor& expected, double relative_tolerance);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Facts that only the execution of a graph finds.
+// Facts about a graph that only its execution finds.
 #ifndef LEMMA_RUNTIME_RUN_FINDINGS_H_
 #define LEMMA_RUNTIME_RUN_FINDINGS_H_
 
@@ -10,11 +10,11 @@ namespace lemma {
 
 // The findings of one run of a graph with opaque operators; empty for other graphs.
 struct RunFindings {
-  // The sizes of results that are known only at run time, by dimension.
+  // By symbolic dimension: the sizes of results that are known only at run time.
   DimValues sizes;
-  // By opaque operator: the relative error that it may add to its results, as in
-  // runtime/tolerance.h. It is the sum over the graphs that the operator executed: a loop executes
-  // its body once per iteration.
+  // By opaque operator of the executed graph: the relative error that it may add to its results, as
+  // in runtime/tolerance.h. It is the sum of the tolerances of all graphs that the operator
+  // executed: a loop executes its body once per iteration.
   absl::flat_hash_map<const Node*, double> errors;
 };
 

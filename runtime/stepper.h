@@ -15,25 +15,28 @@
 
 namespace lemma {
 
-// State variables are those of StatePairs (graph/training_state.h). If the executable can keep
-// state on its device, the state stays there until State() is called. Not thread-safe.
+// The state variables are those of StatePairs (graph/training_state.h). If the executable can keep
+// state on its device, the state stays on the device, and only State() copies it to the host. Not
+// thread-safe.
 class Stepper {
  public:
   // `executable` must be compiled from `graph`, which must outlive the stepper.
   Stepper(const Graph& graph, std::unique_ptr<Executable> executable);
 
-  // `values` in the order of the graph's inputs; only those of state variables are read.
-  // InvalidArgument if one is missing or has another type. A step may overwrite them, so the caller
-  // must not keep other handles to these tensors.
+  // `values` are in the order of the graph's inputs; only the values of state variables are read.
+  // InvalidArgument if the number of values is wrong, or if the value of a state variable is
+  // missing or has another type than the input. A step may overwrite the tensors, so the caller
+  // must not keep other handles to them.
   absl::Status SetState(std::vector<Tensor> values);
 
-  // Runs one step; FailedPrecondition before SetState. `inputs` in the graph's order; those of
-  // state variables are ignored. Returns the outputs in the graph's order, with empty tensors in
-  // place of the new state. After an error the state is undefined.
+  // Runs one step; FailedPrecondition before SetState. `inputs` are in the graph's order; the
+  // entries of state variables are ignored. Returns the outputs in the graph's order, with empty
+  // handles in place of the new state. After an error the state is undefined.
   absl::StatusOr<std::vector<Tensor>> Step(absl::Span<const Tensor> inputs);
 
-  // The state after the last step, in the order of the graph's inputs, with empty tensors for
-  // inputs that are no state. Valid until the next step. FailedPrecondition before SetState.
+  // The state after the last step, in the order of the graph's inputs, with empty handles for
+  // inputs that are no state. The tensors are valid until the next step. FailedPrecondition before
+  // SetState.
   absl::StatusOr<std::vector<Tensor>> State() const;
 
   const std::vector<StatePair>& pairs() const { return pairs_; }

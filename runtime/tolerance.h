@@ -6,13 +6,15 @@
 //     are accurate to a few units in the last place. Rounding errors of a reduction behave like a
 //     random walk; the tolerance allows four of its standard deviations.
 //   * An operator that only moves elements adds nothing.
-//   * A result that is rounded to f16 or bf16 adds 2 * u, with the u of that type.
+//   * A result that is rounded to f16 or bf16 adds 2 * u, where u is the unit roundoff of f16 or
+//     bf16.
 //   * A sum of products in a precision below f32 (kernels/codegen/product_precision.h) adds 4 * u,
-//     with the u of that precision: the errors of its factors are a random walk too.
+//     where u is the unit roundoff of this precision: the errors of its factors are a random walk
+//     too.
 //   * An opaque operator adds the sum of the tolerances of the graphs that it executed.
-// Errors add up along paths, so the tolerance of an output is the largest sum over a path to it. It
-// is relative to the largest magnitude in the output (at least 1), since the elements of an output
-// share the errors of their operands.
+// Errors add up along paths, so the tolerance of an output is the largest sum of the errors on a
+// path that leads to it. The tolerance is relative to the largest magnitude in the output (at least
+// 1), since the elements of an output share the errors of their operands.
 #ifndef LEMMA_RUNTIME_TOLERANCE_H_
 #define LEMMA_RUNTIME_TOLERANCE_H_
 
@@ -28,32 +30,35 @@
 
 namespace lemma {
 
-// Below, `findings` are those of the run that gave the expected results (Executable::findings). A
-// symbolic dimension without a size in them counts as its least value, and an opaque operator
-// without an error in them adds none, so no tolerance is wider than it has to be.
+// Below, `findings` are the findings of the run that gave the expected results
+// (Executable::findings). A symbolic dimension without a size in `findings` counts as its least
+// value, and an opaque operator without an error in `findings` adds no error, so no tolerance is
+// wider than it has to be. `precision` is the precision of products in the run that is compared.
 
-// The number of terms in the longest reduction in an element of `definition`; a reduction inside
-// another one counts as their product. 0 if there is no reduction.
+// The number of terms in the longest reduction in an element of `definition`. The numbers of terms
+// of nested reductions are multiplied. 0 if there is no reduction.
 int64_t ReductionLength(const Definition& definition, const RunFindings& findings = {});
 
 // The error that `node` itself adds to its results, relative to their largest element.
 double AddedError(const Node& node, const RunFindings& findings = {},
                   codegen::ProductPrecision precision = codegen::ProductPrecision::kF32);
 
-// The relative tolerance of each output; 0 for integers and bools.
+// The relative tolerance of each output of `graph`; 0 for integers and bools.
 std::vector<double> RelativeTolerances(
     const Graph& graph, const RunFindings& findings = {},
     codegen::ProductPrecision precision = codegen::ProductPrecision::kF32);
 
 // The result of a comparison of two tensors.
 struct Difference {
-  // The largest absolute difference of two elements. Infinite if the types differ, if one of the
-  // elements is NaN and the other is not, or if one is infinite and the other is another value.
+  // The largest absolute difference between an element and the expected element. Infinite if the
+  // types differ, if only one of the two elements is NaN, or if one is infinite and the other is
+  // another value.
   double largest = 0;
   double scale = 1;    // max(1, largest magnitude of a finite expected element)
   bool within = true;  // floats: largest <= tolerance * scale; other types: all elements equal
-  // The number of all elements, and the number of elements whose expected value is finite. NaN
-  // agrees with NaN and an infinity with itself, so only finite elements give evidence.
+  // The number of all elements, and the number of elements whose expected value is finite; both 0
+  // if the types differ. NaN agrees with NaN and an infinity with itself, so only finite elements
+  // give evidence.
   int64_t elements = 0, finite = 0;
 
   double relative() const { return largest / scale; }

@@ -33,8 +33,8 @@ struct Proved {
   ProofLog log;                   // empty unless ProverOptions::keep_obligations
 };
 
-// Adds the evidence of `part` to that of `total`: takes the looser contract, and adds the queries,
-// the work and the log.
+// Adds the evidence of `part` to `total`: takes the looser contract, and adds the queries, the work
+// and the log. If `total` has no coverage, takes that of `part`.
 void Join(const Proved& part, Proved* total);
 
 // A counterexample: an element in which the sides differ.

@@ -10,11 +10,13 @@
 
 namespace lemma::api {
 
-// What the kernels of `step` have to compute, one part for each group of operators that is fused
-// side by side. The step must have a program (step.program), and must outlive the parts.
+// The operators that the kernels of `step` have to compute: one part for each group of operators
+// that is fused side by side. The step must have a program (step.program), and must outlive the
+// parts.
 std::vector<kernels::ProgramPart> PartsOf(const cuda::CudaStep& step);
 
-// The pairs (operand, result) of slots of the program that the plan puts into one buffer.
+// The pairs (operand, result) whose memory is shared: numbers of slots of the program that the plan
+// puts into the same buffer. The step must have a program.
 std::vector<std::pair<int, int>> InPlace(const cuda::CudaStep& step);
 
 }  // namespace lemma::api

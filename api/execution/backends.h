@@ -18,13 +18,14 @@ namespace lemma::api {
 
 // The names of Lemma's own back ends; the default comes first.
 std::vector<std::string> BackendNames();
-// The names of other programs for which a model can be optimized. They are back ends too:
-// MakeBackend and MakeMeasurer take their names. The memory that they use is not known.
+// The names of the targets: other programs for which a model can be optimized. Each target is a
+// back end too: MakeBackend and MakeMeasurer take its name. How much memory it uses is not known.
 std::vector<std::string> TargetNames();
 // Whether this is a name of TargetNames().
 bool IsTarget(absl::string_view backend);
 
-// Each option concerns the back ends named; the others ignore it.
+// The comment on an option names the back ends that use it. Other back ends ignore it, but
+// CheckExecutionOptions refuses fuse_layout and precision for them.
 struct BackendOptions {
   bool fuse_layout = true;  // "cpu": as in CpuOptions (runtime/cpu/cpu_backend.h)
   bool reuse_late = true;  // "cuda", "cuda-generated": as in PlanOptions (runtime/cuda/cuda_plan.h)
@@ -41,7 +42,9 @@ struct ExecutionOptions {
 // The back end with this name. InvalidArgument, listing BackendNames(), if there is none.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
                                                      const BackendOptions& options = {});
-// nullptr if there is no such back end, or if its kernels cannot be measured one by one.
+// Measures the kernels of the back end with this name; `threads` is as in ExecutionOptions. nullptr
+// if there is no such back end, if its kernels cannot be measured one by one, or if the library of
+// a target cannot be loaded.
 std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads,
                                              const BackendOptions& options = {});
 
@@ -54,6 +57,7 @@ absl::Status CheckExecutionOptions(const ExecutionOptions& execution);
 
 // The back end that `execution` names, with its options.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const ExecutionOptions& execution);
+// The number of threads; other options have their defaults.
 CompileOptions CompileOptionsOf(const ExecutionOptions& execution);
 
 }  // namespace lemma::api

@@ -23,17 +23,18 @@ struct OutputDifference {
   // Only finite elements give evidence (runtime/tolerance.h).
   int64_t elements = 0, finite = 0;
   // Why the difference is not a fault although `ok` is false; "": no reason is known.
+  // CompareOutputs leaves it ""; Definitions::Judge (api/execution/definitions.h) sets it.
   std::string excuse;
 
   // False if every element was expected to be infinite or NaN, so that nothing is known.
   bool compared() const { return finite > 0 || elements == 0; }
-  // "largest difference D of N values, allowed A"; "nothing was compared: …" where nothing was.
+  // "largest difference D of N values, allowed A"; "nothing was compared: …" unless compared().
   std::string ToString() const;
 };
 
-// Compares two sets of outputs of `graph`, in its order and of its types. `findings` are those of
-// the run that gave `expected` (Executable::findings in runtime/executor.h). `precision` is the
-// precision of products in the run that gave `actual`.
+// Compares two sets of outputs of `graph`. Both must have the graph's order and types. `findings`
+// are the findings of the run that gave `expected` (Executable::findings in runtime/executor.h).
+// `precision` is the precision of products in the run that gave `actual`.
 OutputDifference CompareOutputs(
     const Graph& graph, absl::Span<const Tensor> actual, absl::Span<const Tensor> expected,
     const RunFindings& findings = {},

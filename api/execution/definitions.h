@@ -26,16 +26,17 @@ class Definitions {
     bool agrees = true;  // the difference is within the tolerance, or excused
     OutputDifference difference;
   };
-  // Whether `run` computes what the definitions say. `run` executes this graph (`is_graph`) or a
-  // graph that should equal it, and gave `outputs`. An output that differs by more than rounding
-  // explains (runtime/tolerance.h) is excused, with the reason in difference.excuse, if
-  //   - rounding between operators explains it: with values between operators in double, the
-  //     definitions give an output that differs from outputs() by more than the tolerance, and
-  //     `run` differs from the output in double by at most four times as much; or
-  //   - rounding moved a value across a discontinuity, such as the one of relu's gradient at 0, and
-  //     `run` and the definitions agree on some inputs near these; or
+  // Whether `run` computes the outputs that the definitions give. `run` executes this graph
+  // (`is_graph` is true) or a graph that should equal it (false); `outputs` are its outputs on the
+  // inputs of Run. An output that differs by more than rounding explains (runtime/tolerance.h) is
+  // excused, with the reason in difference.excuse, if
+  //   - rounding between operators explains the difference: if values between operators stay in
+  //     double, the definitions give an output that differs from outputs() by more than the
+  //     tolerance, and `run` is at most four times as far from this output as outputs() is; or
+  //   - rounding moved a value across a discontinuity, such as the discontinuity of relu's gradient
+  //     at 0, and `run` and the definitions agree on some inputs near the inputs of Run; or
   //   - `run` executes the graph itself, all finite values agree, and the order of a sum decides
-  //     whether it overflows (runtime/overflow.h).
+  //     whether the sum overflows (runtime/overflow.h).
   // If an output differs, `run` is executed up to six more times, the definitions up to eight.
   absl::StatusOr<Verdict> Judge(Executable* run, absl::Span<const Tensor> outputs, bool is_graph);
 
@@ -45,7 +46,7 @@ class Definitions {
   Definitions(const Graph& graph, absl::Span<const Tensor> inputs, int threads)
       : graph_(graph), inputs_(inputs), threads_(threads) {}
 
-  // The reason for which the difference is excused; "" if there is none.
+  // The reason why the difference is excused; "" if it is not.
   absl::StatusOr<std::string> Excuse(Executable* run, absl::Span<const Tensor> outputs,
                                      bool is_graph);
 

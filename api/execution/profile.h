@@ -11,10 +11,10 @@
 
 namespace lemma::api {
 
-// Sums over all kernels. `roof` is the least time that the work takes by the measured roofline
-// (api/execution/roofline.h), divided by the time that it took; it exceeds 1 if operands come from
-// caches. `mfu` (model FLOPs utilization) is the number of operations per second, divided by
-// Roofline::flops_per_second.
+// Totals over all kernels. `ms` and `work` are sums. `roof` is the least time that the work takes
+// by the measured roofline (api/execution/roofline.h), divided by the time that the work took;
+// `roof` exceeds 1 if operands come from caches. `mfu` (model FLOPs utilization) is the number of
+// operations per second, divided by Roofline::flops_per_second.
 struct ProfileTotals {
   double ms = 0, roof = 0, mfu = 0;
   Work work;

@@ -12,12 +12,13 @@ struct Roofline {
   double flops_per_second = 0;  // of a matrix product
   double bytes_per_second = 0;  // read and written by an element-wise kernel on data outside caches
 
-  // The least seconds that `work` takes; 0 for no work.
+  // The time for `work` in seconds: the longer of the times that its operations and its bytes take
+  // at these rates, without a fixed overhead; 0 for no work. Both rates must be positive.
   double SecondsFor(const Work& work) const;
 };
 
 // Measures both rates with the back end's own kernels: the best of a few runs of x @ w and of
-// relu(x). Takes about a second.
+// relu(x). Takes about a second. Errors of the back end.
 absl::StatusOr<Roofline> MeasureRoofline(Backend* backend, const CompileOptions& options);
 
 }  // namespace lemma::api

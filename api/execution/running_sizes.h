@@ -10,9 +10,10 @@
 namespace lemma::api {
 
 // Returns the usual sizes (DefaultSizes in api/models/sizes.h), if the model has no unknown
-// operators. Unknown operators, which are imported at run time, may refuse these sizes. A model
-// with such operators is therefore executed at the usual sizes, then at those of the lengths 256 to
-// 2048; the first sizes at which it runs are returned. If it runs at none, returns the usual sizes.
+// operators. Unknown operators, which are imported at run time, may refuse the usual sizes. A model
+// with such operators is therefore executed: at the usual sizes, then at the sizes that
+// DefaultSizes gives for the lengths 256, 512, 1024 and 2048. The first sizes at which the model
+// runs are returned; if there are none, the usual sizes.
 DimValues RunningSizes(const Model& model, const InputOptions& inputs,
                        const ExecutionOptions& execution);
 

@@ -11,8 +11,8 @@ namespace lemma::api {
 
 // Writes a line that describes the model to `out`. Then reads requests from `in` and writes answers
 // to `out`, until the request "quit" or the end of `in`. "run OUTPUT..." executes the model; each
-// OUTPUT is the number of an output. If an execution fails, the answer says so, and the session
-// goes on. InvalidArgument if a request cannot be read or an answer cannot be written;
+// OUTPUT is the number of an output, from 0. If an execution fails, the answer says so, and the
+// session goes on. InvalidArgument if a request cannot be read or an answer cannot be written;
 // ResourceExhausted if there is no memory for the inputs.
 absl::Status ServeSession(Session* session, std::FILE* in, std::FILE* out);
 

@@ -17,20 +17,20 @@ namespace lemma::api {
 // The mean of the two middle values if the number of values is even; 0 if there are none.
 double Median(std::vector<double> values);
 
-// Milliseconds of each of `runs` executions. For one thread Stopwatch (base/stopwatch.h) measures
-// processor time; for more threads, and for `threads` = 0, wall-clock time.
+// The time of each of `runs` executions, in milliseconds. `threads` selects the clock (Stopwatch in
+// base/stopwatch.h): 1: processor time; more, and 0: wall-clock time.
 absl::StatusOr<std::vector<double>> TimeRuns(Executable* executable,
                                              absl::Span<const Tensor> inputs, int runs,
                                              int threads = 0);
 
-// Each kernel's median over `runs` executions, in the order in which the kernels run. At least one
-// execution happens; no other one begins after the deadline.
+// Each kernel with its median time over `runs` executions, in the order in which the kernels run.
+// At least one execution happens; no further execution begins after the deadline.
 absl::StatusOr<std::vector<KernelTiming>> ProfileRuns(Executable* executable,
                                                       absl::Span<const Tensor> inputs, int runs,
                                                       const Deadline& deadline = Deadline());
 
-// The same for each candidate. They are executed in turn, within the limits of TimeAlternating, but
-// without a warm-up round.
+// As ProfileRuns, for each candidate. The candidates are executed in turn, within the limits of
+// TimeAlternating, but without a warm-up round.
 absl::StatusOr<std::vector<std::vector<KernelTiming>>> ProfileAlternating(
     absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
     double max_seconds);
@@ -40,14 +40,15 @@ absl::StatusOr<std::vector<std::vector<KernelTiming>>> ProfileAlternating(
 optimizer::KernelTimes TimesBySignature(absl::Span<const std::vector<KernelTiming>> profiles);
 
 // Executes the candidates in turn, a b a b …, so that a disturbance affects all of them. After one
-// warm-up round, it stops when each has been timed `runs` times, or when `max_seconds` have passed
-// and each has been timed at least three times. Returns milliseconds by candidate and round;
-// `threads` as in TimeRuns.
+// warm-up round, which is not timed, executes them until each has been timed `runs` times, or until
+// `max_seconds` have passed and each has been timed at least three times. Returns milliseconds by
+// candidate and round; `threads` as in TimeRuns.
 absl::StatusOr<std::vector<std::vector<double>>> TimeAlternating(
     absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
     double max_seconds, int threads = 0);
 
-// The time of `b` divided by the time of `a`: below 1, `b` is faster.
+// The time of `b` divided by the time of `a` (PairedRatio): below 1, `b` is faster. The interval is
+// from `low` to `high`.
 struct RatioInterval {
   double low = 0, median = 0, high = 0;
 };

@@ -11,10 +11,10 @@
 namespace lemma::api {
 
 // Proves the candidate for all sizes, or finds the guard under which it is true
-// (verifier/preconditions/precondition.h). A rule that is proved but that the matcher cannot search
-// for is "unknown" too. Work is limited by a number of steps, not by time. `seed` chooses the
-// random instances that are tried. `interrupted` may be null; if it is true on return, the caller
-// must ignore the decision.
+// (verifier/preconditions/precondition.h). A proved rule for which the matcher cannot search is
+// "unknown", too. Work is limited by a number of steps, not by time. `seed` chooses the random
+// instances that are tried. `interrupted` may be null; if it is true on return, the caller must
+// ignore the decision.
 generator::Decision Decide(const Substitution& candidate, uint64_t seed,
                            const std::atomic<bool>* interrupted);
 

@@ -253,7 +253,6 @@ absl::StatusOr<GenerateResult> Run::WriteRules(GenerateState* state) {
   result.resumed = state->journal().size();
   generator::GenerateOptions options;
   options.seed = static_cast<uint64_t>(run_.seed);
-  options.threads = static_cast<int>(options_.threads);
   options.interrupted = options_.interrupted;
   options.progress = options_.progress;
   auto generated = generator::Generate(

@@ -20,7 +20,8 @@ absl::StatusOr<uint64_t> ProgramHash();
 
 // The folder OUTPUT.run of an unfinished run. It contains the classes of equal graphs, once the
 // enumeration is complete, and a journal of decisions (generator/run/journal.h). Only one process
-// at a time can have it open. If it has neither classes nor decisions, the destructor removes it.
+// at a time can have the folder open. The destructor removes a folder that has neither classes nor
+// decisions.
 class GenerateState {
  public:
   // Opens the folder of the run that writes `output`, or creates it. InvalidArgument if the folder
@@ -37,12 +38,13 @@ class GenerateState {
   const std::string& folder() const { return folder_; }
   bool empty() const { return !has_classes_ && journal_->size() == 0; }
 
-  // The classes that an earlier process enumerated; nullopt if there are none. Call it once.
+  // The classes that an earlier process enumerated; nullopt if there are none. Call it only once.
   std::optional<generator::Enumerated> TakeClasses() { return std::move(classes_); }
   absl::Status SaveClasses(const generator::Enumerated& enumerated);
   generator::Journal& journal() { return *journal_; }
 
-  // Removes the folder. Call it when the results are written; the journal must not be used then.
+  // Removes the folder. Call it when the results are written. Afterwards only folder() and the
+  // destructor may be called.
   absl::Status Remove();
 
  private:
@@ -57,7 +59,7 @@ class GenerateState {
   const generator::RunId run_;
   bool has_classes_ = false;
   std::optional<generator::Enumerated> classes_;
-  std::unique_ptr<generator::Journal> journal_;  // absent once removed
+  std::unique_ptr<generator::Journal> journal_;  // null after Remove
 };
 
 }  // namespace lemma::api

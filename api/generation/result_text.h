@@ -10,12 +10,12 @@
 
 namespace lemma::api {
 
-// The number of needed rules: those that do not follow from others.
+// The number of needed rules: the rules that do not follow from other rules.
 int64_t CountNeeded(const generator::Generated& generated);
-// The file of needed rules. Its first line names the command that makes the file.
+// The text of the file of needed rules. Its first line names the command that makes the file.
 std::string RulesText(const generator::RunId& run, const generator::Generated& generated);
-// The file of rules that follow from needed rules; the last comment line above each rule names the
-// rules that it follows from. "" if there are no such rules.
+// The text of the file of rules that follow from needed rules. The last comment line above each
+// rule names the needed rules from which it follows. "" if there are no such rules.
 std::string PrunedText(const generator::RunId& run, const generator::Generated& generated);
 // One line per refuted or undecided pair, with the reason.
 std::string RejectedText(const generator::Generated& generated);

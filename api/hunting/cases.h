@@ -23,8 +23,8 @@ struct Case {
 
 struct CaseOptions {
   uint64_t seed = 1;
-  std::vector<Substitution> rules;  // proved ones; empty: no cases that need rules (Cases::Make)
-  std::vector<std::string> models;  // paths; they are the first cases
+  std::vector<Substitution> rules;  // proved rules; empty: no cases that need rules (Cases::Make)
+  std::vector<std::string> models;  // paths of models, which are the first cases
 };
 
 class Cases {
@@ -32,10 +32,10 @@ class Cases {
   // InvalidArgument if a rule cannot be matched.
   static absl::StatusOr<std::unique_ptr<Cases>> Create(CaseOptions options);
 
-  // Case number `index`, from 0; the same for the same options. NotFound if there is no case of
-  // this number, which is no error of the caller. The first num_files() cases are the files of the
-  // options, each with Lemma's optimization of it, if there is one; their errors begin with the
-  // path.
+  // Case number `index`, from 0; equal options give equal cases. For some numbers no valid model is
+  // made; then Make returns NotFound, and the caller goes on with the next number. The first
+  // num_files() cases are the files of the options, each with the model that Lemma's optimization
+  // makes of it, if rules apply; errors of these cases begin with the path.
   //
   // After the models of files, a quarter of the cases are random models over the whole operator
   // table; a quarter are such models with patterns that engines fuse (idioms.h), or such a pattern

@@ -35,8 +35,8 @@ struct Draft {
     const OpDef* op = nullptr;
     Attrs attrs;
     std::vector<Ref> operands;
-    // The values of the results in the subject given to Of, by the definitions. Edits do not change
-    // them, even if they no longer are the step's results.
+    // The values of the step's results in the subject given to Of, by the definitions. They are not
+    // computed again when the draft is edited.
     std::vector<Tensor> results;
   };
 
@@ -49,8 +49,8 @@ struct Draft {
   // values, an operator has no definition, or a weight has no values.
   static std::optional<Draft> Of(const Subject& subject);
 
-  // The draft as a subject, without the steps and leaves on which no output depends; nullopt if it
-  // is not well-formed. Leaves and outputs get new names.
+  // The draft as a subject, without the steps and leaves on which no output depends; nullopt if the
+  // draft is not well-formed. Leaves and outputs get new names.
   std::optional<Subject> Build() const;
 
   // Every use of `from`, as an operand or an output, becomes a use of `to`.

@@ -25,7 +25,7 @@ class IdiomBuilder {
  public:
   explicit IdiomBuilder(uint64_t seed) : random_(seed), builder_("idiom") {}
 
-  // The graph with this output; nullopt after a failure.
+  // The graph with this output; nullopt after a failure. Call it only once.
   std::optional<Graph> Build(const Value& y) {
     if (failed_) return std::nullopt;
     builder_.Output("y", y);
@@ -53,7 +53,7 @@ class IdiomBuilder {
     for (int64_t rank = least_rank + Below(3); rank > 0; --rank) shape.push_back(Size());
     return shape;
   }
-  // An axis of x, most often the last, which may be written as -1.
+  // An axis of x, most often the last one; the last axis may be written as -1.
   int64_t Axis(const Value& x) {
     const int64_t rank = x.type().rank();
     return rank == 0 ? 0 : Sometimes(3) ? Below(rank) : Sometimes(2) ? -1 : rank - 1;
@@ -127,9 +127,9 @@ class IdiomBuilder {
   int names_ = 0;
 };
 
-// As RandomIdiom (idioms.h), for activations, normalizations and products.
+// As RandomIdiom (idioms.h), but only idioms of activations, normalizations and products.
 std::optional<Graph> RandomArithmeticIdiom(uint64_t seed);
-// As RandomIdiom, for convolutions, poolings, transposes, slices and the like.
+// As RandomIdiom, but only idioms of convolutions, poolings, transposes, slices and the like.
 std::optional<Graph> RandomLayoutIdiom(uint64_t seed);
 
 }  // namespace lemma::hunt

@@ -10,11 +10,12 @@
 
 namespace lemma::hunt {
 
-// A model of a few operators: a GELU, a normalization or an attention written out, a convolution
-// with bias and activation, transposes around other operators, operations with neutral elements,
-// and the like. Most seeds give the pattern itself. For others a number, an axis, a shape or the
-// order of operands is changed, so that it would be wrong to fuse the model as the pattern. nullopt
-// if this seed gives no well-formed model. Equal seeds give equal models.
+// A model of a few operators in one of these patterns: a GELU, a normalization or an attention,
+// each written as elementary operators; a convolution with bias and activation; transposes around
+// other operators; operations with neutral elements; and the like. Most seeds give the pattern
+// itself. Other seeds change a number, an axis, a shape or the order of operands, so that an engine
+// must not fuse the model like the pattern. nullopt if this seed gives no well-formed model. Equal
+// seeds give equal models.
 std::optional<Graph> RandomIdiom(uint64_t seed);
 
 }  // namespace lemma::hunt

@@ -14,12 +14,12 @@
 
 namespace lemma::hunt {
 
-// "As typed": the definitions with each operator's result rounded to its type. "In double": without
-// this rounding.
+// Results by the definitions are of two kinds. "As typed": each operator's result is rounded to its
+// type. "In double": without this rounding.
 enum class Outcome {
   kAgrees,
   kDiffers,
-  kRounding,        // differs, but no more than the model may amplify rounding errors
+  kRounding,        // differs, but rounding errors, which the model may amplify, explain it
   kLeftOpenByOnnx,  // differs where ONNX defines no result (graph/onnx/left_open/left_open.h)
   kUndecided,       // differs as typed, but the definitions in double do not confirm it (Judge::Of)
   kRefused,         // refused at the lowest or the highest level, which is no fault (Judge::Of)
@@ -36,19 +36,23 @@ const char* Name(Fault fault);  // "wrong values", …
 
 struct Difference {
   Fault fault = Fault::kValues;
-  std::string level;  // the engine's lowest level if the difference is there, else its highest
+  // The engine's level of optimization that shows the difference: its lowest level if the
+  // difference is there, otherwise its highest level.
+  std::string level;
   // Whether the difference is due to optimizations: the engine also executes the model at its
   // lowest level, which optimizes nothing, and there is no difference there.
   bool is_optimization = false;
   // Whether all values that the definitions give are finite (HasFiniteValuesOnly).
   bool is_finite = true;
-  std::string message;  // the engine's error, or how far an output is off
+  std::string message;  // the engine's error, or how an output differs
 
-  // kValues and kType: the name of the output, its type by the definitions, and by the engine.
+  // For kValues and kType: the name of the output, its type by the definitions, and its type by the
+  // engine.
   std::string output;
   TensorType expected_type, seen_type;
-  // kValues: the index of the element that differs most; its value by the definitions as typed, by
-  // the engine, and by the definitions in double; the absolute difference that rounding explains.
+  // For kValues: the index of the element that differs most; its value by the definitions as typed,
+  // by the engine, and by the definitions in double; the absolute difference that rounding
+  // explains.
   std::vector<int64_t> index;
   double expected = 0, seen = 0, in_double = 0, explained = 0;
 
@@ -58,8 +62,8 @@ struct Difference {
 
 struct Judgement {
   Outcome outcome = Outcome::kAgrees;
-  std::string reason;                    // kLeftOpenByOnnx, kRefused, kNotCompared
-  std::optional<Difference> difference;  // kDiffers
+  std::string reason;                    // set for kLeftOpenByOnnx, kRefused and kNotCompared
+  std::optional<Difference> difference;  // set for kDiffers
 };
 
 class Judge {
@@ -70,12 +74,13 @@ class Judge {
   // Executes the subject at the engine's lowest level and, if nothing differs there, at its
   // highest. A difference of values is reported only if the definitions as typed and in double
   // agree with each other, and neither agrees with the engine (docs/reliability.md). A refusal is
-  // a difference if the engine agrees with the definitions at its lowest level and refuses at its
-  // highest. Cancelled if the engine was interrupted.
+  // a difference if the engine agrees with the definitions at its lowest level and refuses the
+  // model at its highest level. A crash or a missing answer is always a difference. Cancelled if
+  // the engine was interrupted.
   absl::StatusOr<Judgement> Of(const Subject& subject) const;
 
-  // The names of the engine's levels at which the subject has a fault of that kind. Meant for a
-  // subject that Of has judged to differ.
+  // The names of the engine's levels at which the subject shows this fault. Meant for a subject
+  // that Of has judged to differ.
   std::vector<std::string> LevelsWith(const Subject& subject, Fault fault) const;
 
  private:

@@ -9,15 +9,17 @@
 
 namespace lemma::hunt {
 
-// How two subjects that should be equal differ by the definitions, as text. "" unless an output
-// differs both in double and as typed (api/hunting/judge.h), because rounding may move a value
-// across a discontinuity in one of the two evaluations. "" also if a value of either subject is not
-// finite, or if the definitions give no values.
+// How two subjects that should be equal differ by the definitions, as text; "" if they do not
+// differ. An output counts as different only if it differs both in double and as typed
+// (api/hunting/judge.h), because rounding may move a value across a discontinuity in one of the two
+// evaluations. Also "" if a value of either subject is not finite, or if the definitions give no
+// values.
 std::string DifferByDefinition(const Subject& before, const Subject& after);
 
-// How the subject, exported to ONNX and read again, differs from the subject by the definitions, or
-// why it cannot be read. Then the exported model is not the subject, and an engine's result says
-// nothing about the engine. "" if they do not differ, or if the definitions give no values.
+// Exports the subject to ONNX and reads it again. Returns how the model that was read differs from
+// the subject by the definitions, or why it cannot be read. In both cases the exported model is not
+// the subject, and an engine's result says nothing about the engine. "" if there is no difference,
+// or if the two cannot be compared.
 std::string WhyExportDiffers(const Subject& subject);
 
 }  // namespace lemma::hunt

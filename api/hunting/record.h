@@ -10,17 +10,19 @@
 
 namespace lemma::api {
 
-// The record of a finding: an object with the fields of Finding and hunt::Difference by their names
-// (case_number is case; the model is a text), engine (`engine`, its name and version), lemma (the
-// version), opset and threads. Without the tensors.
+// The record of a finding: an object with the fields of Finding and of hunt::Difference by their
+// names, and with engine (`engine`, its name and version), lemma (Lemma's version), opset and
+// threads. case_number is called case; model is the graph as text. Level, tensors and fields that
+// are not set are left out.
 Json ToJson(const Finding& finding, const std::string& engine);
 
-// Writes model.onnx and input_0.pb, … to a folder, which is created if missing; all files or none.
-// Errors of hunt::Serialized: Unimplemented if the subject has no form in ONNX.
+// Writes model.onnx and input_0.pb, … to a folder, which is created if missing. Writes all files or
+// none. Errors of hunt::Serialized: Unimplemented if the subject has no form in ONNX.
 absl::Status WriteSubject(const hunt::Subject& subject, const std::string& folder);
 
-// Writes the reduced model to finding.folder as WriteSubject does, and beside it expected_0.pb, …,
-// seen_0.pb, … and the record, finding.json; all files or none.
+// Writes the reduced model to finding.folder as WriteSubject does, and in the same folder the
+// outputs by the definitions (expected_0.pb, …), the outputs by the engine (seen_0.pb, …) and the
+// record (finding.json). Writes all files or none.
 absl::Status WriteFinding(const Finding& finding, const std::string& engine);
 
 }  // namespace lemma::api

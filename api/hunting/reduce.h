@@ -12,8 +12,8 @@ namespace lemma::hunt {
 
 struct ReduceOptions {
   int64_t most_tests = 4000;  // limit on calls of `shows_fault`
-  // May be empty. Called once, when no single operator can be removed any more; true ends the
-  // reduction.
+  // May be empty. Called once, with the smallest subject so far, when no single operator can be
+  // removed any more. If it returns true, the reduction ends.
   std::function<bool(const Subject&)> is_known;
   Deadline deadline;
 };
@@ -21,9 +21,9 @@ struct ReduceOptions {
 // Makes `subject` smaller step by step, each time only if `shows_fault` returns true for the
 // smaller subject: fewer outputs, operators, operands and inputs, smaller sizes, simpler
 // attributes, simpler values. An operator's result may become an input or a weight with the value
-// that the definitions give. Ends when no single step is left, or a limit is reached. Returns
-// `subject` itself if the definitions give it no values. Equal subjects give equal results, except
-// for time limits.
+// that the definitions give. Ends when no single step is possible any more, or when a limit is
+// reached. Returns `subject` itself if the definitions give it no values. Equal subjects give equal
+// results, unless the deadline ends the reduction.
 Subject Reduced(const Subject& subject, const std::function<bool(const Subject&)>& shows_fault,
                 const ReduceOptions& options);
 

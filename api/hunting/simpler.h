@@ -1,5 +1,5 @@
 // Makes attributes and tensors that are simpler than given ones, for the reduction of a finding
-// (api/hunting/reduce.h). Lists begin with the simplest, roughly.
+// (api/hunting/reduce.h). The returned lists begin, roughly, with the simplest entries.
 #ifndef LEMMA_API_HUNTING_SIMPLER_H_
 #define LEMMA_API_HUNTING_SIMPLER_H_
 
@@ -11,12 +11,13 @@
 
 namespace lemma::hunt {
 
-// A number to compare, which grows in this order: 0, 1, other integers by magnitude, fractions,
-// infinities and NaN. A negative number counts as slightly more complex than its absolute value.
+// The complexity of a number. It grows in this order: 0, 1, other integers by magnitude, fractions,
+// infinities and NaN. A negative finite number is slightly more complex than its absolute value.
 double Complexity(double number);
 
-// Other values for an attribute: its default value, simpler numbers, and lists without one of the
-// entries or with a simpler entry. They need not be valid. Empty if the attribute has its default.
+// Simpler values for an attribute: its default value, simpler numbers, and lists without one of the
+// entries or with a simpler entry. The operator need not accept them. Empty if the attribute has
+// its default value.
 std::vector<AttrValue> SimplerAttrs(const AttrValue& value, const AttrSpec& spec);
 
 // Tensors of the same type whose elements have a smaller sum of complexities: all 0; all 1; with

@@ -9,16 +9,18 @@
 
 namespace lemma::api {
 
-// An object with ok, step and problem (with `advice`, a text of the caller, behind it). If ok, also
-// steps, rules, folds (numbers), result, contract, dims, symbolic, fixed_inputs, reseed, mutants,
+// An object with ok, step and problem (followed by `advice`, a text of the caller). If ok is true,
+// also steps, rules, folds (their numbers), result, contract, dims (with the sizes of
+// CheckResult::assumed), symbolic (least and most for each name), fixed_inputs, reseed, mutants,
 // seed, samples, elements and laws, as in Certificate and CertificateCheck.
 Json ToJson(const CheckResult& answer, const std::string& advice = "");
 
-// An object with the fields of PlanCheck, and ok. `backend`: whose plan was checked; for "cuda"
-// with launches, their number, instead of proved.
+// An object with the fields of PlanCheck, and ok. `backend` is the back end whose plan was checked;
+// for "cuda" the object has launches (their number) instead of proved.
 Json ToJson(const PlanCheck& check, const std::string& backend);
-// An object with ok, problem, seed, kernels and agree (numbers), and programs: a list with the
-// fields of CheckedProgram except uses, where kernels counts all uses.
+// An object with ok, problem, seed, kernels (the number of all kernels), agree (the number of
+// kernels that agree), and programs: a list of objects with the fields of CheckedProgram except
+// uses. In them, kernels is the number of kernels times the number of uses.
 Json ToJson(const KernelCheck& check);
 
 }  // namespace lemma::api

@@ -10,9 +10,9 @@
 
 namespace lemma::api {
 
-// An object with file and devices, a list with the fields of DeviceCosts for each.
+// An object with file and devices: a list of objects with the fields of DeviceCosts.
 Json ToJson(const std::string& file, const std::vector<DeviceCosts>& devices);
-// An object with file, from which the costs were read, imported and kept.
+// An object with file (from which the costs were read), imported and kept.
 Json ToJson(const std::string& file, const ImportedCosts& done);
 // An object with predicted_ms and ms (of the whole model), measuring_seconds, learned, and kernels,
 // a list with signature, value (the label of the kernel's result), predicted_ms and ms.

@@ -16,13 +16,13 @@ struct Figure {
   int64_t value;
 };
 
-// In the order in which they are shown.
+// The figures, in the order in which they are shown.
 std::vector<Figure> FiguresOf(const generator::EnumeratorStats& stats);
 std::vector<Figure> FiguresOf(const GenerateResult& result);
 
-// An object with the figures by their names; enumeration_cpu_s, the processor time that the process
-// had used when the enumeration was done; and for the whole process cpu_s and peak_mb, its
-// processor time and most memory (in units of 2^20 bytes).
+// An object with the figures by their names; enumeration_cpu_s (`enumeration`), the processor
+// seconds of the process until the enumeration was done; and cpu_s and peak_mb (`all`), the
+// processor seconds and the peak memory (in units of 2^20 bytes) of the process.
 Json ToJson(const std::vector<Figure>& figures, const ProcessUse& enumeration,
             const ProcessUse& all);
 

@@ -11,12 +11,13 @@
 
 namespace lemma::api {
 
-// Figures and words that only the caller of Optimize knows.
+// Facts that only the caller of Optimize knows.
 struct OptimizeContext {
   std::string output, certificate;  // files; "": none
-  // Memory of the process when the search began, and the most while it ran.
+  // Memory of the process when the search began, and its peak while the search ran.
   int64_t search_start_bytes = 0, search_peak_bytes = 0;
-  // Why the search did not use the rule options.why_not, in the caller's words; "": it did.
+  // Why the search did not use the rule OptimizeOptions::why_not, in the caller's words; "": the
+  // search used it.
   std::string excluded;
 };
 
@@ -27,8 +28,9 @@ struct OptimizeContext {
 Json ToJson(const Graph& input, const OptimizeOptions& options, const OptimizeResult& result,
             const OptimizeContext& context);
 
-// The answer to options.why_not alone, for a search without execution: graph, predicted_ms_before,
-// predicted_ms_after, graphs, stopped and why_not. `excluded` as in OptimizeContext.
+// The answer to OptimizeOptions::why_not alone, for a search without execution: graph,
+// predicted_ms_before, predicted_ms_after, graphs (the number of graphs generated), stopped and
+// why_not. `excluded` as in OptimizeContext. result.why_not must be set.
 Json WhyNotJson(const Graph& input, const OptimizeResult& result, const std::string& excluded);
 
 }  // namespace lemma::api

@@ -14,8 +14,8 @@ namespace lemma::api {
 // Adds the verdict to `json`, an object: verdict ("proved", "refuted", "unknown"), and the fields
 // of Proved, Refuted or Unknown (verifier/verdict.h), except the log.
 void AddVerdict(const Verdict& verdict, Json* json);
-// The same, and ok, seconds, and recheck and checker, the answers of the second solver and of the
-// small checker, if they repeated the proof.
+// The same; also ok, seconds, recheck (the answer of the second solver) and checker (the answer of
+// the small checker). recheck and checker are missing if the program did not repeat the proof.
 void AddOutcome(const ProofOutcome& outcome, Json* json);
 
 // An object with a and b, the files of the graphs, symbolic, and the members of AddOutcome.

@@ -10,8 +10,9 @@
 namespace lemma::api {
 
 // An object with `model` and `output`, which are paths, and the fields of QuantizeResult by their
-// names. The fields of OperatorErrors are members of the operator; for_inputs is bound_for_inputs.
-// A number that is not known is null.
+// names, with two exceptions: the fields of OperatorErrors are members of the operator, and
+// for_inputs is called bound_for_inputs; the name of an OutputError is called output. A number that
+// is not known is null.
 Json ToJson(const std::string& model, const std::string& output, const QuantizeResult& result);
 
 }  // namespace lemma::api

@@ -20,16 +20,20 @@ namespace lemma::api {
 
 // rules: a list of the objects of RuleJson.
 Json ToJson(const std::string& file, const std::vector<const Substitution*>& rules);
-// The fields of RuleStats by their names.
+// The fields of RuleStats under their names; sizes is a list of objects with source and target
+// (numbers of operators) and rules (the number of rules).
 Json ToJson(const std::string& file, const RuleStats& stats);
 // rules, kept and left_out: numbers of rules.
 Json ToJson(const std::string& file, const PrunedFile& pruned);
-// seconds; rules: a list with rule (its name), guard, without_guard (a verdict), note, written,
-// text and the members of AddOutcome (api/json/proofs.h).
+// seconds; rules: a list with rule (its name), guard, note and written (as in ImportedRule),
+// without_guard (an object with the members of AddVerdict), text (the whole rule) and the members
+// of AddOutcome (api/json/proofs.h).
 Json ToJson(const std::string& file, const ImportedTaso& imported);
 // unused: the number of rules that derivations may not use; rules: a list with rule (its name),
-// in_file, about (RuleJson, of a rule of the file), left_out, found, answer, same_as, and typings
-// with the derivations at each choice of sizes.
+// in_file (ExplainedRule::is_member), found and answer. A rule of the file also has about (an
+// object of RuleJson). left_out, same_as and typings are absent if the fields of ExplainedRule are
+// empty. typings is a list with at and graphs (as in DerivationAtSizes) and, if a derivation was
+// found, source and steps.
 Json ToJson(const Explanations& explanations);
 
 }  // namespace lemma::api

@@ -22,6 +22,7 @@ Json ToJson(const Model& model, const TrainingStep& step, const std::string& pat
 // Collects the scalar outputs and times of a run's steps, in the order of the steps.
 class TrainingLog {
  public:
+  // `names`: the names of the scalar outputs (TrainingRun::scalar_names).
   explicit TrainingLog(std::vector<std::string> names)
       : names_(std::move(names)), values_(names_.size()) {}
   void Add(const TrainingRun::Progress& progress);

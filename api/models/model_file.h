@@ -23,50 +23,50 @@ enum class ModelFormat { kOnnx, kText, kProto };
 const char* Name(ModelFormat format);  // "onnx", "text", "proto"
 
 struct Model {
-  std::string path;  // of its file; messages about the model begin with it. "": no file
+  std::string path;  // path of its file; messages about the model begin with this path; "": no file
   Graph graph;
   ModelFormat format = ModelFormat::kText;
-  OnnxInfo info;                   // what an ONNX model says besides its nodes; empty for others
+  OnnxInfo info;                   // facts about an ONNX model besides its nodes; else empty
   std::vector<std::string> notes;  // decisions made while reading, one line each
-  // Sizes of symbolic dimensions that the values in LoadOptions::input_files gave, and usual sizes
-  // of others (LoadOptions::fixes_sizes).
+  // By name, sizes of symbolic dimensions that were not in LoadOptions::dims: sizes that the given
+  // values of inputs have, and sizes that LoadOptions::fixes_sizes chose.
   std::map<std::string, int64_t> bound_dims;
-  // Symbolic dimensions of inputs that have size 1 because nothing gave them another.
+  // Symbolic dimensions of inputs that have size 1 because nothing gave them another size.
   std::vector<std::string> default_dims;
-  // Inputs whose values, from LoadOptions::input_files or input_values, became part of the graph.
-  // The graph is right for these values only.
+  // By name, inputs whose given values (LoadOptions::input_files, input_values) became part of the
+  // graph. The graph is right for these values only.
   std::map<std::string, Tensor> fixed_inputs;
 };
 
 // Reads a model. Recognizes the format by content, not by name. Messages begin with the path.
-// `dims` gives sizes to symbolic dimensions of ONNX models; `training` keeps their operators that
-// act in training only, such as Dropout. Errors as in ImportOnnx (graph/onnx/import.h);
-// InvalidArgument if the file has none of the formats.
+// Both other arguments concern ONNX models: `dims` gives sizes to symbolic dimensions, by name;
+// `training` keeps operators that act in training only, such as Dropout. Errors as in ImportOnnx
+// (graph/onnx/import.h); InvalidArgument if the file has none of the formats.
 absl::StatusOr<Model> LoadModel(const std::string& path,
                                 const std::map<std::string, int64_t>& dims = {},
                                 bool training = false);
 
-// The same with more options. All but `reseed` concern ONNX models only.
+// Options of the second LoadModel. All options but `reseed` concern ONNX models only.
 struct LoadOptions {
   std::map<std::string, int64_t> dims;  // as above; InvalidArgument for other formats
   bool training = false;                // as above
-  // True: dimensions without a size in `dims` stay symbolic (graph/sizes/symbolic_size.h), within
-  // `ranges`. False: each gets the size that it has in the values of inputs below, else 1, and a
-  // note says so.
+  // True: symbolic dimensions without a size in `dims` stay symbolic (graph/sizes/symbolic_size.h),
+  // within `ranges`. False: each of them gets the size that it has in the values of inputs below
+  // or, without such values, size 1; a note says so.
   bool symbolic = false;
-  // With `symbolic`: if an operator needs a number for a dimension that `ranges` does not have, the
-  // dimension is fixed, and a note says so; otherwise this is an error. It gets its size in the
-  // values of inputs, else a usual size, such as 224 for images (ImportOptions in
-  // graph/onnx/import.h).
+  // With `symbolic`: if an operator needs a number for a symbolic dimension that `ranges` does not
+  // have, the dimension is fixed, and a note says so. It gets the size that it has in the values of
+  // inputs or, without such values, a usual size, such as 224 for images (ImportOptions in
+  // graph/onnx/import.h). If this option is false, such an operator is an error.
   bool fixes_sizes = false;
   std::map<std::string, SizeRange> ranges;
   // Values of the inputs, in their order: files of tensors, or folders with input_0.pb, …. Unless
   // `symbolic`, they give sizes to symbolic dimensions. Values that operators need as constants,
   // such as shapes and axes, become part of the graph.
   std::vector<std::string> input_files;
-  std::map<std::string, Tensor> input_values;  // the same, by name
-  // Channels in a block of ONNX Runtime's layout NCHWc: 8 or 16. 0: as the model's convolutions
-  // suggest, else 16.
+  std::map<std::string, Tensor> input_values;  // the same, by the input's name
+  // Channels in a block of ONNX Runtime's layout NCHWc: 8 or 16. 0: 8 if the model's convolutions
+  // show that 16 is impossible, otherwise 16.
   int64_t channel_block = 0;
   // Replaces the weights by random values (ReseedWeights in api/models/random_values.h).
   std::optional<uint64_t> reseed;
@@ -81,13 +81,13 @@ absl::StatusOr<bool> IsTextFile(const std::string& path);
 absl::StatusOr<ModelFormat> FormatOfPath(absl::string_view path);
 
 // The error, with "PATH: " before its message unless the message already begins with `path`. Keeps
-// payloads.
+// payloads. An OK status stays OK.
 absl::Status Prefixed(const std::string& path, const absl::Status& status);
 
-// Prepares the files of a model, so that they can be committed together with others (base/file.h).
-// The file at `path` comes last. Unimplemented for symbolic sizes in a format other than ONNX.
-// `notes` (null: not wanted) receives the differences that an ONNX model needs from the model that
-// was read, one line each.
+// Prepares the files of a model, so that they can be committed together with other files
+// (base/file.h). In the returned list, the file at `path` comes last. Unimplemented for symbolic
+// sizes in a format other than ONNX. `notes` (null: not wanted) receives one line for each change
+// that the written ONNX model needs, compared with the model that was read.
 absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std::string& path,
                                                    ModelFormat format,
                                                    std::vector<std::string>* notes = nullptr);
@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std
 absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std::string& sha256,
                                                   const std::string& path);
 
-// Writes the complete model or nothing.
+// Writes a model: all its files or, after an error, none.
 absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat format);
 
 // Returns an error if one of `outputs` cannot be written, or would overwrite another output or an

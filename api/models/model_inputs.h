@@ -17,13 +17,14 @@ namespace lemma::api {
 double HalfOfMemoryGb();
 
 struct InputOptions {
-  // Files of tensors, or folders with input_0.pb, …, in the order of the inputs. Inputs with a
-  // default value may be left out. Empty: inputs with a default value get it, others random values.
+  // Files of tensors, or folders with input_0.pb, …, in the order of the inputs: a tensor for each
+  // input, or for each input without a default value. Empty: inputs with a default value get this
+  // value, the other inputs get random values.
   std::vector<std::string> files;
   int64_t seed = 1;       // of random values
   int64_t int_range = 2;  // random integers are in [0, int_range)
-  // In units of 10⁹ bytes. A model that needs more in any case is refused before anything is
-  // allocated. Values whose sizes are known only at run time do not count.
+  // Limit on the memory of a run, in units of 10⁹ bytes. A model that surely needs more is refused
+  // before anything is allocated. Values whose sizes are known only at run time do not count.
   double max_memory_gb = HalfOfMemoryGb();
 };
 
@@ -31,9 +32,10 @@ struct InputOptions {
 // (api/models/option_error.h).
 absl::Status CheckInputOptions(const InputOptions& options);
 
-// The tensors of `files` (InputOptions::files). If there are fewer than the model has inputs, they
-// are the values of the inputs without default values, and the default values are inserted. Neither
-// the number nor the types are checked. Errors as in ReadTensors (api/models/tensor_files.h).
+// The tensors of `files` (InputOptions::files). If there are fewer tensors than inputs, the tensors
+// are the values of the inputs without default values, and the default values are inserted between
+// them. Neither the number nor the types of the tensors are checked. Errors as in ReadTensors
+// (api/models/tensor_files.h).
 absl::StatusOr<std::vector<Tensor>> GivenInputs(const Model& model,
                                                 const std::vector<std::string>& files);
 

@@ -15,11 +15,11 @@ namespace lemma::api {
 // Whether a file that begins with `bytes` is a .npy file.
 bool IsNpy(absl::string_view bytes);
 
-// The array of a .npy file, in C or Fortran order. InvalidArgument if the file is damaged;
-// Unimplemented for element types that Lemma does not store, or of another byte order.
+// The array of a .npy file, which may be in C or Fortran order. InvalidArgument if the file is
+// damaged; Unimplemented for big-endian elements, and for element types that Lemma does not have.
 absl::StatusOr<Tensor> ParseNpy(absl::string_view bytes);
 
-// The bytes of a .npy file with the tensor. Unimplemented for bf16, which NumPy lacks.
+// The bytes of a .npy file with the tensor. Unimplemented for types that NumPy lacks, such as bf16.
 absl::StatusOr<std::string> SerializeNpy(const Tensor& tensor);
 
 }  // namespace lemma::api

@@ -14,9 +14,9 @@ namespace lemma::api {
 // Whether a file that begins with `bytes` is a zip archive, as .npz files are.
 bool IsNpz(absl::string_view bytes);
 
-// The arrays by name, of a file that numpy.savez has written. InvalidArgument if the file is
+// The arrays, by name, of a file that numpy.savez has written. InvalidArgument if the file is
 // damaged or contains anything but arrays; Unimplemented for compressed arrays (savez_compressed),
-// for files above 4 GB, and as in ParseNpy (api/models/npy.h).
+// for files above 4 GB, and for the arrays that ParseNpy (api/models/npy.h) does not support.
 absl::StatusOr<std::map<std::string, Tensor>> ParseNpz(absl::string_view bytes);
 
 }  // namespace lemma::api

@@ -37,16 +37,16 @@ absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_
 absl::StatusOr<std::vector<Tensor>> RandomInputs(const Graph& graph, uint64_t seed,
                                                  int64_t integer_range);
 
-// The same for a training step. State inputs (X with an output X.next) get values as weights do in
-// ReseedWeights; the learning rate `lr` is 0.001.
+// The same for a training step. State inputs (X with an output X.next) of float types get values
+// like weights in ReseedWeights; the learning rate, the input `lr`, is 0.001.
 absl::StatusOr<std::vector<Tensor>> RandomStepInputs(const Graph& graph, uint64_t seed,
                                                      int64_t integer_range);
 
 // Gives every floating-point weight of `graph` random values, which depend on its name, its type
 // and `seed`. Matrices and convolution kernels are scaled so that values keep their magnitude from
 // layer to layer (He et al. 2015); variances and scales are in [0.5, 1.5); other vectors are normal
-// with deviation 0.1. The kind of a weight follows from its rank, and from the name that the first
-// operator that reads it has for this operand.
+// with standard deviation 0.1. The kind of a weight follows from its rank, and from the operand's
+// name (such as "scale") in the first operator that reads the weight.
 absl::StatusOr<Graph> ReseedWeights(const Graph& graph, uint64_t seed);
 
 }  // namespace lemma::api

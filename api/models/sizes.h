@@ -13,14 +13,18 @@
 
 namespace lemma::api {
 
-// The sizes at which a model is priced and executed unless others are given, for all dimensions:
-// the usual size (UsualSize in graph/sizes/symbolic_size.h), or the nearest size in the dimension's
-// range. A result size (docs/glossary.md) is 16, or its largest value if that is less. If `length`
-// is not 0, it replaces each usual size other than 1.
+// A size for each symbolic dimension of the graph. The model is priced and executed at these sizes
+// if no others are given. They are made in two steps:
+//   1. A dimension gets its usual size (UsualSize in graph/sizes/symbolic_size.h), or the nearest
+//      size in its range. If `length` is not 0, it replaces each usual size other than 1. A result
+//      size (docs/glossary.md) is 16, or the largest value of its range if this is less.
+//   2. Within the ranges, sizes are changed so that totals fit (FitTotals in graph/sizes/totals.h)
+//      and so that equations in AssumptionsOf(graph) (graph/sizes/assumptions.h) hold.
 DimValues DefaultSizes(const Graph& graph, int64_t length = 0);
 
-// The sizes that a user gave, and those of DefaultSizes for the other dimensions. InvalidArgument
-// if a name is not a dimension of the graph, or a size is outside its range.
+// The given sizes, and sizes for the other dimensions, made as in DefaultSizes; step 2 does not
+// change given sizes. InvalidArgument if a name is not a dimension of the graph, or a size is
+// outside its dimension's range.
 absl::StatusOr<DimValues> CompleteSizes(const Graph& graph, const DimValues& given);
 
 // The model with these sizes in place of its symbolic dimensions. Errors as in Specialize
@@ -31,7 +35,7 @@ absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes);
 struct SymbolicDim {
   std::string name;   // as --dim takes it: "batch", or "x.0" for axis 0 of input x
   std::string input;  // the first input that has it
-  int64_t size = 0;   // its size in the graph; a symbolic size if it has none yet
+  int64_t size = 0;   // in the graph; a symbolic size if the dimension has no number yet
 };
 // The symbolic dimensions in the order of the inputs; each once.
 std::vector<SymbolicDim> SymbolicDimsOf(const Model& model);

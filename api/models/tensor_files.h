@@ -14,7 +14,7 @@
 namespace lemma::api {
 
 // Reads a tensor from each file; its content, not its name, tells the format. A folder stands for
-// the files PREFIX0.pb (or PREFIX0.npy), PREFIX1.pb, … in it, up to the first that is missing;
+// the files PREFIX0.pb (or PREFIX0.npy), PREFIX1.pb, … in it, up to the first file that is missing;
 // NotFound if there are none. `prefix` is "input_" or "output_". Messages name the file.
 absl::StatusOr<std::vector<Tensor>> ReadTensors(const std::vector<std::string>& paths,
                                                 const std::string& prefix);

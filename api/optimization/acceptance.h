@@ -22,10 +22,10 @@ namespace lemma::api {
 // A graph that might become the result; its constants are folded.
 struct Contender {
   Graph graph;
-  std::vector<optimizer::RewriteStep> rewrites;  // from the input
+  std::vector<optimizer::RewriteStep> rewrites;  // from the input to `graph`, before folding
   int recomputed = 0;                            // operators of `graph` that are copies of others
   int offloaded = 0;                             // values of `graph` that are kept in host memory
-  // Whether it cannot be slower than the input, as the plans of both show
+  // Whether the plans of the input and of `graph` show that `graph` cannot be slower
   // (optimizer/cost/plan_comparison.h).
   bool is_certain = false;
   // Whether folding took a new constant out of the range of its type (FoldConstants).
@@ -50,12 +50,12 @@ struct AcceptanceOptions {
   // batch. No contender counts as certain.
   bool only_executed = false;
   // The back end whose plans give the memory use, if the model is optimized for a device that is
-  // not present. nullptr: the executing back end gives it.
+  // not present. nullptr: the memory use is that of the executing back end. Must outlive the call.
   Backend* planner = nullptr;
   // The quantity to reduce. kPareto: the product of time and memory or, with a limit, time.
   optimizer::Objective objective = {};
-  // Timing stops here, but each contender gets at least two seconds. A comparison that is still
-  // open then counts as "not better".
+  // Timing stops at the deadline, but each contender gets at least two seconds. A comparison that
+  // is open at this time counts as "not better".
   Deadline deadline;
 };
 
@@ -67,22 +67,23 @@ struct Acceptance {
   int offloaded = 0;             // values of `graph` that are kept in host memory
   bool measured = false;         // whether the input was executed, and contenders if there were any
   std::string why_not_measured;  // why nothing was executed; "" if `measured`
-  // The time of the last contender, accepted or not, divided by the input's; absent if nothing was
-  // timed.
+  // The time of the last contender with right outputs, accepted or not, divided by the input's
+  // time. Absent if there was no such contender, or if it was not timed.
   std::optional<RatioInterval> found;
   int runs = 0;                        // timed runs of each graph, from which `found` is computed
-  std::optional<int64_t> found_bytes;  // planned memory of that contender; absent if there was none
-  // Median times of the input and of `graph`; both are the input's if it is kept, and 0 if nothing
-  // was timed. With one thread they are processor times, so other work on the machine counts less.
+  std::optional<int64_t> found_bytes;  // planned memory of this contender; absent: no contender
+  // Median times of the input and of `graph` in milliseconds. If the input is kept, both are the
+  // input's time; if nothing was timed, both are 0. With one thread they are processor times, so
+  // other work on the machine counts less.
   double ms_before = 0, ms_after = 0;
   double ratio = 1;  // the median of the paired ratios of these times; 1 if the input is kept
   MemoryUse memory_before, memory_after;
-  // If the input and all contenders need more memory than the limit: the least of these amounts.
-  // Then there is no result, and `graph` is the input.
+  // Set if the input and all contenders need more memory than the limit: the least amount of
+  // memory, in bytes, that one of them needs. Then there is no result, and `graph` is the input.
   std::optional<int64_t> least_bytes;
   bool has_definitions = true;  // whether every operator of the input has a definition
-  // The difference between the outputs of `graph` and those that the input's definitions give or,
-  // without definitions, those of the input's execution.
+  // The difference between the outputs of `graph` and the outputs that the input's definitions give
+  // or, without definitions, the outputs of the input's execution.
   OutputDifference difference;
   // The reason of the last rejection before timing: a contender's outputs are wrong, or it cannot
   // be executed. "" if there was none.
@@ -94,34 +95,35 @@ struct Acceptance {
   bool kept_input() const { return rewrites.empty() && recomputed == 0 && offloaded == 0; }
 };
 
-// Returns the first contender that is better than the input, or else the input. "Better" means, by
-// objective:
-//   time: faster by at least 1 % with 95 % confidence, because times of one graph vary that much
-//     from process to process. A certain contender is better unless it is slower by 1 % with that
-//     confidence;
-//   memory: less planned memory, or the same memory and faster;
-//   product: less by at least 1 %, with the same confidence in the time.
+// Returns the first contender that is better than the input; if there is none, the input. "Better"
+// means, by objective:
+//   time: faster by at least 1 % with 95 % confidence, because times of one graph vary by about 1 %
+//     from process to process. A certain contender is better unless it is slower by 1 % with the
+//     same confidence;
+//   memory: less planned memory, or the same memory and faster as above;
+//   product: a product of time and memory (optimizer/cost/objective.h) that is less by at least
+//     1 %, with the same confidence in the time.
 //
-// A contender with wrong outputs is rejected, even if its rules are proved. The outputs must agree
-// with those of the input's execution and with those of the input's definitions
+// A contender with wrong outputs is rejected, even if its rules are proved. Its outputs must agree
+// with the outputs of the input's execution and with the outputs by the input's definitions
 // (api/execution/definitions.h), apart from discontinuities (api/execution/discontinuity.h).
 // Internal if the input's own execution disagrees with its definitions: then no comparison can be
-// trusted. If a value of the input decides at run time which operators are executed, the outputs
-// are also compared on three sets of random inputs. Unless `numerics` is kRealOnly, a contender is
-// rejected if it is out_of_range, or if constants overflowed and the input has no infinite or NaN
-// constant, or if it overflows f16 where the input does not (api/optimization/headroom.h).
+// trusted. If the input chooses at run time which operators are executed, the outputs are also
+// compared on three sets of random inputs. Unless `numerics` is kRealOnly, a contender is rejected
+// if out_of_range is true, if it has an infinite or NaN constant and the input has none, or if it
+// overflows f16 on inputs on which the input does not (api/optimization/headroom.h).
 //
-// With a memory limit, a graph above the limit is not accepted; if the input is above it, any
-// contender below it is better. If the back end cannot execute the input, the first contender is
-// accepted without execution (AcceptUnseen), unless options.only_executed; FailedPrecondition if
-// there is a limit, since it cannot be checked.
+// With a memory limit, a graph above the limit is not accepted; if the input is above the limit,
+// any contender within the limit is better. If the back end cannot execute the input, the first
+// contender is accepted without execution (AcceptUnseen), unless options.only_executed is true;
+// FailedPrecondition if there is a memory limit, since it cannot be checked.
 absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
                                   std::vector<Contender> contenders,
                                   absl::Span<const Tensor> inputs,
                                   const AcceptanceOptions& options);
 
-// Executes nothing: accepts the first contender, or the input if there is none. A contender whose
-// constants overflowed or are out of range is rejected, as in Accept. `why` becomes
+// Executes nothing: accepts the first contender, or the input if there is none. Contenders with
+// infinite, NaN or out-of-range constants are rejected as in Accept. `why` becomes
 // why_not_measured.
 Acceptance AcceptUnseen(const Graph& input, std::vector<Contender> contenders,
                         FloatContract numerics, const std::string& why);

@@ -27,17 +27,18 @@ std::map<std::string, int64_t> UsedDims(const Model& model,
 
 // How a model was read. The certificate records this.
 struct InputRecord {
-  std::string sha256;                          // of its file when it was read
+  std::string sha256;                          // hash of its file when it was read
   std::map<std::string, int64_t> dims;         // sizes given to its symbolic dimensions
   std::map<std::string, SizeRange> symbolic;   // dimensions that stayed symbolic
   std::map<std::string, Tensor> fixed_inputs;  // inputs whose values are part of the graph
-  std::optional<int64_t> reseed;               // the seed of the weights that replaced its own
+  std::optional<int64_t> reseed;               // seed of random weights in place of its weights
 };
 // InvalidArgument if a certificate cannot hold the values in `model.fixed_inputs`: floats, or more
 // than 64 elements.
 absl::Status CheckFixedInputs(const Model& model);
 // The record of a model that was just read from `path`. `dims` are the sizes that were asked for;
-// names that are not symbolic dimensions of the model are left out. Errors as in FileSha256.
+// names that are not symbolic dimensions of the model are left out. `reseed` is not set; the caller
+// sets it if weights were replaced. Errors as in FileSha256.
 absl::StatusOr<InputRecord> RecordInput(const std::string& path, const Model& model,
                                         const std::map<std::string, int64_t>& dims = {});
 // The certificate, with `record` as the record of its input.
@@ -48,7 +49,8 @@ Certificate Recorded(Certificate certificate, const InputRecord& record);
 std::string HashOfSteps(const Certificate& certificate);
 
 // Adds the hash of the output, and stages the certificate for `path` (base/file.h).
-// FailedPrecondition if the output is not a regular file, such as a pipe: it cannot be hashed.
+// FailedPrecondition if the output is not a regular file but, for example, a pipe, which cannot be
+// hashed.
 absl::StatusOr<StagedFile> StageCertificate(Certificate certificate, const StagedFile& output,
                                             const std::string& path);
 

@@ -23,8 +23,8 @@ struct CostOptions {
   // (optimizer/cost/analytic_cost.h).
   bool measured = true;
   std::string database = optimizer::CostDb::DefaultPath();
-  // A device that is not present, by its name in the database (KernelMeasurer::device): its costs
-  // come from there, and nothing is measured. "": this machine.
+  // A device that is not present, by its name in the database (KernelMeasurer::device). Its costs
+  // come from the database, and nothing is measured. "": this machine.
   std::string device;
   // False: nothing is measured. Costs of this machine that the database lacks are then estimated
   // from the costs that it has; if it has none, the cost model is the analytic estimate.
@@ -33,7 +33,7 @@ struct CostOptions {
 
 // The cost model, with the objects that must outlive it.
 struct Costs {
-  std::unique_ptr<KernelMeasurer> measurer;  // null with the analytic estimate, as `db` is
+  std::unique_ptr<KernelMeasurer> measurer;  // like `db`, null with the analytic estimate
   std::unique_ptr<optimizer::CostDb> db;
   std::unique_ptr<optimizer::CostModel> model;
 };
@@ -49,7 +49,7 @@ absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptio
 std::unique_ptr<KernelMeasurer> MakeMeasurer(const ExecutionOptions& execution);
 
 // For PET (docs/pet.md): a function from a graph to its cost in nanoseconds or, with `estimate`, to
-// an estimate that measures nothing. `model` must outlive it.
+// an estimate that measures nothing. `model` must outlive the function.
 pet::CostFn Nanoseconds(optimizer::CostModel* model, bool estimate);
 
 }  // namespace lemma::api

@@ -1,4 +1,5 @@
-// Explains a result: what else could have been done to it, and at what price.
+// Explains the result of an optimization: which rules changed it, which other rules could change
+// it, and by how much the predicted time changes.
 #ifndef LEMMA_API_OPTIMIZATION_EXPLANATION_H_
 #define LEMMA_API_OPTIMIZATION_EXPLANATION_H_
 
@@ -15,12 +16,13 @@
 
 namespace lemma::api {
 
-// A rule that could be applied to a graph.
+// A rule that could be applied to a graph. ChangesByRule uses this struct for rules that were
+// applied; the fields then have the meanings in its comment.
 struct Alternative {
   std::string rule;  // its name
-  int places = 0;    // matches in the graph
-  // The place with the largest gain of those priced, and the change of the predicted time there
-  // (negative: a gain). `change` is absent, and `where` is "", if no place could be priced. The
+  int places = 0;    // the number of its matches in the graph
+  // The best change of the predicted time at a priced place (negative: a gain), and this place
+  // (Rewrite::Describe). `change` is absent, and `where` is "", if no place could be priced. The
   // error and the certainty of the change are set only if the cost model lists kernels
   // (CostModel::ListsKernels).
   std::string where;
@@ -28,16 +30,19 @@ struct Alternative {
 };
 
 struct Alternatives {
-  std::vector<Alternative> rules;  // the best first, those that were not priced last
-  bool is_complete = true;         // false if the deadline passed before every rule was priced
+  std::vector<Alternative> rules;  // the best change first; rules that were not priced last
+  // False if the deadline passed, or the cost model returned Cancelled, before all prices were
+  // known. After Cancelled, rules may be missing.
+  bool is_complete = true;
 };
 
 // The rules that match in `graph`. Prices at most four places of each. Errors of `costs`.
 absl::StatusOr<Alternatives> AlternativesOf(const Graph& graph, const RewriteSource& rules,
                                             optimizer::CostModel* costs, const Deadline& deadline);
 
-// For each rule of the steps, the sum of the changes that it made; the largest gain first. `where`
-// is "". Steps without a change (RewriteStep::change) count in `places` only.
+// The rules that `steps` applied, the largest gain first. `places` is the number of steps by the
+// rule, `change` the sum of their changes (RewriteStep::change), which is certain if each of them
+// is. `where` is "". A step without a change counts in `places` only.
 std::vector<Alternative> ChangesByRule(const std::vector<optimizer::RewriteStep>& steps);
 
 }  // namespace lemma::api

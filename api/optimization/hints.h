@@ -15,7 +15,7 @@ namespace lemma::api {
 
 struct HintOptions {
   std::vector<DimValues> given;  // sizes to optimize for, a hint each; they may omit dimensions
-  InputOptions inputs;           // if it has files, the first hint is the sizes of their tensors
+  InputOptions inputs;           // if it has files, their tensors' sizes are the first hint
   ExecutionOptions execution;
   bool execute = true;  // whether the model may be executed to find sizes at which it runs
 };
@@ -27,9 +27,10 @@ struct Hints {
   bool are_usual = false;
 };
 
-// The hints for a model: the given sizes, completed by those of DefaultSizes, or usual sizes alone.
-// All have the weight 1. InvalidArgument if sizes are given for a model without symbolic
-// dimensions, or are outside the ranges of its dimensions. Errors of files as in GivenInputs.
+// The hints for a model: the given sizes, where DefaultSizes gives the sizes of omitted dimensions;
+// or usual sizes, if no sizes are given. All hints have the weight 1. InvalidArgument if sizes are
+// given for a model without symbolic dimensions, or are outside the ranges of its dimensions.
+// Errors of files as in GivenInputs (api/models/model_inputs.h).
 absl::StatusOr<Hints> HintsFor(const Model& model, const HintOptions& options);
 
 }  // namespace lemma::api

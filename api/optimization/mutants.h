@@ -20,7 +20,7 @@ pet::PetOptions PetOptionsOf(optimizer::CostModel* costs, const Deadline& deadli
 absl::StatusOr<int> AddMutants(const Graph& graph, pet::PetFinder* finder, SearchRun* run);
 
 // Checks the corrected mutants of a certificate (CheckMutant in verifier/certificate/mutant.h), and
-// adds them to the run's rules. The error of the first mutant that is wrong.
+// adds them to the run's rules. Returns the error of the first mutant that is wrong.
 absl::Status TakeMutants(const Certificate& certificate, SearchRun* run);
 
 // The entries of `known` that belong to `rules`, in the order of `rules`.

@@ -10,15 +10,15 @@
 
 namespace lemma::api {
 
-// The rules' names, and how many of the steps apply each: the most frequent first, then by name.
+// Each rule's name and the number of steps that apply it: the most frequent first, then by name.
 std::vector<std::pair<std::string, int>> RuleCounts(
     const std::vector<optimizer::RewriteStep>& steps);
 
 // The number of graphs generated per second of processor time.
 double GraphsPerSecond(const optimizer::SearchResult& search);
 
-// The predicted cost of the graph that the steps lead to. It must be a graph of the search's result
-// (`best`, `descended`, `certain`), or the input.
+// The predicted cost of the graph to which the steps lead. This graph must be one of the search's
+// result (`best`, `descended`, `certain`), or the input.
 optimizer::Cost PredictedCost(const optimizer::SearchResult& search,
                               const std::vector<optimizer::RewriteStep>& steps);
 

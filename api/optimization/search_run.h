@@ -24,23 +24,26 @@ struct SearchRun {
 
   const OptimizeOptions options;
   const ExecutionOptions execution;  // adjusted to the objective (ExecutionOf)
-  RulesFile file;  // the rules, and corrected mutants: found, or those of a replayed certificate
-  std::vector<CertificateMutant> mutants;  // of each rule in `file` that is a corrected mutant
+  // The rules; also corrected mutants, which AddMutants found or which a replayed certificate has.
+  RulesFile file;
+  // For the certificate: an entry about each rule in `file` that is a corrected mutant.
+  std::vector<CertificateMutant> mutants;
   optimizer::RewriteFilter filter;
-  // The rules of `file`, and those of them that the filter accepts. Null before the search, and for
-  // a replay.
+  // `rules`: the rules of `file`. `usable`: the part of `rules` that the filter accepts; it refers
+  // to `rules`. Both are null before the search, and for a replay.
   std::unique_ptr<RuleSet> rules;
   std::unique_ptr<RewriteSource> usable;
   Costs costs;  // empty for a replay
-  // Plans memory if costs are analytic; null without a memory limit or without such a planner.
+  // Plans memory if costs are analytic. Null without a memory limit, with measured costs, or if the
+  // back end makes no plans.
   std::unique_ptr<KernelMeasurer> planner;
-  // The memory limit in bytes, restated for the peak of the cost model and for the peak of the back
-  // end's plan, which leave out some memory (SetLimits). 0: no limit.
+  // The memory limit in bytes, converted into a limit on the cost model's peak and a limit on the
+  // peak of the back end's plan. These peaks leave out some memory (SetLimits). 0: no limit.
   int64_t peak_limit = 0, plan_limit = 0;
   OptimizeResult result;
   bool was_interrupted = false;  // during the search or the memory reduction
-  // The deadline for the work after search and memory reduction: options.deadline, without an
-  // interruption that has ended one of these.
+  // The deadline for the work after search and memory reduction: options.deadline, but without the
+  // interruption if an interruption has ended the search or the memory reduction.
   Deadline DeadlineAfterSearch() const;
 
   using Stage = OptimizeProgress::Stage;
@@ -55,13 +58,14 @@ struct SearchRun {
 
 // The execution that the options ask for. If the objective includes memory, reuse_late is false.
 ExecutionOptions ExecutionOf(const OptimizeOptions& options);
-// Whether the execution is for a GPU that need not be present: options.costs.device names one
+// Whether the optimization is for a GPU that need not be present: options.costs.device names a GPU
 // whose costs the database has.
 bool DeviceIsAbsent(const OptimizeOptions& options);
 
 // Reads the rules, and searches or replays a certificate. Fills run->result, except for `accepted`
-// and what is computed from it. FailedPrecondition if a selected rule is not proved and graphs are
-// to be executed (options.execute); errors of reading have the file's name.
+// and the members that depend on it. FailedPrecondition if a selected rule is not proved, graphs
+// are to be executed (options.execute), and options.allow_unproved is false; messages about a file
+// that cannot be read contain its name.
 absl::Status FindResult(const Graph& input, SearchRun* run);
 
 // Repeats the search of FindResult with the current costs of the database and the same rules.
@@ -72,11 +76,12 @@ absl::Status SearchAgain(const Graph& input, SearchRun* run);
 // time limit, and the search was not cancelled.
 absl::StatusOr<bool> Calibrate(SearchRun* run);
 
-// With options.explain: sets run->result.alternatives, for the result `graph`.
+// With options.explain, sets run->result.alternatives for the result `graph`; otherwise does
+// nothing.
 absl::Status FindAlternatives(const Graph& graph, SearchRun* run);
 
-// With options.why_not: sets run->result.why_not to the reasons why that rule was not applied in
-// the input and in the result `graph`.
+// With options.why_not, sets run->result.why_not to the reasons why this rule was not applied in
+// the input and in the result `graph`; otherwise does nothing.
 absl::Status ExplainWhyNot(const Graph& input, const Graph& graph, SearchRun* run);
 
 }  // namespace lemma::api

@@ -21,8 +21,8 @@ namespace lemma::api {
 struct WhyNotGroup {
   Missing missing = Missing::kNothing;
   std::string reason;
-  int held = 0;                     // the most conditions that hold at one of the places
-  bool only_obstacle = false;       // at one of the places, no other condition fails
+  int held = 0;                     // the largest number of conditions that hold at one place
+  bool only_obstacle = false;       // at one place or more, no other condition fails
   std::vector<std::string> places;  // labels, or positions in the graph; never empty
   // If the rule applies: the least and the greatest change of the graph's predicted time and peak
   // memory over the places. Absent if it was not priced.
@@ -34,10 +34,10 @@ struct WhyNotGroup {
 };
 
 struct WhyNotGraph {
-  // How many applications there are of the operator that the rule's source ends in. Applications
+  // The number of applications of the rule's anchor operator (WhyNotReport::anchor). Applications
   // that depend on weights only do not count, since they cost nothing.
   int anchors = 0;
-  int not_looked_at = 0;            // those of them that were reached after the deadline
+  int not_looked_at = 0;            // of `anchors`: not examined, since the deadline had passed
   std::vector<WhyNotGroup> groups;  // the nearest to a match first
 };
 
@@ -45,7 +45,7 @@ struct WhyNotReport {
   std::string rule;                 // its name
   std::vector<std::string> source;  // the operators of its source
   std::string anchor;               // the last operator of the source
-  // Why the search did not look at the rule.
+  // Why the search did not use the rule.
   enum class Excluded {
     kNot,           // it was not excluded
     kDisabled,      // OptimizeOptions::disable names it
@@ -63,11 +63,11 @@ struct WhyNotReport {
 // "conv2d + relu": the source of the rule; "nothing" if it has no operators.
 std::string SourceText(const WhyNotReport& report);
 
-// The places of `graph` where the rule matches or nearly matches, and what it would change there.
-// Prices at most two hundred of the graphs that the rule would make, fewer if they are large. If
-// several matches are at one place, the one that `objective` prefers counts. Pricing ends when half
-// of the time until the deadline is over; no place is examined after the deadline. Errors of
-// `costs`.
+// The places of `graph` where the rule matches or nearly matches, and the changes of time and
+// memory that it would bring there. Prices at most two hundred of the graphs that the rule would
+// make, fewer if they are large. If there are several matches at one place, the match that
+// `objective` prefers counts. Pricing ends when half of the time until the deadline is over; no
+// place is examined after the deadline. Returns the errors of `costs`.
 absl::StatusOr<WhyNotGraph> ExplainIn(const PreparedRule& rule, const Graph& graph,
                                       const optimizer::Objective& objective,
                                       optimizer::CostModel* costs,

@@ -9,7 +9,8 @@
 
 namespace lemma::api {
 
-// Whether inputs and outputs, which correspond by position, have the same types.
+// Whether the graphs have the same interface: as many inputs and outputs, of the same types by
+// position.
 bool HaveOneInterface(const Graph& a, const Graph& b);
 
 // The verdict on two graphs with the same interface (HaveOneInterface). Weights without known

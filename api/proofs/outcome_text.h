@@ -13,7 +13,7 @@ namespace lemma::api {
 // (CheckCell) about a proof; "" if the program did not repeat it.
 std::string RecheckCell(const ProofOutcome& outcome);
 std::string CheckCell(const ProofOutcome& outcome);
-// Why an outcome is not ok(), in full; empty if it is.
+// All reasons why an outcome is not ok(), except an error in outcome.status. Empty: no reason.
 std::vector<std::string> Problems(const ProofOutcome& outcome);
 // The second solver's answers about all outcomes: "cvc5 1.0.3: agrees with 12 obligations,
 // disagrees with 0, no answer to 0". `solver` is its name and version.

@@ -30,10 +30,10 @@ class ProofWorker {
   // Writes the proof in outcome->verdict to files in options.proofs, named after `name`, lets the
   // second solver and the small checker repeat it, and stores their answers in *outcome. Errors go
   // to outcome->status. The proof must have its log, which is dropped afterwards to save memory.
-  // `rule` may be null; then the small checker does not repeat the proof. Does nothing if nothing
-  // was proved, or once options.interrupted is true.
+  // `rule` may be null; then only NAME.smt2 is written, and the small checker does not repeat the
+  // proof. Does nothing if nothing was proved, or once options.interrupted is true.
   void Repeat(const std::string& name, const Substitution* rule, ProofOutcome* outcome);
-  // The options with which claims must be proved.
+  // The options with which a claim must be proved before it is passed to Repeat.
   ProverOptions options() const;
   bool interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
 

@@ -17,10 +17,10 @@
 
 namespace lemma::api {
 
-// The histograms of the runner's outputs that `values` names, which must be f32. Each sample is
-// executed twice: for the extremes, then for the counts. `goes_on` is called before each execution;
-// its error ends the calibration and is returned. InvalidArgument, with the value's name, if an
-// element is not finite.
+// The histograms, by name, of the runner's outputs that `values` names. These outputs must be f32.
+// Each sample is executed twice: for the extremes, then for the counts. `goes_on` is called before
+// each execution; if it returns an error, the calibration ends and returns this error.
+// InvalidArgument, with the value's name, if an element is not finite.
 absl::StatusOr<std::map<std::string, ValueHistogram>> Calibrate(
     SampleRunner* runner, absl::Span<const Sample> samples, const std::set<std::string>& values,
     const std::function<absl::Status()>& goes_on);

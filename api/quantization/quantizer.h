@@ -24,10 +24,10 @@ namespace lemma::api {
 // By operator (QuantizableModel::operators()), whether it is quantized.
 using Choice = std::vector<bool>;
 
-// Single operators are examined on the first samples: at most this many.
+// Single operators are examined on the first samples, on at most this many.
 constexpr size_t kComparedSamples = 2;
 
-// Call Prepare, Choose, Write and TakeResult in this order; an error ends the work.
+// Call Prepare, Choose, Write and TakeResult once each, in this order; an error ends the work.
 class Quantizer {
  public:
   // `options` must outlive the quantizer.
@@ -35,8 +35,8 @@ class Quantizer {
 
   // Reads the samples, finds the operators that can be quantized, and their ranges.
   absl::Status Prepare();
-  // Chooses the operators: all that can be quantized or, with max_error, as many as keep to it.
-  // InvalidArgument if none can be quantized.
+  // Chooses the operators: all operators that can be quantized or, with max_error, as many of them
+  // as the search finds within this limit. InvalidArgument if none can be quantized.
   absl::Status Choose();
   // Writes the model, reads the file again and measures it, and completes the result. Writes
   // nothing if no operator was chosen.
@@ -50,26 +50,26 @@ class Quantizer {
   // Sets samples_ and calibration_, and executes the model in f32 for expected_.
   absl::Status SplitSamples(std::vector<Sample> samples);
 
-  // Both exclude operators: those of `keep`, and those on other element types than f32. CheckTypes
-  // also finds histograms_.
+  // ApplyKeep excludes the operators that `keep` names. CheckTypes excludes operators on other
+  // element types than f32, and sets histograms_.
   absl::Status ApplyKeep();
   absl::Status CheckTypes();
   DimValues UsualSizes();
-  // The reason why the first excluded product is not quantized, in parentheses; "": there is none.
+  // The reason why the first excluded product is not quantized, in parentheses; "": no reason.
   std::string FirstReason() const;
   void Exclude(size_t op, const std::string& reason);
 
   QuantizationPlan PlanFor(const Choice& chosen) const;
-  // Executes the model with `values` as outputs behind its own.
+  // Executes the model with `values` as further outputs, after the model's own outputs.
   SampleRunner RunnerOf(const QuantizedModel& model, const std::vector<std::string>& values) const;
-  // The errors of the runner's outputs on these samples; `expected` as in expected_.
+  // The errors of the runner's outputs on these samples. `expected`: by sample, the outputs in f32.
   absl::StatusOr<ErrorSums> ErrorsOf(SampleRunner* runner, absl::Span<const Sample> samples,
                                      absl::Span<const std::vector<Tensor>> expected) const;
   absl::StatusOr<TriedModel> Try(const Choice& chosen);
   // All candidates except the first `count` of `products` and operators that only follow them.
   Choice Without(const std::vector<size_t>& products, size_t count) const;
 
-  // Quantizes each product alone, and measures the error of the outputs and of its result.
+  // Quantizes each product alone, and measures the errors of the outputs and of its result.
   absl::Status MeasureAlone();
   absl::Status MeasureOneAlone(size_t op);
   absl::Status TimeOperators();
@@ -80,11 +80,12 @@ class Quantizer {
   absl::Status BoundForInputs(size_t op, const ProductWeights& weights, int64_t terms);
   // The floats for which the integers of a value stand; `tensor` is the value in the f32 model.
   std::vector<float> RoundedValue(const std::string& name, const Tensor& tensor) const;
-  // The largest difference between a number in the range that calibration saw and the float for
-  // which its integer stands; OperandError: 0 if operands are not quantized.
+  // RoundingOf: the largest difference between a number in the range that calibration saw and the
+  // float for which its integer stands. OperandError: the same, but 0 if operands are not
+  // quantized.
   double RoundingOf(const std::string& value) const;
   double OperandError(const std::string& value) const;
-  // Keeps to max_error: leaves as few products in f32 as it can find.
+  // Chooses operators within max_error, and leaves as few products in f32 as it can find.
   absl::Status Search();
   // Products in the order in which the search leaves them in f32.
   std::vector<size_t> WorstFirst() const;

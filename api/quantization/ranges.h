@@ -1,4 +1,4 @@
-// Chooses the range of floats that the integers of a value stand for, from a histogram of it.
+// Chooses the range of floats for which the integers of a value stand, by the value's histogram.
 #ifndef LEMMA_API_QUANTIZATION_RANGES_H_
 #define LEMMA_API_QUANTIZATION_RANGES_H_
 
@@ -25,8 +25,8 @@ struct ValueHistogram {
 
   // Widens the extremes. The tensor must be f32 and finite.
   void Widen(const Tensor& tensor);
-  // Adds the elements to the counts. Call it when all samples have widened the extremes. The tensor
-  // must be one of those.
+  // Adds the elements to the counts. Call it only after Widen has got the tensors of all samples,
+  // with one of these tensors.
   void Count(const Tensor& tensor);
   double width() const { return (high - low) / kBins; }
   double middle(int bin) const { return low + (bin + 0.5) * width(); }
@@ -39,23 +39,23 @@ std::vector<std::string> RangeMethodNames();
 
 struct RangeOptions {
   RangeMethod method = RangeMethod::kMinMax;
-  double percentile = 99.99;  // kPercentile: this many percent at least are inside; at most 100
-  // kMse: whether the caller will widen the range to one that is symmetric around 0. The other
-  // methods do not ask.
+  double percentile = 99.99;  // kPercentile: at least this percentage is inside; at most 100
+  // kMse: whether the caller will widen the range to a range that is symmetric around 0. The other
+  // methods ignore it.
   bool symmetric = false;
 };
 
 // The lower and the upper end of the range, which contains 0. Before Count, and if all elements are
 // 0, it is [low, high].
 //   kMinMax      contains all elements;
-//   kPercentile  contains at least that share of the elements, and at most half of the rest lies on
-//                each side; its ends are ends of bins, or 0;
-//   kMse         of 100 ranges that shrink towards 0, the one with the least expected square of
+//   kPercentile  leaves out at most (100 - percentile) / 2 percent of the elements on each side;
+//                its ends are ends of bins, or 0;
+//   kMse         of 100 ranges that shrink towards 0, the range with the least expected square of
 //                the error: rounding inside the range, clipping outside;
-//   kEntropy     of the same ranges, the one whose 128 steps lose the least information
+//   kEntropy     of the same 100 ranges, the range whose 128 steps lose the least information
 //                (Kullback-Leibler divergence from the histogram), as Migacz ("8-bit Inference with
 //                TensorRT", 2017) does for one side. The bin that holds 0 counts as much as the
-//                next one: 0 is represented exactly, however often it occurs.
+//                next bin, because 0 is represented exactly, however often it occurs.
 std::pair<double, double> ChooseRange(const ValueHistogram& histogram, const RangeOptions& options);
 
 }  // namespace lemma::api

@@ -27,18 +27,19 @@ class SampleRunner {
   // Imports the model, with sizes and constant inputs as the options say.
   using Importer = std::function<absl::StatusOr<ImportedModel>(const ImportOptions&)>;
 
-  // `dims`: sizes of symbolic dimensions; each sample gives the other sizes.
+  // `dims`: sizes of symbolic dimensions, by name; each sample gives the other sizes.
   SampleRunner(Importer import, ExecutionOptions execution, std::map<std::string, int64_t> dims)
       : import_(std::move(import)), execution_(std::move(execution)), dims_(std::move(dims)) {}
 
-  // Executes the model: its outputs, in the order of graph(). The model is imported and compiled
-  // again if the sample has other types than the last one, or if values of inputs became constants.
+  // Executes the model and returns its outputs, in the order of graph(). The model is imported and
+  // compiled again if the sample's tensors do not have the types of the graph's inputs, or if
+  // values of inputs became constants.
   absl::StatusOr<std::vector<Tensor>> Run(const Sample& sample);
   // Only imports and compiles, as Run would.
   absl::Status Prepare(const Sample& sample);
 
-  // Of the last Run or Prepare, which there must have been. graph().output_names() name the
-  // outputs.
+  // The model as it was imported and compiled for the last Run or Prepare; call one of these
+  // before. graph().output_names() names the outputs.
   const Graph& graph() const { return imported_->graph; }
   const ImportedModel& imported() const { return *imported_; }
   Executable& executable() { return *executable_; }

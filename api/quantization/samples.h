@@ -13,8 +13,8 @@
 namespace lemma::api {
 
 struct SampleOptions {
-  // A folder, a file of arrays (.npz), or "synthetic:N": N sets of random inputs, 1 … 100000.
-  // "synthetic": kSyntheticSamples sets.
+  // The path of a folder or of a file of arrays (.npz); or "synthetic:N": N sets of random inputs,
+  // N from 1 to 100000; or "synthetic": kSyntheticSamples sets of random inputs.
   std::string calibration = "synthetic";
   int64_t seed = 1;       // of random inputs
   int64_t int_range = 2;  // random integers are in [0, int_range)
@@ -28,12 +28,13 @@ bool IsSynthetic(const std::string& calibration);
 // was imported with sizes for all symbolic dimensions.
 //
 // A .npz file has an array for each input, by its name; inputs with default values may be left out.
-// If an array has one more axis than its input, the first axis counts the samples. If it has the
-// input's rank, and its first axis is a multiple of the input's, it is cut into samples along it.
+// If an array has one more axis than its input, its first axis counts the samples. If an array has
+// the input's rank, and the size of its first axis is a multiple of the input's first size, the
+// array is cut into samples along its first axis.
 //
-// A folder has files input_0.pb (or .npy), …, which are one sample; or folders with such files, a
-// sample each; or .npz files; or, for a model with one input, .npy and .pb files, each an array as
-// in a .npz file. They are read in the order of their names.
+// A folder has files input_0.pb (or .npy), …, which are one sample; or it has folders with such
+// files, a sample each; or .npz files; or, for a model with one input, .npy and .pb files, each
+// with one array as in a .npz file. The entries of a folder are read in the order of their names.
 //
 // InvalidArgument if an array does not fit its input, a value is not finite, or an option is wrong;
 // NotFound if there is no sample. Messages name the file or the option. Whether the tensors of

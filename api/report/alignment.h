@@ -1,5 +1,5 @@
-// Says which operators of both graphs each finding of the referee is about. Internal to the
-// reports.
+// Finds, for each finding of the referee, the operators of both graphs that it is about. Internal
+// to the reports.
 #ifndef LEMMA_API_REPORT_ALIGNMENT_H_
 #define LEMMA_API_REPORT_ALIGNMENT_H_
 
@@ -18,7 +18,7 @@ namespace lemma::api {
 enum class Standing {
   kUnsaid,   // the referee says nothing about it
   kSame,     // the other graph has the same operator on equal operands
-  kProved,   // its region is proved equal to one of the other graph
+  kProved,   // its region is proved equal to a region of the other graph
   kOpen,     // neither proved nor refuted
   kRefuted,  // it is in the smallest pair of graphs that differ
   kBehind,   // it depends on a value that differs
@@ -27,9 +27,9 @@ enum class Standing {
 // Operators of both graphs that belong together: a row of the page.
 struct Part {
   Standing standing = Standing::kUnsaid;
-  std::optional<FloatContract> contract;  // of kProved, if it is known
-  std::string before, after;              // labels of the last values; "": none
-  // Names of the operators, in the order of the graphs.
+  std::optional<FloatContract> contract;  // set for kProved if the contract is known
+  std::string before, after;              // in each graph, the label of the last value; "": none
+  // Names of the operators of each graph, in the order of the graph.
   std::vector<std::string> before_operators, after_operators;
   std::string note;  // a condition of the proof, or why the part is open; "": nothing
 };
@@ -44,7 +44,8 @@ struct Alignment {
   // In the order of the second graph; parts without an operator there come last. Successive
   // operators that both graphs have are one part.
   std::vector<Part> parts;
-  // By operator of the first and of the second graph; operators with kUnsaid are missing.
+  // The places of the operators of the first (`before`) and of the second graph (`after`).
+  // Operators with kUnsaid are missing.
   absl::flat_hash_map<const Node*, Place> before, after;
 };
 

@@ -28,17 +28,17 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 std::string FactsTable(const Facts& facts);
 
 struct DrawingOptions {
-  std::string search;  // the id of the drawing's search field; "": a small drawing without one
+  std::string search;  // the id of the drawing's search field; "": a small drawing, no field
   std::function<std::string(const Node&)> classes;  // as in DotOptions (api/draw.h)
-  // If the graph has more than 800 operators, only nodes for which this returns true and their
-  // operands are drawn. If there are no such nodes, or if the function is empty, the page says why
-  // there is no drawing.
+  // If the graph has more than 800 operators, only the nodes for which `matters` returns true, and
+  // their operands, are drawn. If there are no such nodes, or if `matters` is empty, the page says
+  // why there is no drawing.
   std::function<bool(const Node&)> matters;
 };
 
 // HTML with the number of operators, and a drawing of the graph that can be moved, enlarged and
-// searched; a small drawing (DrawingOptions::search) is the graph alone. After the deadline nothing
-// is drawn, and the page says so. Errors are those of DotToSvg (api/draw.h).
+// searched; for a small drawing (DrawingOptions::search), only the drawing. After the deadline
+// nothing is drawn, and the page says so. Errors are those of DotToSvg (api/draw.h).
 absl::StatusOr<std::string> Drawing(const Graph& graph, const DrawingOptions& options,
                                     const Deadline& deadline);
 

@@ -36,10 +36,10 @@ struct Report {
   std::vector<Substitution> rules;  // the rules that the steps name
 };
 
-// A self-contained HTML page: tables, plots, and both graphs as SVG that can be moved, enlarged and
-// searched. If a graph has more than 800 operators, only those that the other graph lacks, and
-// their operands, are drawn. Equal reports give equal pages. After the deadline no graph is drawn,
-// and the page says so. Errors are those of Drawing (api/report/html.h).
+// An HTML page that needs no other file: tables, plots, and both graphs as SVG that can be moved,
+// enlarged and searched. If a graph has more than 800 operators, only the operators that the other
+// graph lacks, and their operands, are drawn. Equal reports give equal pages. After the deadline no
+// graph is drawn, and the page says so. Errors are those of Drawing (api/report/html.h).
 absl::StatusOr<std::string> ReportPage(const Report& report, const Deadline& deadline = Deadline());
 
 }  // namespace lemma::api

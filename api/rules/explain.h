@@ -17,12 +17,13 @@
 namespace lemma::api {
 
 struct ExplainOptions {
-  // A file of rules that were removed from `rules` because they follow from others; `what` may name
-  // one of them. "": the file PrunedRulesPath(rules), if it exists.
+  // A file of rules that were removed from the file `rules` (see Explain), because they follow from
+  // other rules; `what` may name one of them. "": the file PrunedRulesPath(rules)
+  // (api/rules/rules_file.h), if it exists.
   std::string pruned;
   int64_t max_steps = 6;       // limit on the length of a derivation, 1 … 64
   int64_t max_graphs = 20000;  // limit on the graphs visited per choice of sizes, 1 … 2^30
-  int64_t typings = 3;         // how many choices of sizes to try, 1 … 20
+  int64_t typings = 3;         // number of choices of sizes to try, 1 … 20
   // Called before each explained rule, if `what` is a file.
   std::function<void(int done, int all)> progress;
 
@@ -37,7 +38,7 @@ struct DerivationAtSizes {
     Graph graph;            // after the step
   };
   std::string at;           // the sizes: "m = 2, k = 3"
-  int64_t graphs = 0;       // visited by the search
+  int64_t graphs = 0;       // number of graphs that the search visited
   bool found = false;       // the fields below are set only if it is true
   Graph source;             // the rule's source
   std::vector<Step> steps;  // to the rule's target; empty if both sides are the same graph
@@ -46,12 +47,12 @@ struct DerivationAtSizes {
 
 struct ExplainedRule {
   Substitution rule;
-  bool is_member = false;  // whether it is a rule of the file
-  // Of a member: why it may not be used (ProofProblem in rewrite/rules/proof_check.h); "" if it
-  // may.
+  bool is_member = false;  // whether it is a rule of the file `rules` (see Explain)
+  // For a member: why derivations may not use it (ProofProblem in rewrite/rules/proof_check.h); ""
+  // if they may.
   std::string problem;
-  std::string left_out;  // of a removed rule: "follows from: a, b", if known; otherwise ""
-  bool found = false;    // whether it follows from the others at each choice of sizes
+  std::string left_out;  // for a removed rule: "follows from: a, b", if known; otherwise ""
+  bool found = false;    // whether a derivation was found at each choice of sizes
   std::string same_as;   // the rule of the file that equals it up to names; "" if none
   std::string answer;    // one line: how it follows, or that no derivation was found
   std::vector<DerivationAtSizes> typings;  // empty if there are no sizes to try
@@ -61,16 +62,16 @@ struct Explanations {
   RulesFile file;
   // The rules of the file that derivations may not use, by name, and why (ProofProblem).
   std::map<std::string, std::string> unused;
-  std::vector<ExplainedRule> rules;  // one, or all of the file `what`
+  std::vector<ExplainedRule> rules;  // the one rule `what`, or all rules of the file `what`
 
-  // Whether each explained rule outside the file was found to follow.
+  // Whether a derivation was found for each explained rule that is not a member.
   bool all_follow() const;
 };
 
-// `rules` is a file or a built-in set (LoadRulesFile). `what` is the name of one of its rules or of
-// a removed rule, or else another file of rules, all of which are explained. Derivations use proved
-// rules only; a rule of the file is derived from the others. InvalidArgument if `what` is neither
-// such a rule nor a file.
+// `rules` is a file or a built-in set (LoadRulesFile). `what` is the name of one of its rules, the
+// name of a removed rule (ExplainOptions::pruned), or the path of another file of rules, which are
+// all explained. Derivations use proved rules of `rules` only; a rule of `rules` is derived from
+// the other rules. InvalidArgument if `what` is neither such a rule nor a file.
 absl::StatusOr<Explanations> Explain(const std::string& rules, const std::string& what,
                                      const ExplainOptions& options = {});
 

@@ -11,15 +11,19 @@
 
 namespace lemma::api {
 
-// An object with rule (its name), contract, doc, guard, source and target (texts with the names of
-// the operators), text, and of its proof record: record (the verdict), id, detail, proved_contract
-// (if proved), usable and `problem`, which is ProofProblem (rewrite/rules/proof_check.h).
+// A JSON object that describes the rule. Its members are rule (the rule's name), contract, doc,
+// guard, source and target (the names of the operators, as one text each), text (the whole rule),
+// and from the proof record: record (the verdict), id, detail and, if proved, proved_contract.
+// `problem` is ProofProblem(rule) (rewrite/rules/proof_check.h). It becomes the member problem; the
+// member usable says whether it is empty.
 Json RuleJson(const Substitution& rule, const std::string& problem);
 
-// The rules of a file or built-in set (LoadRulesFile), or those named, in a format: "text", which
-// LoadRulesFile reads as the same rules; "json", the objects of RuleJson with both sides as lists
-// of nodes; or "dot", a cluster for each rule, with a cluster for each side in it. InvalidArgument
-// for an unknown rule or format.
+// Prints the rules with these names, or all rules if `names` is empty. `rules` is a file or a
+// built-in set (LoadRulesFile in api/rules/rules_file.h). Formats: "text", which LoadRulesFile
+// reads as the same rules; "json", an object whose member rules is a list of the objects of
+// RuleJson, with the variables and with both sides as lists of nodes; "dot", a cluster for each
+// rule, with a cluster for each side in it. InvalidArgument for an unknown name or format. Other
+// errors as in LoadRulesFile.
 absl::StatusOr<std::string> ExportRules(const std::string& rules,
                                         const std::vector<std::string>& names = {},
                                         const std::string& format = "text");

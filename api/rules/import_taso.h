@@ -20,7 +20,7 @@ struct ImportTasoOptions {
   std::string output;      // where to write the proved rules; "": nowhere
   bool synthesize = true;  // for a false rule, look for the weakest guard that makes it true
   int64_t jobs = 1;        // rules proved at the same time, 1 … 256; verdicts do not depend on it
-  std::function<void(int done, int all)> progress;
+  std::function<void(int done, int all)> progress;  // called after each rule; may be empty
 
   absl::Status Check() const;  // InvalidArgument names the option
 };
@@ -31,23 +31,28 @@ struct ImportedRule {
   Verdict without_guard;  // the verdict on the rule as it is in the file
   ProofOutcome outcome;   // of `rule`
   std::string note;       // why no guard was found, or why the rule is not written; may be ""
-  bool written = false;   // it is proved and the matcher can search for it, so it goes to `output`
+  bool written = false;   // it goes to `output`: it is proved, and the matcher can search for it
 
-  // Whether it is proved, but only under its guard.
+  // Whether the rule is proved, but only under its guard.
   bool guarded() const { return !guard.empty() && outcome.ok(); }
 };
 
 struct ImportedTaso {
   std::vector<ImportedRule> rules;
   std::string solver;  // the second solver's name and version; "" if none was used
-  double seconds = 0;  // for all proofs
+  double seconds = 0;  // wall-clock time for all rules
 
-  bool ok() const;  // all are proved, and no other program disagrees
+  // Whether each rule is proved, and no program that repeats its proof disagrees.
+  bool ok() const;
 };
 
-// Reads a file of rules in TASO's format, proves each, and writes the proved rules that the matcher
-// can search for. InvalidArgument, with the path, if it is not such a file; Cancelled, with nothing
-// written, if it was interrupted.
+// Reads a file of rules in TASO's format, tries to prove each rule, and writes the proved rules
+// that the matcher can search for to options.output. Returns an error, and writes no rules, if
+//   * an option is out of range, or the output cannot be written;
+//   * the file does not exist (NotFound) or has no rules in this format (InvalidArgument); these
+//     messages begin with the path;
+//   * the second solver or a file of a proof fails;
+//   * *options.proof.interrupted becomes true (Cancelled).
 absl::StatusOr<ImportedTaso> ImportTasoFile(const std::string& path,
                                             const ImportTasoOptions& options = {});
 

@@ -17,7 +17,7 @@ namespace lemma::api {
 bool RunJobs(int n, int jobs, const std::atomic<bool>* stop, absl::FunctionRef<void(int)> work,
              absl::FunctionRef<void(int)> done);
 
-// InvalidArgument if option jobs is not in 1…256.
+// InvalidArgument if the option `jobs` is not in 1…256.
 absl::Status CheckJobs(int64_t jobs);
 
 // The Cancelled status of work that was interrupted before it had a result.

@@ -1,4 +1,4 @@
-// Removes from a file of rules those that follow from the others.
+// Copies a file of rules without the rules that follow from its other rules.
 #ifndef LEMMA_API_RULES_PRUNE_FILE_H_
 #define LEMMA_API_RULES_PRUNE_FILE_H_
 
@@ -13,25 +13,28 @@
 namespace lemma::api {
 
 struct PruneFileOptions {
-  std::string output;         // where to write the remaining rules
+  std::string output;         // where to write the remaining rules; must not be empty
   int64_t max_steps = 4;      // limit on the length of a derivation, 1 … 64
   int64_t max_graphs = 2000;  // limit on the graphs visited per rule and choice of sizes, 1 … 2^30
   const std::atomic<bool>* interrupted = nullptr;  // may be null; soon after it is true, work ends
-  // Receives the number of examined rules (some are examined twice) and the number of all rules.
+  // Called before each attempt to derive a rule, with the number of earlier attempts and the number
+  // of all rules. A rule is tried once or twice, so `done` can exceed `rules`. May be empty.
   std::function<void(int done, int rules)> progress;
 
   absl::Status Check() const;  // InvalidArgument names the option
 };
 
 struct PrunedFile {
-  int64_t rules = 0, kept = 0, left_out = 0;  // numbers of rules: read, kept and removed now
-  std::string pruned_path;  // the file of rules removed now or earlier; "" if there are none
+  int64_t rules = 0, kept = 0, left_out = 0;  // numbers of rules: read, kept, removed by this call
+  std::string pruned_path;  // the file of the rules removed by this or earlier calls; "" if none
 };
 
-// Writes the rules that do not follow from others (rewrite/derivation/prune.h) to options.output.
-// Writes the removed rules to PrunedRulesPath(options.output), behind those that were removed from
-// the file `rules` earlier. FailedPrecondition if a rule is not proved, because derivations must
-// not use it. Cancelled, with nothing written, if it was interrupted.
+// Reads a file of rules or a built-in set (LoadRulesFile in api/rules/rules_file.h). Writes the
+// rules that do not follow from others (rewrite/derivation/prune.h) to options.output. Writes the
+// removed rules to PrunedRulesPath(options.output), after the rules in PrunedRulesPath(rules),
+// which earlier calls removed; if no rule was removed, deletes PrunedRulesPath(options.output).
+// FailedPrecondition if a rule is not proved, because derivations must not use it. Cancelled, with
+// nothing written, if it was interrupted.
 absl::StatusOr<PrunedFile> PruneFile(const std::string& rules, const PruneFileOptions& options);
 
 }  // namespace lemma::api

@@ -14,25 +14,25 @@ namespace lemma::api {
 
 struct RulesFile {
   std::string name;                 // its path, or "built-in rules", or "built-in starter rules"
-  std::string text;                 // empty for all built-in rules: see TextOf
+  std::string text;                 // its contents; empty for the set "all" (see TextOf)
   std::vector<Substitution> rules;  // at least one
-  // The rules are part of the program, whose tests compare the ids of their proof records with the
-  // current ids.
+  // Whether the rules are part of the program. Lemma's tests compare the ids in their proof records
+  // with the current ids.
   bool is_builtin = false;
-  // The positions of the late rules (docs/glossary.md): from `first` to before `second`. Only the
-  // set of all built-in rules has some: the generated rules.
+  // The late rules (docs/glossary.md) have the positions first, …, second - 1 in `rules`. Only the
+  // set "all" has late rules: the generated ones.
   std::pair<size_t, size_t> late = {0, 0};
 };
 
-// The names of the built-in sets of rules. "./all" is a file with one of these names.
-constexpr char kAllRules[] = "all";          // written by hand and generated
-constexpr char kStarterRules[] = "starter";  // written by hand
+// The names of the built-in sets of rules. The path of a file that has such a name is "./all".
+constexpr char kAllRules[] = "all";          // rules written by hand, and generated rules
+constexpr char kStarterRules[] = "starter";  // only the rules written by hand
 
-// Reads a file, or a built-in set; "" stands for all built-in rules. InvalidArgument if the file is
-// not text, is empty, or is not well-formed. Messages begin with the file's name. If built-in rules
-// are equal up to names (rewrite/rules/canonical_text.h), only the first is kept; rules written by
-// hand come before generated rules. A generated built-in rule is named FILE_NAME after its file and
-// its name there.
+// Reads a file, or a built-in set; "" stands for "all". InvalidArgument if the file is not text,
+// has no rules, or is not well-formed. Messages begin with the file's name. In the set "all", rules
+// written by hand come before generated rules. If rules of the set are equal up to names
+// (rewrite/rules/canonical_text.h), only the first is kept. A generated rule is named FILE_NAME:
+// the name of the built-in file, then the rule's name in the file.
 absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path);
 
 // A text that ParseRules reads as the file's rules: RulesFile::text or, if it is empty, the rules
@@ -46,8 +46,8 @@ std::string PrunedRulesPath(const std::string& path);
 // InvalidArgument, with similar names if any, if a name belongs to no rule.
 absl::Status CheckRuleNames(const std::vector<std::string>& names, const RulesFile& file);
 
-// The named rules in the file's order, or all rules if `names` is empty. Errors as in
-// CheckRuleNames.
+// The named rules in the file's order, or all rules if `names` is empty. The pointers point into
+// `file`. Errors as in CheckRuleNames.
 absl::StatusOr<std::vector<const Substitution*>> NamedRules(const RulesFile& file,
                                                             const std::vector<std::string>& names);
 

@@ -13,17 +13,20 @@ namespace lemma::api {
 
 struct RuleStats {
   struct OperatorUse {
-    int source = 0, target = 0;  // rules that have the operator on that side
+    int source = 0, target = 0;  // numbers of rules whose source, or target, has the operator
   };
-  // usable: rules with a current proof (ProofProblem in rewrite/rules/proof_check.h). guarded:
-  // rules that hold under a condition. several_outputs: rules of more than one output.
+  // Numbers of rules. usable: rules with a current proof (ProofProblem in
+  // rewrite/rules/proof_check.h). guarded: rules with a guard. several_outputs: rules with more
+  // than one output.
   int rules = 0, usable = 0, guarded = 0, several_outputs = 0;
-  // Numbers of rules by the verdict in their records ("stale" if the record proves another
-  // statement, or less than the rule promises), by float contract, and by change of operators:
-  // "associates" (both sides have the same operators, all of one kind), "commutes" (the same
-  // operators, of several kinds), "fewer operators", "more operators", "other operators" (as many).
+  // Numbers of rules. records: by the verdict in the proof record; "stale" if the record proves
+  // another statement, or less than the rule promises. contracts: by float contract. kinds: by how
+  // the rule changes operators: "associates" (both sides have the same operators, all of one
+  // kind), "commutes" (the same operators, of several kinds), "fewer operators", "more operators",
+  // "other operators" (as many as before, but not the same).
   std::map<std::string, int> records, contracts, kinds;
-  std::map<std::pair<int, int>, int> sizes;      // by numbers of operators of source and target
+  // By the number of operators of the source and of the target: the number of rules.
+  std::map<std::pair<int, int>, int> sizes;
   std::map<std::string, OperatorUse> operators;  // by the operator's name
 };
 

@@ -13,10 +13,11 @@ namespace lemma::api {
 // Whether a size or an attribute of the graph contains a symbol.
 bool IsSymbolic(const text::Block& graph);
 
-// The claim that two graphs are equal for all values of their symbols: a rule from `a` to `b`.
-// Inputs correspond by position, weights by name (whatever their values are), symbols by name.
-// `file_a` and `file_b` are for messages. InvalidArgument if inputs do not correspond, or if the
-// rule is not well-formed, for example because `a` does not use every input.
+// The claim that two graphs are equal as real numbers for all values of their symbols: a rule from
+// `a` to `b`. Inputs correspond by position, weights and symbols by name; the values of weights do
+// not matter. `file_a` and `file_b` are for messages. InvalidArgument if an input or a weight has
+// no counterpart of its type, or if the rule is not well-formed, for example because `a` does not
+// use every input.
 absl::StatusOr<Substitution> EqualityClaim(const text::Block& a, const std::string& file_a,
                                            const text::Block& b, const std::string& file_b);
 

@@ -1,5 +1,5 @@
-// Provides the values of a training step's inputs, batch by batch: from a file, from settings, or
-// random.
+// Provides the values of a training step's inputs, batch by batch: values from a file, values from
+// settings, or random values.
 #ifndef LEMMA_API_TRAINING_BATCHES_H_
 #define LEMMA_API_TRAINING_BATCHES_H_
 
@@ -24,30 +24,34 @@ constexpr char kClassesKey[] = "lemma.classes", kIgnoreKey[] = "lemma.ignore_ind
 constexpr char kSynthetic[] = "synthetic";
 
 struct BatchOptions {
-  // kSynthetic, or a safetensors file. For an input of shape [a, b] it has a tensor [batches, a, b]
-  // with the input's name.
+  // kSynthetic, or a safetensors file. For an input of shape [a, b], the file has a tensor
+  // [batches, a, b] with the input's name.
   std::string data = kSynthetic;
-  int64_t batches = 16;               // number of different random batches
+  int64_t batches = 16;               // number of different random batches, at least 1
   std::map<std::string, double> set;  // values of scalar inputs, such as the learning rate `lr`
-  int64_t seed = 1;                   // of random batches
-  int64_t int_range = 2;              // random integers are in [0, int_range)
+  int64_t seed = 1;                   // of the random values
+  // Random integers are in [0, int_range). Random labels are also below the number of classes.
+  int64_t int_range = 2;
 };
 
-// The values of the graph's inputs that are not state. A scalar comes from the option `set`, else
-// from the state's metadata, else from the data file. Other inputs come from the data file (one row
-// for each batch) or, without a file, are random. Equal options and metadata give equal values.
+// The values of the graph's inputs that are not state. A scalar input takes its value from the
+// option `set`; if it is not there, from the state's metadata; if it is not there either, from the
+// data file. Another input takes its values from the data file (one row for each batch) or, without
+// a file, gets random values. Equal options and metadata give equal values.
 class Batches {
  public:
-  // `metadata` is that of the state's file. InvalidArgument, naming the option or the file, if a
-  // value is missing or has another type, a setting is not finite, or a label is not a class.
+  // `metadata` comes from the state's file. NotFound if the data file does not exist.
+  // InvalidArgument, naming the option or the file, if a value is missing or has another type, if a
+  // scalar is not finite or is a negative learning rate, if `set` has a name that is not a scalar
+  // input, or if a label is neither a class nor the ignored label.
   static absl::StatusOr<Batches> Create(const BatchOptions& options, const Graph& graph,
                                         const std::map<std::string, std::string>& metadata);
 
   // The number of different batches.
   int64_t count() const { return count_; }
 
-  // Stores batch number `step` mod count() in *inputs, which has an element for each input of the
-  // graph. Leaves the elements of the state unchanged.
+  // Stores batch number `step` mod count() in *inputs, which has one element for each input of the
+  // graph. Leaves the elements for state inputs unchanged. `step` must not be negative.
   absl::Status Load(int64_t step, std::vector<Tensor>* inputs);
 
  private:

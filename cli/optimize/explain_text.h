@@ -8,11 +8,12 @@
 
 namespace lemma::cli {
 
-// A table of the rules that were applied, and one of the rules that match in the result but were
-// not applied. result.alternatives must be set.
+// A table of the rules that were applied, and a table of the rules that match in the result but
+// were not applied. result.alternatives must be set.
 std::string ExplainText(const api::OptimizeResult& result);
 
-// "0.3 % faster, within noise (±0.8 %)": the time of a graph, compared with that of the input.
+// "0.3 % faster, within noise (±0.8 %)". `ratio` is the time of a graph divided by the time of the
+// input.
 std::string PairedText(const api::RatioInterval& ratio);
 
 }  // namespace lemma::cli

@@ -1,5 +1,5 @@
-// Flags and results that the files of `lemma optimize` share. RunOptimize is in
-// cli/optimize/optimize.cc; it calls api/optimize.h.
+// Flags and results that the files of `lemma optimize` share. RunOptimize, in
+// cli/optimize/optimize.cc, runs the command with the library (api/optimize.h).
 #ifndef LEMMA_CLI_OPTIMIZE_OPTIMIZE_H_
 #define LEMMA_CLI_OPTIMIZE_OPTIMIZE_H_
 
@@ -16,7 +16,8 @@
 
 namespace lemma::cli {
 
-// The flags of the command line, by their names; the texts in AddTo explain them.
+// The flags of `lemma optimize`; a member has the name of its flag. The texts in AddTo explain the
+// flags.
 struct OptimizeFlags {
   CommonFlags common;
   std::string output, rules, cost = "measured", cost_db = api::CostOptions().database, device;
@@ -31,36 +32,38 @@ struct OptimizeFlags {
   bool allow_unproved = false;
   std::string certificate, replay;  // files; "none": no certificate
   std::string report;
-  std::vector<DimValues> hints;  // sizes to optimize a model with symbolic dimensions for
+  std::vector<DimValues> hints;  // --hint: sizes of symbolic dimensions to optimize the model for
   bool explain = false;
-  std::string why_not;  // a rule to explain; without an output nothing else is done
+  std::string why_not;  // the rule to explain; if `output` is empty, nothing else is done
 
   void AddTo(Flags* flags);
-  // Sets `search`, `budget` and `nodes` to those of `effort` (api::Efforts), except those whose
-  // flags were given; `search` only if the objective is time.
+  // Sets `search`, `budget` and `nodes` to the values of `effort` (api::Efforts). Leaves a value
+  // unchanged if its flag was given; `flags` must have been parsed. Sets `search` only if the
+  // objective is time.
   void SetEffort(const Flags& flags);
   // InvalidArgument if a value is out of range, or if two flags exclude each other.
   absl::Status Check() const;
 
-  // The flags as options of the library, without those that depend on the model or on the clock:
-  // fixed, unfolded, hints, deadline and on_progress.
+  // The flags as options of the library, without the options that depend on the model or on the
+  // clock: fixed, unfolded, hints, deadline and on_progress.
   api::OptimizeOptions Options() const;
   api::CostOptions Costs() const;
   optimizer::Objective ObjectiveOf() const;
-  std::string CertificatePath() const;  // "": none
+  std::string CertificatePath() const;  // where to write the certificate; "": nowhere
 };
 
-// The library's result, with figures that only the command knows.
+// The library's result, and figures that only the command measures.
 struct Outcome {
   api::OptimizeResult result;
-  // The memory of the process when the search began, and its maximum during the search.
+  // The resident memory of the process when the search began, and its maximum during the search. 0
+  // if the system does not tell.
   int64_t search_start_bytes = 0, search_peak_bytes = 0;
 };
 
 // The rules' names: "a, b, c".
 std::string Names(const std::vector<optimizer::UnprovedRule>& rules);
 
-// Shows the signature of a kernel, which is being measured, on the progress line.
+// Shows on the progress line that a kernel is being measured. `kernel` is its signature.
 void ShowMeasuring(absl::string_view kernel, ProgressLine* progress);
 
 }  // namespace lemma::cli

@@ -7,8 +7,10 @@
 
 namespace lemma::cli {
 
-// Prints a table with remarks, or one JSON object with --json, to standard output. Without -o it
-// prints only the answer to --why-not.
+// Prints the result to standard output: one JSON object with --json, otherwise a table with
+// remarks, then the tables of --explain and the answer to --why-not, if wanted. Without -o, the
+// first table is left out, and the JSON object holds only the answer to --why-not. `input` is the
+// input model's graph.
 void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome);
 
 }  // namespace lemma::cli

@@ -13,17 +13,18 @@
 
 namespace lemma::cli {
 
-// Receives the progress of one call of api::Optimize. Both arguments must outlive it.
+// Receives the progress of one call of api::Optimize. `flags` and `input` must outlive the object.
 class OptimizeListener {
  public:
   OptimizeListener(const OptimizeFlags& flags, const Graph& input)
       : flags_(flags), input_(input), line_(flags.common.json) {}
 
   void operator()(const api::OptimizeProgress& progress);
-  // Call it after Optimize has returned.
+  // Ends the last stage. Call it after Optimize has returned.
   void End();
 
-  // Whether nothing was searched because a rule is unproved and --allow-unproved is not given.
+  // Whether Optimize refuses to search because a rule is unproved: --allow-unproved is not given,
+  // and a result is to be written.
   bool refuses_unproved() const { return refuses_unproved_; }
   // As in Outcome (cli/optimize/optimize.h).
   int64_t search_start_bytes() const { return search_start_bytes_; }

@@ -11,7 +11,7 @@ namespace lemma::cli {
 // The report as lines for people. `numerics` is the value of --numerics. `memory`: whether to
 // include changes of peak memory.
 std::string WhyNotText(const api::WhyNotReport& report, const std::string& numerics, bool memory);
-// Why the search did not look at the rule (WhyNotReport::excluded); "" if it did.
+// Why the search did not use the rule (WhyNotReport::excluded); "" if the rule was not excluded.
 std::string Exclusion(const api::WhyNotReport& report, const std::string& numerics);
 
 }  // namespace lemma::cli

@@ -1,5 +1,5 @@
-// The subcommands of `lemma rules`. `arguments` are those after the subcommand's name; results and
-// errors are as for Command::run in cli/commands.h.
+// The subcommands of `lemma rules`. `arguments` are the arguments after the subcommand's name.
+// Results and errors are as for Command::run in cli/commands.h.
 #ifndef LEMMA_CLI_RULES_COMMANDS_H_
 #define LEMMA_CLI_RULES_COMMANDS_H_
 

@@ -4,10 +4,11 @@
 // an equation between terms: both sides are equal for all values of its variables for which they
 // are well-formed. Equations are used from the larger side to the smaller one in the order of
 // TermStore, so rewriting ends in a normal form. (This is ordered rewriting: an equation without a
-// larger side is used wherever it makes the term at hand smaller.) Terms with one normal form are
-// equal if the equations are true. Terms with different normal forms may be equal too; for these, a
-// few steps in either direction are tried. All intermediate terms are well-formed at the sizes of
-// the enumeration; other sizes are not considered. Not thread-safe.
+// larger side is used wherever it makes the term at hand smaller.) Terms with the same normal form
+// are equal if the equations are true. Terms with different normal forms may be equal too; for such
+// terms, Derive also tries one use of an equation, in either direction, on each side before it
+// rewrites. All intermediate terms are well-formed at the sizes of the enumeration; other sizes are
+// not considered. Not thread-safe.
 //
 // Normal forms are in derivation.cc, steps from one side to the other in derivation_steps.cc.
 #ifndef LEMMA_GENERATOR_DERIVATION_DERIVATION_H_
@@ -34,16 +35,17 @@ struct Means {
     kSuspected  // also pairs that are refuted or unknown
   };
   Trust trust = kProved;
-  // Whether split(concat(a, b)) becomes a, b. If false, it is kept where rewriting brought the
-  // split and the concat together. Then a pair that merges operators by a concat and a split does
-  // not count as derived: a rewriter that cannot invent a concat needs this pair.
+  // Whether split(concat(a, b)) always becomes a, b. If false, it becomes a, b only where the given
+  // term has it, not where rewriting brought the split and the concat together. Then a pair that
+  // merges operators by a concat and a split does not count as derived: a rewriter that cannot
+  // invent a concat needs this pair.
   bool elimination = true;
 };
 
 // One use of a known pair.
 struct DerivationStep {
-  int pair = 0;           // its number (Derivation::Add)
-  bool backward = false;  // used from its target to its source
+  int pair = 0;           // the pair's number (Derivation::Add)
+  bool backward = false;  // the pair is used from its target to its source
 };
 
 // Turns steps from source to target into steps from target to source.
@@ -51,23 +53,26 @@ void ReverseSteps(std::vector<DerivationStep>* steps);
 
 class Derivation {
  public:
+  // `set` must outlive this.
   explicit Derivation(OperatorSet* set) : store_(set) { Clear(); }
 
-  // Adds the pair under the next number and returns this number; the pair's inputs are variables.
-  // `steps`: the derivation of a proved pair that follows from others. `types`: the types of its
-  // variables. With them, the equation between the normal forms of its sides is added too; it is
-  // needed where rewriting changes a side, so that the side itself never matches again.
+  // Adds the pair under the next number and returns this number. The pair's inputs are variables.
+  // `steps`: the derivation of a proved pair that follows from other pairs; empty if it follows
+  // from none. `types`: the types of the pair's variables, or empty. If they are given, the
+  // equation between the normal forms of the pair's sides is added too; it is needed where
+  // rewriting changes a side, so that the side itself never matches again.
   int Add(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps = {},
           std::vector<int> types = {});
-  // Records that a proved pair follows from others.
+  // Records that a proved pair follows from other pairs, by these steps.
   void SetDerived(int pair, std::vector<DerivationStep> steps);
   // Orders the variants by the pairs that are not suspected (generator/derivation/precedence.h).
-  // Returns whether the order changed.
+  // Returns whether the order changed; if so, it has called Clear().
   bool ChoosePrecedence();
-  // Forgets all terms except those of the pairs.
+  // Forgets all terms except those of the pairs. Values from earlier calls become invalid.
   void Clear();
 
-  // The outputs of a graph as values of store(); `types`: the types of its inputs.
+  // The outputs of a graph as values of store(). `types`: the types of the graph's inputs. An
+  // output is TermStore::kNone if it is not well-formed; the functions below do not take it.
   std::vector<int> Intern(const NumberedGraph& graph, const std::vector<int>& types);
   // The value at which rewriting by the pairs of `means` ends.
   int NormalForm(int value, Means means);
@@ -75,15 +80,16 @@ class Derivation {
   bool AreJoined(const std::vector<int>& source, const std::vector<int>& target, Means means);
 
   // Steps that lead from source to target, output by output, by proved pairs that follow from no
-  // others, except pair `except`. nullopt if none were found.
+  // other pairs; means.trust must be kProved. Pair number `except` is not used (-1: all pairs may
+  // be used). nullopt if no steps were found.
   std::optional<std::vector<DerivationStep>> Derive(const std::vector<int>& source,
                                                     const std::vector<int>& target, Means means,
                                                     int except = -1);
-  // The first pair that is not proved on the path between source and target; -1 if there is none.
-  // AreJoined must hold.
+  // The number of the first pair on the path between source and target that is not proved; -1 if
+  // all are proved. AreJoined must hold.
   int FirstSuspect(const std::vector<int>& source, const std::vector<int>& target, Means means);
 
-  // The steps of a derived pair, by proved pairs.
+  // The steps by which a pair follows from other proved pairs; empty if it follows from none.
   const std::vector<DerivationStep>& StepsOf(int pair) const { return known_[pair].steps; }
 
   TermStore& store() { return store_; }
@@ -97,8 +103,8 @@ class Derivation {
     Means::Trust trust = Means::kProved;
     bool eliminates = false;            // one side consists of several variables only
     std::vector<DerivationStep> steps;  // by proved pairs
-    std::vector<int> types;             // of its variables, if given
-    int normal_of = -1;                 // if >= 0: this holds the normal forms of that pair's sides
+    std::vector<int> types;             // of the pair's variables, if given
+    int normal_of = -1;                 // if >= 0: the pair whose sides' normal forms `pair` has
   };
   // An equation used in one direction.
   struct Direction {
@@ -108,15 +114,16 @@ class Derivation {
     bool normalizes = false;                    // `to` is not greater, so a normal form may use it
     std::array<int, kMostOperands> below = {};  // variants of the operands of `from`
   };
+  // A pattern to be matched with a value, and the goals after it.
   struct Goal {
     int pattern, value;
     const Goal* next;
   };
-  // One normalization. With a trace, nothing is cached.
+  // One normalization. With a trace, results are cached in `memo` only.
   struct Run {
     Means means;
     int except = -1;
-    bool as_given = true;  // the term was given, not made by a step: it had its eliminations before
+    bool as_given = true;  // true: the term was given; false: a step made it after its eliminations
     std::vector<DerivationStep>* trace = nullptr;
     absl::flat_hash_map<int, int> memo;
   };

@@ -1,4 +1,4 @@
-// Generalizes a pair to as many variables as it is true for.
+// Generalizes a pair: replaces its terms and inputs by more variables as long as it stays true.
 #ifndef LEMMA_GENERATOR_DERIVATION_GENERALIZE_H_
 #define LEMMA_GENERATOR_DERIVATION_GENERALIZE_H_
 
@@ -17,12 +17,12 @@ namespace lemma::generator {
 // - Some uses of an input become a new input, also in a term that is used twice:
 //   add(concat(a, b), concat(c, c)) becomes add(concat(a, b), concat(c, d)), even if the set has
 //   only three inputs of that kind.
-// Greedy: larger terms first; takes the first change that works.
+// The search is greedy: it tries larger terms first, and takes the first change that works.
 struct GeneralPair {
   Pair pair;
-  std::vector<int> more_types;  // of inputs beyond those of the set
+  std::vector<int> more_types;  // the types of the inputs after the inputs of the set
 };
-// `store` must be for the evaluator's set. Errors are those of the evaluator.
+// `store` must be for the evaluator's set. Errors are the evaluator's errors.
 absl::StatusOr<GeneralPair> Generalized(Evaluator* evaluator, TermStore* store, const Pair& pair);
 
 }  // namespace lemma::generator

@@ -8,12 +8,14 @@
 
 namespace lemma::generator {
 
-// For TermStore::SetPrecedence: a number per variant, the greatest for the variant that comes
-// first. The order makes normal forms sums of products rather than products of sums:
+// The argument of TermStore::SetPrecedence: a number per variant; the variant that comes first has
+// the greatest number. With this order, normal forms are sums of products rather than products of
+// sums:
 // - f before g if a pair distributes f over g: f(g(x, y)) = g(f(x), f(y)).
-// - A variant that can be written in terms of others comes before them.
+// - A variant that can be written in terms of other variants comes before them.
 // - If f and g can be exchanged, f(g(x), y) = g(f(x, y)), f comes before g if this holds for more
-//   operands of f than of g: inside f, g can stand in several places, outside of f in only one.
+//   operands of f than of g: then g can stand at several places inside f, but only at one place
+//   outside f.
 // - Constants come last.
 std::vector<int> PrecedenceOf(const OperatorSet& set, const std::vector<const Pair*>& pairs);
 

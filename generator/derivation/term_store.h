@@ -1,4 +1,4 @@
-// Stores the terms of an operator set, hash-consed and typed, with an order on them.
+// Stores the terms of an operator set, each term once, with types and an order on the terms.
 #ifndef LEMMA_GENERATOR_DERIVATION_TERM_STORE_H_
 #define LEMMA_GENERATOR_DERIVATION_TERM_STORE_H_
 
@@ -13,8 +13,9 @@
 
 namespace lemma::generator {
 
-// A value is numbered kMostOutputs * node + output. Operands of commutative variants are sorted by
-// number. A node's types are those that its variant gives for its operands' types; terms with
+// A node is an application of a variant, an input, or a variable. Output `output` of node `node` is
+// the value number kMostOutputs * node + output. Operands of commutative variants are sorted by
+// number. The types of a node follow from its variant and its operands' types; terms with
 // variables, such as the sides of rules, have no types (kNone). Not thread-safe.
 class TermStore {
  public:
@@ -22,10 +23,11 @@ class TermStore {
   static constexpr int kInput = -1, kVariable = -2;  // variants
   struct Node {
     int variant = kInput;
-    // Values. For an input or a variable, operands[0] is its number.
+    // Values; kNone in place of a missing operand. For an input or a variable, operands[0] is its
+    // number instead.
     std::array<int, kMostOperands> operands = {kNone, kNone};
     std::array<int, kMostOutputs> types = {kNone, kNone};
-    int size = 0;  // number of operators as a tree; kMostSize stands for any larger number too
+    int size = 0;  // number of operators, counted as in a tree; at most kMostSize
   };
   static constexpr int kMostSize = 1 << 20;
 
@@ -35,14 +37,17 @@ class TermStore {
   // The value of an input of the set, or of a variable.
   int Input(int number, int type);
   int Variable(int number);
-  // The number of the node; kNone if the variant does not take operands of these types.
+  // The number of the node that applies the variant to these values; kNone if the variant does not
+  // take operands of these types.
   int Make(int variant, const std::array<int, kMostOperands>& operands);
-  // The nodes of a graph's operators, or kNone; `types`: the types of its inputs.
+  // The node of each operator of the graph; kNone for an operator that is not well-formed. `types`:
+  // the types of the graph's inputs.
   std::vector<int> NodesOf(const NumberedGraph& graph, const std::vector<int>& types);
-  // The value that the graph numbers `value`, or kNone; `nodes` must come from NodesOf.
+  // The value that stands for the graph's value number `value` (NumberedOp); kNone if it is not
+  // well-formed. `nodes` must come from NodesOf with the same types.
   int ValueOf(int value, const std::vector<int>& nodes, const std::vector<int>& types);
 
-  // The value as a graph; inputs keep their numbers.
+  // A graph whose only output is the value. Inputs and variables keep their numbers.
   NumberedGraph GraphOf(int value) const;
 
   const Node& node(int value) const { return nodes_[value / kMostOutputs]; }
@@ -53,20 +58,22 @@ class TermStore {
     return node.variant >= 0 && set_->variants()[node.variant].commutative;
   }
   int TypeOf(int value) const { return node(value).types[value % kMostOutputs]; }
-  // A number that is equal for values of equal dimensions.
+  // A number that is the same for values of equal dimensions, and only for them.
   int DimsOf(int value);
-  // Forgets all nodes, but not the types of applications.
+  // Forgets all nodes, so that their numbers become invalid, but not the types of applications.
   void Clear();
   int num_nodes() const { return static_cast<int>(nodes_.size()); }
   const OperatorSet& set() const { return *set_; }
-  // The first error of applying a variant, other than that it does not take the operands.
+  // The first error of OperatorSet::Apply other than NotFound; OK if there was none.
   const absl::Status& status() const { return status_; }
 
-  // A lexicographic path order by the variants' precedence, larger ones first; operands of
+  // Orders the terms. `precedence` has a number for each variant; a larger number means a greater
+  // variant. The order is the lexicographic path order of these variants, but operands of
   // commutative variants are compared as sets. It is well-founded, total on terms without
   // variables, and stable: a greater term stays greater for all values of the variables.
   void SetPrecedence(std::vector<int> precedence);
   const std::vector<int>& precedence() const { return precedence_; }
+  // Whether the value a is greater than the value b in this order.
   bool Greater(int a, int b);
 
  private:

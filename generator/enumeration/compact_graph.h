@@ -23,6 +23,7 @@ struct CompactGraph {
   std::array<int8_t, kMostOps* kMostOutputs> outputs = {};  // values
 };
 
+// Expanded and Compacted convert graphs without loss. `graph` must be within the limits above.
 inline NumberedGraph Expanded(const CompactGraph& compact) {
   NumberedGraph graph;
   for (int i = 0; i < compact.num_ops; ++i) {

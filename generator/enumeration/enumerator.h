@@ -1,4 +1,4 @@
-// Enumerates all graphs of up to a number of operators over an operator set, and groups those that
+// Enumerates all graphs of up to a number of operators over an operator set, and groups graphs that
 // may be equal into classes.
 //
 // A graph is a set of operator nodes that contains the operands of each of its nodes. Nodes are
@@ -9,14 +9,14 @@
 // its nodes reads. docs/generator.md says which graphs are left out and why that loses no rule.
 //
 // A value's key is a hash of its dimensions and of some of its elements, on random inputs. If other
-// values have the same key, it also covers all elements on further inputs: small integers, all of
-// one sign within each input. A graph's key is the sum of its outputs' keys. A value is colliding
-// if another term has its key; a graph is colliding if all its outputs are.
+// values have the same key, the key also covers all elements on further inputs: small integers, all
+// of one sign within each input. A graph's key is the sum of its outputs' keys. A value is
+// colliding if another term has its key; a graph is colliding if all its outputs are colliding.
 //
-// A graph is decomposable if it has several outputs and no operator with two. Equality of two such
-// graphs says no more than equality of their outputs, each of which is a smaller graph with one
-// output. So above max_ops_of_decomposable operators, a class has decomposable graphs only if it
-// also has an indecomposable one.
+// A graph is decomposable if it has several outputs and no operator with two outputs. If two such
+// graphs are equal, this says no more than that their outputs are equal, and each output is also
+// the only output of a smaller graph. So if max_ops exceeds max_ops_of_decomposable, a class has
+// decomposable graphs only if it also has an indecomposable graph.
 //
 // Terms and the walk over graphs are in enumerator.cc and the headers enumerator_*.h, classes in
 // enumerator_classes.cc, counts and conversions of graphs in enumerator_graphs.cc.
@@ -45,35 +45,35 @@ namespace lemma::generator {
 struct EnumeratorOptions {
   int max_ops = 2;    // in 1…kMostOps
   uint64_t seed = 1;  // of the random inputs
-  int threads = 1;    // for graphs; terms use one. Results do not depend on it
-  const std::atomic<bool>* interrupted = nullptr;  // true: end soon with Cancelled; not owned
+  int threads = 1;    // for graphs; terms are made on one thread. Results do not depend on it
+  const std::atomic<bool>* interrupted = nullptr;  // true: end soon with Cancelled; may be null
   // Limit in bytes for terms with their values and for records of graphs. If the records do not
   // fit, graphs are enumerated again for each share of the keys. Results do not depend on it.
   int64_t max_memory = int64_t{8} << 30;
   // If max_ops exceeds this, classes that have only decomposable graphs are left out.
   int max_ops_of_decomposable = 4;
-  // Finds only classes whose keys lie in range number `shard` of num_shards equal ranges, and an
-  // equal part of the identities (identities()). Each class and each identity is in exactly one
-  // shard. num_shards is at most kMostKeyRanges.
+  // Finds only classes whose keys lie in range number `shard` (from 0) of num_shards equal ranges,
+  // and an equal part of the identities (Enumerator::identities). Each class and each identity is
+  // in exactly one shard. num_shards is in 1…kMostKeyRanges.
   int shard = 0, num_shards = 1;
 };
 constexpr int kMostOps = CompactGraph::kMostOps, kMostKeyRanges = 4096;
 
 struct EnumeratorStats {
   int64_t terms = 0;         // distinct applications, including pruned ones
-  int64_t pruned_terms = 0;  // equal to one of their inputs or subterms
-  int64_t graphs = 0;        // in all
+  int64_t pruned_terms = 0;  // terms that are equal to one of their inputs or subterms
+  int64_t graphs = 0;        // all graphs, of all sizes
   std::array<int64_t, kMostOps + 1> graphs_of_size = {};  // by number of operators
   int64_t distinct = 0;                                   // distinct values
   // Colliding graphs of this shard, without the decomposable ones that are left out.
   int64_t colliding_graphs = 0;
   int64_t classes = 0;       // sets of at least two colliding graphs with one key, in this shard
-  int64_t members = 0;       // of these classes
+  int64_t members = 0;       // graphs in these classes
   int64_t shares = 0;        // number of shares into which limited memory divides the keys
   int64_t terms_memory = 0;  // bytes for terms and their values
 };
 
-// A graph, as its key and its place in the order of enumeration.
+// Stands for a graph: its key, and its place in the order of enumeration (enumerator_visits.h).
 struct GraphRecord {
   uint64_t key = 0, place = 0;
 };
@@ -83,28 +83,30 @@ class Enumerator {
   // `set` must outlive this.
   Enumerator(OperatorSet* set, const EnumeratorOptions& options);
 
-  // Cancelled if interrupted; ResourceExhausted if max_memory cannot hold the terms and a share of
-  // the graphs, or if the terms cannot be numbered; InvalidArgument if an option is out of range.
+  // Enumerates. Call it once, before Classes, ForEachClass and ForEachGraph. Cancelled if
+  // interrupted; ResourceExhausted if max_memory cannot hold the terms and a share of the graphs,
+  // or if there are too many terms to number; InvalidArgument if an option is out of range.
   absl::Status Run();
 
   int num_inputs() const { return num_inputs_; }
   Evaluator& evaluator() { return evaluator_; }
   const EnumeratorStats& stats() const { return stats_; }
-  // Terms that are equal to one of their inputs or subterms, found when such terms were pruned.
+  // Equations between a term and one of its inputs or subterms, which were found when such terms
+  // were pruned; only those of this shard.
   const std::vector<Pair>& identities() const { return identities_; }
   // Colliding graphs with the same key, smallest first. The outputs of each member are sorted by
   // their keys, so output k of one member corresponds to output k of another one.
   struct Class {
     std::vector<NumberedGraph> members;
   };
-  // All classes, by ascending key. Call Run first. Errors as in Run.
+  // All classes of this shard, by ascending key. Errors as in Run.
   absl::StatusOr<std::vector<Class>> Classes();
-  // Visits the same classes in the same order, one at a time, in case there are millions of
-  // members. Stops at the first error of `visit` and returns it. Call Run first. Other errors as in
-  // Run.
+  // Calls visit(members) for the same classes in the same order, for a caller that does not want to
+  // hold millions of members at once. Stops at the first error of `visit` and returns it. Other
+  // errors as in Run.
   absl::Status ForEachClass(
       const std::function<absl::Status(absl::Span<const CompactGraph>)>& visit);
-  // Visits every enumerated graph; for tests. Call Run first.
+  // Visits every enumerated graph; for tests.
   absl::Status ForEachGraph(const std::function<void(const NumberedGraph&)>& visit);
 
  private:
@@ -118,22 +120,22 @@ class Enumerator {
   struct NodeSet {
     int size = 0;
     std::array<int, kMostOps> nodes = {};
-    uint64_t mask = 0;         // of inputs that they rest on
-    uint32_t read = 0;         // bit OutputValue(i, o): output o of nodes[i] is read by a later one
-    bool two_outputs = false;  // one of the nodes has two
+    uint64_t mask = 0;         // bit i: a node rests on input i
+    uint32_t read = 0;         // bit OutputValue(i, o): a later node reads output o of nodes[i]
+    bool two_outputs = false;  // one of the nodes has two outputs
   };
   // Nodes begin … end - 1, which all rest on the same stored operators.
   struct NodeRun {
     int begin = 0, end = 0;
-    bool on_nothing = false;   // they read inputs only
-    bool two_outputs = false;  // some of them have
+    bool on_nothing = false;   // the nodes read inputs only
+    bool two_outputs = false;  // some of the nodes have two outputs
   };
   // An application that is not a stored node. It reads each node of a set that no other node of the
   // set reads.
   struct NewApplication {
     const Application* application = nullptr;
     Operands operands = {kNone, kNone};
-    uint64_t mask = 0;
+    uint64_t mask = 0;  // bit i: it rests on input i
   };
   using Keys = std::array<uint64_t, kMostOutputs>;
   template <class Visit>
@@ -146,8 +148,9 @@ class Enumerator {
   }
   int OutputOf(int value) const { return (value - num_inputs()) % kMostOutputs; }
   int OutputsOf(int node) const { return outputs_of_[nodes_[node].variant]; }
-  // The value as an operand in a graph made from the set.
+  // The number of the value in a graph made from the set (NumberedOp).
   int LocalValue(const NodeSet& set, int value) const;
+  // The outputs of the set's nodes that `operands` read, as bits of NodeSet::read.
   uint32_t ReadBits(const NodeSet& set, const Operands& operands) const;
 
   // Inputs not in `mask` that could be exchanged with a later input that is in `mask`.
@@ -156,7 +159,7 @@ class Enumerator {
     for (size_t k = 0; k < same_group_.size(); ++k) before |= (mask >> (k + 1)) & same_group_[k];
     return before & ~mask;
   }
-  // Whether `free` further operands can be the missing inputs.
+  // Whether `free` further operands suffice for the missing inputs.
   bool Completable(uint64_t mask, int free) const {
     const uint64_t missing = Missing(mask);
     return missing == 0 || (free > 0 && __builtin_popcountll(missing) <= free);
@@ -174,8 +177,8 @@ class Enumerator {
   absl::Status AddNodes(int size);
   absl::Status AddNode(int size, const NewApplication& term, const Keys& keys);
   absl::Status EvaluateLastLevel();
-  // Visits the applications to inputs and values of the set that read all nodes of the set. Skips
-  // operand types that were not met before unless `compile`.
+  // Visits the applications to inputs and to values of the set that leave no node of the set
+  // unread. Skips operand types that were not met before, unless `compile`.
   template <class Visit>
   absl::Status ForEachNewApplication(const NodeSet& set, bool compile, const Visit& visit);
   absl::Status Evaluate(const NodeSet& set, const NewApplication& term, Keys* keys, bool* pruned);
@@ -197,26 +200,26 @@ class Enumerator {
 
   // ---- Graphs ----
   //
-  // Calls visit(set, runs of nodes that may follow it, in no order) for all sets of a size. Unless
-  // the size is 0, only for those whose first node is in [first_begin, first_end).
+  // Calls visit(set, runs of nodes that may follow the set, in no order) for all sets of a size.
+  // Unless the size is 0, visits only sets whose first node is in [first_begin, first_end).
   template <class Visit>
   absl::Status ForEachSet(int size, int first_begin, int first_end, const Visit& visit) const;
   // A graph: the nodes of a set, and one more node.
   struct Visited {
     uint64_t place = 0, key = 0;
     int num_outputs = 0;
-    bool decomposable = false;  // and SkipsDecomposable()
+    bool decomposable = false;  // the graph is decomposable, and SkipsDecomposable()
     const NodeSet* set = nullptr;
-    int variant = 0;
+    int variant = 0;                     // of the last node
     const Operands* operands = nullptr;  // of the last node
-    const uint64_t* keys = nullptr;      // of its outputs
+    const uint64_t* keys = nullptr;      // of the last node's outputs
   };
-  // Selects the graphs to visit: all; indecomposable colliding ones; or decomposable ones whose
-  // outputs all occur among the outputs of indecomposable ones.
+  // Selects the graphs to visit: all graphs; indecomposable colliding graphs; or decomposable
+  // graphs whose outputs all occur among the outputs of indecomposable graphs.
   enum class Which { kAll, kIndecomposable, kDecomposable };
   struct Cursor {
-    uint64_t set = 0;  // ordinal
-    size_t last = 0;   // in last_keys_
+    uint64_t set = 0;  // number of the next set
+    size_t last = 0;   // position in last_keys_ of the next term's keys
   };
   // Calls visit(Visited) for the graphs of a size.
   template <class Visit>
@@ -275,17 +278,17 @@ class Enumerator {
   std::vector<uint64_t> same_group_;  // [k]: inputs i such that i + k can be exchanged with i
   // By node; nodes of fewer than max_ops operators are stored.
   std::vector<Node> nodes_;
-  std::vector<uint64_t> masks_;     // of inputs that they rest on
-  std::vector<uint64_t> sums_;      // of their outputs' keys
-  std::vector<uint8_t> colliding_;  // all of their outputs
+  std::vector<uint64_t> masks_;     // bit i: the node rests on input i
+  std::vector<uint64_t> sums_;      // the sum of the node's outputs' keys
+  std::vector<uint8_t> colliding_;  // whether all outputs of the node are colliding
   // Whether the node's value may be an output of a partner (see bins_).
   std::vector<uint8_t> partner_;
   int most_partner_outputs_ = 0;
-  std::vector<bool> has_users_;                    // by node: some run rests on it as the last
+  std::vector<bool> has_users_;                    // by node: it is the last node some run rests on
   std::array<int, kMostOps + 1> first_node_ = {};  // of each size
   std::vector<int> types_;                         // of values
   std::vector<uint64_t> keys_;                     // of values; the lowest bit: it is colliding
-  std::vector<int64_t> offsets_;  // of values in elements_; of nodes of max_ops - 2 operators
+  std::vector<int64_t> offsets_;  // in elements_, of inputs and nodes of <= max_ops - 2 operators
   std::vector<Field> elements_;
   absl::flat_hash_map<uint64_t, NodeRun> runs_;  // by the nodes they rest on
   // Keys of the outputs of terms of max_ops operators, in the order of enumeration; 0: pruned.
@@ -293,8 +296,8 @@ class Enumerator {
   // By first node: where the sets of max_ops - 1 nodes with this first node begin.
   std::vector<Cursor> cursors_;
 
-  // By leading bits of the key: the number of indecomposable colliding graphs of this shard and of
-  // their partners (decomposable graphs with the same key). Then the partners themselves.
+  // bins_: by leading bits of the key, the number of indecomposable colliding graphs of this shard
+  // plus the number of their partners, which are the decomposable graphs with the same key.
   std::vector<uint64_t> bins_;
   std::vector<GraphRecord> partners_;
   // The members of classes in share [first_bin, end_bin).

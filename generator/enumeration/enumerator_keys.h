@@ -1,4 +1,4 @@
-// A compact set of random 64-bit keys, for enumerator.h.
+// A compact set of random 64-bit keys, used by the enumerator (enumerator.h).
 #ifndef LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_KEYS_H_
 #define LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_KEYS_H_
 
@@ -10,10 +10,11 @@
 
 namespace lemma::generator {
 
-// At most 2^32 keys. For most keys that are not in the set, Contains reads one word of memory.
+// Holds fewer than 2^32 keys. For most keys that are not in the set, Contains reads only one word
+// of memory, if the keys are evenly distributed over all 64-bit numbers.
 class KeySet {
  public:
-  // The set of keys that occur in `all` at least `times` times, without 0.
+  // The set of all keys except 0 that occur in `all` at least `times` times.
   explicit KeySet(std::vector<uint64_t> all, size_t times = 1) : keys_(std::move(all)) {
     std::sort(keys_.begin(), keys_.end());
     size_t kept = 0;
@@ -41,7 +42,7 @@ class KeySet {
     for (size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
   }
 
-  // The number of distinct keys in `all`, without 0.
+  // The number of distinct keys in `all`, 0 not counted.
   int64_t distinct() const { return distinct_; }
   int64_t size() const { return static_cast<int64_t>(keys_.size()); }
   bool Contains(uint64_t key) const {

@@ -10,8 +10,8 @@
 
 namespace lemma::generator {
 
-// Bits for the number of a node that others rest on. The numbers of all nodes that one node rests
-// on fit into 64 bits.
+// Number of bits for the number of a node that other nodes rest on. The numbers of all nodes that
+// one node rests on fit into 64 bits.
 constexpr int kNodeBits = 21;
 static_assert(kNodeBits * (kMostOps - 2) <= 64);
 
@@ -66,7 +66,8 @@ class Enumerator::SetWalk {
     }
   }
 
-  // Finds the runs of nodes that rest on this node, and keeps the earlier ones.
+  // Makes the runs of the next level: the runs of nodes that rest on this node, and the rest of the
+  // runs of this level.
   void FindRuns(int level, int node) {
     auto& runs = runs_[level + 1];
     runs.clear();
@@ -92,7 +93,7 @@ class Enumerator::SetWalk {
   int first_begin_ = 0, first_end_ = 0;
   NodeSet set_;
   std::array<absl::InlinedVector<NodeRun, 1 << (kMostOps - 1)>, kMostOps> runs_;
-  // By subset of the set's nodes.
+  // By subset of the set's nodes: its key in Enumerator::runs_, and whether it has one.
   std::array<uint64_t, 1 << kMostOps> packed_ = {};
   std::array<bool, 1 << kMostOps> packable_ = {};
   int64_t count_ = 0;

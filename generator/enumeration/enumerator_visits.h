@@ -1,4 +1,4 @@
-// Visits the enumerated graphs, each as a set of nodes and one more node. For the .cc files of
+// Visits the enumerated graphs, each as a set of nodes and one more node. Only for the .cc files of
 // enumerator.h.
 #ifndef LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_VISITS_H_
 #define LEMMA_GENERATOR_ENUMERATION_ENUMERATOR_VISITS_H_
@@ -12,11 +12,11 @@
 
 namespace lemma::generator {
 
-// A place packs a size, the number of the set, and the number of the last node; new terms come
-// after all stored nodes.
+// A place packs the size of a graph, the number of its set, and the number of its last node. New
+// terms, which are not stored as nodes, have places after all stored nodes.
 constexpr int kLocalBits = 28, kSizeShift = 61;
 constexpr uint64_t kTermPlace = uint64_t{1} << (kLocalBits - 1);
-constexpr int kEvery = 1 << 30;  // as the end of a range of nodes: all nodes
+constexpr int kEvery = 1 << 30;  // end of a range of nodes that includes every node
 // The leading bits of a key select its bin; shares are ranges of bins.
 constexpr int kBinBits = 12;
 constexpr uint64_t kBins = uint64_t{1} << kBinBits;

@@ -15,7 +15,8 @@
 
 namespace lemma::generator {
 
-// Not thread-safe, since it compiles kernels on first use; only Known() is.
+// Not thread-safe, because it compiles kernels on first use; only Known() may be called by several
+// threads at once.
 class Evaluator {
  public:
   // `set` must outlive this.
@@ -25,9 +26,10 @@ class Evaluator {
 
   // A hash function for values of one type.
   struct TypeHash {
-    uint64_t seed = 0;  // from its dimensions
-    int num_sampled = 0;
-    // Nonzero, and even: the lowest bit is free for a mark of the enumerator.
+    uint64_t seed = 0;    // a hash of the type's dimensions
+    int num_sampled = 0;  // number of elements that KeyOf reads
+    // The key of a value with these elements at SampleOf(type). Keys are nonzero, and even: the
+    // lowest bit is free for a mark of the enumerator.
     uint64_t KeyOf(const Field* sampled) const;
   };
   // A variant applied to operands of certain types.
@@ -36,16 +38,16 @@ class Evaluator {
     std::vector<int> types;  // of the outputs
     Graph graph;
     std::vector<TypeHash> type_hashes;  // of the outputs
-    const Kernel* sampled = nullptr;    // computes only the elements of SampleOf, for each output
-    // Computes all elements; compiled on first use.
+    const Kernel* sampled = nullptr;    // computes only the elements at SampleOf of each output
+    // Computes all elements; compiled by the first RunFull.
     mutable const Kernel* whole = nullptr;
     bool commutative = false, distinct = false;  // as in Variant
   };
-  // All applications of variants to operands of these types; kNone for a missing operand. The
-  // result lives as long as the evaluator.
+  // The applications of all variants that take operands of these types; kNone for a missing
+  // operand. The result lives as long as the evaluator.
   absl::StatusOr<const std::vector<Application>*> Applications(int type0, int type1);
-  // The same if Applications was called with these types before, else nullptr. Several threads may
-  // call it at once.
+  // The result of Applications if it was called with these types before, else nullptr. Several
+  // threads may call Known at once while no thread calls another function.
   const std::vector<Application>* Known(int type0, int type1) const {
     const size_t row = static_cast<size_t>(type0 + 1), column = static_cast<size_t>(type1 + 1);
     return row < applications_.size() && column < applications_[row].size()
@@ -53,6 +55,8 @@ class Evaluator {
                : nullptr;
   }
   // Computes all elements of the outputs and stores them in *out, one output after the other.
+  // `operands` has kMostOperands pointers, each to all elements of an operand; nullptr if there is
+  // no such operand.
   absl::Status RunFull(const Application& application, const Field* const* operands,
                        std::vector<Field>* out);
 
@@ -61,23 +65,26 @@ class Evaluator {
   // A hash of the dimensions and of the elements at SampleOf(type), in this order.
   uint64_t KeyOf(int type, const Field* sampled) { return TypeHashOf(type).KeyOf(sampled); }
 
-  // A new key that depends on `key` and on all elements; even and nonzero.
+  // A new key that depends on `key` and on all elements. It is even and nonzero.
   static uint64_t Refined(uint64_t key, absl::Span<const Field> elements);
 
   int num_inputs() const { return num_inputs_; }
   int64_t NumElements(int type) const;
-  // The elements of each input of the set, then of further inputs of the types `more_types`.
+  // Random elements for each input of the set, and then for further inputs of the types
+  // `more_types`.
   std::vector<std::vector<Field>> RandomInputs(uint64_t seed,
                                                const std::vector<int>& more_types = {}) const;
-  // Inputs of small integers, all of one sign within each input. Signs matter where max and relu
-  // meet sums and products, and random field elements are almost never all negative.
+  // The same with small integers, all of one sign within each input. Signs matter where max and
+  // relu meet sums and products, and random field elements are almost never all negative.
   std::vector<std::vector<Field>> SignedInputs(uint64_t seed,
                                                const std::vector<int>& more_types = {}) const;
 
-  // A hash of all elements of the outputs, on three further random inputs.
+  // A hash of the dimensions and of all elements of the outputs, on three further choices of random
+  // inputs.
   absl::StatusOr<uint64_t> ExactKey(const NumberedGraph& graph);
-  // Whether both graphs have the same values on further random inputs, some of them signed;
-  // compares all elements. Inputs beyond those of the set have the types `more_types`.
+  // Whether the outputs of both graphs have the same dimensions and elements on further random
+  // inputs, some of them as in SignedInputs. Inputs after the inputs of the set have the types
+  // `more_types`.
   absl::StatusOr<bool> Confirm(const Pair& pair, const std::vector<int>& more_types = {});
 
  private:

@@ -3,8 +3,9 @@
 // The only definition of an operator is the one in the operator table: its loop program is run on
 // probes (unit vectors, random vectors), and its behaviour is recorded as a table. A table is kept
 // only if it agrees with the program on further random vectors (node_program.cc). An operator that
-// passes is linear (or bilinear) in the field, except with probability degree / 2^61. Other
-// operators run as loop programs. A mistake here could lose candidates but never make a false rule.
+// passes this test is linear (or bilinear) in the field; the test errs with a probability of at
+// most degree / 2^61. Other operators run as loop programs. A mistake here could lose candidates,
+// but it could never make a false rule.
 //
 // Values must be proper field elements (Field::is_special() false).
 #ifndef LEMMA_GENERATOR_ENUMERATION_KERNEL_H_
@@ -23,8 +24,8 @@
 
 namespace lemma::generator {
 
-// How one operator is computed: as a table if possible. Elements of several operands or outputs are
-// numbered consecutively.
+// How one operator application is computed: by a table if possible. x[…] are the elements of all
+// operands, y[…] the elements of all outputs, each numbered consecutively.
 struct NodeProgram {
   enum class Kind {
     kLinear,       // y[row] = coefficient * sum of x[a]
@@ -41,17 +42,18 @@ struct NodeProgram {
   Field coefficient = Field(1);
   NodePtr node;
   std::vector<int> operand_offset;  // where each operand's elements begin, then the end
-  int num_elements = 0;             // in all outputs
+  int num_elements = 0;             // number of elements of all outputs together
 
   bool is_table() const { return kind == Kind::kLinear || kind == Kind::kBilinear; }
   int RowBegin(int row) const { return row == 0 ? 0 : row_end[row - 1]; }
 };
 
-// A compiled application. Thread-compatible: Run uses the scratch memory passed to it.
+// A compiled application. Several threads may call Run at once with different scratch memory.
 class Kernel {
  public:
-  // Stores the wanted elements (KernelCompiler::Compile) of the first output in `out`, then those
-  // of the second one: num_wanted() in all. `operands`: all elements of each operand, row-major.
+  // Stores the wanted elements (KernelCompiler::Compile) of the first output in `out`, and then the
+  // wanted elements of the second output: num_wanted() elements in all. `operands`: all elements of
+  // each operand, row-major. *scratch may be empty; Run enlarges it as needed.
   void Run(absl::Span<const Field* const> operands, Field* out, std::vector<Field>* scratch) const;
   int num_wanted() const { return static_cast<int>(gather_.size()); }
 
@@ -63,7 +65,7 @@ class Kernel {
   static constexpr int kBankShift = 29, kMostOperands = 2;
   struct Step {
     NodeProgram::Kind kind = NodeProgram::Kind::kProgram;
-    bool copy = false;  // each row of the table is one element
+    bool copy = false;  // each y[row] is one element, unchanged
     std::vector<int> row_end;
     std::vector<Source> a, b;
     Field coefficient;
@@ -87,14 +89,14 @@ class Kernel {
   int scratch_size_ = 0;
 };
 
-// Compiles applications. Operators that occur again are probed only once.
+// Compiles applications. Probes each application of an operator only once.
 class KernelCompiler {
  public:
   explicit KernelCompiler(uint64_t seed) : state_(seed) {}
 
   // `wanted`: for each output of the graph, the row-major positions of the elements to compute.
   absl::StatusOr<Kernel> Compile(const Graph& graph, const std::vector<std::vector<int>>& wanted);
-  // The form in which the operator of `node` is computed. It lives as long as the compiler.
+  // How the operator of `node` is computed. The result lives as long as the compiler.
   absl::StatusOr<const NodeProgram*> FormOf(const NodePtr& node);
 
  private:

@@ -18,7 +18,7 @@ class ByteWriter {
     for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
     bytes_ += static_cast<char>(value);
   }
-  // Short for numbers near zero.
+  // As Number, but also for negative numbers; short for numbers near zero.
   void Signed(int64_t value) {
     Number(static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63));
   }
@@ -35,9 +35,9 @@ class ByteWriter {
   std::string bytes_;
 };
 
-// Decodes the output of a ByteWriter, by the same calls in the same order. If the bytes end too
-// early, values are 0 or empty and ok() is false from then on. The bytes must outlive the reader
-// and what Bytes() returns.
+// Decodes the output of a ByteWriter by the same calls in the same order. If the bytes end too
+// early or are malformed, ok() is false from then on, and all values are 0 or empty. The bytes must
+// outlive the reader and the views that Bytes() returns.
 class ByteReader {
  public:
   explicit ByteReader(absl::string_view bytes) : rest_(bytes) {}
@@ -75,8 +75,8 @@ class ByteReader {
     rest_.remove_prefix(size);
     return bytes;
   }
-  // A number of items of at least one byte each. It is bounded by the remaining bytes, so that a
-  // damaged file cannot request excessive memory.
+  // Decodes a Number that counts the following items, of at least one byte each. More items than
+  // remaining bytes are an error, so that a damaged file cannot request excessive memory.
   uint64_t Count() {
     const uint64_t count = Number();
     return count > rest_.size() ? Fail() : count;

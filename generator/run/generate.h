@@ -1,5 +1,6 @@
-// Generates rules from an operator set: enumerates, compares, lifts, proves, drops derivable rules.
-// The caller provides the prover; api/generation/generate.cc calls all this and writes the files.
+// Generates rules from an operator set: enumerates graphs, compares them, lifts pairs to rules,
+// lets a prover decide the rules, and marks rules that can be derived from the others. The caller
+// provides the prover: api/generation/generate.cc calls these functions and writes the files.
 #ifndef LEMMA_GENERATOR_RUN_GENERATE_H_
 #define LEMMA_GENERATOR_RUN_GENERATE_H_
 
@@ -21,39 +22,39 @@ namespace lemma::generator {
 struct Decision {
   enum class Answer { kProved, kGuarded, kRefuted, kUnknown };
   Answer answer = Answer::kUnknown;
-  Substitution rule;   // with guard, contract and record, if it is proved
+  Substitution rule;   // if the answer is kProved or kGuarded: with guard, contract and record
   std::string reason;  // a counterexample, or why the answer is unknown
 };
-// Decides rules and returns the decisions, in the order of the rules. The caller of Generate
-// provides it. Returns Cancelled if interrupted.
+// Decides rules and returns the decisions, one for each rule, in the order of the rules. Cancelled
+// if interrupted.
 using Prover =
     std::function<absl::StatusOr<std::vector<Decision>>(const std::vector<Substitution>&)>;
 
 struct GenerateOptions {
   uint64_t seed = 1;
-  int threads = 1;                                 // for comparing; results do not depend on it
-  const std::atomic<bool>* interrupted = nullptr;  // true: end soon with Cancelled; not owned
-  // Called now and then with text for people: the current activity ("comparing graphs"), the number
-  // of items done, and the total.
+  const std::atomic<bool>* interrupted = nullptr;  // true: end soon with Cancelled; may be null
+  // Called from time to time, for people, with the current activity ("comparing graphs"), the
+  // number of items done, and the number of all items (0: unknown). May be empty.
   std::function<void(const std::string&, int64_t, int64_t)> progress;
 };
 
 struct GeneratedRule {
-  Pair pair;             // that the rule was lifted from
+  Pair pair;             // the pair that was lifted to the rule
   Substitution rule;     // proved, with guard, contract and record
   bool guarded = false;  // it needs a guard
-  // Names of kept rules from which this rule follows, in order of use; then the rule is not needed.
-  // Empty: the rule is needed.
+  // If the rule follows from other rules, and so is not needed: the names of these needed rules, in
+  // the order of their use. Empty: the rule is needed.
   std::vector<std::string> follows_from;
 };
 // A candidate that did not become a rule.
 struct Rejected {
-  std::string text;              // the pair
-  const char* word = "refuted";  // the kind of rejection
+  std::string text;              // the pair, as text
+  const char* word = "refuted";  // or "unknown", "not tried", "no general form"
   std::string reason;            // for people
 };
 
-// Graphs with equal keys, smallest first; outputs correspond.
+// Graphs that may be equal, smallest first: a class of the enumerator, or both sides of an identity
+// (generator/enumeration/enumerator.h). Output k of one member corresponds to output k of another.
 struct ValueClass {
   std::vector<CompactGraph> members;
 };
@@ -65,14 +66,14 @@ struct Enumerated {
 };
 
 struct GenerateStats {
-  int64_t pairs = 0;       // two graphs of a class, or parts of these, with different normal forms
-  int64_t candidates = 0;  // of these, distinct up to names
+  int64_t pairs = 0;       // pairs of graphs of a class, or of their parts, not known to be equal
+  int64_t candidates = 0;  // distinct pairs, up to names, and more general pairs made from them
   int64_t unequal = 0;     // of `candidates`: unequal on further inputs
-  int64_t derived = 0;     // of `candidates`: follow from rules proved before; not proved again
-  int64_t waiting = 0;  // of `candidates`: need a guard or follow from an unproved one; not tried
-  int64_t unliftable = 0;  // of `candidates`: without a rule for open sizes (OperatorSet::Lift)
+  int64_t derived = 0;     // of `candidates`: follow from proved rules; not counted in `proved`
+  int64_t waiting = 0;  // of `candidates`: not tried; need a guard, or follow from unproved pairs
+  int64_t unliftable = 0;  // of `candidates`: cannot be lifted to a rule (OperatorSet::Lift)
   int64_t proved = 0, guarded = 0, refuted = 0, unknown = 0;  // by the prover's answer
-  int64_t pruned = 0;  // proved, but derivable from the other rules
+  int64_t pruned = 0;  // of `proved`: derivable from the other rules (GeneratedRule::follows_from)
 };
 
 struct Generated {
@@ -81,12 +82,15 @@ struct Generated {
   GenerateStats stats;
 };
 
-// `progress` as in GenerateOptions. Deterministic for the same set and options.
+// Enumerates the graphs of the set and their classes. `progress` as in GenerateOptions. The result
+// is always the same for the same set and options. Errors as in Enumerator::Run.
 absl::StatusOr<Enumerated> Enumerate(
     OperatorSet* set, const EnumeratorOptions& options,
     const std::function<void(const std::string&, int64_t, int64_t)>& progress = {});
 
-// Deterministic for the same set, enumeration and seed, if the prover is.
+// Makes rules from the classes of an enumeration over `set`. The result is always the same for the
+// same set, enumeration and seed, if the prover's decisions are. Errors are Cancelled, or errors of
+// the prover and the set.
 absl::StatusOr<Generated> Generate(OperatorSet* set, const Enumerated& enumerated,
                                    const GenerateOptions& options, const Prover& prove);
 

@@ -1,4 +1,4 @@
-// A journal of decisions on disk, so that a run that was killed need not repeat them.
+// A journal of decisions on disk, so that the decisions of a killed run need not be made again.
 #ifndef LEMMA_GENERATOR_RUN_JOURNAL_H_
 #define LEMMA_GENERATOR_RUN_JOURNAL_H_
 
@@ -21,22 +21,27 @@ namespace lemma::generator {
 // is dropped when the file is opened. Thread-safe.
 class Journal {
  public:
-  // Opens or creates the file. Only one process at a time can have it open. InvalidArgument, with
-  // the path, if another process has it open, or if it is not writable, not a journal, or damaged.
+  // Opens the file, or creates it for `run`. Only one process at a time can have the file open.
+  // InvalidArgument, with the path, if another process has the file open, or if the file is not
+  // writable, is not a journal, or is damaged.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(const std::string& path, const RunId& run);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  // The run for which the journal was created.
+  // The run for which the journal was created. The caller must compare it with its own run
+  // (Difference).
   const RunId& run() const { return run_; }
+  // The number of decisions.
   int64_t size() const;
 
-  // The decision on the candidate, under any name; nullopt if the journal has none.
+  // The decision on the candidate; the candidate's name does not matter. nullopt if the journal has
+  // no decision.
   std::optional<Decision> Find(const Substitution& candidate) const;
-  // After the return, the record survives the end of the process. Records are synced to disk at
-  // most once a second; decisions that are lost when the machine crashes are made again.
-  // InvalidArgument, with the path, if the file cannot be written, now or in an earlier call.
+  // Adds a decision. After the return, it survives the end of the process. Records are synced to
+  // disk at most once a second, so a crash of the machine may lose the last decisions; they are
+  // then made again. InvalidArgument, with the path, if this call or an earlier call cannot write
+  // the file.
   absl::Status Add(const Substitution& candidate, const Decision& decision);
 
  private:

@@ -18,25 +18,25 @@
 
 namespace lemma::generator {
 
-// WithoutNames(set, *pair) (generator/sets/terms.h). Swaps the sides of *pair first if only then
-// each variable of the target occurs in the source.
+// WithoutNames(set, *pair) (generator/sets/terms.h). First swaps the sides of *pair if a variable
+// of the target does not occur in the source, but each variable of the source occurs in the target.
 NamedPair Named(const OperatorSet& set, Pair* pair);
 
-// Collects the pairs of classes of graphs, each once up to names.
+// Collects pairs of graphs from classes of graphs; pairs that differ only in names count as one.
 class PairCollector {
  public:
-  // Orders pairs: those with fewer variables, and then those with more operators, come later, since
-  // they say less and may follow from earlier pairs.
+  // Orders pairs: pairs with more variables come first, then pairs with fewer operators, because
+  // later pairs say less and may follow from earlier pairs.
   using Place = std::tuple<int, size_t, std::string>;
 
-  // Arguments must outlive this. The caller may add pairs to `known` between calls. Counts are
-  // added to *stats.
+  // All arguments must outlive this. The caller may add pairs to `known` between calls. Adds to the
+  // counts in *stats.
   PairCollector(const OperatorSet* set, Derivation* known, Evaluator* evaluator,
                 GenerateStats* stats);
 
-  // Compares the members of `size` operators with the members before them. Adds pairs for a member
-  // with new normal forms if its values equal those of an earlier member on further random inputs
-  // too.
+  // Compares the members of `size` operators with the members before them in the class `one`. Adds
+  // pairs for a member if no earlier member has the same normal forms, but an earlier member has
+  // equal values on further random inputs too.
   absl::Status Collect(const ValueClass& one, int size);
   // The pairs added since the last call.
   std::map<Place, Pair> Take();

@@ -9,12 +9,13 @@
 
 namespace lemma::generator {
 
-// Each file of a run begins with it, so that a run with other results rejects the file.
+// Each file of a run contains the run's RunId, so that a run with other results rejects the file.
 struct RunId {
   std::string ops;                // operator set and variants, joined by commas
   int64_t max_ops = 0, seed = 0;  // as in EnumeratorOptions
-  uint64_t program = 0;  // a hash of the program, so of its operators, enumeration and prover
+  uint64_t program = 0;  // a hash of the program and of the operators and sets that files define
 
+  // Read decodes what Write encodes. The caller of Read must check in->ok().
   void Write(ByteWriter* out) const;
   static RunId Read(ByteReader* in);
 };

@@ -15,16 +15,17 @@ namespace lemma::generator {
 // "taso", "taso_plus", "transformer", "training", and the sets for inference.
 std::vector<std::string> SetNames();
 
-// Makes the set that `names` describes: the name of a set; the name of a set and then some of its
-// variants; or variants only, which are taken from the first set that has them all. Variants keep
-// the set's order; all of its inputs are included. InvalidArgument, with the existing names, if
-// there is no such set or variant.
+// Makes the set that `names` describes: the name of a set; the name of a set, followed by some of
+// its variants; or only variants, which are taken from the first set that has all of them. Variants
+// keep the set's order, and all inputs of the set are included. InvalidArgument, with the existing
+// names, if there is no such set or variant.
 absl::StatusOr<std::unique_ptr<OperatorSet>> NamedSet(const std::vector<std::string>& names);
 
-// Whether `name` is that of a set of the program or of a variant in one.
+// Whether a set of SetNames(), or a variant of such a set, has this name.
 bool IsNamedSet(const std::string& name);
-// The set of the file `text`, or those of its variants that `only` names; `file` is the name of the
-// text in errors. Errors as in ReadSetFile (generator/sets/set_file.h) and TableSet.
+// The set that the text of a file defines, with all inputs and with the variants that `only` names
+// (empty: all). `file` is the name of the file in errors. Errors as in ReadSetFile
+// (generator/sets/set_file.h) and TableSet; InvalidArgument if `only` names no variant of the set.
 absl::StatusOr<std::unique_ptr<OperatorSet>> SetFromFile(absl::string_view text,
                                                          const std::string& file,
                                                          const std::vector<std::string>& only);

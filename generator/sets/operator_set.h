@@ -46,22 +46,22 @@ struct Variant {
   std::string name;
   int num_operands = 0, num_outputs = 1;
   bool commutative = false;
-  bool distinct = false;  // it is not applied to the same value twice
+  bool distinct = false;  // its two operands must be different values
 };
 
 struct Input {
   std::string name;
-  int type = 0;  // OperatorSet::DimsOf
-  // Inputs that could be exchanged, since they have the same type and role, have the same group.
-  // They are consecutive.
+  int type = 0;  // the number of its type (OperatorSet)
+  // Inputs of the same group have the same type and role, so they could be exchanged. The inputs of
+  // a group are consecutive.
   int group = 0;
   // Its random values are integers in [-2^20, 2^20) instead of arbitrary field elements. Sums and
-  // products of a few of them are ordered like integers, so laws about the order hold.
+  // products of a few such values are ordered like integers, so laws about the order hold.
   bool small = false;
 };
 
-// An operator set (implemented in taso_set.cc and table_set.cc). It numbers the types that occur; a
-// type is the dimensions and anything else that decides whether a variant applies.
+// An operator set (implemented in taso_set.cc and table_set.cc). It numbers the types of values. A
+// type consists of the dimensions and of everything else that decides whether a variant applies.
 class OperatorSet {
  public:
   virtual ~OperatorSet() = default;
@@ -71,13 +71,14 @@ class OperatorSet {
 
   struct Application {
     std::vector<int> types;  // of the outputs
-    Graph graph;             // over the operands, with operators of the table
+    Graph graph;             // over the operands, with operators of the operator table
   };
-  // NotFound if the variant does not take operands of these types.
+  // Applies a variant to operands of these types. NotFound if the variant does not take them.
   virtual absl::StatusOr<Application> Apply(int variant, const std::vector<int>& types) = 0;
 
-  // The rule, called `name`, with the most general types for which both sides are well-formed. It
-  // is not proved. An error if there is no such rule for symbolic sizes.
+  // The rule that states the pair with the most general types for which both sides are well-formed.
+  // Its name is `name`, and it is not proved. InvalidArgument if there is no such rule for symbolic
+  // sizes.
   virtual absl::StatusOr<Substitution> Lift(const Pair& pair, absl::string_view name) const = 0;
 };
 

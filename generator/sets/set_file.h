@@ -2,13 +2,14 @@
 //
 //   file    = { input | variant }
 //   input   = "input" name ":" [ count "of" ] shape { "," shape }
-//             `count` tensors (by default 1) of that shape, or bundles of tensors of these shapes
+//             `count` inputs (1 … 8, by default 1): tensors of this shape or, if there are several
+//             shapes, bundles of tensors of these shapes
 //   shape   = "[" [ size { "," size } ] "]"
 //   variant = [ "distinct" ] [ "proper" ] "variant" name "(" operands ")"
 //             [ "with" "{" name "=" value { "," name "=" value } "}" ] "{" body "}"
 //
-// Operands, values and body are those of VariantText (generator/sets/table_variant.h). A comment
-// runs from # to the end of the line.
+// A size is 1 … 4096. "distinct", "proper", operands, values and body are as in VariantText
+// (generator/sets/table_variant.h). A comment runs from # to the end of the line.
 #ifndef LEMMA_GENERATOR_SETS_SET_FILE_H_
 #define LEMMA_GENERATOR_SETS_SET_FILE_H_
 
@@ -18,8 +19,8 @@
 
 namespace lemma::generator {
 
-// InvalidArgument, with "file:line:column: ", if the grammar is wrong; `file` is the text's name in
-// it. Operands and bodies are not read: TableSet does that.
+// InvalidArgument, with "file:line:column: ", if the grammar is wrong or a name occurs twice;
+// `file` is the file's name in this message. Does not check operands and bodies: TableSet does.
 absl::StatusOr<TableSetText> ReadSetFile(absl::string_view text, absl::string_view file);
 
 }  // namespace lemma::generator

@@ -1,4 +1,4 @@
-// Makes operator sets from variants that are texts over the operator table.
+// Makes operator sets from variants that are defined by texts over the operator table.
 #ifndef LEMMA_GENERATOR_SETS_TABLE_SET_H_
 #define LEMMA_GENERATOR_SETS_TABLE_SET_H_
 
@@ -13,12 +13,12 @@
 
 namespace lemma::generator {
 
-// Inputs of one shape and role.
+// Inputs of the same shape and role.
 struct InputGroup {
-  std::string name;  // "x" names one input x, and several x1, x2, …
+  std::string name;  // "x": one input is named x; several inputs are named x1, x2, …
   int count = 1;     // number of inputs
   Shape dims;
-  std::vector<Shape> more = {};  // further tensors of a bundle
+  std::vector<Shape> more = {};  // shapes of further tensors, if each input is a bundle
 
   BundleShape bundle() const {
     BundleShape shapes = {dims};
@@ -27,12 +27,13 @@ struct InputGroup {
   }
 };
 
-// The set of these variants and inputs. Types and values follow from the texts. A pair is lifted
-// to a rule by solving the requirements of its variants and their operators on sizes:
-//   * Ranks are those of the variants; common batch dimensions become a list of any length.
-//   * Sizes are symbols. They are equal only where an operator or an output requires it, and 1 only
-//     where a variant or a result says so.
-//   * Attributes that are symbols of a variant stay symbols, the same in the whole rule.
+// The set of these variants and inputs; the texts define what a variant computes. A pair is lifted
+// to a rule by solving the requirements on sizes of its variants and their operators:
+//   * Ranks are the ranks of the variants; common batch dimensions become a list of any length.
+//   * Sizes are symbols. Two sizes are equal only where an operator or an output requires it. A
+//     size is 1 only where a variant or a result says so.
+//   * Attributes that are symbols of a variant stay symbols if the source has them; a symbol has
+//     one value in the whole rule. Attributes that only the target has keep their values.
 // InvalidArgument if a text is wrong.
 absl::StatusOr<std::unique_ptr<OperatorSet>> TableSet(const std::vector<VariantText>& variants,
                                                       const std::vector<InputGroup>& inputs);

@@ -1,4 +1,4 @@
-// The operator sets that are written as texts over the operator table.
+// The built-in operator sets that are defined by texts over the operator table.
 #ifndef LEMMA_GENERATOR_SETS_TABLE_SETS_H_
 #define LEMMA_GENERATOR_SETS_TABLE_SETS_H_
 
@@ -18,7 +18,7 @@ const TableSetText& TransformerSet();  // transformer_set.cc
 const TableSetText& TrainingSet();     // training_set.cc
 
 struct NamedTableSet {
-  const char* name;  // as in NamedSet (named_sets.h)
+  const char* name;  // the name of the set for NamedSet (named_sets.h)
   TableSetText text;
 };
 // Small sets, one for each kind of rewrite of inference graphs; see inference_set.cc.

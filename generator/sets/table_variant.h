@@ -16,21 +16,22 @@ namespace lemma::generator {
 
 struct VariantText {
   std::string name;
-  // At most two operands, with required sizes: "x: [b.., m, k], w: [k, n]". One list symbol, always
-  // in front, stands for any number of batch dimensions: dimensions that every operator of the
-  // variant keeps and that no attribute names. Tensors in parentheses form one operand, a bundle:
+  // At most two operands, with the sizes that they must have: "x: [b.., m, k], w: [k, n]". One list
+  // symbol, always in front, stands for any number of batch dimensions, which every operator of the
+  // variant keeps and no attribute names. Tensors in parentheses form one operand, a bundle:
   // "x: [n, c, h, w], (f: [k, c, r, s], b: [k])" has two operands. A rule has a variable for each
   // tensor of a bundle.
   std::string operands;
   // An application, "matmul(x, w)", or statements and a final "return", in which parentheses bundle
-  // results. Results may be operands. A symbol that occurs in the operands is a size of the rule:
-  // the operands determine it, or it stays open there, with an equation ("n = h*d"). A symbol that
-  // occurs in attributes only is the same in the whole rule.
+  // results. An operand may be returned as a result. A symbol that occurs in the operands is a size
+  // of the rule: either the operands determine it, or it stays open, with an equation ("n = h*d").
+  // A symbol that occurs only in attributes has one value in the whole rule.
   std::string body;
-  // Values, in the enumeration, of symbols that sizes do not determine.
+  // The values that symbols have in the enumeration, for all symbols that the operands' sizes do
+  // not determine.
   Attrs values;
   bool distinct = false;  // as in Variant
-  bool proper = false;    // no operand may have size 1 where the text has a symbol
+  bool proper = false;    // no size for which `operands` has a symbol may be 1
 };
 
 // An operand or a result: a tensor, or the tensors of a bundle.
@@ -38,40 +39,42 @@ using BundleShape = std::vector<Shape>;
 
 // The ranks that a tensor of a variant may have.
 struct RankPattern {
-  bool row = false;  // any number of batch dimensions come before the others
+  bool row = false;  // any number of batch dimensions come before the other dimensions
   int dims = 0;      // number of the other dimensions
 };
 
 // A variant whose texts have been read and checked.
 class TableVariant {
  public:
-  // InvalidArgument, with the variant's name, if the text is wrong.
+  // Reads and checks the texts. InvalidArgument, with the variant's name, if a text is wrong.
   static absl::StatusOr<TableVariant> Read(const VariantText& text);
 
   const Variant& variant() const { return variant_; }
-  // The tensors, with bundles flattened, and the number of tensors of each operand and result.
+  // operands() and results() have the tensors of all operands and of all results, in order;
+  // operand_parts() and result_parts() have the number of tensors of each operand and each result.
   const std::vector<RankPattern>& operands() const { return operands_; }
   const std::vector<RankPattern>& results() const { return results_; }
   const std::vector<int>& operand_parts() const { return operand_parts_; }
   const std::vector<int>& result_parts() const { return result_parts_; }
-  // The variant's name of a dimension of an operand, counted from the last; "" if it has none.
+  // The symbol that is the size of a dimension of the tensor operands()[operand]; "" if the size is
+  // not one symbol. `from_end` counts dimensions from the last, which is 0.
   std::string NameOfDim(int operand, int from_end) const;
 
   const Attrs& values() const { return text_.values; }
   const std::vector<Symbol>& symbols() const { return rule_.symbols; }
-  // Numbers of the symbols that occur in attributes only.
+  // The numbers of the symbols that occur only in attributes.
   const std::vector<int>& attributes() const { return attributes_; }
 
-  // The dimensions that a constant in the text has before those that the text names.
+  // For a variant without operands: the batch dimensions of the constant in its text.
   struct ConstantRow {
     std::string batch;  // as in TypedValue
-    int dims = 0;
+    int dims = 0;       // the number of batch dimensions besides `batch`
   };
   // Adds the variant's operators, applied to `in`, to the rule that `builder` builds; returns the
-  // results. `in`: the tensors of all operands, whose ranks must fit operands(). *values has the
-  // values of the attributes() and receives those of all symbols. Sizes that operands do not
-  // determine are taken from `fallback`, which is empty or has one value per symbol.
-  // InvalidArgument if the variant cannot be applied.
+  // results. `in`: the tensors of all operands, whose ranks must fit operands(). *values has an
+  // element for each symbol; it has the values of the attributes() and receives the values of all
+  // symbols. Sizes that operands do not determine are taken from `fallback`, which is empty or has
+  // an element for each symbol. InvalidArgument if the variant cannot be applied.
   absl::StatusOr<std::vector<taso::TypedValue>> Lower(taso::RuleBuilder& builder,
                                                       const std::vector<taso::TypedValue>& in,
                                                       const ConstantRow& constant,
@@ -79,11 +82,13 @@ class TableVariant {
                                                       SymbolValues* values) const;
 
   struct Built {
-    Graph graph;  // each bundle is one vector: its tensors' elements, one tensor after the other
+    // In the graph's inputs and outputs, a bundle is one vector: the elements of its tensors, one
+    // tensor after the other.
+    Graph graph;
     std::vector<BundleShape> results;
   };
-  // The application to operands of these dimensions, with the text's values. NotFound if it does
-  // not take them.
+  // The application of the variant to operands of these dimensions, with VariantText::values.
+  // NotFound if the variant does not take them.
   absl::StatusOr<Built> Build(const std::vector<BundleShape>& operands) const;
 
  private:

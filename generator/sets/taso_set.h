@@ -1,7 +1,7 @@
 // Makes the operator sets with the variants and inputs of TASO's generator (docs/taso.md).
 //
-// The variants have the meaning that rewrite/taso gives to operators of TASO's rule files, so a
-// pair is lifted in the same way as a rule read from such a file.
+// The variants have the meaning that rewrite/taso gives to the operators in TASO's rule files. So a
+// pair is lifted in the same way as a rule that is read from such a file.
 #ifndef LEMMA_GENERATOR_SETS_TASO_SET_H_
 #define LEMMA_GENERATOR_SETS_TASO_SET_H_
 
@@ -16,9 +16,9 @@ namespace lemma::generator {
 
 enum class TasoVariants {
   kTaso,
-  // Adds sigmoid, tanh, pooling of stride 2, convolutions of stride 2, without padding, or in two
-  // groups, and the convolution kernels that these need. Every convolution kernel can be enlarged,
-  // not only those that are inputs.
+  // kTaso, and sigmoid, tanh, pooling of stride 2, convolutions of stride 2, without padding, or in
+  // two groups, and the convolution kernels that these convolutions need. Every convolution kernel
+  // can be enlarged, not only kernels that are inputs.
   kPlus,
 };
 std::vector<std::string> TasoVariantNames(TasoVariants which);

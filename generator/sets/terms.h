@@ -1,4 +1,4 @@
-// Normalizes graphs and pairs of the generator (generator/sets/operator_set.h), so that those of
+// Normalizes graphs and pairs of the generator (generator/sets/operator_set.h): graphs or pairs of
 // equal structure become equal.
 #ifndef LEMMA_GENERATOR_SETS_TERMS_H_
 #define LEMMA_GENERATOR_SETS_TERMS_H_
@@ -14,16 +14,17 @@ namespace lemma::generator {
 // Removes operators that no output depends on.
 void RemoveUnread(NumberedGraph* graph);
 
-// Adds, for each input, its number of occurrences in `value`, as a tree, to (*counts)[-1 - input].
+// Counts how often each input occurs in `value`, written as a tree. Adds the count of the input
+// number `input` (-1, -2, …) to (*counts)[-1 - input]; *counts grows as needed.
 void CountInputs(const NumberedGraph& graph, int value, std::vector<int>* counts);
 
 // The same graph, with equal terms merged, unread terms removed, operands of commutative operators
-// sorted, and operators in the order in which outputs need them. nullopt if an operator would read
-// its own result.
+// sorted, and operators in the order in which outputs need them. `graph` may have operands after
+// their users. nullopt if an operator depends on its own result.
 std::optional<NumberedGraph> Normalized(const OperatorSet& set, const NumberedGraph& graph);
 
-// A pair whose outputs have an order independent of the inputs' names, and whose inputs are
-// variables -1, -2, …, numbered by first occurrence.
+// A pair whose inputs are variables -1, -2, …, numbered by first occurrence, and whose outputs are
+// in an order that does not depend on the names of the original inputs.
 struct NamedPair {
   Pair pair;
   std::string key;  // equal for pairs that differ only in names

@@ -1,4 +1,4 @@
-// Gradients of definitions: the adjoint of a definition with respect to one of its inputs.
+// Derives gradients of definitions: the adjoint of a definition with respect to one of its inputs.
 #ifndef LEMMA_GRAPH_DEFINE_ADJOINT_H_
 #define LEMMA_GRAPH_DEFINE_ADJOINT_H_
 
@@ -9,16 +9,18 @@
 
 namespace lemma::define {
 
-// A definition of the gradient of `forward` with respect to its input `input`: for an input x it is
-// the sum over the outputs y of float types of J(y, x)^T * dy, where J(y, x) is the Jacobian matrix
-// of y. Its inputs are those of `forward` and then the dy, in the order of the outputs; its only
-// output has the type of x. nullopt if no output depends on x by its values.
+// A definition of the gradient of `forward` with respect to its input x, number `input`. The
+// gradient is the sum of J(y, x)^T * dy over all outputs y of float types, where J(y, x) is the
+// Jacobian matrix of y and dy is the gradient of y. The inputs of the result are the inputs of
+// `forward`, followed by one dy for each output of a float type, in the order of the outputs. Its
+// only output has the type of x. nullopt if x is not of a float type, or if no output depends on
+// the values of x.
 //
-// Every read of x[f(i)] in an element y[i] contributes the sum over all i with f(i) = p of dy[i]
-// times the derivative of that element. The equations f(i) = p are solved for variables with the
-// factor 1 or -1; others stay conditions of the sum. The derivatives of functions are those of
-// graph/expr/derivatives.h, and those of reductions as in docs/operators.md: elements that share a
-// maximum share its gradient.
+// Every read of x[f(i)] in an element y[i] contributes to the element p of the gradient: the sum,
+// over all i with f(i) = p, of dy[i] times the derivative of y[i] with respect to this read. The
+// equations f(i) = p are solved for variables with the factor 1 or -1; other equations stay
+// conditions of the sum. Functions have the derivatives of graph/expr/derivatives.h, and reductions
+// have the derivatives of docs/operators.md: elements that share a maximum share its gradient.
 //
 // Unimplemented if a maximum or minimum over elements is inside another expression.
 absl::StatusOr<std::optional<Definition>> Adjoint(const Definition& forward, TensorId input);

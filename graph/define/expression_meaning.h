@@ -1,4 +1,4 @@
-// The meaning of the expressions in operator definitions.
+// Translates the expressions in operator definitions from the syntax tree (operator_syntax.h).
 #ifndef LEMMA_GRAPH_DEFINE_EXPRESSION_MEANING_H_
 #define LEMMA_GRAPH_DEFINE_EXPRESSION_MEANING_H_
 
@@ -18,7 +18,8 @@
 
 namespace lemma::define {
 
-// What a name stands for: a size or an index, a list of them, a real attribute, or a tensor.
+// The meaning of a name: a size or an index, a list of sizes or indices, a real attribute, or a
+// tensor.
 struct Real {
   ScalarExpr value;
 };
@@ -26,39 +27,43 @@ using Named = std::variant<IndexExpr, Idx, Real, TensorId>;
 // "a size", "a list", "a real attribute" or "a tensor".
 const char* KindOf(const Named& named);
 
-// Reads expressions where names have the meanings that Bind gave them. Errors in the text begin
-// with its file and position.
+// Translates expressions, in which names have the meanings that Bind gave them. Errors in the text
+// are InvalidArgument and begin with the text's file and position.
 class Expressions {
  public:
-  // Both must outlive the object.
+  // Both arguments must outlive the object. `c` receives the requirements.
   Expressions(const OperatorText& op, OpContext& c) : op_(op), c_(c) {}
 
   absl::Status Error(text::Position position, absl::string_view message) const;
-  // Gives `name` a meaning; an error if it has one.
+  // Gives `name` a meaning; an error if it already has a meaning.
   absl::Status Bind(const std::string& name, text::Position position, Named named);
   bool IsBound(const std::string& name) const { return names_.count(name) > 0; }
   absl::StatusOr<const Named*> Find(const std::string& name, text::Position position) const;
-  // `size` is the size that the text states for an axis of a tensor: reads are compared with it,
-  // since it is in terms of the names in their indices.
+  // Says that the text states this size for an axis of a tensor. Reads of the tensor are checked
+  // against this size, because it is written with the same names as their indices.
   void StateSize(TensorId tensor, int axis, IndexExpr size) {
     stated_sizes_[{tensor, axis}] = std::move(size);
   }
   // A condition that holds from here on.
   void Assume(Guard condition) { scope_.conditions.push_back(std::move(condition)); }
 
-  // One extent, or those of a list.
+  // The extent of a bound that is one variable, or the extents of a bound that is a list.
   absl::StatusOr<Idx> ExtentsOf(const Bound& bound);
-  // A size, an index or an integer. Quotients become requirements that divisors are positive.
+  // A size, an index or an integer. Requires that divisors are positive; an error if a divisor is
+  // known not to be positive.
   absl::StatusOr<IndexExpr> IndexOf(const Expr& e);
   // A condition on sizes, indices and integers.
   absl::StatusOr<Guard> GuardOf(const Expr& e);
-  // A number. Reads become requirements that they lie inside their tensors.
+  // A number. Requires that reads without "else" lie inside their tensors; an error if a read is
+  // known not to lie inside its tensor.
   absl::StatusOr<ScalarExpr> ScalarOf(const Expr& e);
 
-  // Calls `use` where the variables `index` have the names and extents of the bounds, of which each
-  // has counts[b] variables. Keeps the first error, which TakeError returns.
+  // Calls `use` while the names of the bounds stand for index variables. `index` has the variables
+  // of all bounds, one bound after the other, and `extents` has their extents; bound number b has
+  // counts[b] variables. Keeps the first error of `use` or of a name for TakeError.
   void WithBounds(const std::vector<Bound>& bounds, const std::vector<int>& counts,
                   const Idx& extents, const Idx& index, absl::FunctionRef<absl::Status()> use);
+  // Returns the first error that was kept since the last call, or OK, and forgets it.
   absl::Status TakeError() { return std::exchange(error_, absl::OkStatus()); }
 
  private:
@@ -72,8 +77,8 @@ class Expressions {
   absl::StatusOr<ScalarExpr> TruthOf(const Expr& e);
   absl::StatusOr<ScalarExpr> IfOf(const Expr& e);
   absl::StatusOr<ScalarExpr> ReduceOf(const Expr& e);
-  // A reduction over the bounds from `first` on. A bound that uses an earlier one is a reduction
-  // inside it.
+  // A reduction over the bounds from number `first` on. Bounds whose extents use an earlier bound
+  // form another reduction inside this one.
   absl::StatusOr<ScalarExpr> ReduceFrom(const Expr& e, ReduceKind kind, size_t first);
   absl::StatusOr<ScalarExpr> ReadElement(const Expr& e, TensorId tensor);
 

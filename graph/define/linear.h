@@ -8,13 +8,13 @@
 
 namespace lemma::define {
 
-// factor * v + rest, where neither mentions v.
+// factor * v + rest, where neither `factor` nor `rest` mentions the variable v.
 struct Linear {
   IndexExpr factor, rest;
 };
 
-// `e` as a linear function of the variable `var`; nullopt if it is none, or is not seen to be one.
-// A variable that does not occur has the factor 0.
+// `e` as a linear function of the variable `var`. nullopt if `e` is not linear, or if this function
+// does not see that it is linear. The factor is 0 if the variable does not occur.
 std::optional<Linear> LinearIn(const IndexExpr& e, VarId var);
 
 }  // namespace lemma::define

@@ -11,15 +11,16 @@
 
 namespace lemma {
 
-// The operators that `text` defines (graph/define/operator_syntax.h), in order, each followed by
-// the operators that compute its gradients: NAME.grad_X for an input x of a float type. The text is
-// read completely, for sizes that are symbols, so errors in it show here. An operator without a
-// gradient says why in its `doc`. InvalidArgument, with
-// "file:line:column: ", for errors in the text; `file` is its name.
+// The operators that `text` defines (graph/define/operator_syntax.h), in order. Each operator is
+// followed by the operators that compute its gradients: NAME.grad_X for an input X of a float type
+// on which the outputs depend. If there is no gradient, the operator's `doc` says why. Checks the
+// definitions completely, for sizes that are symbols. InvalidArgument, with "file:line:column: ",
+// for errors in the text; `file` is the text's name.
 absl::StatusOr<std::vector<OpDef>> ReadOperators(absl::string_view text, absl::string_view file);
 
-// Reads the operators and adds them to those that the process knows (AddOperators in
-// graph/op_table.h). Returns their names, without those of gradients.
+// Reads the operators and adds them to the operators that the process knows (AddOperators in
+// graph/op_table.h). Returns the names of the operators, without the operators for gradients.
+// InvalidArgument, with the name of the text, if they cannot be added.
 absl::StatusOr<std::vector<std::string>> DefineOperators(absl::string_view text,
                                                          absl::string_view file);
 

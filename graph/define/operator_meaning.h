@@ -10,14 +10,16 @@
 
 namespace lemma::define {
 
-// OpDef::define of the operator `op`. Requires, beside what the text says, that every read lies
-// inside its tensor. Errors about the application are those of OpContext::Fail; errors in the text
-// begin with its file and position.
+// Defines an application of the operator `op`, as its OpDef::define. Besides the requirements that
+// the text states, it requires that every read lies inside its tensor. Returns an error of
+// OpContext::Fail if the application does not meet a requirement, and an error that begins with
+// file and position if the text is wrong.
 absl::Status DefineFromText(const OperatorText& op, OpContext& context);
 
-// Input types that fit the operator, with symbolic dimensions of at least 1, one for each name.
-// Different lists of sizes have different lengths, from `least` on. DefineFromText with them reads
-// every part of the text, so an error in it shows.
+// Input types for the operator, to check its text: DefineFromText with these types reads every part
+// of the text and reports its errors. All dimensions are symbolic and at least 1; equal names in
+// the text give equal dimensions. The first list of sizes has length `least`, and each list with a
+// new name is one size longer than the list before it.
 std::vector<ExprType> SymbolicInputs(const OperatorText& op, int least);
 
 }  // namespace lemma::define

@@ -1,7 +1,7 @@
 // The syntax tree of operator definitions in a file (docs/operators-of-your-own.md).
 //
 //   file       = { definition }
-//   definition = "operator" name "(" [ param { "," param } ] ")" [ "{" attr { "," attr } "}" ]
+//   definition = "operator" name "(" param { "," param } ")" [ "{" attr { "," attr } "}" ]
 //                [ "onnx" string ] [ "where" condition { "," condition } ]
 //                "{" { tensor } "return" name { "," name } "}"
 //   param      = name ":" [ type ] "[" [ item { "," item } ] "]"
@@ -9,7 +9,7 @@
 //   attr       = name ":" ( "real" | "int" [ "[" length "]" ] ) [ "=" literal ]
 //   tensor     = name [ ":" element type ] "[" [ bound { "," bound } ] "]" "=" expr
 //   bound      = name "<" expr | name ".." "<" name ".."
-//   item       = expr | name ".."                          ".." splices a list
+//   item       = expr | name ".."                          "name.." inserts a list of items
 //   expr       = sums, products and quotients ("+", "-", "*", "/", "div", "mod", also "-x") of
 //                numbers ("inf" and "nan" too), names, parentheses, reads, calls and reductions
 //   read       = name "[" [ item { "," item } ] "]" [ "else" number ]
@@ -42,9 +42,9 @@ struct Expr {
     kReal,    // real
     kName,    // text: a size, an index, an attribute
     kSplice,  // text: a list of sizes or indices
-    kRead,    // args: the index; text: a tensor, or an attribute that is a list
-    kCall,    // text(args): "+", "exp", "<", "and", "if", …; of one argument: "-" and "not"
-    kReduce,  // text: sum, prod, max, min; bounds; args: the element, and the condition if any
+    kRead,    // text[args]: an element of a tensor, or of an attribute that is a list
+    kCall,    // text(args): "+", "exp", "<", "and", "if", …; "-" with one argument is a negation
+    kReduce,  // text: sum, prod, max, min; bounds; args: the element, then the condition, if any
   };
   Kind kind = Kind::kInt;
   int64_t integer = 0;
@@ -52,33 +52,35 @@ struct Expr {
   std::string text;
   std::vector<Expr> args;
   std::vector<Bound> bounds;
-  std::optional<double> otherwise;  // of a read: the value outside the tensor
+  std::optional<double> otherwise;  // kRead: the value outside the tensor, if the text gives one
   text::Position position;
 };
 
-// An index variable and its extent, or a list of them.
+// An index variable and its extent or, if `list`, a list of index variables and of their extents.
 struct Bound {
   std::string name;
   bool list = false;
-  Expr extent;  // of a list: the name of a list of sizes (kSplice)
+  Expr extent;  // if `list`, a list of sizes (kSplice)
   text::Position position;
 };
 
-// Which element types an input takes. All inputs that are not kFixed or kIndex have one type.
+// Which element types an input takes: float types (kFloat), float and integer types (kNumber), all
+// types that are not opaque (kAny), i64 and i32 (kIndex), or a stated type (kFixed). All inputs
+// that are not kFixed or kIndex must have the same type.
 enum class Accepts { kFloat, kNumber, kAny, kIndex, kFixed };
 
 struct Param {
   std::string name;
   Accepts accepts = Accepts::kFloat;
-  DType dtype = DType::kF32;  // of kFixed
-  std::vector<Expr> dims;
+  DType dtype = DType::kF32;  // only for kFixed
+  std::vector<Expr> dims;     // sizes and lists of sizes (kSplice)
   text::Position position;
 };
 
 struct AttrDecl {
   std::string name;
   AttrKind kind = AttrKind::kFloat;  // kFloat, kInt or kInts
-  int length = 0;                    // of kInts
+  int length = 0;                    // only for kInts: the number of integers
   std::optional<AttrValue> default_value;
   text::Position position;
 };
@@ -86,7 +88,7 @@ struct AttrDecl {
 // The definition of one tensor.
 struct TensorDef {
   std::string name;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype;  // nullopt if the text states none
   std::vector<Bound> bounds;
   Expr body;
   text::Position position;
@@ -94,20 +96,21 @@ struct TensorDef {
 
 struct OperatorText {
   std::string name;
-  std::string doc;       // the comment above it
-  std::string file;      // the name of the text in errors
+  std::string doc;       // the comment above the definition
+  std::string file;      // the file's name, for errors
   std::string text;      // the definition as it is written, without the comment above it
-  std::string equation;  // the part of it that defines the tensors
+  std::string equation;  // the part of `text` that defines the tensors
   std::vector<Param> params;
   std::vector<AttrDecl> attrs;
-  std::string onnx;  // "com.example.Name"; empty: none
-  std::vector<Expr> where;
+  std::string onnx;         // the ONNX operator, such as "com.example.Name"; empty: none
+  std::vector<Expr> where;  // conditions on sizes and attributes
   std::vector<TensorDef> tensors;
   std::vector<std::pair<std::string, text::Position>> results;
   text::Position position;
 };
 
-// All definitions of a file, in order. Checks the grammar only. Errors as text::ErrorAt makes them.
+// All definitions in `text`, in order. Checks the grammar only. Errors have the form of
+// text::ErrorAt, with `file` as the name of the text.
 absl::StatusOr<std::vector<OperatorText>> ParseOperators(absl::string_view text,
                                                          absl::string_view file);
 

@@ -1,4 +1,4 @@
-// When an index lies inside a tensor.
+// Finds conditions on sizes under which an index lies inside a tensor.
 #ifndef LEMMA_GRAPH_DEFINE_READ_BOUNDS_H_
 #define LEMMA_GRAPH_DEFINE_READ_BOUNDS_H_
 
@@ -9,17 +9,17 @@
 
 namespace lemma::define {
 
-// What is known where an element is read.
+// What is known at the place where an element is read.
 struct Scope {
-  std::vector<Axis> axes;         // variables in scope; an extent uses earlier ones only
-  std::vector<Guard> conditions;  // that hold there, and those on sizes
+  std::vector<Axis> axes;         // variables in scope; an extent uses only earlier variables
+  std::vector<Guard> conditions;  // on variables and sizes, which hold at this place
 };
 
-// A condition on sizes under which 0 <= index < dim for all values of the variables in scope that
-// meet the conditions: true if that is always so, false if it is not, or is not seen. The condition
-// may be stronger than needed.
+// A condition on sizes that implies 0 <= index < dim for all values of the variables in scope that
+// meet the scope's conditions. It may be stronger than needed: it is true if the statement is known
+// to hold for all sizes, and false if no condition is found.
 Guard Inside(const IndexExpr& index, const IndexExpr& dim, const Scope& scope);
-// The same for 0 <= e.
+// Like Inside, for the statement 0 <= e.
 Guard NonNegative(const IndexExpr& e, const Scope& scope);
 
 }  // namespace lemma::define

@@ -10,10 +10,11 @@
 
 namespace lemma::define {
 
-// "+", "-" (of two numbers), "*", "/", or the name of a function of scalar_functions.inc. nullopt
-// for other names. Functions that stand for an element type's rounding have no name here.
+// `name` is "+", "-" (of two numbers), "*", "/", or a function's name in scalar_functions.inc.
+// nullopt for other names, and for the functions that round to an element type (stored_f32, …).
 std::optional<ScalarFn> FunctionOf(absl::string_view name);
-// The names, in the order of the table: "min, max, abs, …".
+// The functions' names in scalar_functions.inc that FunctionOf knows, in the order of that table:
+// "add, sub, mul, …".
 std::string FunctionNames();
 
 }  // namespace lemma::define

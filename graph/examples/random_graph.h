@@ -13,18 +13,19 @@
 namespace lemma {
 
 struct RandomGraphOptions {
-  int operators = 8;             // steps, at most; each adds an operator, or a subgraph of `part`
-  int64_t most_elements = 4096;  // elements of a value, at most; 4 or more
-  // The operators that may occur; default: all that have a definition.
+  // The maximal number of steps. Each step adds an operator, or a subgraph that `part` makes.
+  int operators = 8;
+  int64_t most_elements = 4096;  // the maximal number of elements of a value; at least 4
+  // The operators that may occur; default: all operators of the table that have a definition.
   std::function<bool(const OpDef&)> allowed;
   // Operators that must not occur in graphs with infinite or NaN values; default: none.
   std::function<bool(const OpDef&)> finite_only;
   // The element types of inputs and casts; default: all that are not opaque.
   std::function<bool(DType)> allowed_type;
-  // If set, three of five steps add a subgraph that this function makes from `seed`, instead of an
-  // operator; nullopt: none in this step. A subgraph is applied to existing values, which are cut
-  // and padded to the types of its inputs where needed, or to new ones. With `part`, every result
-  // that no operator reads is an output of the graph.
+  // If set, about three of five steps add a subgraph instead of an operator. The function makes the
+  // subgraph from `seed`; if it returns nullopt, the step adds nothing. The subgraph's operands are
+  // new values, or existing values that are cut and padded to the types of its inputs where needed.
+  // With `part`, every result that no operator reads is an output of the graph.
   std::function<std::optional<Graph>(uint64_t seed)> part;
 };
 
@@ -33,12 +34,12 @@ struct RandomGraph {
   std::vector<Tensor> inputs;  // values for graph.inputs(), in order
 };
 
-// The graph contains operators with the attributes of their examples, on existing values if their
-// types allow it, otherwise on new inputs, weights and constants. It also contains casts between
-// all element types, chains that can be fused, slices, transposed views, concatenations, values
-// with several users, and several outputs. Sizes include 0, 1 and odd ones; one graph in eight has
-// infinite, NaN or -0 floats, and one in six computes in f16 or bf16. The same seed gives the same
-// graph.
+// The graph contains operators with the attributes of their examples. Their operands are existing
+// values if the types of these values allow it, otherwise new inputs, weights and constants. The
+// graph also contains casts between all element types, chains that can be fused, slices, transposed
+// views, concatenations, values with several users, and several outputs. Sizes include 0, 1 and odd
+// numbers. One graph in eight has infinite, NaN or -0 floats, and one graph in six computes in f16
+// or bf16. The same seed and options give the same graph.
 RandomGraph MakeRandomGraph(uint64_t seed, const RandomGraphOptions& options = {});
 
 }  // namespace lemma

@@ -31,9 +31,10 @@ struct Affine {
 Affine Sum(const Affine& a, const Affine& b, int64_t scale = 1);  // a + scale * b
 Affine Scaled(const Affine& a, int64_t factor);
 
-// `e` over its index variables (VarIds); nullopt if it contains a symbol or anything else but sums
-// and products with constants.
+// `e` as an affine expression over its index variables (VarIds); nullopt if `e` contains a symbol,
+// or an operation other than sums and products with constants.
 std::optional<Affine> ToAffine(const IndexExpr& e);
+// The inverse of ToAffine: variable numbers are VarIds.
 IndexExpr ToIndexExpr(const Affine& a);
 
 }  // namespace lemma

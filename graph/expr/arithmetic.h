@@ -24,33 +24,37 @@ absl::Status CheckIntegral(const Definition& definition);
 // The C++ type in which all numbers of a definition are computed.
 enum class Arithmetic { kFloat, kDouble, kInteger };  // float, double, int64_t
 
-// kInteger, which is exact, if no floating type takes part and CheckIntegral is OK, or if the
-// definition only moves elements, has no floating input and no u64. Otherwise kFloat where it
-// suffices, else kDouble. Float does not suffice if no floating type takes part, if an f64 does, or
-// if a tensor that the definition makes has an integer type of more than 16 bits.
+// The arithmetic in which the definition is computed; "tensor" means an input or a tensor that the
+// definition makes.
+//   * kInteger, which is exact, if no tensor has a float type and CheckIntegral is OK, or if the
+//     definition only moves elements, no input has a float type, and no tensor has type u64.
+//   * Otherwise kDouble, if no tensor has a float type, if a tensor has type f64, or if a tensor
+//     that the definition makes has an integer type of more than 16 bits.
+//   * Otherwise kFloat.
 Arithmetic ArithmeticFor(const Definition& definition);
 
-// Definitions may be computed together, as one kernel in one arithmetic, if their domains agree.
+// Definitions may be computed together, as one kernel in one arithmetic, if their domains agree: if
+// the domains are equal, or one of them is kAny.
 enum class Domain {
   kAny,       // only bools: all kinds of arithmetic give the same results
   kIntegers,  // in int64_t: wraps, exact beyond 2^53
   kReals,     // in float or double
 };
 Domain DomainOf(const Definition& definition);
-// The domain in which both may be computed together; nullopt if they do not agree.
+// The domain of two definitions that are computed together; nullopt if `a` and `b` do not agree.
 std::optional<Domain> Common(Domain a, Domain b);
 
-// For each input: whether an index, an extent or a guard reads it. Linear in the size of the
-// definition.
+// For each input: whether an index, an extent or a guard reads it, not counting reads through a
+// local. Linear in the size of the definition.
 std::vector<bool> InputsReadAsIndex(const Definition& definition);
 
-// Whether the values of every output are known to be exactly representable in its element type, as
-// they are for a transposition.
+// Whether the values of every output are known to be exactly representable in the output's element
+// type. This holds for a transposition, for example.
 bool HasExactOutputs(const Definition& definition);
 
 // The definition with each output rounded to its element type, as if it had been stored and loaded
-// again for use in `arithmetic`. An output is unchanged if its values are exact in its type, or if
-// its type is that of the computation (f32, f64 or i64).
+// again for use in `arithmetic`. An output is unchanged if its values are known to be exact in its
+// type, or if its type is that of `arithmetic`: f32 for kFloat, f64 for kDouble, i64 for kInteger.
 Definition WithStoredOutputs(Definition definition, Arithmetic arithmetic);
 
 }  // namespace lemma

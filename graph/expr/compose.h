@@ -27,11 +27,12 @@ struct ComposeStep {
 };
 
 // One definition over `inputs` for `steps`, which are in topological order. Tensors that `outputs`
-// do not need are dropped; those that are needed, but are not outputs, become locals. An input or a
-// repeated tensor among `outputs` is copied. InvalidArgument if a source does not exist, if a step
-// has another number of inputs than its definition, or if a source's rank differs from that of the
-// input that it feeds. The caller checks that sizes agree. *made_by, if given, receives the step
-// number of each tensor in the result; for copies, it is the number of steps.
+// do not need are dropped; tensors that `outputs` need, but do not contain, become locals. An input
+// or a repeated tensor among `outputs` is copied. InvalidArgument if a source does not exist, if a
+// step and its definition have different numbers of inputs, or if the rank of a source differs from
+// the rank of the input that it feeds. The caller checks that sizes agree. If given, *made_by
+// receives for each tensor of the result the number of the step that makes it; steps.size() for a
+// copy.
 absl::StatusOr<Definition> Chain(absl::Span<const ExprType> inputs,
                                  absl::Span<const ComposeStep> steps,
                                  absl::Span<const Source> outputs,
@@ -39,15 +40,16 @@ absl::StatusOr<Definition> Chain(absl::Span<const ExprType> inputs,
 
 // Replaces each read of a local by the local's body at the indices of the read, with fresh
 // variables for its reductions, and drops locals that are no longer read. `which` chooses the
-// locals; default: all. A local that is read at two different indices is computed twice. Guards
-// that a substituted constant decides disappear.
+// locals; default: all. A local that is read at two different indices is computed twice. A guard
+// that becomes true or false by a substituted constant disappears.
 Definition Inline(const Definition& definition,
                   const std::function<bool(TensorId local)>& which = nullptr);
 
-// `consumer` fed by `producer`: feeds[i] is the producer output that replaces consumer input i, or
-// nullopt if the input remains. The result's inputs are the producer's, then the consumer's
-// remaining ones; its outputs are the consumer's. Intermediate tensors become locals, which
-// Inline() removes. Errors as above.
+// `consumer` fed by `producer`: feeds[i] is the number of the producer's output that replaces input
+// i of the consumer, or nullopt if the input remains. The result's inputs are the producer's
+// inputs, then the consumer's remaining inputs; its outputs are the consumer's outputs.
+// Intermediate tensors become locals, which Inline() removes. InvalidArgument as for the other
+// Chain, or if feeds.size() is not the number of the consumer's inputs.
 absl::StatusOr<Definition> Chain(const Definition& producer, const Definition& consumer,
                                  absl::Span<const std::optional<int>> feeds);
 

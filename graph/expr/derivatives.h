@@ -13,19 +13,19 @@ namespace lemma {
 // are two such formulas: one builds operators of a graph (graph/ops/formula.h), the other scalar
 // expressions (graph/define/adjoint.cc). An empty V, which V() makes, stands for zero.
 //
-// F has Add, Sub, Mul, Div, Neg, Square, Where, Op(name, operands) and Uniform as lemma::Formula
-// has them. Self, which derives from this class, has
+// F has the functions Add, Sub, Mul, Div, Neg, Square, Where, Op(name, operands) and Uniform of
+// lemma::Formula. Self is a class that derives from Derivatives and has the functions
 //   V ValueOf(const ScalarExpr& e)               the value of e
 //   V Number(const V& like, double number)       a number of the type of `like`
 //   V One()                                      the number 1 of the result's type
-//   bool IsResult(const ScalarExpr& e)           whether ValueOf(e) is at hand as a result
+//   bool IsResult(const ScalarExpr& e)           whether ValueOf(e) is a result that exists already
 template <class Self, class F, class V>
 class Derivatives {
  public:
   explicit Derivatives(F& formula) : formula_(formula) {}
 
-  // The gradient that reaches the arguments of `e`, an application, together: da, db and dc are the
-  // gradient of e times the derivatives of its arguments, without the function's own derivatives.
+  // df/da * da + df/db * db + df/dc * dc for an application e = f(a, b, c). `da` is the gradient of
+  // e times the derivative of the argument a; likewise `db` and `dc`.
   V OfRow(const ScalarExpr& e, const V& da, [[maybe_unused]] const V& db,
           [[maybe_unused]] const V& dc) {
     using Value = V;
@@ -58,8 +58,8 @@ class Derivatives {
     return formula_.Op("where", {negative, formula_.Op("ceil", {x}), formula_.Op("floor", {x})});
   }
 
-  // max(a, b) is a where b < a, and min(a, b) is a where a < b. If b is a number, this equals b <
-  // max(a, b) and min(a, b) < b, which do not need to keep a.
+  // max(a, b) is a where b < a, and min(a, b) is a where a < b. If b is a number, the tests are
+  // written as b < max(a, b) and min(a, b) < b: these read the result, so a need not be kept.
   V OfExtreme(const ScalarExpr& e, const V& da, const V& db) {
     return OfExtreme(e, e.args()[0], e.args()[1], da, db);
   }

@@ -53,8 +53,8 @@ class Field {
   // The inverse of a non-zero, non-special element.
   Field Inverse() const;
 
-  // NaN propagates. inf + x = inf, inf - inf = NaN, x / inf = 0 for x that are not special. inf * x
-  // is an oracle unless x is 1 or -1, x / 0 is an oracle, and inf / x is one unless x is 1.
+  // NaN propagates. inf - inf = NaN. For x that are not special, inf + x = inf and x / inf = 0. The
+  // results of inf * x (unless x is 1 or -1), x / 0 and inf / x (unless x is 1) are pseudo-random.
   friend Field operator+(Field a, Field b) {
     if ((a.raw_ | b.raw_) & kSpecial) return AddSpecial(a, b);
     return FromRaw(Once(a.raw_ + b.raw_));
@@ -100,7 +100,8 @@ class Field {
 // not special unless said otherwise:
 //   * add, sub, mul, div, neg: field arithmetic.
 //   * min, max, abs, sign, less, equal, and, or, not, where, is_nan, is_inf: exact, by Signed();
-//     infinities included. NaN propagates through min, max, abs and sign; less and equal are false.
+//     infinities included. NaN propagates through min, max, abs and sign; less and equal are 0 if
+//     an argument is NaN.
 //   * floor, ceil, round, trunc: the identity on |x| < 2^40, idempotent everywhere,
 //     ceil(x) = -floor(-x), round and trunc odd. mod and fmod: exact on integers below
 //     2^40 if b is not 0.

@@ -16,7 +16,7 @@ VarSet Union(const VarSet& a, const VarSet& b);
 bool Contains(const VarSet& set, VarId var);
 
 // Computes the free variables of any number of expressions and visits shared subterms once. The
-// expressions must outlive the object.
+// expressions must outlive the object. A returned reference is valid as long as the object.
 class FreeVars {
  public:
   const VarSet& Of(const ScalarExpr& e);

@@ -17,7 +17,7 @@
 
 namespace lemma {
 
-// Names an output index or a reduction axis inside one definition.
+// The number of an output index or of a reduction axis inside one definition.
 using VarId = int32_t;
 
 struct ScalarNode;  // graph/expr/scalar_expr.h
@@ -53,7 +53,7 @@ class IndexExpr {
     if (is_const()) return value_;
     return std::nullopt;
   }
-  // Only for the kinds that name them above.
+  // Each only for the kinds that name it above.
   const std::string& name() const;
   VarId var() const;
   const IndexExpr& lhs() const;
@@ -63,7 +63,7 @@ class IndexExpr {
   // Identifies the shared node; nullptr for constants. For memo tables only, never for ordering.
   const IndexNode* node() const { return node_.get(); }
 
-  // Variable v is "iv", a load "[…]": "((2*i0) + n)".
+  // "((2*i0) + n)". Variable 0 is written "i0", a load "[…]".
   std::string ToString() const;
 
  private:
@@ -89,7 +89,7 @@ IndexExpr operator-(const IndexExpr& a);
 IndexExpr operator*(const IndexExpr& a, const IndexExpr& b);
 // An expression of one of the kinds that have two operands: kAdd to kMax.
 IndexExpr Binary(IndexExpr::Kind kind, const IndexExpr& a, const IndexExpr& b);
-// Quotients and remainders need b > 0, which is not checked: otherwise they have no value.
+// Quotients and remainders have a value only if b > 0, which is not checked.
 IndexExpr FloorDiv(const IndexExpr& a, const IndexExpr& b);
 IndexExpr CeilDiv(const IndexExpr& a, const IndexExpr& b);
 IndexExpr Mod(const IndexExpr& a, const IndexExpr& b);
@@ -106,7 +106,8 @@ inline IndexExpr Product(const Idx& dims) { return Product(dims, 0, dims.size())
 // that differ may still be equal in value.
 bool Identical(const IndexExpr& a, const IndexExpr& b);
 
-// The values of an index expression's leaves; nullopt if unknown. An empty function knows none.
+// The values of an index expression's leaves. A function returns nullopt for an unknown value; an
+// empty function means that all values are unknown.
 struct IndexEnv {
   std::function<std::optional<int64_t>(VarId)> var;
   std::function<std::optional<int64_t>(const std::string&)> symbol;
@@ -119,9 +120,9 @@ std::optional<int64_t> EvaluateIndex(const IndexExpr& e, const IndexEnv& env);
 struct Interval {
   int64_t lo = 0, hi = 0;
 };
-// Bounds of `e` from the bounds of its variables. nullopt means no bounds: symbols and
-// data-dependent indices have none, nor has a result that may overflow, or divide by 0
-// or less. The bounds need not be tight.
+// Bounds of `e` from the bounds of its variables, which `var` gives. The bounds need not be tight.
+// nullopt means no bounds: for symbols, for data-dependent indices, for a result that may overflow,
+// and for a divisor that may be 0 or less.
 std::optional<Interval> BoundIndex(const IndexExpr& e,
                                    const std::function<std::optional<Interval>(VarId)>& var);
 
@@ -136,7 +137,7 @@ class Guard {
   Kind kind() const;
   bool is_true() const { return kind() == Kind::kTrue; }
   bool is_false() const { return kind() == Kind::kFalse; }
-  // Operands of kLe and kEq.
+  // Operands of kLe (lhs <= rhs) and kEq.
   const IndexExpr& lhs() const;
   const IndexExpr& rhs() const;
   // Operands of kAnd, kOr (both) and kNot (left only).
@@ -177,8 +178,8 @@ Guard operator!(const Guard& a);
 // 0 <= i < extent.
 Guard InRange(const IndexExpr& i, const IndexExpr& extent);
 
-// The value of `g` under `env`; nullopt if that depends on a value that EvaluateIndex does not
-// know.
+// The value of `g` under `env`; nullopt if the value depends on an index expression for which
+// EvaluateIndex returns nullopt.
 std::optional<bool> EvaluateGuard(const Guard& g, const IndexEnv& env);
 
 }  // namespace lemma

@@ -23,8 +23,9 @@ using Leaf = int32_t;
 // Leaves in ascending order, with repetition; empty for 1. Up to four leaves need no allocation.
 using Monomial = absl::InlinedVector<Leaf, 4>;
 
-// Coefficients are 64-bit without INT64_MIN. A polynomial that overflowed stays so, and equals no
-// polynomial, not even itself; it has no terms.
+// Coefficients are 64-bit integers other than INT64_MIN. If a coefficient overflows, the polynomial
+// is marked as overflowed: it has no terms, equals no polynomial, not even itself, and each sum or
+// product of it is overflowed too.
 class Poly {
  public:
   Poly(int64_t constant = 0);  // NOLINT: a constant reads as itself
@@ -62,16 +63,16 @@ class Poly {
   bool overflowed_ = false;
 };
 
-// `m` without one occurrence of `leaf`; nullopt if there is none.
+// `m` without one occurrence of `leaf`; nullopt if `leaf` does not occur.
 std::optional<Monomial> Without(const Monomial& m, Leaf leaf);
 // a / b; nullopt unless b divides a.
 std::optional<Monomial> Quotient(const Monomial& a, const Monomial& b);
 Monomial Times(const Monomial& a, const Monomial& b);
-// a / b; nullopt if b does not divide a with integer coefficients, if the quotient has more than
-// about 64 terms, or on overflow.
+// a / b; nullopt if b is zero or does not divide a with integer coefficients, if the quotient has
+// more than about 64 terms, or on overflow.
 std::optional<Poly> ExactQuotient(const Poly& a, const Poly& b);
-// The greatest constant, and the greatest monomial, that divide every term of `p`, which must not
-// be zero or overflowed.
+// The greatest integer, and the greatest monomial, that divide every term of `p`. `p` must not be
+// zero or overflowed.
 int64_t ContentOf(const Poly& p);
 Monomial CommonMonomial(const Poly& p);
 
@@ -85,23 +86,24 @@ struct LeafInfo {
   enum class Kind { kSymbol, kVar, kDiv, kMin, kMax, kLoad };
   Kind kind = Kind::kSymbol;
   std::string name;        // of a symbol or a variable; the text of a load
-  Poly a, b;               // a div b, min(a, b), max(a, b)
+  Poly a, b;               // the operands of a div b, min(a, b), max(a, b)
   NormalFormPtr load;      // the value of a load
-  std::vector<Leaf> deps;  // symbols and variables in it (itself, if it is one), sorted
+  std::vector<Leaf> deps;  // its symbols and variables, sorted; a symbol or variable has itself
 };
 
 using LeafMap = std::map<Leaf, Poly>;
 
-// Owns the leaves of one computation, such as a proof or a comparison of sizes. Their numbers
-// depend only on the order in which they are asked for.
+// Owns the leaves of one computation, such as a proof or a comparison of sizes. The numbers of
+// leaves depend only on the order in which callers ask for the leaves.
 class Leaves {
  public:
   Leaf Symbol(const std::string& name);  // one leaf for each name
   // New leaves, different from all others; `hint` is a part of the name.
   Leaf NewSymbol(const std::string& hint);
   Leaf NewVar(const std::string& hint);
-  // floor(a / b), where the caller ensures b > 0. A polynomial without a new leaf if simplification
-  // finds one. A new symbol, "undefined", if b is a constant that is not positive.
+  // floor(a / b), where the caller ensures b > 0. The result has a new leaf only if simplification
+  // finds no polynomial without one. If b is a constant that is not positive and a is not zero, the
+  // result is a new symbol, "undefined".
   Poly Div(const Poly& a, const Poly& b);
   Poly Mod(const Poly& a, const Poly& b) { return a - b * Div(a, b); }
   Poly Min(const Poly& a, const Poly& b) { return Extreme(LeafInfo::Kind::kMin, a, b); }
@@ -109,6 +111,7 @@ class Leaves {
   // A load of `value`; loads of equal `text` are one leaf. `deps` as in LeafInfo.
   Poly Load(NormalFormPtr value, std::string text, std::vector<Leaf> deps);
 
+  // The reference is valid until a leaf is added.
   const LeafInfo& Info(Leaf leaf) const { return infos_[leaf]; }
   // Whether the leaf is a symbol or a variable.
   bool IsBase(Leaf leaf) const { return Info(leaf).kind <= LeafInfo::Kind::kVar; }
@@ -117,7 +120,7 @@ class Leaves {
 
   // Symbols and variables in `p`, also inside other leaves, sorted.
   std::vector<Leaf> DepsOf(const Poly& p) const;
-  // Calls visit(leaf) for the leaves of DepsOf, in any order, some repeatedly.
+  // Calls visit(leaf) for the leaves of DepsOf, in any order, for some of them several times.
   template <class Visit>
   void ForEachDep(const Poly& p, const Visit& visit) const {
     for (const auto& [m, c] : p.terms()) {
@@ -133,8 +136,8 @@ class Leaves {
   // Replaces symbols and variables by the polynomials in `map`, inside other leaves too.
   Poly Substitute(const Poly& p, const LeafMap& map);
 
-  // Substitutes inside a load. The prover sets it (verifier/normal_form); Substitute needs it only
-  // for loads.
+  // The polynomial for `load` after substitution. The prover sets this function
+  // (verifier/normal_form). Substitute calls it only for loads that contain a key of `map`.
   std::function<Poly(const LeafInfo& load, const LeafMap& map)> substitute_load;
 
  private:

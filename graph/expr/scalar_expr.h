@@ -42,13 +42,13 @@ enum Traits : unsigned {
   kAlgebraic = 1,    // exact in any field
   kCommutative = 2,  // f(a, b) = f(b, a)
   // Never rounds: if the arguments (of `where`: b and c) are values of a float type, the result is
-  // one too.
+  // also a value of this type.
   kExact = 4,
   kOdd = 8,              // f(-x) = -f(x), where x is one number
   kEven = 16,            // f(-x) = f(x), where x is one number
   kTruth = 32,           // the value is 0 or 1
   kStep = 64,            // discontinuous somewhere, like rounding to integers
-  kPartial = 128,        // no number for some finite arguments, such as log(-1)
+  kPartial = 128,        // no real value for some arguments, as log(-1); not set for div and mod
   kKeepsIntegers = 256,  // integer arguments give an integer, exactly
   kCheap = 512,          // about as fast as an addition
   kIntegral = 1024,      // can be computed in int64_t; set for rows with an `integer` column
@@ -131,7 +131,7 @@ class ScalarExpr {
   static ScalarExpr Select(Guard guard, ScalarExpr then, ScalarExpr otherwise);
   static ScalarExpr Reduce(ReduceKind kind, std::vector<Axis> axes, Guard where, ScalarExpr body);
 
-  // Beside kind(), each is only for the kinds that name it above.
+  // All except kind(): each only for the kinds that name it above.
   Kind kind() const;
   double value() const;
   const std::string& name() const;
@@ -175,7 +175,7 @@ ScalarExpr operator*(const ScalarExpr& a, const ScalarExpr& b);
 ScalarExpr operator/(const ScalarExpr& a, const ScalarExpr& b);
 ScalarExpr operator-(const ScalarExpr& a);
 
-// fn(a), fn(a, b), fn(a, b, c). The caller ensures that this is the function's arity.
+// fn(a), fn(a, b), fn(a, b, c). The number of arguments must be the function's arity.
 ScalarExpr Apply(ScalarFn fn, const ScalarExpr& a);
 ScalarExpr Apply(ScalarFn fn, const ScalarExpr& a, const ScalarExpr& b);
 ScalarExpr Apply(ScalarFn fn, const ScalarExpr& a, const ScalarExpr& b, const ScalarExpr& c);

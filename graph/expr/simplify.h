@@ -14,19 +14,20 @@ namespace lemma {
 
 // Rewrites expressions to equal ones, given that every variable v satisfies 0 <= v < its extent.
 // Where these ranges decide a quotient, remainder, minimum, maximum or guard, replaces it by its
-// value, and drops branches that are never taken. Reductions give the ranges of the variables that
-// they bind, so only one reduction may bind a variable. Subterms shared by pointer stay shared.
+// value, and drops branches that are never taken. A reduction sets the ranges of the variables that
+// it binds, so two reductions must not bind the same variable. Subterms shared by pointer stay
+// shared.
 class Simplifier {
  public:
-  // Call it before Simplify, which remembers its results. Extents that are not constant are
-  // ignored.
+  // Sets the extent of a variable. Call it before Simplify, which caches its results. Extents that
+  // are not constant are ignored.
   void SetExtent(VarId var, const IndexExpr& extent);
 
   IndexExpr Simplify(const IndexExpr& e);
   Guard Simplify(const Guard& g);
   ScalarExpr Simplify(const ScalarExpr& e);
 
-  // Bounds of `e`, nullopt if unknown.
+  // Bounds of `e`; nullopt if they are unknown.
   std::optional<Interval> Bounds(const IndexExpr& e) const;
 
  private:

@@ -11,8 +11,7 @@
 namespace lemma {
 
 // A simultaneous replacement. A variable, symbol, parameter or read without an entry stays
-// unchanged. Subterms shared by pointer stay shared, and construction folds constants and decided
-// guards again.
+// unchanged. Subterms shared by pointer stay shared. Constants and decided guards are folded.
 struct ExprSubstitution {
   // Must not capture: no replacement may mention a variable that a Reduce in the expression binds.
   // A variable that a Reduce binds may be mapped only to another variable, which renames it.
@@ -22,7 +21,8 @@ struct ExprSubstitution {
   // Gives the replacement of a read of `tensor`, whose `indices` are already substituted. nullptr:
   // reads stay.
   std::function<ScalarExpr(TensorId tensor, Idx indices)> read;
-  // If set, every Reduce binds fresh variables, numbered from *fresh on; *fresh is increased.
+  // If set, every Reduce binds fresh variables, numbered from *fresh on; *fresh is increased by
+  // their number.
   int* fresh = nullptr;
 };
 

@@ -40,7 +40,7 @@ struct Definition {
 
   int num_inputs() const { return static_cast<int>(inputs.size()); }
   ExprType TypeOf(TensorId id) const;  // of an input or tensor
-  // A line for each tensor: "out t1[i0 < 4] = exp(t0[i0])"; "let" for locals.
+  // A line for each tensor: "out t1[i0 < 4] = exp(t0[i0])". For a local, "let" replaces "out".
   std::string ToString() const;
 };
 

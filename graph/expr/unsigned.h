@@ -8,9 +8,10 @@ namespace lemma {
 
 // Integers are computed in int64_t, which wraps (arithmetic.h). For u64, sums, differences,
 // products, bit operations and equality need no change: they depend on the values modulo 2^64 only.
-// Comparisons, minima, maxima, divisions, remainders, signs and powers do. This function expresses
-// them by int64_t functions whose results, modulo 2^64, are those of unsigned integers. Returns the
-// definition unchanged if no u64 takes part, or if it is computed in floating point.
+// WithUnsignedOrder replaces comparisons, minima, maxima, absolute values, divisions, remainders,
+// signs and powers by int64_t functions whose results, modulo 2^64, are the results for unsigned
+// integers. It returns the definition unchanged if no tensor has type u64, or if
+// ArithmeticFor(definition) is not kInteger.
 Definition WithUnsignedOrder(Definition definition);
 
 }  // namespace lemma

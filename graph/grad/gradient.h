@@ -12,21 +12,24 @@
 namespace lemma {
 
 // Returns the gradient sum(k) J(outputs[k], p)^T * seeds[k] for each p of `parameters`, in their
-// order; J is the Jacobian. The gradient has p's type. It is empty if no output depends on p, or
-// only through integers or steps such as rounding. There is one seed per output; an empty seed is
-// zero. Linear in the size of the graph.
+// order; J(y, p) is the Jacobian matrix of y by p. The gradient has p's type. It is empty, which
+// means zero, if the outputs do not depend on p, or depend on p only through integers or steps such
+// as rounding. There is one seed per output; an empty seed is zero. The time is linear in the size
+// of the graph.
 //
-// Parameters may be any values, not only inputs and weights; a path ends at the first parameter on
-// it. InvalidArgument if a seed has another type than its output or, with the operator's name, if a
-// path goes through an operator that is not differentiable.
+// Parameters may be any values, not only inputs and weights. A parameter counts as independent of
+// its operands: gradients go from the outputs back to the parameters, and not past them.
+// InvalidArgument if a seed and its output have different types, or if a path from a parameter to
+// an output goes through an operator that is not differentiable; the message names the operator.
 absl::StatusOr<std::vector<Value>> Gradient(absl::Span<const Value> outputs,
                                             absl::Span<const Value> seeds,
                                             absl::Span<const Value> parameters);
 
-// A graph with the inputs of `graph` and an output `d_NAME` for each named input or weight: the
-// gradient of output number `output` (from 0, named OUTPUT). Its seed is a further input `d_OUTPUT`
-// of the output's type or, for a scalar output, 1. Zeros for a name that the output does
-// not depend on; InvalidArgument for a name that the graph lacks.
+// A graph with the inputs of `graph` and, for each of `names` (inputs or weights), an output
+// `d_NAME`: the gradient of output number `output`, counted from 0. If this output is a scalar, its
+// seed is 1; otherwise the seed is a further input `d_OUTPUT` of the output's type, where OUTPUT is
+// the output's name. `d_NAME` is zero if the output does not depend on NAME. InvalidArgument for a
+// name that the graph lacks.
 absl::StatusOr<Graph> GradientGraph(const Graph& graph, int output,
                                     absl::Span<const std::string> names);
 

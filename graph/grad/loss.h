@@ -21,15 +21,18 @@ enum class LossKind {
 
 struct Loss {
   LossKind kind = LossKind::kSoftmaxCrossEntropy;
-  int64_t class_axis = 1;  // for softmax cross entropy; a negative one counts from the end
-  std::optional<int64_t> ignore_index;
+  // The fields below are only for softmax cross entropy.
+  int64_t class_axis = 1;               // a negative axis counts from the end
+  std::optional<int64_t> ignore_index;  // nullopt: no label is left out
 };
 
-// The type of the labels for an output of type `x`: i64 without the class axis for softmax cross
-// entropy, otherwise `x`. InvalidArgument if `x` is no float type, is empty or has no class axis.
+// The type of the labels for an output of type `x`. For softmax cross entropy, it is i64 with the
+// shape of `x` without the class axis; otherwise it is `x`. InvalidArgument if `x` is no float type
+// or is empty, or for softmax cross entropy if it has no class axis.
 absl::StatusOr<TensorType> LabelsType(const Loss& loss, const TensorType& x);
 
-// The loss, a scalar of x's element type. `labels` have the type LabelsType(loss, x.type()).
+// The loss, a scalar of x's element type. `labels` have the type LabelsType(loss, x.type()). If
+// f.status() is an error, the result is meaningless.
 Value LossOf(Formula& f, const Loss& loss, const Value& x, const Value& labels);
 
 }  // namespace lemma

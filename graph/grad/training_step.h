@@ -18,10 +18,11 @@ struct TrainingOptions {
   Update update;
   std::string output;  // the model's output that the loss is computed from; empty: the first
   std::vector<std::string> frozen;  // weights that are not trained
-  // A new running statistic is momentum * old + (1 - momentum) * the batch's.
+  // The new value of a running statistic is momentum * old value + (1 - momentum) * value of batch.
   double batch_norm_momentum = 0.9;
   int64_t seed = 1;  // seed of dropouts in the first step; each step adds one
-  // If the gradients' common L2 norm is larger than this, they are scaled down to it; 0: never.
+  // If the L2 norm of all gradients together is larger than this, the gradients are scaled down to
+  // this norm; 0: never.
   double clip_norm = 0;
   // The number of steps whose gradients are averaged for one update.
   int64_t accumulate = 1;
@@ -32,10 +33,10 @@ struct TrainingOptions {
 
 struct TrainingStep {
   Graph graph;
-  // The initial values of the state. A variable X is an input X, and its new value is an output
-  // X.next of the same type.
+  // The initial values of the state, by the names of its variables. A variable X is an input X of
+  // the graph, and its new value is an output X.next of the same type.
   std::map<std::string, Tensor> state;
-  // The number of classes for cross entropy; otherwise 0.
+  // The number of classes for softmax cross entropy; otherwise 0.
   int64_t classes = 0;
   // The model's float weights that are not trained although they are not frozen, with the reason:
   // scalars, and weights that the loss does not depend on.
@@ -45,18 +46,19 @@ struct TrainingStep {
   std::vector<Untrained> untrained;
 };
 
-// Inputs: the model's, `labels` (LabelsType), `lr` (f32[], the learning rate), and the state. The
-// state has these variables:
+// The graph's inputs are the model's inputs, `labels` (of LabelsType), `lr` (f32[], the learning
+// rate), and the state. The state has these variables:
 //   * each float weight of rank 1 or more that the loss depends on and that is not frozen, under
 //     its own name (f32 if the model stores it as f16 or bf16);
 //   * the running statistics of batch normalizations;
 //   * `seed`, if there are dropouts;
 //   * the update's own variables (NAME.m, NAME.v, step);
 //   * with accumulate > 1, NAME.grad (the gradients added up so far) and `micro` (their number).
-// Outputs: `loss`, then X.next for each state variable X, in the order of the inputs.
+// The outputs are `loss`, then X.next for each state variable X, in the order of the inputs.
 //
-// InvalidArgument, with the reason, if a weight has no values, a name is taken twice, nothing can
-// be trained, or an operator on the path is not differentiable.
+// InvalidArgument, with the reason, if the model lacks an output or weight that the options name, a
+// weight to be trained has no values, two inputs or outputs would have the same name, nothing can
+// be trained, or an operator between a weight and the loss is not differentiable.
 absl::StatusOr<TrainingStep> BuildTrainingStep(const Graph& model, const TrainingOptions& options);
 
 }  // namespace lemma

@@ -31,7 +31,7 @@ struct Update {
 
 struct UpdateInput {
   Value weight, gradient, rate;  // of one element type; the rate is a scalar
-  Value step;                    // t, a scalar of that type; empty unless counts_steps()
+  Value step;                    // t, a scalar of that element type; empty unless counts_steps()
   // `state` returns the current value of the weight's variable "m" or "v" (`suffix`), which has the
   // weight's type and starts at 0. `set_state` sets the variable's next value.
   std::function<Value(const std::string& suffix)> state;
@@ -39,7 +39,8 @@ struct UpdateInput {
 };
 
 // The next value of the weight. Calls in.state and in.set_state once for each variable that the
-// update has. Meaningless after an error, which f.status() tells.
+// update has: m for SGD with momentum; m and v for Adam and AdamW. If f.status() is an error, the
+// result is meaningless.
 Value UpdatedWeight(Formula& f, const Update& update, const UpdateInput& in);
 
 }  // namespace lemma

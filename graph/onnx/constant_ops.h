@@ -9,7 +9,8 @@
 
 namespace lemma {
 
-// Such as Shape, Size, Range, Constant and ConstantOfShape.
+// The importers of Shape, Size, Range, Constant, ConstantOfShape, EyeLike, and of windows such as
+// HannWindow.
 const std::vector<OnnxImporter>& ConstantOps();
 
 }  // namespace lemma

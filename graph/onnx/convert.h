@@ -19,8 +19,9 @@ namespace lemma {
 // Protobuf's limit on the size of a message.
 constexpr int64_t kMaxProtoBytes = INT32_MAX;
 
+// The number of a type in ONNX's TensorProto.DataType, and the type of a number. FromOnnxType
+// returns Unimplemented for a type that Lemma does not know.
 int32_t ToOnnxType(DType dtype);
-// Unimplemented for a type that Lemma does not know.
 absl::StatusOr<DType> FromOnnxType(int32_t onnx_type);
 
 // Tensors of fewer bytes are copied instead of shared with a file or a message.
@@ -39,7 +40,8 @@ class TensorFiles {
   explicit TensorFiles(std::string folder) : folder_(std::move(folder)) {}
 
   const std::string& folder() const { return folder_; }
-  // The mapped file; a second call for the same path returns the same mapping.
+  // The mapped file; a second call for the same path returns the same mapping. `path` is used as it
+  // is, without folder().
   absl::StatusOr<std::shared_ptr<const MappedFile>> Map(const std::string& path);
   // All files that were mapped, by path in ascending order.
   std::vector<std::shared_ptr<const MappedFile>> mapped() const;
@@ -49,13 +51,13 @@ class TensorFiles {
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 
-// The tensor's values. `raw`, if it has data, takes the place of raw_data. Checks sizes before any
-// allocation. External data and `raw` of at least kMinSharedBytes are shared, not copied, if they
-// are aligned. InvalidArgument if the data do not fit the type or are refused; Unimplemented for an
-// element type that Lemma does not know.
+// The tensor that `proto` describes. `raw`, if it has data, takes the place of raw_data. Checks
+// sizes before any allocation. External data and `raw` of at least kMinSharedBytes are shared, not
+// copied, if they are aligned. InvalidArgument if the data do not fit the type or are refused;
+// Unimplemented for an element type that Lemma does not know or cannot store.
 absl::StatusOr<Tensor> ToTensor(const onnx::TensorProto& proto, TensorFiles* files,
                                 const RawBytes& raw = {});
-// The same, with external data in `folder`; if it is empty, they are refused.
+// The same, with external data in `folder`; if `folder` is empty, external data are refused.
 absl::StatusOr<Tensor> ToTensor(const onnx::TensorProto& proto, const std::string& folder);
 
 onnx::TensorProto ToProto(absl::string_view name, const Tensor& tensor);

@@ -1,10 +1,10 @@
 // Exports graphs as ONNX models.
 //
 // A graph that was imported becomes a model of the same operator set, IR version, documentation and
-// metadata. Nodes of the original model are written as they were, if what they compute is still
-// needed: with their names, attributes and documentation, under the same names of values. So a
-// graph that no step has changed gives the model that it came from, except that symbolic dimensions
-// that the import bound are numbers, and nodes and initializers that no output depends on are
+// metadata. Nodes of the original model whose results the graph still needs are written as they
+// were: with their names, attributes and documentation, under the same names of values. So the
+// export of an unchanged graph gives the model that was imported, except that symbolic dimensions
+// that the import bound are numbers, and that nodes and initializers on which no output depends are
 // missing.
 #ifndef LEMMA_GRAPH_ONNX_EXPORT_H_
 #define LEMMA_GRAPH_ONNX_EXPORT_H_
@@ -23,11 +23,11 @@
 namespace lemma {
 
 struct ExportOptions {
-  // Describes the model, with the operator set to use if possible. Names, types and order of inputs
-  // and outputs come from the graph. The inputs' default values are written.
+  // Describes the model. info.opset is the operator set to use if possible. Names, types and order
+  // of inputs and outputs come from the graph. The inputs' default values are written.
   OnnxInfo info;
   // If all weights together exceed this many bytes, or the imported model kept weights in files,
-  // every weight above 1 KiB goes to a file next to the model.
+  // StageOnnx and WriteOnnx put every weight above 1 KiB into a file next to the model.
   int64_t max_inline_bytes = 1'900'000'000;
   // Receives one line, with the reason, if the written model's operator set is not info.opset.
   // nullptr: not wanted.
@@ -36,13 +36,13 @@ struct ExportOptions {
 
 // The serialized model. A weight without values becomes an input after the graph's own inputs.
 // Opaque nodes are written as they were imported. If an operator is not in the set info.opset, the
-// model's set is the smallest later one that has all operators. Unimplemented if an
-// operator has no form in ONNX, or if two opaque operators need different sets. InvalidArgument if
-// the weights exceed max_inline_bytes.
+// model's set is the smallest later set that has all operators. Unimplemented if an operator has no
+// form in ONNX, or if two opaque operators need different sets. InvalidArgument if the weights
+// exceed max_inline_bytes.
 absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& options = {});
 
-// Writes the graph and reads it again, in memory. The result shares the graph's weights, so these
-// may have any size.
+// Exports the graph and imports the model again, in memory. The result shares the graph's weights,
+// so these may have any size.
 absl::StatusOr<ImportedModel> RoundTrip(const Graph& graph, const ExportOptions& options,
                                         const ImportOptions& import);
 

@@ -10,9 +10,10 @@
 
 namespace lemma {
 
-// The values of the outputs of `node`, an operator with a definition, for these input values.
-// Computed as exact integers if all its tensors are integers or bools and all intermediate results
-// are integers, otherwise as doubles. ResourceExhausted if an output cannot be allocated.
+// The values of the outputs of `node`, an operator with a definition, for these input values. They
+// are computed as exact integers if all inputs and outputs are integers or bools and all
+// intermediate results are integers, otherwise as doubles. ResourceExhausted if an output cannot be
+// allocated.
 absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const Tensor> inputs);
 
 // Whether the node makes floats from a tensor of narrower integers with more than 64 elements and

@@ -26,28 +26,29 @@ namespace lemma {
 struct ImportOptions {
   // Sizes of symbolic dimensions by name; an unnamed dimension is called "INPUT.AXIS".
   std::map<std::string, int64_t> dims;
-  // If true, dimensions that `dims` does not bind stay symbolic (graph/sizes/symbolic_size.h), in
-  // `ranges`, by name. Otherwise the values of inputs given below bind them, or they get the size
-  // `default_dim`; a note reports each.
+  // If true, dimensions that `dims` does not bind stay symbolic (graph/sizes/symbolic_size.h);
+  // `ranges` gives ranges of their sizes, by name. If false, the values of inputs that are given
+  // below bind such dimensions, and all others get the size `default_dim`; a note reports each.
   bool symbolic = false;
   std::map<std::string, SizeRange> ranges;
   int64_t default_dim = 1;
   // With `symbolic`: if an operator cannot be imported because sizes that it reads are symbolic,
-  // ImportOnnx fixes their dimensions to numbers, unless `ranges` has one of them. If values of
-  // inputs are given, it takes their sizes. Otherwise it tries UsualSize
-  // (graph/sizes/symbolic_size.h), 256, 512, 1024 and 2048, each also with some dimensions 1, and
-  // takes the sizes at which the fewest operators are opaque. Notes report the fixed sizes.
+  // ImportOnnx fixes the dimensions in these sizes to numbers, unless `ranges` has one of the
+  // dimensions. If values of inputs are given, it takes the sizes of these values. Otherwise it
+  // tries UsualSize (graph/sizes/symbolic_size.h), 256, 512, 1024 and 2048, each also with some
+  // dimensions set to 1, and takes the sizes with the fewest opaque operators. Notes report the
+  // fixed sizes.
   bool fixes_sizes = false;
   // Values of inputs by name. Unless `symbolic`, they bind symbolic dimensions that `dims` does not
   // bind. If an operator needs an input's value to determine shapes, the value is taken from here,
   // and a note says that the graph holds only for this value.
   std::map<std::string, Tensor> input_values;
-  // The same by position: one value for each input, or for each input without a default value. A
-  // value that does not fit its input is left out.
+  // Values of inputs by position: one value for each input, or for each input without a default
+  // value. A value that does not fit its input is left out.
   std::vector<Tensor> inputs;
   // Whether the values of inputs may also decide the sizes of results, as for NonZero. Otherwise
-  // these are result sizes (graph/sizes/symbolic_size.h), and so are those of a Loop whose number
-  // of iterations depends on floats.
+  // such sizes are result sizes (graph/sizes/symbolic_size.h), and so are the sizes of the results
+  // of a Loop whose number of iterations depends on floats.
   bool computes_result_sizes = false;
   // Channels in a block of the layout NCHWc (com.microsoft.nchwc): 16 or 8. ONNX Runtime chooses it
   // by the processor and does not save it. 0: 8 if a convolution's number of output channels is not
@@ -60,14 +61,14 @@ struct ImportOptions {
 struct ImportedModel {
   Graph graph;
   OnnxInfo info;
-  // Decisions of the import, one line each: bound dimensions, fixed inputs.
+  // Decisions of the import, one line each, such as bound dimensions and fixed inputs.
   std::vector<std::string> notes;
   // By name: the sizes of symbolic dimensions that the values of inputs determined, or that were
   // fixed (fixes_sizes).
   std::map<std::string, int64_t> bound_dims;
-  // Symbolic dimensions of inputs to which nothing gave a size: they have the default one.
+  // Symbolic dimensions of inputs that have the size `default_dim`, because nothing gave a size.
   std::vector<std::string> default_dims;
-  // Inputs whose given values are part of the graph, with these values.
+  // Inputs whose given values became part of the graph, with these values.
   std::map<std::string, Tensor> fixed_inputs;
   // Reasons for opaque operators, one line each: "node 'a' (TopK): unsupported: TopK (…)".
   std::vector<std::string> opaque;
@@ -82,7 +83,7 @@ absl::StatusOr<ImportedModel> ImportOnnx(const std::string& path,
 absl::StatusOr<ImportedModel> ImportOnnxBytes(absl::string_view bytes,
                                               const ImportOptions& options = {});
 
-// How often the graph contains each operator that Lemma does not know, by its name in ONNX:
+// How often the graph contains each kind of opaque operator, by its name in ONNX:
 // "com.microsoft.Foo".
 std::map<std::string, int> UnknownOperators(const Graph& graph);
 

@@ -16,7 +16,7 @@ class ImportedNode : public OnnxImport {
  public:
   // `used_outputs`: one more than the position of the last output that is read. An error if an
   // input is a list of tensors or an attribute is malformed. `importer` and `node` must outlive the
-  // node.
+  // ImportedNode.
   static absl::StatusOr<std::unique_ptr<ImportedNode>> Make(ModelImporter* importer,
                                                             const onnx::NodeProto& node,
                                                             const Scope& scope, int used_outputs);
@@ -32,8 +32,8 @@ class ImportedNode : public OnnxImport {
   absl::StatusOr<Tensor> ConstantInput(int i) override;
   const OnnxAttr* FindAttr(absl::string_view name) const override;
 
-  // Unimplemented if an input or attribute of the node was never read: the importer may then have
-  // missed part of the node's meaning. Call it after the importer.
+  // Unimplemented if an input or attribute of the node was never read: the operator's importer may
+  // then have missed a part of the node's meaning. Call it after the operator's importer.
   absl::Status CheckUnderstood() const;
 
  protected:
@@ -49,7 +49,7 @@ class ImportedNode : public OnnxImport {
   const onnx::NodeProto& node_;
   int opset_;
   int used_outputs_;
-  std::vector<Value> inputs_;  // empty values stand for absent ones
+  std::vector<Value> inputs_;  // an empty value stands for an absent input
   std::map<std::string, OnnxAttr, std::less<>> attrs_;
   std::set<std::string, std::less<>> opaque_attrs_;  // of kinds that importers cannot read
   std::set<int> inputs_read_;

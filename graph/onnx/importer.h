@@ -32,8 +32,8 @@ constexpr int64_t kMaxFoldElements = int64_t{1} << 16;
 // Whether an initializer becomes a weight: floats with rank at least 1, or more than
 // kMaxFoldElements elements. All others are parameters of operators and become constants.
 bool IsTrained(const Tensor& tensor);
-// The doc_string of an initializer that becomes a constant or a weight against IsTrained. Only
-// Lemma's export writes them.
+// The doc_string of an initializer that becomes a constant, or a weight, although IsTrained says
+// otherwise. Only Lemma's export writes these marks.
 constexpr char kConstantMark[] = "lemma: constant";
 constexpr char kWeightMark[] = "lemma: weight";
 
@@ -48,11 +48,12 @@ struct Scope {
   std::map<std::string, int> opsets;  // by domain
   int depth = 0;                      // nesting of subgraphs and functions
 
-  // nullptr if neither this scope nor one around it has such a value, or list.
+  // The value, or the list, for which the name stands in the nearest scope, from this scope
+  // outwards. nullptr if there is none.
   const Value* Find(const std::string& name) const;
   const std::vector<Value>* FindSequence(const std::string& name) const;
   bool Has(const std::string& name) const { return Find(name) || FindSequence(name); }
-  int opset() const;
+  int opset() const;  // of the default domain; 17 if `opsets` lacks it
 };
 
 // A result of a node: a value, or a list of values.
@@ -70,25 +71,28 @@ struct OpaqueNode;  // opaque.h
 // Imports one model. `model` and `options` must outlive it; the import takes values out of `model`.
 class ModelImporter {
  public:
-  // `folder` holds external data; if it is empty, they are refused. `values`: by position, the
+  // `folder` holds external data; they are refused if `folder` is empty. `values`: by position, the
   // values of initializers whose messages have none; may be shorter than the list of initializers.
   ModelImporter(onnx::ModelProto* model, const ImportOptions& options, std::string folder,
                 std::vector<RawBytes> values = {});
-  absl::StatusOr<ImportedModel> Run();
+  absl::StatusOr<ImportedModel> Run();  // to be called once
   // After a run that failed at an operator: the usual sizes of the symbolic dimensions that this
-  // operator reads. Empty if it reads none.
+  // operator reads; dimensions of usual size 1 are left out if there are others. Empty if the
+  // operator reads no symbolic dimensions.
   const DimValues& needed_sizes() const { return needed_sizes_; }
-  // After a run: sizes of all dimensions of inputs that fit together (graph/sizes/totals.h). Those
-  // of ImportOptions::dims and of given values stay; the others are usual ones.
+  // After a run: sizes of all symbolic dimensions of inputs, chosen so that they fit together
+  // (graph/sizes/totals.h). Sizes from ImportOptions::dims and from given values are kept; the
+  // others are usual sizes.
   DimValues UsualSizes() const;
-  // After a run: the dimensions that have ImportOptions::default_dim, since nobody gave a size.
+  // After a run: the dimensions that have the size ImportOptions::default_dim, because nothing gave
+  // a size.
   const std::vector<std::string>& default_dims() const { return result_.default_dims; }
 
-  // The value's elements, if they are known: a payload, or a small computation from payloads and
-  // from the input values given in the options.
+  // The value's elements, if they are known: a payload, or the result of a small computation from
+  // payloads and from the input values given in the options.
   std::optional<Tensor> Known(const Value& value);
   // The same for integers that are used as sizes: an element may be a symbolic size
-  // (graph/sizes/symbolic_size.h). For numbers of any other use, call Known.
+  // (graph/sizes/symbolic_size.h). For integers that are used otherwise, call Known.
   std::optional<Tensor> KnownSizes(const Value& value);
   // `op` applied to `inputs`. Computed at once if all inputs are constants and the result is small.
   absl::StatusOr<std::vector<Value>> Apply(absl::string_view op, std::vector<Value> inputs,
@@ -99,18 +103,18 @@ class ModelImporter {
   // The results of `graph`, one per output. `scope` must hold its inputs and the names it captures.
   absl::StatusOr<std::vector<Result>> ImportSubgraph(const onnx::GraphProto& graph, Scope* scope);
 
-  // The same for a branch of an If that may be invalid at the given sizes: after an error, the
-  // result has none of the branch's opaque operators.
+  // The same for a branch of an If that may be invalid at the given sizes. After an error,
+  // ImportedModel::opaque lists no operator of the branch.
   absl::StatusOr<std::vector<Result>> TryBranch(const onnx::GraphProto& branch, const Scope& scope);
-  // Keeps the branch of the If `node` for the condition `holds` in an opaque If, and returns that
-  // If's results. `other`: the results of the other branch, whose types the kept branch must have
-  // too. Unimplemented if the If may draw random numbers or a result is a list.
+  // Keeps one branch of the If `node`, then_branch if `holds`, in an opaque If, and returns the
+  // results of the opaque If. `other`: the results of the other branch; the kept branch must have
+  // the same types. Unimplemented if the If may draw random numbers or a result is a list.
   absl::StatusOr<std::vector<Result>> KeepBranch(const onnx::NodeProto& node, bool holds,
                                                  const std::vector<Result>& other,
                                                  const Scope& scope);
 
-  // Whether the argument has a number of the model that could be taken for a symbolic size; always
-  // false in an import without symbolic sizes.
+  // Whether the argument contains a number of the model that could be mistaken for a symbolic size;
+  // always false in an import without symbolic sizes.
   bool MistakesForSize(const OnnxAttr& attr) const;
   bool MistakesForSize(const Tensor& tensor) const;
 
@@ -156,7 +160,7 @@ class ModelImporter {
   absl::StatusOr<std::vector<Result>> InlineFunction(const onnx::FunctionProto& function,
                                                      const onnx::NodeProto& call,
                                                      const Scope& scope);
-  // `types`: of the present outputs, in order; if empty, they are declared or inferred ones.
+  // `types`: the types of the present outputs, in order; if empty, declared or inferred types.
   absl::StatusOr<std::vector<Value>> MakeOpaque(const onnx::NodeProto& node, const Scope& scope,
                                                 std::vector<TensorType> types = {});
   // The types that ONNX infers for the outputs of a packed node, by their names in it.
@@ -188,17 +192,18 @@ class ModelImporter {
                                              const std::vector<std::optional<int64_t>>& bounds);
   // A value of an element type that Lemma cannot store: the result of an opaque Constant.
   absl::StatusOr<Value> OpaqueConstant(const onnx::TensorProto& proto, const Scope& scope);
-  // In training, a weight of its own for an Identity of an initializer; empty for any other node.
-  // Exporters write equal values once, so weights that only start equal (all zeros or all ones)
-  // would be tied. An initializer whose elements differ is shared on purpose and stays tied.
+  // In training, a new weight for an Identity of a weight whose elements are all equal; empty for
+  // any other node. Exporters write equal values once, so weights that only start equal (all zeros
+  // or all ones) would be tied. A weight whose elements differ is shared on purpose and stays tied.
   Value Untied(const onnx::NodeProto& node, const Scope& scope);
   // Adds to makers_ the results of an opaque operator that have a result size.
   void NoteMakers(const std::vector<Value>& results);
   // Puts barriers on the results of an operator whose sizes or attributes contain a result size
-  // that no operand has, so that they depend on the value that has it. Else nothing would compute
-  // that value if only its size is used.
+  // that no operand has. The barriers make the results depend on a value that has this size.
+  // Otherwise nothing would compute this value if only its size is used.
   void KeepMakers(std::vector<Value>* results) const;
-  // Turns a constant that holds trained values into a weight of that name.
+  // `value`, the result of `node`, or a weight of the same name if `value` is a constant that holds
+  // trained values.
   Value PromoteToWeight(const onnx::NodeProto& node, const Value& value);
 
   // The input's given value, else its default; nullptr if there is neither.
@@ -217,9 +222,9 @@ class ModelImporter {
   std::map<std::string, Tensor> given_;  // by input
   std::map<std::string, int64_t> bound_dims_;
   DimValues usual_sizes_;              // of dimensions that stay symbolic
-  std::set<std::string> valued_dims_;  // those of them whose sizes are those of given values
+  std::set<std::string> valued_dims_;  // dimensions in usual_sizes_ of inputs that have values
   DimValues needed_sizes_;
-  std::set<std::string> dim_names_;  // that inputs declare, alone
+  std::set<std::string> dim_names_;  // names of dimensions, without expressions over dimensions
   int64_t nodes_imported_ = 0;
   int64_t channel_block_ = 16;
   absl::flat_hash_set<std::string> used_;  // names that some node reads
@@ -228,7 +233,7 @@ class ModelImporter {
   absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
   std::set<std::string> result_sizes_;              // names of dimensions of results
   absl::flat_hash_map<std::string, Value> makers_;  // by result size: a value that has it
-  mutable bool has_odd_numbers_ = false;            // that could be confused with symbolic sizes
+  mutable bool has_odd_numbers_ = false;            // numbers that MistakesForSize looks for
   absl::flat_hash_set<std::string> draws_;          // marks of nodes that may draw random numbers
   // Which of the inputs' given values Known may use: values that are data must not become part of
   // the graph.

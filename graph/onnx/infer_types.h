@@ -27,11 +27,11 @@ struct KnownValue {
   std::optional<Tensor> elements;
 };
 
-// The types of the outputs of `model`'s only node, by name; without outputs whose ranks ONNX's
+// The types of the outputs of `model`'s only node, by name, without outputs whose ranks ONNX's
 // inference does not find. ONNX sees a symbolic size of an operand as an unknown size with a name.
-// `values` are the values that the node and its subgraphs read, by name. Empty if the node, or one
-// in its subgraphs or in the model's functions, is of an operator set later than the linked
-// library's and that set may have changed the operator.
+// `values` are the values that the node and its subgraphs read, by name. The result is empty if the
+// node, or a node in its subgraphs or in the model's functions, is of an operator set that is later
+// than the linked library's and that may have changed the operator.
 std::map<std::string, OpenType> InferredTypes(onnx::ModelProto model,
                                               const std::map<std::string, KnownValue>& values);
 

@@ -25,12 +25,12 @@ struct OnnxPort {
 
 // Names and metadata for an export of a graph that was changed since its import.
 struct OnnxChange {
-  // By label (Graph::LabelOf), the rule that last replaced the value with this label. New nodes are
-  // named after it.
+  // By label (Graph::LabelOf), the name of the rule that last replaced the value with this label.
+  // New nodes are named after the rule.
   std::map<std::string, std::string> made_by;
   // By Tensor::ContentHash of a constant that was computed from weights: its name.
   std::map<uint64_t, std::string> folded;
-  // Entries of the model's metadata, in place of entries with these keys.
+  // Entries of the model's metadata; they replace entries with the same keys.
   std::map<std::string, std::string> metadata;
 };
 
@@ -47,7 +47,7 @@ struct OnnxInfo {
   std::map<std::string, Tensor> defaults;
   // Files with the values of weights, relative to the model's folder; each once.
   std::vector<std::string> data_files;
-  // Those of `data_files` whose values the weights share, mapped.
+  // The mapped files among `data_files` whose memory the weights share.
   std::vector<std::shared_ptr<const MappedFile>> mapped_files;
   OnnxChange change;
   // The model itself, for exports to keep what did not change; nullptr if there is none.

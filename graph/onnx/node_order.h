@@ -24,7 +24,7 @@ std::vector<std::string> NamesRead(const onnx::NodeProto& node);
 
 struct NodeOrder {
   std::vector<int> nodes;  // positions of the nodes that `outputs` need, operands before users
-  std::vector<std::string> used;  // sorted: names that these nodes read, and `outputs`
+  std::vector<std::string> used;  // sorted: `outputs` and the names that `nodes` read
 };
 // `given` tells whether a name has a value without a node: an input, an initializer or a name of an
 // outer graph. Keeps the given order of nodes where possible. InvalidArgument, with the node's or

@@ -4,8 +4,8 @@
 // The payload is an ONNX model of one node, serialized. It keeps the operator sets of the domains
 // that the node and its subgraphs use, and the model's functions that it needs. Its names are kinds
 // and numbers ("i0" for inputs, "o1" for outputs, "c2" for names that subgraphs capture), so equal
-// nodes give equal bytes whatever their values are called. A node that may draw random numbers
-// equals no other: a number in its doc_string identifies it, in exported models too.
+// nodes give equal bytes, even if their values have different names. A node that may draw random
+// numbers equals no other node: a number in its doc_string identifies it, in exported models too.
 #ifndef LEMMA_GRAPH_ONNX_OPAQUE_H_
 #define LEMMA_GRAPH_ONNX_OPAQUE_H_
 
@@ -31,21 +31,24 @@ struct OpaqueNode {
 };
 // A model's functions by "domain:name"; the default domain is "".
 using FunctionMap = absl::flat_hash_map<std::string, const onnx::FunctionProto*>;
-// `mark`: the doc_string of the node in the payload; "" for none.
+// `opsets`: the model's operator sets by domain. `mark`: the doc_string of the node in the payload;
+// "" for none.
 OpaqueNode PackOpaque(const onnx::NodeProto& node, const std::map<std::string, int>& opsets,
                       const FunctionMap& functions, const std::string& mark);
 
-// Whether a tensor in the node, or in a function that it needs, lies in another file. Nodes with
-// equal payloads may then compute different results.
+// Whether the values of a tensor in the node, or in a function that it needs, lie in another file.
+// Then nodes with equal payloads may compute different results.
 bool ReadsFiles(const onnx::NodeProto& node, const FunctionMap& functions);
 
-// Puts the values of tensors that lie in other files into the node and its subgraphs.
+// Reads the values of tensors that lie in other files, and puts them into the node and its
+// subgraphs.
 absl::Status EmbedFiles(onnx::NodeProto* node, TensorFiles* files);
 
 // Prefix of the doc_string of a node that may draw random numbers; a number follows.
 constexpr char kDrawMark[] = "lemma: draw ";
-// Whether the node, its subgraphs or functions contain an operator that draws random numbers, or an
-// operator of another domain that the model does not define as a function.
+// Whether the node, its subgraphs or the functions that it calls contain an operator that draws
+// random numbers, or an operator outside ONNX's default domain that the model does not define as a
+// function.
 bool MayDraw(const onnx::NodeProto& node, const FunctionMap& functions);
 
 // Calls `visit` for the node and the nodes in its subgraphs.
@@ -65,8 +68,8 @@ struct UnpackedNode {
   std::map<std::string, int> opsets;
   std::vector<onnx::FunctionProto> functions;  // the model's functions that the node needs
 };
-// The node of the payload, reading and making values of the names `inputs` and `outputs` (ordered
-// as in OpaqueNode). `fresh` makes an unused name from a name that a subgraph defines.
+// The node of the payload; `inputs` and `outputs` name the values that it reads and makes, in the
+// order of OpaqueNode. `fresh` makes an unused name from a name that a subgraph defines.
 // InvalidArgument if the payload is damaged.
 absl::StatusOr<UnpackedNode> UnpackOpaque(
     absl::string_view payload, const std::vector<std::string>& inputs,

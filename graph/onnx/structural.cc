@@ -156,9 +156,6 @@ Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const
                                " is an error if it is taken: ", failed[holds].message()));
     results[holds] = *std::move(kept);
   }
-  if (condition.type().num_elements() != 1) {
-    return absl::InvalidArgumentError("the condition must have one element");
-  }
   auto scalar = Reshape(importer, condition, {});
   if (!scalar.ok()) return scalar.status();
   if (results[0].size() != results[1].size()) {

@@ -1,5 +1,5 @@
 // Imports ONNX operators that work on names, subgraphs and lists of tensors instead of elements.
-// They are resolved at import. Internal to graph/onnx.
+// The import resolves them. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_STRUCTURAL_H_
 #define LEMMA_GRAPH_ONNX_STRUCTURAL_H_
 
@@ -29,25 +29,32 @@ StructuralImporter FindSequenceImporter(const onnx::NodeProto& node, const Scope
 
 namespace structural {
 
-// "unsupported: OP (reason)".
+// Unimplemented: "unsupported: OP (reason)".
 absl::Status Unsupported(const onnx::NodeProto& node, absl::string_view reason);
-// The attribute of that name; nullptr if there is none or, for FindGraph, if it is no graph.
+// The attribute `name` of the node, which owns it; nullptr if there is none or, for FindGraph, if
+// it is not a graph.
 const onnx::AttributeProto* FindAttribute(const onnx::NodeProto& node, absl::string_view name);
 const onnx::GraphProto* FindGraph(const onnx::NodeProto& node, absl::string_view name);
+// `fallback` if the node does not have the attribute.
 int64_t IntAttribute(const onnx::NodeProto& node, absl::string_view name, int64_t fallback);
+// False if the optional input `i` is absent.
 bool HasInput(const onnx::NodeProto& node, int i);
+// Input `i`; InvalidArgument if it is absent or a list.
 absl::StatusOr<Value> TensorInput(const onnx::NodeProto& node, const Scope& scope, int i);
-// The values of input `i`; Unimplemented if they are not known.
+// The values of input `i`; InvalidArgument as for TensorInput, Unimplemented if they are not known.
 absl::StatusOr<Tensor> KnownInput(ModelImporter& importer, const onnx::NodeProto& node,
                                   const Scope& scope, int i);
 
 absl::StatusOr<Value> Reshape(ModelImporter& importer, const Value& x, Shape shape);
-// Stack joins values along a new dimension `axis`; Unstack splits a value along it.
+// Stack joins values along a new dimension `axis`; Unstack splits a value along `axis` and removes
+// that dimension. A negative axis counts from the end. InvalidArgument if it is out of range, or if
+// there is nothing to stack.
 absl::StatusOr<Value> Stack(ModelImporter& importer, const std::vector<Value>& items, int64_t axis);
 absl::StatusOr<std::vector<Value>> Unstack(ModelImporter& importer, const Value& x, int64_t axis);
 
 // A scope for a subgraph of a node in `scope`; it sees the outer names. `scope` must outlive it.
 Scope Inside(const Scope& scope);
+// Makes `result` the value, or the list, of the name in *scope.
 void Bind(const std::string& name, const Result& result, Scope* scope);
 
 }  // namespace structural

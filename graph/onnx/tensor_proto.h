@@ -18,7 +18,7 @@ struct NamedTensor {
 // InvalidArgument if `bytes` is no TensorProto or its data do not fit its shape; Unimplemented
 // ("unsupported: element type string") for a type that Lemma lacks.
 absl::StatusOr<NamedTensor> ParseTensorProto(absl::string_view bytes);
-// Reads a file; external data lie next to it. Messages begin with the path.
+// Reads a file. Locations of external data are relative to its folder. Errors begin with the path.
 absl::StatusOr<NamedTensor> ReadTensorProto(const std::string& path);
 
 std::string SerializeTensorProto(absl::string_view name, const Tensor& tensor);

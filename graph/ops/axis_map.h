@@ -11,7 +11,7 @@ Value Identity(Formula& f, DType dtype, int64_t size);
 
 // The gradient of a linear map y[…,i,…] = sum(j) m[j,i] * x[…,j,…] along `axis`:
 // dx[…,j,…] = sum(i) dy[…,i,…] * m[j,i]. To get m, apply the map to the rows of Identity(). `axis`
-// is not negative; an empty dy gives an empty dx.
+// must not be negative. An empty `dy` (a zero, see Formula) gives an empty dx.
 Value TransposedAlongAxis(Formula& f, const Value& dy, int64_t axis, const Value& m);
 
 }  // namespace lemma::ops

@@ -17,14 +17,15 @@ namespace lemma::ops {
 // repeat.
 bool Repeats(const IndexExpr& dim);
 
-// The shape that all of `shapes` broadcast to, aligned at the right. The equality of two sizes, if
-// it is not decided, becomes a requirement of the application; InvalidArgument if they differ.
+// The shape that all of `shapes` broadcast to, aligned at the right. If it is undecided whether two
+// sizes are equal, their equality becomes a requirement of the application. InvalidArgument if they
+// are known to differ.
 absl::StatusOr<Idx> BroadcastDims(OpContext& c, absl::Span<const Idx> shapes);
 // The shape that all inputs of the operator broadcast to.
 absl::StatusOr<Idx> BroadcastDims(OpContext& c);
 
 // The index in a tensor of shape `dims` that is read for element `out` of the broadcast shape.
-// `out` may have more dimensions than `dims`; the last ones count.
+// If `out` has more dimensions than `dims`, its last ones are used.
 Idx BroadcastIndex(const Idx& dims, const Idx& out);
 
 // The shape that `a` and `b` broadcast to; nullopt if there is none. For importers. A symbolic size

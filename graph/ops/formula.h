@@ -40,9 +40,9 @@ class Formula {
   Value Scalar(DType dtype, double value);
   // A tensor whose elements are all `value`.
   Value Filled(const TensorType& type, double value);
-  // `x`, or zeros where it is empty.
+  // `x`, or zeros of `type` if `x` is empty.
   Value OrZeros(const Value& x, const TensorType& type) { return x ? x : Filled(type, 0); }
-  // The number that all elements of `x` equal, if that is known. `x` must not be empty.
+  // The number that all elements of `x` equal; nullopt if it is not known. `x` must not be empty.
   static std::optional<double> Uniform(const Value& x);
 
   // Element-wise; shapes broadcast. A number becomes a scalar of the other operand's element type.
@@ -55,16 +55,17 @@ class Formula {
   Value Mul(const Value& a, double b) { return a ? Mul(a, Scalar(a.dtype(), b)) : a; }
   Value Div(const Value& a, double b) { return a ? Div(a, Scalar(a.dtype(), b)) : a; }
   Value Square(const Value& a) { return Mul(a, a); }
-  // test ? a : b. An empty operand counts as zero; otherwise both have one element type.
+  // test ? a : b. An empty `a` or `b` counts as zero. Both must have one element type.
   Value Where(const Value& test, const Value& a, const Value& b);
 
   Value Sum(const Value& x, std::vector<int64_t> axes, bool keepdims = false);
   Value Mean(const Value& x, std::vector<int64_t> axes, bool keepdims = false);
-  // The sum of x over the elements that broadcasting from `shape` repeats: the transpose of expand.
+  // Sums x over the axes along which a tensor of `shape` repeats when it broadcasts to x's shape.
+  // The result has the shape `shape`. This is the transpose of Expand.
   Value SumTo(const Value& x, const Shape& shape);
   Value Expand(const Value& x, const Shape& shape);
   Value Reshape(const Value& x, const Shape& shape);
-  // If `x` is itself a transpose, both become one.
+  // If `x` is itself a transpose, the two become one transpose.
   Value Transpose(const Value& x, std::vector<int64_t> perm);
   // Exchanges the last two dimensions.
   Value MatrixTranspose(const Value& x);
@@ -79,7 +80,7 @@ class Formula {
   absl::Status status_;
 };
 
-// 0, 1, …, n - 1 without the elements of `without`.
+// The list 0, 1, …, n - 1 without the elements of `without`.
 std::vector<int64_t> AxesBut(int64_t n, const std::vector<int64_t>& without = {});
 
 }  // namespace lemma

@@ -14,13 +14,14 @@
 
 namespace lemma {
 
-// Whether a size of an output, or an attribute, is symbolic (of any node, for a graph).
+// Whether a size of an output of the node, or an attribute, is symbolic. For a graph: whether one
+// of its nodes is symbolic.
 bool IsSymbolic(const Node& node);
 bool IsSymbolic(const Graph& graph);
 
 // The symbolic dimensions of a graph, by name, and their ranges. Result sizes are among them.
 std::map<std::string, SizeRange> DimsOf(const Graph& graph);
-// Those that are not result sizes.
+// The symbolic dimensions that are not result sizes.
 std::map<std::string, SizeRange> InputDimsOf(const Graph& graph);
 // The entries of `sizes` for the dimensions of InputDimsOf(graph).
 DimValues InputSizes(const Graph& graph, const DimValues& sizes);

@@ -47,7 +47,7 @@ IndexExpr SymbolicDim(const std::string& name, SizeRange range = {});
 bool IsSymbolic(int64_t size);
 bool IsSymbolic(absl::Span<const int64_t> sizes);
 // Whether `value` is one of the numbers reserved for symbolic sizes. The ONNX import refuses a
-// model with symbolic dimensions that contains one where a size may be.
+// model with symbolic dimensions that contains such a number where a size may be.
 bool MayBeTakenForSymbolic(int64_t value);
 
 // The expression of a size: a constant, or an expression over symbolic dimensions.
@@ -74,8 +74,8 @@ void CollectDims(int64_t size, std::map<std::string, SizeRange>* dims);
 
 inline bool IsResultSize(const SizeRange& range) { return range.least == 0; }
 
-// The size of an input's dimension that has no given size where a number is needed: 1 for the first
-// axis, 224 for the last two of four, 128 for others.
+// The size to assume for an input's dimension if a number is needed and none is given: 1 for the
+// first axis, 224 for the last two axes of four, 128 for other axes.
 int64_t UsualSize(size_t axis, size_t rank);
 // Whether one of the sizes depends on a result size.
 bool HasResultSize(absl::Span<const int64_t> sizes);

@@ -9,11 +9,11 @@
 
 namespace lemma {
 
-// Models of language with a cache of keys name their dimensions so: total_X is past_X + kv_X if
-// there is a dimension kv_X, else past_X + X, or past_X + 1 if there is no X either. A dimension
-// may also be called like a sum of others ("past + n"). Changes sizes so that they are these sums;
-// names in `fixed` keep their sizes, so that a part of the sum changes if the total is fixed. Sizes
-// stay as they are where a part would become less than 1.
+// Language models with a cache of keys name their dimensions as follows: total_X is past_X + kv_X
+// if there is a dimension kv_X; otherwise past_X + X, or past_X + 1 if there is no X either. The
+// name of a dimension may also be a sum of others ("past + n"). Changes sizes so that totals are
+// these sums. Names in `fixed` keep their sizes: if a total_X is fixed, a part of its sum changes,
+// unless the part would become less than 1.
 void FitTotals(const std::set<std::string>& fixed, DimValues* sizes);
 
 }  // namespace lemma

@@ -22,7 +22,7 @@ struct Token {
   enum class Kind {
     kName,   // text: an identifier (with dots), "%12", or a quoted name, unescaped
     kInt,    // integer: its value; a sign is a token of its own
-    kFloat,  // real: its value, likewise
+    kFloat,  // real: its value, without a sign
     kPunct,  // text: one of ( ) { } [ ] , : = + - * / < > <= >= != => .. ...
     kEnd,
   };
@@ -31,7 +31,7 @@ struct Token {
   bool quoted = false;  // a kName in quotes: never a keyword; may also be a string
   uint64_t integer = 0;
   double real = 0;
-  Position position, end;  // its first character; just past its last one
+  Position position, end;  // where the token begins; just past its last character
   // The comment lines directly above the token's line, without "#". Only the first token after them
   // has them, and only if no blank line lies between.
   std::string comment;

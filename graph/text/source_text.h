@@ -17,7 +17,8 @@ class SourceText {
   // `text` must outlive the object.
   explicit SourceText(absl::string_view text) : lines_(absl::StrSplit(text, '\n')) {}
 
-  // The text from `begin` up to `end`, both places in it.
+  // The characters from `begin` to before `end`. Both must be places in the text; `begin` comes
+  // first.
   std::string Between(Position begin, Position end) const {
     std::string result;
     for (int line = begin.line; line <= end.line; ++line) {

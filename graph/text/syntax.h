@@ -56,7 +56,7 @@ struct Expr {
 
 struct Name {
   std::string text;   // the name in this text, without quotes
-  std::string label;  // the label of the value: that after "as", or `text`; empty for %n
+  std::string label;  // the value's label: the name after "as", or `text`; empty for %n
   Position position;
 };
 
@@ -135,13 +135,13 @@ struct Block {
   Body target;
   Name contract;
   std::vector<Comparison> where;
-  std::string doc;  // the comment above it
+  std::string doc;  // the comment above the rule
   Position end;     // just past the last '}', where a record may be written
   std::optional<Record> record;
 };
 
 // All blocks of a file, in order. Checks the grammar only, not whether names or operators exist.
-// Errors are InvalidArgument and begin with "file:line:column: "; most go on "expected …, found …".
+// Errors are InvalidArgument and begin with "file:line:column: ", mostly "expected …, found …".
 absl::StatusOr<std::vector<Block>> ParseBlocks(absl::string_view text, absl::string_view file);
 
 // Deeper nesting of expressions is an error; so is a sum or product of more than kMaxExprDepth + 2

@@ -31,8 +31,8 @@ struct ParseOptions {
 };
 
 // Parses a text that contains exactly one graph. Errors are InvalidArgument and begin with
-// "file:line:column: " (only with the file if the number of graphs is wrong); the message names
-// what would be accepted. Values for which Tensor::Allocate fails give its error.
+// "file:line:column: " (with "file: " if the number of graphs is wrong); the message names what
+// would be accepted. If Tensor::Allocate fails for a payload, its error is returned.
 absl::StatusOr<Graph> ParseGraph(absl::string_view text, const ParseOptions& options = {});
 // All graphs of a text, in order; there may be none. Rules are skipped.
 absl::StatusOr<std::vector<Graph>> ParseGraphs(absl::string_view text,
@@ -49,10 +49,10 @@ std::string PrintGraph(const Graph& graph, const PrintOptions& options = {});
 namespace text {
 
 // The operator whose name is most similar to `name` ("relu" for "relo"), or "" if all names differ
-// from it by more than two typing errors.
+// from `name` by more than two typing errors.
 std::string NearestOp(absl::string_view name);
-// A literal as an attribute: a number, a string or a list of numbers. Errors as ErrorAt makes them,
-// also below; `file` is the name of the text in them.
+// A literal as an attribute: a number, a string or a list of numbers. Here and below, errors are as
+// ErrorAt makes them, and `file` is the name of the text in errors.
 absl::StatusOr<AttrValue> LiteralAttr(const Expr& expr, absl::string_view file);
 // A type whose element type is stated and whose sizes are numbers; otherwise an error.
 absl::StatusOr<TensorType> ConcreteType(const Type& type, absl::string_view file);
@@ -60,9 +60,9 @@ absl::StatusOr<TensorType> ConcreteType(const Type& type, absl::string_view file
 // *fill_budget; an error if they exceed it.
 absl::StatusOr<Tensor> ReadPayload(const TensorType& type, const Payload& payload,
                                    absl::string_view file, int64_t* fill_budget);
-// "fill 0.5" if all elements are equal (up to 1 GiB), else "[1.0, 2.0]" for up to 16 elements, else
-// or for values that a number cannot state exactly (such as NaN) "base64 \"…\"" or, if `elide`,
-// "...".
+// The payload as text. "fill 0.5" if all elements are equal and take at most 1 GiB; otherwise
+// "[1.0, 2.0]" for up to 16 elements. In all other cases, and for values that a number cannot state
+// exactly (such as NaN), "base64 \"…\"" or, if `elide`, "...".
 std::string PrintPayload(const Tensor& tensor, bool elide);
 
 }  // namespace text

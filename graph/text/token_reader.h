@@ -27,8 +27,9 @@ class TokenReader {
   const Token& Peek(size_t ahead = 0) const {
     return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
   }
+  // Returns the next token and moves behind it, but never behind kEnd.
   const Token& Take() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
-  // The token that was taken last; only after a Take.
+  // The token that was taken last; only after a Take of a token other than kEnd.
   const Token& Last() const { return tokens_[at_ - 1]; }
   bool AtPunct(absl::string_view text) const {
     return Peek().kind == Token::Kind::kPunct && Peek().text == text;
@@ -74,7 +75,7 @@ class TokenReader {
     }
   }
 
-  // To try one way of reading and go back.
+  // Return(mark) goes back to the place of Mark(), to try another way of reading.
   size_t Mark() const { return at_; }
   void Return(size_t mark) { at_ = mark; }
 

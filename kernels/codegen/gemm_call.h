@@ -10,9 +10,10 @@
 namespace lemma::codegen {
 
 // A batch of matrices in memory. Offsets and strides count elements: element (i, j) of matrix p
-// lies at offset + p * batch_stride + i + j * leading; if transposed, + i * leading + j instead.
+// lies at offset + p * batch_stride + i + j * leading or, if transposed, at
+// offset + p * batch_stride + i * leading + j.
 struct GemmMatrix {
-  int argument = -1;  // index of the kernel's argument; -1: there is no such matrix
+  int argument = -1;  // index of the kernel's argument; -1: there is no such matrix (C only)
   int64_t offset = 0;
   bool transposed = false;
   int64_t leading = 0;
@@ -20,10 +21,10 @@ struct GemmMatrix {
 };
 
 // D = A * B + C + bias for each of `batch` matrices, in column-major order. A and B are stored in
-// the type `factors`: f32, f16 or bf16. C and bias are f32, and so is D; without C and bias, D may
-// have the factors' type. A is m by k, B is k by n. C and D are m by n and not transposed. bias[i]
-// is added to all elements of row i. Sizes and leading dimensions are below 2^31. C and D do not
-// overlap.
+// the type `factors`: f32, f16 or bf16. C and bias are f32. D has the type `result`: f32 or,
+// without C and bias, also the type `factors`. A is m by k, B is k by n. C and D are m by n and not
+// transposed. bias[i] is added to all elements of row i. Sizes and leading dimensions are below
+// 2^31. C and D do not overlap.
 struct GemmCall {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   GemmMatrix a, b, c, d;

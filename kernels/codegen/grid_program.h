@@ -17,8 +17,8 @@
 //     multiplies by warpgroup and keeps a tile of the scores in registers.
 //
 // Sums are reassociated, in an order that the kernel fixes: two runs give the same bits. In a tiled
-// sum, a term that a guard excludes (padding) is 0 times the other factor: NaN if that is infinite
-// or NaN.
+// sum, a term that a guard excludes (padding) is 0 times the other factor: NaN if this factor is
+// infinite or NaN.
 #ifndef LEMMA_KERNELS_CODEGEN_GRID_PROGRAM_H_
 #define LEMMA_KERNELS_CODEGEN_GRID_PROGRAM_H_
 
@@ -42,7 +42,7 @@ struct BulkSource {
   int slot = -1;                       // of the program
   int64_t offset = 0;                  // of the first element, in elements
   std::vector<int64_t> dims, strides;  // in elements
-  std::vector<int> box;  // elements that a copy moves, by dimension; 128 bytes of the first one
+  std::vector<int> box;  // elements that a copy moves, by dimension; 128 bytes in dimension 0
 };
 
 // One launch of a kernel over a one-dimensional grid.
@@ -53,19 +53,19 @@ struct GridKernel {
   int64_t blocks = 1;
   int threads = 1;            // per block
   bool synchronizes = false;  // has barriers or shuffles
-  int shared_bytes = 0;       // of shared memory that the launch has to provide
-  // Slots that are read. An argument for each points to its first element; row-major, aligned to
-  // 256 bytes.
+  int shared_bytes = 0;       // bytes of shared memory that the launch has to provide
+  // Slots that are read. The first arguments of the kernel are pointers to their first elements.
+  // Their memory must be row-major and aligned to 256 bytes.
   std::vector<int> reads;
   std::vector<int> writes;  // arguments after those of `reads`
   // If set, the next argument points to an int. The kernel sets it to 1 if a loaded index is
   // outside its tensor, and to 2 if another index is: an error in the definition. The read then
   // gives 0.
   bool checks = false;
-  // The arguments after those are maps of these tensors (BulkMap in prelude.cuh).
+  // The last arguments are maps of these tensors (BulkMap in prelude.cuh), one for each.
   std::vector<BulkSource> bulk;
-  // The same computation as a matrix product, for a library; nullopt if the kernel is not exactly
-  // one.
+  // The same computation as a matrix product, for a library; nullopt if the kernel does not compute
+  // exactly a matrix product.
   std::optional<GemmCall> gemm;
   // Set for a kernel by tile.
   std::optional<TileUse> tile;
@@ -82,8 +82,8 @@ struct GridSlot {
 struct GridProgram {
   int num_inputs = 0;
   std::vector<GridSlot> slots;
-  std::vector<int> outputs;         // slots
-  std::vector<GridKernel> kernels;  // in order
+  std::vector<int> outputs;         // slots of the outputs, in order
+  std::vector<GridKernel> kernels;  // in the order of their launches
 };
 
 // The only architecture with the instructions for products by warpgroup: sm_90a, not a newer one.
@@ -124,8 +124,8 @@ bool KeepsOrder(const Definition& definition);
 // (kernels/loops/loop_check.h).
 bool IsEvaluable(const Definition& definition);
 
-// The same program with kernels that may write memory they read: they do not promise the compiler
-// that pointers are distinct.
+// The same program with kernels that may write memory that they read: their code does not promise
+// the compiler that pointers are distinct.
 GridProgram WithAliases(const GridProgram& program);
 
 // The source of `kernels` with the functions that they call, for NVRTC, nvcc, or a host compiler

@@ -17,10 +17,10 @@ bool CanFuseHorizontally(const GridProgram& program);
 // to it; it is not checked.
 constexpr int kMostPointers = 384;
 
-// One kernel that does the work of all `programs`, each in its own blocks. Its slots are those of
-// the first program, then those of the second, and so on. num_inputs is 0, since inputs are not
-// separated from other slots. Each program must satisfy CanFuseHorizontally, and must not write
-// anything that another one reads or writes.
+// A program of one kernel that does the work of all `programs`, each in its own blocks. Its slots
+// are the slots of the first program, then the slots of the second, and so on. num_inputs is 0,
+// since inputs are not separated from other slots. Each program must satisfy CanFuseHorizontally,
+// and must not write anything that another program reads or writes.
 GridProgram FuseHorizontally(absl::Span<const std::shared_ptr<const GridProgram>> programs);
 
 }  // namespace lemma::codegen

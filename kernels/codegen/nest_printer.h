@@ -15,9 +15,11 @@
 
 namespace lemma::codegen {
 
-// Bounds of `p`, derived from the bounds of its terms; nullopt if unknown or beyond 9e15.
+// Bounds of `p`, derived from the bounds of its terms; nullopt if they are unknown or if their
+// magnitudes exceed 9e15.
 std::optional<Interval> BoundsOf(const loops::Nest& nest, const Affine& p);
-// Whether every index of `nest`, and every intermediate result, is below 2^31.
+// Whether the magnitudes of all indices of `nest`, of their intermediate results, and of products
+// of extents are below 2^30, so that `int` holds them. False if a bound is unknown.
 bool FitsInt(const loops::Nest& nest);
 
 // Emits statements that compute the values of nodes. Each value is computed once, in the outermost
@@ -26,47 +28,54 @@ bool FitsInt(const loops::Nest& nest);
 class NestPrinter {
  public:
   struct Options {
-    Number number = Number::kFloat;
-    bool wide = false;           // 64-bit indices
-    std::string prefix;          // begins every name, if several nests share a kernel
-    std::vector<DType> storage;  // of each slot
-    // The number of threads that compute a cooperative reduction: 32 or the block's.
+    Number number = Number::kFloat;  // the arithmetic of values
+    bool wide = false;               // 64-bit indices
+    // Begins every name except the names of slots; tells several nests in a kernel apart.
+    std::string prefix;
+    // The number of threads that compute a cooperative reduction: 32 (a warp), or all threads of
+    // the block. 1: there is no such reduction.
     int group = 1;
-    // Reads of this slot are replaced by the expression `value`.
+    // Reads of this slot are replaced by the expression `value`. -1: no reads are replaced.
     int value_slot = -1;
     std::string value;
   };
   // `nest` must outlive the printer.
   NestPrinter(const loops::Nest& nest, Options options);
 
-  // Opens a scope of `vars`, named by VarName; the caller declares them. A transparent scope runs
-  // at least once whenever the enclosing scope runs, so values that depend on none of its variables
-  // may move out of it.
+  // Opens a scope in which the loop variables `vars` have values; the caller's code declares them
+  // under the names VarName. A transparent scope runs at least once whenever the enclosing scope
+  // runs, so values that depend on none of its variables may move out of it.
   void Open(std::vector<int> vars, bool transparent);
   // Returns the scope's statements.
   std::string Close();
   // Appends a statement to the innermost scope.
   void Add(const std::string& text);
 
+  // The name of a loop variable.
   std::string VarName(int var) const;
+  // The next three functions return an expression and emit the statements that it needs.
   // The expression of an index.
   std::string AffineText(const Affine& p);
-  // The same for the first element of a pack (consecutive elements of one memory access).
+  // The same for the first element of a pack (consecutive elements of one memory access). It uses
+  // the name VarName(var) + "_start" for the variable of SetPacked; the caller's code declares it.
   std::string PackStartText(const Affine& p);
-  // The name or constant that holds the value of a node.
+  // The value of a node: a name, a constant or Options::value.
   std::string Value(int node);
 
-  // `group` threads compute these reductions together; `lane` is a thread's number. The code
-  // contains barriers, so only nodes whose free variables agree among the threads are allowed.
+  // Options::group threads compute these reductions together. The caller's code declares `lane`,
+  // the thread's number in the group, and, if the group is a block, the array `shared`, which has
+  // one number per warp in shared memory. The code contains barriers, so only nodes whose free
+  // variables agree among the threads are allowed.
   void SetCooperative(std::vector<int> nodes) { cooperative_ = std::move(nodes); }
-  // These reads load `width` consecutive elements along `var` at once, outside the innermost scope.
-  // Inside it, `index` selects the element.
+  // The reads `nodes` load `width` consecutive elements along `var` at once, in the scope around
+  // the innermost one. In the innermost scope, the expression `index` selects the element.
   void SetPacked(std::vector<int> nodes, int var, int width, std::string index);
 
-  // The slots that the code reads, in the order of their first reads; and whether it checks an
-  // index and so may write `error` (GridKernel::checks).
+  // The slots that the code reads, in the order of their first reads.
   const std::vector<int>& slots() const { return slots_; }
+  // Whether the code checks an index, so that it may write *error (GridKernel::checks).
   bool checks() const { return checks_; }
+  // The name of a slot's pointer; adds the slot to slots().
   std::string SlotName(int slot);
   const char* index_type() const { return options_.wide ? "int64" : "int"; }
   const Options& options() const { return options_; }

@@ -14,12 +14,12 @@ enum class Number { kFloat, kDouble, kInteger };
 // "float", "double", "int64".
 const char* TypeName(Number number);
 
-// `value` as a constant. For kFloat it is rounded to nearest, to infinity if it is too large; for
-// kDouble it is exact; for kInteger it is truncated and saturated, and NaN gives 0.
+// `value` as a constant of kernel source. A kFloat is rounded to nearest, and is infinite if
+// `value` is too large; a kDouble is exact; a kInteger is truncated and saturated, and 0 for NaN.
 std::string Literal(double value, Number number);
 
-// For a reduction: the function of two numbers ("fn_add") and the template argument ("Sum") that
-// stand for it in kernel source (prelude.cuh), and its neutral element, with which it starts.
+// A reduction in kernel source (prelude.cuh): its function of two numbers ("fn_add"), the template
+// argument that stands for it ("Sum"), and its neutral element, with which it starts.
 const char* ReduceFunction(ReduceKind kind);
 const char* ReduceName(ReduceKind kind);
 double IdentityOf(ReduceKind kind);

@@ -7,11 +7,11 @@
 namespace lemma::codegen {
 
 // How the factors of a sum of products are rounded before they are multiplied. Products are
-// accumulated in f32. It applies to kernels by tile and to streamed ones (grid_program.h); the
-// others keep the types of the model.
+// accumulated in f32. The precision applies to kernels by tile and to streamed kernels
+// (grid_program.h); other kernels do not round factors.
 enum class ProductPrecision {
   kF32,    // not rounded; no tensor cores
-  kF32x3,  // each factor is a sum of two TF32 numbers; three of their four products
+  kF32x3,  // each factor is a sum of two TF32 numbers; three of the four products are added
   kTf32,   // 11 bits of significand, the range of f32
   kF16,    // 11 bits; from 65520 on infinite, below 6.1e-5 less accurate, up to 3e-8 zero
   kBf16,   // 8 bits, the range of f32
@@ -28,9 +28,9 @@ const char* Name(ProductPrecision precision);
 double UnitRoundoff(ProductPrecision precision);
 
 // B such that |computed sum - exact sum| <= B * sum |a_i| * |b_i| for `terms` products, in any
-// order of summation; not finite for very many terms (for kF32, from 2^24 on). It covers the
-// rounding of the factors, and tensor cores that truncate sums to 24 bits. It is not valid if
-// something overflows, or if a rounded factor (for kF32x3, one of its two numbers) or a product is
+// order of summation; not finite for very many terms (for kF32, from 2^24 on). The bound covers the
+// rounding of the factors, and tensor cores that truncate sums to 24 bits. It is not valid if a
+// number overflows, or if a rounded factor (for kF32x3, one of its two numbers) or a product is
 // subnormal.
 double ProductErrorBound(ProductPrecision precision, int64_t terms);
 

@@ -13,18 +13,18 @@
 
 namespace lemma::codegen {
 
-// `e` with one node for all reductions outside of guards that are equal up to the names of their
-// variables.
+// `e`, where reductions that are equal up to the names of their variables become one node.
+// Reductions inside a guard stay as they are.
 ScalarExpr ShareReductions(const ScalarExpr& e);
 
 bool HasReduction(const ScalarExpr& e);
 
-// `tensor` as the source of a nest, simplified, with equal reductions shared. *fresh is the number
-// of the next new variable, and is advanced.
+// The source of a nest that computes `tensor` into slot `slot`, simplified and with equal
+// reductions shared. *fresh is the number of the next new variable, and is advanced.
 loops::NestSource SimplifiedSource(const TensorExpr& tensor, int slot, int* fresh);
 
-// The first sum of products in `source` that is large enough for tiles: the reduction and its
-// axes and factors. nullopt if there is none. `least_rows`: see loops::MatchContraction.
+// The first sum of products in the body of `source` that is large enough for tiles: the reduction,
+// and its axes and factors. nullopt if there is none. `least_rows`: see loops::MatchContraction.
 using FoundContraction = std::optional<std::pair<ScalarExpr, loops::ContractionSource>>;
 FoundContraction FindContraction(const loops::NestSource& source,
                                  int64_t least_rows = loops::kLeastRows);
@@ -32,11 +32,11 @@ FoundContraction FindContraction(const loops::NestSource& source,
 // The reductions of `body` that are inside no guard and no other reduction.
 std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
 
-// Moves reductions from the body of `source` into new tensors, except `keep` (null: none). It moves
-// each reduction that is under no guard and depends on nothing but axes of `source`; without `all`,
-// it leaves those that depend on every axis of more than one value. Returns `source` with reads of
-// the new tensors. Appends the sources that compute these to `before`, operands before users, and
-// their slots to `slots`.
+// Moves reductions from the body of `source` into new tensors: each reduction, except `keep`
+// (nullptr: no exception), that is under no guard and depends on nothing but axes of `source`.
+// Without `all`, a reduction that depends on every axis of more than one value stays. Returns
+// `source` with reads of the new tensors. Appends the sources that compute the new tensors to
+// `before`, operands before users, and the slots of the new tensors to `slots`.
 loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
                                     const ScalarNode* keep, std::vector<loops::Slot>* slots,
                                     std::vector<loops::NestSource>* before);

@@ -30,7 +30,6 @@ int64_t Extent(const Nest& nest, const std::vector<int>& axes) {
 NestPrinter::Options OptionsFor(const KernelContext& context, const Nest& nest) {
   NestPrinter::Options options;
   options.number = context.number;
-  options.storage = context.storage;
   options.wide = !FitsInt(nest);
   return options;
 }

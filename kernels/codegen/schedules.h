@@ -23,16 +23,16 @@ struct KernelContext {
   Number number = Number::kFloat;
   ProductPrecision precision = ProductPrecision::kF32;  // kF32 unless `number` is kFloat
   int architecture = 0;                                 // as in GridOptions
-  std::vector<DType> storage;                           // of each slot
-  std::vector<loops::Slot> slots;                       // dense
+  std::vector<DType> storage;                           // the type of each slot in memory
+  std::vector<loops::Slot> slots;                       // row-major
 };
 
 // Reductions that several threads carry out together. A row is one choice of values for `row_axes`;
 // its threads divide the values of the other axes among them.
 struct RowPlan {
-  std::vector<int> reductions;  // numbers of nodes
-  std::vector<int> row_axes, other_axes;
-  int group = 32;  // threads: a warp or a block
+  std::vector<int> reductions;            // numbers of nodes of the nest
+  std::vector<int> row_axes, other_axes;  // variables of the nest: its axes
+  int group = 32;                         // threads of a row: a warp or a block
 };
 
 enum class Rows {
@@ -40,10 +40,12 @@ enum class Rows {
   kTogether,  // *plan is set
   kApart,     // reductions need other loops than their users: compute them as tensors of their own
 };
-// How to compute the reductions of the lowered `nest`; *plan is set for kTogether.
+// How to compute the reductions of the lowered `nest`. *plan must be empty before the call; it is
+// set for kTogether.
 Rows PlanRows(const loops::Nest& nest, RowPlan* plan);
 
-// The kernel of `nest`, one thread per element or per pack of them; or one warp or block per row.
+// The kernel of `nest`. By element: one thread per element or per pack of elements. By row: one
+// warp or block per row.
 GridKernel KernelByElement(const KernelContext& context, const loops::Nest& nest);
 GridKernel KernelByRow(const KernelContext& context, const loops::Nest& nest, const RowPlan& plan);
 
@@ -54,13 +56,14 @@ struct TiledSource {
   loops::ContractionSource contraction;
   int sum_slot = -1;
 };
-// The sizes of a sum of products, for ChooseTile. `fresh`, here and below, is the next unused
-// variable.
+// The sizes of a sum of products, for ChooseTile. Here and below, *fresh is the number of the next
+// new variable, and is advanced.
 ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource& contraction,
                    int* fresh);
-// TileUse::a_slot and b_slot.
+// The values of TileUse::a_slot and TileUse::b_slot.
 std::pair<int, int> FactorSlots(const KernelContext& context,
                                 const loops::ContractionSource& contraction, int* fresh);
+// The kernel by tile of `tiled`, without tensor cores.
 GridKernel KernelByTile(const KernelContext& context, const TiledSource& tiled,
                         const TileShape& tile, int* fresh);
 // The same with tensor cores, in the context's precision; `tile` must use them.
@@ -70,11 +73,11 @@ GridKernel KernelByTensorTile(const KernelContext& context, const TiledSource& t
 // tiles of them, and the device and the context's precision allow products by warpgroup.
 bool CopiesInBulk(const KernelContext& context, const loops::ContractionSource& contraction,
                   int* fresh);
-// `contraction`; but if the copy engine can move the factors only when the first axes of m or n
-// belong to the batch (images of a 1 x 1 convolution), these axes are moved there.
+// `contraction`, with the first axes of m or n moved to the batch if the copy engine can move the
+// factors only then (as for the images of a 1 x 1 convolution).
 loops::ContractionSource BatchedForBulk(const KernelContext& context,
                                         const loops::ContractionSource& contraction, int* fresh);
-// As KernelByTensorTile, by warpgroup. Requires CopiesInBulk, and a tile with stages.
+// As KernelByTensorTile, by warpgroup. CopiesInBulk must be true, and `tile` must have stages.
 GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& tiled,
                             const TileShape& tile, int* fresh);
 
@@ -85,10 +88,10 @@ GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& til
 //
 // where `most` is the greatest score of all keys and `total` the sum of exp(score - most).
 struct StreamedSource {
-  loops::NestSource source;  // of the result; reads sum_slot in place of the outer sum
+  loops::NestSource source;  // of the result; reads slot sum_slot in place of the outer sum
   std::vector<Axis> batch, m, keys, depth, n;
   ScalarExpr query, key, value;
-  ScalarExpr score;  // reads score_slot in place of the inner sum
+  ScalarExpr score;  // reads slot score_slot in place of the inner sum
   int sum_slot = -1, score_slot = -1;
   // The type that the softmax is rounded to before the outer product, if the definition says so.
   std::optional<DType> rounded;
@@ -96,8 +99,8 @@ struct StreamedSource {
 // `definition` with all tensors inlined except the inner products, the greatest scores and the
 // totals. nullopt unless exactly these three and the output remain.
 std::optional<Definition> StreamedForm(const Definition& definition);
-// Matches the result of StreamedForm; nullopt if it is no such product. The sums are replaced by
-// reads of the given slots.
+// Matches the result of StreamedForm; nullopt if it is no such product. Reads of the given slots
+// replace the sums.
 std::optional<StreamedSource> MatchStreamed(const Definition& form, int sum_slot, int score_slot,
                                             int* fresh);
 // One kernel for `source`, by warpgroup, that keeps the scores in registers; nullopt if the factors
@@ -107,8 +110,9 @@ std::optional<StreamedSource> MatchStreamed(const Definition& form, int sum_slot
 std::optional<GridKernel> KernelByStream(const KernelContext& context, const StreamedSource& source,
                                          const std::optional<StreamTile>& forced, int* fresh);
 
-// `tiled` as a matrix product for libraries, if it is one of GemmCall's form. Never in f32x3.
-// The result refers to slots; NumberArguments replaces them by the numbers of `kernel`'s arguments.
+// `tiled` as a matrix product for libraries; nullopt if it does not have GemmCall's form, or if the
+// precision is f32x3. The result has slots in place of arguments; NumberArguments replaces them by
+// the numbers of the arguments of `kernel`.
 std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSource& tiled);
 void NumberArguments(const GridKernel& kernel, GemmCall* call);
 
@@ -116,11 +120,12 @@ void NumberArguments(const GridKernel& kernel, GemmCall* call);
 // enough work; 1: do not split. For nests that are not computed by tile.
 int64_t PartsFor(const loops::Nest& nest);
 
-// Whether the elements at `width` consecutive values of `var`, from a multiple of `width` on, can
-// be one access; `p` is their index.
+// Whether one memory access can reach the elements at `width` consecutive values of `var`, from a
+// multiple of `width` on; `p` is the elements' index.
 bool Packs(const loops::Nest& nest, const Affine& p, int var, int width);
 
-// The change of `p` in elements from point 0 to 1 of `var`, ignoring gathered indices.
+// The change of the index `p`, in elements, from value 0 to value 1 of `var`, where all other
+// variables and all loaded integers are 0.
 int64_t StepAlong(const loops::Nest& nest, const Affine& p, int var);
 
 // Makes the kernel whose code is `body`: adds a name and the parameters. It reads the slots `reads`

@@ -25,16 +25,17 @@ struct ProductSize {
   bool bulk = false;
 };
 
-// A block computes rows * columns elements, `depth` products at a time. Each thread computes
-// thread_rows * thread_columns of them; on tensor cores each warp does, and `depth` counts words of
-// 32 bits: TF32 numbers, or pairs of 16-bit numbers. `stages` > 0: the tile is for warpgroups
-// (bulk_tile.cc), and shared memory holds the factors of that many steps, which `copy_warps`
-// additional warps fetch.
+// A block computes rows * columns elements, in steps of `depth` products per element. Each thread
+// computes thread_rows * thread_columns of the elements. On tensor cores, each warp does so, and
+// `depth` counts words of 32 bits: TF32 numbers, or pairs of 16-bit numbers. `stages` > 0: the tile
+// is for warpgroups (bulk_tile.cc), shared memory holds the factors of `stages` steps, and
+// `copy_warps` additional warps fetch the factors.
 struct TileShape {
   int rows, columns, depth, thread_rows, thread_columns;
   bool tensor_cores = false;
   int stages = 0;
-  // 0 without stages. Else 1; or 4, a whole warpgroup, which can give registers to the others.
+  // 0 without stages; otherwise 1 or 4. 4 warps are a warpgroup, which can give registers to the
+  // other warpgroups.
   int copy_warps = 0;
 
   int threads() const {
@@ -65,8 +66,8 @@ absl::Span<const TileShape> TileShapes(ProductPrecision precision);
 // All choices worth trying.
 std::vector<TileChoice> TileChoices(const ProductSize& size, ProductPrecision precision);
 
-// Predicted microseconds, only to compare choices: the model is fitted to an H100 in f32 and to an
-// H200 on tensor cores.
+// Predicted microseconds of one of TileChoices, only to compare choices: the model is fitted to an
+// H100 in f32 and to an H200 on tensor cores.
 double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice,
                              ProductPrecision precision);
 
@@ -76,25 +77,25 @@ struct StreamSize {
   int64_t batch = 1, m = 1, keys = 1, depth = 1, n = 1;
   bool masked = false;  // scores are computed from other tensors, too
 };
-// A block computes `rows` rows of the result, and takes `keys` scores of each at a time. n is at
-// most `columns`. Shared memory holds `stages` tiles of keys or values.
+// A block computes `rows` rows of the result, and takes `keys` scores of each row at a time. n is
+// at most `columns`. Shared memory holds `stages` tiles of keys or values.
 struct StreamTile {
   int rows = 0, keys = 0, columns = 0, stages = 0;
 };
 // All tiles worth trying; none if the depth or n is too large.
 std::vector<StreamTile> StreamTiles(const StreamSize& size);
-// The one with the least predicted time; nullopt if there is none.
+// The tile of StreamTiles with the least predicted time; nullopt if there is none.
 std::optional<StreamTile> ChooseStreamTile(const StreamSize& size);
-// Predicted microseconds of a streamed kernel; and of separate kernels for the two products and the
-// softmax.
+// Predicted microseconds of a streamed kernel with one of StreamTiles; and of separate kernels for
+// the two products and the softmax.
 double StreamedMicroseconds(const StreamSize& size, const StreamTile& tile);
 double ApartMicroseconds(const StreamSize& size, ProductPrecision precision);
 
-// Predicted microseconds of a kernel that only moves data; `bytes`: read and written.
+// Predicted microseconds of a kernel that only moves data; `bytes`: read and written, together.
 double MovingMicroseconds(double bytes);
 
-// The choice with the least predicted time. Splits the sum only if that is predicted to save a
-// tenth of the time.
+// The one of TileChoices with the least predicted time. Splits the sum only if the split is
+// predicted to save a tenth of the time.
 TileChoice ChooseTile(const ProductSize& size, ProductPrecision precision);
 
 }  // namespace lemma::codegen

@@ -94,7 +94,6 @@ NestPrinter::Options TileOptions(const KernelContext& context, const Nest& nest,
                                  const char* prefix) {
   NestPrinter::Options options;
   options.number = context.number;
-  options.storage = context.storage;
   options.prefix = prefix;
   options.wide = !FitsInt(nest);
   return options;

@@ -29,8 +29,8 @@ loops::Nest LowerOf(const KernelContext& context, const ScalarExpr& body, int sl
 bool PrefersSecond(const loops::Nest& nest, int first, int second);
 
 // A dimension that tiles cover: a position in it as an expression, its size, and the tile's size.
-// CheckText gives an "if (...) " that compares positions with sizes, where the size is no multiple
-// of the tile's; "" if there is nothing to compare.
+// CheckText returns "if (...) ", the code that checks positions against sizes; it leaves out
+// dimensions whose size is a multiple of the tile's. "" if there is nothing to check.
 struct Border {
   std::string at;
   int64_t total, tile;
@@ -49,8 +49,9 @@ NestPrinter::Options TileOptions(const KernelContext& context, const loops::Nest
                                  const char* prefix);
 
 // The code after the sum: computes and stores the elements of the result that a thread holds as
-// sum[i][j], in `rows` rows and `columns` columns. `row` and `column` are the element's row and
-// column in the tile, as expressions of i and j. `total_rows` and `total_columns` are the result's.
+// sum[i][j], for i < `rows` and j < `columns`. `row` and `column` are the element's row and column
+// in the tile, as expressions of i and j. `total_rows` and `total_columns` are the sizes of the
+// result. The kernel declares a_first and b_first, the tile's first row and column.
 class ResultPrinter {
  public:
   ResultPrinter(const KernelContext& context, const loops::Nest& out, int sum_slot,
@@ -67,8 +68,8 @@ class ResultPrinter {
 };
 
 // How to store a tile of the result: in packs (16 bytes, `width` elements) of one row or, if
-// rows_adjacent, of consecutive rows in one column. `reads` load as many elements at once. If the
-// width is 1, elements are stored one by one.
+// rows_adjacent, of consecutive rows in one column. The nodes `reads` load `width` elements at
+// once, too. If the width is 1, elements are stored one by one.
 struct ResultPacking {
   int width = 1;
   bool rows_adjacent = false;
@@ -100,43 +101,43 @@ class PackedResultPrinter {
 // --- Parts of kernels by warpgroup. They are in bulk_tile.cc, which describes the tiles. ---
 
 // The depth of a tile, in numbers; the rows of a group, which are copied at once if rows are
-// adjacent; the bytes of a tile's line, and of a barrier.
+// adjacent; the bytes of a line of a tile; the bytes of a barrier.
 constexpr int64_t kBulkDepth = 64, kGroupRows = 64, kLineBytes = 128, kBarrierBytes = 8;
 
 // A factor that the copy engine can move.
 struct BulkFactor {
   DType dtype = DType::kBF16;
   bool rows_adjacent = false;  // adjacent rows are adjacent in memory
-  BulkSource source;           // its box is set for a tile
-  // By dimension of the source: the variable of the nest that runs along it.
+  BulkSource source;           // BulkCopyText sets its box
+  // For each dimension of the source: the variable of the nest that runs along it.
   std::vector<int> vars;
 
   // Bytes from one depth to the next in a tile.
   int64_t DepthBytes() const { return rows_adjacent ? kLineBytes : 2; }
 };
-// The factor that `nest` reads; nullopt if it is no plain read of 16-bit floats that the engine can
-// move. The nest's variables are those of the batch, whose number is `batch`, the row and the
-// depth; `rows` and `depth` are the extents of the last two.
+// The factor that `nest` reads; nullopt if it is no plain read of 16-bit floats that the copy
+// engine can move. The nest's variables are `batch` variables of the batch, the row and the depth;
+// `rows` and `depth` are the extents of the row and the depth.
 std::optional<BulkFactor> MatchBulkFactor(const KernelContext& context, const loops::Nest& nest,
                                           int batch, int64_t rows, int64_t depth);
 
 // The code that copies a factor's tile to `place` and signals `barrier`, both expressions. The tile
-// has kBulkDepth numbers from the kernel's variable `depth` on, and `tile_rows` rows from its
-// variable NAME_first on. Sets the factor's box.
+// has kBulkDepth numbers from the kernel's variable `depth` on, and `tile_rows` rows from the
+// kernel's variable NAME_first on; `name` is NAME, such as "a". Sets the factor's box.
 std::string BulkCopyText(const char* name, BulkFactor* factor, int batch, int64_t tile_rows,
                          const std::string& place, const std::string& barrier);
 // The code that declares the coordinates of the batch, for BulkCopyText.
 std::string BulkCoordinates(const std::vector<Axis>& batch);
 
-// The code by which the warpgroup that copies gives registers away, and by which each of the
-// `warpgroups`, 2 or 3, that multiply takes some. It needs a kernel of which only one block at a
-// time runs on a multiprocessor: call LimitToOneBlock.
+// The code by which the warpgroup that copies gives registers away, and the code by which each of
+// the `warpgroups` (2 or 3) warpgroups that multiply takes some. Only one block of such a kernel
+// may run on a multiprocessor at a time: call LimitToOneBlock.
 std::string GiveRegistersText(int warpgroups);
 std::string TakeRegistersText(int warpgroups);
 void LimitToOneBlock(GridKernel* kernel);
 
-// The code after the sums. It stores them in packs by way of shared memory or, where packs do not
-// fit the result, one by one.
+// The code after the sums. It stores the result in packs by way of shared memory or, if packs do
+// not fit the result, element by element.
 class BulkResult {
  public:
   BulkResult(const KernelContext& context, const loops::Nest& out, const TiledSource& tiled,

@@ -8,13 +8,13 @@
 // Semantics in addition to graph/expr/scalar_expr.h:
 //   * min and max propagate NaN. Sums and products may be reassociated, in an order that depends
 //     on neither the machine nor the number of threads.
-//   * Locals are kept in the number type; their dtype does not round them.
+//   * Locals are kept in the number type; they are not rounded to their dtype.
 //   * int64_t: arithmetic wraps, div truncates towards zero, x/0 = x mod 0 = 0. A function or a
 //     constant that is not integral is an InvalidArgument.
 //   * A data-dependent index is computed in int64_t arithmetic from the stored integers, and always
-//     checked: if it is outside its tensor, the result is OutOfRange. Any other read outside its
-//     tensor is an error in the operator and gives Internal. Neither touches memory outside a
-//     tensor.
+//     checked: if it is outside its tensor, the run fails with OutOfRange. Any other read outside
+//     its tensor is a mistake in the definition, and the run fails with Internal. No memory outside
+//     a tensor is touched.
 #ifndef LEMMA_KERNELS_EVALUATE_EVALUATE_H_
 #define LEMMA_KERNELS_EVALUATE_EVALUATE_H_
 
@@ -52,7 +52,7 @@ struct MutableTensorView {
   std::vector<int64_t> strides;
 };
 
-// Row-major strides.
+// Row-major strides, in elements.
 std::vector<int64_t> DenseStrides(absl::Span<const int64_t> dims);
 
 // A Definition with constant sizes, ready to run. Immutable, cheap to copy, thread-safe.

@@ -16,23 +16,23 @@ namespace loops {
 
 // The memory of a slot during a run.
 struct BoundSlot {
-  void* data = nullptr;  // written only if the slot is an output or a local
-  std::optional<DType> storage;
-  bool number = false;       // elements have the number type of the computation
-  int64_t element_size = 0;  // in bytes
+  void* data = nullptr;          // written only if the slot is an output or a local
+  std::optional<DType> storage;  // nullopt: elements have the number type of the computation
+  bool number = false;           // whether elements have the number type, also if `storage` is set
+  int64_t element_size = 0;      // in bytes
   // Reads the element at `offset`, in elements, as an integer.
   int64_t (*read_integer)(const void* data, int64_t offset) = nullptr;
 
   void* At(int64_t offset) const { return static_cast<char*>(data) + offset * element_size; }
 };
 
-// A piece of a lane-dependent index: `value` at its first lane, value + slope at the next, and so
-// on for lanes before `end`.
+// A piece of an index that depends on the lane: `value` at the first lane of the piece, value +
+// slope at the next lane, and so on for lanes before `end`.
 struct LaneRun {
   int64_t value, slope, end;
 };
 
-// The same for a condition.
+// A piece of a condition that depends on the lane: its value at all lanes before `end`.
 struct CondRun {
   bool value;
   int64_t end;
@@ -40,8 +40,9 @@ struct CondRun {
 
 // Holds the current values of a nest's variables and evaluates indices and conditions on them.
 // Lanes are counted from the start of the current block: lane `at` of variable `lane` has the value
-// passed to Set plus `at`. If `lane` is -1, nothing may depend on a lane. Slots below `num_inputs`
-// are inputs; only messages tell them apart. The nest and the slots must outlive it.
+// passed to Set plus `at`. If `lane` is -1, all variables have the values passed to Set. Slots
+// below `num_inputs` are inputs; this affects only messages. The nest and the slots must outlive
+// the object.
 class IndexEvaluator {
  public:
   IndexEvaluator(const Nest& nest, absl::Span<const BoundSlot> slots, int num_inputs);
@@ -54,22 +55,26 @@ class IndexEvaluator {
   int64_t now() const { return clock_; }
   bool Unchanged(const Node& node, int64_t stamp) const;
 
+  // The value of `p` at lane `at`.
   int64_t Value(const Affine& p, int lane, int64_t at);
+  // The piece of `p` that begins at lane `at`.
   LaneRun Scan(const Affine& p, int lane, int64_t at);
   // out[i] = Value(p, lane, from + i) for from + i < to.
   void Points(const Affine& p, int lane, int64_t from, int64_t to, int64_t* out);
 
+  // The value of condition number `cond` of the nest at lane `at`.
   bool Test(int cond, int lane, int64_t at);
   // The value of the condition at lane `at`, and up to which lane it stays the same; at most `to`.
   CondRun ScanCond(int cond, int lane, int64_t at, int64_t to);
 
-  // Whether all checks of a read hold for lanes [from, to). CheckAffine is for indices that are
-  // affine there, CheckPoints for any; `scratch` has room for to - from numbers.
+  // Whether all checks of the read `node` hold for lanes [from, to). A failure is kept in error().
+  // CheckAffine is for indices that are affine on these lanes, CheckPoints for any indices;
+  // `scratch` has room for to - from numbers.
   bool CheckAffine(const Node& node, int lane, int64_t from, int64_t to);
   bool CheckPoints(const Node& node, int lane, int64_t from, int64_t to, int64_t* scratch);
 
-  // The first failed check, if any. After a failure, values are meaningless, but no memory outside
-  // a tensor is touched.
+  // The error of the first failed check; OK if no check has failed. After a failure, values are
+  // meaningless, but no memory outside a tensor is touched.
   bool failed() const { return !error_.ok(); }
   const absl::Status& error() const { return error_; }
 

@@ -17,7 +17,8 @@ namespace loops {
 
 // Interprets a scheduled nest in blocks of lanes. A node is evaluated on demand for all lanes of a
 // block at once, and its value is kept until a variable that it depends on changes. Use one object
-// per thread; the nest and the memory of the slots must outlive it.
+// per thread. The nest, the slots and their memory must outlive the object. `num_inputs`: as in
+// IndexEvaluator.
 template <class T>
 class NestRunner {
  public:
@@ -26,17 +27,18 @@ class NestRunner {
   // The number of items of the output box. An item is one block of lanes at one value of the other
   // axes.
   static int64_t NumItems(const Nest& nest);
-  // Computes and stores items [begin, end).
+  // Computes and stores items [begin, end). Returns the error of the first check that fails.
   absl::Status Run(int64_t begin, int64_t end);
 
   // For a nest used as a function: the values of its root at `count` <= nest.block consecutive
   // values of the lane, from `first` on. Call Set for the other axes first. The result is valid
-  // until the next call.
+  // until the next call. It is meaningless if error() is not OK.
   void Set(int var, int64_t value) { index_.Set(var, value); }
   const T* Root(int64_t first, int64_t count);
   const absl::Status& error() const { return index_.error(); }
 
-  // If false, an output is written only after everything that it depends on has been read.
+  // If false, a block of an output is written only after everything that it depends on has been
+  // read. True by default.
   void set_direct_output(bool allowed) { direct_output_ = allowed; }
 
  private:

@@ -1,4 +1,4 @@
-// Elementary operations on runs of numbers ("lanes"), by which loop nests are executed.
+// Elementary operations on runs of numbers ("lanes"), with which loop nests are executed.
 //
 // There is one table per number type, chosen once for this machine's instruction set. The choice
 // does not affect results, since no operation uses fused multiply-add, and reductions lay out
@@ -35,8 +35,8 @@ struct LaneOps {
   // fill: dst[i] = value. iota: dst[i] = start + i * step.
   void (*fill)(T* dst, T value, int64_t n);
   void (*iota)(T* dst, int64_t start, int64_t step, int64_t n);
-  // Strided copies that convert from and to storage, by DType; those called _number copy numbers of
-  // type T. Strides and offsets count elements.
+  // Strided copies that convert from and to storage, by DType. load_number and store_number copy
+  // numbers of type T. Strides and offsets count elements.
   void (*load[kNumDTypes])(T* dst, const void* src, int64_t stride, int64_t n);
   void (*store[kNumDTypes])(void* dst, int64_t stride, const T* src, int64_t n);
   void (*load_number)(T* dst, const void* src, int64_t stride, int64_t n);
@@ -60,6 +60,7 @@ struct LaneOps {
 
   // One tile of a matrix product: c[i*ldc + j] = sum(k < kc) a[k*mr + i] * b[k*nr + j] for i < mr,
   // j < nr, summed in the order of k. With `accumulate`, the sum starts from c instead of 0.
+  // If T is Field, no element of a, b or c may be special.
   int mr, nr;
   void (*tile)(T* c, int64_t ldc, const T* a, const T* b, int64_t kc, bool accumulate);
 };

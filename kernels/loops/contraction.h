@@ -20,8 +20,8 @@ namespace loops {
 struct ContractionSource {
   std::vector<Axis> batch, m, n, k;
   ScalarExpr a, b;
-  // Whether the sum has a guard. Then a term that the guard excludes is computed as 0 times the
-  // other factor, so the result differs if that factor is infinite or NaN.
+  // Whether the sum has a guard. A term that the guard excludes is computed as 0 times the other
+  // factor; if that factor is infinite or NaN, this differs from leaving the term out.
   bool guarded = false;
 };
 
@@ -44,17 +44,17 @@ struct Factor {
 // A contraction ready to run. The nest `out` computes nothing: it gives the offset of a result's
 // element as a function of the variables out_batch, out_m and out_n.
 struct Contraction {
-  std::vector<int64_t> batch;  // extents
-  int64_t m = 1, n = 1, k = 1;
+  std::vector<int64_t> batch;   // extents of the axes
+  int64_t m = 1, n = 1, k = 1;  // the number of values of all axes of each list together
   Factor a, b;
   Nest out;
-  std::vector<int> out_batch;  // variables of `out`, as the next two
+  std::vector<int> out_batch;  // variables of `out`, as out_m and out_n are
   int out_m = -1, out_n = -1;
-  bool guarded = false;
+  bool guarded = false;  // as in ContractionSource
 };
 
-// `contraction`, which MatchContraction found in the body of `source`, made ready. *fresh is the
-// number of the next new variable, and is advanced.
+// Makes ready to run the contraction that MatchContraction found. The body of `source` must be this
+// contraction. *fresh is the number of the next new variable, and is advanced.
 Contraction LowerContraction(const NestSource& source, const ContractionSource& contraction,
                              absl::Span<const Slot> slots, int* fresh);
 

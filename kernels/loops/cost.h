@@ -17,17 +17,17 @@ struct Work {
 // Counts `definition`. All sizes must be constants (InvalidArgument otherwise).
 //
 //   * A scalar function is one operation, whatever its real cost; so is one step of a reduction.
-//     Index arithmetic, reads, guards and Select count as none.
+//     Index arithmetic, reads, guards and Select are no operations.
 //   * A subterm counts once per value of the variables that it depends on, since loop invariants
 //     are hoisted; a shared subterm counts once.
 //   * A guarded subterm counts for the fraction of iterations in which the guard holds. The
-//     fraction is exact for a comparison of one or two variables with up to 2^20 values together,
-//     and 1 for other comparisons, so 0 for their negations and for the other case of a Select. The
-//     parts of a conjunction or disjunction count as independent. A reduction's extent that depends
-//     on indices counts as its mean.
+//     fraction is exact for a comparison of one or two variables with up to 2^20 values together.
+//     For any other comparison it is 1; it is then 0 for the negation, and for the second case of a
+//     Select. The parts of a conjunction or disjunction count as independent. A reduction's extent
+//     that depends on indices counts as its mean.
 //   * bytes_read: a read touches one element for each combination of values of the variables in its
-//     index. Several reads of an input count as reads of different elements, but together at most
-//     as the whole tensor.
+//     index. Several reads of an input count as reads of different elements, up to the size of the
+//     whole tensor.
 //   * Tensors that are neither inputs nor outputs count for flops, not for bytes.
 absl::StatusOr<Work> CountWork(const Definition& definition);
 

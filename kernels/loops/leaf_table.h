@@ -12,12 +12,12 @@
 namespace lemma {
 namespace loops {
 
-// nullopt: unbounded, here and below.
+// The intersection of two intervals. Here and below, nullopt stands for the unbounded interval.
 std::optional<Interval> Intersect(const std::optional<Interval>& a,
                                   const std::optional<Interval>& b);
 
-// A sum with bounds of its value. The bounds can be tighter than its leaves imply, as for x - m *
-// (x div m).
+// A sum of leaves with bounds of its value. The bounds can be tighter than the bounds of the leaves
+// imply, as for x - m * (x div m).
 struct BoundedAffine {
   Affine affine;
   std::optional<Interval> bounds;
@@ -26,12 +26,13 @@ struct BoundedAffine {
 // Owns the leaves of one nest. Equal leaves are stored once.
 class LeafTable {
  public:
-  // Variables come first, numbered from 0. Set a variable's extent before it is used.
+  // Adds the next variable, numbered from 0. Add all variables before any other leaf. Set a
+  // variable's extent before the variable is used.
   void AddVar(int64_t extent);
   void SetExtent(int var, int64_t extent);
 
   BoundedAffine Var(int var) const;                // a variable of extent 1 is 0
-  BoundedAffine Load(int node, const Vars& deps);  // the integer value of a node
+  BoundedAffine Load(int node, const Vars& deps);  // a node's integer value, given its variables
   // a + scale * b.
   BoundedAffine Sum(const BoundedAffine& a, const BoundedAffine& b, int64_t scale = 1) const;
   // Div and Mod round towards minus infinity.
@@ -41,10 +42,11 @@ class LeafTable {
   // The minimum (kMin) or maximum (kMax).
   BoundedAffine Extreme(IndexLeaf::Kind kind, const BoundedAffine& a, const BoundedAffine& b);
 
-  std::optional<Interval> BoundsOf(const Affine& p) const;
-  Vars DepsOf(const Affine& p) const;
-  bool DataDependent(const Affine& p) const;
+  std::optional<Interval> BoundsOf(const Affine& p) const;  // the bounds that p's leaves imply
+  Vars DepsOf(const Affine& p) const;                       // the variables that p depends on
+  bool DataDependent(const Affine& p) const;                // whether p depends on a Load
 
+  // Takes the leaves out; the table must not be used afterwards.
   std::vector<IndexLeaf> Take() { return std::move(leaves_); }
 
  private:

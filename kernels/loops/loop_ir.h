@@ -2,8 +2,8 @@
 //
 // A nest computes one box of one tensor (a product of index ranges). Its vectorized loop runs over
 // lanes: consecutive values of one loop variable. A nest contains no symbols: strides are folded
-// into flat element offsets, indices are sums of leaves (loop variables and opaque integers),
-// shared subterms are one node, and every variable has one binder.
+// into flat element offsets, indices are sums of leaves (IndexLeaf), shared subterms are one node,
+// and every variable has one binder.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_IR_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_IR_H_
 
@@ -41,19 +41,19 @@ struct IndexLeaf {
   Affine a, b;
   int load = -1;
 
-  Vars deps;
-  bool data_dependent = false;
+  Vars deps;                    // the variables that the leaf depends on
+  bool data_dependent = false;  // whether it depends on a kLoad
   bool bounded = false;
-  Interval bounds;  // set if it is bounded
+  Interval bounds;  // of the leaf's value; only if `bounded`
 };
 
 // A condition. Nest::conds[0] and [1] are the constants false and true.
 struct Cond {
   enum class Kind { kFalse, kTrue, kLe, kEq, kAnd, kOr, kNot };
   Kind kind = Kind::kTrue;
-  Affine affine;  // kLe: affine <= 0; kEq: affine == 0
-  int left = -1, right = -1;
-  Vars deps;
+  Affine affine;              // kLe: affine <= 0; kEq: affine == 0
+  int left = -1, right = -1;  // conditions, by number; kAnd and kOr: both, kNot: only left
+  Vars deps;                  // the variables that the condition depends on
 };
 constexpr int kCondFalse = 0;
 constexpr int kCondTrue = 1;
@@ -96,12 +96,12 @@ struct Node {
   int lane = -1;      // the variable this node is vectorized over; -1: a scalar
   int own_lane = -1;  // scalar kReduce: the one of its `axes` that its body is vectorized over
   LaneMode mode = LaneMode::kAffine;
-  std::vector<std::vector<int>> level_guards;  // kReduce: conjuncts to test inside axis i
+  std::vector<std::vector<int>> level_guards;  // kReduce; [i]: conjuncts to test inside i loops
   int lane_guard = kCondTrue;                  // kReduce: the conjuncts that depend on the lane
 };
 
 struct LoopVar {
-  int64_t extent = 0;  // the greatest one, if it depends on outer variables
+  int64_t extent = 0;  // the greatest extent, if the extent depends on outer variables
 };
 
 struct Nest {

@@ -24,13 +24,15 @@ std::vector<NestSource> SplitAtGuards(const NestSource& source, int* fresh);
 NestSource SplitMixedAxes(const NestSource& source, int* fresh);
 
 // Moves reductions that are better computed separately into new tensors: contractions, and
-// reductions that would be repeated because they do not depend on all enclosing loops. Appends the
-// nests that compute them to `before` and their slots to `slots`. Reductions under a guard stay.
+// reductions that would be repeated because they do not depend on all enclosing loops. Returns
+// `source` with reads of the new tensors. Appends the nests that compute the new tensors to
+// `before`, operands before users, and the slots of the new tensors to `slots`. Reductions under a
+// guard stay.
 NestSource ExtractReductions(const NestSource& source, std::vector<Slot>* slots,
                              std::vector<NestSource>* before);
 
-// Merges the last axes of `source` into one if they are short; the result is one nest. Empty if the
-// last axis is long enough or there is no other to merge it with.
+// Merges the last axes of `source` into one axis if they are short; the result is one nest. Empty
+// if the last axis is long enough, or if there is no other axis to merge it with.
 std::vector<NestSource> CollapseShortAxes(const NestSource& source, int* fresh);
 
 }  // namespace loops

@@ -37,7 +37,7 @@ struct Plan {
 // `slots` has the strides of all tensors of `definition`, which must have passed CheckEvaluable.
 Plan MakePlan(const Definition& definition, std::vector<Slot> slots);
 
-// The nest of `source` alone, scheduled.
+// The scheduled loops that compute all of `source`, without a contraction or a copy.
 Nest PlanNest(const NestSource& source, absl::Span<const Slot> slots);
 
 }  // namespace loops

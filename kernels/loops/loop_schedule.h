@@ -10,11 +10,11 @@ namespace lemma {
 namespace loops {
 
 // Chooses the lane variables of `nest` and fills in all fields that are "set by scheduling". A nest
-// has at most one lane among its axes, which becomes the last one. A reduction that does not depend
-// on it uses one of its own axes as the lane of its body.
+// has at most one lane among its axes, which becomes the last axis. A reduction that does not
+// depend on this lane may use one of its own axes as the lane of its body.
 void Schedule(Nest* nest);
 
-// The same, but chooses the lane of the axes among `lanes`: some of nest->axes, or -1 for none.
+// The same, but chooses the nest's lane among `lanes`: some of nest->axes, or -1 for no lane.
 void ScheduleAmong(Nest* nest, const std::vector<int>& lanes);
 
 }  // namespace loops

@@ -14,11 +14,11 @@ namespace loops {
 // A tensor in memory. Its number among the slots is its TensorId in the expressions.
 struct Slot {
   std::vector<int64_t> dims;
-  std::vector<int64_t> strides;
+  std::vector<int64_t> strides;  // in elements
 };
 
-// A box of a tensor that a definition writes: body at every value of `axes`, stored at `out` of
-// tensor `slot`. Extents are constants, and no variable of `axes` is bound again.
+// A box of a tensor that a definition writes: the value of `body` at every value of `axes`, stored
+// at index `out` of tensor `slot`. Extents are constants, and no variable of `axes` is bound again.
 struct NestSource {
   int slot = -1;
   std::vector<Axis> axes;
@@ -26,9 +26,11 @@ struct NestSource {
   ScalarExpr body;
 };
 
+// Whether an axis has extent 0, so that nothing is computed.
 bool IsEmpty(const NestSource& source);
 
-// All of `tensor`, with one binder per variable; `fresh` numbers new variables.
+// The source of all of `tensor`, with one binder per variable. *fresh is the number of the next new
+// variable, and is advanced.
 NestSource SourceOf(const TensorExpr& tensor, int slot, int* fresh);
 
 // The tensors of `definition`, row-major.

@@ -7,10 +7,10 @@
 namespace lemma {
 namespace loops {
 
-// `e` with one binder per variable. Each reduction object occurs under one set of guards only, so a
-// reduction may be simplified under the assumption that its guards hold. All other shared subterms
-// stay shared. No variable of `e` may be bound inside its own scope. New variables are numbered
-// from 2^28 on.
+// Returns `e` with a new variable for each axis of each reduction, numbered from 2^28 on. A subterm
+// whose first occurrence is under a guard is not shared with occurrences outside this guard; so a
+// reduction may be simplified under the guards of its first occurrence. Otherwise shared subterms
+// stay shared. No variable of `e` may be bound again inside its own scope.
 ScalarExpr SeparateScopes(const ScalarExpr& e);
 
 }  // namespace loops

@@ -12,15 +12,16 @@
 
 namespace lemma::optimizer {
 
-// Sums the roofline's time (optimizer/cost/roofline.h) of each operator, whose work is counted from
-// its definition (kernels/loops/cost.h). Ignores fusion. Operators on known weights only are free
-// (AssumeFolded in optimizer/folding/constant_folding.h). An opaque operator costs the transfer of
-// its operands and results, so it costs the same before and after a rewrite.
+// Sums the roofline times (optimizer/cost/roofline.h) of the operators. The work of an operator is
+// counted from its definition (kernels/loops/cost.h). Ignores fusion. Foldable operators are free
+// (FoldableNodes in optimizer/folding/constant_folding.h). An operator whose work cannot be
+// counted, such as an opaque operator, costs the transfer of its operands and results, so it costs
+// the same before and after a rewrite. The peak memory is PeakLiveBytes of the folded graph.
 std::unique_ptr<CostModel> MakeAnalyticCostModel(const Roofline& machine = {});
 
-// For each operator, in the graph's order: the bytes of the values that are live while it runs, if
-// operators run in that order and values, other than the graph's outputs, are freed after their
-// last use. Weights and constants are not counted.
+// For each operator, in the graph's order: the bytes of the values that are live while the operator
+// runs. Operators run in the graph's order. A value is freed after its last use, unless it is an
+// output of the graph. Weights and constants are not counted.
 std::vector<int64_t> LiveBytes(const Graph& graph);
 // The largest element of LiveBytes; the size of the inputs if the graph has no operator.
 int64_t PeakLiveBytes(const Graph& graph);

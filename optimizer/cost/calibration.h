@@ -14,10 +14,11 @@ namespace lemma::optimizer {
 // The kind of a kernel: the beginning of its signature, up to the operands ("conv", "copy").
 absl::string_view KindOfKernel(absl::string_view signature);
 
-// A kernel that was timed in runs of whole graphs costs its time there. Any other kernel costs its
-// time alone, multiplied by a factor: a least-squares fit, with variances proportional to the
-// times, over kernels of the same kind for which both times are known; if there are none, over all
-// kinds; if both times are known for no kernel, 1. Without the factor, a search would prefer
+// The cost of a kernel that was timed in runs of whole graphs is its time in these runs. The cost
+// of any other kernel is its time when measured alone, multiplied by a factor. The factor is a
+// least-squares fit, with variances proportional to the times, over the kernels of the same kind
+// for which both times are known. If there are none, the fit is over the kernels of all kinds; if
+// both times are known for no kernel, the factor is 1. Without the factor, a search would prefer
 // kernels that were never run in a graph.
 class Calibration {
  public:
@@ -28,7 +29,7 @@ class Calibration {
   double Milliseconds(absl::string_view signature, double alone_ms) const;
   // Whether the kernel was timed in runs of graphs.
   bool IsTimed(absl::string_view signature) const { return timed_.find(signature) != timed_.end(); }
-  // From now on the kernel counts as not timed in runs.
+  // From now on the kernel counts as not timed in runs of graphs, also for the factors.
   void Forget(absl::string_view signature);
   // The factor for kernels of this kind that were not timed in runs.
   double FactorOf(absl::string_view kind) const;

@@ -9,13 +9,15 @@
 
 namespace lemma::optimizer {
 
-// A time in whole nanoseconds, so that a sum does not depend on the order of its terms, and a peak
-// of memory in bytes. Both saturate at kInfinite; arithmetic on an infinite cost stays infinite.
+// A time and a peak of memory in bytes. The time is in whole nanoseconds, so that a sum does not
+// depend on the order of its terms. The time saturates at kInfinite; arithmetic on an infinite cost
+// stays infinite.
 class Cost {
  public:
   static constexpr int64_t kInfinite = std::numeric_limits<int64_t>::max();
 
   constexpr Cost() = default;  // zero
+  // Costs without memory. A negative time counts as 0, NaN as infinite.
   static Cost Nanoseconds(double ns) { return Cost(Saturate(ns), 0); }
   static Cost Milliseconds(double ms) { return Nanoseconds(ms * 1e6); }
   static constexpr Cost Infinite() { return Cost(kInfinite, kInfinite); }
@@ -25,9 +27,10 @@ class Cost {
   int64_t peak_bytes() const { return peak_bytes_; }
   bool is_infinite() const { return ns_ == kInfinite; }
 
+  // The same time with this peak; a negative peak counts as 0.
   Cost WithPeak(int64_t bytes) const { return Cost(ns_, bytes < 0 ? 0 : bytes); }
 
-  // Sequential execution: times add up, the larger peak counts.
+  // The cost of sequential execution: times add up, the larger peak counts.
   friend Cost operator+(Cost a, Cost b) {
     int64_t ns = a.ns_ > kInfinite - b.ns_ ? kInfinite : a.ns_ + b.ns_;
     return Cost(ns, a.peak_bytes_ > b.peak_bytes_ ? a.peak_bytes_ : b.peak_bytes_);

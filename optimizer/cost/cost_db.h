@@ -18,22 +18,23 @@ struct sqlite3;
 namespace lemma::optimizer {
 
 struct MeasuredCost {
-  double median_ms = 0;     // per run, in the repetition with the least median
-  double variance_ms2 = 0;  // between repetitions
-  int runs = 0;             // repetitions
+  double median_ms = 0;     // time of one execution: the least median of the repetitions
+  double variance_ms2 = 0;  // of the repetitions' medians
+  int runs = 0;             // number of repetitions
   // The kernel's work: scalar operations, and bytes of its operands and results. 0: unknown.
   double flops = 0, bytes = 0;
-  double in_graph_ms = 0;  // mean of its medians in runs of whole graphs; 0: never timed there
-  // The share of the machine's processors that other processes took meanwhile, from 0 to 1.
+  double in_graph_ms = 0;  // the kernel's time in runs of whole graphs; 0: never timed there
+  // The share of the machine's processors, from 0 to 1, that other processes took during the
+  // measurement.
   double load = 0;
   int64_t measured_at = 0;  // seconds since 1970; 0: unknown
 
   // The standard error of median_ms: from the spread of the repetitions, from the load, and half a
-  // percent for what repetitions do not show, such as the place in memory.
+  // percent for influences that repetitions do not show, such as the place in memory.
   double ErrorMs() const;
 };
 
-// Kernel signatures and milliseconds.
+// Pairs of a kernel's signature and its time in milliseconds.
 using KernelTimes = std::vector<std::pair<std::string, double>>;
 
 struct CostEntry {
@@ -42,16 +43,16 @@ struct CostEntry {
 };
 
 // One table, keyed by device (KernelMeasurer::device(): device, back end, library version, threads)
-// and kernel signature. The first measurement of a key stays, so that processes that measure at the
-// same time agree afterwards and searches are repeatable, unless it is replaced on purpose. Costs
-// are finite and not negative; others are not written, and reading one from a file is an error
-// (InvalidArgument). Writes are atomic and wait for other processes. Not thread-safe: open one per
-// thread.
+// and kernel signature. The first measurement of a key stays unless it is replaced on purpose; so
+// processes that measure at the same time agree afterwards, and searches are repeatable. Costs are
+// finite and not negative: to write any other cost, or to read one from the file, is an error
+// (InvalidArgument). Writes are atomic and wait for other processes. Not thread-safe: open one
+// CostDb per thread.
 class CostDb {
  public:
-  // Creates the file and its folder if necessary. "" is a database in memory. InvalidArgument, with
-  // the path, if the file is not such a database or has another version; PermissionDenied if it
-  // cannot be opened for writing.
+  // Creates the file and its folder if necessary; upgrades a file of an older version. "" is a
+  // database in memory. InvalidArgument, with the path, if the file is not such a database or has a
+  // newer version; PermissionDenied if it cannot be opened.
   static absl::StatusOr<std::unique_ptr<CostDb>> Open(const std::string& path);
   // ~/.cache/lemma/costs.sqlite, or "" (in memory) if there is no home folder.
   static std::string DefaultPath();
@@ -59,25 +60,27 @@ class CostDb {
   ~CostDb();
   CostDb(const CostDb&) = delete;
 
-  // The entry's cost; nullopt if there is none.
+  // The entry's cost; nullopt if there is no entry.
   absl::StatusOr<std::optional<MeasuredCost>> Find(absl::string_view device,
                                                    absl::string_view signature);
-  // Returns the measurement in force: an earlier one of the same key stays.
+  // Stores the measurement if the key has none yet. Returns the measurement that the key has
+  // afterwards.
   absl::StatusOr<MeasuredCost> Put(absl::string_view device, absl::string_view signature,
                                    const MeasuredCost& cost);
-  // Stores the measurement in place of an earlier one, in_graph_ms included.
+  // Stores the measurement, including in_graph_ms, in place of an earlier measurement, if any.
   absl::Status Replace(absl::string_view device, absl::string_view signature,
                        const MeasuredCost& cost);
-  // Stores kernel times from runs of whole graphs. The first time of a kernel stays; kernels
-  // without an entry are skipped. Returns how many were stored: all or, on error, none.
+  // Stores kernel times from runs of whole graphs (MeasuredCost::in_graph_ms). Skips kernels that
+  // have no entry or that have such a time already. Returns how many times were stored. On error,
+  // none is stored.
   absl::StatusOr<int64_t> PutInGraph(absl::string_view device, const KernelTimes& times);
   // The number of entries.
   absl::StatusOr<int64_t> Count();
-  // All entries of one device ("": of all), sorted by device and signature.
+  // All entries of the device (of all devices if it is ""), sorted by device and signature.
   absl::StatusOr<std::vector<CostEntry>> Entries(absl::string_view device = "");
-  absl::StatusOr<std::vector<std::string>> Devices();  // sorted
-  // Stores each entry as Put would, in one transaction: all or, on error, none. `replace`:
-  // overwrite earlier measurements. Returns how many were new or replaced.
+  absl::StatusOr<std::vector<std::string>> Devices();  // those with entries, sorted
+  // Stores the entries in one transaction, each as Put does or, if `replace` is true, as Replace
+  // does. Returns how many entries were new or replaced. On error, none is stored.
   absl::StatusOr<int64_t> PutAll(const std::vector<CostEntry>& entries, bool replace);
   const std::string& path() const { return path_; }
 

@@ -13,13 +13,14 @@
 
 namespace lemma::optimizer {
 
-// A kernel of a plan, by its number in the cost model, and how often it runs: as often as it occurs
-// in the plan, or a weighted sum of that over several sizes (optimizer/cost/sized_cost.h).
+// A kernel of a plan, and how often it runs.
 struct KernelUse {
-  int kernel = 0;
+  int kernel = 0;  // its number in the cost model
+  // How often the kernel occurs in the plan. If the model prices a graph at several sizes
+  // (optimizer/cost/sized_cost.h): the weighted sum of these numbers over the sizes.
   double times = 1;
 };
-// The kernels of a plan, each once, by number.
+// The kernels of a plan, each once, in ascending order of their numbers.
 using KernelList = std::vector<KernelUse>;
 
 // The time of one run of a kernel, and its standard error.
@@ -31,44 +32,46 @@ class CostModel {
  public:
   virtual ~CostModel() = default;
 
-  // The cost of one run of the graph. Values that depend on known weights only are free: they are
-  // computed once, when optimization ends (optimizer/folding/constant_folding.h). A graph that
-  // cannot run costs infinity; an error status means that the model itself failed. Equal graphs get
-  // equal costs during the model's lifetime, unless kernels are measured again (Refine).
+  // The cost of one run of the graph. Foldable values are free: they are computed once, when
+  // optimization ends (optimizer/folding/constant_folding.h). A graph that cannot run costs
+  // infinity; an error status means that the model itself failed. Equal graphs get equal costs
+  // during the model's lifetime, unless kernels are measured again (Refine).
   virtual absl::StatusOr<Cost> CostOf(const Graph& graph) = 0;
 
   // As CostOf, but measures nothing: an unknown cost is estimated, too low rather than too high.
   virtual absl::StatusOr<Cost> EstimateOf(const Graph& graph) { return CostOf(graph); }
 
-  // The share of each node in CostOf, by position in nodes(). The cost of operators that are
-  // computed together counts at the first of them; the others cost 0. The sum is at most CostOf.
-  // Empty if the model cannot tell.
+  // By position in graph.nodes(): the node's share of CostOf(graph). If several operators are
+  // computed together, their cost is the share of the first, and the shares of the others are 0.
+  // The sum of the shares is at most CostOf(graph). Empty if the model knows no shares.
   virtual absl::StatusOr<std::vector<Cost>> SharesOf(const Graph& /*graph*/) {
     return std::vector<Cost>();
   }
 
-  // The cost that one application adds to any graph in which it is not folded. Depends on its
-  // operator, attributes and types only, not on its neighbours. nullopt, for every application, if
-  // the model is not such a sum. If it is, a search prices only the operators that a rewrite
-  // changes.
+  // The cost that this operator node adds to any graph in which it is not folded. It depends on the
+  // node's operator, attributes and types only, not on other nodes. So the model is a sum over
+  // operators, and a search prices only the operators that a rewrite changes. Other models return
+  // nullopt for every node.
   virtual std::optional<Cost> CostOfOperator(const Node& /*node*/) { return std::nullopt; }
 
   // Whether the model prices a graph by the kernels of a back end's plan. The four functions below
-  // are for such models; in others, KernelsOf and PricesOf are Unimplemented. Numbers of kernels
-  // are valid during the model's lifetime.
+  // are for such models. In other models, KernelsOf and PricesOf return Unimplemented, TraitsOf
+  // returns empty traits, and Refine returns false. Numbers of kernels and references to traits are
+  // valid during the model's lifetime.
   virtual bool ListsKernels() const { return false; }
   // nullopt: the graph cannot run.
   virtual absl::StatusOr<std::optional<KernelList>> KernelsOf(const Graph& /*graph*/) {
     return absl::UnimplementedError("the model lists no kernels");
   }
   virtual const KernelTraits& TraitsOf(int kernel);
-  // The prices in the list's order. Measures the kernels whose prices are not known.
+  // The price of one run of each kernel, in the list's order. Kernels whose prices are not known
+  // are measured or, if the model measures nothing, estimated.
   virtual absl::StatusOr<std::vector<KernelPrice>> PricesOf(const KernelList& kernels);
-  // Measures those kernels again whose prices are uncertain, each at most once during the model's
-  // lifetime; returns whether there was one.
+  // Measures again the kernels of the list whose prices are uncertain, each kernel at most once
+  // during the model's lifetime. Returns whether a kernel was measured.
   virtual absl::StatusOr<bool> Refine(const KernelList& kernels);
 
-  // One line for reports: "measured on cpu (…), 2 threads".
+  // One line for reports, such as "measured on cpu, AMD EPYC, …, threads 1, kernels 11".
   virtual std::string Describe() const = 0;
 };
 

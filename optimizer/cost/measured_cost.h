@@ -15,28 +15,32 @@
 namespace lemma::optimizer {
 
 struct MeasureOptions {
-  int repetitions = 3;  // measurements per new kernel; the least median counts
-  // Called before each measurement of a kernel.
+  int repetitions = 3;  // measurements per kernel; the least median counts
+  // Called before each of these measurements. May be empty.
   std::function<void(absl::string_view signature)> on_measure;
-  // The share of the machine that other processes take now, 0 to 1; null: asks the system.
+  // Returns the share of the machine that other processes take now, 0 to 1. Empty: the model asks
+  // the system.
   std::function<double()> others_share;
-  // After an interrupt nothing more is measured; the cost of an unknown kernel is then Cancelled.
+  // Once the deadline is interrupted, nothing more is measured, and asking for the cost of an
+  // unknown kernel returns Cancelled. The deadline's time has no effect.
   Deadline deadline;
 };
 
 // Sums the times of the kernels that `measurer` plans for a graph. Kernels that are not in `db` are
-// measured and stored there. So are kernels that were measured on a busy machine or more than 30
-// days ago, if the machine is quiet now, and kernels on which a decision depends and whose times
-// are uncertain (CostModel::Refine). Times are calibrated (optimizer/cost/calibration.h) by the
-// runs of whole graphs that `db` holds when the model is first used, so the same database gives the
-// same costs. `measurer` and `db` must outlive the model.
+// measured and stored there. Two sorts of known kernels are measured again, and the result replaces
+// the old one: kernels that were measured on a busy machine or more than 30 days ago, if the
+// machine is quiet now; and kernels with uncertain times on which a decision depends
+// (CostModel::Refine). Times are calibrated (optimizer/cost/calibration.h) by the times in runs of
+// whole graphs that `db` holds when the model is first used, so the same database gives the same
+// costs. `measurer` and `db` must outlive the model.
 std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostDb* db,
                                                  MeasureOptions options = {});
 
-// As above, but without measuring, so for any device with costs in `db`. A kernel that is not in
-// `db` costs its time by a roofline fitted to the known kernels. `measurer` plans the kernels.
-// Databases with the same costs give the same model. NotFound, listing the known devices, if `db`
-// has no costs of `device`.
+// As above, but measures nothing, so `device` may be any device with costs in `db`. The cost of a
+// kernel that is not in `db` comes from a roofline that is fitted to the device's known kernels.
+// `measurer` plans the kernels and must outlive the model; `db` is read at once. Databases with the
+// same costs give the same model. NotFound, with a list of the known devices, if `db` has no costs
+// of `device`.
 absl::StatusOr<std::unique_ptr<CostModel>> MakeKnownCostModel(KernelMeasurer* measurer, CostDb* db,
                                                               absl::string_view device);
 

@@ -13,21 +13,23 @@
 namespace lemma::optimizer {
 
 // Expresses a cost model as a sum over nodes. Many models are not such a sum, because back ends
-// fuse operators and elide copies. Then a node's price is the least cost that it was seen to add to
-// one of these: an empty graph; a short chain of nodes, the last of which may compute one of its
-// operands; a graph passed to LookAt.
+// fuse operators and elide copies. Then a node's price is the least cost that the node was seen to
+// add to one of these graphs: an empty graph; a short chain of nodes that ends with a node that can
+// compute one of the priced node's operands; a graph passed to LookAt.
 class NodePrices {
  public:
-  // Both arguments must outlive it.
+  // Both arguments must outlive the object.
   NodePrices(const EGraph* egraph, CostModel* costs) : egraph_(*egraph), costs_(*costs) {}
 
-  // Prices by node, in nanoseconds. Merged nodes, leaves and folded nodes cost 0. Node n is priced
-  // by CostModel::CostOf if exact[n], else by EstimateOf.
+  // The prices of all nodes by number, in nanoseconds; Cost::kInfinite for a node that cannot run.
+  // Merged nodes, leaves and folded nodes cost 0. The price of another node n comes from
+  // CostModel::CostOfOperator if this gives a cost; otherwise from CostModel::CostOf if exact[n],
+  // and from CostModel::EstimateOf if not.
   absl::StatusOr<std::vector<int64_t>> All(const std::vector<bool>& exact);
 
-  // Takes note of a graph that consists of nodes of the e-graph. From now on, All gives each of its
-  // nodes at most the node's share of the graph's cost (CostModel::SharesOf). So the sum of the
-  // prices of these nodes is at most the graph's cost.
+  // Takes note of a graph that consists of nodes of the e-graph. Later calls of All give each of
+  // these nodes at most the node's share of the graph's cost (CostModel::SharesOf), so the sum of
+  // their prices is at most the graph's cost. No effect if the cost model knows no shares.
   absl::Status LookAt(const Graph& graph);
 
  private:
@@ -38,7 +40,7 @@ class NodePrices {
   const EGraph& egraph_;
   CostModel& costs_;
   absl::flat_hash_map<int, int64_t> seen_;  // by node: its least share in a graph
-  std::vector<Chain> chain_;                // by node: the chain that gave its price; it ends in it
+  std::vector<Chain> chain_;                // by node: chain that gave its price; the node is last
   absl::flat_hash_map<uint64_t, int64_t> known_, estimated_;  // by the hash of a small graph
 };
 

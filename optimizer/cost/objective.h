@@ -11,7 +11,7 @@ namespace lemma::optimizer {
 
 // How good a graph is; the lower, the better.
 struct Rank {
-  int64_t over = 0;   // bytes of the peak above the limit
+  int64_t over = 0;   // bytes by which the peak exceeds the memory limit
   int64_t value = 0;  // the minimized quantity: ns, bytes, or 1e9 times the product (kProduct)
   int64_t ns = 0;
   int ops = 0;             // the number of operators
@@ -32,15 +32,18 @@ struct Objective {
                // beats in both time and memory
   };
   Goal goal = Goal::kTime;
-  int64_t memory_limit = 0;    // bytes; 0: none. Graphs above it rank by the excess
-  double memory_weight = 0.5;  // 0 to 1
-  Cost reference = {};         // kProduct: the cost of the graph that counts as 1
+  // In bytes; 0: no limit. Graphs above the limit rank by their excess, behind all other graphs.
+  int64_t memory_limit = 0;
+  double memory_weight = 0.5;  // w of kProduct, 0 to 1
+  Cost reference = {};         // kProduct: times and peaks are divided by those of this cost
 
   // Whether only time counts, so that a price per operator suffices.
   bool IsTime() const { return goal == Goal::kTime && memory_limit == 0; }
-  // The objective that chooses the best graph of a Pareto front; *this unless the goal is kPareto.
+  // For kPareto: the objective that chooses the best graph of the Pareto front, which is time if
+  // there is a memory limit, else the product. For other goals: *this.
   Objective Deciding() const;
-  // Not for kPareto, which defines no order.
+  // The rank of a graph with this cost and number of operators. The goal must not be kPareto, which
+  // defines no order.
   Rank RankOf(const Cost& cost, int ops) const;
 };
 

@@ -17,14 +17,15 @@ struct Roofline {
   double overhead_ns = 1000;       // time to start one kernel
 };
 
-// The overhead plus the longer of two times: flops / flops_per_second and bytes / bytes_per_second,
-// where the bytes are those read and those written.
+// The overhead plus the longer of two times: flops / flops_per_second and bytes / bytes_per_second.
+// Bytes read and bytes written both count. The result has no peak memory.
 Cost EstimateCost(const Roofline& machine, const Work& work);
 
-// Fits the figures to measured kernels of one device. The overhead is the shortest time of all. For
-// a rate, only kernels count that take at least ten times the overhead and have flops (or bytes);
-// it is the rate that the fastest tenth of them reach in their time less the overhead. Figures
-// without data keep their defaults. The medians in `measured` must be positive.
+// Fits the figures to measured kernels of one device. The overhead is the shortest time of all
+// kernels. A kernel's rate is its number of flops (or bytes) per second, in its time minus the
+// overhead; only kernels with flops (or bytes) that take at least ten times the overhead count. The
+// figure is the rate that the fastest tenth of these kernels reach. Figures without data keep their
+// defaults. The medians in `measured` must be positive.
 Roofline FitRoofline(const std::vector<CostEntry>& measured);
 
 }  // namespace lemma::optimizer

@@ -16,9 +16,9 @@ struct SizeHint {
   double weight = 1;  // positive
 };
 
-// Gives a graph the weighted sum of the times that `model` gives it at each of `hints`, and the
-// largest of the memory peaks. The cost is infinite if the graph is not well-formed at one of the
-// hints. `hints` must not be empty; weights are not divided by their sum.
+// Makes a model that prices a graph by `model` at the sizes of each hint. The cost is the weighted
+// sum of the times, with the largest of the memory peaks. It is infinite if the graph is not
+// well-formed at one of the hints. `hints` must not be empty; weights are not divided by their sum.
 std::unique_ptr<CostModel> MakeSizedCostModel(std::unique_ptr<CostModel> model,
                                               const std::vector<SizeHint>& hints);
 

@@ -14,7 +14,7 @@ namespace lemma::optimizer {
 struct Selection {
   // By EGraph::ClassOf: the value that provides the class; node < 0 if the class is not needed.
   std::vector<ValueRef> provider;
-  int64_t price = 0;  // sum over the nodes, each counted once
+  int64_t price = 0;  // sum of the nodes' prices in nanoseconds, each node counted once
 };
 
 struct Extraction {
@@ -26,25 +26,29 @@ struct Extraction {
 };
 
 struct ExtractionOptions {
-  // Limit on nodes of the solver's search tree. At the limit, the bound is what is proved so far.
+  // Limit on nodes of the solver's search tree. At the limit, Extract returns the best graph and
+  // the best bound so far.
   int max_nodes = 2000;
 };
 
 // In both functions, price[n] is the price of computing node n, in nanoseconds; Cost::kInfinite:
-// node n must not be used. An output of a node that would close a cycle with nodes of lower numbers
-// is excluded (as in Yang et al., 2021). So no graph considered has a cycle, but some acyclic
-// graphs are not considered. There is at least one graph if the prices of the original nodes are
-// finite; FailedPrecondition if there is none.
+// node n must not be used. If an output of a node would close a cycle with nodes of lower numbers,
+// this output is excluded (as in Yang et al., 2021; see rewrite/egraph/egraph.h). So no graph
+// considered has a cycle, but some acyclic graphs are not considered. FailedPrecondition if no
+// graph is left; there is one if the prices of the original nodes are finite.
 
-// Works bottom up: each class takes the node with the lowest price of itself and all nodes below
-// it, each counted once. The result need not be the cheapest graph.
+// Works bottom up: for each class, chooses the node for which the node itself and all nodes chosen
+// below it have the lowest total price. The result need not be the cheapest graph.
 absl::StatusOr<Selection> ExtractGreedily(const EGraph& egraph, const std::vector<int64_t>& price);
 
 // Solves an integer program with CBC. Variables: x_n, whether node n is computed; y_v, whether
-// value v provides its class. It minimizes the sum of price_n x_n. Constraints: y_v <= x_n for each
-// value v of node n; the y of the values in each output's class sum to at least 1; for classes c
-// and d, the y of the values in d sum to at least the sum of the y of the values in c that have d
-// as an operand. Deterministic.
+// value v provides its class. The program minimizes the sum of price_n x_n. Constraints:
+//   * y_v <= x_n for each value v of node n.
+//   * For the class of each graph output, the y of its values sum to at least 1.
+//   * For classes c and d, the y of the values in d sum to at least the sum of the y of those
+//     values in c whose nodes have d as an operand.
+// Constraints on necessary classes (docs/glossary.md) tighten the program. The result costs at most
+// as much as the result of ExtractGreedily. Deterministic.
 absl::StatusOr<Extraction> Extract(const EGraph& egraph, const std::vector<int64_t>& price,
                                    const ExtractionOptions& options = {});
 

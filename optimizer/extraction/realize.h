@@ -8,11 +8,12 @@
 
 namespace lemma::optimizer {
 
-// `egraph` must be made from the current graph of `work`. Applies to `work` the matches by which
-// values of the selection replace the input's values, each as soon as its pattern is present and,
-// if possible, before another match destroys it. An e-graph keeps replaced nodes and a graph does
-// not, so this may stop before the selection is reached; every graph on the path equals the input.
-// Returns the number of matches whose patterns never became present.
+// `egraph` must have been made from the current graph of `work`, the input. Applies to `work` the
+// recorded matches (EGraph::applications) by which values of the selection replace values of the
+// input. It applies each match as soon as its pattern is present and, if possible, before another
+// match destroys the pattern. An e-graph keeps replaced nodes but a graph does not, so Realize may
+// stop before `work` reaches the selection; every graph on the path equals the input. Returns the
+// number of matches whose patterns never became present.
 int Realize(const EGraph& egraph, const Selection& selection, Workspace* work);
 
 }  // namespace lemma::optimizer

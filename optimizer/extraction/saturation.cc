@@ -193,7 +193,7 @@ class SaturationRun {
   }
 
   const RuleIndex rules_;
-  bool takes_late_rules_;
+  bool takes_late_rules_ = false;
   CostModel& costs_;
   const int max_nodes_;
   Workspace& work_;

@@ -12,22 +12,23 @@
 namespace lemma::optimizer {
 
 struct SaturationOptions {
-  // The search that runs first; its objective is time. The e-graph starts with its result and all
-  // graphs on the path to it.
+  // The search that runs first. Its objective must be time. The e-graph starts with the result of
+  // this search and all graphs on the path to this result.
   BacktrackingOptions first;
-  int max_nodes = 6000;  // of the e-graph
+  int max_nodes = 6000;  // limit on the nodes of the e-graph
 };
 
 // Creates the search. It applies every match to an e-graph (rewrite/egraph/egraph.h) until nothing
 // new arises or the e-graph is full, and extracts the cheapest graph
-// (optimizer/extraction/extraction.h). It reaches that graph from the input by the rewrites that
-// the e-graph recorded, so that the result has steps as usual. Rewrites that conflict with one
-// another are skipped; a descent follows. The result is the best graph that any of this reached.
+// (optimizer/extraction/extraction.h). Then it goes from the input towards the extracted graph by
+// the rewrites that the e-graph recorded, so that the result has steps as usual. A rewrite is
+// skipped if an earlier rewrite destroyed its match (optimizer/extraction/realize.h). A descent
+// follows. The result is the best graph reached by the first search, the rewrites or the descent.
 //
-// A cost model that is not a sum over operators is approximated by one
+// A cost model that is not a sum over operators is approximated by such a sum
 // (optimizer/cost/node_price.h); the bound then refers to the approximation. The result itself is
-// priced exactly. SearchResult::bound is set unless the search was stopped. `source` and `costs`
-// must outlive the search.
+// priced exactly. SearchResult::bound is set unless time or an interruption stopped the search, or
+// no graph can run. `source` and `costs` must outlive the search.
 std::unique_ptr<Search> MakeSaturationSearch(const RewriteSource* source, CostModel* costs,
                                              const SaturationOptions& options = {});
 

@@ -9,31 +9,35 @@
 namespace lemma::optimizer {
 
 // The operator nodes of `graph` that depend only on constants and weights with known values.
-// Excluded: opaque operators; results so much larger than their operands (such as an expanded
-// constant) that storing them would cost more than computing them; conversions of stored narrow
-// integers to floats, such as the dequantization of a weight (graph/onnx/fold.h).
+// Excluded: opaque operators; operators with symbolic sizes; operators whose results are so much
+// larger than their operands (such as an expanded constant) that storing them would cost more than
+// computing them; conversions of stored narrow integers to floats, such as the dequantization of a
+// weight (graph/onnx/fold.h).
 absl::flat_hash_set<const Node*> FoldableNodes(const Graph& graph);
 
-// Whether the operator node folds if its operands do.
+// Whether the operator node is foldable if its operands are.
 bool IsFoldable(const Node& node);
 
-// Puts a constant in the place of every foldable value that other nodes or outputs still use.
-// Computes in double (integers exactly) without rounding intermediate results, and rounds once to
-// the value's type. A node that cannot be computed stays, and so do the values of the nodes in
-// `kept`. Returns `graph` unchanged if nothing folds; ResourceExhausted if memory is exhausted.
+// Replaces each foldable value by a constant if it is an output, or an operand of a node that is
+// not foldable. Computes in double (integers exactly) without rounding intermediate results, and
+// rounds once to the value's type. A node that cannot be computed stays, and so do the values of
+// the nodes in `kept`. Returns `graph` unchanged if nothing folds; ResourceExhausted if memory is
+// exhausted.
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads = 1,
                                     const absl::flat_hash_set<const Node*>& kept = {});
 
-// The same. Sets *out_of_range if a constant that `before`, the graph before its rewriting, does
-// not compute too is far from its exact value, because it overflows its type or lies below the
-// type's normal numbers: if an element is off by more than rounding changes the largest one.
-// Constants of f32 with more than 2^24 elements are not looked at.
+// The same, with a check that the constants are close to their exact values. `before` is the graph
+// before it was rewritten. Sets *out_of_range to true if an element of a constant differs from its
+// exact value by more than rounding may change the constant's largest element, because the element
+// overflows the type or lies below the type's normal numbers; otherwise *out_of_range keeps its
+// value. Not checked: constants that `before` computes too, and most f32 constants with more than
+// 2^24 elements.
 absl::StatusOr<Graph> FoldConstants(const Graph& graph, int threads,
                                     const absl::flat_hash_set<const Node*>& kept,
                                     const Graph& before, bool* out_of_range);
 
-// The graph that FoldConstants would make, without computing: weights without values stand for its
-// constants. For costs and plans, which depend on types only.
+// The graph that FoldConstants would make, but without computing the constants: weights without
+// values stand for them. For costs and plans, which depend on types only.
 Graph AssumeFolded(const Graph& graph);
 
 }  // namespace lemma::optimizer

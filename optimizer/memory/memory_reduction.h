@@ -19,22 +19,23 @@
 
 namespace lemma::optimizer {
 
-// All reductions that are applied to a graph. An empty Recomputation is one that was taken back.
+// All reductions that are applied to a graph. An empty element stands for a reduction that was
+// taken back.
 struct Reductions {
   std::vector<Recomputation> recomputed;
 
-  // The same with recomputed[index] taken back.
+  // These reductions with recomputed[index] taken back.
   Reductions Without(int index) const;
 };
 
 // A graph with its reductions, and its memory plan.
 struct ReducedGraph {
   Reductions reductions;
-  RematerializedGraph copied;
-  MemoryTimeline timeline;
-  double ms = 0;  // time that the reductions add
+  RematerializedGraph copied;  // the graph with the reductions
+  MemoryTimeline timeline;     // the plan of `copied`
+  double ms = 0;               // time that the reductions add
 
-  std::vector<int64_t> Live() const;  // bytes in use, by kernel
+  std::vector<int64_t> Live() const;  // by kernel: bytes in use while the kernel runs
 };
 
 // A possible next reduction of a ReducedGraph.
@@ -45,13 +46,14 @@ struct ReductionChoice {
 
 class MemoryReducer {
  public:
-  // For `graph`, as `measurer` plans it. Both must outlive it.
+  // Reduces the memory of `graph`, as `measurer` plans it. Both must outlive the reducer.
   MemoryReducer(const Graph& graph, KernelMeasurer* measurer);
 
-  // Prices each node; must be called first.
+  // Prices the nodes of the graph; must be called before the other functions.
   absl::Status Price(CostModel* costs);
 
-  // The graph with these reductions. nullopt if they contradict each other.
+  // The graph with these reductions. nullopt if they contradict each other (WithCopies). Errors are
+  // those of KernelMeasurer::Timeline.
   absl::StatusOr<std::optional<ReducedGraph>> With(Reductions reductions);
 
   // Possible reductions of buffers that are live while kernel `peak` runs; the least score first.

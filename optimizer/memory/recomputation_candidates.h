@@ -9,7 +9,8 @@
 
 namespace lemma::optimizer {
 
-// A graph that WithCopies made from `list`, and its memory plan.
+// A graph that WithCopies made from `list`, and its memory plan. The references must outlive the
+// object.
 struct PlannedCopies {
   const RematerializedGraph& copied;
   const MemoryTimeline& timeline;
@@ -22,14 +23,19 @@ struct RecomputationCandidate {
   std::vector<Recomputation> list;  // including the new recomputation
 };
 
-// Candidates for each buffer that waits while kernel `peak` runs: a recomputation of its own
-// (possibly of recomputed values) and, if `now` already recomputes the same nodes, one that is
-// joined with that recomputation. For each buffer that the kernel reads: one recomputation for each
-// reader from then on, which the reader's kernel may fuse. In order of buffers.
+// Candidates for the kernel number `peak`, in order of buffers:
+//   * For each buffer that waits while this kernel runs (it is live, but the kernel does not read
+//     it): a separate recomputation of the buffer's values. If recomputations in `now` make the
+//     same nodes or read the buffer's values: also one recomputation that is joined with them
+//     (Joined in optimizer/memory/rematerialized_graph.h).
+//   * For each buffer that this kernel reads: one candidate, which recomputes the values separately
+//     for this and each later kernel that reads them. That kernel may fuse the recomputation.
+// A buffer whose values cannot be recomputed like this has no candidate.
 std::vector<RecomputationCandidate> RecomputationCandidates(const PlannedCopies& now, int peak);
 
-// Candidates for each buffer that holds one value and waits while kernel `peak` runs: the value is
-// offloaded and fetched back before its next use. In order of buffers.
+// A candidate for each buffer that holds one value and waits while kernel number `peak` runs: the
+// value is offloaded and fetched back before its next use. In order of buffers. A buffer whose
+// value cannot be offloaded has no candidate.
 std::vector<RecomputationCandidate> OffloadCandidates(const PlannedCopies& now, int peak);
 
 }  // namespace lemma::optimizer

@@ -6,7 +6,7 @@
 // (graph/ops/training/barrier.cc) that delay its computation until it is needed
 // (optimizer/memory/rematerialized_graph.h). So the result is an ordinary graph that every back end
 // executes; it equals the input once barriers are removed (WithoutBarriers in graph/barrier.h).
-// optimizer/memory/memory_reduction.h lists the possible reductions; the choice is made here.
+// optimizer/memory/memory_reduction.h lists the possible reductions; this file chooses among them.
 #ifndef LEMMA_OPTIMIZER_MEMORY_REMATERIALIZATION_H_
 #define LEMMA_OPTIMIZER_MEMORY_REMATERIALIZATION_H_
 
@@ -22,20 +22,21 @@
 namespace lemma::optimizer {
 
 struct Rematerialization {
-  Graph graph;             // the graph found whose peak is nearest to the limit
-  int64_t peak_bytes = 0;  // of its plan
-  int recomputed = 0;      // operators of `graph` that are copies of others
-  int offloaded = 0;       // values of `graph` that are kept in host memory
+  Graph graph;
+  int64_t peak_bytes = 0;  // of the plan of `graph`
+  int recomputed = 0;      // number of operators of `graph` that are copies of other operators
+  int offloaded = 0;       // number of values of `graph` that are kept in host memory
 };
 
 // Lowers the peak of the plan that `measurer` makes of `graph` to `limit_bytes`, if possible. In
-// each step it tries reductions of values that wait at the peak, those with the least added time
-// (by `costs`) per byte first, and takes the one that lowers the memory in use most per added time.
-// At the end it removes unnecessary reductions. It runs several such searches and returns the
-// cheapest result that reaches the limit, or else the one with the least peak. Deterministic; makes
-// hundreds to thousands of plans. `progress`, if given, gets the peak after each step; returning
-// false ends the search with the best result so far. So does the deadline, which is checked before
-// each plan. Errors are those of `measurer` and `costs`.
+// each step it tries reductions of values that are live at the peak, those with the least added
+// time (by `costs`) per byte first, and takes the one that lowers the memory in use most per added
+// time. At the end it removes unnecessary reductions. It runs several such searches and returns the
+// result that reaches the limit with the least added time or, if none reaches the limit, the result
+// with the least peak. Deterministic; makes hundreds to thousands of plans. `progress`, if given,
+// gets the peak after each step; if it returns false, the search ends with the best result so far.
+// The deadline, which is checked before each plan, ends the search in the same way. Errors are
+// those of `measurer` and `costs`.
 absl::StatusOr<Rematerialization> Rematerialize(
     const Graph& graph, int64_t limit_bytes, KernelMeasurer* measurer, CostModel* costs,
     const std::function<bool(int64_t peak_bytes)>& progress = nullptr,

@@ -14,11 +14,10 @@
 
 namespace lemma::optimizer {
 
-// One computation of a node of the original graph, given by position: the first one (number 0) or a
-// recomputation (numbers from 1).
+// One computation of a node of the original graph.
 struct Copy {
-  int node = -1;
-  int number = 0;
+  int node = -1;   // position in nodes() of the original graph
+  int number = 0;  // 0: the first computation; from 1 on: recomputations
 
   friend bool operator==(const Copy& a, const Copy& b) {
     return a.node == b.node && a.number == b.number;
@@ -28,18 +27,21 @@ struct Copy {
   }
 };
 
-// Nodes that are computed once more for some of their users. The k-th recomputation of a list (from
-// 0) makes the copies of number k + 1, which read each other.
+// Nodes that are computed once more for some of their users. Element k of a list of recomputations
+// makes the copies with number k + 1; copies with the same number read each other. Nodes are given
+// by their positions in the original graph.
 struct Recomputation {
   std::set<int> nodes;
-  // Pairs of a node and a reader that reads this copy of it. If several recomputations name the
-  // same pair, the last one counts.
+  // Pairs of a node of `nodes` and a reader that reads this copy of the node. If several
+  // recomputations name the same pair, the last recomputation counts.
   std::set<std::pair<int, Copy>> late;
-  // The number of the copy to read, by operand of `nodes`; for other operands, the first copy.
+  // For operands of `nodes` that are not in `nodes`: the number of the copy to read. An operand
+  // without an entry is read from its first copy.
   std::map<int, int> operands;
-  Copy token;  // the copies may begin after this one
-  // One of `nodes`, with one output, that is not recomputed: the copy of it with the number in
-  // `operands` is offloaded and fetched back (graph/ops/training/offload.cc). -1: none.
+  Copy token;  // the copies begin only after this computation
+  // One of `nodes`, with one output, that is not recomputed. Instead, its copy with the number
+  // operands[fetched] (without an entry: its first copy) is offloaded and fetched back
+  // (graph/ops/training/offload.cc). -1: none.
   int fetched = -1;
 
   bool empty() const { return nodes.empty(); }
@@ -47,23 +49,25 @@ struct Recomputation {
 
 struct RematerializedGraph {
   Graph graph;
-  // By node: the computation that it is. Offloads and barriers have no entry, except a barrier that
-  // fetches a value: it counts as the copy of the node `fetched`.
+  // By node of `graph`: the computation that it performs. Offloads and barriers have no entry,
+  // except that a barrier that fetches a value counts as the copy of the node `fetched`.
   absl::flat_hash_map<const Node*, Copy> origins;
 };
 
-// `graph` with the recomputations of `list` behind barriers (graph/barrier.h). `position` and
-// `is_static` refer to graph.nodes(); static nodes need no barrier. References to copies of an
-// empty recomputation read the first copy, so one recomputation can be emptied without changing the
-// others. nullopt if a copy would have to wait for itself.
+// `graph` with the recomputations of `list` behind barriers (graph/barrier.h). `position` maps each
+// node to its position in graph.nodes(). `is_static` says, by position, whether the node depends on
+// no input; static nodes need no barrier. A reference to a copy of an empty recomputation stands
+// for the first copy, so one recomputation can be emptied without changing the others. nullopt if a
+// copy would have to wait for itself.
 std::optional<RematerializedGraph> WithCopies(const Graph& graph,
                                               const absl::flat_hash_map<const Node*, int>& position,
                                               const std::vector<bool>& is_static,
                                               absl::Span<const Recomputation> list);
 
-// Adds `added` to `list`. It is merged with each recomputation that fetches nothing and either
-// shares a node with it or has its number in `also`. The merged copies begin after `added.token`;
-// readers of a copy of a merged recomputation read the new copy.
+// Returns `list` with `added` as a new last element. Each recomputation of `list` that fetches
+// nothing, and that shares a node with `added` or has its number in `also`, is merged into the new
+// element and left empty in the list. The merged copies begin after `added.token`. Readers of a
+// copy of a merged recomputation read the new copy.
 std::vector<Recomputation> Joined(std::vector<Recomputation> list, const Recomputation& added,
                                   const std::set<int>& also = {});
 

@@ -15,35 +15,35 @@ namespace lemma::optimizer {
 
 struct BacktrackingOptions {
   SearchLimits limits;
-  // The search expands a graph if its cost is at most alpha times the best cost.
+  // The search expands a graph if its cost is at most alpha times the best cost so far.
   double alpha = 1.05;
   // The quantity to minimize. kPareto spends a third of the steps on time, a third on memory, and a
-  // third on the product or, with a limit, on time below it. SearchResult::front covers all graphs
-  // seen; the best is the fastest one below the limit or, without a limit, the one of least
-  // product.
+  // third on the objective Deciding(): time below the memory limit or, without a limit, the
+  // product. SearchResult::front then covers all graphs seen, and SearchResult::best is the graph
+  // of the front that is best by Deciding().
   Objective objective = {};
   // Do the first descent only.
   bool descend_only = false;
-  // Called at the end of the search for each objective, unless time or an interruption stopped the
-  // search. The limit on steps does not prevent it. It may replace *best by a state of `work` that
-  // is better by the objective of `work`.
+  // If not empty, called at the end of the search for each objective, unless time or an
+  // interruption stopped the search; it is also called if the limit on steps stopped it. It may
+  // replace *best by a state of `work` that is better by the objective of `work`.
   std::function<absl::Status(Workspace* work, SearchBudget* budget, SearchState* best)> finish =
       nullptr;
-  // Whether to set RewriteStep::cost, the price after each step of the result.
+  // Whether to set RewriteStep::cost and RewriteStep::change of the result's steps.
   bool price_steps = false;
 };
 
 // Creates the search. It makes three kinds of moves:
-//   * Descent: it applies every rewrite that lowers the cost (or, at equal cost, the number of
-//     operators) until there is none. Real models need hundreds of these, one per layer; a queue of
-//     single rewrites would not reach that far.
+//   * Descent: it applies each rewrite that lowers the cost (or, at equal cost, the number of
+//     operators) until no rewrite does. Real models need hundreds of such rewrites, one per layer;
+//     a queue of single rewrites would not reach that far.
 //   * Single rewrite: it applies one rewrite, whether or not the cost falls. The cheapest queued
 //     graph is expanded first. Graphs that cost more than alpha times the best, and graphs whose
 //     structural hash was seen before, are dropped.
 //   * Apply-all: it applies one rule at all its matches, then descends. A model's layers repeat, so
 //     a gain that needs two steps per layer would otherwise cost two steps of the budget per layer.
-// Ties are broken by operator count, then by age. Large graphs are also searched in parts
-// (docs/search.md). `source` and `costs` must outlive the search.
+// Graphs of equal cost are ordered by operator count, then by age. Large graphs are also searched
+// in parts (docs/search.md#parts). `source` and `costs` must outlive the search.
 std::unique_ptr<Search> MakeBacktrackingSearch(const RewriteSource* source, CostModel* costs,
                                                const BacktrackingOptions& options = {});
 

@@ -18,33 +18,35 @@
 
 namespace lemma::optimizer {
 
-// Where parts of the result come from, for names.
+// Tells where values of the result come from, so that they can be given names.
 struct Provenance {
-  // By label, the rule that last replaced the value with this label.
+  // By label: the name of the rule that last replaced the value with this label.
   std::map<std::string, std::string> made_by;
-  // By Tensor::ContentHash of a folded constant: a name that lists the weights that it was computed
-  // from, such as "w+b/folded".
+  // By Tensor::ContentHash of a folded constant: a name that lists the weights and constants from
+  // which it was computed, such as "w+b/folded".
   std::map<uint64_t, std::string> folded;
 };
 
-// Makes the certificate, except for the files' hashes and how the input was read. `output` is the
-// graph after the last step with its constants folded. Each step is found again by its rule and its
-// place or, if that fails, by its rule and the resulting graph, and is then applied; Internal if it
-// is not found. A step takes time linear in the graph. Cancelled if the deadline was interrupted.
-// `provenance` may be null.
+// Makes the certificate of the steps, which lead from `input` to a graph; `output` is this graph
+// with its constants folded. The caller must set the hashes of the files, the fields that say how
+// the input was read, and the mutants. Each step is found again by its rule and its place or, if
+// this fails, by its rule and the resulting graph, and is then applied; Internal if it is not
+// found. A step takes time linear in the graph. Cancelled if the deadline was interrupted; its time
+// has no effect. Adds to *provenance unless it is null.
 absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const RewriteStep> steps,
                                     const Graph& output, absl::Span<const Substitution> rules,
                                     Certificate::Result result, const Deadline& deadline = {},
                                     Provenance* provenance = nullptr);
 
 struct ReplayedSteps {
-  Graph graph;  // after the last step, without constant folding
+  Graph graph;  // the graph after the last step, without constant folding
   std::vector<RewriteStep> steps;
 };
 
-// Applies the certificate's steps and no others, each by the rule of `rules` that has the name and
-// the text of the certificate's rule. InvalidArgument if `input` is another graph, if `rules` lacks
-// a rule (named), or if a step (named) does not apply or gives another graph.
+// Applies the certificate's steps to `input` and no other steps, each by the rule of `rules` that
+// has the name and the text of the certificate's rule. InvalidArgument if `input` is not the
+// certificate's input, if `rules` lacks a rule, or if a step does not apply or gives another graph;
+// the message names the rule or the step.
 absl::StatusOr<ReplayedSteps> Replay(const Certificate& certificate, const Graph& input,
                                      absl::Span<const Substitution> rules);
 

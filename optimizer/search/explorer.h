@@ -32,13 +32,14 @@ class SearchBudget {
   void Tick(int64_t queued);
   // Whether the search must end. `ignore_steps`: the limit on steps does not count.
   bool Stopped(bool ignore_steps = false);
-  // Also stops explorations when steps() reaches `steps`, if below max_steps(); stop() is not set
-  // then. nullopt: only max_steps() counts.
+  // Explorations also end when steps() reaches `steps`; this does not set stop(). nullopt: only
+  // max_steps() limits the steps.
   void ShareUntil(std::optional<int64_t> steps) { share_ = steps; }
   bool ShareIsUsedUp() const { return share_ && steps_ >= *share_; }
 
   int64_t steps() const { return steps_; }
   int64_t max_steps() const { return limits_.max_steps; }
+  // Why the search must end; nullopt: it may go on.
   const std::optional<StopReason>& stop() const { return stop_; }
 
  private:
@@ -58,40 +59,48 @@ struct SearchState {
   RewritePathPtr path;
   uint64_t hash = 0;
   Rank rank;
-  // Set when the whole graph was planned, if the cost model lists kernels.
+  // The kernels of the whole graph. nullptr: unknown, because the graph was not planned as a whole
+  // or the cost model lists no kernels.
   std::shared_ptr<const KernelList> kernels = {};
 };
 
-// Prices the workspace's graph exactly.
+// The current graph of `work` with its exact rank and, if `work` estimates ranks, its kernels.
 absl::StatusOr<SearchState> ExactState(Workspace* work);
-// Whether `next` is certainly better than `first`. False if one of them has no kernels.
+// Whether `next` is certainly better than `first` (CannotLose). False if the kernels of one of them
+// are unknown.
 bool IsCertainlyBetter(const SearchState& next, const SearchState& first, CostModel* costs);
-// Whether `next` is better than `best`, both exact: by Compare if both have kernels, else by rank.
+// Whether `next` is better than `best`: by Compare if the kernels of both are known, else by rank.
+// Both ranks must be exact.
 absl::StatusOr<bool> IsBetter(const SearchState& next, const SearchState& best, CostModel* costs);
 
 // One exploration, with a queue of graphs of its own. The constructor's arguments must outlive it.
 class Explorer {
  public:
-  // Expands graphs that cost at most `alpha` times the best. Offers every priced graph to `front`,
-  // which may be null.
+  // Expands promising graphs only. A graph is promising if it costs at most `alpha` times as much
+  // as the best graph. With a memory limit, it must also exceed the limit by at most
+  // (alpha - 1) * limit more than the best graph does; while the best graph exceeds the limit, only
+  // this counts. Offers every priced graph to `front`, which may be null.
   Explorer(Workspace* work, SearchBudget* budget, double alpha, ParetoFront* front = nullptr)
       : work_(*work), budget_(*budget), alpha_(alpha), front_(front) {}
 
-  // Starting from `state`, applies every rewrite that makes the graph better (Workspace::Try) until
-  // there is none. `ignore_steps`: only time and interruption end it. If ranks are estimated, the
-  // result is priced exactly at the end; if it is not better than the start, *state is the start
-  // again. If the status is not OK, *state is a graph on the way, and its rank may be an estimate.
+  // Starting from *state, applies each rewrite that makes the graph better (Workspace::Try) until
+  // no rewrite does. *state becomes the result. `ignore_steps`: only time and interruption end the
+  // descent early. If ranks are estimated, the result is priced exactly at the end; if it is not
+  // better than the start, *state is the start again. If the status is not OK, *state is a graph on
+  // the way, and its rank may be an estimate.
   absl::Status Descend(SearchState* state, bool ignore_steps);
-  // The same with certain rewrites only: those that need no times (CannotLose in
-  // optimizer/cost/plan_comparison.h). *state stays as it is if it has no kernels, or if the result
-  // as a whole is not certainly better. Only time and interruption end it early.
+  // The same with certain rewrites only, which need no times (CannotLose in
+  // optimizer/cost/plan_comparison.h). *state stays as it is if its kernels are unknown, or if the
+  // result as a whole is not certainly better. Only time and interruption end this descent early.
   absl::Status DescendCertainly(SearchState* state);
-  // Applies each rule that has two or more matches in *best at all of them and descends, as long as
-  // that gives a better graph. For graphs that are too large to be explored.
+  // For each rule that has two or more matches in *best: applies the rule at all these matches and
+  // descends. Repeats this as long as *best becomes better. For graphs that are too large to be
+  // explored.
   absl::Status ApplyEachRule(SearchState* best);
-  // Explores from `states` until no promising graph is queued or the budget is used up. *best holds
-  // the best state before and after the call, also if the status is not OK. A later call also
-  // expands what is still queued, and skips graphs seen before.
+  // Explores from `states` until no promising graph is queued or the budget is used up. The caller
+  // sets *best to the best state so far; Explore replaces it by each better state, also if the
+  // status is not OK in the end. A later call also expands graphs that are still queued, and skips
+  // graphs seen before.
   absl::Status Explore(const std::vector<SearchState>& states, SearchState* best);
 
  private:

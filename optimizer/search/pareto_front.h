@@ -12,15 +12,16 @@ namespace lemma::optimizer {
 class ParetoFront {
  public:
   struct Point {
-    Rank rank;  // including its peak memory
+    Rank rank;  // with Rank::peak_bytes
     RewritePathPtr path;
   };
 
-  // Adds a graph, unless the front has one that is as fast and as small (at equal time and memory:
-  // with as few operators). Removes graphs that it beats. Calls `path` only if the graph is added.
+  // Adds a graph, unless its time is infinite or a graph of the front is at least as fast and needs
+  // at most as much memory; if time and memory are equal, the graph with fewer operators stays.
+  // Removes the graphs that the added graph beats. Calls `path` only if the graph is added.
   void Offer(const Rank& rank, absl::FunctionRef<RewritePathPtr()> path);
 
-  // The fastest first, the smallest last.
+  // By time in nanoseconds: the fastest graph first, the graph with the least memory last.
   const std::map<int64_t, Point>& points() const { return points_; }
 
  private:

@@ -12,8 +12,9 @@
 namespace lemma::optimizer {
 
 struct PartitionOptions {
-  // Limits on how many operators of a part depend on a graph input. Operators that depend on
-  // weights only do not count: they are copied into every part that uses them.
+  // Limits on the number of a part's operators that depend on a graph input. Operators that depend
+  // on weights only do not count: they are copied into every part that uses them. A graph of at
+  // most max_ops such operators is one part, however small.
   int min_ops = 24;
   int max_ops = 96;
 };
@@ -23,27 +24,30 @@ struct PartitionOptions {
 struct Part {
   std::vector<EditNode> nodes;
   std::vector<ValueRef> outputs;
-  int num_ops = 0;  // operators that belong to this part alone
-  // By node: its number in the whole graph. For an input: the value that it stands for (for other
-  // nodes the output number has no meaning).
+  int num_ops = 0;  // number of operators that depend on a graph input
+  // By node: for an input, the value of the whole graph that it stands for; for any other node, its
+  // number in the whole graph (the output number has no meaning).
   std::vector<ValueRef> origin;
-  // Equal for parts that differ only in the values of their weights, where a weight whose elements
-  // are all equal must have the same value too. Rewrites found in one such part hold in the others.
+  // Parts with equal keys differ only in the values of weights and constants. Where all elements of
+  // such a value are equal, the value is the same in these parts too. Rewrites found in one of the
+  // parts hold in the others.
   std::vector<uint64_t> key;
 };
 
-// Puts every operator that depends on a graph input into one part. Each cut has the least width
-// (number of values that cross it) among the cuts that leave a part of an allowed size.
+// Puts each operator that depends on a graph input into exactly one part. Each cut has the least
+// width (number of values that cross it) among the cuts that make a part of an allowed size.
 std::vector<Part> Partition(const EditGraph& graph, const PartitionOptions& options = {});
 
-// Makes a part of these operators, which depend on a graph input; operands precede users.
+// Makes a part of the operators `nodes`, all of which must depend on a graph input. Operands must
+// precede users.
 Part PartOf(const EditGraph& graph, const std::vector<int>& nodes);
 
 // Translates matches in a part's graph, while it is being rewritten, to the whole graph.
 class PartMap {
  public:
   explicit PartMap(const Part& part);
-  // `part` is the graph in which `matched` matches. nullptr if the whole graph lacks the match.
+  // Translates `matched`, a match in the graph `part`. nullptr if the match does not exist in the
+  // whole graph, whose nodes other edits may have changed.
   MatchedEditPtr Translate(const EditGraph& part, const EditGraph& whole,
                            const MatchedEdit& matched) const;
   // Records that an edit made the nodes `made` in the part and `made_in_whole` in the whole graph.

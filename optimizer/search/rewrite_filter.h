@@ -13,15 +13,16 @@
 namespace lemma::optimizer {
 
 struct RewriteFilter {
-  // The weakest contract that is accepted.
+  // The loosest float contract that is accepted.
   FloatContract numerics = FloatContract::kReassociates;
-  std::set<std::string> disabled;  // names of rules
-  std::set<std::string> only;      // empty: all
+  std::set<std::string> disabled;  // names of rules that are not accepted
+  std::set<std::string> only;      // names of rules that are accepted; empty: all
   bool allow_unproved = false;
 
-  // Whether the name and the contract are allowed.
+  // Whether a rule of this name and contract is accepted, apart from its proof.
   bool Asks(const std::string& name, FloatContract contract) const;
-  // Whether, in addition, the rule's record says that it is proved.
+  // Whether Asks() is true and, unless `allow_unproved` is set, the rule's record says that the
+  // rule is proved.
   bool Accepts(const Rewrite& rewrite) const;
   bool Accepts(const Substitution& rule) const;
 };
@@ -30,10 +31,10 @@ struct UnprovedRule {
   std::string name;
   std::string problem;  // ProofProblem in rewrite/rules/proof_check.h
 };
-// The rules that the filter asks for but whose record does not prove them, in order. If there are
-// any, no search should start unless the filter allows them: Accepts looks at a record's verdict
-// only, not at whether the record is up to date. With RecordCheck::kWhenUsed the ids of records are
-// not compared here.
+// The rules that the filter asks for but whose records do not prove them, in order. If there are
+// such rules, no search should start unless `allow_unproved` is set, because Accepts looks only at
+// a record's verdict, not at whether the record is up to date. With RecordCheck::kWhenUsed, the ids
+// of records are not compared here.
 std::vector<UnprovedRule> UnprovedRules(absl::Span<const Substitution> rules,
                                         const RewriteFilter& filter,
                                         RecordCheck records = RecordCheck::kBefore);

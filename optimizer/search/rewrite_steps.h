@@ -9,9 +9,9 @@
 
 namespace lemma::optimizer {
 
-// The steps that `matched_edits` perform on `graph`, in order. An edit refers to nodes by their
-// numbers in an EditGraph that starts as `graph` and to which the edits before it were applied. A
-// step takes time linear in the graph.
+// The steps that `matched_edits` perform on `graph`, in order; RewriteStep::cost and ::change are
+// not set. Each edit refers to nodes by their numbers in an EditGraph that starts as `graph` and to
+// which the earlier edits were applied. Takes time linear in the graph for each step.
 std::vector<RewriteStep> StepsOf(const Graph& graph,
                                  absl::Span<const MatchedEditPtr> matched_edits);
 

@@ -26,7 +26,7 @@ struct SearchLimits {
 
 // Passed to the progress callback.
 struct SearchProgress {
-  int64_t steps = 0;
+  int64_t steps = 0;   // generated graphs
   int64_t queued = 0;  // graphs that wait to be expanded
   Cost initial, best;
   int num_rewrites = 0;  // on the path to the best graph
@@ -34,28 +34,28 @@ struct SearchProgress {
 
 enum class StopReason {
   kExhausted,  // no promising graph is left
-  kSteps,
-  kSeconds,
-  kCancelled,  // by the progress callback
+  kSteps,      // SearchLimits::max_steps is reached
+  kSeconds,    // SearchLimits::max_seconds is reached
+  kCancelled,  // by the progress callback or the cost model
 };
 const char* Name(StopReason reason);
 
-// One applied rewrite on the path to the best graph.
+// One applied rewrite on the path from the input to a graph of the result.
 struct RewriteStep {
   std::string name;
   std::string where;    // Rewrite::Describe()
-  uint64_t before = 0;  // structural hashes
-  uint64_t after = 0;
+  uint64_t before = 0;  // structural hash of the graph before the step
+  uint64_t after = 0;   // structural hash of the graph after the step
   // The match, as positions in nodes() of the graph before the step: the values of the rule's
   // variables, and the nodes that its source pattern matched.
   std::vector<ValueRef> vars;
   std::vector<int> nodes;
-  // Set only on request: the predicted cost of the graph after the step, and what the step changes
-  // if the cost model lists kernels.
+  // Set only on request: the predicted cost of the graph after the step and, if the cost model
+  // lists kernels, the change of the time by the step.
   std::optional<Cost> cost;
   struct Change {
-    double ns = 0, error_ns = 0;  // time after less time before, and its standard error
-    bool is_certain = false;      // cannot be slower (optimizer/cost/plan_comparison.h)
+    double ns = 0, error_ns = 0;  // time after minus time before, and its standard error
+    bool is_certain = false;      // CannotLose in optimizer/cost/plan_comparison.h
   };
   std::optional<Change> change;
 };
@@ -64,15 +64,15 @@ struct RewriteStep {
 struct FrontPoint {
   Cost cost;
   int ops = 0;           // the number of operators
-  bool is_best = false;  // it is SearchResult::best
+  bool is_best = false;  // whether the graph is SearchResult::best
 };
 
-// A lower bound on the cost of equal graphs.
+// A lower bound on the cost of the graphs that equal the input.
 struct SearchBound {
   Cost cost;
   // True: no graph considered costs less, with a relative tolerance of 1e-6. False: the bound is an
-  // estimate, because the cost model is not a sum over operators. It then uses the least cost that
-  // each operator was seen to add (optimizer/cost/node_price.h); in another graph the operator
+  // estimate, because the cost model is not a sum over operators. The estimate uses the least cost
+  // that each operator was seen to add (optimizer/cost/node_price.h); in another graph the operator
   // might add less.
   bool is_proved = false;
   // True: the bound holds for all graphs that the rules reach. False: it holds only for the graphs
@@ -84,22 +84,22 @@ struct SearchResult {
   Graph best;
   Cost initial_cost, best_cost;
   std::vector<RewriteStep> rewrites;  // from the input to `best`
-  // The result of the first descent: fewer rewrites, each surely profitable.
+  // The result of the first descent; each of its rewrites made the graph better.
   Graph descended;
   std::vector<RewriteStep> descended_rewrites;
-  // The result of the certain rewrites, which need no times and are applied first (CannotLose in
-  // optimizer/cost/plan_comparison.h); the input if there are none.
+  // The graph after the certain rewrites, which need no times and are applied first (CannotLose in
+  // optimizer/cost/plan_comparison.h); the input if there are no such rewrites.
   Graph certain;
   std::vector<RewriteStep> certain_rewrites;
-  // Whether `best` and `descended`, too, cannot be slower than the input.
+  // Whether `best` and `descended`, like `certain`, cannot be slower than the input.
   bool best_is_certain = false, descended_is_certain = false;
   Cost descended_cost, certain_cost;
   // If a front was requested: the graphs that no other graph seen beats in both time and peak
   // memory, the fastest first.
   std::vector<FrontPoint> front;
   StopReason stop = StopReason::kExhausted;
-  int64_t steps = 0;
-  // Processor time of generating the graphs, without that of describing the result.
+  int64_t steps = 0;  // generated graphs
+  // Processor time to generate the graphs, without the time to describe the result.
   double search_seconds = 0;
   std::optional<SearchBound> bound;  // only from strategies that compute one
 };
@@ -109,10 +109,11 @@ struct SearchResult {
 class Search {
  public:
   virtual ~Search() = default;
-  // Called from time to time; returning false stops the search, which then returns what it has. If
-  // the cost model returns Cancelled, the search stops too; if that happens for the first graph,
-  // Run returns Cancelled.
+  // Called from time to time. If it returns false, the search stops and Run returns the result so
+  // far.
   using OnProgress = std::function<bool(const SearchProgress&)>;
+  // Searches from `graph`. `progress` may be empty. If the cost model returns Cancelled, the search
+  // stops as well; if the model does so for the first graph, Run returns Cancelled.
   virtual absl::StatusOr<SearchResult> Run(const Graph& graph, const OnProgress& progress) = 0;
 };
 

@@ -15,7 +15,8 @@
 
 namespace lemma::optimizer {
 
-// The edits that led to a state, newest first. Paths share beginnings. nullptr: the first state.
+// The edits that led to a state (a graph that the workspace can restore), newest first. Paths share
+// their beginnings. nullptr: the first state, the graph with which the workspace was made.
 struct RewritePath {
   MatchedEditPtr matched;
   std::shared_ptr<const RewritePath> before;
@@ -25,30 +26,32 @@ using RewritePathPtr = std::shared_ptr<const RewritePath>;
 inline int LengthOf(const RewritePathPtr& path) { return path == nullptr ? 0 : path->length; }
 std::vector<MatchedEditPtr> MatchedEditsOf(const RewritePathPtr& path);  // oldest first
 
-// The plans of small graphs, by Part::key. Workspaces of one search share them.
+// The plans of small graphs, by Part::key. The workspaces of one search share this object.
 class KnownPlans {
  public:
   struct Plan {
     std::optional<KernelList> kernels;  // if the cost model lists kernels and the graph can run
     std::optional<int64_t> ns;          // set when it is first asked for
   };
-  // The plan of these operators of `graph`, as a graph of their own; it lives as long as this
-  // object.
+  // The plan of a graph that consists of the operators `nodes` of `graph`, all of which must depend
+  // on an input. The plan lives as long as this object.
   absl::StatusOr<Plan*> Of(const EditGraph& graph, const std::vector<int>& nodes, CostModel* costs);
 
  private:
   absl::flat_hash_map<std::vector<uint64_t>, std::unique_ptr<Plan>> plans_;
 };
 
-// A graph, its matches, and the path that led to it. A step costs time in proportion to what it
-// changes. If the cost model is a sum over operators, ranks are exact. If it is not, and only time
-// counts, a rewrite's effect is estimated by planning only the operators around it, before and
-// after, as a graph of its own; but a model that lists no kernels prices graphs of up to 600
-// operators as a whole. Peak memory is never a sum: if the objective asks for it, each graph is
-// priced as a whole, however large.
+// A graph, its matches, and the path that led to it. The time of a step is proportional to the size
+// of its edit. Ranks are found in one of three ways:
+//   * If only time counts and the cost model is a sum over operators, ranks are exact sums.
+//   * If only time counts, but the model is not a sum, a rewrite's effect is estimated: the
+//     operators around it are planned as a graph of their own, before and after the rewrite. But a
+//     model that lists no kernels prices graphs of up to 600 operators as a whole, as below.
+//   * If the objective asks for peak memory, which is never a sum, each graph is priced as a whole,
+//     however large it is. Ranks are exact.
 class Workspace {
  public:
-  // `costs` and `plans` must outlive it.
+  // `costs` and `plans` must outlive the workspace.
   Workspace(const Graph& graph, RuleIndexPtr rules, CostModel* costs, KnownPlans* plans,
             const Objective& objective = {});
   Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
@@ -60,45 +63,53 @@ class Workspace {
   const RewritePathPtr& path() const { return path_; }
   const Objective& objective() const { return objective_; }
   CostModel* costs() const { return costs_; }
-  // Ranks computed before are invalid afterwards. Only an objective that asked for memory from the
-  // beginning may be followed by one that asks for memory.
+  // Ranks computed before are invalid afterwards. If the constructor's objective is time alone
+  // (Objective::IsTime), `objective` must be too.
   void SetObjective(const Objective& objective) { objective_ = objective; }
 
-  // Goes to the first state and replaces the rules. States that the old rules led to can still be
-  // reached.
+  // Goes to the first state and replaces the rules. GoTo can still reach the states that the old
+  // rules led to.
   void SetRules(RuleIndexPtr rules);
 
   // The exact rank of the current graph.
   absl::StatusOr<Rank> Price();
-  // Whether only time counts and the cost model is a sum over operators.
+  // Whether only time counts and the cost model is a sum over operators, so that ranks are sums.
   bool HasSum() const { return is_sum_; }
   // Whether Try estimates ranks.
   bool IsEstimating() const { return is_estimating_; }
 
-  // The kernels of the current graph; nullptr if the cost model lists none, or it cannot run.
+  // The kernels of the current graph; nullptr if the cost model lists no kernels, or the graph
+  // cannot run.
   absl::StatusOr<std::shared_ptr<const KernelList>> Kernels();
 
   struct Outcome {
     uint64_t hash = 0;
     Rank rank;
-    bool is_better = false;   // than the current graph, by Compare where kernels are known
-    bool is_certain = false;  // better, as shown without times
+    // Whether the new graph is better than the current one: by Compare where kernels are known,
+    // else by rank.
+    bool is_better = false;
+    bool is_certain = false;  // whether it is better, and CannotLose shows this without times
   };
+  // The question that Try answers about the new graph.
   enum class Ask {
-    kIsCertain,  // whether it is certainly better; rank.ns is that of the current graph
-    kIsBetter,   // whether it is better; if this is shown without times, rank.ns is that of the
+    kIsCertain,  // whether it is certainly better; rank.ns is the time of the current graph. Only
+                 // if IsEstimating()
+    kIsBetter,   // whether it is better; if this is known without times, rank.ns is the time of the
                  // current graph
-    kRank,       // the rank; is_better and is_certain mean nothing
+    kRank,       // its rank; is_better and is_certain have no meaning
   };
-  // The outcome of applying `matched`, one of the matches of the current graph, whose rank is
-  // `now`. The graph stays as it is. nullopt if the edit changes nothing or cannot be applied here.
+  // The outcome of applying `matched`, one of the matches of the current graph. `now` is the rank
+  // of the current graph, which stays as it is. nullopt if the edit changes nothing or cannot be
+  // applied.
   absl::StatusOr<std::optional<Outcome>> Try(const MatchedEdit& matched, Rank now, Ask ask);
-  // Applies `matched`. False, without any change, if it cannot be applied. *made: see EditGraph.
+  // Applies `matched`. Returns false, without any change, if it cannot be applied. `made` is as in
+  // EditGraph::Apply.
   bool Commit(const MatchedEditPtr& matched, std::vector<int>* made = nullptr);
   // Moves to another state by undoing and applying edits.
   void GoTo(const RewritePathPtr& path);
 
-  // Number of nodes changed and tried: a measure of the time spent that is the same in every run.
+  // The number of nodes changed and tried so far: a measure of the time spent that is equal in
+  // every run.
   int64_t work() const { return graph_.work() + matches_->work(); }
 
  private:

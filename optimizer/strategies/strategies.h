@@ -13,15 +13,15 @@
 
 namespace lemma::optimizer {
 
-// The options that a user may set. A strategy ignores those that do not concern it.
+// The options that a user may set. A strategy ignores the options that do not concern it.
 struct StrategyOptions {
-  BacktrackingOptions search;  // limits, objective; `descend_only` is for the strategy to set
-  int max_nodes = 6000;        // of an e-graph
+  BacktrackingOptions search;  // except `descend_only` and `finish`, which strategies set
+  int max_nodes = 6000;        // limit on the nodes of an e-graph
 };
 
 struct Strategy {
   const char* name;
-  bool knows_memory;  // false: its objective has to be time
+  bool knows_memory;  // false: Objective::IsTime() must be true
   const char* help;   // what it does, in a few words
   // `source` and `costs` must outlive the search.
   std::unique_ptr<Search> (*make)(const RewriteSource* source, CostModel* costs,

@@ -17,7 +17,7 @@ namespace lemma::pet {
 
 struct Candidate {
   Mutant mutant;
-  Region region;          // where the mutant differs
+  Region region;          // where the mutant differs from the original
   Graph corrected;        // equals the original everywhere
   std::string corrector;  // "none needed", "overwrite 2 boxes", "add what was left out"
   int64_t cost = 0;       // of `corrected`, in the unit of the options' cost
@@ -31,26 +31,28 @@ struct CandidateOptions {
   // The largest share of positions that may be overwritten; a mutant that differs at more is
   // dropped, unless the missing part can be added.
   double max_differs = 0.5;
-  int look_at = 48;  // number of mutants to correct, the cheapest by `estimate`
-  int keep = 8;      // number of candidates to keep, the cheapest by `cost`
+  int look_at = 48;  // largest number of mutants to correct: the cheapest by `estimate`
+  int keep = 8;      // largest number of candidates to keep: the cheapest by `cost`
   // The cost of a graph, in nanoseconds or any unit where less is better. Both are required.
   // `estimate` is called for all mutants. `cost` may be slow, for example because it measures: it
   // is called for the original and for corrected mutants only.
   CostFn estimate, cost;
-  // After it passes, no further mutant is considered.
+  // After it passes, no further mutant is corrected. It does not end the enumeration of mutants.
   Deadline deadline;
 };
 
 struct Candidates {
-  std::vector<Candidate> found;  // by cost, then by estimate, then in the order of ForEachMutant
+  // Sorted by cost, then by estimate, then in the order of ForEachMutant.
+  std::vector<Candidate> found;
   int64_t original_cost = 0;
-  int64_t mutants = 0;    // mutants that ForEachMutant found
-  int64_t looked_at = 0;  // mutants that were considered for correction
+  int64_t mutants = 0;    // number of mutants that ForEachMutant found
+  int64_t looked_at = 0;  // number of mutants that were considered for correction
 };
 
-// Every candidate is proved and tested to equal the original at its shapes: the region of
-// `corrected` is empty. Candidates that are too large for that are dropped. Errors are those of
-// ForEachMutant, and Internal if a proof and the randomized check disagree.
+// Each candidate is proved and tested to equal the original at its shapes: the region where
+// `corrected` differs from the original is empty. Candidates for which the proof or the test takes
+// too much work are dropped. Errors are those of ForEachMutant and of the two cost functions, and
+// Internal if a proof and the randomized check disagree.
 absl::StatusOr<Candidates> FindCandidates(const Graph& original, const CandidateOptions& options);
 
 }  // namespace lemma::pet

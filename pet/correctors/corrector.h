@@ -11,13 +11,15 @@
 
 namespace lemma::pet {
 
-// `value` at the positions of `box` only: its operators, applied to just those parts of the leaves
-// that these positions read, as far as that is possible. Parts outside a leaf are padded with
-// zeros; a `pads` attribute is then zero. If an operator cannot be cut like that, its whole result
-// is used. The returned value is proved equal to the slice (pet/regions/region.h), or is the slice.
+// `value` at the positions of `box` only. Applies the operators of `value` to only those parts of
+// their operands that these positions read, and so on down to the leaves. Positions outside an
+// operand become explicit zeros, and `pads` attributes become 0. If an operator cannot be
+// restricted like this, its whole result is sliced. The returned value is the slice of `value`, or
+// is proved equal to it (pet/regions/region.h).
 absl::StatusOr<Value> Restricted(const Value& value, const Box& box);
 
-// `mutant` with the boxes overwritten by `original`: slices of both, joined by concat.
+// `mutant` with the boxes overwritten by `original`: slices of both, joined by concats. The boxes
+// must be disjoint.
 absl::StatusOr<Value> Overwritten(const Value& original, const Value& mutant,
                                   absl::Span<const Box> boxes);
 

@@ -13,13 +13,13 @@ bool IsAlgebra(const Node& node);
 // As IsAlgebra, with at least one sum.
 bool IsSum(const Node& node);
 
-// An operator that sums products of its first two operands, which have these ranks. It can be
-// applied without explicit attributes.
+// An operator that sums products of its first two operands. All its attributes have defaults.
 struct Contraction {
   const OpDef* op = nullptr;
-  int ranks[2] = {0, 0};
+  int ranks[2] = {0, 0};  // of the first two operands
 };
-// All such operators of the table with operands of rank 2 to 4, in the table's order.
+// All such operators of the operator table, once per pair of ranks from 2 to 4, in the table's
+// order.
 const std::vector<Contraction>& Contractions();
 
 }  // namespace lemma::pet

@@ -30,7 +30,7 @@ absl::StatusOr<Value> ApplyMove(const Value& x, const DigitMove& move);
 // The shape after the move; empty if the factor does not divide the size.
 Shape ShapeAfter(Shape shape, const DigitMove& move);
 
-// Cuts dimension `from` into `blocks` blocks of one size and makes the block's number the first
+// Cuts dimension `from` into `blocks` blocks of equal size and makes the block's number the first
 // digit of `to`. Neighbouring blocks share `overlap` elements. Uses slices and a concat.
 struct BlockMove {
   int from = 0, to = 0;
@@ -42,28 +42,29 @@ struct BlockMove {
 // number of blocks.
 absl::StatusOr<Value> ApplyMove(const Value& x, const BlockMove& move);
 
-// Puts `blocks` equal parts of dimension `from` on the diagonal of a block matrix. Dimension `to`
-// becomes `blocks` times as long; an element is zero if the first digit of its index in `to`
-// differs from the first digit of its index in `from`. Uses pad, reshape, slice and transpose.
+// Puts `blocks` equal parts of dimension `from` on the diagonal of a block matrix. Dimension `from`
+// keeps its size; dimension `to` becomes `blocks` times as long. The first digits of the indices in
+// `from` and `to` are block numbers; where they differ, elements are zero. Uses pad, reshape, slice
+// and transpose.
 struct DiagonalMove {
   int from = 0, to = 0;
   int64_t blocks = 1;
 };
-// InvalidArgument if `from` does not divide into equal parts, or is `to`.
+// InvalidArgument if `blocks` does not divide the size of `from`, or if `from` equals `to`.
 absl::StatusOr<Value> ApplyMove(const Value& x, const DiagonalMove& move);
 
-// x with `before` zeros before dimension `dim` and `after` zeros behind it; negative numbers cut
-// elements off.
+// x with `before` zeros added at the start of dimension `dim`, and `after` zeros at its end.
+// Negative numbers cut elements off.
 absl::StatusOr<Value> PadDim(const Value& x, int dim, int64_t before, int64_t after);
-// The tensor of shape `sizes` whose element i is x[starts + i * steps]; x itself if that is all of
-// it. No steps: all are 1.
+// The tensor of shape `sizes` whose element i is x[starts + i * steps]; x itself if this is all of
+// x. Empty `steps`: all steps are 1.
 absl::StatusOr<Value> SliceOf(const Value& x, const Shape& starts, const Shape& sizes,
                               const Shape& steps = {});
 // x reshaped to `split`, transposed by `perm`, and reshaped to `shape`. Leaves out the transpose if
 // it moves no element.
 absl::StatusOr<Value> Rearranged(const Value& x, const Shape& split,
                                  const std::vector<int64_t>& perm, const Shape& shape);
-// x itself if it has this shape.
+// x reshaped to `shape`; x itself if it has this shape already.
 absl::StatusOr<Value> ReshapeTo(const Value& x, const Shape& shape);
 
 }  // namespace lemma::pet

@@ -4,9 +4,10 @@
 // The enumeration follows no list of known mutants. In this order it tries:
 //   * A new layout of the data: digits of one dimension move to another, or a dimension is cut into
 //     overlapping blocks. Padding makes sizes divisible, separates elements by a gap, or replaces
-//     the operator's own padding. Attributes are kept, divided by the size of the digit or set to
-//     0. The layout of weights changes in the same way or stays. The result is moved back.
-//   * The operators over a part of a sum, if the rest can be added (pet/mutants/split_mutant.h).
+//     the operator's own padding. Attributes stay, are divided by the size of the digit, or become
+//     0. The layout of weights changes in the same way or stays. The result is moved back or stays.
+//   * The same operators over a part of a sum, if the rest can be added to the result
+//     (pet/mutants/split_mutant.h).
 //   * Other operators that sum products (pet/mutants/operator_mutant.h).
 // A graph is a mutant if it has the right type and agrees with the original at half or more of some
 // sampled positions, as polynomials. pet/regions/region.h finds where it differs.
@@ -27,25 +28,28 @@ namespace lemma::pet {
 
 struct Mutant {
   Graph graph;                   // same inputs and weights as the original
-  std::optional<Recipe> recipe;  // absent: another operator
-  std::string words;             // description, if there is no recipe
-  Value rest;  // the part that is left out; adding it everywhere gives the original. Usually absent
+  std::optional<Recipe> recipe;  // for a new layout; absent for other mutants
+  std::string words;             // a description, if there is no recipe
+  // For an operator over a part of a sum: the value that is left out. Its sum with the mutant's
+  // output equals the original everywhere. Empty for other mutants.
+  Value rest;
 
-  std::string how() const { return recipe ? recipe->ToString() : words; }
+  std::string how() const { return recipe ? recipe->ToString() : words; }  // a description
 };
 
 struct MutantOptions {
   uint64_t seed = 1;  // of the sampled positions
   int samples = 8;    // number of sampled positions, borders included
-  // Limit on the elements of a new layout, relative to the original one.
+  // Limit on the number of elements in a new layout, relative to the original layout.
   double max_growth = 1.5;
-  int64_t max_tried = 200000;            // combinations whose types are checked
-  int64_t max_operators_tried = 100000;  // the same, for other operators
+  int64_t max_tried = 200000;  // limit on combinations of a new layout with attributes
+  // Limit on combinations of another operator with operands and attributes.
+  int64_t max_operators_tried = 100000;
 };
 
-// Calls `found` for each mutant until it returns false. The order depends only on the graph and the
-// options. `original` has one output. Layouts of inputs change; those of weights change with them
-// or not at all. Unimplemented, naming the operator, if the output is not a polynomial.
+// Calls `found` for each mutant until `found` returns false. The order depends only on the graph
+// and the options. `original` must have one output. Unimplemented, naming the operator, if the
+// output is not a polynomial; ResourceExhausted if its polynomials are too large.
 absl::Status ForEachMutant(const Graph& original, const MutantOptions& options,
                            const std::function<bool(Mutant)>& found);
 

@@ -14,27 +14,32 @@ namespace lemma::pet {
 
 struct Operand {
   Value value;
-  std::string how;              // a description
-  std::vector<Regroup> groups;  // the ways to regroup its dimensions; not empty
+  std::string how;              // a description of `value`
+  std::vector<Regroup> groups;  // the ways to regroup the dimensions of `value`; not empty
 };
 
-// Applications of one operator over leaves: one, or several whose results are joined.
+// The applications of one operator over leaves in a part: one application, or several applications
+// whose results another operator joins.
 struct Siblings {
   std::vector<NodePtr> applications;
-  // Candidates for attributes. Lists: list attributes, and a window's reach less its padding.
-  // Numbers: number attributes, sizes of leaves, and digits.
+  // Candidates for attributes that are lists: the part's list attributes, and a window's reach
+  // minus its padding.
   std::vector<std::vector<int64_t>> lists;
+  // Candidates for attributes that are numbers, all above 1: the part's number attributes, sizes of
+  // leaves, 2 to 4, and the number of applications.
   std::vector<int64_t> numbers;
 };
-// No applications if the graph has another form.
+// The siblings of a part; `applications` is empty if the part has another form.
 Siblings SiblingsOf(const Graph& part);
 
-// Candidates for operand `place` (0, 1, …). For one application: its leaf; for the first two
-// operands also weights in blocks on a diagonal; for the second operand also the leaf reversed in
-// one or two dimensions. For several applications: their leaf if they share it, and their leaves
-// concatenated along each dimension or, from the third operand on, added. If the part has no such
-// operand: constants of ones. Their shape begins with two numbers, each 1 or a size of the first
-// leaf, and ends with one of `lists`.
+// Candidates for operand number `place`, from 0. `part` must have applications. The candidates are
+//   * for one application: its leaf at this place; at places 0 and 1 also the leaf, if it is no
+//     input, in blocks on a diagonal (DiagonalMove); at place 1 also the leaf reversed in one or
+//     two short dimensions;
+//   * for several applications: their leaf if they share it, and their leaves concatenated along
+//     each dimension; from place 2 on also the sum of their leaves;
+//   * if the applications have no operand at this place: constants of ones of rank 4. The first two
+//     sizes are each 1 or a size of the first leaf, and the last two are one of `lists`.
 std::vector<Operand> OperandsAt(const Siblings& part, size_t place);
 
 }  // namespace lemma::pet

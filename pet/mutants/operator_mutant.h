@@ -10,12 +10,14 @@
 
 namespace lemma::pet {
 
-// Handles one operator over leaves, or several applications of one operator over leaves whose
-// results another operator joins; other graphs have no such mutants. Tries each operator of the
-// table that sums products (pet/mutants/contraction.h), on operands made from the leaves
-// (pet/mutants/operand.h) and regrouped, with attributes made from the part's own numbers.
-// Remaining operands are added; with a constant of ones as an operand, the result may be divided.
-// The result is regrouped back. Calls `found` for each mutant until it returns false.
+// `original` must be one operator over leaves, or several applications of one operator over leaves
+// whose results another operator joins; other graphs have no such mutants. Tries each operator of
+// the operator table that sums products (pet/mutants/contraction.h). Its operands are made from the
+// leaves (pet/mutants/operand.h) and regrouped; its attributes are made from the numbers in
+// `original`. The result is regrouped to the original's shape. A third operand of the original is
+// added to the result. If the original's operator has one operand, the other operand is a constant
+// of ones, and the result may also be divided by a number. Calls `found` for each mutant until
+// `found` returns false.
 absl::Status ForEachOperatorMutant(const Graph& original, const MutantOptions& options,
                                    Samples* samples, const std::function<bool(Mutant)>& found);
 

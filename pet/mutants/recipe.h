@@ -15,10 +15,10 @@ namespace lemma::pet {
 
 struct Pad {
   int dim = 0;
-  int64_t before = 0, after = 0;
+  int64_t before = 0, after = 0;  // zeros at the start and at the end of the dimension
 };
 
-// A new layout of the data: padding, then blocks or digits.
+// A new layout of a tensor: padding, then blocks or digits. At least one block or digit moves.
 struct Layout {
   std::vector<Pad> pads;
   std::vector<BlockMove> blocks;
@@ -26,43 +26,52 @@ struct Layout {
 
   // The factor of the first digit, or the number of blocks.
   int64_t factor() const { return blocks.empty() ? digits[0].factor : blocks[0].blocks; }
-  // The moves that undo the layout on the result, last first. Blocks of a result do not overlap.
+  // The moves that undo the layout on a result, in the order in which to apply them. They assume
+  // that blocks of a result do not overlap, and leave padding as it is.
   std::vector<DigitMove> Back() const;
   std::string ToString() const;
 };
 // `x` in the new layout.
 absl::StatusOr<Value> LaidOut(Value x, const Layout& layout);
-// The shape after the layout; empty if something does not divide.
+// The shape after the layout; empty if a dimension cannot be divided as the layout needs.
 Shape ShapeAfter(Shape shape, const Layout& layout);
-// Adds padding at the end that makes dimension `dim` of the padded `shape` a multiple of f.
+// Makes the size of dimension `dim` of `shape`, including *pads, a multiple of f: if it is not,
+// adds padding at the end of the dimension to *pads.
 void RoundUp(const Shape& shape, int dim, int64_t f, std::vector<Pad>* pads);
 
-// Changes of attributes that are lists of numbers: strides, dilations, pads.
+// Changes of attributes that are lists of numbers: strides, dilations, pads. Bit i of `divided` and
+// `zeroed` stands for the i-th list attribute of each operator.
 struct AttrChange {
-  unsigned divided = 0;  // bit per list: divide by the layout's factor, rounded up
-  unsigned zeroed = 0;   // bit per list: set to 0
-  unsigned entries = 3;  // entries of each list to change: even ones (1), odd ones (2)
+  unsigned divided = 0;  // lists to divide by the layout's factor, rounded up
+  unsigned zeroed = 0;   // lists to set to 0
+  unsigned entries = 3;  // which entries change: bit 0, those at even indices; bit 1, at odd ones
 };
+// The node's attributes after the change; `factor` is the layout's factor.
 Attrs Changed(const Node& node, const AttrChange& change, int64_t factor);
 
 struct Recipe {
-  int data = 0;  // the input whose layout changes
+  int data = 0;  // number of the input whose layout changes
   Layout layout;
   AttrChange change;
-  bool with_weights = false;  // move weights of the data's rank too, padded at the end
-  bool back = true;           // move the result back
+  // Whether the digits of weights with the data's rank move too; these weights are padded at the
+  // end where this is necessary.
+  bool with_weights = false;
+  bool back = true;  // whether the result is moved back
 
   std::string ToString() const;
 };
 
 using LeafMap = absl::flat_hash_map<Value, Value>;
-// For each leaf of the graph, the value that replaces it.
+// For each leaf of the graph, the value that replaces it (for an unchanged leaf, the leaf itself).
+// `data` and `with_weights` are as in Recipe.
 absl::StatusOr<LeafMap> MovedLeaves(const Graph& original, int data, const Layout& layout,
                                     bool with_weights);
-// The output of the graph's operators over other leaves and with changed attributes.
+// The graph's output if its operators are applied to `leaves`, with changed attributes. `leaves`
+// must have an entry for each leaf.
 absl::StatusOr<Value> Rebuilt(const Graph& original, const LeafMap& leaves,
                               const AttrChange& change, int64_t factor);
-// Moves y back and cuts it, from the start of every dimension, to the type of `wanted`.
+// Applies `moves` to y, then keeps the first positions of each dimension, so that the result has
+// the shape of `wanted`. InvalidArgument if this is impossible or the element types differ.
 absl::StatusOr<Value> MovedBack(Value y, const std::vector<DigitMove>& moves, const Value& wanted);
 
 // The mutant of a graph with one output. InvalidArgument if one of the steps is not well-formed.

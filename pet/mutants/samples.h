@@ -15,14 +15,14 @@ namespace lemma::pet {
 
 class Samples {
  public:
-  // Samples `number` positions of `original`, whose sizes must be numbers: the first and the last
-  // position, then random ones.
+  // Samples `number` positions of `original`: the first and the last position, then random ones.
+  // The sizes of `original` must be positive and not symbolic.
   Samples(Value original, int number, uint64_t seed);
 
-  // Whether `value` agrees with the original at half or more of the positions. Elements are
-  // compared as polynomials; ends as soon as the answer is known. A value that is not a polynomial,
-  // or whose polynomials are too large, agrees nowhere; if the original is such a value, the error
-  // is Unimplemented or ResourceExhausted.
+  // Whether `value`, which must have the original's type, agrees with the original at half or more
+  // of the positions. Elements are compared as polynomials. False if one of the two values is not a
+  // polynomial, or its polynomials are too large; but if `value` is the original itself, the error
+  // Unimplemented or ResourceExhausted.
   absl::StatusOr<bool> AgreeWith(const Value& value);
 
  private:

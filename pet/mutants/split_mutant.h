@@ -11,13 +11,13 @@
 namespace lemma::pet {
 
 // Some leaves are cut in two along one dimension each; these dimensions have equal sizes. The
-// mutant applies the operators to the first parts, `rest` to the second ones. The cut is at half,
-// or at the last multiple of a digit's size. Finds only mutants whose sum with `rest` equals the
-// original everywhere. Calls `found` for each until it returns false.
+// mutant applies the operators to the first parts, Mutant::rest to the second parts. The cut is in
+// the middle, or at the last multiple of 2, 3 or 4. Finds only mutants whose sum with the rest
+// equals the original everywhere. Calls `found` for each mutant until `found` returns false.
 //
-// Every product of the original occurs once in one of the two, and no other product does. So a NaN
-// or an infinity of a leaf reaches the same elements, unless a sum overflows only in the new order:
-// no zeros are multiplied, and nothing is subtracted again.
+// Each product of the original occurs exactly once, either in the mutant or in the rest, and
+// neither has other products. So a NaN or an infinity of a leaf reaches the same elements, unless a
+// sum overflows only in the new order: no zeros are multiplied, and nothing is subtracted again.
 absl::Status ForEachSplitMutant(const Graph& original, Samples* samples,
                                 const std::function<bool(Mutant)>& found);
 

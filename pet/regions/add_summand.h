@@ -1,4 +1,4 @@
-// Adds a summand to a polynomial, in the one form that equal summands share.
+// Adds a summand to a polynomial, in normal form.
 #ifndef LEMMA_PET_REGIONS_ADD_SUMMAND_H_
 #define LEMMA_PET_REGIONS_ADD_SUMMAND_H_
 
@@ -6,9 +6,10 @@
 
 namespace lemma::pet {
 
-// Adds coefficient * `term` to *sum. `term` may have any form: its reads and axes are sorted, its
-// axes merged, and axes that no read uses become a factor of the coefficient. Summands that become
-// equal are collected; a summand with coefficient 0 is removed. Defined in polynomial.cc.
+// Adds coefficient * `term` to *sum. `term` may have any form; it is brought to normal form
+// (Summand): reads and axes are sorted, axes merged, and the extent of an axis that no read uses
+// becomes a factor of the coefficient. If *sum has an equal summand, the coefficients are added; a
+// summand with coefficient 0 is removed. Defined in polynomial.cc.
 void AddSummand(Summand term, Rational coefficient, Polynomial* sum);
 
 }  // namespace lemma::pet

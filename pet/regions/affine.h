@@ -13,22 +13,23 @@
 
 namespace lemma::pet {
 
-// The positions of a range, where variable `var` counts them.
+// The position of a range as a function of variable `var`, which counts the positions from 0.
 Affine PositionsOf(const Range& range, int var);
 
 // Where to cut the range of a variable so that a question about it can be decided on each piece.
 struct Cut {
   int var = -1;
-  int64_t at = 0;       // cut before this position of the range, or
-  int64_t modulus = 0;  // cut into this many residues
+  int64_t at = 0;       // if modulus is 0: cut before position number `at` of the range
+  int64_t modulus = 0;  // otherwise: cut into this many residues
 
   // The pieces of the range of `var`.
   std::vector<Range> Pieces(const Range& range) const;
 };
 
-// The variables: variable i runs over [0, extents[i]).
+// The variables of affine functions and their ranges: variable i runs over [0, extent(i)).
 class AffineScope {
  public:
+  // Adds a variable and returns its number.
   int Add(int64_t extent) {
     extents_.push_back(extent);
     return static_cast<int>(extents_.size()) - 1;
@@ -36,10 +37,11 @@ class AffineScope {
   int64_t extent(int var) const { return extents_[var]; }
   Interval Bounds(const Affine& f) const;
 
-  // Whether f >= 0, or f = 0, everywhere; nullopt if that varies, and *cut says where to cut.
+  // Whether f >= 0 (or f = 0): true if this holds everywhere, false if nowhere. nullopt if it holds
+  // at some values of the variables only, or is undecided; *cut then says where to cut.
   std::optional<bool> IsNonNegative(const Affine& f, Cut* cut) const;
   std::optional<bool> IsZero(const Affine& f, Cut* cut) const;
-  // floor(f / m); nullopt if that is not affine, and *cut says where to cut.
+  // floor(f / m) for m > 0. nullopt if it is not affine; *cut then says where to cut.
   std::optional<Affine> Quotient(const Affine& f, int64_t m, Cut* cut) const;
 
  private:

@@ -14,11 +14,12 @@
 
 namespace lemma::pet {
 
-// The number of scalar operations in one run of the graph.
+// The number of scalar operations in one run of the graph. Each four bytes that an operator writes
+// count as one more operation.
 absl::StatusOr<double> OperationsOf(const Graph& graph);
 
 // The elements of the graph's only output, in row-major order. Inputs, weights and non-uniform
-// constants are random; with the same seed they are the same in every graph.
+// constants are random; with the same seed, equal leaves have the same values in every graph.
 absl::StatusOr<std::vector<Field>> FieldValues(const Graph& graph, uint64_t seed);
 
 // The same values, one box at a time, from the graph's composed definition; elements outside the

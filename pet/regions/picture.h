@@ -13,7 +13,7 @@ namespace lemma::pet {
 // *]:". Grids are cut at 100 columns and rows; a line says so.
 std::string TextPicture(const Region& region);
 
-// The same as an SVG image.
+// The same grids as an SVG image, in which no line says that grids are cut.
 std::string SvgPicture(const Region& region);
 
 }  // namespace lemma::pet

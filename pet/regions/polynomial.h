@@ -60,7 +60,7 @@ using Polynomial = std::map<Summand, Rational>;
 // The summands of a value on a box or, if the box must be cut first, the pieces.
 struct Family {
   Polynomial terms;
-  std::vector<Box> pieces;  // if not empty, there are no summands
+  std::vector<Box> pieces;  // of the box; if not empty, `terms` is empty
 };
 
 // Derives polynomials from definitions (polynomial_reader.cc). It caches definitions and numbers
@@ -70,10 +70,10 @@ class PolynomialReader {
   PolynomialReader();
   ~PolynomialReader();
 
-  // The elements of `value` in `box`, whose ranges lie inside its shape. Leaves are inputs, weights
-  // (with arbitrary values) and non-uniform constants; a uniform constant is a coefficient.
-  // Unimplemented, naming the operator, if an element is not a polynomial; ResourceExhausted if a
-  // coefficient does not fit or there are more than a million summands.
+  // The elements of `value` in `box`, which must lie inside the value's shape. Leaves are inputs,
+  // weights and non-uniform constants, all with arbitrary values; a uniform constant is a
+  // coefficient. Unimplemented, naming the operator, if an element is not a polynomial;
+  // ResourceExhausted if a coefficient does not fit or there are more than a million summands.
   absl::StatusOr<Family> Read(const Value& value, const Box& box);
 
   // The number of a leaf in TermRead; -1 if it was not read yet.
@@ -84,14 +84,15 @@ class PolynomialReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// Compares families by a - b. Summands that do not cancel are expanded, axis by axis, until they
-// cancel or are single products.
 enum class PolynomialDifference {
   kNone,        // equal for all positions of the box and all values of the leaves
   kEverywhere,  // different, as polynomials, at every position
   kOpen,        // undecided; never at a single position
 };
-// Subtracts the number of expanded products from *left; ResourceExhausted if *left is too small.
+// Compares two families on one box, both from the same reader. Summands of a - b that do not cancel
+// are expanded, axis by axis, until they cancel, are single products, or show a difference at every
+// position. Subtracts the number of expanded products from *left; ResourceExhausted if *left is too
+// small or a coefficient does not fit.
 absl::StatusOr<PolynomialDifference> Compare(const Polynomial& a, const Polynomial& b,
                                              const Box& box, int64_t* left);
 

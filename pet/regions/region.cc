@@ -109,7 +109,13 @@ absl::Status TestCorners(const Graph& original, const Graph& mutant, const std::
       LEMMA_ASSIGN_OR_RETURN(const std::vector<Field> y, b.Values(box));
       for (size_t i = 0; i < x.size(); ++i) {
         if ((x[i] != y[i]) == cell.differs) continue;
-        return Disagreement({box[0].start}, cell.differs);
+        std::vector<int64_t> index(box.size());
+        for (size_t d = box.size(), rest = i; d-- > 0;) {
+          const auto count = static_cast<size_t>(box[d].count);
+          index[d] = box[d].start + static_cast<int64_t>(rest % count) * box[d].step;
+          rest /= count;
+        }
+        return Disagreement(index, cell.differs);
       }
       *tested += static_cast<int64_t>(x.size());
     }

@@ -25,22 +25,23 @@ namespace lemma::pet {
 
 struct RegionOptions {
   uint64_t seed = 1;  // of the randomized check
-  // Both graphs run as a whole if that takes at most this many operations; otherwise the check
-  // covers the corners of each cell and one position inside it.
+  // Both graphs run as a whole if this takes at most so many operations; otherwise the check covers
+  // the corners of each cell and one position inside it.
   double whole_test_ops = 2e8;
-  bool compare_in_field = true;  // whether to make the randomized check
-  int64_t max_cells = 20000;
+  bool compare_in_field = true;   // whether to make the randomized check
+  int64_t max_cells = 20000;      // limit on the number of cells
   int64_t max_products = 300000;  // limit on products expanded to compare sums, over all cells
 };
 
 struct Region {
   Shape shape;               // of the output
   std::vector<Box> differs;  // disjoint; exactly the positions that differ
-  std::vector<Box> parts;  // the same positions as single cells, not merged; on each, the elements
-                           // of each graph are one family
-  int64_t positions = 0;   // number of positions in `differs`
-  int64_t cells = 0;       // number of cells decided
-  int64_t tested = 0;      // positions at which the randomized check agreed
+  // The same positions as single cells, not merged. On each cell, the elements of each graph form
+  // one family.
+  std::vector<Box> parts;
+  int64_t positions = 0;  // number of positions in `differs`
+  int64_t cells = 0;      // number of cells decided
+  int64_t tested = 0;     // number of positions at which the randomized check agreed
 
   bool empty() const { return differs.empty(); }
   bool Contains(absl::Span<const int64_t> index) const;
@@ -49,7 +50,8 @@ struct Region {
 // Finds where the outputs of `original` and `mutant` differ. Both have one output, of the same
 // type. Inputs correspond by position, weights by name; inputs and weights may have any values.
 // InvalidArgument if the types differ; Unimplemented if the type is not a float type or, naming the
-// operator, if an element is not a polynomial in the inputs; ResourceExhausted beyond the limits.
+// operator, if an element is not a polynomial in the leaves; ResourceExhausted beyond the limits;
+// Internal if the randomized check disagrees.
 absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,
                                   const RegionOptions& options = {});
 
@@ -59,7 +61,7 @@ absl::StatusOr<bool> AgreeEverywhere(const Value& a, const Value& b);
 
 class PolynomialReader;
 // Whether two values of one type agree at position `index`, as polynomials, which `reader` makes.
-// ResourceExhausted if that takes more than `max_products` expanded products.
+// ResourceExhausted if the comparison takes more than `max_products` expanded products.
 absl::StatusOr<bool> AgreeAt(const Value& original, const Value& mutant,
                              absl::Span<const int64_t> index, int64_t max_products,
                              PolynomialReader* reader);

@@ -14,10 +14,11 @@
 
 namespace lemma::pet {
 
-// The open sizes of a graph's inputs and weights. A symbol stands for a dimension, or for two equal
-// dimensions, with which the graph is still well-formed when they are doubled. If the layout of a
-// mutant divides the dimension, it is the symbol times the divisor; if the layout pads it, it is
-// not open.
+// The open sizes of a graph's inputs and weights. A symbol stands for the size of one dimension, or
+// of two dimensions of equal size. When this size is doubled, the graph must still be well-formed
+// and, unless a dimension of the recipe's data is doubled, exactly one dimension of the output must
+// double. If the layout of the recipe divides the dimension, its size is the symbol times the
+// divisor; if the layout has to pad the dimension for this division, the size is not open.
 class OpenSizes {
  public:
   // The open sizes of `original` for the mutant that `recipe` makes. InvalidArgument if there are
@@ -27,7 +28,8 @@ class OpenSizes {
   size_t count() const { return open_.size(); }  // the number of symbols
   // The value of a symbol in the given graph.
   int64_t value(size_t symbol) const { return open_[symbol].value; }
-  // The graph for these values of the symbols. InvalidArgument if it is not well-formed.
+  // The graph at these values of the symbols, one per symbol. InvalidArgument if it is not
+  // well-formed.
   absl::StatusOr<Graph> At(const Sizes& sizes) const;
 
  private:

@@ -1,4 +1,4 @@
-// Counts the products that each element sums, by evaluating graphs on ones.
+// Counts the products that each element of a graph sums: its value if inputs and weights are ones.
 #ifndef LEMMA_PET_SYMBOLIC_PRODUCT_COUNT_H_
 #define LEMMA_PET_SYMBOLIC_PRODUCT_COUNT_H_
 
@@ -12,22 +12,26 @@
 
 namespace lemma::pet {
 
-// A graph with this output and all inputs of `like`, under their names, used or not.
+// A graph with this output and all inputs of `like`, under their names, whether `output` uses them
+// or not.
 absl::StatusOr<Graph> GraphOf(const Graph& like, const Value& output);
 
-// A box on which each of two graphs sums a constant number of products (less those subtracted).
+// A box on which all elements of a graph sum the same number of products, for each of two graphs.
+// Each product counts with its coefficient.
 struct Count {
   Box box;
-  int64_t original = 0, mutant = 0;
+  int64_t original = 0, mutant = 0;  // the counts of the two graphs
 };
 
-// The parts where the graphs differ, with their counts. InvalidArgument if a count is not positive.
+// The boxes of region.parts with their counts. InvalidArgument if a count is not a positive
+// integer.
 absl::StatusOr<std::vector<Count>> CountsOf(const Graph& original, const Graph& mutant,
                                             const Region& region);
 
 // The graph with each input and weight x replaced by x * 0 + 1.
 absl::StatusOr<Graph> OverOnes(const Graph& graph);
-// A tensor of the box's shape whose elements are each a sum of `count` ones.
+// A graph with all inputs of `like` whose output has the box's shape. Each element is a sum of
+// `count` ones.
 absl::StatusOr<Graph> Counted(const Graph& like, const Box& box, int64_t count);
 
 }  // namespace lemma::pet

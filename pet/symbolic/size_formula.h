@@ -13,22 +13,24 @@ namespace lemma::pet {
 
 using Sizes = std::vector<int64_t>;  // by symbol
 
-// Each key lists symbols in ascending order; the formula is the sum of the products of their sizes,
-// times the coefficients. So it is linear in each size. The empty formula is 0.
+// Maps products of sizes to their coefficients; the formula is the sum of coefficient * product. A
+// key lists the symbols of a product in ascending order, each once, so the formula is linear in
+// each size. The empty formula is 0.
 using SizeFormula = std::map<std::vector<size_t>, int64_t>;
 
 int64_t ValueOf(const SizeFormula& formula, const Sizes& sizes);
 
-// The formula over `symbols` with 2^symbols given values: its value is values[set] at the sizes
-// `base`, plus 1 for each symbol whose bit is set in `set`.
+// The formula in the sizes of `symbols` that has the given 2^symbols.size() values. values[set] is
+// its value at the sizes `base`, where the size of symbols[b] is larger by 1 if bit b of `set` is
+// set.
 SizeFormula Interpolated(std::vector<int64_t> values, const Sizes& base,
                          const std::vector<size_t>& symbols);
 
-// The formula over the differences size - base instead of the sizes.
+// The same function, written as a formula in the differences size - base instead of the sizes.
 SizeFormula Shifted(const SizeFormula& formula, const Sizes& base);
 
-// Whether the formulas differ, always in the same direction, at all sizes from `base` on.
-// Sufficient, not necessary: false means undecided.
+// True: at all sizes from `base` on, the formulas differ, always in the same direction. False:
+// undecided.
 bool NeverEqual(const SizeFormula& a, const SizeFormula& b, const Sizes& base);
 
 std::string SizeName(size_t symbol);  // "n0"

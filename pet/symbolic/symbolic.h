@@ -19,27 +19,30 @@
 namespace lemma::pet {
 
 struct SymbolicRegion {
-  // One rule per box: the graphs agree on it, for all sizes that the rule's condition allows.
+  // One rule per box of `agrees`. It says that the graphs agree on this box, for all sizes that the
+  // rule's precondition allows.
   std::vector<Substitution> rules;
   std::vector<Verdict> verdicts;     // of the rules
   std::vector<std::string> agrees;   // the boxes: "[0:2*n, 0:k, 0:h - 1, 0:w]"
-  std::vector<std::string> differs;  // the other boxes, as found at all sizes tried
+  std::vector<std::string> differs;  // the other boxes: the graphs differ at all sizes tried
 
-  bool proved() const;  // that all of `rules` are true
+  bool proved() const;  // whether all of `rules` are proved
 
-  // Proofs that the graphs differ, on boxes that make up the boxes of `differs`: on inputs and
-  // weights of ones both graphs give counts of products, which are unequal at all sizes. Two rules
-  // per box, for the original's count and for the mutant's.
+  // Proofs that the graphs differ, on boxes that make up the boxes of `differs`. If all inputs and
+  // weights are ones, the elements of both graphs are counts of products, and these are unequal at
+  // all sizes. Two rules per box of `counted`: the first gives the original's count, the second the
+  // mutant's count.
   std::vector<Substitution> counts;
   std::vector<Verdict> count_verdicts;
   std::vector<std::string> counted;  // the boxes: "[…]: 9 * n1 and 6 * n1"
-  std::string not_counted;           // why `counts` is empty
+  std::string not_counted;           // why `counts` is empty although `differs` is not
 
-  bool differs_proved(size_t box) const;  // `box` is an index in `counted`
+  // Whether both count rules of counted[box] are proved, so that the graphs differ there.
+  bool differs_proved(size_t box) const;
 };
 
-// InvalidArgument if no size is open, if the mutant or where it differs has another form at other
-// sizes, or if a number has no such formula.
+// InvalidArgument if no size is open, if the mutant, or the region where it differs, has another
+// form at other sizes, or if a number is no sum of products of the sizes.
 absl::StatusOr<SymbolicRegion> ProveForAllSizes(const Graph& original, const Recipe& recipe,
                                                 const ProverOptions& options = {});
 

@@ -1,10 +1,11 @@
-// Derives a rule from others: finds a chain of their applications from its source to its target.
+// Derives a rule from other rules: finds a chain of rule applications that leads from the source of
+// the rule to its target.
 //
 // A rule holds for all sizes; a chain consists of graphs of given sizes. Each step applies a rule
 // whose proof covers the match, so the two ends are equal at these sizes if the rules are true.
 // Chains at distinct sizes (rewrite/derivation/typings.h) make the derived rule plausible at other
-// sizes but do not prove it: where its truth matters, prove the rule itself. "Not found" does not
-// show that no derivation exists.
+// sizes but do not prove it: where the truth of the rule matters, prove the rule itself. The result
+// "not found" does not show that no derivation exists.
 #ifndef LEMMA_REWRITE_DERIVATION_DERIVE_H_
 #define LEMMA_REWRITE_DERIVATION_DERIVE_H_
 
@@ -30,7 +31,8 @@
 namespace lemma {
 
 // The graph with the first two operands of each commutative operator in a fixed order. Graphs that
-// differ only in that order get equal outputs.
+// differ only in the order of these operands get equal outputs. Below, "operands in order" means
+// that a graph is such a result.
 Graph WithOperandsInOrder(const Graph& graph);
 
 struct DerivationStep {
@@ -48,7 +50,7 @@ struct Derivation {
 struct DeriveLimits {
   int max_steps = 6;
   int64_t max_graphs = 20000;  // graphs from both ends together
-  int extra_ops = 4;           // how many more operators than the larger end a graph may have
+  int extra_ops = 4;           // a graph may have this many operators more than the larger end
   std::set<int> without;       // numbers of rules that must not be used
 };
 
@@ -56,7 +58,8 @@ struct DeriveResult {
   std::optional<Derivation> derivation;
   int64_t graphs = 0;  // graphs seen
   int steps = 0;       // all chains of up to this many steps that can be found were tried
-  // Every graph reachable within extra_ops was seen.
+  // Every graph that can be reached within DeriveLimits::extra_ops was seen, and no derivation was
+  // found.
   bool exhausted = false;
 };
 
@@ -68,11 +71,13 @@ class Deriver {
 
   const std::vector<Substitution>& rules() const { return rules_; }
   // Whether the rule can be matched in this direction: on the side that is matched, operators
-  // compute all outputs, the outputs are connected, and all variables occur. A chain may contain
-  // steps in the other direction too, since it is searched from both ends.
+  // compute all outputs, the outputs are connected, and all variables occur. If a rule can be
+  // matched in one direction, chains may contain its steps in both directions, since they are
+  // searched from both ends.
   bool CanApply(int rule, bool backward) const;
 
-  // Calls visit(graph, rule, backward) for every graph that one step makes of `graph`.
+  // Calls visit(next, rule, backward) for every graph `next`, with operands in order, that one step
+  // makes of `graph`. Does not use the rules with numbers in `without`.
   void ForEachNeighbour(const Graph& graph, const std::set<int>& without,
                         absl::FunctionRef<void(Graph, int, bool)> visit) const;
 
@@ -82,7 +87,7 @@ class Deriver {
   absl::StatusOr<DeriveResult> Derive(const Graph& source, const Graph& target,
                                       const DeriveLimits& limits = {}) const;
 
-  // Repeats a derivation step by step from its graphs. FailedPrecondition names the first invalid
+  // Checks each step of a derivation by repeating it. FailedPrecondition names the first invalid
   // step.
   absl::Status Check(const Derivation& derivation) const;
 
@@ -124,8 +129,9 @@ struct RuleDerivation {
 absl::StatusOr<RuleDerivation> DeriveRule(const Deriver& deriver, const Substitution& rule,
                                           const DeriveLimits& limits = {}, int typings = 3);
 
-// Whether each rule follows from one application of the other, at the typings tried. Then they
-// differ at most in names, in the order of commutative operands, and in which side is the source.
+// Whether each rule follows from at most one application of the other rule, at the typings tried.
+// Then the rules differ at most in names, in the order of commutative operands, and in which side
+// is the source.
 bool AreTheSame(const Substitution& a, const Substitution& b);
 
 // "3 steps: gen_1, gen_4 backward, gen_2" or "no step: both sides are one graph".

@@ -16,14 +16,16 @@ namespace lemma {
 
 struct RuleInstance {
   Assignment assignment;
-  Graph source;  // over the rule's variables; those that must be weights are weights without values
+  // The rule's source. Variables with the role weight or constant are weights without values, the
+  // other variables are inputs.
+  Graph source;
 };
 
-// A random instance of the rule; equal seeds give equal instances. Sizes are small; one that is a
-// single symbol in the rule may be up to 32. nullopt if none was found.
+// A random instance of the rule; equal seeds give equal instances. A size that is a single symbol
+// in the rule may be up to 32; other sizes are small. nullopt if no instance was found.
 std::optional<RuleInstance> DrawInstance(const Substitution& rule, uint64_t seed);
 
-// The source of DrawInstance for a random one of `rules`, which must not be empty.
+// RuleInstance::source of DrawInstance for a random rule of `rules`, which must not be empty.
 std::optional<Graph> RandomSource(const std::vector<Substitution>& rules, uint64_t seed);
 
 struct RandomRewrite {
@@ -31,8 +33,8 @@ struct RandomRewrite {
   std::string name, where;  // Rewrite::name(), Rewrite::Describe()
   FloatContract contract;
 };
-// A random one of the rewrites that apply to `graph` and change it, each equally likely; nullopt if
-// there is none.
+// Applies a random rewrite among those that apply to `graph` and change it, each equally likely.
+// nullopt if there is none. `random` must not be null.
 std::optional<RandomRewrite> Rewritten(const Graph& graph, const RewriteSource& source,
                                        std::mt19937_64* random);
 

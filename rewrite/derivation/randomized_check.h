@@ -3,9 +3,10 @@
 // An instance gives every symbol a small value such that the source is well-formed and the
 // precondition holds. Both sides are then evaluated on random inputs. In the field of
 // graph/expr/field.h, equality of rational functions is decided up to an error probability of
-// degree / 2^61. They are also evaluated in double, rounded to f32 after each operator: a bit-exact
-// rule must give equal bits, and any other rule finite numbers that differ by little. A rule that
-// passes is not proved: other sizes and ranks, and laws that the field does not have, are untested.
+// degree / 2^61. Both sides are also evaluated in double, with results rounded to f32 after each
+// operator. There the sides of a bit-exact rule must have equal bits (or both be NaN); for any
+// other rule, elements that are finite on both sides may differ only a little. A rule that passes
+// is not proved: other sizes and ranks, and laws that the field does not have, are untested.
 #ifndef LEMMA_REWRITE_DERIVATION_RANDOMIZED_CHECK_H_
 #define LEMMA_REWRITE_DERIVATION_RANDOMIZED_CHECK_H_
 
@@ -52,7 +53,7 @@ struct RandomizedCheckOptions {
 };
 
 struct RandomizedCheckResult {
-  int instances = 0;  // instances that have elements to compare and on which both sides agree
+  int instances = 0;  // instances with elements to compare on which both sides agree
   int empty = 0;      // instances without elements
   // Instances with a well-formed source whose target is not well-formed or has other types: the
   // rule is not applied there.
@@ -67,7 +68,7 @@ struct RandomizedCheckResult {
 absl::StatusOr<RandomizedCheckResult> RandomizedCheck(const Substitution& rule,
                                                       const RandomizedCheckOptions& options = {});
 
-// "n = 3, s = [1, 2]".
+// The values of the rule's symbols as text: "n = 3, s = [1, 2]".
 std::string Describe(const Substitution& rule, const Assignment& assignment);
 
 }  // namespace lemma

@@ -30,9 +30,9 @@ struct Application {
   std::vector<int> made;  // by node of the edit: number of the e-graph's node that stands for it
 };
 
-// The view shows the state of the last Rebuild(). A class is a set of equal values, and Canonical()
-// is its representative. A value may be computed from itself here: only an extracted graph must be
-// free of cycles.
+// The view shows the state after the last Rebuild(). A class is a set of equal values; Canonical()
+// returns the representative of a value's class. In an e-graph, a value may be computed from
+// itself: only an extracted graph must be free of cycles.
 class EGraph : public MatchView {
  public:
   // `folds`: as in EditGraphOptions (rewrite/matching/edit_graph.h).
@@ -43,7 +43,7 @@ class EGraph : public MatchView {
   // nodes().
   int num_nodes() const { return static_cast<int>(slots_.size()); }
   int num_originals() const { return num_originals_; }
-  int num_live() const { return num_live_; }  // those for which IsLive holds
+  int num_live() const { return num_live_; }  // number of nodes for which IsLive is true
   // Whether the node was not merged into an equal one.
   bool IsLive(int node) const { return slots_[node].merged_into < 0; }
   // The live node that `node` was merged into, or itself.
@@ -74,14 +74,14 @@ class EGraph : public MatchView {
   // Always false: values may be computed from themselves here.
   bool Depends(absl::Span<const ValueRef>, absl::Span<const int>) const override { return false; }
 
-  // Adds the nodes and equalities of a match in this view. False, without any change, if all of
-  // them are known already. Sets *made to Application::made in both cases. Call Rebuild() after the
-  // last of several calls, before the view is read.
+  // Adds the nodes and equalities of a match in this view. Returns false, without any change, if
+  // all of them are known already. Sets *made to Application::made in both cases. After one or more
+  // calls, Rebuild() must be called before the view is read.
   bool Apply(MatchedEditPtr matched, std::vector<int>* made = nullptr);
   // Merges nodes whose operands became equal. Afterwards no two live nodes are equal.
   void Rebuild();
 
-  // In order of application.
+  // The matches for which Apply returned true, in order.
   const std::vector<Application>& applications() const { return applications_; }
   // The application that added the node; -1 for the original graph's nodes.
   int Creator(int node) const { return slots_[node].creator; }

@@ -44,14 +44,14 @@ struct PatternTest {
     kOrder,    // tries both orders of the first two operands of node place.bound
     kAttr,     // attribute `name` of node place.bound is `literal`
     kOperand,  // binds a node with `head` whose output `number` is the value at `place`
-    kReader,   // binds a node with `head` that reads the value at `place` as operand `slot`, or, if
-               // `commutes`, as the other one of its first two operands
+    kReader,   // binds a node with `head` that reads the value at `place` as operand `slot` or, if
+               // `commutes`, as operand 1 - `slot`
     kSame,     // the values at `place` and `other` are equal
     kStatic,   // MatchView::IsStatic holds for the value at `place`
-    kKnown,    // MatchView::IsKnown holds
-    kType,     // the value's element type is the DType with the number `number`
-    kRank,     // the value has `number` dimensions
-    kMinRank,  // the value has at least `number` dimensions
+    kKnown,    // MatchView::IsKnown holds for the value at `place`
+    kType,     // the element type of the value at `place` is the DType with the number `number`
+    kRank,     // the value at `place` has `number` dimensions
+    kMinRank,  // the value at `place` has at least `number` dimensions
   };
   Kind kind = Kind::kOrder;
   PatternPlace place, other;
@@ -69,8 +69,8 @@ class DiscriminationTree {
   // walks begin at operators.
   void Add(const PatternHead& head, const std::vector<PatternTest>& tests, int pattern);
   // Sets *patterns to the numbers of the patterns whose tests all hold at `node`, each once,
-  // ascending. Time grows with the number of different tests that are tried: those whose
-  // predecessors hold. It does not grow with the number of patterns that share them.
+  // ascending. A test is tried if all tests before it hold. The time grows with the number of
+  // different tests tried, not with the number of patterns that share them.
   void Find(const MatchView& view, int node, std::vector<int>* patterns) const;
 
  private:

@@ -22,22 +22,24 @@
 
 namespace lemma {
 
-// An operator (or a leaf) to add. Operands with node >= 0 are the graph's; {~i, k} is output k of
-// the edit's own node number i.
+// An operator (or a leaf) to add. An operand with node >= 0 is a value of the graph; an operand
+// {~i, k} is output k of node number i of the same edit.
 struct EditNode {
   NodePtr head;  // kind, operator, attributes, types; its operands are ignored
   std::vector<ValueRef> operands;
 };
 
-// The graph's nodes, numbered by position, and its outputs.
+// The graph's nodes, numbered by position. Appends its outputs to *outputs.
 std::vector<EditNode> EditNodesOf(const Graph& graph, std::vector<ValueRef>* outputs);
 
-// Whether two nodes are equal except for their operands, and a hash of the same content.
+// Whether two operators are equal except for their operands. A leaf has the same content only as
+// itself.
 bool SameContent(const Node& a, const Node& b);
+// Equal for nodes with the same content.
 uint64_t ContentHash(const Node& head);
 
-// Adds nodes and replaces uses of values by others of the same type, which must not be computed
-// from the replaced ones.
+// Adds nodes, and replaces each use of the first value of a pair by the second value. Both values
+// have one type. No new value may be computed from a replaced value.
 struct Edit {
   std::vector<EditNode> nodes;  // operands before users
   std::vector<std::pair<ValueRef, ValueRef>> replaced;
@@ -45,27 +47,28 @@ struct Edit {
 
 struct EditGraphOptions {
   // Whether an operator is folded if its operands are folded or have a payload: it is computed
-  // once, before the graph runs, at no price. Absent: none is.
+  // once, before the graph runs, at no price. Empty: no operator is folded.
   std::function<bool(const Node&)> folds;
-  // An operator's share of the graph's price; must be below 2^40. Absent: 0.
+  // An operator's share of the graph's price; must be at most 2^40. Empty: 0.
   std::function<int64_t(const Node&)> price;
 };
 
 class EditGraph : public MatchView {
  public:
   EditGraph(const Graph& graph, EditGraphOptions options);
-  // The graph of `nodes`. Operands of a node come before it; inputs must be numbered from 0 on.
+  // The graph of `nodes`, whose operands are given by number and come before their users. The
+  // indices of its inputs (Node::input_index) must be 0, 1, ….
   EditGraph(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
             EditGraphOptions options);
 
   EditGraph(const EditGraph&) = delete;
   EditGraph& operator=(const EditGraph&) = delete;
 
-  // Numbers of nodes, dead ones included: [0, num_nodes()). Those of the original graph come first,
-  // in their order.
+  // Nodes have the numbers [0, num_nodes()), including dead nodes, which were removed. The nodes of
+  // the original graph come first, in their order.
   int num_nodes() const { return static_cast<int>(slots_.size()); }
   bool IsLive(int node) const { return slots_[node].live; }
-  // Operands before users, in an order close to that of the original graph.
+  // The live nodes, operands before users, in an order close to the original graph's order.
   std::vector<int> LiveNodes() const;
   // `nodes` in the order of LiveNodes().
   std::vector<int> Sorted(std::vector<int> nodes) const;
@@ -88,33 +91,34 @@ class EditGraph : public MatchView {
   int num_ops() const { return num_ops_; }
   int64_t price() const { return price_; }
 
-  // Adds the edit's nodes, or takes existing equal ones; replaces the values; merges users that
+  // Adds the edit's nodes, or takes existing equal nodes; replaces the values; merges users that
   // become equal to other nodes; removes nodes that nothing uses any more. Does nothing if, because
-  // of an existing equal node, a new value would depend on the value that it replaces. *made: by
-  // node of the edit, its number in this graph.
+  // of an existing equal node, a new value would depend on the value that it replaces. Sets *made,
+  // if given, to the number in this graph of each node of the edit.
   void Apply(const Edit& edit, std::vector<int>* made = nullptr);
 
   // Undoes everything applied since mark() returned `mark`, newest first. The graph is then the
   // same as it was, numbers included.
   size_t mark() const { return log_.size(); }
   void UndoTo(size_t mark);
-  // The nodes since `mark` that were added, removed, or got other operands or another IsStatic,
-  // IsKnown or IsFolded: each once, ascending.
+  // The nodes that, since `mark`, were added or removed, or got other operands or another value of
+  // IsStatic, IsKnown or IsFolded. Each once, ascending.
   std::vector<int> TouchedSince(size_t mark) const;
 
-  // Live nodes in the order of ToGraph().nodes(); from them, ToGraph().StructuralHash(). Neither
-  // builds that graph.
+  // The live nodes in the order of ToGraph().nodes(). Does not build this graph.
   std::vector<int> GraphOrder() const;
+  // ToGraph().StructuralHash(), computed from GraphOrder(). Does not build the graph either.
   uint64_t StructuralHash(absl::Span<const int> graph_order) const;
-  // The label, as in Graph.
+  // The value's label, as Graph::LabelOf; empty if it has none.
   absl::string_view LabelOf(ValueRef value) const;
 
-  // The immutable graph, with the original graph's names of inputs and outputs. Labels are on the
-  // values that took the places of the original ones. *nodes: by number, the node in that graph;
-  // nullptr if dead.
+  // The immutable graph, with the original graph's names of inputs and outputs. A replaced value's
+  // label is on the value that took its place. Sets *nodes, if given, to the node of the new graph
+  // by number in this graph; nullptr for a dead node.
   Graph ToGraph(std::vector<NodePtr>* nodes = nullptr) const;
 
-  // Nodes added or given other operands so far, undone ones included: a measure of work.
+  // The number of nodes added or given other operands so far, including undone changes: a measure
+  // of work.
   int64_t work() const { return work_; }
 
  private:

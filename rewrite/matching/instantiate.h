@@ -20,17 +20,20 @@ struct Assignment {
 // The concrete type of a variable; InvalidArgument if a size has no value or is negative.
 absl::StatusOr<TensorType> TypeOf(const PatternVar& var, const Assignment& assignment);
 
-// The pattern's outputs for the given values of the variables. *nodes: by pattern node, the node
-// built for it. InvalidArgument if the pattern is not well-formed for them.
+// The pattern's outputs for the given values of variables and symbols. Appends to *nodes, if given,
+// the node built for each pattern node. InvalidArgument if the pattern is not well-formed for these
+// values.
 absl::StatusOr<std::vector<Value>> BuildPattern(const Substitution& rule, const Pattern& pattern,
                                                 absl::Span<const Value> vars,
                                                 const SymbolValues& symbols, DType dtype,
                                                 std::vector<NodePtr>* nodes = nullptr);
 
-// kInputs: every variable becomes an input. kRoles: those whose role is not kAny become weights.
+// kInputs: every variable becomes an input. kRoles: a variable becomes an input if its role is
+// kAny, else a weight without values.
 enum class VarsAs { kInputs, kRoles };
 
-// The pattern (one of the rule's) as a graph over the rule's variables, in their order.
+// The pattern, which is the rule's source or target, as a graph over the rule's variables, in their
+// order. InvalidArgument as in TypeOf and BuildPattern.
 absl::StatusOr<Graph> Instantiate(const Substitution& rule, const Pattern& pattern,
                                   const Assignment& assignment, VarsAs vars_as = VarsAs::kInputs);
 

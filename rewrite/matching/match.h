@@ -15,7 +15,7 @@
 
 namespace lemma {
 
-// Whether there are elements and all have the same bytes, as in a rule's constants.
+// Whether the tensor has elements and all elements have the same bytes, as in a rule's constants.
 bool IsUniform(const Tensor& tensor);
 
 // A match: binds a rule's variables and source nodes to values and nodes of a graph, and its
@@ -46,33 +46,35 @@ Match ToMatch(const MatchIndex& index, const Binding& binding);
 // A rule prepared for matching. The rule must outlive the object, which refers to it.
 class Matcher {
  public:
-  // Fails if the source's outputs are not connected through shared values. `untyped`, by variable:
-  // its type and sizes are ignored, to match a part of a rule (rewrite/matching/why_not.h).
+  // InvalidArgument if the source's outputs are not connected through shared values. `untyped`
+  // says, by variable, whether the variable's type and sizes are ignored, to match a part of a rule
+  // (rewrite/matching/why_not.h); empty: for no variable.
   static absl::StatusOr<Matcher> Create(const Substitution& rule, std::vector<bool> untyped = {});
   // The same, but each order of interchangeable siblings is a match of its own. (Siblings are nodes
   // of the source that read a common operand. They are interchangeable if the rule treats them
-  // alike.) For finding a given match, whose order came from a view that numbers nodes differently.
+  // alike.) Use it to find a match again that was found in a view with other numbers of nodes.
   static absl::StatusOr<Matcher> CreateForAllOrders(const Substitution& rule);
 
   const Substitution& rule() const { return *rule_; }
   // The operator of the first output's node; all anchors are applications of it.
   const OpDef& anchor_op() const { return *rule_->source.nodes[rule_->source.outputs[0].node].op; }
 
-  // Calls `found` for every match with this anchor, until it returns false. Returns false if
-  // `found` did. The order of the matches depends on the graph's structure alone.
+  // Calls `found` for every match with this anchor, until `found` returns false; then returns
+  // false. The order of the matches depends on the graph's structure alone.
   //
-  // Tries both orders of a commutative operator's first two operands. Values inside the source may
-  // have other users; their nodes then stay. Orders of interchangeable siblings count as one match
-  // unless the rule has a precondition. Skips matches that are Tangled, because the old output
-  // would stay in use.
+  // Tries both orders of a commutative operator's first two operands. A value inside the match may
+  // have users outside of it; the value's node then stays. Orders of interchangeable siblings count
+  // as one match unless the rule has a precondition. Skips matches that are Tangled, because the
+  // old output would stay in use.
   bool ForEach(const MatchIndex& index, int anchor,
                absl::FunctionRef<bool(const Match&)> found) const;
   // The same for all anchors in ascending order.
   bool ForEach(const MatchIndex& index, absl::FunctionRef<bool(const Match&)> found) const;
 
-  // Calls `found` for every match of `view` that binds `node` to node `number` of the source, which
-  // must be an operator, until it returns false. Returns false if `found` did. A search uses this
-  // to look for new matches around a change. Includes Tangled matches.
+  // Calls `found` for every match in `view` that binds `node` to node number `number` of the
+  // source, until `found` returns false; then returns false. Node number `number` must be an
+  // operator. A search uses this function to look for new matches around a change. Includes Tangled
+  // matches.
   bool ForEachAt(const MatchView& view, int number, int node,
                  absl::FunctionRef<bool(const Binding&)> found) const;
   // Whether a variable's value depends on an output of the match. Such a match must not be applied.
@@ -81,8 +83,8 @@ class Matcher {
   // A step of the search for a match: binds the operands of a node.
   struct Step {
     int node = 0;  // of the source
-    // The node is searched among the users of this value, at operand `slot`. Without a value it is
-    // already known from an operand of an earlier step, or the plan starts there.
+    // The node is searched among the nodes that read this value as operand `slot`. Without a value,
+    // the node is known already: an earlier step bound it as an operand, or the plan starts at it.
     std::optional<PatternValue> via;
     int slot = 0;
   };

@@ -12,7 +12,7 @@
 
 namespace lemma {
 
-// Built once per graph, in time linear in its size. Keeps a reference to the graph.
+// Built once per graph, in time linear in its size. The graph must outlive the index.
 class MatchIndex : public MatchView {
  public:
   explicit MatchIndex(const Graph& graph);

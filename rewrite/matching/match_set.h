@@ -27,27 +27,31 @@ absl::StatusOr<Edit> EditOf(const Substitution& rule, const MatchView& view, con
 // the rule's proof covers it, or if EditOf fails.
 MatchedEditPtr MatchedEditOf(const PreparedRule& rule, const MatchView& view, const Binding& match);
 
-// All matches of a set of rules in an EditGraph. After an edit, the caller calls Update: it drops
-// the matches that bind a touched node, and searches again only around touched nodes. Skips matches
-// for which MatchedEditOf returns nullptr. Keeps Tangled ones (a variable depends on an output of
-// the match), since an edit elsewhere can untangle them: check IsApplicable before using one.
+// All matches of a set of rules in an EditGraph. After an edit, the caller calls Update, which
+// drops the matches that bind a touched node and searches again only around touched nodes. The set
+// has no matches for which MatchedEditOf returns nullptr. It has Tangled matches (a variable
+// depends on an output of the match), since an edit elsewhere can untangle them: check IsApplicable
+// before using a match.
 class MatchSet {
  public:
-  // Finds all matches of the index's rules. These and `graph` must outlive it.
+  // Finds all matches of the index's rules. The rules and `graph` must outlive the set.
   MatchSet(RuleIndexPtr rules, const EditGraph* graph);
 
-  // Matches by number, dead ones included. The initial ones come first, ordered by anchor, then by
-  // rule; later ones follow in the order in which they were found.
+  // Matches have the numbers [0, size()), including dead matches, which were dropped. The initial
+  // matches come first, ordered by anchor, then by rule; later matches follow in the order in which
+  // they were found.
   int size() const { return static_cast<int>(entries_.size()); }
   bool IsAlive(int number) const { return entries_[number].alive; }
   const MatchedEditPtr& matched(int number) const { return entries_[number].matched; }
+  // Whether the match, whose nodes must be live, is not Tangled.
   bool IsApplicable(const MatchedEdit& matched) const {
     return !matched.rule->matcher.Tangled(*graph_, matched.match);
   }
 
-  // Call it after each edit that stays, with the graph's mark before that edit.
+  // Must be called after each edit that stays; `graph_mark` is the graph's mark before the edit.
   void Update(size_t graph_mark);
-  // As in EditGraph.
+  // As in EditGraph. When the graph is undone to a mark, the set must be undone to its mark of the
+  // same time.
   size_t mark() const { return log_.size(); }
   void UndoTo(size_t mark);
 

@@ -7,9 +7,9 @@
 
 namespace lemma {
 
-// Output `output` of the node that a view knows by number `node`.
+// A value in a view: output `output` of the node with number `node`.
 struct ValueRef {
-  int node = -1;
+  int node = -1;  // less than 0: no value, except in an Edit (rewrite/matching/edit_graph.h)
   int output = 0;
   friend bool operator==(const ValueRef& a, const ValueRef& b) {
     return a.node == b.node && a.output == b.output;
@@ -17,9 +17,9 @@ struct ValueRef {
   friend bool operator!=(const ValueRef& a, const ValueRef& b) { return !(a == b); }
 };
 
-// A graph whose nodes have numbers. MatchIndex (rewrite/matching/match_index.h) views a Graph,
-// EditGraph (rewrite/matching/edit_graph.h) is one that changes, EGraph (rewrite/egraph/egraph.h)
-// holds many graphs at once.
+// A graph whose nodes have numbers. MatchIndex (rewrite/matching/match_index.h) is a view of a
+// Graph, EditGraph (rewrite/matching/edit_graph.h) of a graph that changes, and EGraph
+// (rewrite/egraph/egraph.h) of many graphs at once.
 class MatchView {
  public:
   virtual ~MatchView() = default;
@@ -35,20 +35,22 @@ class MatchView {
   // The values that `value`, a representative, stands for.
   virtual absl::Span<const ValueRef> EqualTo(const ValueRef& value) const { return {&value, 1}; }
 
-  // Operand `slot` of the node `position`. Uses are ordered by position, then slot.
+  // A use of a value: as operand number `slot` of node number `position`.
   struct Use {
     int position = 0;
     int slot = 0;
   };
+  // The uses of a value, ordered by position, then by slot.
   virtual absl::Span<const Use> Users(ValueRef value) const = 0;
 
   // Whether the node depends on no input of the graph, on no symbolic size, and on no weight or
-  // constant known to hold an infinity or NaN. A rule's weight may be bound to such a node.
+  // constant known to hold an infinity or NaN. A variable with the role weight may be bound to the
+  // outputs of such a node only.
   virtual bool IsStatic(int node) const = 0;
   // Whether IsStatic holds and the node depends on no weight whose values are unknown.
   virtual bool IsKnown(int node) const = 0;
 
-  // Whether one of `values` is computed from an output of one of `roots`.
+  // Whether one of `values` is an output of one of the nodes `roots`, or is computed from one.
   virtual bool Depends(absl::Span<const ValueRef> values, absl::Span<const int> roots) const = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "rewrite/matching/rewrite_source.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -37,6 +38,12 @@ class RuleRewrite : public Rewrite {
   const Match& match_;
   const MatchIndex& index_;
 };
+
+bool HoldsFixed(const Match& match, const PreparedRule& rule) {
+  if (rule.fixed == nullptr) return false;
+  return std::any_of(match.nodes.begin(), match.nodes.end(),
+                     [&](const NodePtr& node) { return rule.fixed->contains(node.get()); });
+}
 
 }  // namespace
 
@@ -100,7 +107,8 @@ void RuleSet::ForEach(const MatchIndex& index,
     for (const PreparedRule* prepared : it->second) {
       const Matcher& matcher = prepared->matcher;
       bool go_on = matcher.ForEach(index, position, [&](const Match& match) {
-        return !prepared->coverage.Covers(match.symbols, match.dtype) ||
+        return HoldsFixed(match, *prepared) ||
+               !prepared->coverage.Covers(match.symbols, match.dtype) ||
                visit(RuleRewrite(matcher.rule(), match, index));
       });
       if (!go_on) return;

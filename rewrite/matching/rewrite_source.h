@@ -23,7 +23,8 @@ std::string Describe(const Substitution& rule, const std::vector<std::string>& v
 // The name of a value for Describe: its label or, if it has none, its position and output.
 std::string NameInSteps(absl::string_view label, int position, int output);
 
-// One applicable step. Refers to its source and to the index in which it was found.
+// One applicable step. Refers to its source and to the index in which it was found; both must
+// outlive it.
 class Rewrite {
  public:
   virtual ~Rewrite() = default;
@@ -32,9 +33,9 @@ class Rewrite {
   virtual const ProofRecord& proof() const = 0;
   // Position, in the indexed graph, of a node that is replaced.
   virtual int anchor() const = 0;
-  // Tells steps of the same name apart, for people and certificates; equal in every run.
+  // A text that tells steps of the same name apart, for people; equal in every run.
   virtual std::string Describe() const = 0;
-  // FailedPrecondition if the step turns out not to be applicable.
+  // The graph after the step. FailedPrecondition if the step turns out not to be applicable.
   virtual absl::StatusOr<Graph> Apply() const = 0;
 };
 
@@ -47,7 +48,7 @@ struct PreparedRule {
   const Substitution& rule() const { return matcher.rule(); }
   Matcher matcher;
   mutable Coverage coverage;
-  // Nodes that no step replaces or looks through (MatchedEditOf). May be null.
+  // Nodes that no match may bind. May be null.
   std::shared_ptr<const FixedNodes> fixed;
   // Whether a search uses the rule only when the other rules lead no further.
   bool is_late = false;
@@ -59,34 +60,36 @@ class RewriteSource {
   // The rules of this source, in order, for searches that match on their own. They live as long as
   // the source.
   virtual std::vector<const PreparedRule*> Rules() const = 0;
-  // Calls `visit` with each step that applies to the indexed graph, until it returns false. The
-  // order depends only on the source and the graph's structure. A step is valid only during its
-  // call.
+  // Calls `visit` with each step that applies to the indexed graph, until `visit` returns false.
+  // The order depends only on the source and the graph's structure. A step is valid only during the
+  // call of `visit`.
   virtual void ForEach(const MatchIndex& index,
                        absl::FunctionRef<bool(const Rewrite&)> visit) const = 0;
 };
 
-// When the id of a rule's proof record is compared with the current one (rewrite/rules/coverage.h).
+// When the id of a rule's proof record is compared with the current id
+// (Coverage::RequireCurrentRecord in rewrite/rules/coverage.h).
 enum class RecordCheck {
-  kBefore,    // the caller has compared it, or asks for no proof
+  kBefore,    // the caller has compared the ids, or asks for no proof
   kWhenUsed,  // at the rule's first match; if the ids differ, the rule has no matches
 };
 
 struct RuleSetOptions {
   std::shared_ptr<const FixedNodes> fixed = nullptr;  // PreparedRule::fixed of all rules
   RecordCheck records = RecordCheck::kBefore;
-  // The rules with PreparedRule::is_late: those with numbers in [late.first, late.second).
+  // The rules with numbers in [late.first, late.second) are late (PreparedRule::is_late).
   std::pair<size_t, size_t> late = {0, 0};
 };
 
 // Rules in a given order. Steps are ordered by position of the anchor, then by rule. Matches that
-// no form of the rule covers (rewrite/rules/coverage.h) are skipped.
+// the rule's proof does not cover (rewrite/rules/coverage.h) are skipped.
 class RuleSet : public RewriteSource {
  public:
-  // Fails if a rule cannot be matched (see Matcher::Create).
+  // InvalidArgument if a rule cannot be matched (Matcher::Create).
   static absl::StatusOr<std::unique_ptr<RuleSet>> Create(std::vector<Substitution> rules,
                                                          const RuleSetOptions& options = {});
-  // Reads the text form from a file; errors name the file. NotFound if it cannot be read.
+  // Reads rules in text form from a file; errors name the file. NotFound if the file cannot be
+  // read.
   static absl::StatusOr<std::unique_ptr<RuleSet>> Load(const std::string& path);
 
   const std::vector<Substitution>& rules() const { return rules_; }

@@ -1,4 +1,4 @@
-// Indexes rules for matching: which of them may match at a node.
+// Indexes rules for matching: finds the rules that may match at a node.
 //
 // Rules share a discrimination tree (rewrite/matching/discrimination_tree.h), so the time to find
 // them at a node depends little on how many rules there are. The tree leaves out only rules that
@@ -25,15 +25,15 @@ class RuleIndex {
     }
   };
 
-  // The rules must outlive it.
+  // The rules must outlive the index.
   explicit RuleIndex(std::vector<const PreparedRule*> rules);
 
   const std::vector<const PreparedRule*>& rules() const { return rules_; }
 
-  // The starts at which the matcher may find a match that binds `node`, by rule, then by number.
-  // Every other start has no match there.
+  // Sets *starts to the starts from which the matcher may find a match at `node`, sorted by rule,
+  // then by number. From other starts there is no match at `node`.
   void StartsAt(const MatchView& view, int node, std::vector<Start>* starts) const;
-  // The same, for matches whose anchor is `node`: at most one start for each rule.
+  // The same for matches whose anchor is `node`: at most one start for each rule.
   void AnchorsAt(const MatchView& view, int node, std::vector<Start>* starts) const;
 
  private:

@@ -1,4 +1,4 @@
-// Keeps the ranks of nodes in topological order: each above the ranks of its operands.
+// Keeps the ranks of nodes in topological order: a node's rank is above the ranks of its operands.
 #ifndef LEMMA_REWRITE_MATCHING_TOPOLOGICAL_ORDER_H_
 #define LEMMA_REWRITE_MATCHING_TOPOLOGICAL_ORDER_H_
 
@@ -9,11 +9,11 @@
 
 namespace lemma {
 
-// Raises the rank of `node` to at least `rank`, then raises its users, and theirs, above their
-// operands. Before the call only `node` may be out of order; the graph must have no cycle. Calls
-// set(node, rank) once for each raised node, operands before users, so that no node is raised again
-// for each path that leads to it. rank_of(node) returns its rank; for_each_user(node, visit) calls
-// visit(user) for each user.
+// Raises the rank of `node` to at least `rank`, then raises the ranks of its direct and indirect
+// users above the ranks of their operands. Before the call only `node` may be out of order; the
+// graph must have no cycle. Calls set(node, rank) once for each raised node, operands before users,
+// however many paths lead to the node. rank_of(node) returns the node's rank;
+// for_each_user(node, visit) calls visit(user) for each user of the node.
 template <class RankOf, class Set, class ForEachUser>
 void MaintainTopologicalOrder(int node, int64_t rank, const RankOf& rank_of, const Set& set,
                               const ForEachUser& for_each_user) {

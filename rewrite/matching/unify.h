@@ -11,21 +11,22 @@
 
 namespace lemma {
 
-// Collects equations term = constant. An equation with one unknown symbol left gives its value, if
-// the arithmetic can be inverted. Otherwise the equation waits until others bind symbols. Copy it
-// to backtrack. The terms must outlive the object.
+// Collects equations term = constant. An equation with one unknown symbol gives the value of this
+// symbol if the arithmetic can be inverted. Otherwise the equation waits until other equations give
+// values of symbols. To backtrack, keep a copy of the object. The rule and the terms must outlive
+// it.
 class Unifier {
  public:
   explicit Unifier(const Substitution& rule)
       : rule_(&rule), values_(rule.symbols.size()), lengths_(rule.symbols.size()) {}
 
-  // False if the equation contradicts the values known so far.
+  // Adds an equation. False if it contradicts the values known so far.
   bool Equate(const Term& term, const ExprAttr& value);
   // Solves the waiting equations and the equalities of the rule's precondition until nothing
   // changes. True if every equation and the whole precondition then hold.
   bool Settle();
 
-  const SymbolValues& values() const { return values_; }
+  const SymbolValues& values() const { return values_; }  // the values found so far
 
  private:
   enum class Outcome { kHolds, kFails, kOpen };

@@ -1,10 +1,11 @@
 // Explains why a rule does not apply at an operator.
 //
-// The rule's source is split into conditions: an operand comes from a given operator, an attribute
-// has a given value, a variable is a weight, the precondition holds, and so on. Only the matcher
-// decides whether conditions hold: it searches for a weakened rule that has only some of them. At
-// an operator, conditions are added one by one, operators first, as long as a match remains. The
-// first condition that cannot be added is the answer.
+// The rule's source and precondition are split into conditions: an operand comes from a given
+// operator, an attribute has a given value, a variable is a weight, a comparison holds, and so on.
+// Only the matcher decides whether conditions hold: it searches for matches of a weakened rule,
+// which has only some of the conditions. At an operator, conditions are added one by one, operators
+// first. A condition is kept if a match remains. The first condition that cannot be kept is the
+// answer.
 #ifndef LEMMA_REWRITE_MATCHING_WHY_NOT_H_
 #define LEMMA_REWRITE_MATCHING_WHY_NOT_H_
 
@@ -22,11 +23,11 @@ namespace lemma {
 // The outcome for a rule at one operator.
 struct WhyNot {
   Missing missing = Missing::kNothing;
-  int held = 0;                // number of conditions that hold together there
-  bool only_obstacle = false;  // no other condition fails
+  int held = 0;                // number of conditions that hold together at the operator
+  bool only_obstacle = false;  // all other conditions hold
   std::string reason;          // for people: why the condition fails; "" if the rule applies
-  int at = -1;                 // position of the node where the condition fails
-  std::vector<Match> matches;  // if it applies: up to 32 matches that bind the operator
+  int at = -1;                 // position of the node that the reason is about
+  std::vector<Match> matches;  // if the rule applies: up to 32 matches whose anchor is the operator
 };
 
 // Answers for one rule. The rule must outlive the object.
@@ -35,8 +36,9 @@ class WhyNotExplainer {
   explicit WhyNotExplainer(const PreparedRule& rule);
   ~WhyNotExplainer();
 
-  // `anchor`: an application of the rule's anchor operator. Each interchangeable sibling is an
-  // anchor of its own, though together they are one match.
+  // `anchor`: the position of an application of the rule's anchor operator, which computes the
+  // source's first output. Of several interchangeable siblings, each gets its own answer as an
+  // anchor, although they form one match.
   WhyNot Explain(const MatchIndex& index, int anchor);
 
  private:
@@ -55,7 +57,7 @@ class WhyNotExplainer {
   const Weakened& Weaken(const Kept& kept);
   std::vector<Binding> Matches(const MatchIndex& index, const Kept& kept, int anchor, size_t most);
   Binding InTheWhole(const Weakened& weakened, const Binding& part) const;
-  // The obstacle of a match of the whole source.
+  // What prevents the rule at a match of the whole source; kNothing if nothing does.
   WhyNot Obstacle(const MatchIndex& index, const Binding& match) const;
 
   const PreparedRule& rule_;

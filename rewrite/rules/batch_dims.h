@@ -10,13 +10,14 @@ namespace lemma {
 
 class BatchDims {
  public:
-  // `statement` must outlive this.
+  // `statement` must outlive the object.
   explicit BatchDims(const Statement& statement);
   ~BatchDims();
 
   // Whether dimension `dim` of a tensor of the source (side 0) or the target (side 1) is a batch
-  // dimension; and the size of any dimension.
+  // dimension.
   bool IsBatch(int side, TensorId tensor, size_t dim) const;
+  // The size of a dimension, whether or not it is a batch dimension.
   const IndexExpr& SizeOf(int side, TensorId tensor, size_t dim) const;
 
  private:

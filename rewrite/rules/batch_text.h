@@ -1,15 +1,16 @@
-// Writes statements as texts that can be compared, with or without their batch dimensions. These
-// are dimensions that both sides only pass through: a statement with them follows from the
-// statement without them.
+// Writes statements as texts that can be compared, with or without their batch dimensions. Batch
+// dimensions are dimensions that both sides only pass through: a statement with them follows from
+// the statement without them.
 //
 // Let C be a set of dimensions of tensors of both sides, at most one per tensor, all of one size E.
-// If two tensors have a dimension in C and the first reads the second, it does so at its own index
-// along C. A tensor without a dimension in C reads no tensor that has one. An output of the source
-// has a dimension in C if and only if the target's output has the same one. Nothing else depends on
-// the index along C or on E. Fix this index to any value: by induction along the tensors, each
-// slice equals the result of the definition without C on the slices of the inputs. So the statement
-// holds for every E if the statement without C holds, and the statement without C holds if the
-// statement holds for E = 1. Dimensions of constant size 1, read at 0, are batch dimensions too.
+// If two tensors have a dimension in C and the first tensor reads the second, it reads it at its
+// own index along C. A tensor without a dimension in C reads no tensor with a dimension in C. An
+// output of the source has a dimension in C if and only if the same output of the target has the
+// same dimension in C. Nothing else depends on the index along C or on E. Fix this index to any
+// value: by induction along the tensors, each slice equals the result of the definition without C
+// on the slices of the inputs. So the statement holds for every E if the statement without C holds,
+// and the statement without C holds if the statement holds for E = 1. Dimensions of constant size
+// 1, read at 0, are batch dimensions too.
 #ifndef LEMMA_REWRITE_RULES_BATCH_TEXT_H_
 #define LEMMA_REWRITE_RULES_BATCH_TEXT_H_
 
@@ -21,21 +22,22 @@
 namespace lemma {
 
 // A statement's definitions as text. Numbers replace the names of index symbols, variables and
-// tensors; real parameters keep their names. If two texts are equal, the i-th symbol of one plays
-// the part of the i-th symbol of the other. The requirements are not part of the text. An element
-// type equal to `common` is printed as "T", whichever type it is.
+// tensors; real parameters keep their names. If two texts are equal, the i-th symbol of one text
+// has the same role as the i-th symbol of the other text. The requirements are not part of the
+// text. An element type equal to `common` is printed as "T", whichever type it is.
 struct StatementText {
   std::string text;
   std::vector<std::string> symbols;  // in order of their first occurrence in the text
-  std::vector<std::string> erased;   // symbols that are sizes of dimensions left out
+  std::vector<std::string> erased;   // symbols that are sizes of the dimensions left out
 };
 StatementText TextOf(const Statement& statement, DType common);
-// The text without batch dimensions. Sizes count as equal if the statement requires it.
+// The text without batch dimensions. Two symbols that a requirement of the statement equates count
+// as one size.
 StatementText TextWithoutBatchDims(const Statement& statement, DType common);
 
 // Whether `statement` follows from `proved` because it only adds batch dimensions: the texts
-// without batch dimensions are equal, and each requirement of `proved` is one of `statement` or is
-// known to hold.
+// without batch dimensions are equal, and each requirement of `proved` is a requirement of
+// `statement` too or is known to hold.
 bool OnlyAddsBatchDims(const Statement& statement, const Statement& proved);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// A text by which equal rules are recognized, whatever the names in them.
+// Writes rules as texts that are equal for rules that differ only in their names.
 #ifndef LEMMA_REWRITE_RULES_CANONICAL_TEXT_H_
 #define LEMMA_REWRITE_RULES_CANONICAL_TEXT_H_
 
@@ -10,9 +10,9 @@ namespace lemma {
 
 // Rules with equal texts are equal up to the names and order of variables, symbols, values and
 // conditions: they have the same contract, the same matches and the same results. The text does not
-// depend on the rule's name, comment or record. Operands of commutative operators are sorted only
-// where different operators compute them; rules that differ in another order of operands may have
-// different texts.
+// depend on the rule's name, comment or record. The operands of a commutative operator are sorted
+// only if different operators compute them. So equal rules in which other operands are in another
+// order may have different texts.
 std::string CanonicalText(const Substitution& rule);
 
 }  // namespace lemma

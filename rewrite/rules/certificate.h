@@ -40,10 +40,10 @@ struct CertificateStep {
   uint64_t after = 0;              // StructuralHash of the graph after the step
 };
 
-// A value of the graph after the last step that was replaced by a constant.
+// A value that folding replaced by a constant. Its position is in the graph after the last step.
 struct CertificateFold {
   ValueAt value;
-  TensorType type;
+  TensorType type;     // of the constant
   std::string sha256;  // of the constant's bytes
 };
 
@@ -55,7 +55,8 @@ struct CertificateMutant {
   using Range = std::array<int64_t, 3>;
   using Box = std::vector<Range>;
 
-  Substitution rule;         // the steps' rule without its record, its target not yet corrected
+  // A rule of Certificate::rules, but without its record and with the mutant as its target.
+  Substitution rule;
   std::vector<Box> differs;  // exactly the positions where mutant and source differ; disjoint
 };
 
@@ -64,34 +65,35 @@ struct Certificate {
   enum class Result {
     kBest,       // the cheapest graph
     kDescended,  // the result of the first descent; kBest did not pay off when executed
-    kCertain,    // the result of the certain rewrites (docs/glossary.md); neither of those paid off
-    kReplayed,   // the result of the steps of another certificate
+    kCertain,    // the result of the certain rewrites (docs/glossary.md); kBest and kDescended did
+                 // not pay off when executed
+    kReplayed,   // the result of repeating the steps of another certificate
     kInput,      // the input: no step, nothing folded
   };
 
   // SHA-256 of the files, in hexadecimal.
   std::string input_file, output_file;
-  // StructuralHash of the input as read, and of the graph as written, without its barriers
+  // StructuralHash of the input as read, and of the output with its barriers removed
   // (graph/barrier.h).
   uint64_t input_graph = 0, output_graph = 0;
-  // How the input was read: sizes of symbolic dimensions, and the seed of random weights that
-  // replaced its own.
+  // How the input was read: the sizes given to symbolic dimensions, and the seed of the random
+  // weights that replaced the input's own weights (nullopt: the input kept its weights).
   std::map<std::string, int64_t> dims;
   std::optional<int64_t> reseed;
-  // The dimensions that stayed symbolic. The certificate holds for all their values in these
-  // ranges.
+  // The dimensions that stayed symbolic, with their ranges. The certificate holds for all their
+  // values in these ranges.
   std::map<std::string, SizeRange> symbolic;
   // The inputs whose values are part of the graph. The certificate holds for these values only.
   std::map<std::string, Tensor> fixed_inputs;
   Result result = Result::kInput;
   // How input and output may differ in floating-point arithmetic.
   FloatContract contract = FloatContract::kBitExact;
-  // The rules of the steps, each once, in order of first use. Documentation is dropped. Their
+  // The rules of the steps, each once, in order of first use. Documentation is dropped. The rules'
   // records keep only verdict (kProved or kNone), contract and id.
   std::vector<Substitution> rules;
   std::vector<CertificateMutant> mutants;  // for some of `rules`, in the same order
   std::vector<CertificateStep> steps;
-  std::vector<CertificateFold> folds;  // by position
+  std::vector<CertificateFold> folds;  // in ascending order of position
 };
 // Whether a certificate can store the value of an input of this type: up to kMaxFixedElements
 // integers or bools, rank at most 8.
@@ -104,11 +106,11 @@ const char* Name(Certificate::Result result);
 // The rule in the form in which a certificate keeps it.
 Substitution ForCertificate(Substitution rule);
 
-// The float contract of a graph whose steps use `rules` and which computes `folded` beforehand: the
-// loosest contract of these (certificate_contract.cc). Folding is bit_exact if it moves data of one
-// type or computes integers. Otherwise it reassociates, since intermediate results are not rounded.
-// It is real_only if such a result is compared or rounded to an integer, since this may change the
-// outcome.
+// The float contract of an optimization whose steps use `rules` and which folds the values `folded`
+// to constants: the loosest contract of these rules and foldings (certificate_contract.cc). Folding
+// is bit_exact if it moves data of one type or computes integers. Otherwise it reassociates, since
+// intermediate results are not rounded. It is real_only if an unrounded result is compared or
+// converted to an integer, since the comparison or integer may then come out differently.
 FloatContract ContractOf(const std::vector<Substitution>& rules, const std::vector<Value>& folded);
 
 // The text ends in a checksum of all text before it. Equal certificates give equal text.

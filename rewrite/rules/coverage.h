@@ -2,8 +2,9 @@
 //
 // A rule is proved form by form (rewrite/rules/statement.h): for some lengths of its lists, some
 // values of attributes that an operator must know, and under the operators' requirements on open
-// sizes. A match may be an instance of no form: a compound size is 1 and broadcasts, a list is
-// longer, an axis was not tried. The rule is not applied to such a match.
+// sizes. A match may be an instance of no form, for example because a compound size is 1 and
+// broadcasts, a list is longer than in any form, or an axis was not tried. The rule is not applied
+// to such a match.
 #ifndef LEMMA_REWRITE_RULES_COVERAGE_H_
 #define LEMMA_REWRITE_RULES_COVERAGE_H_
 
@@ -19,26 +20,27 @@
 
 namespace lemma {
 
-// Answers for one rule. The rule must outlive the object. The first call lists the forms. Answers
-// are cached by everything but the sizes. Thread-safe.
+// Answers for one rule. The rule must outlive the object. The first call of Covers lists the forms;
+// later calls use a cache of all work that does not depend on sizes. Covers is thread-safe.
 class Coverage {
  public:
   explicit Coverage(const Substitution& rule, const FormLimits& limits = {});
 
   // Makes Covers return false if the id of the rule's proof record is not CurrentProofId
   // (rewrite/rules/proof_check.h). The first call of Covers compares the ids, since it lists the
-  // forms anyway; so rules that match nowhere cost nothing. Call this before Covers.
+  // forms anyway; so rules that match nowhere cost nothing. Call this function before Covers.
   void RequireCurrentRecord() { requires_record_ = true; }
 
-  // Whether the proof covers a match. `symbols`: the match's constants. `common`: the type of
-  // variables without one.
+  // Whether the proof covers a match. `symbols`: the values of the rule's symbols in the match.
+  // `common`: the rule's common type (rewrite/rules/substitution.h) in the match.
   //
-  // States the rule with the match's lists and known attributes, and with open sizes; a size of 1
-  // is fixed to 1 if an equality of sizes would otherwise fail. The match is covered if some proved
-  // form is this statement, or equals it without batch dimensions (rewrite/rules/batch_text.h), and
-  // the requirements of both are true for the match's sizes: if sizes of the graph are symbolic,
-  // for all values of its dimensions. Forms are proved for floats; a match of another type is
-  // covered if that type represents every value that is computed.
+  // Makes a statement of the rule with the match's list lengths and known attributes, and with open
+  // sizes; a size of 1 is fixed to 1 if an equality of sizes would otherwise fail. The match is
+  // covered on two conditions. First, the statement of some proved form equals this statement, with
+  // or without batch dimensions (rewrite/rules/batch_text.h). Second, the requirements of both
+  // statements are true for the match's sizes; if sizes of the graph are symbolic, for all values
+  // of the symbolic dimensions. Forms are proved for floats. A match of another type is covered
+  // only if this type also represents every value that is computed.
   bool Covers(const SymbolValues& symbols, DType common);
 
  private:

@@ -1,4 +1,4 @@
-// Checks whether a rule's proof record is up to date: a proof of the rule as it is now.
+// Checks whether a rule's proof record is up to date: a proof of the rule in its current form.
 #ifndef LEMMA_REWRITE_RULES_PROOF_CHECK_H_
 #define LEMMA_REWRITE_RULES_PROOF_CHECK_H_
 
@@ -8,8 +8,8 @@
 
 namespace lemma {
 
-// The id that a proof of the rule would have now: a hash of its statement and of its operators'
-// definitions in this program. "" if the rule has no form (rewrite/rules/statement.h).
+// The id that a proof of the rule would have now: a hash of the rule's statements and of its
+// operators' definitions in this program. "" if the rule has no form (rewrite/rules/statement.h).
 std::string CurrentProofId(const Substitution& rule);
 
 // Why the rule must not be applied; "" if it may be. Reasons: it has no record; it was refuted or
@@ -19,8 +19,9 @@ std::string CurrentProofId(const Substitution& rule);
 // Trusts the record in the rule's file: it finds outdated records, not forged ones.
 std::string ProofProblem(const Substitution& rule);
 
-// The same without comparing the record's id with the current one, which takes most of the time.
-// For rules whose id is compared when they are used (Coverage::RequireCurrentRecord).
+// As ProofProblem, but does not compare the record's id with the current id, because computing the
+// current id takes most of the time. For rules whose id is compared when they are used
+// (Coverage::RequireCurrentRecord).
 std::string RecordProblem(const Substitution& rule);
 
 }  // namespace lemma

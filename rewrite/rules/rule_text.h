@@ -19,14 +19,14 @@ namespace lemma {
 // "file:line:column: message". Two rules of the same name are an error.
 absl::StatusOr<std::vector<Substitution>> ParseRules(absl::string_view text,
                                                      absl::string_view file = "text");
-// The parts of ParseRules, which convert pieces of the syntax tree; with the same errors.
+// Convert parts of the syntax tree. ParseRules calls them; their errors have the same form.
 absl::StatusOr<Substitution> BuildRule(const text::Block& block, absl::string_view file);
 absl::StatusOr<ProofRecord> BuildRecord(const text::Record& record, absl::string_view file);
 absl::StatusOr<FloatContract> ReadFloatContract(const text::Name& name, absl::string_view file);
 
-// ParseRules reads the text back as the same rule.
+// The rule in the text form. ParseRules reads the text back as the same rule.
 std::string PrintRule(const Substitution& rule);
-// "g = 2, p <= 1"; "" if there is none.
+// The comparisons in the text form: "g = 2, p <= 1"; "" if there are none.
 std::string GuardText(const std::vector<Comparison>& guard);
 // The pattern's operators for people: "concat + matmul + split"; "nothing" if it has none.
 std::string Operators(const Pattern& pattern);
@@ -41,7 +41,7 @@ std::string PrintRecord(const ProofRecord& record);
 // rule has.
 absl::StatusOr<std::string> WithRecords(absl::string_view text, absl::string_view file,
                                         const std::map<std::string, ProofRecord>& records);
-// The same for the float contracts that rules promise.
+// `text` with the float contracts of the named rules replaced. Errors as in WithRecords.
 absl::StatusOr<std::string> WithContracts(absl::string_view text, absl::string_view file,
                                           const std::map<std::string, FloatContract>& contracts);
 

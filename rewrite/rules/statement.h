@@ -1,5 +1,6 @@
 // Expresses the claim of a rule as statements about tensor expressions. The prover proves
-// statements, a proof id is a hash of them, and a match is covered if it is an instance of one.
+// statements, a proof id is a hash of statements, and a match is covered if it is an instance of a
+// proved statement.
 // Statements are made in statement.cc, forms in forms.cc.
 #ifndef LEMMA_REWRITE_RULES_STATEMENT_H_
 #define LEMMA_REWRITE_RULES_STATEMENT_H_
@@ -16,7 +17,7 @@
 namespace lemma {
 
 // One claim: wherever `requirements` hold and every dimension of every input is at least 1, the
-// outputs of `target` have the same shapes and elements as those of `source`.
+// outputs of `target` have the same shapes and elements as the outputs of `source`.
 struct Statement {
   std::string name;
   Definition source, target;  // the same inputs in both
@@ -24,12 +25,12 @@ struct Statement {
   // one operator is not rounded.
   std::vector<int> source_operators, target_operators;
   std::vector<Guard> requirements;
-  // By input: whether all its elements are finite, as those of a rule's weights are. The float
-  // contract then ignores which of them a side reads. Reads beyond the input's end never count as
-  // finite.
+  // By input: whether all its elements are finite, as the elements of a rule's weights are. The
+  // float contract then ignores which of these elements a side reads. Reads beyond the input's end
+  // never count as finite.
   std::vector<bool> finite;
-  // Whether every element type is fixed. Otherwise some are the rule's common type, of which the
-  // type here is one example.
+  // Whether every element type is fixed. Otherwise some element types are the rule's common type,
+  // and the statement uses one example of the common type.
   bool typed = true;
   // Bounds of parameters by name, from the precondition's comparisons with numbers; they may be
   // infinite. A parameter without a bound is not listed.
@@ -40,9 +41,10 @@ struct Statement {
 bool UsesIntegers(const Statement& statement);
 
 // The statement's proof id: a hash of its composed definitions with all types, the operator that
-// computes each tensor, the order of outputs, and the requirements. It changes if an operator's
-// definition changes. When the prover is found to have proved something false, raise the version
-// number in the hash: then no older record stays valid.
+// computes each tensor, the order of outputs, the names of symbols, the requirements, the bounds,
+// and the inputs that are finite. It changes if an operator's definition changes. When the prover
+// is found to have proved something false, raise the version number in the hash: then no older
+// record stays valid.
 std::string ProofId(const Statement& statement);
 
 // Limits on the forms in which a rule is stated and proved. A form leaves sizes and most attributes
@@ -51,26 +53,27 @@ std::string ProofId(const Statement& statement);
 // statement.
 struct FormLimits {
   int max_rank = 2;     // most dimensions tried for a list that is part of a variable's dimensions
-  int max_forms = 160;  // of one rule
+  int max_forms = 160;  // most forms of one rule
 };
 
 // One form of a rule, with its statement.
 struct RuleForm {
   // Values of the rule's symbols. The value of an open symbol is the IndexExpr::Symbol or
-  // ScalarExpr::Param of its name. Elements of an open list `b` are the symbols b[0], b[1], ...
+  // ScalarExpr::Param with its name. Elements of an open list `b` are the symbols b[0], b[1], ...
   SymbolValues symbols;
   std::map<std::string, std::string> chosen;  // values of symbols that are not open, for people
   Statement statement;
 };
 
 // Sets form->statement for the symbols' values. InvalidArgument if an operator of either side is
-// not well-formed for them, or if a requirement is known to be false. Sizes that a broadcast() in a
-// term needs equal become requirements. `common`: the type of variables without one.
+// not well-formed for them, or if a requirement is known to be false. If a broadcast() in a term
+// needs two sizes to be equal, their equality becomes a requirement. `common`: the element type of
+// variables and constants that have none in the rule.
 absl::Status MakeStatement(const Substitution& rule, RuleForm* form, DType common = DType::kF32);
-// Sets the symbol, or list element, of this name to 1 and records that in form->chosen. Returns
-// false if there is none. Leaves the statement unchanged.
+// Sets the open symbol, or element of an open list, with this name to 1 and records the 1 in
+// form->chosen. Returns false if there is none. Does not update form->statement.
 bool FixToOne(const std::string& name, RuleForm* form);
-// Whether the symbol occurs in an attribute that its operator must know.
+// Whether the symbol occurs, other than in len(), in an attribute that its operator must know.
 bool MustBeKnown(const Substitution& rule, int symbol);
 // The name of an element of an open list.
 std::string ElementName(const std::string& list, size_t i);
@@ -78,12 +81,12 @@ std::string ElementName(const std::string& list, size_t i);
 struct RuleForms {
   std::vector<RuleForm> forms;  // the forms for which the source is well-formed
   bool truncated = false;       // there are more than max_forms
-  std::string problem;          // why there is no form, or the forms cannot be listed; else ""
+  std::string problem;          // why there is no form or why forms cannot be listed; otherwise ""
 };
 // The forms of the rule within `limits`. Deterministic.
 RuleForms FormsOf(const Substitution& rule, const FormLimits& limits = {});
 
-// The proof id of the whole rule, over all its forms. "" if it has none.
+// The proof id of the whole rule, over all its forms. "" if there is no form.
 std::string ProofId(const RuleForms& forms);
 
 }  // namespace lemma

@@ -19,8 +19,8 @@
 //   }
 //   proved reassociates "1f…" "all sizes >= 1 …"
 //
-// Element types: a variable without one has the rule's common type. This is any float type, or in a
-// bit-exact rule any type for which the source is well-formed.
+// Element types: a variable without a type has the rule's common type. The common type is any float
+// type, or in a bit-exact rule any type for which the source is well-formed.
 #ifndef LEMMA_REWRITE_RULES_SUBSTITUTION_H_
 #define LEMMA_REWRITE_RULES_SUBSTITUTION_H_
 
@@ -36,9 +36,9 @@
 namespace lemma {
 
 // How source and target may differ in floating-point arithmetic. Each contract also allows what the
-// one before it allows.
+// contract before it allows.
 enum class FloatContract {
-  kBitExact,      // equal bits: moves data, does the same arithmetic
+  kBitExact,      // equal bits: the rule moves data or does the same arithmetic
   kReassociates,  // equal as real numbers, rounded differently
   kRealOnly,      // overflow, NaN or infinities may differ too
 };
@@ -47,7 +47,7 @@ const char* Name(FloatContract contract);
 std::optional<FloatContract> ParseFloatContract(absl::string_view name);
 
 // The result of `lemma verify` for a rule, kept with the rule. rewrite/rules/proof_check.h says
-// whether it still applies to the rule as it is now.
+// whether the result still applies to the current rule.
 struct ProofRecord {
   enum class Verdict { kNone, kProved, kRefuted, kUnknown };
   Verdict verdict = Verdict::kNone;
@@ -62,9 +62,9 @@ struct ProofRecord {
 // "none", "proved", "refuted", "unknown".
 const char* Name(ProofRecord::Verdict verdict);
 
-// The values that a variable may bind. Rules restrict them for two reasons: some pay off for
+// The values that a variable may bind. Rules restrict them for two reasons: some rules pay off for
 // weights only; and weights are finite, so `reassociates` may ignore which of their elements a side
-// reads. A weight known not to be finite is bound to neither kWeight nor kConstant.
+// reads. A weight that is known not to be finite is bound only by a variable of role kAny.
 enum class VarRole {
   kAny,
   kWeight,    // known before the inputs: depends on finite weights and constants only
@@ -115,7 +115,9 @@ struct Comparison {
   Relation relation = Relation::kEq;
   Term rhs;
 };
-// nullopt if a side has no value, or is neither a number nor (for = and !=) a list.
+// Whether the comparison holds. All relations compare numbers; = and != also compare two lists or
+// two strings. nullopt if a side has no value, if the sides cannot be compared, or if the answer is
+// not known to be the same for all values of symbolic sizes.
 std::optional<bool> Evaluate(const Comparison& comparison, const SymbolValues& values);
 
 struct Symbol {
@@ -129,12 +131,12 @@ struct Symbol {
 //   * every symbol occurs in the source or in the precondition.
 struct Substitution {
   std::string name;
-  std::string doc;
+  std::string doc;  // the comment before the rule in its file
   FloatContract contract = FloatContract::kReassociates;
   std::vector<Symbol> symbols;
   std::vector<PatternVar> vars;
-  Pattern source, target;  // target.outputs[i] replaces source.outputs[i]
-  std::vector<Comparison> where;
+  Pattern source, target;         // target.outputs[i] replaces source.outputs[i]
+  std::vector<Comparison> where;  // the precondition: all of them must hold
   ProofRecord proof;
 };
 

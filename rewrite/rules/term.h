@@ -1,11 +1,11 @@
 // Terms express the attributes, sizes and side conditions of rules over symbols.
 //
-// A term denotes an integer, a real, a string or a list of integers. One evaluator has two uses:
-// with symbols bound to constants it computes a value; with symbols bound to index expressions it
-// yields an expression that the prover reasons about. A list symbol stands for a list of any
-// length. "s.." in a list splices it: [b.., m, k] is a matrix under any number of batch dimensions.
-// A rule with list symbols means all rules that arise when the lists are written out, element by
-// element.
+// A term denotes an integer, a real, a string, or a list of integers or of reals. One evaluator has
+// two uses: with symbols bound to constants, it computes a value; with symbols bound to index
+// expressions, it yields an expression that the prover reasons about. A list symbol stands for a
+// list of any length. "s.." in a list splices it: [b.., m, k] is a matrix under any number of batch
+// dimensions. A rule with list symbols means all rules that arise when the lists are written out,
+// element by element.
 #ifndef LEMMA_REWRITE_RULES_TERM_H_
 #define LEMMA_REWRITE_RULES_TERM_H_
 
@@ -39,7 +39,7 @@ enum class TermFn {
   kPermute,    // permute(s, p)[i] = s[p[i]]
   kIota,       // iota(n) = [0, 1, …, n - 1]
   kRepeat,     // repeat(v, n): n times v
-  kBroadcast,  // broadcast(s, t): the shape that both broadcast to
+  kBroadcast,  // broadcast(s, t): the shape to which both shapes broadcast
 };
 // A function's name in the text form, and its number of arguments.
 struct TermFnInfo {
@@ -77,7 +77,8 @@ class Term {
 
   // The term in the text form.
   std::string ToString() const;
-  // Appends the numbers of the term's symbols, each once, in order of occurrence.
+  // Appends the numbers of the term's symbols, in order of occurrence, except numbers that *symbols
+  // already has.
   void CollectSymbols(std::vector<int>* symbols) const;
 
  private:
@@ -104,7 +105,7 @@ std::optional<ExprAttr> Evaluate(const Term& term, const SymbolValues& values);
 // Whether both have the same kind and value. Expressions with symbols are the same only if they are
 // written alike.
 bool SameValue(const ExprAttr& a, const ExprAttr& b);
-// The constant; nullopt if a symbol remains.
+// `value` as a constant; nullopt if it contains a symbol.
 std::optional<AttrValue> ToAttrValue(const ExprAttr& value);
 ExprAttr ToExprAttr(const AttrValue& value);
 ExprAttr ToExprAttr(const std::vector<int64_t>& list);

@@ -7,12 +7,12 @@
 
 namespace lemma {
 
-// Whether a result of a maximum or minimum that may be 0 reaches a divisor or the base of a power.
-// The order of operands decides whether a maximum gives 0 or -0, and bit-exact proofs ignore that
-// order. The sign matters only in divisions and powers: division by -0 gives an infinity of the
-// other sign than division by 0. The answer "false" is certain; "true" may be wrong.
+// Whether the result of a maximum or minimum may be 0 and reaches a divisor or the base of a power.
+// The maximum of 0 and -0 is 0 or -0, depending on the order of the operands, and bit-exact proofs
+// ignore this order. The sign matters only in divisions and powers: divisions by -0 and by 0 give
+// infinities of opposite signs. The answer "false" is certain; "true" may be wrong.
 bool DividesByZeroOfAnySign(const Definition& definition);
-// The same for a graph. True if an operator has no definition.
+// The same for a graph. Also true if an operator has no definition.
 bool DividesByZeroOfAnySign(const Graph& graph);
 
 }  // namespace lemma

@@ -44,7 +44,7 @@ enum Key {
   kMergeCount = 14,
 };
 
-// The value 0 of kPadding; 1 means "valid": no padding.
+// The value of kPadding that means "same" padding. The other value is 1: "valid", no padding.
 constexpr int kSamePadding = 0;
 
 }  // namespace lemma::taso

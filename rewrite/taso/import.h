@@ -1,7 +1,7 @@
 // Imports the rule files of TASO (SOSP'19): protobuf messages with the schema
 // rewrite/taso/rules.proto.
 //
-// TASO's rules state no shapes. Each becomes one of our rules (rewrite/rules/substitution.h) with
+// TASO's rules state no shapes. Each becomes a rule of Lemma (rewrite/rules/substitution.h) with
 // the most general types for which both sides are well-formed: the operators give ranks; sizes and
 // numbers of groups are symbols. docs/taso.md defines the meaning of each operator.
 //
@@ -20,8 +20,8 @@
 namespace lemma {
 
 // `bytes`: a serialized RuleCollection. Returns its rules in order, named taso_0, taso_1, … by
-// position. PrintRule writes each so that ParseRules reads it. Their contract is `reassociates`; a
-// proof may strengthen it.
+// position. ParseRules can read each rule as PrintRule writes it. The rules' contract is
+// `reassociates`; a proof may strengthen it.
 //
 // InvalidArgument if the bytes are not such a message, or at the first rule that is malformed or
 // uses an operator or parameter without a meaning here. The message gives the positions of rule,

@@ -1,4 +1,4 @@
-// Translates TASO's operators into ours (docs/taso.md); the translations are in lowering.cc.
+// Translates TASO's operators into Lemma's (docs/taso.md); the translations are in lowering.cc.
 #ifndef LEMMA_REWRITE_TASO_OPERATORS_H_
 #define LEMMA_REWRITE_TASO_OPERATORS_H_
 
@@ -20,21 +20,21 @@ class TasoOp {
   // number of operands does not fit its type.
   static absl::StatusOr<TasoOp> Read(const Operator& op);
 
-  const char* name() const;  // of its type
+  const char* name() const;  // of the operator's type
   int num_outputs() const { return num_outputs_; }
 
-  // The ranks that the operator allows. `fixed` is the rank of all operands and results. If it is
-  // absent, they all have the same rank, which is at least `least`.
+  // The ranks that the operator allows. `fixed` is the rank of all operands and results. If `fixed`
+  // is absent, all operands and results have the same rank, which is at least `least`.
   struct Ranks {
     std::optional<int> fixed;
     int least = 0;
-    bool scalar_operand = false;     // the second operand is a number
-    bool counts_from_first = false;  // dimensions are counted from the first: no batch dimensions
+    bool scalar_operand = false;     // an exception: the second operand has rank 0
+    bool counts_from_first = false;  // counts dimensions from the first: no batch dimensions before
   };
   Ranks ranks() const;
 
-  // The operator's results, added to `builder`. `batch` (as in TypedValue) and `rank` are those of
-  // the result of an operator without operands; other operators ignore them.
+  // Adds the operator to `builder` and returns its results. For an operator without operands,
+  // `batch` (as in TypedValue) and `rank` describe the result; other operators ignore both.
   absl::StatusOr<std::vector<TypedValue>> Lower(RuleBuilder& builder,
                                                 const std::vector<TypedValue>& inputs,
                                                 const std::string& batch, int rank) const;

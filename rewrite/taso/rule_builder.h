@@ -1,4 +1,4 @@
-// Builds one of our rules: applies operators one by one and infers types.
+// Builds a rule of Lemma: applies operators one by one and infers types.
 #ifndef LEMMA_REWRITE_TASO_RULE_BUILDER_H_
 #define LEMMA_REWRITE_TASO_RULE_BUILDER_H_
 
@@ -14,16 +14,16 @@
 
 namespace lemma::taso {
 
-// How TASO's concats joined a dimension of this size from parts, which may be joined ones too;
-// recorded for TASO's split. No children: no parts are known.
+// The parts from which TASO's concats made a dimension, for TASO's split. A part may itself consist
+// of parts.
 struct Parts {
-  IndexExpr size;
-  std::vector<Parts> children;
+  IndexExpr size;               // of the dimension or part
+  std::vector<Parts> children;  // in order; empty: no parts are known
 };
 
 struct TypedValue {
   std::string name;
-  // "", or the list symbol for the dimensions before `dims`, of any number.
+  // The list symbol that stands for any number of dimensions before `dims`; "": there are none.
   std::string batch;
   Idx dims;
   std::vector<Parts> parts;  // one for each of `dims`
@@ -31,7 +31,7 @@ struct TypedValue {
 
   int rank() const { return static_cast<int>(dims.size()); }
 };
-// For each of `dims`: no parts are known.
+// One element for each of `dims`, without known parts.
 std::vector<Parts> NoParts(const Idx& dims);
 
 // Call AddVariable for all variables; then, for each side, Begin and its operators; then AddOutput
@@ -45,8 +45,9 @@ class RuleBuilder {
   Side side() const { return side_; }
   SizeSolver& sizes() { return sizes_; }
 
-  // Adds Lemma's operator `op` to the side and returns its outputs; ApplyOne returns the first. Its
-  // requirements on sizes become equations. InvalidArgument if it cannot be well-formed.
+  // Adds Lemma's operator `op` to the current side and returns its outputs; ApplyOne returns the
+  // first output only. The operator's requirements on sizes become equations. InvalidArgument if
+  // the operator cannot be well-formed.
   absl::StatusOr<std::vector<TypedValue>> Apply(absl::string_view op,
                                                 const std::vector<TypedValue>& inputs,
                                                 ExprAttrs attrs = {});
@@ -56,10 +57,11 @@ class RuleBuilder {
   // Adds the condition a <= b to the rule, unless it holds for all sizes.
   void RequireLe(const IndexExpr& a, const IndexExpr& b) { at_most_.emplace_back(a, b); }
 
-  // Source and target return these values as their next output; their types must agree.
+  // Makes these values the next output of source and target. Their sizes are equated.
+  // InvalidArgument if the ranks, batch dimensions or sizes cannot agree.
   absl::Status AddOutput(const TypedValue& source, const TypedValue& target);
 
-  // The rule in the text form.
+  // The rule in the text form. InvalidArgument if a condition of RequireLe never holds.
   absl::StatusOr<std::string> Text(absl::string_view name, absl::string_view doc);
 
  private:

@@ -16,8 +16,8 @@
 
 namespace lemma::taso {
 
-// An integer polynomial over atoms. An atom is a symbol or the quotient of two polynomials, given
-// by its number in a SizeSolver.
+// An integer polynomial over atoms. An atom is a symbol or the rounded-down quotient of two
+// polynomials. A Size refers to an atom by its number in a SizeSolver.
 class Size {
  public:
   Size(int64_t constant = 0);  // NOLINT: a constant reads as itself
@@ -53,37 +53,37 @@ class SizeSolver {
  public:
   enum class Kind {
     kSize,       // a dimension: at least 1
-    kAttribute,  // an attribute that the source determines
-    kDependent,  // to be expressed by the others: an attribute of the target
+    kAttribute,  // an attribute that the source determines: at least 0
+    kDependent,  // an attribute of the target, to be expressed by the other symbols
   };
 
   // A new symbol. `hint`: its preferred name.
   IndexExpr New(absl::string_view hint, Kind kind);
 
-  // Adds the equation a = b. InvalidArgument if the equations contradict each other. Keeps an
-  // equation that it cannot solve. `stated`: no operator implies the equation, so Unsolved must
-  // list it.
+  // Adds the equation a = b. InvalidArgument if the equations contradict each other. An equation
+  // that cannot be solved is kept. Ignores an equation if a side is not a polynomial over atoms.
+  // `stated`: no operator implies the equation, so Unsolved must list it.
   absl::Status Equate(const IndexExpr& a, const IndexExpr& b, bool stated = false);
-  // Adds all equations in the conjunction `guard`.
+  // Adds all equations in the conjunction `guard`; ignores its other conditions.
   absl::Status Assume(const Guard& guard);
-  // The value of the symbol if no equation gives one.
+  // Sets the value that Close gives to `symbol` if no equation determines it.
   void SetFallback(const IndexExpr& symbol, const IndexExpr& value);
-  // Call it after the last equation: symbols without a value get their fallback.
+  // Gives symbols without a value their fallback. Call it after the last equation.
   void Close();
 
-  // The value, with solved symbols substituted; nullopt if it is not a polynomial over atoms.
+  // The value of `e`, with solved symbols substituted; nullopt if it is no polynomial over atoms.
   std::optional<Size> Value(const IndexExpr& e) const;
   // Whether both are polynomials with equal values.
   bool Same(const IndexExpr& a, const IndexExpr& b) const;
-  // The value as a sum of products, or `e` if it is not a polynomial. InvalidArgument if it
-  // overflowed.
+  // The value of `e` as a sum of products, or `e` itself if the value is not a polynomial.
+  // InvalidArgument if the value overflowed.
   absl::StatusOr<IndexExpr> Normalized(const IndexExpr& e) const;
-  // Stated equations that are still open, as polynomials that are 0.
+  // The stated equations that are not solved, each as a polynomial that must be 0.
   std::vector<Size> Unsolved() const;
   // Polynomials l and r without negative coefficients such that l <= r is equivalent to 0 <= size,
   // and l = r to 0 = size. r - l is `size` without factors known to be positive.
   std::pair<Size, Size> Sides(const Size& size) const;
-  // In the text form of rules. Names symbols on first use.
+  // A size in the text form of rules. Symbols get their final names when they are first printed.
   std::string Text(const Size& size);
   std::string Text(const IndexExpr& e);
 

@@ -10,26 +10,28 @@
 namespace lemma::cpu {
 
 struct BlockOptions {
-  int64_t large_bytes = int64_t{8} << 20;  // values of fewer bytes are left alone
-  int64_t block_bytes = int64_t{4} << 20;  // limit on a block of the region's largest value
-  int max_blocks = 2048;                   // of one region
+  int64_t large_bytes = int64_t{8} << 20;  // only values of at least so many bytes are split
+  int64_t block_bytes = int64_t{4} << 20;  // wanted bytes of a block of the largest value;
+                                           // doubled until max_blocks suffice
+  int max_blocks = 2048;                   // most blocks of one region
   bool only_cascades = true;               // false: also regions that gain nothing, for tests
 };
 
-// A graph that computes the same function of the same inputs. A region consists of a large value
-// and the operators around it that treat each index of some dimensions alone: the scores of
-// attention, their softmax, and its product with the values. It is computed for one block of these
-// dimensions after another, and the blocks of its results are concatenated. This is done only if
+// A graph that computes the same function of the same inputs as `wide`. A region consists of a
+// large value and the operators around it that treat each index of some dimensions independently:
+// for example the scores of attention, their softmax, and the product of the softmax with the
+// values. A region is computed for one block of these dimensions after another, and the blocks of
+// its results are concatenated. This is done only if
 //
-// - no value of the region that takes at least a quarter of the largest one's memory is read
-//   outside it;
+// - no large value of the region that takes at least a quarter of the largest value's memory is
+//   read outside the region;
 // - some value is read both by a reduction and together with the reduction's result, as in a
 //   softmax: other regions gain nothing;
 // - a block is small enough, and operands that stay whole are not read too often;
 // - no weights of a product would be divided.
 //
-// The definition of each operator over a block is compared with the operator's own definition: both
-// must be equal as texts.
+// Each operator is checked: its definition over a block must equal, as text, its definition over
+// whole values.
 WideGraph InBlocks(WideGraph wide, const BlockOptions& options = {});
 
 }  // namespace lemma::cpu

@@ -9,9 +9,10 @@
 
 namespace lemma::cpu {
 
-// By dimension of the only output, by input: the input's dimension that is read at exactly the
-// output's index; -1 if the input is read at the same places for every index. Empty for a dimension
-// that cannot be computed in parts.
+// By dimension d of the only output, by input: the input's dimension that is read at exactly the
+// output's index along d; -1 if the input is read at the same places for every index along d. The
+// inner list is empty if d cannot be computed in parts. The outer list is empty if
+// InlinedDefinition gives nullopt.
 //
 // Example: y[i, j] = f(x[i, j], sum_k x[i, k]), as in a softmax, gives {{0}, {}}.
 using CarriedDims = std::vector<std::vector<int>>;
@@ -20,7 +21,8 @@ CarriedDims CarriedDimsOf(const Node& node);
 // Whether some input is read both inside and outside a reduction, as by a softmax.
 bool ReadsBesideReduction(const Node& node);
 
-// The definition of a node with one output, without locals; nullopt if it has none.
+// The definition of a node with one output, as one tensor without locals; nullopt if the node is no
+// operator, has several outputs or no definition, or if its locals cannot be substituted.
 std::optional<Definition> InlinedDefinition(const Node& node);
 
 }  // namespace lemma::cpu

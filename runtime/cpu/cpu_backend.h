@@ -12,8 +12,8 @@ namespace lemma {
 struct CpuOptions {
   // Whether to fuse layout operators into their neighbours: reshapes, slices, transposes and the
   // like become views if strides allow it, operands of concatenations are written in place, and
-  // products are written in the order that a following transpose needs. Otherwise each is a kernel
-  // that copies, for comparison.
+  // products are written in the order that a following transpose needs. Otherwise each layout
+  // operator is a kernel that copies, for comparison.
   bool fuse_layout = true;
 };
 

@@ -16,15 +16,15 @@ enum class NodeRole {
   kNone,    // not executed: an input, or static (UseTable::is_static)
   kView,    // its outputs are views of its input (reshapes too, if the strides allow it)
   kConcat,  // its output is memory that the producers of its inputs write to
-  kKernel,  // in a group
-  kCopied,  // only in groups of others, as Group::copies
+  kKernel,  // computed in one group (Grouping::group_of)
+  kCopied,  // computed in every group that reads its output (Group::copies)
 };
 
 struct Group {
   const KernelDef* def = nullptr;
-  std::vector<int> nodes;   // positions, ascending; the last one's outputs are the group's
-  std::vector<int> copies;  // those of `nodes` that other groups may contain too (kCopied)
-  int head = -1;            // position of the head where it is not the first node
+  std::vector<int> nodes;   // positions, ascending; the last node's outputs are the group's
+  std::vector<int> copies;  // the part of `nodes` that other groups may contain too
+  int head = -1;            // position of the head of a product of integers; -1: the first node
 };
 
 struct Grouping {
@@ -35,10 +35,10 @@ struct Grouping {
 
 // A group consists of a head application, such as a convolution, and the applications fused behind
 // it. A head takes all that it can fuse. An element-wise application joins the group of its users
-// if they are all element-wise, of its shape and in one group, which has at most 24 applications,
-// computed in one arithmetic (Domain). Every other application is a group of its own.
+// if all users are element-wise, have its shape and are in one group. Such a group has at most 24
+// applications, computed in one arithmetic (Domain). Every other application is a group of its own.
 // Dequantizations of 8-bit integers (IntegerOperand in kernels/integers/operands.h) are computed
-// anew in every group that reads their results, if these groups are element-wise or products of
+// again in every group that reads their results, if these groups are element-wise or products of
 // integers. Then only the integers are stored.
 // `fuse_layout`: see CpuOptions. Without it, only an application that moves no element is a view;
 // other layout operators are kernels that copy.

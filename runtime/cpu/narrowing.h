@@ -6,17 +6,17 @@
 
 namespace lemma::cpu {
 
-// A graph that computes the same function of the same inputs, bit by bit. Element-wise functions of
-// 8-bit integers, such as dequantizations, move behind other operators, and quantizations move in
-// front of concatenations:
+// A graph that computes the same function of the same inputs as `wide`, bit by bit. Element-wise
+// functions f and h of 8-bit integers, such as dequantizations, move behind other operators, and
+// quantizations g move in front of concatenations:
 //
 // - op(f(q)) becomes f(op(q)) if op only moves elements (NodeTraits::views, reshapes, concat_dim),
-//   and if op selects largest elements (NodeTraits::selects_largest) and f is monotone;
-// - g(concat(f(p), h(q))) becomes concat(g(f(p)), g(h(q))) if its elements are of 8 bits;
-// - g(f(q)) becomes q if it is q.
+//   or if op selects largest elements (NodeTraits::selects_largest) and f is monotone;
+// - g(concat(f(p), h(q))) becomes concat(g(f(p)), g(h(q))) if g gives integers of 8 bits;
+// - g(f(q)) becomes q if g(f(q)) equals q for all q.
 //
-// Each property of f and g is found by computing them, by their definitions, for all 256 integers;
-// their other operands must be known single numbers.
+// Each property of the functions is found by computing them, by their definitions, for all 256
+// integers; their other operands must be known single numbers.
 WideGraph Narrowed(WideGraph wide, NodeTraitsCache& traits);
 
 }  // namespace lemma::cpu

@@ -1,4 +1,4 @@
-// Checks the invariants of all CPU plans.
+// Checks invariants that hold for every correct CPU plan.
 #ifndef LEMMA_RUNTIME_CPU_PLAN_CHECK_H_
 #define LEMMA_RUNTIME_CPU_PLAN_CHECK_H_
 
@@ -18,8 +18,8 @@ absl::Status CheckPlaces(const CpuPlan& plan);
 absl::Status CheckMovement(const CpuPlan& plan);
 
 // Internal, with the step's name, if a step is skipped although an output of the graph depends on
-// its result. Tries all truth values of up to 6 conditions, 64 random choices of more:
-// O(graph + steps) each.
+// its result. Tries all truth values of up to 6 conditions, or 64 random choices if there are more.
+// Each choice takes O(graph + steps).
 absl::Status CheckConditions(const CpuPlan& plan);
 
 }  // namespace lemma::cpu

@@ -35,10 +35,11 @@ absl::StatusOr<std::vector<KernelClaim>> ClaimsOfPlan(const Graph& graph,
                                                       const CompileOptions& compile = {},
                                                       const CpuOptions& options = {});
 
-// InvalidArgument, with the distance, unless statement and meaning agree on random numbers,
-// computed in double and finally rounded to f32: up to 1e-6 of the largest number (at least 1), or
-// 1e-5 if has_numbers. Different sums of products differ at random numbers almost surely. Weights
-// are random too, unless has_numbers or they have one element. Ok without a statement.
+// InvalidArgument, with the difference, unless statement and meaning agree on random operands. Both
+// are computed in double and finally rounded to the result's type. They may differ by 1e-6 (1e-5 if
+// has_numbers) times the larger of 1 and the largest result. Different sums of products differ at
+// random numbers almost surely. Weights are random too, unless has_numbers or they have one
+// element. OK without a statement.
 absl::Status CheckClaim(const KernelClaim& claim, uint64_t seed);
 
 }  // namespace lemma

@@ -30,7 +30,7 @@ struct PlanBuffer {
   Kind kind = Kind::kArena;
   int index = 0;  // kInput, kOutput: which of the graph's inputs or outputs
   int64_t bytes = 0;
-  int first_step = 0, last_step = 0;  // the steps that use it
+  int first_step = 0, last_step = 0;  // the first and the last step that use it
 };
 
 struct CpuStep {
@@ -44,7 +44,8 @@ struct CpuStep {
   std::vector<Location> inputs;    // unused for static inputs
   std::vector<int> static_inputs;  // index into CpuPlan::statics, or -1
   std::vector<Location> outputs;
-  // The step is skipped unless all hold. The value of each is valid if those before it hold.
+  // The step is skipped unless all conditions hold. The value of a condition is valid only if all
+  // conditions before it hold.
   std::vector<Condition> conditions;
 };
 
@@ -56,16 +57,19 @@ struct CpuPlan {
   // The values of the graph passed to PlanGraph, and their buffers; empty unless requested.
   std::vector<std::pair<Value, int>> places;
 
-  // Whether output `output` may lie in the memory of input `input`. Nothing may read the input
-  // after the step that writes the output, and that step may read it only element by element.
+  // Whether the graph's output number `output` may lie in the memory of its input number `input`:
+  // no step reads the input after the first step that writes the output, and that step reads each
+  // element of the input only to compute the same element of the output.
   bool MayOverwrite(int input, int output) const;
 
-  // Lifetimes of the arena's buffers; *ids receives their indices in `buffers`. They are followed
-  // by those of `scratch`, the additional bytes that each step needs while it runs.
+  // Lifetimes of the arena's buffers; appends the buffers' indices in `buffers` to *ids. Then
+  // follow the lifetimes of scratch memory: step i needs scratch[i] additional bytes while it runs;
+  // steps that need none are left out.
   std::vector<BufferLife> ArenaLives(std::vector<int>* ids,
                                      absl::Span<const int64_t> scratch = {}) const;
   // The nodes of the graph passed to PlanGraph that the step computes, wholly or in part.
   std::vector<NodePtr> NodesOf(const CpuStep& step) const;
+  // The steps as text for people.
   std::string Describe() const;
 };
 

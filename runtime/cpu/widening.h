@@ -10,8 +10,8 @@ namespace lemma::cpu {
 
 struct WideGraph {
   Graph graph;
-  // For each value that the rewrite added: the value of the given graph that it stands for. It is
-  // that value in another type, or that value before rounding.
+  // For each value that the rewrite added: the value of the given graph for which it was added. The
+  // added value is, for example, the given value in another type, before rounding, or a part of it.
   absl::flat_hash_map<Value, Value> origin;
 
   Value OriginOf(const Value& v) const {
@@ -23,10 +23,10 @@ struct WideGraph {
 };
 
 // A graph that computes the same function of the same inputs. Operators on f16 and bf16 for which
-// only f32 has a kernel (FindKernel in runtime/cpu/kernels/kernel.h) compute in f32. Two casts
-// round each of their results, to the 16-bit type and back, so every value is that of the given
-// graph. Values that such operators read or write are kept as f32, also across operators that only
-// move elements.
+// only f32 has a kernel (FindKernel in runtime/cpu/kernels/kernel.h) compute in f32. Two casts, to
+// the 16-bit type and back, round each result that is not exact in 16 bits, so every value equals
+// its origin in the given graph. Values that such operators read or write are kept as f32, also
+// across operators that only move elements.
 //
 // An operator's definition decides whether it may compute in f32 (NodeTraits::widens). A graph
 // without such operators is returned as it is.

@@ -13,7 +13,8 @@ namespace lemma::cuda {
 // damaged.
 std::optional<std::string> CachedCubin(const std::string& folder, const std::string& key);
 
-// Stores a cubin. Ignores errors, since the cache is optional.
+// Stores a cubin under `key`; creates the folder if needed. Ignores errors, since the cache is
+// optional.
 void KeepCubin(const std::string& folder, const std::string& key, absl::string_view cubin);
 
 }  // namespace lemma::cuda

@@ -20,23 +20,23 @@ namespace lemma::cuda {
 class MatrixProduct {
  public:
   virtual ~MatrixProduct() = default;
-  // The memory that the algorithm needs besides the matrices. SetWorkspace before Launch, unless it
-  // is 0.
+  // The device memory that the algorithm needs besides the matrices. Unless it is 0, call
+  // SetWorkspace before Launch. The caller owns the workspace.
   virtual int64_t workspace_bytes() const = 0;
   virtual void SetWorkspace(CUdeviceptr workspace) = 0;
   // May be captured into a CUDA graph.
   virtual absl::Status Launch(CUstream stream) const = 0;
 };
 
-// The library, for the CUDA context that was current when it was opened. It must outlive its
-// products.
+// The library, for the CUDA context that is current when OpenCublas is called. The object must
+// outlive its products.
 class Cublas {
  public:
   virtual ~Cublas() = default;
-  // Takes the algorithm that the library's heuristics rank first. It may round factors to the
-  // call's precision, no further: f32 does not use TF32. `arguments` are the addresses of the
-  // kernel's arguments, `most_workspace` the bytes of the largest workspace allowed. Unimplemented
-  // if the library has no algorithm for such matrices.
+  // The product of `call`, with the algorithm that the library's heuristics rank first. The
+  // algorithm may round factors to the call's precision, but no further: f32 does not use TF32.
+  // `arguments` are the addresses of the kernel's arguments, `most_workspace` the bytes of the
+  // largest workspace allowed. Unimplemented if the library has no algorithm for such matrices.
   virtual absl::StatusOr<std::unique_ptr<MatrixProduct>> Choose(
       const codegen::GemmCall& call, absl::Span<const CUdeviceptr> arguments,
       int64_t most_workspace) const = 0;
@@ -46,11 +46,12 @@ class Cublas {
 // FailedPrecondition if there is none; Internal if it does not start.
 absl::StatusOr<std::unique_ptr<Cublas>> OpenCublas(int newest);
 
-// "cuBLASLt 13.1.0"; FailedPrecondition if there is none. Needs no GPU.
+// The version of the library that OpenCublas(newest) opens: "cuBLASLt 13.1.0". FailedPrecondition
+// if there is none. Needs no GPU.
 absl::StatusOr<std::string> CublasVersion(int newest);
 
-// Whether the library accepts the description of `call`; FailedPrecondition if there is no library.
-// Needs no GPU.
+// OK if the library accepts the description of `call`, otherwise the library's error.
+// FailedPrecondition if there is no library. Needs no GPU.
 absl::Status CheckDescription(const codegen::GemmCall& call);
 
 }  // namespace lemma::cuda

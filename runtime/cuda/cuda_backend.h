@@ -21,10 +21,10 @@ struct CudaOptions {
   // Whether to use cuBLASLt for matrix products if it is found; otherwise every kernel is
   // generated.
   bool libraries = true;
-  // The precision of products, and forced tiles for measurements. The architecture counts only
-  // without a device.
+  // The precision of products, and forced tiles for measurements. grid.architecture is used only if
+  // there is no device.
   codegen::GridOptions grid = {};
-  // As in PlanOptions (runtime/cuda/cuda_plan.h). A measurer computes peak memory without it.
+  // As in PlanOptions (runtime/cuda/cuda_plan.h). For peak memory, a measurer takes it as false.
   bool reuse_late = true;
 };
 
@@ -32,9 +32,9 @@ struct CudaOptions {
 // or in a program built without CUDA's headers, gives FailedPrecondition ("no CUDA device: …").
 std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options = {});
 
-// Compiles the kernels of `graphs` in parallel into the folder where Compile looks for them: for
-// the device, or for `architecture` (such as 90), which needs no device. Fails as Plan and Compile
-// do.
+// Compiles the kernels of `graphs` in parallel into the folder where Compile looks for them. With
+// `architecture` 0, compiles for the device; otherwise for `architecture` (90 means sm_90), which
+// needs no device. Fails as Plan and Compile do.
 absl::Status CompileAhead(absl::Span<const Graph> graphs, const CudaOptions& options = {},
                           int architecture = 0);
 

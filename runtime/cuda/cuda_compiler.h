@@ -12,14 +12,14 @@ namespace lemma::cuda {
 
 // Compiles `source` for sm_`architecture` into a cubin. `folder`, if not empty, caches cubins under
 // a hash of source, architecture and NVRTC's version; it is created if needed. Uses the newest
-// NVRTC that can be loaded, up to CUDA version `newest` unless that is 0, since a driver cannot
-// load machine code of a later version. FailedPrecondition if there is none; Internal with the
-// compiler's messages if `source` does not compile. Needs no GPU.
+// NVRTC that can be loaded, up to the major CUDA version `newest` (0: any), since a driver cannot
+// load machine code of a later version. FailedPrecondition if there is no such NVRTC; Internal with
+// the compiler's messages if `source` does not compile. Needs no GPU.
 absl::StatusOr<std::string> CompileCubin(const std::string& source, int architecture,
                                          const std::string& folder, int newest = 0);
 
-// Compiles several sources on `threads` threads, one source per thread at a time. The cubins are in
-// the order of the sources; if some do not compile, the first one's error is returned.
+// Compiles several sources on `threads` threads, one source per thread at a time. Returns the
+// cubins in the order of the sources, or the error of the first source that does not compile.
 absl::StatusOr<std::vector<std::string>> CompileCubins(const std::vector<std::string>& sources,
                                                        int architecture, const std::string& folder,
                                                        int newest, int threads);
@@ -30,7 +30,7 @@ int CompilerThreads();
 // ~/.cache/lemma/cubins; empty without a home.
 std::string CubinFolder();
 
-// "NVRTC 13.0"; FailedPrecondition if there is none.
+// The newest NVRTC: "NVRTC 13.0"; FailedPrecondition if there is none.
 absl::StatusOr<std::string> CompilerVersion();
 
 }  // namespace lemma::cuda

@@ -62,21 +62,23 @@ struct CudaDriver {
   LEMMA_CUDA_FUNCTIONS(LEMMA_CUDA_POINTER)
 #undef LEMMA_CUDA_POINTER
 
-  // OK, or Internal (ResourceExhausted if memory is exhausted): "WHAT: CUDA's message".
+  // OK if `result` is CUDA_SUCCESS; otherwise ResourceExhausted if memory is exhausted, else
+  // Internal, with the message "WHAT: CUDA's message".
   absl::Status Check(CUresult result, absl::string_view what) const;
 };
 
-// The first device with its primary context made current. One per process; never released.
+// The first device, with its primary context. One per process; never released.
 struct CudaDevice {
   const CudaDriver* driver = nullptr;
   CUdevice device = 0;
   CUcontext context = nullptr;
   std::string name;
-  int architecture = 0;  // 90 for sm_90
-  int driver_version = 0;
+  int architecture = 0;    // 90 for sm_90
+  int driver_version = 0;  // 13000 for CUDA 13.0
 };
 
-// FailedPrecondition ("no CUDA device: …") without a driver or a device.
+// The device. Makes its context current for the calling thread. FailedPrecondition ("no CUDA
+// device: …") without a driver or a device.
 absl::StatusOr<const CudaDevice*> OpenDevice();
 
 }  // namespace lemma::cuda

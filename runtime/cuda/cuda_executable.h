@@ -14,17 +14,19 @@
 
 namespace lemma::cuda {
 
-// Compiles the plan's kernels for `device`, uploads static values, and captures one run as a CUDA
-// graph. A run copies inputs through pinned memory, replays the graph, copies the outputs back, and
-// waits once. The host computes values that depend only on weights, on `threads` threads.
-// `libraries`: use cuBLASLt for matrix products if it is found and has an algorithm.
+// Compiles the plan's kernels for `device`, uploads static values, and makes a CUDA graph of one
+// run. A run copies inputs through pinned memory, launches the CUDA graph, copies the outputs back,
+// and waits once. The host computes values that depend only on weights, on `threads` threads.
+// `graph` is the graph that was planned. `libraries`: use cuBLASLt for matrix products if it is
+// found and has an algorithm. `device` must outlive the executable.
 absl::StatusOr<std::unique_ptr<Executable>> LoadPlan(const CudaDevice& device, const Graph& graph,
                                                      CudaPlan plan, int threads, bool libraries);
 
-// Milliseconds of one run of `executable`, which LoadPlan made, within a CUDA graph of `repeats`
-// consecutive runs: gaps around a lone kernel do not count, and operands are in the caches if they
-// fit. Returns the median over `runs` executions of that graph. Inputs whose memory later kernels
-// reuse have their values only in the first run.
+// Milliseconds of one run of `executable`, which LoadPlan must have made, within a CUDA graph of
+// `repeats` consecutive runs: gaps around a lone kernel do not count, and operands are in the
+// caches if they fit. Returns the median over `runs` executions of that CUDA graph; both numbers
+// must be positive. Inputs whose memory later kernels reuse have their values only in the first
+// run.
 absl::StatusOr<double> TimeInSequence(Executable* executable, absl::Span<const Tensor> inputs,
                                       int repeats, int runs);
 

@@ -27,8 +27,11 @@ struct Buffer {
   };
   Kind kind = Kind::kArena;
   TensorType type;
-  int first = 0, last = 0;  // launches; not for kStatic
-  int64_t offset = 0;       // bytes from the start of the arena, static or host memory
+  // The first and the last launch that use the buffer, counted from 1; not for kStatic. 0: before
+  // all launches; number of launches + 1: after all launches; first > last: no launch uses the
+  // buffer.
+  int first = 0, last = 0;
+  int64_t offset = 0;  // bytes from the start of the arena, static or host memory
 };
 
 // One part of a horizontally fused step: how many nodes and slots it has.
@@ -36,25 +39,26 @@ struct StepPart {
   size_t nodes = 0, slots = 0;
 };
 
-// One of three: a group of fused applications, as one or several kernels; several such groups,
-// independent of each other, fused horizontally; or a copy between device and host memory, from
-// buffers[0] to buffers[1], without a program.
+// A step is one of three things: a group of fused applications, as one or several kernels; several
+// such groups, independent of each other, fused horizontally; or a copy between device and host
+// memory, from buffers[0] to buffers[1], with nullptr as its program.
 struct CudaStep {
   std::vector<NodePtr> nodes;  // operands before users
   std::string operators;       // "conv2d+add+relu"; "106 mul+sub, 54 add" if fused horizontally
   std::shared_ptr<const codegen::GridProgram> program;
-  std::vector<int> buffers;  // for each slot of the program; -1: no kernel uses it
-  // Operators, types and a hash of their meaning: equal for equal kernels in any graph. Empty for a
-  // horizontally fused step.
+  std::vector<int> buffers;  // for each slot of the program; -1: no kernel uses the slot
+  // Operators, types and a hash of the operators' meaning: equal for equal kernels in any graph.
+  // Empty for a horizontally fused step.
   std::string signature;
   std::vector<StepPart> parts;  // in order; empty unless fused horizontally
 };
 
 struct Launch {
   int step = 0, kernel = 0;  // kernel -1: a copy
-  // Earlier launches that must end before this one starts, ascending: those that write what it
-  // reads, and those that read or wrote the memory that it writes. Launches that another one
-  // in the list waits for are left out. All other launches may run at the same time.
+  // Earlier launches that must end before this launch starts, ascending: the launches that write
+  // memory that this launch reads, and the launches that read or write memory that this launch
+  // writes. Kernels that write parts of one result do not wait for each other. Launches for which
+  // another launch in the list waits are left out. All other launches may run at the same time.
   std::vector<int> after;
 };
 
@@ -63,7 +67,7 @@ struct CudaPlan {
   std::vector<Launch> launches;  // in an order that respects `after`
   std::vector<Buffer> buffers;
   std::vector<Value> statics;        // the value of each static buffer, in order
-  std::vector<int> static_buffers;   // their buffers
+  std::vector<int> static_buffers;   // the buffer of each of `statics`
   std::vector<int> inputs, outputs;  // buffers of the graph's inputs and outputs
   // State variables of the graph. A state input has a buffer of its own; the output has the same
   // buffer if the new value overwrites the old one.
@@ -76,11 +80,13 @@ struct CudaPlan {
   const codegen::GridKernel& KernelOf(const Launch& launch) const {
     return steps[launch.step].program->kernels[launch.kernel];
   }
-  // The buffers of a launch's arguments: first NumReads that it reads, then those that it writes.
+  // The buffers of a launch's arguments: first NumReads buffers that the launch reads, then the
+  // buffers that it writes.
   std::vector<int> Arguments(const Launch& launch) const;
   size_t NumReads(const Launch& launch) const;
-  // The graph's label for the step's result, or operators and number.
+  // The graph's label for the step's result; without a label, the step's number: "#7".
   std::string LabelOf(const Graph& graph, int step) const;
+  // The plan as text for people. `graph`: the graph that was planned, here and above.
   std::string Describe(const Graph& graph) const;
 };
 
@@ -102,7 +108,8 @@ struct PlanOptions {
 absl::StatusOr<CudaPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                    const PlanOptions& options = {});
 
-// Distinct kernels of a plan, in sets that are compiled separately and so in parallel.
+// Distinct kernels of a plan, in sets that are compiled separately and so in parallel. The pointers
+// point into the plan's programs.
 using KernelSet = std::vector<const codegen::GridKernel*>;
 std::vector<KernelSet> KernelSetsOf(const CudaPlan& plan);
 

@@ -33,6 +33,7 @@ class Memory {
     return cuda.Check(result, absl::StrCat(what, ": ", bytes, " bytes"));
   }
 
+  // 0 or nullptr unless Allocate succeeded for this kind of memory.
   CUdeviceptr device() const { return device_; }
   char* host() const { return static_cast<char*>(host_); }
 

@@ -15,12 +15,13 @@
 
 namespace lemma::cuda {
 
-// The memory where the buffers of a plan lie.
+// The memory where the buffers of a plan lie. Owned by the caller.
 struct PlacedMemory {
   CUdeviceptr arena = 0, statics = 0;
   char* host = nullptr;    // of offloaded values
-  CUdeviceptr errors = 0;  // one word per launch, not 0 if the launch read outside a tensor
+  CUdeviceptr errors = 0;  // one int per launch: not 0 if the launch read outside a tensor
 
+  // For all buffers but those of Buffer::Kind::kHost; HostAddressOf is for buffers of this kind.
   CUdeviceptr AddressOf(const Buffer& buffer) const {
     const auto offset = static_cast<CUdeviceptr>(buffer.offset);
     return (buffer.kind == Buffer::Kind::kStatic ? statics : arena) + offset;
@@ -30,18 +31,19 @@ struct PlacedMemory {
 
 class Launches {
  public:
-  // `graph` is the one that was planned. All arguments must outlive the object. Call Prepare before
-  // any launch.
+  // `graph` is the graph that was planned. All arguments must outlive the object. Call Prepare
+  // once, before all functions below.
   Launches(const CudaDevice& device, const Graph& graph, const CudaPlan& plan)
       : device_(device), cuda_(*device.driver), graph_(graph), plan_(plan) {}
   Launches(const Launches&) = delete;
   ~Launches();
 
   // Compiles and loads the kernels. With `libraries`, replaces a kernel by a cuBLASLt function that
-  // computes the same, if there is one. `stream` is the stream for Launch.
+  // computes the same result, if there is one. `stream` is the stream on which Launch enqueues
+  // work.
   absl::Status Prepare(const PlacedMemory& memory, CUstream stream, bool libraries);
 
-  // Adds launch `l` to `graph`, dependent on the nodes `after`.
+  // Adds launch `l` to `graph` as a new node *node, dependent on the nodes `after`.
   absl::Status AddTo(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
                      CUgraphNode* node);
   // Enqueues launch `l` on the stream.

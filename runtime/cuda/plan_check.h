@@ -14,18 +14,20 @@ namespace lemma::cuda {
 // Internal, with the launch, buffer or output at fault, unless
 //
 //   * every buffer lies inside its memory,
-//   * if two launches touch the same memory and one of them writes, the later one waits for the
-//     earlier one, directly or through others; except for kernels that write parts of one result,
+//   * if two launches touch the same memory and one of them writes, the later launch waits for the
+//     earlier launch, directly or through others; but kernels may write parts of one result at the
+//     same time,
 //   * each launch finds in memory, in the type that it reads, the values that its operators read,
 //     and every output of `graph` is there at the end,
 //   * no launch writes a weight or a constant.
 //
-// Takes O(launches^2 * (arguments^2 + waits)) time, for that many arguments and waits per launch.
+// Takes O(launches^2 * (arguments^2 + waits)) time, with the numbers of arguments and waits per
+// launch.
 absl::Status CheckPlan(const Graph& graph, const CudaPlan& plan);
 
 struct ProductCheck {
-  int launches = 0;   // that are products for cuBLASLt
-  int different = 0;  // the number of different signatures among them
+  int launches = 0;   // the number of launches that are products for cuBLASLt
+  int different = 0;  // the number of different signatures among these launches
 };
 
 // For each product that cuBLASLt may compute, compares two results on random values: the product as

@@ -1,4 +1,4 @@
-// Puts new values of state variables into the memory of the old ones.
+// Puts new values of state variables into the memory of the old values.
 #ifndef LEMMA_RUNTIME_CUDA_STATE_IN_PLACE_H_
 #define LEMMA_RUNTIME_CUDA_STATE_IN_PLACE_H_
 
@@ -9,10 +9,11 @@
 
 namespace lemma::cuda {
 
-// Merges the buffers of a state variable's old and new value, in a plan whose buffers have no
-// addresses yet, on two conditions. Nothing reads the old value after the launch that first writes
-// the new one; and that launch reads an element of the old value only to compute the same element
-// of the new one. `buffer_of` gives a value's buffer, or -1 if it has none.
+// Merges the buffers of the old and the new value of each state variable in plan->state, on two
+// conditions. Nothing, including the caller of a run, reads the old value after the launch that
+// first writes the new value; and this launch reads an element of the old value only to compute the
+// same element of the new value. `buffer_of` gives a value's buffer, or -1 if the value has none.
+// Call it before memory is placed.
 void UpdateStateInPlace(absl::FunctionRef<int(const Value&)> buffer_of, NodeTraitsCache& traits,
                         CudaPlan* plan);
 

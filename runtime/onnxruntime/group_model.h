@@ -5,7 +5,8 @@
 // tensor where an operator with this layout meets an operator without it. So the time of a group
 // depends on the layouts of its operands, and the time of the group's neighbours depends on the
 // layout of its result. MakeGroupModel puts the group between small convolutions, lets ONNX Runtime
-// optimize the whole, and cuts the small convolutions off again. The rest is the model.
+// optimize the whole model, and cuts the small convolutions off again. The remaining operators are
+// the model of the group.
 #ifndef LEMMA_RUNTIME_ONNXRUNTIME_GROUP_MODEL_H_
 #define LEMMA_RUNTIME_ONNXRUNTIME_GROUP_MODEL_H_
 
@@ -22,7 +23,7 @@ namespace lemma::ort {
 
 // Operators with their operands.
 struct GroupSpec {
-  std::vector<NodePtr> nodes;  // operands before users; the group's results are the last's outputs
+  std::vector<NodePtr> nodes;  // operands before users; the last node's outputs are the results
   struct Operand {
     Value value;
     bool is_static = false;   // depends on weights only
@@ -31,15 +32,15 @@ struct GroupSpec {
   std::vector<Operand> operands;  // distinct, in order of first use
 
   // Operators, attributes, types and layouts in one line, without names. Contains the value of an
-  // operand only if it is one number that is known.
+  // operand only if the value is a single number that is known.
   std::string Signature() const;
 };
 
 struct GroupModel {
-  std::string model;                         // in ONNX's form, serialized
+  std::string model;                         // a serialized ModelProto
   std::vector<std::string> inputs, outputs;  // names; no outputs: the group does no work
-  std::vector<Tensor> values;                // of the inputs, random if they are f32
-  bool is_optimized = false;  // ONNX Runtime has optimized it, and must not do so again
+  std::vector<Tensor> values;                // of the inputs; random if they are f32
+  bool is_optimized = false;  // ONNX Runtime has optimized the model and must not do so again
   bool is_blocked = false;    // the group's first result has channels in blocks
 };
 
@@ -47,8 +48,9 @@ struct GroupModel {
 // not empty.
 bool MayBeBlocked(const TensorType& type);
 
-// The model of a group, for execution with `threads` threads. Weights of f32 get random values.
-// Unimplemented if ONNX Runtime cannot execute the group.
+// The model of a group, for execution with `threads` threads. Weights of f32 get random values;
+// only known single numbers keep their values. Unimplemented if ONNX Runtime cannot execute the
+// group.
 absl::StatusOr<GroupModel> MakeGroupModel(const Library* library, const GroupSpec& group,
                                           int threads);
 

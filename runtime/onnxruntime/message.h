@@ -28,8 +28,8 @@ class MessageWriter {
   std::string bytes_;
 };
 
-// Reads what a MessageWriter of this program wrote, in the same order. From bytes that end too soon
-// it reads zeros and empty texts.
+// Reads the items that a MessageWriter of this program wrote, in the same order. If the bytes end
+// too soon, the missing numbers are 0, missing texts are empty, and missing statuses are OK.
 class MessageReader {
  public:
   // `bytes` must outlive the reader.

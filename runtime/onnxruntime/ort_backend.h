@@ -14,21 +14,24 @@
 namespace lemma {
 
 struct OrtOptions {
-  std::string library;  // path of libonnxruntime.so; "": where tools/lib/ort installs it
+  std::string library;  // path of libonnxruntime.so; "" as in ort::Library::Load
   // The model that the executed graphs came from; they are exported as versions of it. nullptr:
-  // none.
+  // there is no such model.
   std::shared_ptr<const OnnxInfo> info;
 };
 
-// Whether the library can be loaded; errors as in ort::Library::Load.
+// OK if the library can be loaded; otherwise the error of ort::Library::Load. `library` is as in
+// OrtOptions.
 absl::Status CheckOrtLibrary(const std::string& library);
 
-// Compile is Unimplemented if a graph has no form in ONNX, has symbolic sizes, or if ONNX Runtime
-// has no kernel for an operator of it. How much memory a run takes is not known: memory() is 0.
+// Compile returns Unimplemented if the graph cannot be written to ONNX, is too large for one file,
+// or has symbolic sizes, and if ONNX Runtime has no kernel for one of its operators. If the library
+// cannot be loaded, it returns the error of ort::Library::Load. How much memory a run takes is not
+// known: memory() is 0.
 std::unique_ptr<Backend> MakeOrtBackend(const OrtOptions& options = {});
 
-// Prices the groups of operators that ONNX Runtime probably executes together (ort_groups.h), each
-// as a model of its own (group_model.h). nullptr if the library cannot be loaded.
+// Measures the groups of operators that ONNX Runtime probably executes together (ort_groups.h),
+// each as a model of its own (group_model.h). nullptr if the library cannot be loaded.
 std::unique_ptr<KernelMeasurer> MakeOrtMeasurer(int threads = 1, const OrtOptions& options = {});
 
 }  // namespace lemma

@@ -1,8 +1,8 @@
 // The shared library of ONNX Runtime, loaded when it is first needed.
 //
 // Lemma is built without ONNX Runtime. The library exports one function, which gives a table of
-// functions for C. Versions only append to the table, so a position in it means the same in all
-// versions from 1.7 on; ORT_FUNCTIONS lists the positions that are used.
+// functions for C. Versions only append to the table, so a position in it holds the same function
+// in all versions from 1.7 on; ORT_FUNCTIONS lists the positions that are used.
 #ifndef LEMMA_RUNTIME_ONNXRUNTIME_ORT_LIBRARY_H_
 #define LEMMA_RUNTIME_ONNXRUNTIME_ORT_LIBRARY_H_
 
@@ -69,9 +69,10 @@ struct Functions {
 // The library, with its environment. It stays loaded until the process ends.
 class Library {
  public:
-  // Loads the library at `path` once per process. "": the newest that tools/lib/ort has installed
-  // or else the one that the system's loader finds. NotFound, with what was tried and how to
-  // install it; FailedPrecondition if the file is another library or too old.
+  // The library at `path`, loaded once per process. "": the newest library that tools/lib/ort has
+  // installed or, if there is none, the library that the system's loader finds. NotFound if the
+  // library cannot be loaded, with the reason and how to install it; FailedPrecondition if the file
+  // is another library or too old.
   static absl::StatusOr<const Library*> Load(const std::string& path);
 
   const Functions& api() const { return functions_; }
@@ -80,8 +81,8 @@ class Library {
   // "1.30.0"
   const std::string& version() const { return version_; }
 
-  // Converts the library's status and releases it. OK for nullptr. Unimplemented if the library has
-  // no kernel, InvalidArgument if it refuses the model or the values, Internal otherwise.
+  // Converts a status of the library and releases it. OK for nullptr. Unimplemented if the library
+  // has no kernel, InvalidArgument if it refuses the model or the values, Internal otherwise.
   absl::Status Take(ApiStatus* status) const;
 
  private:

@@ -1,4 +1,4 @@
-// ONNX Runtime in a process of its own, for models that may end it.
+// ONNX Runtime in a process of its own, for models that may make the process crash.
 #ifndef LEMMA_RUNTIME_ONNXRUNTIME_ORT_PROCESS_H_
 #define LEMMA_RUNTIME_ONNXRUNTIME_ORT_PROCESS_H_
 
@@ -20,14 +20,15 @@ namespace lemma {
 struct OrtProcessOptions {
   std::string library;  // as OrtOptions::library
   double seconds = 30;  // limit on the time of one run
-  // May be null. If it becomes true, a run ends with Cancelled.
+  // If *interrupted becomes true, a run ends with Cancelled. nullptr: no run is interrupted.
   const std::atomic<bool>* interrupted = nullptr;
 };
 
 // Executes with one thread. The caller's own process does not load the library.
 class OrtProcess : public Engine {
  public:
-  // Errors of the library are those of ort::Library::Load.
+  // Starts the process. Errors as in ort::Library::Load; ResourceExhausted if there can be no
+  // process. options.interrupted must outlive the engine.
   static absl::StatusOr<std::unique_ptr<Engine>> Start(const OrtProcessOptions& options);
   ~OrtProcess() override;
   OrtProcess(const OrtProcess&) = delete;

@@ -26,8 +26,8 @@ struct LoadSettings {
 
 class LoadedModel {
  public:
-  // `names` are the model's inputs and outputs in the order in which Run takes and gives them.
-  // Errors as in Library::Take.
+  // `model`: a serialized ModelProto. `inputs` and `outputs`: names of the model's inputs and
+  // outputs, in the order in which Run takes and returns them. Errors as in Library::Take.
   static absl::StatusOr<std::unique_ptr<LoadedModel>> Create(const Library* library,
                                                              absl::string_view model,
                                                              std::vector<std::string> inputs,
@@ -36,9 +36,9 @@ class LoadedModel {
   ~LoadedModel();
   LoadedModel(const LoadedModel&) = delete;
 
-  // The outputs share no memory with the session.
+  // The outputs, which share no memory with the session. Errors as in Library::Take.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs);
-  // The same without the outputs' values, for timing: they stay in the library.
+  // As Run, but does not copy the outputs out of the library; for timing.
   absl::Status RunOnly(absl::Span<const Tensor> inputs);
 
  private:

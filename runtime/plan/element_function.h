@@ -16,8 +16,9 @@ struct ElementFunction {
   std::vector<std::vector<int>> dims;
 };
 
-// The function that an element-wise definition (NodeTraits::pointwise) applies. nullopt if an
-// element depends on several elements of one input.
+// The function that an element-wise definition applies. `definition` must be element-wise
+// (NodeTraits::pointwise in runtime/plan/node_traits.h). nullopt if an element of the output
+// depends on several elements of one input.
 std::optional<ElementFunction> ElementFunctionOf(const Definition& definition);
 
 }  // namespace lemma

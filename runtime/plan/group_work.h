@@ -1,4 +1,4 @@
-// Counts the work of a kernel that runs several applications.
+// Counts the work of a kernel that runs one or more operators.
 #ifndef LEMMA_RUNTIME_PLAN_GROUP_WORK_H_
 #define LEMMA_RUNTIME_PLAN_GROUP_WORK_H_
 
@@ -8,9 +8,10 @@
 
 namespace lemma {
 
-// The operations of all `nodes` (0 for a definition that cannot be counted), and the bytes of their
-// operands and results. Values that one of the nodes computes and another reads count no bytes. A
-// single node counts only the bytes that it reads: a gather reads a part of its table.
+// The operations of all `nodes`, and the bytes of their operands and results. A node whose
+// definition is missing or cannot be counted adds no operations. Values that one of the nodes
+// computes and another reads count no bytes. If there is only one node, only the bytes that it
+// reads of its operands count: a gather reads a part of its table.
 Work WorkOfGroup(absl::Span<const NodePtr> nodes);
 
 }  // namespace lemma

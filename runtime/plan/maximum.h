@@ -7,8 +7,8 @@
 namespace lemma {
 
 // Whether each element of the only output is the largest of one or more elements of the only input,
-// at places that depend on its index alone. False where that was not found out: sizes must be
-// constants, and windows in several dimensions independent of each other.
+// at places that depend on the output element's index alone. False means only that this was not
+// shown; it is never shown if a size is not a constant.
 bool SelectsLargest(const Definition& definition);
 
 }  // namespace lemma

@@ -20,19 +20,20 @@ struct BufferLife {
 };
 
 struct MemoryPlan {
-  std::vector<int64_t> offsets;  // of each buffer, in bytes; multiples of the alignment
+  std::vector<int64_t> offsets;  // by buffer, in bytes; multiples of the alignment
   int64_t total_bytes = 0;       // size of the arena
   int64_t live_bytes = 0;        // largest sum of the sizes of simultaneously live buffers
 };
 
 // Below, `alignment` is in bytes, and sizes of buffers are rounded up to multiples of it.
 
-// The sum of the sizes of the live buffers in each of `steps` steps.
+// For each step: the sum of the sizes of the buffers that are live in it. `steps` is the number of
+// steps.
 std::vector<int64_t> LiveBytes(absl::Span<const BufferLife> buffers, size_t steps,
                                int64_t alignment = 1);
 
-// Places large buffers first, each into the smallest sufficient gap between buffers whose lifetimes
-// overlap its own. Deterministic; O(n^2) for n buffers.
+// Places large buffers first, each into the smallest sufficient gap between placed buffers whose
+// lifetimes overlap its own, or else behind these buffers. Deterministic; O(n^2) for n buffers.
 MemoryPlan PlanMemory(absl::Span<const BufferLife> buffers, int64_t alignment = 64);
 
 // Internal, with the numbers of the buffers, if simultaneously live buffers overlap or a buffer

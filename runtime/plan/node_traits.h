@@ -23,7 +23,7 @@ struct AffineView {
   std::vector<int64_t> offset;                    // per input dimension
   std::vector<std::vector<int64_t>> coefficient;  // [input dimension][output dimension]
 
-  // The view's strides and additional element offset over an input with the given strides.
+  // The strides of the view, and its offset in elements, if the input has `input_strides`.
   Strides StridesOver(const Strides& input_strides) const;
   int64_t OffsetOver(const Strides& input_strides) const;
   // Maps output dimensions to input dimensions if the view is the whole input with permuted
@@ -34,33 +34,36 @@ struct AffineView {
 // A choice between values by one truth value.
 struct Choice {
   enum class Side { kThen, kElse, kBoth };
-  int condition = 0;        // the input that decides
-  std::vector<Side> sides;  // by input: where the condition holds, where it does not, or always
+  int condition = 0;  // the input that decides
+  // By input: kThen if it is read only where the condition holds, kElse if only where it does not
+  // hold, and otherwise kBoth.
+  std::vector<Side> sides;
 };
 
 struct NodeTraits {
-  bool defined = false;  // has an executable definition
-  // There is one output, and each of its elements is a function of the inputs' elements at its own
-  // index, or broadcast along some dimensions. An input of the output's shape is read at that index
-  // only.
+  // All sizes are known, and the operator has an executable definition. If false, all other traits
+  // have their default values.
+  bool defined = false;
+  // There is one output, and each of its elements is a function of the inputs' elements at the same
+  // index. Inputs may be broadcast along some dimensions. An input of the output's shape is read at
+  // the output element's index only.
   bool pointwise = false;
-  // The function of single elements that a pointwise application applies.
+  // If pointwise: the function of single elements; nullopt as in ElementFunctionOf.
   std::optional<ElementFunction> element;
   // The only output has another shape than the only input, and the same elements in the same
   // row-major order.
   bool reshapes = false;
-  // One per output if all outputs are affine views.
+  // One per output if all outputs are affine views; otherwise empty.
   std::vector<AffineView> views;
   // If the only output is the concatenation of two or more inputs: the dimension along which it
   // holds them.
   std::optional<int> concat_dim;
-  // Each element of the only output is the largest of one or more elements of the only input, at
-  // places that depend on its index alone.
-  bool selects_largest = false;
+  bool selects_largest = false;  // SelectsLargest (runtime/plan/maximum.h)
   // If a truth value that does not depend on the index decides which inputs the only output reads.
   std::optional<Choice> choice;
   // The operator with f32 in place of every f16 and bf16 computes the same real numbers, so its
-  // results, rounded once, are this application's. False without such types.
+  // results, rounded once, are the results of this application. False if no operand and no result
+  // is f16 or bf16.
   bool widens = false;
   // If it widens: whether a result that is computed from 16-bit floats may be a number that no
   // 16-bit float represents.
@@ -72,6 +75,7 @@ struct NodeTraits {
 // Caches traits by operator, attributes and input types. Not thread-safe.
 class NodeTraitsCache {
  public:
+  // The traits of an operator's application; valid as long as the cache.
   const NodeTraits& Of(const Node& node);
 
  private:

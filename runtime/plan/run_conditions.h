@@ -16,11 +16,12 @@ struct RunCondition {
   bool holds = true;  // what the value must be
 };
 
-// By node: the conditions that all hold whenever some output of the graph depends on the node's
-// results; if one does not hold, the node need not be executed. Each condition is computed before
-// the node, and matters only if those before it hold. Empty: the node is always executed. A node
-// has conditions if all its uses are on one side of a Choice (runtime/plan/node_traits.h), or by
-// nodes that have these conditions themselves. At most 8 nested conditions are looked at.
+// For each node, by its number in `uses`: conditions that all hold whenever an output of the graph
+// depends on the node's results. If one of them does not hold, the node need not be executed; if
+// there are none, it is always executed. The value of each condition is computed before the node,
+// and matters only if the conditions before it hold. A node has a condition if every use of its
+// results is on the side of a Choice (runtime/plan/node_traits.h) that the condition selects, or by
+// a node that itself has the condition. At most 8 nested conditions are looked at.
 std::vector<std::vector<RunCondition>> RunConditions(const UseTable& uses, NodeTraitsCache& traits);
 
 }  // namespace lemma

@@ -10,12 +10,13 @@
 namespace lemma {
 
 // Returns every node of graph.nodes(), operands before users, in an order that needs little memory.
-// It goes through the outputs by depth (the longest path from the inputs), the least depth first,
-// and places the operands of each before it, depth first. So a training step computes the gradient
-// of a layer's weights and updates them before it continues with the layer below. An offload
-// directly follows the value it copies. A state variable's new value comes after all readers of the
-// old one if possible, so that the new value can take the old one's memory. O(n log n); depends on
-// the structure alone.
+// The order is that of walks from the outputs through their operands, depth first. Outputs are
+// taken in the order of their longest paths from an input, the shortest first. So a training step
+// computes the gradient of a layer's weights and updates them before it continues with the layer
+// below. An offload (graph/barrier.h) directly follows the node whose value it copies. A state
+// variable's new value comes after all readers of the old value if possible, so that it can take
+// the old value's memory. Takes O(n log n) time for n nodes, and at most one more walk per state
+// variable. The order depends on the structure of the graph alone.
 std::vector<NodePtr> ScheduleNodes(const Graph& graph);
 
 }  // namespace lemma

@@ -15,9 +15,11 @@ namespace lemma {
 struct UseTable {
   explicit UseTable(const Graph& graph);
 
+  // The numbers of a node and of a value, from 0.
   int NodeOf(const Node& node) const { return position.at(&node); }
   int IdOf(const Value& v) const { return first_value[NodeOf(v.node())] + v.output(); }
-  // Positions of the nodes that read the value, one entry per operand, ascending.
+  // The numbers of the nodes that read the value, ascending; one entry for each operand that is the
+  // value.
   const std::vector<int>& Users(const Value& v) const { return users[IdOf(v)]; }
   bool IsOutput(const Value& v) const { return is_output[IdOf(v)]; }
 
@@ -26,7 +28,8 @@ struct UseTable {
   std::vector<int> first_value;                    // by node: the number of its output 0
   std::vector<std::vector<int>> users;             // by value
   std::vector<bool> is_output;                     // by value
-  // By node: depends only on weights and constants, so it is computed once, at compile time.
+  // By node: whether it depends only on weights and constants, so that it is computed once, at
+  // compile time.
   std::vector<bool> is_static;
 };
 

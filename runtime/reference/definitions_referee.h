@@ -21,21 +21,21 @@ class DefinitionsReferee {
 
   DefinitionsReferee(Graph graph, std::vector<Tensor> inputs);
 
-  // The outputs that the definitions give, or why they give none. The functions below may be called
-  // only if this is not an error.
+  // The outputs that the definitions give, or the error of their execution. The functions below may
+  // be called only if this is no error.
   const Outputs& expected() const { return expected_; }
   bool ExpectsNaN() const;
 
   // Returns "" if `actual`, the graph's outputs as `run` computed them from the inputs, agrees with
-  // the definitions; otherwise which output differs and how far. A difference beyond
-  // runtime/tolerance.h is excused in three cases: the definitions change a quarter as much, or
-  // more, when each operator's operands and result are disturbed within tolerance; `run` and the
-  // definitions agree on nearby inputs (then rounding crossed a discontinuity); or finite values
-  // agree and sums may overflow (runtime/overflow.h). *excused, if given, becomes true if an output
-  // was excused, and otherwise stays as it is.
+  // the definitions; otherwise says which output differs and how far. A difference beyond
+  // runtime/tolerance.h is excused in three cases: the outputs of the definitions change at least a
+  // quarter as much when each operator's operands and results are disturbed within the tolerance;
+  // `run` and the definitions agree on some nearby inputs (then rounding crossed a discontinuity);
+  // or finite values agree and sums may overflow (runtime/overflow.h). *excused, if given, becomes
+  // true if an output was excused, and otherwise stays as it is.
   std::string Off(const std::vector<Tensor>& actual, const Execution& run,
                   bool* excused = nullptr) const;
-  // The same for one output.
+  // The same for one output: `output` is its number.
   std::string OffAt(size_t output, const std::vector<Tensor>& actual, const Execution& run,
                     bool* excused = nullptr) const;
 

@@ -11,17 +11,18 @@
 
 namespace lemma {
 
-// Whether floating values are rounded between operators. Integers and bools always are converted to
-// their types.
+// Whether floating-point values are rounded between operators. Integers and bools are always
+// converted to their types.
 enum class BetweenOperators {
   kRounded,    // to their types, as when every operator is a kernel: "as typed"
   kUnrounded,  // kept in double and rounded only in graph outputs: nearer to real numbers
 };
 
-// Executables free a value after its last use, so MemoryUse::planned_bytes is live_bytes.
+// The executables free a value after its last use, so MemoryUse::planned_bytes equals live_bytes.
 std::unique_ptr<Backend> MakeReferenceBackend(BetweenOperators values = BetweenOperators::kRounded);
 
-// One application on host tensors; outputs are rounded to their types.
+// The outputs of one operator application, rounded to their types. `inputs` are its operands.
+// Unimplemented if the operator has no executable definition.
 absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, absl::Span<const Tensor> inputs,
                                                  int threads = 1);
 

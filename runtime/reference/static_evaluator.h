@@ -12,11 +12,12 @@ class StaticEvaluator {
  public:
   explicit StaticEvaluator(int threads) : threads_(threads) {}
 
-  // The value of `v`, which must not depend on inputs; kept for later calls. FailedPrecondition,
-  // with the weight's name, if it depends on a weight without values.
+  // The value of `v`, which must not depend on inputs. Keeps it, and the results that it depends
+  // on, for later calls. FailedPrecondition, with the weight's name, if it depends on a weight
+  // without values.
   absl::StatusOr<Tensor> Evaluate(const Value& v);
-  // Drops the value of `v`; its memory is freed when no other handle exists. A later Evaluate
-  // computes it again.
+  // Drops the kept value of `v`; its memory is freed when no other handle exists. A later Evaluate
+  // computes the value again.
   void Forget(const Value& v) { done_.erase(v); }
 
  private:

@@ -11,22 +11,23 @@
 
 namespace lemma {
 
-// A part of the graph or, if `call` is set, one opaque operator. It is executed only if all
-// `conditions` hold; their values are computed before it.
+// One opaque operator, if `call` is set; otherwise a part of the graph. A stage is executed only if
+// all `conditions` hold; earlier stages compute the values of the conditions.
 struct Stage {
   NodePtr call;
-  Graph part;
-  // The values of the whole graph that the inputs and outputs are.
+  Graph part;  // empty if `outputs` is empty: then there is nothing to execute
+  // The stage's inputs and outputs, as values of the whole graph.
   std::vector<Value> inputs, outputs;
   std::vector<RunCondition> conditions;
-  absl::flat_hash_map<const Node*, NodePtr> origin;  // by node of the part, that of the whole graph
+  // For each operator of the part: the node of the whole graph from which it was copied.
+  absl::flat_hash_map<const Node*, NodePtr> origin;
 };
 
-// The stages of `graph`, in the order of execution. The outputs of the last one are the graph's.
-// Errors are those of GraphBuilder::Build for a part.
+// The stages of `graph`, in the order of execution. The last stage is a part; its outputs are the
+// outputs of `graph`. Errors are those of GraphBuilder::Build for a part.
 absl::StatusOr<std::vector<Stage>> Cut(const Graph& graph);
 
-// Whether the node is an opaque operator.
+// Whether `node`, which must be an operator, is an opaque one.
 bool IsCall(const Node& node);
 
 }  // namespace lemma

@@ -1,5 +1,5 @@
-// Executes graphs with opaque operators, such as those whose results' sizes are known only at run
-// time.
+// Executes graphs with opaque operators, for example operators whose result sizes are known only at
+// run time.
 #ifndef LEMMA_RUNTIME_STAGED_STAGED_H_
 #define LEMMA_RUNTIME_STAGED_STAGED_H_
 
@@ -16,8 +16,9 @@ bool NeedsStages(const Graph& graph);
 
 // Cuts the graph at its opaque operators. `backend` compiles the parts between them. An opaque
 // operator is imported (graph/onnx/run_time/call.h) when its operands are known; `backend` compiles
-// the imported graph too. An operator that only one side of a choice needs is executed only if that
-// side is taken, and so are the parts that only it reads. Unimplemented if an opaque operator
+// the imported graph too. An opaque operator that only one side of a Choice needs
+// (runtime/plan/node_traits.h) is executed only if this side is taken, and so are the parts that
+// only such an operator reads. State is never updated in place. Unimplemented if an opaque operator
 // cannot be computed.
 absl::StatusOr<std::unique_ptr<Executable>> CompileStages(const Graph& graph,
                                                           const CompileOptions& options,

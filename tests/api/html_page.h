@@ -16,7 +16,8 @@ inline int Count(const std::string& text, const std::string& part) {
   return count;
 }
 
-// Expects that the page loads nothing: no scripts, images or styles from outside.
+// Expects that the page loads nothing, that is, no scripts, images or styles from outside, and that
+// no placeholder for the body is left.
 inline void ExpectSelfContained(const std::string& page) {
   using testing::HasSubstr;
   using testing::Not;
@@ -26,7 +27,7 @@ inline void ExpectSelfContained(const std::string& page) {
   EXPECT_THAT(page, Not(HasSubstr("url(")));
   EXPECT_THAT(page, Not(HasSubstr("@import")));
   EXPECT_EQ(Count(page, "href=\""), Count(page, "href=\"#"));
-  EXPECT_EQ(Count(page, "://"), Count(page, "=\"http://www.w3.org/"));  // names of XML
+  EXPECT_EQ(Count(page, "://"), Count(page, "=\"http://www.w3.org/"));  // XML namespaces
 }
 
 }  // namespace lemma

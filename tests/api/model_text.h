@@ -11,7 +11,7 @@
 
 namespace lemma {
 
-// The model of a graph in the text form; it has no file.
+// A model that holds the graph with this text and belongs to no file. The text must be valid.
 inline api::Model ModelOf(const std::string& text) {
   auto graph = ParseGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();
@@ -20,7 +20,7 @@ inline api::Model ModelOf(const std::string& text) {
   return model;
 }
 
-// A new, empty folder.
+// The path of a new, empty folder.
 inline std::string NewTestFolder() {
   std::string folder = testing::TempDir() + "/api_XXXXXX";
   EXPECT_NE(mkdtemp(folder.data()), nullptr);

@@ -1,4 +1,4 @@
-// The length of tests that repeat something many times.
+// Shortens tests that repeat something many times.
 #ifndef LEMMA_TESTS_BASE_REPETITIONS_H_
 #define LEMMA_TESTS_BASE_REPETITIONS_H_
 

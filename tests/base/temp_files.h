@@ -7,12 +7,13 @@
 
 namespace lemma {
 
-// A new, empty folder.
+// The path of a new, empty folder.
 std::string NewFolder();
-// Writes `bytes` to a file of that name in a new folder; returns its path.
+// Writes `bytes` to a file called `name` in a new folder; returns the file's path.
 std::string WriteTemp(const std::string& name, const std::string& bytes);
+// The content of a file; "" if it cannot be read.
 std::string ReadAll(const std::string& path);
-// Names of the files in a folder, sorted.
+// The names of the files and folders in a folder, sorted.
 std::vector<std::string> FilesIn(const std::string& folder);
 
 }  // namespace lemma

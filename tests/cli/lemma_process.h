@@ -15,21 +15,24 @@ struct LemmaResult {
   std::string out, err;  // all of standard output and standard error
 };
 
-// Runs the command with these arguments, with `input` on standard input. HOME is a folder that all
-// commands of the test share.
+// Runs the command with these arguments and with `input` on standard input; waits for its end. HOME
+// is a new folder, which all commands of one test program share.
 LemmaResult RunLemma(const std::vector<std::string>& arguments, const std::string& input = "");
 
-// The same, but presses Ctrl-C (SIGINT) once `at_work`, which is called repeatedly, returns true.
+// The same with empty input. Calls `at_work` repeatedly; once it returns true, interrupts the
+// command as Ctrl-C does (SIGINT), unless the command has ended.
 LemmaResult InterruptLemma(const std::vector<std::string>& arguments,
                            const std::function<bool()>& at_work);
-// The same, but kills the command (SIGKILL).
+// As InterruptLemma, but kills the command (SIGKILL).
 LemmaResult KillLemma(const std::vector<std::string>& arguments,
                       const std::function<bool()>& at_work);
 
-// The same, started by another program: `wrapper`, followed by the command and its arguments.
+// As RunLemma with empty input, but another program starts the command. `wrapper` is this program
+// with its first arguments; its further arguments are the command and `arguments`.
 LemmaResult RunLemmaUnder(const std::vector<std::string>& wrapper,
                           const std::vector<std::string>& arguments);
-// A wrapper that sets a limit by the shell's `ulimit`, such as "-v 500000" (KiB).
+// A wrapper that sets a limit by the shell's `ulimit`. `limit` are its arguments, such as
+// "-v 500000" (KiB).
 std::vector<std::string> Ulimit(const std::string& limit);
 
 // Expects exit status 2 and one line on standard error that begins with "lemma: " and contains all

@@ -1,5 +1,6 @@
 // Shared declarations of the fuzz targets. A target is a function LLVMFuzzerTestOneInput that
-// passes any bytes to a reader. libFuzzer (tools/test --fuzz) or our driver calls it.
+// passes arbitrary bytes to a reader of files. libFuzzer (tools/test --fuzz) or our driver
+// (tests/fuzz/driver_main.cc) calls it.
 #ifndef LEMMA_TESTS_FUZZ_FUZZ_TARGET_H_
 #define LEMMA_TESTS_FUZZ_FUZZ_TARGET_H_
 
@@ -10,10 +11,10 @@
 
 extern "C" {
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
-// Changes `size` bytes in place, up to `max_size`; returns the new size. Defined by libFuzzer and
-// by our driver.
+// Changes the `size` bytes at `data` in place; returns the new size, at most `max_size`. Defined by
+// libFuzzer and by our driver.
 size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
-// The target's own mutation, for structured bytes. Optional.
+// The same, defined by targets that mutate structured bytes. Optional.
 size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed);
 }
 

@@ -11,10 +11,12 @@
 namespace lemma::fuzz {
 
 // Makes one to four changes: sets, drops, repeats or moves a field, sets a number to an extreme, or
-// makes a string or a part equal to another one in the message. Deterministic for a `seed`.
+// replaces a string or a submessage by another string or submessage of the message. Equal seeds
+// give equal changes.
 void MutateMessage(google::protobuf::Message* message, unsigned seed);
 
-// A LLVMFuzzerCustomMutator for bytes of `message`'s type.
+// A LLVMFuzzerCustomMutator (tests/fuzz/fuzz_target.h) for serialized messages of the type of
+// `message`, whose content is overwritten.
 size_t MutateSerialized(google::protobuf::Message* message, uint8_t* data, size_t size,
                         size_t max_size, unsigned seed);
 

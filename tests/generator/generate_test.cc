@@ -34,11 +34,11 @@ Generated GenerateFrom(const std::vector<std::string>& names, int max_ops, int t
   EXPECT_TRUE(set.ok());
   EnumeratorOptions enumerator;
   enumerator.max_ops = max_ops;
+  enumerator.threads = threads;
   auto enumerated = Enumerate(set->get(), enumerator);
   EXPECT_TRUE(enumerated.ok()) << enumerated.status();
   if (!enumerated.ok()) return {};
   GenerateOptions options;
-  options.threads = threads;
   auto generated = Generate(set->get(), *enumerated, options, ByTesting);
   EXPECT_TRUE(generated.ok()) << generated.status();
   return generated.ok() ? *std::move(generated) : Generated{};

@@ -9,12 +9,12 @@ namespace lemma::optimizer {
 struct TransformerSizes {
   int layers = 2;
   int sequence = 16, heads = 2, head_size = 8;
-  int widening = 4;  // width inside the feed-forward part, in widths of the model
+  int widening = 4;  // width inside the feed-forward part, as a multiple of the model's width
 };
 
-// The text form (graph/text/text.h) of an encoder as exporters write it: separate projections of
-// query, key and value, layer norms and GELU as elementary operators, transposed weights without
-// values. 55 operators and 16 weights per layer.
+// The text form (graph/text/text.h) of an encoder as exporters write it. Query, key and value have
+// separate projections; layer norms and GELU consist of elementary operators; weights have no
+// values and are transposed. Each layer has 55 operators and 16 weights.
 std::string TransformerText(const TransformerSizes& sizes);
 
 }  // namespace lemma::optimizer

@@ -10,8 +10,9 @@
 
 namespace lemma::pet {
 
-// Each graph has one output, both of one shape. Returns the row-major positions, ascending, where
-// the outputs differ as polynomials in the elements of inputs and weights.
+// Each graph must have one output, and the outputs must have the same shape. Returns the row-major
+// positions, ascending, where the outputs differ as polynomials in the elements of inputs and
+// weights.
 std::vector<int64_t> DifferingPositions(const Graph& a, const Graph& b);
 
 }  // namespace lemma::pet

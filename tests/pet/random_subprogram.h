@@ -9,8 +9,9 @@
 namespace lemma::pet {
 
 // A small convolution (odd sizes, asymmetric padding, strides, dilations, groups, bias), a chain of
-// two, two that are concatenated or added, a data or weight gradient, a mean over windows, or a
-// matrix product. Equal seeds give equal graphs.
+// two convolutions, two convolutions whose results are concatenated or added, a data or weight
+// gradient of a convolution, a mean over windows, or a matrix product. Equal seeds give equal
+// graphs.
 Graph RandomSubprogram(uint64_t seed);
 
 }  // namespace lemma::pet

@@ -13,13 +13,14 @@
 
 namespace lemma {
 
+// The graph of a text, which must be valid.
 inline Graph Parse(const std::string& text) {
   auto graph = ParseGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();
   return *std::move(graph);
 }
 
-// The rules of a text; they need no proof records.
+// The rules of a text, which must be valid; they need no proof records.
 inline std::unique_ptr<RuleSet> Rules(const std::string& text) {
   auto rules = ParseRules(text);
   EXPECT_TRUE(rules.ok()) << rules.status();

@@ -9,8 +9,8 @@
 
 namespace lemma {
 
-// The rules of data/rules/`file` whose records say that they are proved. `prefix` goes before their
-// names, to tell the rules of several files apart.
+// The rules of data/rules/`file` whose records say that they are proved. `prefix` is put before
+// their names, to tell the rules of several files apart. If the file is invalid, the test fails.
 std::vector<Substitution> ProvedRules(const std::string& file, const std::string& prefix = "");
 
 }  // namespace lemma

@@ -1,5 +1,5 @@
-// Makes mutants of the starter rules: slightly changed rules that are false, and that tests must
-// find false.
+// Makes mutants of the starter rules: rules that a small change makes false. Tests expect that they
+// are found to be false.
 #ifndef LEMMA_TESTS_REWRITE_STARTER_MUTANTS_H_
 #define LEMMA_TESTS_REWRITE_STARTER_MUTANTS_H_
 
@@ -10,7 +10,8 @@
 
 namespace lemma {
 
-// An edit of a rule that makes it false: "# mutant: FROM -> TO" above the rule in its file.
+// An edit that makes the rule with the name `rule` false: the text `from` is replaced by `to`. In
+// the file, "# mutant: FROM -> TO" stands above the rule.
 struct Mutation {
   std::string rule, from, to;
 };
@@ -18,8 +19,8 @@ struct Mutation {
 // The edits in data/rules/starter.txt.
 std::vector<Mutation> StarterMutations();
 
-// The text of the rule with every `from` replaced by `to` in the target or, if the target does not
-// contain `from`, in the head and the source. The test fails if the rule does not contain it.
+// The text of the rule with every `from` replaced by `to`: in the target or, if the target does not
+// contain `from`, in the head and the source. The test fails if neither contains `from`.
 std::string Mutate(const Substitution& rule, const Mutation& mutation);
 
 }  // namespace lemma

@@ -14,6 +14,7 @@ namespace lemma {
 inline bool IsProduct(const OpDef& op) {
   return absl::StrContains(op.name, "conv") || absl::StrContains(op.name, "matmul");
 }
+// Whether this holds for some operator of the graph.
 inline bool HasProduct(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(),
                      [](const NodePtr& node) { return node->is_op() && IsProduct(node->op()); });

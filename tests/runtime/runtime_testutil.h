@@ -20,15 +20,16 @@ inline constexpr char kTwoLayers[] =
   return y
 })";
 
-// The graph of `text`; weights without values get random ones.
+// The graph of `text`, which must be valid; weights without values get random values.
 Graph GraphOf(absl::string_view text, uint64_t seed = 1);
 
-// Floats in [-1, 1), integers 0 and 1.
+// Random values for the graph's inputs: floats in [-1, 1), and integers and bools from 0 to 1.
 std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed = 1);
 
-// Runs `graph` on both back ends, twice on the CPU (a second run must not depend on the first),
-// with and without fusion of layout operators. Expects equal outputs within the tolerance, and
-// plans that keep each element until it is read. Returns the CPU's executable, with fusion.
+// Runs `graph` on both back ends. The CPU back end runs it with and without fusion of layout
+// operators, twice each, since a second run must not depend on the first. Expects equal outputs
+// within the tolerance, and plans that keep each element until it is read. Returns the CPU's
+// executable with fusion; nullptr if the graph cannot be compiled or run.
 std::unique_ptr<Executable> ExpectCpuMatchesReference(const Graph& graph,
                                                       const std::vector<Tensor>& inputs,
                                                       int threads = 1);
@@ -37,7 +38,7 @@ std::unique_ptr<Executable> ExpectCpuMatchesReference(absl::string_view text);
 // The names of the kernels that `executable` runs, joined by spaces.
 std::string KernelsOf(Executable& executable, const std::vector<Tensor>& inputs);
 
-// Compares the CPU back end with the reference on random inputs. Returns the names of the kernels.
+// ExpectCpuMatchesReference on random inputs. Returns the names of the kernels, as KernelsOf does.
 std::string KernelsRun(absl::string_view graph_text);
 
 }  // namespace lemma

@@ -7,7 +7,7 @@
 namespace lemma {
 
 struct SeedFlags {
-  uint64_t first_seed = 0;  // --first_seed=N, printed at the start; by default a random number
+  uint64_t first_seed = 0;  // --first_seed=N; by default a random number; printed at the start
   int64_t graphs = 0;       // --graphs=N; 0: the test's default
   int64_t mutants = 0;      // --mutants=N; 0: the test's default
 };

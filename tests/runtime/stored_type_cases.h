@@ -11,11 +11,12 @@ namespace lemma {
 struct StoredTypeCase {
   const char* name;
   const char* graph;                        // in the text form
-  std::vector<std::vector<double>> inputs;  // row-major
-  std::vector<double> expected;             // of the only output, row-major
+  std::vector<std::vector<double>> inputs;  // by input: its elements, row-major
+  std::vector<double> expected;             // NumPy's elements of the only output, row-major
 };
 
 const std::vector<StoredTypeCase>& StoredTypeCases();
+// The inputs of the case as tensors. `graph` is the case's graph, parsed.
 std::vector<Tensor> InputsOf(const StoredTypeCase& c, const Graph& graph);
 
 }  // namespace lemma

@@ -1,4 +1,5 @@
-// Finds ONNX's operator test cases that exist twice: as an operator and as its function body.
+// Finds ONNX's operator test cases that exist twice: with the operator, and with the function body
+// that ONNX gives for it.
 #ifndef LEMMA_TESTS_VERIFIER_ONNX_PAIRS_H_
 #define LEMMA_TESTS_VERIFIER_ONNX_PAIRS_H_
 
@@ -9,15 +10,17 @@
 
 namespace lemma {
 
-// "softmax_axis_0", …, sorted; empty if the test data are not installed.
+// The names of these cases, such as "softmax_axis_0", sorted; empty if the test data are not
+// installed.
 std::vector<std::string> ListOnnxPairs();
 
 struct OnnxPair {
-  std::string problem;     // "": both were imported
-  Graph a, b;              // the operator and its function body
-  bool at_values = false;  // shapes depend on the inputs' values, which are then those of the case
+  std::string problem;     // why a model cannot be imported; "": both were imported
+  Graph a, b;              // with the operator, and with its function body
+  bool at_values = false;  // whether the import needed the values of inputs to infer shapes
 };
-// If the import needs values of inputs to infer shapes, it gets the case's values.
+// If the import needs values of inputs to infer shapes, these inputs become constants with the
+// case's values.
 OnnxPair ImportOnnxPair(const std::string& name);
 
 }  // namespace lemma

@@ -10,10 +10,11 @@
 
 namespace lemma {
 
-// Parses a valid text; fails the test if it is not valid.
+// The rules of a text. If the text is not valid, the test fails.
 std::vector<Substitution> Rules(const std::string& text);
 // The rules of a file, given by its path from the project's root.
 std::vector<Substitution> RulesIn(const std::string& path);
+// The verdict about the only rule of a text; unknown if the text is not one rule.
 Verdict ProveText(const std::string& rule, const ProverOptions& options = {});
 // The rule with source and target exchanged.
 Substitution Reversed(const Substitution& rule);

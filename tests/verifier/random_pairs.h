@@ -18,13 +18,13 @@ class RandomPairs {
   // `rules_path`: a file of rules in the text form. Equal seeds give equal sequences.
   RandomPairs(const std::string& rules_path, uint64_t seed);
 
-  // A small instance of a random rule's source, followed by element-wise functions; nullopt if the
-  // rule has none.
+  // The source of a random rule at small random sizes, followed by element-wise functions; nullopt
+  // if no such graph was found for the rule.
   std::optional<Graph> DrawGraph();
-  // The graph after `steps` random rewrites, or fewer if no more apply. *done: their number.
+  // The graph after `steps` random rewrites, or fewer if no more apply. *done becomes their number.
   Graph Rewritten(const Graph& graph, int steps, int* done);
-  // The graph with one operator, operand or attribute replaced and the same interface; nullopt if
-  // nothing fits. *what: the change.
+  // The graph with one operator, operand or number replaced, or with two operands exchanged. Inputs
+  // and outputs keep their types. nullopt if no such change was found. *what becomes the change.
   std::optional<Graph> Perturbed(const Graph& graph, std::string* what);
 
  private:
@@ -35,10 +35,11 @@ class RandomPairs {
   std::mt19937_64 random_;
 };
 
-// The outputs in double, operator by operator. The random inputs depend only on the seed and on the
-// inputs' names and types; weights and inputs of the same name get equal values.
+// The elements of each output, evaluated in double, operator by operator. Inputs, and weights
+// without values, get random elements. For one `seed` these are equal for inputs with the same
+// number and type, and for weights with the same name and type, in any graph.
 std::vector<std::vector<double>> EvaluateGraph(const Graph& graph, uint64_t seed);
-// Whether some elements are finite and differ by more than rounding explains.
+// Whether some element is finite in both `a` and `b` and differs by more than rounding explains.
 bool DifferVisibly(const std::vector<std::vector<double>>& a,
                    const std::vector<std::vector<double>>& b);
 

@@ -13,13 +13,13 @@ namespace lemma::gpu {
 
 struct BandwidthRow {
   std::string name;
-  double bytes = 0;    // read and written
-  double ms = 0;       // the median of 30 executions; 0 if the back end has no device
-  double copy_ms = 0;  // of a copy within device memory that reads and writes as many bytes
+  double bytes = 0;    // read and written together
+  double ms = 0;       // the median of 30 executions; 0 if the back end runs on the host
+  double copy_ms = 0;  // the same for a copy in device memory that moves as many bytes
 };
 
-// Measures relu, a sum, a chain with a bias, a transpose, and a sum in f16. Each has `elements`
-// elements, a multiple of 2^16.
+// Measures relu, a sum, a chain with a bias, a transpose, and a sum in f16. Each result has
+// `elements` elements; this must be a multiple of 2^16.
 absl::StatusOr<std::vector<BandwidthRow>> MeasureBandwidth(Backend* backend, int64_t elements);
 
 }  // namespace lemma::gpu

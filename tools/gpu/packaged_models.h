@@ -17,43 +17,45 @@ namespace lemma::gpu {
 
 // The seed of all random weights and inputs.
 constexpr uint64_t kSeed = 1;
-constexpr int64_t kIntegerRange = 1000;  // integers are at least 0 and below it
+constexpr int64_t kIntegerRange = 1000;  // random integers are at least 0 and below this
 
 struct Variant {
   std::string name;  // of the file, without its extension
   Graph graph;
 };
 
-// A model, with its inputs and expected results. A training step also has its optimized form, if
-// there is one.
+// A model or a training step, with inputs and expected results.
 struct PackagedModel {
-  std::vector<Variant> variants;  // the first is the original
+  std::vector<Variant> variants;  // the graph of the file; for a step also its optimized form
   std::vector<Tensor> inputs;
-  std::vector<Tensor> expected;  // outputs; empty if there are samples
-  NamedTensors samples;          // from SampleOutputs (tools/gpu/sampled_outputs.h)
+  std::vector<Tensor> expected;  // the expected outputs; empty if there are samples
+  NamedTensors samples;          // from SampleOutputs (tools/gpu/sampled_outputs.h); may be empty
 };
 
-// Files in FOLDER/models: X.onnx, X.optimized.onnx and steps X.step.pb, sorted by name. If `only`
-// is not empty, only files whose X is in it. NotFound if an X of `only` has no file, or if there is
-// no file at all.
+// The paths of the files in FOLDER/models, sorted: X.onnx, X.optimized.onnx and training steps
+// X.step.pb. If `only` is not empty, only files whose X is in `only`. NotFound if an X of `only`
+// has no file, or if there is no file at all.
 absl::StatusOr<std::vector<std::string>> PackagedFiles(const std::string& folder,
                                                        const std::vector<std::string>& only);
 
 // Reads one of these files. A model's weights and inputs are random, and X.expected/output_0.pb, …
 // are the outputs for them. An optimized model has its own folded weights and so its own expected
-// outputs. The new state of a step is compared with X.step.safetensors or, if that is missing, with
-// the reference back end's. X.step.optimized.pb is its second variant.
+// outputs, in X.optimized.expected. The expected outputs of a step are the samples in
+// X.step.safetensors or, if this file is missing, the outputs of the reference back end.
+// X.step.optimized.pb, if it exists, is the step's second variant.
 absl::StatusOr<PackagedModel> LoadPackaged(const std::string& file);
 
-// Inputs for a step whose outputs are sampled. Momenta are 0 and the learning rate is 1000, so the
-// new state consists almost only of gradients and does not hide their errors.
+// Random inputs for a step whose outputs are sampled. Momenta (inputs NAME.m) are 0 and the
+// learning rate (input lr) is 1000, so the new state consists almost only of gradients and does not
+// hide their errors.
 absl::StatusOr<std::vector<Tensor>> SampledStepInputs(const Graph& graph);
 
 struct PackagedDifference {
   api::OutputDifference worst;
-  int beyond_tolerance = 0;  // as in SampledDifference
+  int beyond_tolerance = 0;  // as in SampledDifference; 0 without samples
 };
-// Compares the outputs of `variant`, one of the model's, with `model.expected` or its samples.
+// Compares `outputs`, the outputs of `variant`, with model.expected or model.samples. `variant` is
+// the graph of one of the model's variants.
 absl::StatusOr<PackagedDifference> CompareWithExpected(const PackagedModel& model,
                                                        const Graph& variant,
                                                        absl::Span<const Tensor> outputs);

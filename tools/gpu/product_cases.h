@@ -8,12 +8,13 @@ namespace lemma::gpu {
 
 struct NamedGraph {
   const char* name;
-  int64_t terms;  // number of products in each sum; only kExact uses it
+  int64_t terms;  // the number of products in each sum; used only in kExact
   const char* text;
 };
 
-// To be compared with exact results. Errors are divided by the sum of |a| |b|. Each graph must give
-// this sum if its inputs are replaced by their absolute values.
+// Graphs whose results are compared with exact results. Errors are divided by the sum of |a| |b|
+// over all products a b. Each graph must give this sum if its inputs are replaced by their absolute
+// values.
 inline constexpr NamedGraph kExact[] = {
     {"matmul, in packs", 520,
      "graph g(x: f32[300,520], w: f32[520,260]) { y = matmul(x, w) return y }"},
@@ -64,7 +65,7 @@ inline constexpr NamedGraph kExact[] = {
      })"},
 };
 
-// To be timed; tools/lib/gpu_product_peers.py has the same in PyTorch.
+// Graphs that are timed. tools/lib/gpu_product_peers.py has the same graphs in PyTorch.
 inline constexpr NamedGraph kTimed[] = {
     {"matmul 1024^3", 1024,
      "graph g(x: f32[1024,1024], w: f32[1024,1024]) { y = matmul(x, w) return y }"},
@@ -120,7 +121,7 @@ inline constexpr NamedGraph kTimed[] = {
 };
 
 // Graphs of Mirage's benchmarks (benchmark/ in mirage-project/mirage), in f16.
-// tools/lib/gpu_shape_peers.py has the same in PyTorch.
+// tools/lib/gpu_shape_peers.py has the same graphs in PyTorch.
 inline constexpr NamedGraph kShapes[] = {
     {"RMSNorm and product 2x4096x6144", 0, R"(graph rms(x: f16[2,4096], w: f16[4096,6144]) {
   c = constant f32[1] fill 1e-6

@@ -13,29 +13,33 @@
 
 namespace lemma::gpu {
 
-// For each output of `graph`, under its name, in f64: its norm, its largest element, the largest
-// distances of elements and of the norm from those in `nearby`, and up to 256 evenly spaced
-// elements. `nearby` holds outputs for the same inputs with other roundings, or for inputs that
-// differ by a few roundings. InvalidArgument, naming the output, if an output is not finite.
+// The samples of `outputs`: for each output of `graph`, under its name, a vector in f64. It holds
+// the Euclidean norm of the output, the largest magnitude of its elements, the largest difference
+// of an element from the same element in `nearby`, the largest difference of the norm from a norm
+// in `nearby`, and up to 256 evenly spaced elements. Each entry of `nearby` holds all outputs for
+// the same inputs with other roundings, or for inputs that differ by a few roundings.
+// InvalidArgument, naming the output, if an output or a difference of its elements is not finite.
 absl::StatusOr<NamedTensors> SampleOutputs(const Graph& graph, absl::Span<const Tensor> outputs,
                                            absl::Span<const std::vector<Tensor>> nearby);
 
-// The inputs with each float changed at random by up to 2^-20 of itself.
+// The inputs with each float changed at random, by at most 2^-20 relative to its value.
 absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint64_t seed);
 
-// The comparison of outputs with samples. An element may differ by the tolerance of
-// runtime/tolerance.h plus four times the largest distance of elements of this output in the
-// samples: rounding across a discontinuity, such as that of relu's gradient at 0, changes more than
-// the tolerance covers, and each way to compute a step rounds differently. A norm may differ by the
-// tolerance for all elements plus four times the largest relative change of any norm in the
-// samples: norms change much less than elements.
+// The comparison of outputs with samples. Let t be the absolute tolerance of an output's elements
+// (runtime/tolerance.h).
+//   * An element may differ by t plus four times the largest difference of an element of this
+//     output that the samples state. Rounding across a discontinuity, such as the discontinuity of
+//     relu's gradient at 0, changes more than t, and each way to compute a step rounds differently.
+//   * The norm of an output of n elements may differ by t * sqrt(n) plus 4 * s * norm. Here s is
+//     the largest relative difference of a norm, beyond t * sqrt(n), that the samples state for any
+//     output: norms differ much less than elements.
 struct SampledDifference {
-  api::OutputDifference worst;
-  int outputs = 0;
-  int beyond_tolerance = 0;  // outputs that exceed the tolerance of runtime/tolerance.h
+  api::OutputDifference worst;  // the largest difference relative to what is allowed
+  int outputs = 0;              // the number of outputs
+  int beyond_tolerance = 0;     // the number of outputs that differ by more than t or t * sqrt(n)
 };
 
-// InvalidArgument, naming the output, if `samples` lacks it or has it with another size.
+// InvalidArgument, naming the output, if `samples` lacks it or has another number of its elements.
 absl::StatusOr<SampledDifference> CompareSamples(const Graph& graph,
                                                  absl::Span<const Tensor> outputs,
                                                  const NamedTensors& samples);

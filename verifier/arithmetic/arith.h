@@ -1,5 +1,5 @@
 // Decides whether facts about integer sizes and indices imply other facts. Internal to the prover.
-// Questions that simple rules leave open go to the solver in arith_query.cc.
+// arith_query.cc asks the solver questions that simple rules leave open.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
 #define LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
 
@@ -21,23 +21,24 @@ namespace lemma::prover {
 enum class Effort {
   kSyntax,  // no solver
   kLinear,  // linear arithmetic: each product of variables is one unknown, with lemmas about it
-  kFull,    // as kLinear; if undecided, nonlinear integer arithmetic, up to the resource limit
+  kFull,    // as kLinear; if that finds no proof, also nonlinear integer arithmetic
 };
 
-// A fact that was proved: the solver found `script`, which states its negation, unsatisfiable.
+// A fact that was proved: `script` states known facts and the negation of this fact, and was found
+// to be unsatisfiable.
 struct Obligation {
   std::string what;    // the fact, for people
   std::string script;  // as in Solver::Check
 };
 
-// Decides implications. Incomplete: false means that no proof was found. The leaves must outlive
-// it.
+// Decides implications. Incomplete: false means only that no proof was found. The leaves must
+// outlive the object.
 class Arith {
  public:
   explicit Arith(Leaves* leaves) : leaves_(*leaves), models_(*leaves) {}
 
-  // Implied: whether `goal` holds wherever all facts of `context` hold. Unsatisfiable: whether
-  // these facts never hold at once.
+  // Implied: whether `goal` holds wherever all facts of `context` hold. Unsatisfiable: whether the
+  // facts of `context` cannot all hold at once.
   bool Implied(const Facts& context, const Fact& goal, Effort effort = Effort::kLinear);
   bool Unsatisfiable(const Facts& context, Effort effort = Effort::kLinear);
   // Whether `context` and `facts` contradict each other. Uses only those facts of `context` that
@@ -62,8 +63,8 @@ class Arith {
 
   Leaves& leaves() { return leaves_; }
   Solver& solver() { return solver_; }
-  uint32_t rlimit = 200000;  // limit of a nonlinear query, in the solver's own steps
-  // If set, receives each obligation that a proof used. Not owned.
+  uint32_t rlimit = 200000;  // limit of each query, in the solver's own steps
+  // If set, receives each fact that was proved by more than simple rules. Not owned.
   std::vector<Obligation>* log = nullptr;
 
  private:

@@ -29,8 +29,9 @@ int64_t FloorDivide(int64_t a, int64_t b);
 
 // The fact that is true exactly where `fact` is false.
 Fact Negation(const Fact& fact);
-// Divides by the greatest common divisor of the coefficients, which rounds bounds to integers, and
-// gives equations a canonical sign.
+// An equivalent fact. The coefficients are divided by their greatest common divisor, and a bound is
+// rounded to an integer: 2x >= 1 becomes x >= 1. Equations and inequations (!=) get a canonical
+// sign.
 Fact Normalized(const Fact& fact);
 
 // Equal for equal facts in the same order. For hash tables only.
@@ -46,11 +47,11 @@ class LowerBounds {
     return low != nullptr && *low >= least;
   }
   // Tries to show p >= 0: writes each leaf as its lower bound plus a nonnegative rest, and checks
-  // that then no coefficient is negative. False means only that this failed; also in ShowSum.
+  // that then no coefficient is negative. False means only that this failed.
   bool ShowNonNegative(const Poly& p) const;
   // Tries to show p >= 0 by writing p as a sum of `facts`, each times nonnegative leaves (any
   // leaves, if the fact is an equation), plus a rest that ShowNonNegative accepts. Tries only a few
-  // sums.
+  // sums. False means only that this failed.
   bool ShowSum(const Facts& facts, const Poly& p) const;
 
  private:

@@ -9,16 +9,17 @@ namespace lemma::prover {
 
 enum class Satisfiable { kNo, kYes, kUnknown };
 
-// An answer depends on the text and the limit alone: each query has its own context, and a resource
-// limit, not a clock, ends it. So answers are cached for all solvers of the process, in all
-// threads: the forms of a rule, and similar rules, lead to the same queries.
+// An answer depends on the text and the limit alone: each query has its own Z3 context, and a
+// resource limit, not a clock, ends it. So answers are cached for all solvers of the process, in
+// all threads: the forms of a rule, and similar rules, lead to the same queries.
 class Solver {
  public:
-  // Whether the assertions of `script` can hold at once. `script`: declarations and assertions,
-  // without check-sat. `rlimit`: in Z3's own steps; kUnknown beyond it.
+  // Whether the assertions of `script` can hold at once. `script` has set-logic, declarations and
+  // assertions, but no check-sat; if it is invalid, the answer is kUnknown. `rlimit` is in Z3's own
+  // steps; if they do not suffice, the answer is kUnknown.
   Satisfiable Check(const std::string& script, uint32_t rlimit);
 
-  // Number of calls of Check, cached or not.
+  // The number of calls of Check, cached or not.
   int64_t queries() const { return queries_; }
 
  private:

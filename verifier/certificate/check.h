@@ -19,44 +19,47 @@
 namespace lemma {
 
 struct CertificateCheckOptions {
-  // Says why a rule is not trusted; "" if it is trusted. Is called only for rules whose proof
-  // record is of their current statement and definitions, and not for mutants, which are checked
-  // instead. Absent: every such rule is trusted.
+  // Says why a rule is not trusted; "" if it is trusted. Called only for rules whose proof record
+  // is about their current statement and definitions. Not called for corrected mutants, which are
+  // checked instead. Absent: the rules for which it would be called are trusted.
   std::function<std::string(const Substitution&)> why_untrusted;
-  // Returns the graph that results from writing the given one in the output's format and reading it
-  // again. Absent: unchanged.
+  // Returns the graph that results from writing the given graph in the output's format and reading
+  // it again. Absent: writing and reading do not change a graph.
   std::function<absl::StatusOr<Graph>(const Graph&)> as_written;
-  // Number of comparisons of input and result in the field; 0: none.
+  // Number of comparisons of input and result in the field, at each choice of symbolic sizes; 0: no
+  // comparison.
   int samples = 1;
-  // Seed of all random values, and of the second prime that mutants are compared modulo. Draw it
-  // anew: the author of the certificate must not have known it.
+  // Seed of all random values, and of the second prime, modulo which mutants are compared too. Draw
+  // the seed anew: the author of the certificate must not have known it.
   uint64_t seed = 1;
   int threads = 1;
 };
 
 struct CertificateCheck {
-  int step = 0;         // the wrong step, counted from 1; 0: no particular step
+  int step = 0;         // the number of the wrong step, from 1; 0: no particular step
   std::string problem;  // "": the certificate is correct
   bool ok() const { return problem.empty(); }
 
   int samples = 0;                                  // comparisons made
-  int64_t elements = 0;                             // elements of outputs compared in each sample
-  std::vector<certificate::CheckedMutant> mutants;  // of the certificate, in its order
-  int64_t laws = 0;  // steps that need laws that the field lacks; these are compared in double
+  int64_t elements = 0;                             // elements of outputs in the last comparison
+  std::vector<certificate::CheckedMutant> mutants;  // by mutant of the certificate
+  // The number of steps that need laws that do not hold in the field. Source and target of such a
+  // step are compared in double instead.
+  int64_t laws = 0;
 };
 
 // Checks that the certificate's steps turn `input` into `output`:
 //   * the graphs, and the graph after each step, have the recorded hashes;
-//   * each rule is trusted, or true at its own sizes (verifier/certificate/mutant.h); its record is
-//     of its current statement; and each step is a match of it that its proof covers
-//     (verifier/certificate/step.h);
+//   * each rule is trusted, or true at its own sizes (verifier/certificate/mutant.h); its proof
+//     record is about its current statement; and each step is a match of its rule that the rule's
+//     proof covers (verifier/certificate/step.h);
 //   * each folded constant equals the reference evaluation bit for bit;
 //   * the last graph is `output`, node by node;
 //   * `input` and the graph before folding agree on random inputs and weights in the field of
-//     2^61 - 1 elements;
-//   * the float contract is that of the rules and the folding; `result` is kInput if and only if
-//     there is no step and nothing is folded.
-// The caller checks the files and their hashes. Deterministic.
+//     2^61 - 1 elements, except for the steps that CertificateCheck::laws counts;
+//   * the float contract is the one that ContractOf (rewrite/rules/certificate.h) gives;
+//     certificate.result is kInput if and only if there is no step and nothing is folded.
+// The caller must check the files and their hashes. Deterministic.
 CertificateCheck CheckCertificate(const Certificate& certificate, const Graph& input,
                                   const Graph& output, const CertificateCheckOptions& options);
 

@@ -1,4 +1,5 @@
-// Compares values of graphs on random inputs.
+// Compares values of graphs on random inputs. If a random integer is used as an index and lies
+// outside the tensor, the comparison is made with 0 in place of all random integers.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_COMPARE_H_
 #define LEMMA_VERIFIER_CERTIFICATE_COMPARE_H_
 
@@ -10,14 +11,14 @@
 namespace lemma::certificate {
 
 // Whether a[i] and b[i] have the same elements in the field, for all i. Inputs, weights and the
-// values in `free` get random elements. `a` and `b` must have equal sizes and types. Errors are
-// those of Evaluate (run_graphs.h).
+// values in `free` get random elements, as `random` says (run_graphs.h). `a` and `b` must have the
+// same length, and a[i] and b[i] the same type. Errors are those of Evaluate (run_graphs.h).
 absl::StatusOr<bool> AgreeInField(absl::Span<const Value> a, absl::Span<const Value> b,
                                   absl::Span<const Value> free, RandomValues random);
 
 // The same in double, on positive numbers and again on numbers of both signs; ignores
-// random.positive. Elements may differ by rounding: by 2e-6 of the largest element of a[i], or
-// more if a type is f16 or bf16. Skips elements that are not finite.
+// random.positive. Elements may differ by rounding: by 2e-6 of the largest element of a[i], counted
+// as at least 1, or by more if a type is f16 or bf16. Skips elements that are not finite.
 absl::StatusOr<bool> AgreeInDouble(absl::Span<const Value> a, absl::Span<const Value> b,
                                    absl::Span<const Value> free, RandomValues random);
 

@@ -8,15 +8,16 @@
 
 namespace lemma::certificate {
 
-// Remembers its answer for each node. The nodes must outlive it.
+// Remembers its answer for each node. The nodes must outlive the object.
 class FiniteWeights {
  public:
   // `folder` computes values that depend on weights only; not owned.
   explicit FiniteWeights(Folder* folder) : folder_(*folder) {}
 
-  // Whether the value depends on weights and constants only, and no element of these, or of an
-  // intermediate result rounded to its type, is infinite or NaN. Weights without values, and values
-  // computed from them, are assumed finite. False if a value cannot be computed.
+  // Whether `value` depends on weights and constants only, and all elements of these, of
+  // intermediate results and of `value` are finite when they are rounded to their types. Weights
+  // without values, and values computed from such weights, are assumed to be finite. False if a
+  // value cannot be computed.
   bool AreFinite(const Value& value);
 
  private:

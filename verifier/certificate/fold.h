@@ -8,14 +8,19 @@
 
 namespace lemma::certificate {
 
-// Computes values that depend only on constants and on weights with known elements, by the
-// operators' definitions: in double without rounding intermediate results, and exactly if
-// everything is an integer. Remembers intermediate results. Not thread-safe.
+// Computes results of operators that depend only on constants and on weights with known elements,
+// by the operators' definitions. Floats are computed in double, and intermediate results are not
+// rounded. An operator on integers alone is computed exactly, unless its definition uses real
+// functions. Remembers intermediate results by node, so nodes must outlive the object. Not
+// thread-safe.
 class Folder {
  public:
+  // `threads`: the number of threads that evaluate an operator.
   explicit Folder(int threads) : threads_(threads) {}
 
-  // The value, rounded once to its type. FailedPrecondition if it depends on anything else.
+  // The value, rounded once to its type. FailedPrecondition if it is not the result of an operator,
+  // or if it depends on an input, on a weight without known elements, or on an operator without a
+  // definition. Other errors come from the evaluation.
   absl::StatusOr<Tensor> ValueOf(const Value& value);
 
  private:

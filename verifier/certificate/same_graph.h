@@ -9,12 +9,13 @@
 namespace lemma::certificate {
 
 // "" if both graphs have the same inputs and outputs, by name, order and type, and compute the
-// outputs by the same operators with the same attributes from weights and constants with the same
+// outputs by the same operators with the same attributes, from weights and constants with the same
 // bytes. Otherwise describes the first difference. Ignores the names of weights with values, and
-// whether a value is a weight or a constant.
+// whether a value is a weight or a constant; weights without values must have the same names.
 std::string Difference(const Graph& a, const Graph& b);
 
-// Equal in kind and in every bit. Unlike ==, it tells 0.0 from -0.0 and finds NaN equal to itself.
+// Whether both have the same kind and the same bits. Unlike ==, tells 0.0 from -0.0, and finds NaN
+// equal to itself.
 bool SameBits(const AttrValue& a, const AttrValue& b);
 
 }  // namespace lemma::certificate

@@ -14,42 +14,42 @@
 
 namespace lemma::certificate {
 
-// Values of a graph, each with the value that replaces it.
+// Pairs of a value of a graph and the value that replaces it.
 using Replacements = std::vector<std::pair<Value, Value>>;
 
 // The effect of a step on a graph.
 struct Replaced {
-  std::vector<Value> vars;       // the value of each variable of the rule
-  std::vector<Value> constants;  // the values that the source's constants match, in its order
-  Replacements outputs;          // each output of the source, and the target's output for it
+  std::vector<Value> vars;       // by variable of the rule: its value
+  std::vector<Value> constants;  // by constant of the rule's source: the value that it matches
+  Replacements outputs;          // by output of the rule: the matched value, and the target's value
 };
 
-// The value at `ref`; InvalidArgument if the graph has none.
+// The value at `ref`; InvalidArgument if the graph has no such value.
 absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 
 // Checks that `step` applies `rule` to `graph`. FailedPrecondition, which says why, unless
 //   * the source, with the step's values of symbols and variables, is in the graph where the step
 //     says, up to the order of a commutative operator's operands;
-//   * the rule's weights are finite (verifier/certificate/finite.h);
+//   * the values of the rule's weights are finite (verifier/certificate/finite.h);
 //   * the graph has the constants of the source exactly; constants of the target, and real
 //     attributes that are not merely a symbol, are rounded once at most
 //     (rewrite/rules/held_numbers.h);
-//   * no variable and no constant is empty, the guard holds, and a form of the proof covers the
-//     symbols;
-//   * the target is well-formed, and its outputs have the types of the source's;
+//   * every variable and constant has at least one element, the guard holds, and a form of the
+//     proof covers the values of the symbols;
+//   * the target is well-formed, and its outputs have the types of the source's outputs;
 //   * no variable depends on an output of the source.
-// `coverage` answers for `rule`; it and `weights` remember answers between calls.
+// `coverage` must belong to `rule`. `coverage` and `weights` remember answers between calls.
 absl::StatusOr<Replaced> CheckMatch(const Substitution& rule, const CertificateStep& step,
                                     const Graph& graph, Coverage* coverage, FiniteWeights* weights);
 
-// The outputs of `side`, a side of `rule`, for these values of the variables. The rule must have no
-// symbols. FailedPrecondition if the side is not well-formed.
+// The outputs of `side`, a side of `rule`, computed from `vars`, the values of the variables. The
+// rule must have no symbols. FailedPrecondition if the side is not well-formed.
 absl::StatusOr<std::vector<Value>> Applied(const Substitution& rule, const Pattern& side,
                                            std::vector<Value> vars);
 
-// The graph in which all uses of the first value of each pair are uses of the second one. The nodes
-// that compute the second values stay as they are. The types of a pair must agree. Keeps the names
-// of inputs and outputs, and drops labels.
+// The graph in which the second value of each pair takes the place of the first in all uses. The
+// nodes that compute the second values stay as they are. Both values of a pair must have the same
+// type. Keeps the names of inputs and outputs, and drops labels.
 absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacements);
 
 }  // namespace lemma::certificate

@@ -1,11 +1,11 @@
 // Computes exactly, for all values of the inputs at once: a value is a polynomial in atoms, with
 // rational coefficients.
 //
-// An atom is an element of an input, a real parameter, or a nonlinear function of polynomials.
-// Polynomials are kept in a canonical form, so equal ones are identical. Values whose polynomials
-// differ may still be equal by laws that the level (Level) does not include; ApproximatelyEqual
-// searches for a point at which they differ. Functions are in algebra_fns.cc, laws in
-// algebra_laws.cc, points in algebra_point.cc.
+// An atom is an element of an input, a real parameter, an infinity, a constant that is no small
+// rational, or a nonlinear function of polynomials. Polynomials are kept in a canonical form, so
+// equal polynomials are identical. Values whose polynomials differ may still be equal by laws that
+// the level (Level) does not include; ApproximatelyEqual searches for a point at which they differ.
+// Functions are in algebra_fns.cc, laws in algebra_laws.cc, points in algebra_point.cc.
 #ifndef LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 #define LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 
@@ -22,7 +22,8 @@
 
 namespace lemma::checker {
 
-// num / den in lowest terms, den > 0. Algebra::problem() reports results that exceed 64 bits.
+// num / den in lowest terms, den > 0. If a result does not fit into 64 bits, Algebra::problem()
+// says so.
 struct Rational {
   int64_t num = 0, den = 1;
   friend bool operator==(Rational a, Rational b) { return a.num == b.num && a.den == b.den; }
@@ -30,30 +31,31 @@ struct Rational {
 };
 
 using AtomId = int32_t;
-using Monomial = std::vector<std::pair<AtomId, int>>;  // atoms, ascending, and powers; empty: 1
-using Polynomial = std::map<Monomial, Rational>;       // coefficients, none of them 0; empty: 0
+using Monomial = std::vector<std::pair<AtomId, int>>;  // ascending atoms with powers; empty: 1
+using Polynomial = std::map<Monomial, Rational>;       // coefficients other than 0; empty: 0
 using Value = std::shared_ptr<const Polynomial>;
 inline Value Share(Polynomial p) { return std::make_shared<const Polynomial>(std::move(p)); }
 
-// The value of `fn` at a, b and c, in double. Ignores the arguments beyond its arity.
+// The value of `fn` at a, b and c, in double. Ignores the arguments beyond the arity of `fn`.
 double ValueAt(ScalarFn fn, double a, double b = 0, double c = 0);
 
-// The laws of each float contract: docs/proofs.md.
+// The laws by which values are equal: one level for each float contract (docs/proofs.md).
 enum class Level {
   kBits,  // arithmetic is uninterpreted
   kRing,  // sums, products and maxima in any order
   kReal,  // also laws of exp, log and reciprocals, and of squares of maxima
 };
 
-// kConstant: a number that is not a small rational, or -0. kFold: an uninterpreted reduction.
+// kParam: a real parameter. kConstant: a number that is not a small rational, or -0. kFold: an
+// uninterpreted reduction.
 struct Atom {
   enum class Kind { kInfinity, kInput, kParam, kConstant, kFn, kReciprocal, kMax, kMin, kFold };
   Kind kind = Kind::kInput;
-  std::string name;              // of a kParam; a kConstant's number; a kFold's reduction
+  std::string name;              // kParam: its name; kConstant: its number; kFold: the reduction
   int tensor = 0;                // kInput: the number of the input
   int64_t offset = 0;            // kInput: the row-major position of the element
   ScalarFn fn = ScalarFn::kAdd;  // kFn
-  std::vector<Polynomial> args;  // of the function, reciprocal, extremum or reduction
+  std::vector<Polynomial> args;  // operands of the function, reciprocal, extremum or reduction
   friend bool operator<(const Atom& a, const Atom& b);
 };
 
@@ -65,21 +67,22 @@ struct AtomFacts {
 
 class Algebra {
  public:
-  // Adds one to *work for each term touched; `work` must outlive the object.
+  // Adds one to *work for each term of a polynomial that it touches. `work` must outlive the
+  // object.
   Algebra(Level level, int64_t* work);
 
-  // Calls with the same arguments give the same atom.
+  // An element of an input (see Atom), a real parameter, and numbers. Calls with the same arguments
+  // give equal values.
   Value Input(int tensor, int64_t offset, DType dtype);
   Value Param(const std::string& name);
   Value Constant(double value);
   Value Integer(int64_t value) { return Number({value, 1}); }
 
   Value Apply(ScalarFn fn, const std::vector<Value>& args);
-  // `values`: all values of the reduction, in its order.
+  // The reduction of `values`, in this order.
   Value Reduce(ReduceKind kind, const std::vector<Value>& values);
   Value Reciprocal(const Value& x);
-  // The polynomial a + factor * b or a * b, even at Level::kBits, where Apply does not add or
-  // multiply.
+  // These add and multiply polynomials even at Level::kBits, where Apply does not.
   Value Sum(const Value& a, const Value& b, Rational factor = {1, 1});  // a + factor * b
   Value Product(const Value& a, const Value& b);
 
@@ -91,11 +94,12 @@ class Algebra {
   // True if no point was found at which a and b differ by more than rounding in double explains.
   // This does not show that they are equal.
   bool ApproximatelyEqual(const Value& a, const Value& b);
-  // x in double, at point number `point`, from 0, of those at which ApproximatelyEqual compares.
+  // The value of x in double at one of the points at which ApproximatelyEqual compares: `point` is
+  // its number, from 0.
   double Sample(const Value& x, int point);
   std::string ToString(const Value& x) const;
 
-  // Counts one step of work other than on terms.
+  // Counts one step of work that is not about terms.
   void Touch() { ++work_; }
   // Why the values are unusable: an overflow, or an infinity in arithmetic. "" if they are fine.
   const std::string& problem() const { return problem_; }

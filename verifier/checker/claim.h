@@ -1,4 +1,5 @@
-// The claim of one form in a proof: its symbols and requirements, and the instances it applies to.
+// The claim that a proof makes for one form: values of symbols, requirements, and the instances to
+// which the claim applies.
 #ifndef LEMMA_VERIFIER_CHECKER_CLAIM_H_
 #define LEMMA_VERIFIER_CHECKER_CLAIM_H_
 
@@ -14,8 +15,8 @@
 namespace lemma::checker {
 
 struct Claim {
-  SymbolValues symbols;       // by symbol of the rule: its value in the form, which may have names
-  std::vector<Fixed> fixed;   // by symbol: the fixed parts of its value
+  SymbolValues symbols;       // by symbol of the rule: its value; names stand for open sizes
+  std::vector<Fixed> fixed;   // by symbol of the rule: the fixed parts of its value
   std::vector<Guard> guards;  // requirements of the operators of both sides
 };
 

@@ -23,10 +23,11 @@ struct TensorValue {
 class Evaluator {
  public:
   Evaluator(Algebra* algebra, const Definition& definition, std::vector<const TensorValue*> inputs);
-  // The definition's outputs.
+  // The definition's outputs; they may lack elements if Algebra::problem is set. Call Run at most
+  // once.
   std::vector<TensorValue> Run();
 
-  // Values of symbols by name, for sizes that are not constant; not owned.
+  // Values of symbols by name, for sizes that are not constant; *symbols must outlive the object.
   void SetSymbols(const std::map<std::string, int64_t>* symbols) { symbols_ = symbols; }
   // Whether a guard that concerns symbols only is true.
   bool Holds(const Guard& g);
@@ -52,7 +53,8 @@ class Evaluator {
   bool needs_positions_ = false, read_outside_ = false;
 };
 
-// Row-major position; -1 if `index` is outside.
+// The row-major position of the element at `index` in a tensor with these sizes; -1 if `index` is
+// outside. Both have the same length.
 int64_t OffsetOf(const std::vector<int64_t>& dims, const std::vector<int64_t>& index);
 
 }  // namespace lemma::checker

@@ -1,4 +1,4 @@
-// Evaluates the normal forms in a proof file, given values of all names.
+// Evaluates the normal forms in a proof file at given values of all names.
 #ifndef LEMMA_VERIFIER_CHECKER_FORM_VALUE_H_
 #define LEMMA_VERIFIER_CHECKER_FORM_VALUE_H_
 
@@ -13,10 +13,11 @@
 
 namespace lemma::checker {
 
+// The name of an integer is given by its position in ProofText::names.
 class FormValue {
  public:
-  // `names`: number of names (ProofText::names). `inputs`: the tensors that reads refer to; they
-  // and `algebra` must outlive it.
+  // `names`: the number of names. `inputs`: the tensors that reads refer to; the tensors and
+  // `algebra` must outlive the object.
   FormValue(Algebra* algebra, size_t names, std::vector<const TensorValue*> inputs)
       : algebra_(*algebra), inputs_(std::move(inputs)), values_(names) {}
 
@@ -26,8 +27,8 @@ class FormValue {
   // Sets a real parameter. A parameter without a value is an indeterminate.
   void SetParam(const std::string& name, double value) { params_[name] = value; }
 
-  // The values of parts of the text: a POLY, FACT, FORM or TERM (docs/proofs.md). After a fault
-  // they mean nothing; see problem().
+  // The values of parts of the text: a POLY, FACT, FORM or TERM (docs/proofs.md). If problem() is
+  // not "", the results mean nothing.
   int64_t Integer(const Node& poly);
   bool Holds(const Node& fact);
   Value Form(const Node& form);
@@ -35,20 +36,22 @@ class FormValue {
   // The product of a summand's atoms at the values set for its axes.
   Value Atoms(const Node& term);
   // The integer points of a summand's axes at which its guards hold, in lexicographic order. Each
-  // point has one integer per axis.
+  // point has one integer per axis. The axes must have no value yet. If affine guards give an axis
+  // no lower bound, it begins at -12; if they give it no upper bound, it ends at 12.
   using Points = std::vector<std::vector<int64_t>>;
   Points PointsOf(const Node& axes, const Node& where);
+  // SetAxes gives each axis its value at a point. ClearAxes removes these values.
   void SetAxes(const Node& axes, const std::vector<int64_t>& point);
   void ClearAxes(const Node& axes);
 
-  // The fault found in the text, such as a name without a value or an axis without bounds; "" if
-  // none.
+  // The first fault found in the text, such as a name without a value or a sum over too many
+  // points; "" if none.
   const std::string& problem() const { return problem_; }
 
  private:
   struct Affine {
     int64_t constant = 0;
-    std::vector<int64_t> factors;  // of the open axes
+    std::vector<int64_t> factors;  // by open axis (axis without a value)
   };
   struct Range {
     std::optional<int64_t> low, high;

@@ -20,41 +20,43 @@ namespace lemma::checker {
 struct Instance {
   SymbolValues symbols;                    // by symbol: a constant; reals may stay parameters
   std::vector<ExprType> inputs;            // types of the rule's variables
-  std::vector<Definition> source, target;  // one for each pattern node
-  bool target_exists = false;              // the target is well-formed too
+  std::vector<Definition> source, target;  // by pattern node
+  bool target_exists = false;              // whether the target is well-formed too
 };
 
-// The meaning of a pattern node for operands of these types. `before`: definitions of the nodes
-// before it. nullopt if the node is not well-formed or a term has no value.
+// The meaning of a pattern node. `inputs`: types of the rule's variables. `before`: definitions of
+// the pattern's earlier nodes. nullopt if the node is not well-formed or a term has no value.
 std::optional<OpMeaning> MeaningAt(const PatternNode& node, const std::vector<ExprType>& inputs,
                                    const std::vector<Definition>& before,
                                    const SymbolValues& symbols);
 
 // The part of a symbol's value that is fixed: the number, or the length and some elements of the
-// list.
+// list (nullopt for the other elements). nullopt in both fields: nothing is fixed.
 struct Fixed {
   std::optional<int64_t> number;
   std::optional<std::vector<std::optional<int64_t>>> list;
 };
 
-// "n = 3, s = [1, 2]"
+// The values of symbols as text: "n = 3, s = [1, 2]". Leaves out reals that stay parameters.
 std::string Describe(const Substitution& rule, const Instance& instance);
 
 class Instances {
  public:
-  // `fixed`: by symbol; empty: nothing is fixed. Adds the work done to *work. `rule` and `work`
-  // must outlive it.
+  // `fixed`: by symbol; empty: nothing is fixed. ForEach adds the work done to *work. `rule` and
+  // `work` must outlive the object.
   Instances(const Substitution& rule, const Bounds& bounds, int64_t* work,
             std::vector<Fixed> fixed = {});
 
-  // Calls `visit` for each instance, until it returns false or the work limit is reached. Goes
-  // through all instances by ascending weight (how far values are above the least ones). When half
-  // of the work is used, draws random instances within the bounds instead.
+  // Calls `visit` for each instance, until `visit` returns false or Bounds::work is used up. Goes
+  // through all instances by ascending weight: how far the values are from usual ones, such as 1 or
+  // an attribute's default. If half of the work does not suffice for this, the other half goes to
+  // random instances within the bounds. Visits no instance twice. To be called once.
   void ForEach(const std::function<bool(const Instance&)>& visit);
 
   // The size up to which all instances were visited: that of the bounds, a larger one if that takes
   // little work, or 0 if even the bounds take too much.
   int64_t complete_size() const { return complete_size_; }
+  // The largest size tried.
   int64_t max_size() const { return bounds_.max_size; }
   // The weight (see ForEach) up to which all instances were visited; -1: none.
   int complete_weight() const { return complete_weight_; }

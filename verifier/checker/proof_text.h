@@ -25,16 +25,16 @@ struct Node {
   }
 };
 
-// A step that uses up terms of a difference and makes others. The kinds are the lines of the format
-// that docs/proofs.md lists; `line` counts lines of the file from 1, here and below.
+// A step that uses up terms of a difference and makes others. Each kind is a line of the format
+// (docs/proofs.md). `line`, here and below: the number of the line in the file, from 1.
 struct Event {
   enum class Kind { kDifference, kPair, kCollect, kZero, kLaws } kind = Kind::kDifference;
   int line = 0;
   std::vector<int> used, made;  // keys of Output::terms
-  Node renamed, map;            // kPair: the second term with other axes, and the map of these
+  Node renamed, map;            // kPair: the second term with other axes, and the value of each
 };
 
-// The proof for one output. Names are positions in ProofText::names.
+// The proof for one output. Names, here and below, are positions in ProofText::names.
 struct Output {
   int line = 0;
   int number = 0;          // of the output
@@ -54,13 +54,13 @@ struct Case {
   int line = 0;
   std::string laws;                          // "none", "exact", "ring", "real" or "impossible"
   std::vector<Node> facts;                   // comparisons that are true in this case
-  std::vector<std::pair<int, Node>> solved;  // sizes, by name, as polynomials in others
+  std::vector<std::pair<int, Node>> solved;  // names of sizes, and polynomials that equal them
   std::vector<Output> outputs;
 };
 
 struct Form {
   int line = 0;
-  std::map<std::string, Node> symbols;  // values of the rule's symbols, by name
+  std::map<std::string, Node> symbols;  // values of symbols, by the symbol's name in the rule
   std::vector<Case> cases;
 };
 
@@ -68,12 +68,13 @@ struct ProofText {
   std::string rule;          // its text
   std::string id, contract;  // the proof id; "bit_exact", "reassociates" or "real_only"
   std::vector<Form> forms;
-  std::vector<std::string> names;  // by number
+  std::vector<std::string> names;  // by position
   int64_t steps = 0;               // lines from the first form on, without queries and the end
 };
 
-// InvalidArgument, naming the line, if the text is not a proof file or a step is missing: a later
-// step must use up every term, and all parts that the file announces must follow.
+// InvalidArgument, naming the line, if the text is not a proof file or if it is incomplete: a later
+// step must use up each term, and the numbers of forms, steps and queries must be those that the
+// file announces.
 absl::StatusOr<ProofText> ParseProof(absl::string_view text);
 
 }  // namespace lemma::checker

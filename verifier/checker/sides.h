@@ -14,12 +14,14 @@ namespace lemma::checker {
 class Sides {
  public:
   // fill = 0: all elements of inputs are indeterminates. fill > 0: elements of integer inputs are
-  // small pseudo-random numbers, drawn by `fill`. Problems are recorded in `algebra`.
+  // small pseudo-random numbers, with `fill` as the seed. Records problems in `algebra`
+  // (Algebra::problem).
   Sides(const Substitution& rule, const Instance& instance, Algebra* algebra, int fill);
 
   const TensorValue& input(int var) const { return inputs_[var]; }  // of a variable of the rule
   const TensorValue& source(size_t output) const { return outputs_[0][output]; }
   const TensorValue& target(size_t output) const { return outputs_[1][output]; }
+  // `which`: 0 for the source, 1 for the target.
   const TensorValue& side(int which, size_t output) const { return outputs_[which][output]; }
   // Whether an indeterminate was used as an index. Then evaluate again with fill > 0.
   bool needs_positions() const { return needs_positions_; }

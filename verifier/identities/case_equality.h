@@ -1,6 +1,7 @@
 // Decides equality where the usual comparison (verifier/normal_form/equality.h) fails. It writes
-// out axes of small constant extents and compares separately for each value of such an index. For
-// real numbers it also uses identities of functions and asks the solver. Internal to the prover.
+// out reductions over axes of small constant extents. If an index of the element has few values, it
+// compares separately for each of them. For real numbers it also uses identities of functions and
+// asks the solver. Internal to the prover.
 #ifndef LEMMA_VERIFIER_IDENTITIES_CASE_EQUALITY_H_
 #define LEMMA_VERIFIER_IDENTITIES_CASE_EQUALITY_H_
 
@@ -20,10 +21,11 @@ class CaseEquality {
   CaseEquality(NormalForms* forms, Arith* arith, Laws laws, uint32_t rlimit)
       : forms_(*forms), arith_(*arith), laws_(laws), rlimit_(rlimit) {}
 
-  // Whether a = b wherever `context` holds. False: no proof was found.
+  // Whether a = b wherever `context` holds. False: no proof was found. To be called after
+  // Equality::AreEqual has failed with the same arguments: it may leave out that comparison.
   bool AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context);
 
-  // As Equality::remainder, of the last comparison.
+  // As Equality::remainder, of the last comparison that failed; "" if there is none.
   const std::string& remainder() const { return remainder_; }
 
  private:

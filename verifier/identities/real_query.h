@@ -4,8 +4,9 @@
 // without an algebraic law are variables. Comparisons choose between values. An exponential is a
 // positive variable. The reciprocal of d is a variable r, with the law r * d = 1 if d is known not
 // to be 0. The root of d is a variable w, with the laws w >= 0 and w * w = d if d is known not to
-// be negative. This is known if the solver proves it, or if both sides compute the reciprocal or
-// root unconditionally, so that neither has a value elsewhere.
+// be negative. Such a condition on d is known if the solver proves it. It is also known if both
+// sides compute the reciprocal or root unconditionally: then neither side has a value where the
+// condition is false.
 #ifndef LEMMA_VERIFIER_IDENTITIES_REAL_QUERY_H_
 #define LEMMA_VERIFIER_IDENTITIES_REAL_QUERY_H_
 
@@ -20,16 +21,16 @@
 
 namespace lemma::prover {
 
-// Keys (NormalForms::Key) of the reciprocals and roots that `form` computes whatever its reads are;
-// empty if it contains truth values, or guards that are not bounds of axes.
+// Keys (NormalForms::Key) of the reciprocals and roots that `form` computes whatever its reads are.
+// Empty if `form` contains truth values, or guards that are not bounds of axes.
 std::set<std::string> UnconditionalKeys(NormalForms* forms, Normalizer* normalizer,
                                         const NormalForm& form, const Facts& context);
 
 class RealQuery {
  public:
-  // `defined`: keys of reciprocals and roots that have a value wherever there is something to
-  // prove. `equality`: recognizes equal sums and functions. `rlimit`: the solver's limit per query,
-  // in its own steps. The pointers and `context` must outlive the object.
+  // `equality`: recognizes equal sums and functions. `defined`: keys of reciprocals and roots that
+  // have a value wherever both sides have one. `rlimit`: the solver's limit per query, in its own
+  // steps. The objects behind the pointers, and `context`, must outlive the query.
   RealQuery(NormalForms* forms, Arith* arith, Equality* equality, const Facts& context,
             std::set<std::string> defined, uint32_t rlimit)
       : forms_(*forms),
@@ -52,13 +53,13 @@ class RealQuery {
   std::string OfSum(const Summand& sum);
   std::string Factor(const Atom& atom);
   // Whether x, the operand of the reciprocal or root with this key, meets the condition under which
-  // it has a value.
+  // the reciprocal or root has a value.
   bool IsDefined(const std::string& key, const NormalForm& x, const std::string& condition);
   std::string Condition(const Atom& truth);
   std::string OfFunction(const Atom& atom, const std::string& name);
   std::string OfConstant(const std::string& name, const std::string& variable);
-  // A variable for a value with this key; *added: whether it is new. `form`: the value; without it
-  // only the key counts.
+  // A variable for a value with this key; *added: whether it is new. `form`: the value; if it is
+  // nullptr, only the key counts.
   std::string Variable(const std::string& key, const NormalForm* form, bool* added);
   void Assume(const std::string& fact) { facts_ += "(assert " + fact + ")\n"; }
   // Whether the facts so far imply the goal. `what`: the goal, for people.

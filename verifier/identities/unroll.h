@@ -13,13 +13,14 @@ struct Range {
   int64_t low = 0, high = 0;  // both included
 };
 
-// The values of `leaf` that the inequalities on this leaf alone allow. nullopt if they allow no
-// value or more than 16.
+// The range of `leaf` by those inequalities of `facts` whose only leaf is `leaf`. nullopt if the
+// range has no value or more than 16.
 std::optional<Range> SmallRange(const Facts& facts, Leaf leaf);
 
-// The same value, with reductions (sums, products, maxima) over axes with a SmallRange written out,
-// also those in arguments of functions. With Laws::kNone, writes out maxima only. Sets *changed to
-// true if there were such axes; otherwise leaves it as it was.
+// The value of `form`, with reductions (sums, products, maxima) over axes with a SmallRange written
+// out, also in arguments of functions. With Laws::kNone, writes out maxima only. A form that would
+// get more than 600 summands stays as it is. Sets *changed to true if there are axes with a
+// SmallRange; otherwise leaves *changed as it is.
 NormalForm Unrolled(NormalForms* forms, Laws laws, const NormalForm& form, bool* changed);
 
 }  // namespace lemma::prover

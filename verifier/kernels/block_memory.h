@@ -6,10 +6,10 @@
 // the last full warpgroup. The threads of a role run in lockstep; roles run in any order that
 // barriers allow. Conflicting accesses of a cell are faults unless barriers order them. Vector
 // clocks decide this: each role counts its own releases, and knows how many releases of every other
-// role it has seen. So one execution finds the conflicts of all orders. A role may use copied
-// numbers after it has waited for the copy's phase. A product may read until its role has waited
-// for the product; a wait in one warp counts for its warpgroup, which executes the instruction
-// together.
+// role it has seen. So one execution finds the conflicts of all orders. A product may read copied
+// numbers after its role has waited for the barrier phase to which the copy belongs. It may go on
+// reading them until its role has waited for the product; a wait in one warp counts for its
+// warpgroup, which executes the instruction together.
 #ifndef LEMMA_VERIFIER_KERNELS_BLOCK_MEMORY_H_
 #define LEMMA_VERIFIER_KERNELS_BLOCK_MEMORY_H_
 
@@ -20,8 +20,9 @@
 
 namespace lemma::kernels {
 
-// Functions that return text return "" or what is wrong. Cells are numbered from 0; a cell has 2
-// bytes. Arguments `at` and `barrier` are the offset of a barrier's first byte.
+// Functions that return text return "" if all is well, otherwise the fault. Cells are numbered from
+// 0; a cell has 2 bytes. A cell that is given must exist: this is not checked. Arguments `at` and
+// `barrier` are the offset of a barrier's first byte in the memory.
 class BlockMemory {
  public:
   static constexpr int kMostRoles = 8;
@@ -38,40 +39,41 @@ class BlockMemory {
   // `threads`: of all roles together.
   BlockMemory(int64_t bytes, int roles, int threads);
 
-  // For a new block: nothing is written, no barrier exists.
+  // Starts a new block: nothing is written, no barrier exists. The constructor calls it.
   void Begin();
 
   int64_t bytes() const { return bytes_; }
 
   // --- Threads ---
-  // A cell is read as the kind that a thread wrote last; threads cannot read copied numbers.
+  // Read sets *value to the number that a thread wrote last, which must have the same `kind`.
+  // Threads cannot read copied numbers.
   const char* Read(const Access& who, int64_t cell, Kind kind, int64_t* value);
   const char* Write(const Access& who, int64_t cell, Kind kind, int64_t value);
-  // All threads of a warp have met.
+  // To be called when all threads of the warp have met.
   void SyncWarp(int warp) { ++warp_interval_[warp]; }
-  // All threads of these roles have met.
+  // To be called when all threads of these roles have met.
   void Meet(const std::vector<int>& roles);
 
-  // --- Barriers of the copy engine; `at` is a barrier's first byte ---
-  // A phase of the barrier ends after `count` arrivals, when all expected bytes have been copied.
+  // --- Barriers of the copy engine ---
+  // Makes a barrier. A phase of it ends when `count` threads have arrived and all expected bytes
+  // have been copied.
   const char* InitBarrier(const Access& who, int64_t at, int64_t count);
-  // Makes the barriers usable that this thread has initialized; before this, using one is a fault.
+  // Makes all barriers usable that this thread has initialized. Using a barrier earlier is a fault.
   void PublishBarriers(const Access& who);
-  // `bytes`: how many more bytes the phase expects from copies. `all`: with this thread, all
-  // threads of the role have arrived.
+  // One thread of the role arrives. `bytes`: how many more bytes the phase expects from copies.
+  // `all`: with this thread, all threads of the role have arrived.
   const char* Arrive(int role, int64_t at, int64_t bytes, bool all);
-  // A role waits for the phases one after the other; `parity` must be that of the next one's
-  // number, from 0. Sets *ready if this phase has ended; then the wait is over, otherwise call
-  // again later.
+  // The role waits for its next phase of the barrier. Phases are numbered from 0, and a role waits
+  // for all of them in order. `parity` must be the phase's number modulo 2. Sets *ready to whether
+  // the phase has ended and the wait is over; if not, call Wait again later.
   const char* Wait(int role, int64_t at, int64_t parity, bool* ready);
-  // To be called after the block: a fault if a copy is under way or if nobody waited for it.
+  // To be called after the block. A fault if a copy is under way, or if no role waited for a copy.
   const char* End() const;
 
   // --- Copies and products ---
   // The copy engine writes a number, in the barrier's current phase. `role` issued the copy.
   const char* Copy(int role, int64_t cell, int64_t barrier, int64_t value);
-  // To be called when all numbers of a copy have been written: `bytes` of the expected ones are
-  // there.
+  // To be called when all numbers of a copy have been written. `bytes`: the size of the copy.
   const char* EndCopy(int64_t barrier, int64_t bytes);
   // A product of the role's open group reads the cell, which the copy engine must have written.
   const char* ReadForProduct(int role, int64_t cell, int64_t* value);
@@ -80,15 +82,17 @@ class BlockMemory {
     committed_at_[role].push_back(clock_[role][role]);
     ++groups_[role];
   }
-  // All but the last `groups` committed groups are complete.
+  // To be called when the role has waited until all committed groups but the last `groups` are
+  // complete.
   void CompleteProducts(int role, int64_t groups);
   // The number of groups that the role has committed.
   int64_t committed(int role) const { return groups_[role]; }
 
   // --- Turns: named barriers at which one role waits until another one lets it go on ---
-  // `role` gives the role `to` its turn; a fault if `to` has not taken its last one.
+  // `role` gives the role `to` a turn. A fault unless `role` knows that `to` has taken its previous
+  // turn.
   const char* PassTurn(int role, int to);
-  // Sets *ready if `role` has been given its turn; then it has taken it.
+  // Takes the turn that `role` has been given. Sets *ready to whether there is one.
   const char* TakeTurn(int role, bool* ready);
 
  private:
@@ -99,7 +103,7 @@ class BlockMemory {
     static constexpr int kSeveral = -1;
     int32_t block = 0;
     int8_t role = 0;               // kSeveral: accesses of several roles
-    int16_t thread = 0, warp = 0;  // likewise
+    int16_t thread = 0, warp = 0;  // kSeveral likewise
     int64_t time = 0, interval = 0, warp_interval = 0;
   };
   struct Cell {
@@ -113,10 +117,10 @@ class BlockMemory {
   };
   struct Barrier {
     int64_t count = 0, arrivals = 0, bytes = 0;
-    int made_by = 0, thread = 0;  // a role and its thread
+    int made_by = 0, thread = 0;  // the role and the thread that made it
     bool published = false;
     int64_t made_at = 0;                           // when it was published, by the role's clock
-    int64_t phase = 0;                             // that runs
+    int64_t phase = 0;                             // the number of the phase that runs
     bool copies = false;                           // whether a copy belongs to the phase that runs
     Clock release = {}, passed = {};               // of the arrivals of the phase that runs
     std::vector<Clock> released, released_passed;  // by phase that has ended
@@ -146,18 +150,19 @@ class BlockMemory {
   int32_t block_ = 0;
   std::vector<Cell> cells_;
   std::vector<Clock> clock_;  // by role
-  // By role: what it knows of accesses by the threads of others. One thread's arrival at a barrier
-  // of the copy engine does not say what the other threads of its role have done.
+  // By role: what it knows of accesses by the threads of other roles. One thread's arrival at a
+  // barrier of the copy engine does not say what the other threads of its role have done.
   std::vector<Clock> met_;
-  // By role: which times of others all of their threads have passed, as far as it knows. Warps of a
-  // warpgroup pass a wait one by one; a product that is complete needed all of them.
+  // By role: for each other role, the time that all threads of that role have passed, as far as the
+  // first role knows. Warps of a warpgroup pass a wait one by one; a product that is complete
+  // needed all of them.
   std::vector<Clock> passed_;
   std::vector<std::vector<int64_t>> committed_at_;  // by role and group
   std::vector<int64_t> interval_;                   // by role
   std::vector<int64_t> warp_interval_;              // by warp of the block
   std::vector<int64_t> groups_;                     // committed, by role
   std::vector<std::vector<int64_t>> done_;          // by role and group: when it was complete
-  std::map<int64_t, int> barrier_at_;               // numbers
+  std::map<int64_t, int> barrier_at_;               // by offset: a position in barriers_
   std::vector<Barrier> barriers_;
   std::vector<bool> turn_;  // by role: whether it has been passed its turn
   std::vector<Clock> turn_clock_, turn_met_, turn_passed_;

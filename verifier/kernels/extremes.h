@@ -1,10 +1,11 @@
 // A second meaning of the maximum and the minimum, under which every operand changes the result.
 //
-// The largest of n random numbers stays the same if one of the others is left out, so a check at
-// random numbers could miss a kernel that leaves one out. A program is therefore also checked with
-// max(a, b) = s + (a - s) * (b - s) for a random number s, and with another s for the minimum. This
-// operation is commutative and associative as well. Its neutral element is s + 1, which takes the
-// place of the infinity. It is not idempotent.
+// The largest of n random numbers stays the same if a smaller number is left out, so a check at
+// random numbers could miss a kernel that leaves out an operand. Therefore, a program is also
+// checked with max(a, b) = s + (a - s) * (b - s) for a random number s, and with another s for the
+// minimum. Like the maximum, this operation is commutative and associative. Its neutral element is
+// s + 1, which takes the place of -inf for the maximum and of inf for the minimum. Unlike the
+// maximum, it is not idempotent.
 #ifndef LEMMA_VERIFIER_KERNELS_EXTREMES_H_
 #define LEMMA_VERIFIER_KERNELS_EXTREMES_H_
 
@@ -35,8 +36,8 @@ Extremes RandomExtremes(uint64_t seed);
 bool HasExtremes(const Definition& definition, bool only_reductions);
 
 // `definition` with changes. If `floats`, its constants are rounded to f32. If `extremes` are
-// given, maxima and minima become their operations, and infinities their neutral elements. Indices
-// do not change.
+// given, maxima and minima become the operations of `extremes`, and infinities become the neutral
+// elements. Indices do not change.
 Definition Restated(const Definition& definition, bool floats,
                     const std::optional<Extremes>& extremes);
 

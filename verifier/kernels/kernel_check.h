@@ -11,15 +11,15 @@
 //   * that all threads of a block reach each barrier;
 //   * that no integer overflows its type, and every conversion is one that the definition has.
 //
-// It compares the results with those of the nodes, evaluated one by one, at random points of the
-// field with 2^61 - 1 elements (graph/expr/field.h). Control flow and addresses depend on no values
-// except gathered indices. Two different rational functions of degree d agree at a random point
-// with a probability of about d / 2^61. Two further checks are tests, not decisions: discontinuous
-// functions, such as comparisons, are evaluated at numbers near the definitions' constants, and
-// gathered indices are also set outside of their tensors.
+// It compares the results with the results of the nodes, evaluated one by one, at random points of
+// the field with 2^61 - 1 elements (graph/expr/field.h). Control flow and addresses depend on no
+// values except gathered indices. Two different rational functions of degree d agree at a random
+// point with a probability of about d / 2^61. Two further checks are tests, not decisions:
+// discontinuous functions, such as comparisons, are evaluated at numbers near the definitions'
+// constants, and gathered indices are also set outside of the tensors that they index.
 //
 // It trusts the functions of the prelude (kernels/codegen/prelude.cuh), whose meaning it restates,
-// and the compiler behind it.
+// and the CUDA compiler.
 #ifndef LEMMA_VERIFIER_KERNELS_KERNEL_CHECK_H_
 #define LEMMA_VERIFIER_KERNELS_KERNEL_CHECK_H_
 
@@ -56,9 +56,9 @@ struct ProgramCheckOptions {
 
 struct ProgramVerdict {
   enum class Kind {
-    kAgrees,      // all checks above passed
-    kWrong,       // `reason` names the kernel, the thread and the element
-    kNotChecked,  // `reason` says why; nothing is known
+    kAgrees,      // all checks above passed; `reason` is ""
+    kWrong,       // `reason` says what is wrong and, if known, in which kernel, thread or element
+    kNotChecked,  // `reason` says why; it is not known whether the program is right
   };
   Kind kind = Kind::kNotChecked;
   std::string reason;

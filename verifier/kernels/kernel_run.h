@@ -13,10 +13,11 @@
 namespace lemma::kernels {
 
 // The roles of a kernel (block_memory.h): the first thread and the number of threads of each. All
-// threads are one role unless the kernel uses barriers of the copy engine.
+// threads are one role unless PrintedKernel::warpgroups is set.
 std::vector<std::pair<int, int>> RolesOf(const PrintedKernel& kernel);
 
-// The registers that each thread of a block has, alone on a multiprocessor.
+// The number of registers that each thread of a block has if the block is alone on a
+// multiprocessor. `threads`: of the block.
 int64_t RegisterShare(int threads);
 
 // Executes `blocks` blocks of a kernel. `roles` holds a parsed copy of the kernel for each of

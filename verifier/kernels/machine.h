@@ -1,11 +1,12 @@
 // Executes a printed kernel for every thread of its grid, in exact arithmetic, and checks every
 // access. Internal to verifier/kernels.
 //
-// Numbers of real types are elements of the field (graph/expr/field.h), int64 numbers are integers
-// that wrap. Control flow and addresses are integers, computed as C++ computes them, and a result
-// that overflows its type is a fault. The threads of a block run in lockstep, which is one of the
-// orders that a GPU may choose. All orders give the same values, since conflicting accesses without
-// a barrier between them are faults.
+// Scalar functions (Expr::Kind::kFunction) compute with real numbers as elements of the field
+// (graph/expr/field.h), and with int64 numbers as integers that wrap. The integers of control flow
+// and addresses are computed as C++ computes them, and a result that overflows its type is a fault.
+// The threads of a role (block_memory.h) run in lockstep, which is one of the orders that a GPU may
+// choose. All orders give the same values, since conflicting accesses without a barrier between
+// them are faults.
 #ifndef LEMMA_VERIFIER_KERNELS_MACHINE_H_
 #define LEMMA_VERIFIER_KERNELS_MACHINE_H_
 
@@ -40,8 +41,9 @@ struct KernelRun {
   int64_t* work = nullptr;  // the number of operations left to all kernels of the program
   // Set if the kernel reports an index outside its tensor; nullptr: such a report is a fault.
   bool* reported = nullptr;
-  // Only for a kernel that streams a softmax: it is executed twice. The first execution finds the
-  // maxima (`finds_maxima`) and stores no results; the second one uses them.
+  // A kernel that streams a softmax is executed twice. The first execution finds the maxima
+  // (`finds_maxima`) and stores no results; the second one uses the maxima. nullptr for any other
+  // kernel.
   RowMaxima* maxima = nullptr;
   bool finds_maxima = false;
 
@@ -54,8 +56,9 @@ struct KernelRun {
 
 class Machine {
  public:
-  // Executes role number `role`. `kernel` has been analyzed. The machine writes to it where values
-  // are kept, so each role needs a copy of its own. Kernel and run must outlive the machine.
+  // Executes role number `role`. `kernel` has been analyzed (printed/analysis.h). The machine
+  // writes into it where values are kept, so each role needs its own copy of the kernel. `kernel`
+  // and `run` must outlive the machine.
   Machine(PrintedKernel* kernel, KernelRun* run, int role);
 
   // Executes the role's threads in one block. FailedPrecondition for a fault of the kernel;
@@ -80,7 +83,7 @@ class Machine {
   };
 
   // --- Statements (machine.cc) ---
-  // Removes threads that return or break from `mask`, which is not empty.
+  // Removes from `mask` the threads that return, or that break out of a loop around the statement.
   void Execute(const Statement& s, Mask* mask);
   void Declare(const Statement& s, const Mask& mask);
   void Assign(const Statement& s, const Mask& mask);
@@ -100,8 +103,8 @@ class Machine {
   void MultiplyAdd(const Call& call, const Mask& mask);
   void LoadStaged(const Call& call, const Mask& mask);
   void StoreFloats(const Call& call, const Mask& mask);
-  // By thread: the number of the cell at a place, in a variable in registers. A fault if fewer than
-  // `room` cells of its array begin there.
+  // By thread: the number of the cell at a place, in a variable in registers. A fault if the array
+  // has fewer than `room` cells from this cell on.
   std::vector<int64_t> CellsOf(const lemma::kernels::Place& place, int64_t room, const Mask& mask);
   // By thread: the first byte of a place in shared memory.
   std::vector<int64_t> AddressesOf(const lemma::kernels::Place& place, const Mask& mask);
@@ -117,7 +120,8 @@ class Machine {
   // --- Barriers, copies and products by warpgroup (machine_products.cc) ---
   void ExecuteAtBarrier(const Call& call, const Mask& mask);
   void CopyInBulk(const Call& call, const Mask& mask);
-  // `named`: by SyncThreads, not by __syncthreads.
+  // The first `threads` threads of the block meet. `named`: whether they call SyncThreads rather
+  // than __syncthreads.
   void SyncThreads(int64_t threads, bool named, const Mask& mask);
   void MoveRegisters(bool gives, int64_t registers);
   void IssueProduct(const Call& call, const Mask& mask);
@@ -125,7 +129,8 @@ class Machine {
   // tile has a line for each depth (Pointee::kDepths).
   std::vector<Field> TileNumbers(int64_t start, bool rows_adjacent, int64_t rows);
   void WaitForProducts(int64_t groups);
-  // Whether products use the variable or its sums are not taken yet; other code must not access it.
+  // Whether products use the variable, or their sums in it are not taken yet. Other code must not
+  // access it then.
   bool InFlight(int variable) const {
     return !products_.empty() && products_[variable].state != ProductState::kIdle;
   }
@@ -147,10 +152,12 @@ class Machine {
   Operand WarpReduce(const Expr& e, const Mask& mask);
   Operand BlockReduce(const Expr& e, const Mask& mask);
   void Combine(const Expr& e, int64_t* sum, const int64_t* with);
-  // For an index that is a steady integer (Expr::steady) plus a uniform one: its values and their
-  // range, found without computing the sum for each thread. False for any other index.
+  // For an index that is a steady integer (Expr::steady) plus a uniform integer: its values and
+  // their range, found without computing the sum for each thread. False for any other index, or if
+  // the sum may overflow.
   bool Steady(Expr* e, const Mask& mask, Operand* values, Range* range);
-  // By thread: the number of the cell of an array at `indices`. A fault if an index is outside.
+  // By thread: the number of the cell of an array at `indices`. A fault if an index is outside the
+  // array.
   Operand Cell(int variable, const std::vector<ExprPtr>& indices, const Mask& mask);
   // An element of a slot as a number of `type`, and a number of `type` as an element of a slot.
   int64_t LoadAs(Type type, const SlotMemory& slot, int64_t element) const;
@@ -187,7 +194,7 @@ class Machine {
   struct ProductUse {
     ProductState state = ProductState::kIdle;
     int64_t group = 0;    // of the last product
-    bool changed = true;  // by other code, or never announced, since BeginProducts
+    bool changed = true;  // whether other code changed it since BeginProducts; true before that
     bool is_sum = false;
     bool weights = false;  // TakeScores was the last to change it
   };

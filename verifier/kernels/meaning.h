@@ -1,5 +1,5 @@
-// Computes the results that a program of kernels must give: those of its nodes, evaluated one by
-// one by their definitions. Internal to verifier/kernels.
+// Computes the results that a program of kernels must give: the results of its nodes, evaluated one
+// by one by their definitions. Internal to verifier/kernels.
 #ifndef LEMMA_VERIFIER_KERNELS_MEANING_H_
 #define LEMMA_VERIFIER_KERNELS_MEANING_H_
 
@@ -21,9 +21,9 @@ namespace lemma::kernels {
 class Meaning {
  public:
   // An error if a node has no definition with constant sizes. If a kernel streams a softmax into a
-  // product (`streams`), it may round the softmax at another place than the nodes do. Then results
-  // from the softmax's sum to the product are not rounded to their 16-bit type; InvalidArgument if
-  // they have two such types.
+  // product (`streams`), it may round the softmax at another place than the nodes do. Then the
+  // softmax, and its copies and conversions up to the product, are not rounded to their 16-bit
+  // type; InvalidArgument if they have two such types.
   static absl::StatusOr<Meaning> Of(absl::Span<const NodePtr> nodes, std::vector<Value> operands,
                                     bool streams);
 
@@ -32,25 +32,26 @@ class Meaning {
 
   Arithmetic arithmetic() const { return arithmetic_; }
   bool integers() const { return arithmetic_ == Arithmetic::kInteger; }
-  // Whether to compare under the second meaning of extremes (extremes.h) too: if there is a maximum
-  // or minimum over axes or, up to 10^6 operations, one of two numbers. A check at random numbers
-  // may miss an operand of these.
+  // Whether to compare under the second meaning of extremes (extremes.h) too. True if there is a
+  // maximum or minimum over axes, or if there is one of two numbers and operations() is at most
+  // 10^6. A check at random numbers may miss an operand of a maximum or minimum.
   bool needs_extremes() const;
   // Scalar operations of one evaluation.
   double operations() const { return operations_; }
 
   // Whether an operand is used as an index.
   bool has_indices() const;
-  // Whether to compare on few different numbers too (Draw with `few`): a function is discontinuous,
-  // or abs, max or min may get an infinity or NaN.
+  // Whether to compare on operands drawn from few different numbers too (Draw with `few`). True if
+  // a function is discontinuous, or if abs, max or min may get an infinity or NaN.
   bool compares() const { return !constants_.empty(); }
   // Random values of operand `k`. An operand that is used as an index is drawn from [`least`,
-  // `end`), limited to its type's range. `few`: others are drawn from few numbers, among them the
-  // constants of the definitions, their neighbours and, where they may occur, infinities and NaN.
+  // `end`), limited to its type's range. `few`: any other operand is drawn from few numbers, among
+  // them the constants of the definitions, their neighbours and, where they may occur, infinities
+  // and NaN. `few` has no effect unless compares() is true.
   SlotMemory Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bool few) const;
-  // The results of the last node, not rounded to their types (a store in a slot rounds them).
-  // `floats`: round the definitions' constants to f32. OutOfRange if an index is outside its
-  // tensor.
+  // The results of the last node for `operands`, given in order. The results are not rounded to
+  // their types (a store in a slot rounds them). `floats`: round the definitions' constants to f32.
+  // OutOfRange if an element that is used as an index is outside the tensor that it indexes.
   absl::StatusOr<std::vector<SlotMemory>> Evaluate(absl::Span<const SlotMemory* const> operands,
                                                    bool floats,
                                                    const std::optional<Extremes>& extremes) const;

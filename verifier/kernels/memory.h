@@ -1,4 +1,4 @@
-// The memory of a program under check: the values in it, and which threads accessed them.
+// The memory of a program under check: the values in it, and which threads accessed the values.
 #ifndef LEMMA_VERIFIER_KERNELS_MEMORY_H_
 #define LEMMA_VERIFIER_KERNELS_MEMORY_H_
 
@@ -13,7 +13,8 @@ namespace lemma::kernels {
 // Which threads accessed the elements of a memory that an operand and a result share.
 struct Touched {
   static constexpr int64_t kNobody = -1, kSeveral = -2;
-  // By element: the number of the only such thread in the grid, kNobody or kSeveral.
+  // By element: the number in the grid of the only thread that read it (wrote it); otherwise
+  // kNobody or kSeveral.
   std::vector<int64_t> reader, writer;
 };
 
@@ -24,12 +25,14 @@ struct SlotMemory {
   std::vector<int64_t> values;  // row-major
   // By element, whether a kernel wrote it; empty for an operand of the program.
   std::vector<bool> written;
-  bool read_by_kernel = false, written_by_kernel = false;  // by the kernel that runs now
-  // Not nullptr if the tensor shares its memory with another one; not owned.
+  // Whether the kernel that is being executed may read it, and may write it.
+  bool read_by_kernel = false, written_by_kernel = false;
+  // The record of the memory that the tensor shares with other tensors; nullptr if it shares none.
+  // Not owned.
   Touched* touched = nullptr;
 
   int64_t size() const { return static_cast<int64_t>(values.size()); }
-  // Not for a tensor without elements.
+  // False for any tensor without elements.
   bool is_operand() const { return written.empty() && !values.empty(); }
 };
 

@@ -15,21 +15,22 @@ namespace lemma::kernels {
 
 class RoleSchedule {
  public:
-  // Runs bodies[r] for each role r, each in a thread of its own, only one at a time. Role `first`
-  // begins. A role that waits or returns lets the next one run, in order of numbers or, if
-  // `backwards`, in reverse order, cyclically. Returns when all bodies have returned.
+  // Runs bodies[r] for each role r, each in a thread of its own, but only one at a time. Role
+  // `first` begins. A role that waits or returns lets the next role run, in order of numbers or, if
+  // `backwards`, in reverse order, cyclically. Returns when all bodies have returned. May be called
+  // again.
   void Run(absl::Span<const std::function<void()>> bodies, int first, bool backwards);
 
   // --- Called by the body `role` ---
   // Lets others run until ready() is true. False if all roles wait in vain, or after Stop().
   bool WaitUntil(int role, const std::function<bool()>& ready);
-  // Ends all waits, present and future ones; they return false. Called after a fault.
+  // Ends all waits of this Run, present and future ones; they return false. Called after a fault.
   void Stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
 
-  // Waits until all of `roles`, which include `role`, have called Meet with these roles, all at a
-  // named barrier or all at the other one. The last one calls its meet() before any goes on. False
-  // as for WaitUntil.
+  // Waits until all of `roles`, which include `role`, have called Meet with the same `roles` and
+  // `named` (Machine::SyncThreads). The last of them calls its meet() before any role goes on.
+  // False in the same cases as WaitUntil.
   bool Meet(int role, bool named, const std::vector<int>& roles, const std::function<void()>& meet);
 
  private:

@@ -10,9 +10,10 @@
 namespace lemma::prover {
 
 // "" if every read of `definition` is proved to be inside its tensor, and every divisor to be
-// positive, wherever `facts` hold. Otherwise describes the first read or divisor without a proof.
-// An index that is itself loaded from a tensor (as in gather) is not checked here; it is assumed to
-// be in bounds. `symbols` replaces symbols of the definition by polynomials.
+// positive, wherever `facts` hold. Otherwise describes the first read or divisor without a proof,
+// or a part that cannot be expressed. An index that is itself loaded from a tensor (as in gather)
+// is not checked here; it is assumed to be in bounds. `symbols` replaces symbols of the definition
+// by polynomials.
 std::string UnprovedRead(NormalForms* forms, Arith* arith, const Definition& definition,
                          const LeafMap& symbols, const Facts& facts);
 

@@ -19,8 +19,9 @@ class FormBuilder {
  public:
   // `symbols` replaces symbols of the definition by polynomials. `operators`, if given: for each
   // tensor of `definition` (inputs not counted), the number of the operator that computes it. With
-  // the laws kNone and kExact, an operator reads its own tensors unrounded and those of other
-  // operators rounded; outputs are rounded. Without `operators` nothing is rounded.
+  // the laws kNone and kExact, an operator reads its own tensors unrounded and the tensors of other
+  // operators rounded; outputs are rounded. With other laws, or without `operators`, nothing is
+  // rounded.
   FormBuilder(NormalForms* forms, const Definition& definition, Laws laws, const LeafMap& symbols,
               const std::vector<int>* operators = nullptr)
       : forms_(*forms),
@@ -57,7 +58,7 @@ class FormBuilder {
   NormalForm Scalar(const ScalarExpr& e, const Env& env);
   NormalForm Select(const ScalarExpr& e, const NormalForm& then, const NormalForm& otherwise,
                     const Env& env);
-  // Whether the value is always one of `dtype`, whatever elements are read.
+  // Whether the value is always a value of `dtype`, whatever elements are read.
   bool Representable(const Atom& atom, DType dtype) const;
   bool Representable(const Summand& term, DType dtype) const;
   bool Representable(const NormalForm& form, DType dtype) const;
@@ -74,14 +75,16 @@ class FormBuilder {
   NormalForm Unsigned(const NormalForm& form);
   bool IsExactSum(const Summand& all, const NormalForm& body, Span* bound);
   NormalForm StoredExactly(NormalForm value, const TensorExpr& tensor, bool rounds);
-  // Sets computation_ for the body of `tensor`; returns the previous value.
+  // How the body of a tensor is computed.
   struct Computation {
     int digits = 0;         // binary digits of the floats that it is computed in; 0: integers
     bool any_zero = false;  // the sign of a zero does not matter
   };
+  // Sets computation_ for the body of `tensor`; returns the previous value.
   Computation Enter(const TensorExpr& tensor);
-  // Whether the sign of a zero in argument `i` does not matter: fn's value does not depend on it,
-  // or only the sign of a zero value does and does not matter itself (`any_zero`).
+  // Whether the sign of a zero in argument `i` of fn does not matter. Either fn's value does not
+  // depend on this sign, or only the sign of a value 0 depends on it, and `any_zero` says that the
+  // sign of such a value does not matter.
   static bool AnyZero(ScalarFn fn, size_t i, bool any_zero);
   NormalForm Constant(double value);
   NormalForm Max(std::vector<NormalForm> values);

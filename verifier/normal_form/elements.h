@@ -1,5 +1,5 @@
-// Collects the values that one side reads and computes for an element, as its definition is
-// written. The float contract depends on them. Internal to the prover.
+// Collects the values that one side of a claim reads and computes for an element, as the side's
+// definition is written. The float contract depends on these values. Internal to the prover.
 //
 // Two sides that are equal as real numbers may still differ by more than rounding, where
 //   * only one side reads some element of an input: an infinity or NaN shows on that side only;
@@ -36,20 +36,21 @@ struct Elements {
 };
 
 // The sets for one side's element of `tensor` at index `at`. `symbols`, `operators`: as in
-// FormBuilder. `finite`: by input, whether all its elements are finite; then it does not matter
-// which are read. Reads beyond an input's end do not count as finite.
+// FormBuilder. `finite`: by input, whether all its elements are finite; reads of such an input are
+// left out. An input beyond the end of `finite` does not count as finite.
 Elements ElementsOf(NormalForms* forms, const Definition& definition,
                     const std::vector<int>* operators, const LeafMap& symbols,
                     const std::vector<bool>& finite, TensorId tensor, const std::vector<Poly>& at);
 
 // Simplifies the sets of reads and discontinuities, so that more equal sets are recognized.
+// `normalizer` must have Laws::kNone.
 void Simplify(Normalizer* normalizer, const Facts& facts, Elements* elements);
 
-// The same for Elements::partial, whose arithmetic is interpreted.
+// The same for Elements::partial. `normalizer` must have Laws::kRing.
 void SimplifyPartial(Normalizer* normalizer, const Facts& facts, Elements* elements);
 
 // Two forms, [0] for `a` and [1] for `b`, that are equal under uninterpreted arithmetic exactly if
-// the sides have equal sets of reads and of discontinuities. Both must be complete.
+// the sides have equal sets of reads and of discontinuities. `a` and `b` must be complete.
 std::vector<NormalForm> FormsOf(const Elements& a, const Elements& b);
 // The same for Elements::partial, under interpreted arithmetic.
 std::vector<NormalForm> PartialFormsOf(const Elements& a, const Elements& b);

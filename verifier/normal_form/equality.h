@@ -27,6 +27,7 @@ class Equality {
 
   // Whether `difference` is 0 wherever `context` holds.
   bool IsZero(const NormalForm& difference, const Facts& context);
+  // Whether a - b is 0 wherever `context` holds.
   bool AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context);
 
   // `form`, simplified, after adding up those summands under its functions and maxima that are
@@ -36,7 +37,7 @@ class Equality {
   Normalizer& normalizer() { return normalizer_; }
   // The summands that IsZero could not cancel when it last failed, as text for people.
   const std::string& remainder() const { return remainder_; }
-  const NormalForm& left() const { return left_; }  // the same as a form
+  const NormalForm& left() const { return left_; }  // the same summands as a form
   StepLog* log = nullptr;  // if set, receives the steps of IsZero; not owned
 
  private:
@@ -56,7 +57,7 @@ class Equality {
   bool AddUp(NormalForm* form, const Facts& context);
   bool AddUpUnder(NormalForm* form, const Facts& context);
   bool CancelOnce(std::vector<Summand>* terms, const Facts& context);
-  // Prefers bijections that leave no remainder. nullopt if there is none.
+  // Prefers bijections that leave no remainder. nullopt if no bijection is found.
   std::optional<Pairing> Pair(const Summand& mine, const Summand& other, const Facts& context);
   // `exact`: neither summand may leave a remainder.
   std::optional<Pairing> TryMap(const Summand& mine, const Summand& other, const LeafMap& map,

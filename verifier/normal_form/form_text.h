@@ -17,26 +17,26 @@ std::string TextOf(const Leaves& leaves, const Summand& term);
 std::string TextOf(const Leaves& leaves, const NormalForm& form);
 
 // Logs how the summands of a difference cancel, line by line. Summands have numbers; each step
-// names the summands that it uses up and those that it makes. Lines are appended to *lines. The
-// lines and the leaves must outlive the log.
+// names the summands that it uses up and the summands that it makes. Lines are appended to *lines.
+// `lines` and `leaves` must outlive the log.
 class StepLog {
  public:
   StepLog(const Leaves* leaves, std::vector<std::string>* lines)
       : leaves_(*leaves), lines_(*lines) {}
 
-  // Appends any other line.
+  // Appends a line that none of the functions below writes.
   void Line(std::string text) { lines_.push_back(std::move(text)); }
-  // Starts with the summands of the difference of both sides.
+  // Starts a difference of both sides; `terms` are its summands.
   void Difference(const std::vector<Summand>& terms);
-  // `rest` replaces `mine` and `other`. `renamed` is `other` with its axes renamed apart; `map`
-  // gives these axes as polynomials in those of `mine`.
+  // `rest` replaces `mine` and `other`. `renamed` is `other` with new axes, none of which is an
+  // axis of `mine`; `map` gives the new axes as polynomials in the axes of `mine`.
   void Paired(const Summand& mine, const Summand& other, const Summand& renamed, const LeafMap& map,
               const std::vector<Summand>& rest);
   // `terms` are the current summands, after those that differed only in coefficients were added up.
   void Are(const std::vector<Summand>& terms);
-  // The difference, whose summands are given, is 0 by laws that are not written down step by step.
+  // `terms` are the summands of a difference that is 0 by laws; its steps are not written down.
   void ZeroByLaws(const std::vector<Summand>& terms);
-  // The summand is identically 0.
+  // The summand `term` is 0 at all points.
   void Zero(const Summand& term);
 
  private:

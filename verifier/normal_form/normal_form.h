@@ -3,8 +3,8 @@
 //   normal form = sum of any number of summands
 //   summand     = coefficient / denominator * the sum, over the integer points of its axes at which
 //                 all guards hold, of the product of its atoms
-//   atom        = a read of an input | a function of normal forms | the reciprocal of one | a
-//                 maximum or another reduction over points
+//   atom        = a read of an input | a constant | a function of normal forms | the reciprocal of
+//                 a normal form or of a size | a maximum or another reduction over points
 //
 // The bounds of axes are guards like others. A summand and an alternative of an atom bind their
 // axes. No two of them in one normal form bind the same axis, and substitution renames the axes.
@@ -102,22 +102,23 @@ std::optional<Content> ContentOfAll(const NormalForm& form);
 // form * common / content.
 NormalForm WithoutContent(NormalForm form, const Content& content);
 
-// Substitutes, renames and prints forms over `leaves`, which must outlive it.
+// Substitutes, renames and prints forms over `leaves`, which must outlive the object.
 class NormalForms {
  public:
+  // Sets Leaves::substitute_load, so `leaves` must not substitute after the object is destroyed.
   explicit NormalForms(Leaves* leaves);
 
   NormalForm Product(const NormalForm& a, const NormalForm& b);
   // Replaces free leaves as `map` says. All axes that are bound in `form` become new ones.
   NormalForm Substitute(const NormalForm& form, const LeafMap& map);
-  // The same, but term.axes is copied unchanged: `map` also replaces their uses in `term`.
+  // The same, but term.axes is copied unchanged. `map` may replace uses of these axes in `term`.
   Summand Substitute(const Summand& term, const LeafMap& map);
   Atom Substitute(const Atom& atom, const LeafMap& map);
   Facts Substitute(const Facts& facts, const LeafMap& map);
   // The summand with new axes in place of all axes that it binds.
   Summand Renamed(const Summand& term);
 
-  // Whether `leaf` occurs.
+  // Whether `leaf`, a symbol or a variable, occurs, also inside other leaves.
   bool Mentions(const NormalForm& form, Leaf leaf) const;
   bool Mentions(const Atom& atom, Leaf leaf) const;
   // Adds the leaves on which the form depends to *deps and sorts *deps.

@@ -16,15 +16,15 @@
 
 namespace lemma::prover {
 
-// Every step replaces a form by one that is equal wherever the facts of `context` hold. The
-// constructor's arguments must outlive the object.
+// Simplifies forms. Every step replaces a form by one that is equal wherever the facts of `context`
+// hold. The constructor's arguments must outlive the object.
 class Normalizer {
  public:
   Normalizer(NormalForms* forms, Arith* arith, Laws laws)
       : forms_(*forms), leaves_(forms->leaves()), arith_(*arith), laws_(laws) {}
 
-  // Uses identities too. exp, sin and cos of p/q * t are written in terms of those of t/unit, where
-  // q divides `unit`, which is positive.
+  // Uses identities too. If q divides `unit`, exp, sin and cos of p/q * t are written in terms of
+  // exp, sin and cos of t/unit. `unit` must be positive.
   void UseIdentities(int64_t unit) { unit_ = unit; }
 
   // Needed with Laws::kExact: the types of the inputs, and the bounds of parameters by name. Both
@@ -149,14 +149,15 @@ class Normalizer {
   std::map<std::string, Span> remembered_;  // by key, of forms with several summands
 };
 
-// The form that is 1 where `condition` is not 0, else 0.
+// The form that is 1 where `condition` is not 0, and 0 elsewhere.
 NormalForm Truth(const NormalForm& condition);
 // Whether `atom` is always 0 or 1.
 bool IsTruth(const Atom& atom);
 
 // The function, if `atom` is floor, ceil, round or trunc.
 std::optional<ScalarFn> RoundingOf(const Atom& atom);
-// fn(arg), simplified by a law of rounding functions.
+// fn(arg), simplified by a law of rounding functions; nullopt if no law applies. `fn` must be
+// floor, ceil, round or trunc.
 std::optional<NormalForm> RoundingLaw(ScalarFn fn, const NormalForm& arg);
 
 // The name (Atom::name) of the function that rounds to a float type.

@@ -17,7 +17,7 @@ namespace lemma::prover {
 // This also decides comparisons of the sum plus a constant, and of its negative.
 class PathCondition {
  public:
-  // Whether e = 0 (if `equal`) or e >= 0 (otherwise); nullopt if that is not decided.
+  // Whether e = 0 (if `equal`) or e >= 0 (otherwise); nullopt if the decisions so far do not say.
   std::optional<bool> Decide(const IndexExpr& e, bool equal) const;
   // This path condition with one more decision: that e = 0 (if `equal`) or e >= 0 (otherwise) is
   // true (`holds`) or false. Unchanged if a coefficient or constant in e reaches 2^60.

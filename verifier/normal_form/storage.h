@@ -14,7 +14,8 @@ namespace lemma::prover {
 // not overflow, but an integer type cuts off fractions, and a narrow one wraps or saturates.
 std::string IntegerStorage(const Definition& definition, const TensorExpr& tensor);
 
-// Whether floats contribute to the value of an element of `tensor`.
+// Whether the body of `tensor` computes its value from elements of a float tensor. Elements that
+// are only compared, or only select the value, do not count.
 bool ComputesWithFloats(const Definition& definition, const TensorExpr& tensor);
 
 }  // namespace lemma::prover

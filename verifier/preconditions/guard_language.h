@@ -11,7 +11,8 @@
 
 namespace lemma::prover {
 
-// The integers of one instance of a rule: its integer symbols and the lengths of its lists.
+// The integers of one instance of a rule: its integer symbols and the lengths of its lists. nullopt
+// for an integer without a value.
 using GuardValues = std::vector<std::optional<int64_t>>;
 
 // One condition. x, y, u, v and w are indices into GuardValues, or kNone. kCompare: x*y, compared
@@ -38,9 +39,10 @@ class GuardLanguage {
   // All conditions, simple ones first. Leaves out those of three or four symbols if the rule has
   // more than 14 integer symbols.
   const std::vector<GuardAtom>& atoms() const { return atoms_; }
-  // The integers of an instance with these values of symbols; nullopt for those that have no value.
+  // The integers of an instance with these values of symbols.
   GuardValues ValuesOf(const SymbolValues& symbols) const;
-  // Whether the condition is true at these values, of one instance. False if a value is missing.
+  // Whether the condition is true of an instance: `values` must be ValuesOf(symbols). False if a
+  // value is missing.
   bool Holds(const GuardAtom& atom, const GuardValues& values, const SymbolValues& symbols) const;
   // The condition in the language of rules.
   Comparison ToComparison(const GuardAtom& atom) const;
@@ -55,8 +57,8 @@ class GuardLanguage {
   Term TermOf(int variable) const;
 
   const Substitution& rule_;
-  std::vector<int> variables_;  // symbols; those after num_integers_ are lists and stand for their
-                                // length
+  std::vector<int> variables_;  // symbols: first num_integers_ integers, then lists, each of which
+                                // stands for its length
   size_t num_integers_ = 0;
   std::set<int> in_attributes_;  // symbols
   std::vector<GuardAtom> atoms_;

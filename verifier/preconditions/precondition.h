@@ -19,7 +19,7 @@
 namespace lemma {
 
 struct PreconditionOptions {
-  int samples = 240;      // instances to draw, over all forms of the rule
+  int samples = 240;      // instances to draw first, over all forms of the rule
   int max_attempts = 48;  // guards to try on instances
   int max_proofs = 6;     // guards to give to the prover
   int max_conjuncts = 6;  // of one guard
@@ -45,16 +45,16 @@ struct Precondition {
 };
 
 // Proves the rule. If it is false, refines a guard from instances on which its sides agree or
-// differ and from the prover's counterexamples, then confirms the guard: the rule is proved with
-// all conjuncts, and refuted without any one of them.
+// differ and from the prover's counterexamples. Then confirms the guard: the rule is proved with
+// all conjuncts, and it is false or not proved without any one of them.
 //
 // Rejects trivial guards, which allow only special instances. A guard is trivial if under it a
 // reduction of the target always has one term, or an operator of the target always copies its
 // operand, although this is not so in other instances of the rule; or if it bounds more than two
 // sizes, not counting attributes, by constants.
 //
-// Deterministic; limited by counts, not by a clock. When prover.interrupted ends it, `without` is
-// Unknown or there is no guard; discard that result.
+// Deterministic; limited by counts, not by a clock. If prover.interrupted ends the search,
+// `without` is Unknown or there is no guard; discard such a result.
 Precondition SynthesizePrecondition(const Substitution& rule, const ProverOptions& prover = {},
                                     const PreconditionOptions& options = {});
 

@@ -19,13 +19,14 @@ struct RuleInstance {
   int form = 0;         // number of the rule's form
   SymbolValues values;  // by symbol of the rule; absent: the symbol is a real
   bool agree = false;   // whether both sides gave equal outputs
-  // For each operator of the target, in order: for each of its reductions, whether it has several
-  // terms here; then whether the operator's result is not a copy of an operand. (Operators of the
-  // source are not listed: a rule that removes one without effect is useful.)
+  // For each operator of the target, in order: for each of its reductions, whether the reduction
+  // has several terms here; then whether the operator's result is not a copy of an operand.
+  // (Operators of the source are not listed: a rule that removes an operator without effect is
+  // useful.)
   std::vector<bool> effects;
 };
 
-// The instances drawn so far. `rule` and `options` must outlive it.
+// The instances drawn so far. `rule` and `options` must outlive the object.
 class RuleInstances {
  public:
   RuleInstances(const Substitution& rule, const ProverOptions& options);
@@ -38,8 +39,8 @@ class RuleInstances {
   // The counterexample of the first instance on which the sides differed; nullopt if there is none.
   const std::optional<Refuted>& counterexample() const { return counterexample_; }
   // Whether each effect that occurs in any instance drawn so far occurs in one of `instances`,
-  // which are positions in all(). Instances are grouped by their number of `effects`; it suffices
-  // that this is true of one group.
+  // which are positions in all(). Instances are grouped by their number of `effects`; true if this
+  // holds within one group.
   bool ShowEverything(const std::vector<int>& instances) const;
 
  private:

@@ -25,8 +25,8 @@ struct GraphClaim {
 };
 
 // The claim that `a` and `b` compute the same outputs. With `cut`, floating-point values that both
-// graphs compute become inputs, which may have any values. An error if an operator has no
-// definition or if the definitions cannot be composed.
+// graphs compute become inputs, which may have any values. An error if an operator of only one
+// graph has no definition, or if the definitions cannot be composed.
 absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut);
 
 // Tries to prove the claim; never answers Refuted. Sets Proved::coverage to the end of the text
@@ -35,7 +35,8 @@ Verdict ProveClaim(const GraphClaim& claim, const ProverOptions& options);
 
 // Searches for inputs at which the sides differ: in the field, and in double by more than rounding
 // explains. The difference in double must persist in f32 and after a small change of the inputs.
-// nullopt if none are found. Runs nothing that takes more than some billion operations.
+// nullopt if no such inputs are found. Tries options.samples inputs, or fewer (but at least one) if
+// the evaluations of both sides would take more than about 2 * 10^9 operations.
 std::optional<Refuted> RefuteGraphs(const GraphClaim& claim, const ProverOptions& options);
 
 }  // namespace lemma::prover

@@ -27,8 +27,10 @@ struct ProverOptions {
   // Soon after this becomes true the answer is Unknown, which then says nothing about the claim.
   // Not owned; nullptr: never interrupted.
   const std::atomic<bool>* interrupted = nullptr;
-  int samples = 10;  // concrete comparisons before a proof is tried; 0: none
-  FormLimits forms;  // which forms of a rule ProveRule lists
+  // Concrete comparisons before a proof is tried. 0: no comparison at all, not even at the sizes
+  // that constants suggest, which are tried after a proof has failed.
+  int samples = 10;
+  FormLimits forms;  // which forms of a rule ProveRule proves
   // Whether to compare case by case and by identities of real functions where nothing else
   // succeeds.
   bool cases = true;

@@ -16,12 +16,12 @@
 namespace lemma {
 
 struct RecheckOptions {
-  std::string solver = "cvc5";  // cvc5: a name to look up in PATH, or a path
-  int64_t rlimit = 200000;      // per query, in the solver's own steps
+  std::string solver = "cvc5";  // the program cvc5: its name, to look up in PATH, or its path
+  int64_t rlimit = 200000;      // limit per query, in the solver's own steps
   // Limit per query in wall-clock time, in case the step limit does not apply.
   int64_t milliseconds = 20000;
   // Check ends soon after this becomes true; queries without an answer then count as unknown. Not
-  // owned.
+  // owned; nullptr: never interrupted.
   const std::atomic<bool>* interrupted = nullptr;
 };
 

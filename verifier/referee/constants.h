@@ -16,7 +16,8 @@ namespace lemma::referee {
 bool OnlyMoves(const Node& node);
 
 // The nodes among `nodes` that depend on known elements only, including weights and constants
-// themselves. `nodes` must have operands before users.
+// themselves. Leaves out operators without a definition or with symbolic sizes. `nodes` must have
+// operands before users.
 absl::flat_hash_set<const Node*> ConstantNodes(const std::vector<NodePtr>& nodes);
 
 // A constant with the bounds of error_bounds.h, by element in row-major order.
@@ -30,8 +31,8 @@ struct BoundedTensor {
 // Computes constants and remembers the small ones.
 class ConstantEvaluator {
  public:
-  // The elements of `value`; nullptr if they cannot be computed. Recurses as deep as the constant's
-  // formula.
+  // The elements of `value`; nullptr if they cannot be computed. Recurses through the operators
+  // that compute the constant.
   std::shared_ptr<const BoundedTensor> Of(const Value& value);
 
  private:

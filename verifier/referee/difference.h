@@ -11,19 +11,20 @@
 
 namespace lemma::referee {
 
-// How far two tensors of one type are apart. NaN counts as different from finite numbers only.
+// How far two tensors of the same type are apart. NaN counts as different from finite numbers only.
 struct TensorDifference {
   // The largest difference of two elements. Infinite if one is finite and the other is not, or if
   // they are infinities of different signs.
   double largest = 0;
-  double scale = 1;     // the largest magnitude of a finite element, at least 1
+  double scale = 1;     // the largest magnitude of a finite element of both tensors, at least 1
   int64_t element = 0;  // the row-major position of the largest difference
 };
 TensorDifference DifferenceOf(const Tensor& before, const Tensor& after);
 
-// The number of operations of an execution by definition; infinite if it is not known. Graphs with
-// more than kMaxWork operations are not executed by definition.
+// The number of operations of an execution by definition; infinite if it is not known.
 double WorkOf(const Graph& graph);
+// FindRefutation and MeasureRegion (measure.h) execute two graphs by definition only if these have
+// at most this many operations together.
 constexpr double kMaxWork = 6e9;
 
 // Executes both graphs with options.run on options.samples[sample] and compares their outputs, in
@@ -41,11 +42,11 @@ constexpr double kFarBeyond = 20;
 std::optional<Refutation> WorstOutput(const Graph& before, const Graph& after, size_t sample,
                                       const RefereeOptions& options);
 
-// Finds an output that differs by more than kFarBeyond times what rounding explains, on a sample
-// that decides or on all random samples of the same sizes. The operators' definitions must confirm
-// the difference: on the whole graphs if these have at most kMaxWork operations, otherwise on a
-// pair of small graphs over values that agree. Adds such a pair to the result if there is one.
-// nullopt if no difference is found and confirmed.
+// Finds an output that differs by more than kFarBeyond times what rounding explains: at some sizes,
+// on all samples that decide (Sample::decides) or on all other samples. The operators' definitions
+// must confirm the difference: on the whole graphs if these have at most kMaxWork operations,
+// otherwise on a pair of small graphs over values that agree. Adds such a pair to the result if
+// there is one. nullopt if no difference is found and confirmed.
 std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after,
                                          const Sketches& in_before, const Sketches& in_after,
                                          const RefereeOptions& options);

@@ -1,11 +1,12 @@
 // Bounds how far the f32 evaluation of a constant can be from its value as a real number, for every
 // order of its sums. Internal to the referee.
 //
-// A number carries three things: its value v, computed in double; its magnitude m, the same formula
-// with absolute values in the place of all summands; and a count r of roundings. An evaluation in
-// f32 that rounds each operation, sums in any order and distributes products over sums gives a
-// number within r * u * 1.01 * m of v, with u = 2^-24 (Higham, Accuracy and Stability of Numerical
-// Algorithms, chapters 3 and 4). The three formulas are derived from the operator's definition.
+// A number carries three things: its value v, computed in double; its magnitude m, computed by the
+// same formula with absolute values in the place of all summands; and a count r of roundings. An
+// evaluation in f32 that rounds each operation, sums in any order and distributes products over
+// sums gives a number within r * u * 1.01 * m of v, with u = 2^-24 (Higham, Accuracy and Stability
+// of Numerical Algorithms, chapters 3 and 4). The three formulas are derived from the operator's
+// definition.
 #ifndef LEMMA_VERIFIER_REFEREE_ERROR_BOUNDS_H_
 #define LEMMA_VERIFIER_REFEREE_ERROR_BOUNDS_H_
 
@@ -19,7 +20,7 @@ namespace lemma::referee {
 // roundings is infinite. Unimplemented if `definition` stores floats that are not f32.
 absl::StatusOr<Definition> BoundedDefinition(const Definition& definition);
 
-// The largest distance of an f32 evaluation from the value; infinite if none is known.
+// The largest distance of an f32 evaluation from the value; infinite if no bound is known.
 double BoundOf(double magnitude, double roundings);
 
 }  // namespace lemma::referee

@@ -13,14 +13,15 @@ namespace lemma::referee {
 struct Folds {
   Graph graph;  // after all steps
   // Outputs of the targets of rules, at matches where the target computes something from constants:
-  // matches in the given graph and in `graph`, and those of the steps between.
+  // the matches in the given graph, the matches in `graph`, and the match of each step.
   std::vector<Value> formulas;
 };
 
-// Applies rules while one folds: its target applies fewer operators to values that are not
-// constants, and more operators to constants, than its source does at the match. Does not evaluate
-// the values that are computed from constants. The result only suggests how weights of another
-// graph may have been made, so the rules need not be proved. Ends early when the deadline passes.
+// Applies rules as long as one folds. A rule folds at a match if its target applies fewer operators
+// to values that are not constants, and more operators to constants, than its source does. Does not
+// evaluate the values that are computed from constants. The result only suggests how weights of
+// another graph may have been made, so the rules need not be proved. Ends early when the deadline
+// passes.
 Folds FoldIntoWeights(const Graph& graph, const std::vector<Substitution>& rules,
                       const Deadline& deadline);
 

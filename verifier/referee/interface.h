@@ -12,11 +12,14 @@ namespace lemma::referee {
 struct MatchedInterface {
   std::vector<std::string> differences;  // lines for people; if any, the graphs are not compared
   std::vector<std::string> notes;        // lines for people, such as a match by position
-  Graph after;  // the second graph, with inputs and outputs in the order of the first one
+  // The second graph, whose inputs and outputs have the order and the names of the first graph.
+  // Empty if there are differences.
+  Graph after;
 };
 
-// Inputs and outputs correspond by name, or by position if the sets of names differ. Types that
-// differ are among the differences.
+// Inputs and outputs correspond by name, or by position if the sets of names differ. These are
+// differences: another number of inputs or outputs; another type; if inputs or outputs correspond
+// by position, a name that both graphs have at different positions.
 MatchedInterface MatchInterface(const Graph& before, const Graph& after);
 
 }  // namespace lemma::referee

@@ -36,7 +36,8 @@ struct OnlyPlace {
   Value before, after;  // a value of each graph; the rest is proved equal if these are
   Region region;        // computes both from values that are proved equal
   std::string reason;   // why the region is not proved
-  // The pair on this sample, if it differs there by more than rounding explains.
+  // The region on options.samples[sample], if it is shown that the graphs differ there; otherwise
+  // nullopt. Each function says when it is set.
   std::optional<DifferentPair> difference;
   size_t sample = 0;
 };
@@ -49,10 +50,10 @@ std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
 // The same for weights that no f32 evaluation gives. Replaces each weight by the formula to which
 // it is near (UnrelatedWeight::nearest); nullopt unless the graphs are then proved equal. The place
-// is the first value that depends on the weights and is proved equal with the formulas. Its
-// difference is set if, in double, the outputs differ by much more than another rounding of the
-// strange elements explains; the difference at the place itself may be smaller than rounding
-// explains.
+// is the first value that depends on the weights and is proved equal with the formulas.
+// OnlyPlace::difference is set if, in double, the outputs differ by much more than another rounding
+// of the strange elements (UnrelatedWeight::elements) explains. The difference at the place itself
+// may be smaller than rounding explains.
 std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
                                           const std::vector<UnrelatedWeight>& weights);
 

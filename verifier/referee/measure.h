@@ -1,4 +1,4 @@
-// Measures how far the two sides of a region differ, and how much of that rounding explains.
+// Measures how far the two sides of a region differ, and how large a difference rounding explains.
 // Internal to the referee.
 #ifndef LEMMA_VERIFIER_REFEREE_MEASURE_H_
 #define LEMMA_VERIFIER_REFEREE_MEASURE_H_
@@ -13,10 +13,10 @@ namespace lemma::referee {
 
 struct RegionDifference {
   Graph before_side, after_side;  // the region at the sizes of the sample
-  std::vector<Tensor> inputs;     // of both
+  std::vector<Tensor> inputs;     // of both sides
   Tensor before, after;    // both sides' results, computed in double and stored in their types
   TensorDifference found;  // between the results
-  double explained = 0;    // the largest difference that rounding explains
+  double explained = 0;    // the largest difference that rounding explains; 0 if found.largest is 0
 };
 
 // Executes both sides with options.definition on the values that the graph `before` has on

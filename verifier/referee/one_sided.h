@@ -10,14 +10,15 @@
 namespace lemma::referee {
 
 // Says why the second side may read outside of a tensor where the first one does not: an operator
-// reads at positions that are data, or constants where sizes are symbolic, and the first side has
-// no operator of this kind with the same positions. "" if there is no such operator.
+// reads at positions that are data, or that are constants while sizes are symbolic, and the first
+// side has no operator of this kind with the same positions. "" if there is no such operator.
 std::string ReadsElsewhere(const Region& region);
 
 // Conversions of integers to floats that only one side has.
 struct OneSidedConversions {
   bool any = false;
-  bool to_half = false;  // f16 has no integer beyond 65504, and not all beyond 2048
+  // Whether one makes a 16-bit float. f16 has no integer beyond 65504, and not all beyond 2048.
+  bool to_half = false;
 };
 OneSidedConversions ConversionsOf(const Region& region);
 

@@ -32,7 +32,7 @@ using Runner =
 // Values of the inputs of the first graph.
 struct Sample {
   std::vector<Tensor> inputs;
-  DimValues sizes;  // of its symbolic dimensions
+  DimValues sizes;  // of the symbolic dimensions of the first graph
   // Whether a difference on this sample alone counts, as for inputs that a user gives. Otherwise a
   // difference has to show on all samples of the same sizes.
   bool decides = false;
@@ -111,10 +111,12 @@ struct Refutation {
   bool by_weights = false;
 };
 
-// How an output of both graphs compares on random inputs.
+// How an output of both graphs compares on a sample.
 struct OutputComparison {
   std::string name;
-  double difference = 0, scale = 1, explained = 0;  // largest ones, absolute
+  // The largest difference of two elements; the largest magnitude of an element, at least 1; the
+  // difference that rounding explains. All are absolute.
+  double difference = 0, scale = 1, explained = 0;
 };
 
 // Two values that agree on random inputs but could not be proved equal.
@@ -133,6 +135,7 @@ struct RefereeResult {
   std::vector<StrangeWeight> strange_weights;
   std::vector<std::string> interface;  // how the interfaces differ, one line each
   std::vector<std::string> notes;      // such as inputs that correspond by position
+  // By output, on the sample where it differs most. Empty if the graphs were not executed.
   std::vector<OutputComparison> outputs;
   std::optional<Refutation> refutation;
   std::vector<OpenRegion> open;  // smallest first
@@ -140,14 +143,15 @@ struct RefereeResult {
   std::string coverage;          // of "proved": the shapes, and conditions
   int proofs = 0;                // tried: one for each region that equals no earlier one
   int remembered = 0;            // regions that equal an earlier one
-  // The queries, the work and, with ProverOptions::keep_obligations, the log of the regions'
-  // proofs, those of regions that were not needed in the end included.
+  // The queries, the work and, with ProverOptions::keep_obligations, the log of the proofs of
+  // regions, including regions that were not needed in the end.
   Proved evidence;
   // The second graph as it was compared: with the inputs and outputs of the first one, and with
-  // their formulas in place of explained weights. Without outputs if the interfaces differ.
+  // formulas in the place of explained weights. Without outputs if the interfaces differ.
   Graph compared;
   // Pairs of a value of `compared` and a value that it is proved equal to, operands first. The
-  // latter is a value of the first graph or computed from its values. Empty if no proof was tried.
+  // second value belongs to the first graph or is computed from values of the first graph. Empty
+  // if no proof was tried.
   std::vector<std::pair<Value, Value>> equal;
 };
 

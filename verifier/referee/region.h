@@ -33,8 +33,8 @@ struct CutOptions {
     kAll,
   };
   Weights weights = Weights::kAny;
-  // If set, exact values that these nodes compute from weights are treated like weights: with kFew
-  // small ones keep their elements, with kSigns others keep their signs. Not owned.
+  // If set, values that these nodes compute from weights are treated like weights: with kFew, small
+  // exact values keep their elements; with kSigns, all these values keep their signs. Not owned.
   const absl::flat_hash_set<const Node*>* constants = nullptr;
   int max_operators = 48;  // of each side
 };
@@ -43,14 +43,16 @@ struct CutOptions {
 // share, or for a weight.
 struct Region {
   Graph before, after;
-  std::vector<bool> finite;  // by input: a weight without infinities and NaN
-  // By input: the value of the first graph that it stands for, or that is computed from it alone.
+  std::vector<bool> finite;  // by input: whether it stands for a weight without infinities and NaN
+  // By input: the value of the first graph that the input stands for. With Weights::kSigns, an
+  // input may be a number or truth value from which the region computes this value.
   std::vector<Value> stands;
   int operators = 0;  // of both sides
 };
 
-// `u` is a value of the first graph, whose nodes are `shared`; `w` is computed from some of these.
-// nullopt if the region would be too large.
+// The region that computes `u` and `w`. `shared`: the nodes of the first graph. `u`: a value of
+// that graph. `w`: a value that is computed from values of that graph. nullopt if the region would
+// be too large.
 std::optional<Region> CutRegion(const absl::flat_hash_set<const Node*>& shared, const Value& u,
                                 const Value& w, const CutOptions& options);
 
@@ -58,7 +60,7 @@ std::optional<Region> CutRegion(const absl::flat_hash_set<const Node*>& shared, 
 class RegionProver {
  public:
   // `assumptions`: what the symbolic dimensions of the whole graphs satisfy, beside being in their
-  // ranges.
+  // ranges. `options` must outlive the object.
   explicit RegionProver(const ProverOptions& options, std::vector<Guard> assumptions = {})
       : options_(options), assumptions_(std::move(assumptions)) {}
   // Never answers Refuted. Spends at most `work` steps (ProverOptions::work).

@@ -19,7 +19,7 @@ namespace lemma::referee {
 // A pair of values that agree on random inputs, but could not be proved equal.
 struct Unproved {
   Value before, after;  // values of the graphs given to Sweep
-  int operators = 0;    // of the smallest region tried
+  int operators = 0;    // of a region that was tried; 0: every region was too large
   std::string reason;
 };
 
@@ -27,19 +27,20 @@ struct SweepResult {
   std::vector<ProvedRegion> regions;
   std::vector<bool> covered;       // by output: whether it is proved equal
   std::vector<Unproved> unproved;  // operands first
-  // By value of `after`: the value of `before` that it was proved equal to, or else the result of
-  // its operator applied to the values that replace its operands.
+  // By value of `after`: the value of `before` or of `derived` that it was proved equal to;
+  // otherwise the result of its operator applied to the values that replace its operands.
   absl::flat_hash_map<Value, Value> moved;
   bool timed_out = false;
-  std::vector<std::pair<Value, Value>> equal;  // as RefereeResult::equal
+  std::vector<std::pair<Value, Value>> equal;  // as RefereeResult::equal, for values of `after`
 
+  // Whether all outputs are proved equal.
   bool AllCovered() const;
 };
 
 // When a sweep gives up.
 struct SweepLimits {
   int64_t work = 0;  // most steps of the proof of one region (ProverOptions::work)
-  int failures = 0;  // most regions without a proof, not counting those of outputs
+  int failures = 0;  // most pairs of values without a proof; outputs are tried in any case
   // If set: whether the sides of a region differ on values that the graphs compute, by more than
   // rounding explains or, if `at_all`, by more than rounding in double. Then no proof is tried.
   std::function<bool(const Region&, bool at_all)> differs;
@@ -48,7 +49,8 @@ struct SweepLimits {
 // Visits the values of `after`, operands first. A value is replaced by a value of `before` if both
 // agree on random inputs (`in_before`, `in_after`) and are then proved equal, given the values that
 // were replaced before. A value that cannot be proved equal stays and becomes a part of later
-// regions. `derived`: further values that may replace, computed from those of `before`.
+// regions. `derived`: further values, computed from values of `before`, that may replace a value of
+// `after`. `in_before` must have the sketches of `derived` too.
 SweepResult Sweep(const Graph& before, const Graph& after, const std::vector<Value>& derived,
                   const Sketches& in_before, const Sketches& in_after, RegionProver* prover,
                   const SweepLimits& limits, const Deadline& deadline);

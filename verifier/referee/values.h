@@ -29,9 +29,11 @@ struct Sketch {
   // Sums of x, |x| and x² over all elements x. They do not depend on the order of the elements.
   double sum = 0, sum_of_sizes = 0, squares = 0;
 };
+// Adds the numbers of one tensor to the sketch.
 void AddTo(const Tensor& tensor, Sketch* sketch);
-// The largest difference of the scales or of two samples, relative to the larger scale. Infinite if
-// two samples differ by more than kAlikeDistance, or if one sketch has more samples.
+// The largest difference of the scales or of two samples at the same position, relative to the
+// larger scale. Infinite if two samples differ by more than kAlikeDistance, or if the sketches have
+// different numbers of samples.
 double Distance(const Sketch& a, const Sketch& b);
 // The distance up to which values may be equal.
 constexpr double kAlikeDistance = 1e-3;
@@ -43,8 +45,8 @@ absl::StatusOr<Sketches> SketchValues(const Graph& graph, absl::Span<const Sampl
                                       const Runner& runner, const Deadline& deadline);
 
 using ValueMap = absl::flat_hash_map<Value, Value>;
-// The operator of `node` applied to moved[operand] for each operand. A node that is not an operator
-// is returned unchanged.
+// The operator of `node` applied to moved[operand] in the place of each operand; `moved` must have
+// all of them. A node that is not an operator is returned unchanged.
 NodePtr OverMoved(const NodePtr& node, const ValueMap& moved);
 // Replaces each key of `replaced` by its value, in all uses in `graph`. Returns, for each value of
 // `graph`, the value that then takes its place.

@@ -19,11 +19,11 @@ namespace lemma::prover {
 
 // How the elements of inputs are drawn.
 struct InputStyle {
-  // kPositive: in [0.25, 1.75]. kSigned: in [-2, 2]. kSomeInfinite: as kSigned, but a quarter are
-  // infinite. kOneSign: small integers, of one sign in each tensor. kSparse: most are 0, the others
-  // small integers. kSuggested: half of them from `suggested`, the others small integers.
-  // kMonotonic: integers that rise or fall through a tensor, so that an extremum is its last or
-  // first element.
+  // kPositive: in [0.25, 1.75]. kSigned: in [-2, 2]. kSmallIntegers: integers in [-3, 3]. kOneSign:
+  // small integers, of one sign in each tensor. kSparse: most are 0, the others small integers.
+  // kSomeInfinite: as kSigned, but a quarter are infinite. kSuggested: half of them from
+  // `suggested`, the others small integers. kMonotonic: integers that rise or fall through a
+  // tensor, so that an extremum is its last or first element.
   enum class Reals {
     kPositive,
     kSigned,
@@ -35,8 +35,9 @@ struct InputStyle {
     kMonotonic,
   };
   Reals reals = Reals::kPositive;
-  int64_t low = 0, high = 2;               // range of integers, which may be indices
-  const Suggestions* suggested = nullptr;  // only for kSuggested; also for integers; not owned
+  int64_t low = 0, high = 2;  // range of integers, which may be indices; both ends included
+  // Required for kSuggested. If set, half of the integers are drawn from its sizes. Not owned.
+  const Suggestions* suggested = nullptr;
 };
 
 struct ComparedSides {
@@ -57,7 +58,7 @@ struct DifferentElement {
   size_t position = 0;  // row-major, in the output
 };
 
-// The element in which the outputs of both sides differ most. All arguments are by output; elements
+// The element in which the outputs of both sides differ most. All vectors are by output; elements
 // are in row-major order. nullopt if no difference exceeds `tolerance` times
 // (1 + |source| + |target|). Ignores elements that are infinite or NaN.
 std::optional<DifferentElement> LargestDifference(const std::vector<std::vector<double>>& source,
@@ -67,7 +68,7 @@ std::optional<DifferentElement> LargestDifference(const std::vector<std::vector<
 
 // An element in which the sides, of equal shapes, differ in double by more than rounding explains,
 // also after a small change of the inputs; some elements must also differ in the field. nullopt if
-// none is found. Depends on the arguments only. Refuted::values are those of the parameters. If
+// none is found. Depends on the arguments only. Refuted::values has the parameters only. If
 // `unequal` is given, sets it to true if two elements were unequal in double, even if only by
 // rounding or because one is NaN.
 std::optional<Refuted> FindDifference(const ComparedSides& sides, InputStyle style, uint64_t seed,

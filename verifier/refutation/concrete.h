@@ -24,14 +24,15 @@ struct Values {
 // parameters may be open: Run takes their values.
 class Concrete {
  public:
-  // nullopt if a symbol remains, or if one run takes more than `max_work` operations and elements.
+  // nullopt if a symbol remains, or if the operations and the elements of one run are more than
+  // `max_work` together.
   static std::optional<Concrete> Of(const Definition& definition, double max_work);
 
   // Shapes of inputs and outputs.
   const std::vector<int64_t>& input_dims(size_t i) const { return program_.inputs()[i].dims; }
   const std::vector<int64_t>& output_dims(size_t i) const { return program_.outputs()[i].dims; }
   size_t num_outputs() const { return program_.outputs().size(); }
-  double work() const { return work_; }  // operations and elements of one run
+  double work() const { return work_; }  // operations and elements of one run, added up
 
   // All outputs, elements in row-major order, not rounded to their types. nullopt if an element
   // that is used as an index is out of range, or if a parameter has no value. Number is double or

@@ -17,7 +17,7 @@ using SymbolMap = std::map<std::string, int64_t>;
 
 // The requirements, with their equations solved for symbols: with C = G * D, the product G * D
 // replaces C. If K must be divisible by g, then g times a new symbol replaces K. The leaves of
-// `forms`, and `arith`, must outlive it.
+// `forms`, and `arith`, must outlive the object.
 class Hypotheses {
  public:
   // `positive`: expressions that are at least 1. `more`: further facts about symbols.

@@ -20,7 +20,8 @@ namespace lemma::prover {
 // that only negative elements show.
 bool ComparesNumbers(const ScalarExpr& e);
 
-// Searches for counterexamples of one statement. The constructor's arguments must outlive it.
+// Searches for counterexamples of one statement. The constructor's arguments must outlive the
+// object.
 class Refuter {
  public:
   Refuter(const Statement& statement, const Hypotheses& hypotheses, Leaves* leaves, uint64_t seed);
@@ -54,7 +55,7 @@ class Refuter {
   std::optional<SymbolMap> Complete(const std::map<Leaf, int64_t>& free, int64_t most) const;
   // Symbols that the requirements do not determine.
   std::vector<Leaf> FreeSymbols() const;
-  // Sets symbol number `one` to `size`, a suggested one. If `one` is negative, sets each symbol to
+  // Sets symbol number `one` to `size`, a suggested size. If `one` is negative, sets each symbol to
   // a suggested size in half of the cases.
   std::optional<SymbolMap> TrySuggested(const std::vector<Leaf>& free, int one, int64_t size,
                                         std::mt19937_64* random) const;

@@ -7,8 +7,9 @@
 
 namespace lemma::ops {
 
-// f(x), where the attributes `activation` and `activation_params` give f; x if they are absent.
-// Unimplemented unless f is Relu, Sigmoid, Tanh, LeakyRelu, Clip or HardSigmoid.
+// f(x), where the attributes `activation` and `activation_params` give f; x if `activation` is
+// absent. Unimplemented unless f is Relu, Sigmoid, Tanh, LeakyRelu, Clip or HardSigmoid, with as
+// many parameters as f has.
 absl::StatusOr<Value> ApplyNamedActivation(OnnxImport& node, const Value& x);
 
 }  // namespace lemma::ops

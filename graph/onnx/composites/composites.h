@@ -1,5 +1,5 @@
-// Imports ONNX operators that are compositions of Lemma's. Each list is registered with the Lemma
-// operator that it uses most.
+// Imports ONNX operators as compositions of Lemma's operators. Each list is registered with the
+// Lemma operator that it uses most.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 
@@ -20,7 +20,7 @@ std::vector<OnnxImporter> LossComposites();
 
 // DFT, STFT.
 std::vector<OnnxImporter> FourierComposites();
-// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
+// QuantizeLinear, DequantizeLinear (also of com.microsoft), DynamicQuantizeLinear.
 std::vector<OnnxImporter> QuantizedComposites();
 // QLinearMatMul; QGemm, MatMulNBits and others of com.microsoft.
 std::vector<OnnxImporter> QuantizedProducts();
@@ -32,7 +32,7 @@ std::vector<OnnxImporter> SamplingComposites();
 std::vector<OnnxImporter> RegionComposites();
 // CenterCropPad, Col2Im.
 std::vector<OnnxImporter> LayoutComposites();
-// NonZero, Unique, NonMaxSuppression of constants; MelWeightMatrix.
+// NonZero, Unique and NonMaxSuppression, if their operands are constants; MelWeightMatrix.
 std::vector<OnnxImporter> ConstantComposites();
 // Det.
 std::vector<OnnxImporter> DeterminantComposites();

@@ -10,7 +10,8 @@
 
 namespace lemma::ops {
 
-// `number` is a value of ONNX's TensorProto.DataType. Unimplemented if Lemma lacks the type.
+// The number of a type in ONNX's TensorProto.DataType, and the type of a number. FromOnnxNumber
+// returns Unimplemented if Lemma lacks the type.
 int64_t ToOnnxNumber(DType dtype);
 absl::StatusOr<DType> FromOnnxNumber(const OnnxImport& node, int64_t number);
 

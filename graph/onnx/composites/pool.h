@@ -9,8 +9,9 @@
 
 namespace lemma::ops {
 
-// Imports take one to three spatial axes, or two at most if MaxPool's second output, Indices, is
-// used; otherwise they return Unimplemented.
+// ImportMaxPool, ImportAveragePool and ImportLpPool take one to three spatial axes. With symbolic
+// sizes they take at most two, and so does ImportMaxPool if its second output, Indices, is used.
+// Otherwise they return Unimplemented.
 absl::StatusOr<std::vector<Value>> ImportMaxPool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportMaxUnpool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportAveragePool(OnnxImport& node);

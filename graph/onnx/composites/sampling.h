@@ -1,4 +1,4 @@
-// Samples images at computed positions: gathers elements and weights them.
+// Samples images at computed positions: gathers elements and multiplies them by weights.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_SAMPLING_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_SAMPLING_H_
 
@@ -9,9 +9,10 @@
 namespace lemma::ops {
 
 // The elements along one axis that take part in samples. Each field has shape [B,P…,K]: K elements
-// for each position P… of batch B. Dimensions of size 1 broadcast against those of the other axes.
+// for each position P… of batch B. A dimension of size 1 is broadcast to the size that it has for
+// another axis. In SampledTerms, either all axes have a `weight` or none; likewise for `inside`.
 struct SampledAxis {
-  Value index;   // floats, whole and inside the axis
+  Value index;   // whole numbers inside the axis, of a float type
   Value weight;  // empty: all 1
   Value inside;  // false where the element counts as 0; empty: all true
 };
@@ -25,7 +26,7 @@ Value Clamped(OnnxBuild& b, const Value& x, double low, double high);
 // Whether low <= x <= high; false for NaN.
 Value Within(OnnxBuild& b, const Value& x, double low, double high);
 
-// x as numbers that can be summed: f16 and bf16 become f32.
+// x in a type for sums: f16 and bf16 become f32.
 Value Widened(OnnxBuild& b, const Value& x);
 
 // The weighted elements of x, [N,C,S…], as [B,P…,K,C]. `axes` has one entry for each of S…; K is

@@ -18,7 +18,7 @@ namespace lemma::ops {
 
 using ExportHook = std::function<absl::Status(OnnxExport&)>;
 
-// Element types of indices, for operators that take any of them.
+// The element types of indices, for operators that take indices of any of these types.
 inline std::vector<DType> OnnxPositions() { return {DType::kI64, DType::kI32}; }
 inline std::vector<DType> OnnxFloats() { return {DType::kF32, DType::kF64, DType::kF16}; }
 // Types of most arithmetic operators: no narrow integers.

@@ -25,19 +25,20 @@ namespace lemma {
 
 class Exporter {
  public:
-  // `opset`: of the default domain. `keeps_nodes`: whether nodes of the model that the graph was
-  // imported from are written as they were, where they still say what the graph computes.
+  // `opset`: the operator set of the default domain. `keeps_nodes`: whether nodes of the imported
+  // model are written as they were, where they still compute values of the graph. `graph` and
+  // `options` must outlive the exporter.
   Exporter(const Graph& graph, const ExportOptions& options, int opset, bool keeps_nodes);
 
-  // Writes the model. Unimplemented if an operator has no form in ONNX.
+  // Writes the model; to be called once. Unimplemented if an operator has no form in ONNX.
   absl::Status Run();
 
   // After Run: the operator set that the model needs, and the reason. If the set is above `opset`,
-  // nothing else is valid: the caller tries again with that set.
+  // the model is not valid: the caller makes another exporter with that set.
   int needed_opset() const { return needed_opset_; }
   const std::string& reason() const { return reason_; }
-  // False if the nodes have no topological order, because a kept node would depend on its own
-  // result: the caller tries again without `keeps_nodes`.
+  // After Run: false if the nodes have no topological order, because a kept node would depend on
+  // its own result. Then the caller makes another exporter with `keeps_nodes` = false.
   bool is_ordered() const { return is_ordered_; }
 
   onnx::ModelProto& model() { return model_; }
@@ -51,7 +52,7 @@ class Exporter {
   struct Initializer {
     onnx::TensorProto proto;  // without the values
     Tensor tensor;
-    int rank = 0;  // sorts: the imported model's initializers come first, in their order
+    int rank = 0;  // the sort key: the imported model's initializers come first, in their order
     bool only_if_read = false;
   };
 
@@ -114,14 +115,16 @@ class Exporter {
   int needed_opset_;
   std::string reason_;
   bool is_ordered_ = true;
-  bool has_ifs_ = false;  // whether the model that was imported has an If
-  IfNames ifs_;           // new If nodes
+  bool has_ifs_ = false;  // whether the imported model has an If
+  IfNames ifs_;           // the results of new If nodes
 
   absl::flat_hash_set<std::string> taken_, node_names_;
-  absl::flat_hash_map<std::string, std::string> made_for_;  // by value, the labeled value it serves
-  absl::flat_hash_map<std::string, std::string> sources_;   // by value in the origin, its node
+  // By the name of an intermediate value: the name of the value that it helps to compute.
+  absl::flat_hash_map<std::string, std::string> made_for_;
+  // By the name of a value of the imported model: the name of the node that makes it.
+  absl::flat_hash_map<std::string, std::string> sources_;
   absl::flat_hash_map<Value, std::string> names_;
-  absl::flat_hash_map<Value, std::string> repeated_;    // names of values computed once more
+  absl::flat_hash_map<Value, std::string> repeated_;    // second names of values computed twice
   absl::flat_hash_map<std::string, TensorType> types_;  // by name
   ElementTypes element_types_;
   absl::flat_hash_map<uint64_t, std::vector<std::pair<Tensor, std::string>>> constants_;

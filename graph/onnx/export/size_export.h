@@ -34,16 +34,17 @@ class SizeExport {
 
   // The name of an i64 vector of sizes. Each size is computed once.
   std::string Vector(absl::Span<const int64_t> sizes);
-  // Unimplemented if a dimension was needed that cannot be read: no input and no result of an
-  // opaque operator has it as a size of its own (`n`, not `2*n`).
+  // Unimplemented if a dimension was needed that cannot be read from a shape, because no size of an
+  // input or of a result of an opaque operator is exactly this dimension (`n`, not `2*n`).
   const absl::Status& status() const { return status_; }
 
  private:
-  std::string One(const IndexExpr& e);  // a vector of one element
+  // Each returns the name of a vector of one element; Make computes it anew.
+  std::string One(const IndexExpr& e);
   std::string Make(const IndexExpr& e);
   std::string Dim(const IndexExpr& symbol);
-  // The same, read from the shape of `value`, whose name in the model is name(); "" if no size of
-  // `value` is exactly the dimension.
+  // The dimension, read from the shape of `value`, whose name in the model is name(); "" if no size
+  // of `value` is exactly the dimension.
   std::string DimOf(const IndexExpr& symbol, const Value& value,
                     const std::function<std::string()>& name);
 
@@ -51,8 +52,8 @@ class SizeExport {
   const Emit emit_;
   const Constant constant_;
   const NameOf name_of_;
-  std::map<std::string, std::string> made_;    // by the expression's text
-  std::map<std::string, std::string> shapes_;  // by input or result
+  std::map<std::string, std::string> made_;    // by an expression's text, the name of its vector
+  std::map<std::string, std::string> shapes_;  // by a value's name, the name of its shape
   absl::Status status_;
 };
 

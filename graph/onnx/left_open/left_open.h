@@ -10,8 +10,8 @@
 
 namespace lemma {
 
-// Why ONNX does not define the result of the operator `node` on these operands: "two updates of one
-// element". "" if no such reason is known.
+// Why ONNX does not define the result of the operator `node` on these operands, such as "two
+// updates of one element"; "" if no such reason is known.
 std::string LeftOpen(const Node& node, absl::Span<const Tensor> operands);
 
 }  // namespace lemma

@@ -20,15 +20,17 @@ constexpr int kExportOpset = 17;
 
 // The model that the node is part of, as far as a conversion needs it.
 struct ConversionContext {
-  std::function<const Tensor*(const std::string&)> constant;  // by name; nullptr: no constant
-  std::function<const TensorType*(const std::string&)> type;  // by name; nullptr: not known
-  std::function<std::string(Tensor)> new_constant;            // its name
-  std::function<std::string()> new_name;                      // of an intermediate value
+  // By the name of a value: its elements, or nullptr if it is no constant; its type, or nullptr if
+  // the type is unknown.
+  std::function<const Tensor*(const std::string&)> constant;
+  std::function<const TensorType*(const std::string&)> type;
+  std::function<std::string(Tensor)> new_constant;  // adds a constant, and returns its name
+  std::function<std::string()> new_name;            // a new name for an intermediate value
 };
 
 struct ConvertedNode {
-  std::vector<onnx::NodeProto> nodes;  // operands before users; empty if there is no such form
-  std::string problem;                 // why there is none: "a computed axes"; else ""
+  std::vector<onnx::NodeProto> nodes;  // operands before users; empty if the set has no such form
+  std::string problem;                 // what the set lacks, such as "a computed axes"; else ""
 };
 
 // Nodes of operator set `opset` that compute the same as `node` does in kExportOpset. `types` holds

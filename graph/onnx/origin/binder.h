@@ -11,8 +11,8 @@
 
 namespace lemma {
 
-// Binds the inputs of an OriginNode to other values, so that its expressions become values of
-// another graph.
+// Binds the inputs of an OriginNode to other values, so that the node's expressions become values
+// of another graph. An input is free until it is bound.
 class Binder {
  public:
   explicit Binder(const OriginNode& node);
@@ -22,9 +22,9 @@ class Binder {
   bool Match(const Value& pattern, const Value& value);
   // The value that the input was bound to; empty if no matched expression contains the input.
   Value Bound(const Value& input) const;
-  // Binds an input that is still free. False if the node does not take such a value.
+  // Binds a free input. False if the input does not accept the value.
   bool Bind(const Value& input, const Value& value);
-  // The expression with the inputs replaced. Inputs that are free stay.
+  // The expression `pattern` with bound inputs replaced. Free inputs stay.
   Value Apply(const Value& pattern);
 
   // The operators of the other graph that were matched.

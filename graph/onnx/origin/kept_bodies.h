@@ -8,12 +8,13 @@
 
 namespace lemma {
 
-// The nodes of `graph` that make up nodes of that model. An export of the graph writes a node of
-// the model as it was, unless a rewrite replaces one of these. Empty if `info` has no origin.
+// The operators of `graph` that together compute the results of nodes of the imported model. An
+// export of the graph writes such a node as it was, unless a rewrite replaces one of its operators.
+// Empty if `info` has no origin.
 absl::flat_hash_set<const Node*> KeptBodies(const Graph& graph, const OnnxInfo& info);
 
-// The same for the model's loops (GRU, Loop, LSTM, RNN, Scan) and operators that sample at computed
-// positions (DeformConv, GridSample, RoiAlign) only.
+// The same, but only for the model's loops (GRU, Loop, LSTM, RNN, Scan) and for nodes that sample
+// at computed positions (DeformConv, GridSample, RoiAlign).
 absl::flat_hash_set<const Node*> LoopBodies(const Graph& graph, const OnnxInfo& info);
 
 }  // namespace lemma

@@ -27,14 +27,14 @@ struct OriginNode {
   std::vector<NamedValue> inputs;   // tensors that `nodes` read, in subgraphs too; each once
   std::vector<NamedValue> outputs;  // tensors that the node makes
   std::vector<Value> asked;         // values whose elements the import looked up
-  bool makes_list = false;          // makes a list of tensors: cannot be written on its own
+  bool makes_list = false;          // whether it makes a list of tensors: not written on its own
   bool draws = false;               // whether it may draw random numbers
 };
 
 struct OnnxOrigin {
   onnx::ModelProto model;             // without the values of its initializers
   std::map<std::string, int> opsets;  // by domain
-  std::vector<OriginNode> nodes;      // those that the outputs depend on, operands before users
+  std::vector<OriginNode> nodes;      // nodes that the outputs depend on, operands before users
   absl::flat_hash_map<std::string, Value> initializers;  // by name
 };
 

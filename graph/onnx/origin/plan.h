@@ -25,21 +25,21 @@ struct KeptNode {
 // of the model, a kept initializer, or it is *spelled*: written as a new node or initializer.
 struct OriginPlan {
   std::map<int, KeptNode> kept;                   // by position in OnnxOrigin::nodes
-  absl::flat_hash_set<std::string> initializers;  // those that are kept, by name
-  absl::flat_hash_set<const Node*> spelled;       // all other nodes that are needed
+  absl::flat_hash_set<std::string> initializers;  // the names of kept initializers
+  absl::flat_hash_set<const Node*> spelled;       // the nodes of spelled values
   // By name in the model, the value that has this name. A value may have several names.
   absl::flat_hash_map<std::string, Value> named;
   // A name of each value that is not spelled.
   absl::flat_hash_map<Value, std::string> names;
-  // By spelled value: the name under which a kept node or an output of the graph reads it, if one
-  // does. For a constant or weight, this is the name of the value that it replaces.
+  // By spelled value: the name under which a kept node or an output of the graph reads it, if any.
+  // For a constant or weight, this is the name of the value that it replaces.
   absl::flat_hash_map<Value, std::string> wished;
   std::vector<Value> leaves;  // spelled constants and weights that are not in the graph's nodes
 };
 
-// `usable` tells whether a node of the model may be written as it was. The plan depends on the
-// graph, its labels, the origin and `usable` alone. Takes time linear in the size of the graph plus
-// the sizes of the nodes' expressions if labels tell which node each value comes from.
+// `usable` tells whether a node of the model may be written as it was. The plan depends only on the
+// graph, its labels, the origin and `usable`. If labels tell from which node each value comes, the
+// time is linear in the size of the graph plus the sizes of the nodes' expressions.
 OriginPlan PlanExport(const Graph& graph, const OnnxOrigin& origin,
                       const std::function<bool(const OriginNode&)>& usable);
 

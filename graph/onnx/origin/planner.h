@@ -15,13 +15,14 @@
 namespace lemma {
 
 // Goes through the graph from its outputs to its inputs. Users ask for a value by the name that it
-// had in the model; the model's node of that name is kept if its expressions, with other inputs,
-// give the value.
+// had in the model. The model's node that makes this name is kept if its expressions, with other
+// inputs, give the value.
 class Planner {
  public:
-  // `banned`: positions of nodes that are not kept.
+  // `banned`: positions in origin.nodes of nodes that must not be kept. All arguments must outlive
+  // the planner.
   Planner(const Graph& graph, const OnnxOrigin& origin, const absl::flat_hash_set<int>& banned);
-  OriginPlan Run();
+  OriginPlan Run();  // to be called once
 
  private:
   // Records that `value` has to be computed; `wish` is a name that a user wants for it, or "".
@@ -29,8 +30,9 @@ class Planner {
   void PlanOp(const NodePtr& node);
   // Tries the names that users wish for; returns whether the value then has a source.
   bool GrantWishes(const Value& value);
+  // Looks for a node of the model that makes the value; returns whether the value has a source.
   bool FindSource(const Value& value);
-  // Compares the value with outputs of nodes whose outermost operator is the same.
+  // The same, only among nodes that have an output with the outermost operator of the value.
   bool FindByShape(const Value& value);
   // Gives the value the name of an output of one of the model's nodes, and keeps that node.
   bool Grant(const std::string& name, const Value& value);
@@ -49,7 +51,7 @@ class Planner {
   const OnnxOrigin& origin_;
   const absl::flat_hash_set<int>& banned_;
   absl::flat_hash_map<const Node*, int> position_;
-  absl::flat_hash_map<std::string, int> maker_;     // by output, position in origin_.nodes
+  absl::flat_hash_map<std::string, int> maker_;     // by output's name, position in origin_.nodes
   absl::flat_hash_map<std::string, Value> values_;  // by name, in the model
   absl::flat_hash_map<Value, std::vector<std::string>> by_value_;
   absl::flat_hash_map<uint64_t, std::vector<std::pair<int, int>>> by_operator_;  // node, output

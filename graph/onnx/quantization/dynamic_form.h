@@ -1,5 +1,5 @@
-// Writes the dynamic form: products on integers; the model computes the operands' scales in each
-// run. Internal to graph/onnx/quantization.
+// Writes the dynamic form: products are computed on integers, and the model computes the scales of
+// the operands in each run. Internal to graph/onnx/quantization.
 #ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_DYNAMIC_FORM_H_
 #define LEMMA_GRAPH_ONNX_QUANTIZATION_DYNAMIC_FORM_H_
 

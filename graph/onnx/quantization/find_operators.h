@@ -19,8 +19,8 @@ struct FoundOperators {
 // lists the nodes with subgraphs, and the products that cannot be quantized.
 FoundOperators FindOperators(const ModelIndex& index);
 
-// The first node of the model that is quantized already, such as "QuantizeLinear 'q1'"; "" if there
-// is none.
+// The type and name of the first node of the model that is already quantized, such as
+// "QuantizeLinear 'q1'"; "" if there is none.
 std::string QuantizedAlready(const onnx::ModelProto& model);
 
 }  // namespace lemma

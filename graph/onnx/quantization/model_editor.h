@@ -21,9 +21,9 @@ class ModelEditor {
   // `index` must outlive the editor.
   explicit ModelEditor(const ModelIndex& index);
 
-  // An unused name: `base`, or `base` with a number.
+  // An unused name: `base`, or `base` with a number. Later calls return other names.
   std::string NewName(const std::string& base);
-  // Adds an initializer, named as by NewName; returns its name.
+  // Adds an initializer and returns its name, NewName(base).
   std::string AddConstant(const std::string& base, const Tensor& tensor);
 
   int size() const { return static_cast<int>(nodes_.size()); }  // of the original graph
@@ -31,29 +31,32 @@ class ModelEditor {
   onnx::NodeProto& node(int position) { return nodes_[static_cast<size_t>(position)]; }
   void Remove(int position) { removed_.insert(position); }
   size_t removed() const { return removed_.size(); }  // how many nodes were removed
-  // The position of the node that now makes the value; -1: none does.
+  // The position of the node of the original graph that makes the value; -1 if there is none. A
+  // renamed output has this position under its old and its new name.
   int MakerOf(const std::string& value) const;
   // Renames the node's output `from` to `to`; nodes that read `from` are not changed.
   void RenameOutput(int position, const std::string& from, const std::string& to);
 
   // Adds a new node of ONNX's domain with one output, directly before or after the node at
-  // `position`, in the order of the calls. AddAfter takes -1 too: before all nodes. The pointer is
-  // valid until the next call.
+  // `position` (in the original graph); several such nodes are in the order of the calls. AddAfter
+  // also takes -1: before all nodes. The pointer is valid until the next call of either function.
   onnx::NodeProto* AddBefore(int position, const std::string& type,
                              const std::vector<std::string>& inputs, const std::string& output);
   onnx::NodeProto* AddAfter(int position, const std::string& type,
                             const std::vector<std::string>& inputs, const std::string& output);
 
-  // Finish removes constants of these names, and the nodes that make them, if nothing reads them.
+  // Finish removes the constants of these names, and the nodes that make them, if nothing reads the
+  // constants.
   void DropIfUnread(const std::set<std::string>& constants) {
     dropped_.insert(constants.begin(), constants.end());
   }
 
   // Raises ONNX's operator set to `opset` if it is lower, and then adds a line to `notes`. `why` is
   // the subject of messages: "WHY need operator set 13". InvalidArgument if an operator of the
-  // model means something else there and cannot be rewritten. Call it before any other change.
+  // model has another meaning in the new set and cannot be rewritten, or if a function of the model
+  // is of another set. Call it before any other change.
   absl::Status RaiseOpset(int opset, const std::string& why, std::vector<std::string>* notes);
-  // Adds version 1 of the domain to the model's operator sets, unless it has the domain.
+  // Adds version 1 of the domain to the model's operator sets, unless they contain the domain.
   void NeedDomain(const std::string& domain);
 
   // The edited model; the editor must not be used afterwards. Adds a line to `notes` if the IR
@@ -69,7 +72,7 @@ class ModelEditor {
 
   const ModelIndex& index_;
   onnx::ModelProto model_;         // its nodes are in nodes_ until Finish
-  int64_t needed_ir_version_ = 0;  // by a raised operator set
+  int64_t needed_ir_version_ = 0;  // that a raised operator set needs
   std::vector<onnx::NodeProto> nodes_;
   std::map<int, std::vector<onnx::NodeProto>> before_, after_;
   std::map<std::string, int> makers_;  // of renamed outputs

@@ -16,7 +16,7 @@
 namespace lemma {
 
 struct QuantizableModel::Impl {
-  std::string path, folder;  // of the model's file
+  std::string path, folder;  // the model's file, and the folder of its external data
   onnx::ModelProto proto;
   std::unique_ptr<ModelIndex> index;  // of `proto`
   std::vector<QuantizableOp> operators;
@@ -29,8 +29,8 @@ struct QuantizedModel::Impl {
   std::vector<std::string> notes;
 };
 
-// The values that chosen operators write as integers: the results of all chosen operators except
-// Gemm and MatMul, whose results stay floats.
+// The names of the values that chosen operators write as integers: the results of all chosen
+// operators except Gemm and MatMul, whose results stay floats.
 std::set<std::string> ResultsOf(const std::vector<QuantizableOp>& ops,
                                 const std::vector<bool>& chosen);
 

@@ -1,5 +1,5 @@
-// A model's main graph with an index: who makes and who reads a value, and which are constants.
-// Internal to graph/onnx/quantization.
+// A model's main graph with an index: which nodes make and read a value, and which values are
+// constants. Internal to graph/onnx/quantization.
 #ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_MODEL_INDEX_H_
 #define LEMMA_GRAPH_ONNX_QUANTIZATION_MODEL_INDEX_H_
 
@@ -24,19 +24,20 @@ class ModelIndex {
   const onnx::GraphProto& graph() const { return model_->graph(); }
   const onnx::ModelProto& model() const { return *model_; }
 
-  // The position of the node that makes the value; -1: none does.
+  // The position of the node that makes the value; -1 if there is none.
   int MakerOf(const std::string& value) const;
-  // The only node of the main graph that reads the value; -1 if there are none or several, if a
-  // subgraph reads it, or if it is an output of the graph.
+  // The position of the only node of the main graph that reads the value; -1 if several nodes or
+  // none read it, if a subgraph reads it, or if it is an output of the graph.
   int OnlyReaderOf(const std::string& value) const;
   bool IsOutput(const std::string& value) const { return outputs_.count(value) > 0; }
   bool IsInput(const std::string& value) const { return inputs_.count(value) > 0; }
 
-  // Whether the value is an initializer that callers cannot replace, or the result of a Constant.
-  // Identity nodes may follow and, if it is a matrix, Transpose nodes.
+  // Whether the value is an initializer that callers cannot replace or the result of a Constant,
+  // also behind Identity nodes and, for a matrix, behind Transpose nodes.
   bool IsConstant(const std::string& value) const;
-  // The constant's element type (TensorProto.DataType), shape and elements. For a value that is no
-  // constant: 0, {} and an Internal error. Constant also fails if the data cannot be read.
+  // The constant's element type (TensorProto.DataType), shape and elements. If the value is no
+  // constant, they return 0, {} and an Internal error. Constant also returns an error if the data
+  // cannot be read.
   int ConstantType(const std::string& value) const;
   Shape ConstantShape(const std::string& value) const;
   absl::StatusOr<Tensor> Constant(const std::string& value) const;
@@ -47,7 +48,7 @@ class ModelIndex {
  private:
   struct Stored {
     const onnx::TensorProto* tensor = nullptr;
-    bool transposed = false;  // of rank 2
+    bool transposed = false;  // only for rank 2
   };
   void AddConstantNode(const onnx::NodeProto& node);
   const Stored* Find(const std::string& value) const;
@@ -60,14 +61,16 @@ class ModelIndex {
   std::map<std::string, Stored> constants_;
 };
 
-// Whether the node is of ONNX's own domain.
+// Whether the node is of ONNX's default domain.
 bool IsOfOnnx(const onnx::NodeProto& node);
+// nullptr if the node lacks the attribute.
 const onnx::AttributeProto* FindAttribute(const onnx::NodeProto& node, absl::string_view name);
+// The value of the attribute, or `otherwise` if the node lacks it.
 int64_t IntAttribute(const onnx::NodeProto& node, absl::string_view name, int64_t otherwise);
 float FloatAttribute(const onnx::NodeProto& node, absl::string_view name, float otherwise);
 // The names that the node's subgraphs read from outside.
 std::set<std::string> CapturedBy(const onnx::NodeProto& node);
-// The name of the node, or of its first result.
+// The name of the node or, if it has no name, of its first result.
 std::string NameOf(const onnx::NodeProto& node);
 
 }  // namespace lemma

@@ -11,15 +11,16 @@
 
 namespace lemma {
 
-// As QuantizableModel::WeightsOf. Empty if `op` has no constant weight. InvalidArgument if a
-// constant is not finite.
+// As QuantizableModel::WeightsOf for the product `op`, which must be one of `ops`. Empty if `op`
+// has no constant weight. InvalidArgument if a constant is not finite.
 absl::StatusOr<ProductWeights> MakeProductWeights(const ModelIndex& index,
                                                   const std::vector<QuantizableOp>& ops,
                                                   const QuantizableOp& op,
                                                   const QuantizationPlan& plan);
 
-// The parameters of a value that the plan quantizes. The result of a chosen selection has those of
-// its operand.
+// The parameters with which the plan quantizes `value`. If an operator of role kSelection that the
+// plan chooses computes `value`, these are the parameters of the operator's operand. The plan must
+// quantize the value. The reference is valid as long as `plan`.
 const QuantParams& ParamsOf(const std::vector<QuantizableOp>& ops, const QuantizationPlan& plan,
                             const std::string& value);
 

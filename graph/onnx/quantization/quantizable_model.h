@@ -22,25 +22,26 @@ namespace lemma {
 // What an operator does to the integers.
 enum class QuantizedRole {
   kProduct,     // sums of products: Conv, Gemm, MatMul
-  kArithmetic,  // other arithmetic, whose result has a range of its own: Add, AveragePool, Concat
+  kArithmetic,  // other operators, whose result has a range of its own: Add, AveragePool, Concat
   kSelection,   // moves or selects elements, so that the result has the operand's range: MaxPool
 };
 
-// An operator of the main graph that can be quantized. A product includes what follows it and is
-// computed with it: a BatchNormalization of constants becomes part of the weight, and the
-// activations Relu and Clip part of the rounding.
+// An operator of the main graph that can be quantized, together with its followers: the nodes
+// behind it that are computed with it. A BatchNormalization of constants behind a Conv becomes part
+// of the weight. A Relu or Clip behind an operator that is no selection becomes part of the
+// rounding.
 struct QuantizableOp {
   std::string name;  // of the node, or of its result if the node has none
   std::string type;  // "Conv"
   QuantizedRole role = QuantizedRole::kProduct;
-  std::vector<std::string> reads;  // its operands that are no constants
-  std::string result;              // after what is computed with it
+  std::vector<std::string> reads;  // its operands that are not constants
+  std::string result;              // the result of the last follower, or of the operator itself
   std::vector<std::string> inner;  // results of the operator and of its followers; last: `result`
-  std::string weight, bias;        // constants; "": none
+  std::string weight, bias;        // names of the constants; "": none
   int channel_axis = -1;           // the weight's axis of output channels; -1: one scale for all
   int position = 0;                // of the node in the graph
-  int weight_operand = 1;          // which operand of a product the weight is
-  std::vector<int> followers;      // positions of the nodes that are computed with it
+  int weight_operand = 1;          // the number of the operand that is the weight: 0 or 1
+  std::vector<int> followers;      // positions of the followers in the graph
 };
 
 // An operator that stays as it is, with the reason.
@@ -57,22 +58,23 @@ enum class QuantizationForm {
 
 struct QuantizationPlan {
   QuantizationForm form = QuantizationForm::kStatic;
-  std::vector<bool> chosen;                   // by operator
-  std::map<std::string, QuantParams> values;  // of each quantized value, by its name
+  std::vector<bool> chosen;                   // whether each of operators() is quantized
+  std::map<std::string, QuantParams> values;  // static form: of each quantized value, by its name
   WeightOptions weights;
 };
 
 // The constants of a product as floats, with a BatchNormalization folded in, and as integers.
 struct ProductWeights {
-  Shape shape;
+  Shape shape;                       // of the weight
   std::vector<double> weight, bias;  // no bias: empty
   QuantizedWeight quantized;
   std::vector<int32_t> bias_integers;  // by channel; empty: the bias stays in floats
   std::vector<double> bias_scales;     // by channel, or one for all
-  // The maximum over the channels of the sum of |term|, over the terms that make up the bias.
+  // The sum of the absolute values of the terms that make up a channel's bias: the maximum over the
+  // channels.
   double bias_magnitude = 0;
 
-  // A bound of the absolute difference, in any channel, between the exact bias and the one used.
+  // A bound of the absolute difference, in any channel, between the exact bias and the rounded one.
   double bias_error() const;
 };
 
@@ -85,7 +87,8 @@ class QuantizableModel {
   static absl::StatusOr<QuantizableModel> Read(const std::string& path);
 
   const std::string& path() const;
-  // The size of the model's file and of the files with its constants. Errors of reading them.
+  // The bytes of the model's file and of the files with its constants together. An error if the
+  // size of a file cannot be read.
   absl::StatusOr<int64_t> BytesOnDisk() const;
   // In the order of the graph.
   const std::vector<QuantizableOp>& operators() const;
@@ -94,14 +97,15 @@ class QuantizableModel {
   std::vector<std::string> NodeNames() const;
   // How many nodes of the main graph, other than constants, are of each type of operator.
   std::map<std::string, int> CountTypes() const;
-  // The chain of up to four values behind the result of operator number `op`, each the result of
-  // the only node that reads the one before it: an engine may fuse these nodes with the operator.
+  // The chain of up to four values behind the result of operator number `op`. Each value is the
+  // result of the only node that reads the previous value: an engine may fuse these nodes with the
+  // operator.
   std::vector<std::string> ValuesAfter(int op) const;
-  // The types of the nodes that are computed with operator number `op`.
+  // The types of the followers of operator number `op`.
   std::vector<std::string> TypesWith(int op) const;
 
-  // Imports the model with these values as outputs, after its own outputs and in this order; those
-  // that are its outputs already are not repeated.
+  // Imports the model with these values as further outputs, after its own outputs and in this
+  // order. A value that is an output already is not repeated.
   absl::StatusOr<ImportedModel> Import(const std::vector<std::string>& values,
                                        const ImportOptions& options) const;
 
@@ -109,39 +113,41 @@ class QuantizableModel {
   // "" if it can.
   std::string ProblemOf(int op, const QuantizationPlan& plan) const;
 
-  // `chosen` without the operators that cannot be quantized together with the rest: operators other
-  // than products with an operand that no quantized operator writes as integers, and selections
-  // whose result no quantized operator reads.
+  // `chosen` without the operators that cannot be quantized together with the rest. A product
+  // stays. Any other operator stays if the operators that stay write all its operands as integers;
+  // for a selection, one of them must also read its result.
   std::vector<bool> Settled(std::vector<bool> chosen) const;
   // The values that need parameters if these operators are quantized in the static form.
   std::set<std::string> ValuesOf(const std::vector<bool>& chosen) const;
 
-  // Those of them that the chosen operators write as integers.
+  // The values of ValuesOf(chosen) that the chosen operators write as integers. Gemm and MatMul
+  // write floats.
   std::set<std::string> WrittenBy(const std::vector<bool>& chosen) const;
 
   // The constants of operator number `op`, rounded as the plan says. In the static form, the bias
-  // is rounded too, to multiples of the operand's scale times the weight's. Empty if the operator
-  // has no constant weight; InvalidArgument if a constant is not finite.
+  // is rounded too, to multiples of the operand's scale times the weight's scale. Empty if the
+  // operator has no constant weight; InvalidArgument if a constant is not finite.
   absl::StatusOr<ProductWeights> WeightsOf(int op, const QuantizationPlan& plan) const;
 
-  // A model of the product number `op` alone, without the operators that are computed with it. Its
-  // inputs are the product's two operands, with these types.
+  // A model of the product number `op` alone, without its bias and its followers. Its inputs are
+  // the product's operands 0 and 1, with these types.
   absl::StatusOr<ImportedModel> ImportProduct(int op, const TensorType& left,
                                               const TensorType& right) const;
   // A bound of the absolute error of the result of operator number `op`, in real numbers and before
-  // the result is rounded, if its operands have at most these magnitudes and absolute errors (by
-  // operand). `weights`: those of a product (WeightsOf). `terms`: for a product of two operands
-  // without a weight, the number of products in each sum. nullopt if there is no bound.
+  // the result is rounded, if the values that it reads have at most these magnitudes and absolute
+  // errors (one each for every entry of QuantizableOp::reads). `weights`: for a product, the result
+  // of WeightsOf. `terms`: for a product without a weight, the number of products in each sum.
+  // nullopt if there is no bound.
   std::optional<double> ErrorBound(int op, const std::vector<double>& magnitudes,
                                    const std::vector<double>& errors, const ProductWeights& weights,
                                    int64_t terms) const;
-  // A bound of the sums of |term| that product number `op` computes with the rounded weights;
-  // arguments as in ErrorBound.
+  // A bound of the sum of the absolute values of the products that make up an element of the result
+  // of product number `op`, with rounded weights and without the bias. Arguments as in ErrorBound.
   double LargestSum(int op, const std::vector<double>& magnitudes, const ProductWeights& weights,
                     int64_t terms) const;
 
   // The model with the chosen operators quantized. `plan.chosen` must be a result of Settled.
-  // InvalidArgument if the model's operator set lacks what is needed and cannot be raised.
+  // InvalidArgument if the form needs a later operator set and the model cannot be raised to it.
   absl::StatusOr<QuantizedModel> Quantize(const QuantizationPlan& plan) const;
 
   struct Impl;
@@ -153,12 +159,13 @@ class QuantizableModel {
 
 class QuantizedModel {
  public:
-  // Imports the model with these values as outputs too, as QuantizableModel::Import does. Values
-  // keep their names: that of a quantized value is the name of the floats that it stands for.
+  // Imports the model with these values as further outputs, as QuantizableModel::Import does.
+  // Values keep their names; the name of a quantized value stands for its floats, not for its
+  // integers.
   absl::StatusOr<ImportedModel> Import(const std::vector<std::string>& values,
                                        const ImportOptions& options) const;
-  // Stages the model at `path` and, if its constants are too large for one file, before it the
-  // constants at DataPath(path); commit both with CommitAll.
+  // Stages the model's file, for `path`. If the constants are too large for one file, the first
+  // staged file is a file of constants, for DataPath(path). Commit the files with CommitAll.
   absl::StatusOr<std::vector<StagedFile>> Stage(const std::string& path) const;
   static std::string DataPath(const std::string& path);
   // Further changes to the model, such as a later operator set, one line each.

@@ -9,8 +9,8 @@
 namespace lemma {
 
 // Rewrites the nodes of the main graph that need another form in operator set `to` than in `from`.
-// Stops at the first node, also of a subgraph, that cannot be rewritten, and returns "Resize 'a'
-// changes in operator set 11"; "" if there is none.
+// Returns "" if this succeeds. Otherwise stops at the first node, of the main graph or a subgraph,
+// that cannot be rewritten, and returns a message: "Resize 'a' changes in operator set 11".
 std::string RaiseNodes(int from, int to, ModelEditor* editor);
 
 }  // namespace lemma

@@ -13,7 +13,8 @@
 
 namespace lemma {
 
-// As QuantizableModel::Quantize. `notes` receives the lines of QuantizedModel::notes.
+// Does the work of QuantizableModel::Quantize; errors lack the path. `notes` receives the lines of
+// QuantizedModel::notes.
 absl::StatusOr<onnx::ModelProto> MakeQuantized(const QuantizableModel::Impl& model,
                                                const QuantizationPlan& plan,
                                                std::vector<std::string>* notes);

@@ -15,8 +15,9 @@ namespace lemma {
 
 // Weights become 8-bit constants, biases 32-bit constants, each with a DequantizeLinear. Each value
 // that quantized operators read, or write as integers, gets a pair of QuantizeLinear and
-// DequantizeLinear. If a quantized operator writes the value, all its readers read the pair's
-// result; otherwise only quantized operators do.
+// DequantizeLinear. If a quantized operator writes the value as integers, all its readers read the
+// pair's result; otherwise only quantized operators do. `notes` receives the lines of
+// QuantizedModel::notes.
 absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                              ModelEditor* editor, std::vector<std::string>* notes);
 
@@ -24,14 +25,15 @@ absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const Quantiza
 // QuantizeLinear and DequantizeLinear (10), with a scale for each channel (13). Adds a note if so.
 absl::Status RaiseOpsetFor(const QuantizationPlan& plan, ModelEditor* editor,
                            std::vector<std::string>* notes);
-// Puts a DequantizeLinear of constants before the node, in place of the weight.
+// Puts a DequantizeLinear of constants before the operator's node, which reads its result in place
+// of the weight.
 absl::Status WriteQuantizedWeight(const QuantizableOp& op, const ProductWeights& weights,
                                   ModelEditor* editor);
 // Makes the bias of `weights` the node's operand 2: as integers with a DequantizeLinear if it is
 // rounded, else as floats. Does nothing if there is no bias.
 absl::Status WriteBias(const QuantizableOp& op, const ProductWeights& weights, ModelEditor* editor);
-// Removes the BatchNormalization nodes among the operator's followers, which are folded into weight
-// and bias; the product then makes their result.
+// Removes the BatchNormalization nodes among the operator's followers, whose effect is in
+// ProductWeights. The product's node then makes their result.
 void RemoveNorms(const QuantizableModel::Impl& model, const QuantizableOp& op, ModelEditor* editor);
 
 }  // namespace lemma

@@ -28,19 +28,20 @@ using GraphCompiler = std::function<absl::StatusOr<GraphFunction>(const Graph& g
 class OpaqueCall {
  public:
   virtual ~OpaqueCall() = default;
+  // `inputs`: the values of the node's operands, in order. Returns the values of its results.
   // Errors begin with the operator.
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 };
 
-// The names in the model of an opaque node's operands and results, for messages; "" for a value
-// without one. Lists may be shorter than those of the node.
+// The names that the model gives to an opaque node's operands and results, for messages; "" for a
+// value without a name. A list may end before the operands or results do.
 struct CallNames {
   std::vector<std::string> inputs, outputs;
 };
 
 // `node` must be opaque. The call compiles a graph for each combination of operand types, and of
 // operand values that the import reads; it keeps the 16 graphs used last. Unimplemented
-// ("unsupported: OP (…)") if `node` cannot be computed for any operands.
+// ("unsupported: OP (…)") if `node` cannot be computed, whatever its operands are.
 absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& node, GraphCompiler compile,
                                                      const CallNames& names = {});
 

@@ -12,17 +12,19 @@
 
 namespace lemma::structural {
 
-// The body's inputs and outputs. The operands of Loop are the number of iterations, a condition and
-// states; those of Scan are states and tensors of which each iteration reads one element. The body
-// returns a condition (Loop only), new states, and one element of each further output.
+// How the operands and results of a node correspond to the inputs and outputs of its body. The
+// operands of Loop are the number of iterations, a condition, then states. The operands of Scan are
+// states, then tensors of which each iteration reads one element along an axis. The body returns a
+// condition (Loop only), then new states, then one element of each result after the states.
 struct LoopSignature {
   // A tensor of which iterations read or write elements along an axis.
   struct Elements {
-    int64_t axis = 0;  // negative: from the end
-    bool backwards = false;
+    int64_t axis = 0;        // negative: from the end
+    bool backwards = false;  // from the last element to the first
   };
-  bool is_loop = false;
-  int states = 0;
+  bool is_loop = false;  // false: Scan
+  int states = 0;        // their number
+  // The operands that are read by elements (Scan only), and the results after the states.
   std::vector<Elements> scanned, outputs;
 
   // The number of operands before the states.
@@ -31,7 +33,8 @@ struct LoopSignature {
 
 // Whether `node` is Loop, or Scan of operator set 9 or later (earlier ones have a batch dimension).
 bool Repeats(const onnx::NodeProto& node, int opset);
-// The body of a node that repeats, and its signature. InvalidArgument if they do not fit.
+// The body of a node for which Repeats is true (owned by the node), and the node's signature.
+// InvalidArgument if there is no body, or if the numbers of inputs or outputs do not fit.
 absl::StatusOr<const onnx::GraphProto*> BodyOf(const onnx::NodeProto& node);
 absl::StatusOr<LoopSignature> LoopSignatureOf(const onnx::NodeProto& node);
 

@@ -17,12 +17,12 @@ namespace lemma {
 // Evaluates operators' definitions, element by element, over sizes instead of numbers.
 class SizeValues {
  public:
-  // `leaf`: the elements of a value that no operator computes, if they are known.
+  // `leaf` returns the elements of a value that no operator computes; nullopt if they are unknown.
   explicit SizeValues(std::function<std::optional<Tensor>(const Value&)> leaf)
       : leaf_(std::move(leaf)) {}
 
-  // The elements in row-major order. nullopt if no single expression over sizes gives an element at
-  // all sizes, or if the tensor has more than 256 elements.
+  // The elements in row-major order, each as an expression that is right at all sizes. nullopt if
+  // no such expression is found, or if the shape is symbolic or has more than 256 elements.
   std::optional<std::vector<IndexExpr>> Of(const Value& value) { return Find(value, 0); }
 
  private:

@@ -15,9 +15,10 @@ Value SpreadWindows(Formula& f, const Node& node, const Value& y, const Value& w
                     const Shape& sizes);
 
 // The gradient of conv2d for its kernel w, given the gradient `y` of the result:
-// dw[k,c,r,s] = sum(n < N, p < P, q < Q) x[n, g*C + c, p*sh + r*dh - top, q*sw + s*dw - left]
-//                                        * y[n,k,p,q],  g = k div (K div groups),
-// for x, [N,C*groups,H,W], and y, [N,K,P,Q]; `shape` is the shape of w, [K,C,R,S].
+// result[k,c,r,s] = sum(n < N, p < P, q < Q) x[n, g*C + c, p*sh + r*dh - top, q*sw + s*dw - left]
+//                                            * y[n,k,p,q],  g = k div (K div groups),
+// for x, [N,C*groups,H,W], which is 0 outside, and y, [N,K,P,Q]. `shape` is the shape of w,
+// [K,C,R,S]; sh, sw are the strides, dh, dw the dilations, top and left the pads.
 Value WindowProducts(Formula& f, const Node& node, const Value& x, const Value& y, int64_t groups,
                      const Shape& shape);
 

@@ -22,7 +22,7 @@ struct WindowAxis {
   // The number of input positions from a window's first to its last.
   IndexExpr Reach() const { return (kernel - 1) * dilation + 1; }
   // The number of windows that fit into the padded axis. With ceil_mode, also counts a last window
-  // that extends past the padded end, but no window that starts behind the axis itself.
+  // that extends past the padded end, but no window that starts in the padding at the end.
   IndexExpr OutputSize(bool ceil_mode = false) const;
   // Whether it is known that no window covers padding.
   bool NeverPads(bool ceil_mode = false) const;
@@ -33,7 +33,8 @@ using Windows = std::array<WindowAxis, 2>;  // height, width
 // The specifications of the attributes `strides`, `pads`, `dilations`.
 std::vector<AttrSpec> WindowAttrs();
 
-// The windows of an operator with WindowAttrs() whose input 0 is [N,C,H,W]; checks the attributes.
+// The windows of an operator with WindowAttrs() whose input 0 is [N,C,H,W]. Requires valid
+// attributes.
 absl::StatusOr<Windows> ReadWindows(OpContext& c, const IndexExpr& kernel_height,
                                     const IndexExpr& kernel_width);
 // Requires that at least one window fits into the padded input.
@@ -56,7 +57,8 @@ struct OnnxWindow {
 // kernel_shape contradicts them; Unimplemented if there are more than `most`.
 absl::StatusOr<std::vector<int64_t>> KernelOfWeight(const OnnxImport& node, const Shape& weight,
                                                     size_t most);
-// `input` is the shape [N, C, spatial…]; `kernel` comes from kernel_shape or from the weight.
+// The window attributes of `node`. `input` is the shape [N, C, spatial…]; `kernel` comes from
+// kernel_shape or from the weight. Unimplemented if auto_pad needs a size that is symbolic.
 absl::StatusOr<OnnxWindow> ReadOnnxWindow(const OnnxImport& node, const Shape& input,
                                           std::vector<int64_t> kernel);
 

@@ -14,14 +14,15 @@
 
 namespace lemma::ops {
 
-// The element types that an operator takes; kNumber is all but bool. RequireDType fails for others.
+// The element types that an operator takes; kNumber: all types but bool. RequireDType returns
+// InvalidArgument for other types.
 enum class Accepts { kFloat, kNumber, kBool, kAny };
 absl::Status RequireDType(OpContext& c, int input, Accepts accepts);
 
 using UnaryBody = std::function<ScalarExpr(const OpContext&, const ScalarExpr&)>;
 using BinaryBody =
     std::function<ScalarExpr(const OpContext&, const ScalarExpr&, const ScalarExpr&)>;
-// The scalar function applied to the elements.
+// The body that applies `fn` to the elements.
 inline UnaryBody ByFn(ScalarFn fn) {
   return [fn](const OpContext&, const ScalarExpr& x) { return Apply(fn, x); };
 }
@@ -39,11 +40,12 @@ inline ScalarExpr Less(const ScalarExpr& a, const ScalarExpr& b) {
 // `onnx_type`: the ONNX operator as which it is imported and exported; "": none.
 OpDef Unary(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
             UnaryBody f);
-// The same with a result of type bool.
+// The same with a result of type bool, and without a gradient.
 OpDef UnaryTest(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
                 UnaryBody f);
 
-// y[i…] = f(a[i…], b[i…]). Operands have one element type; shapes broadcast.
+// The operator y[i…] = f(a[i…], b[i…]). Both operands have one element type; shapes broadcast.
+// BinaryTest: the same with a result of type bool, and without a gradient.
 OpDef Binary(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
              BinaryBody f);
 OpDef BinaryTest(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
@@ -52,14 +54,17 @@ OpDef BinaryTest(std::string name, std::string equation, std::string onnx_type, 
 // A float attribute that a rule may leave symbolic.
 AttrSpec Real(std::string name, std::optional<double> default_value, std::string doc);
 
-// Sets the ONNX hooks to the operator `onnx_type`. `attrs` maps all attribute names.
+// Lets `op`, whose name is set, be imported and exported as the ONNX operator `onnx_type`. `attrs`
+// has the names of all attributes, as for ImportAs.
 void NameInOnnx(OpDef& op, std::string onnx_type, AttrNames attrs);
 
 // `export_node` must emit the ONNX operator `onnx_type`. Returns a hook that does the same, with
 // casts to f32 and back if `onnx_type` does not take the node's element type (bf16; f16 for Celu).
+// The hook gives Unimplemented for a Celu of f64.
 ExportHook ForFloats(const std::string& onnx_type, ExportHook export_node);
 
-// Imports a variadic ONNX operator as a chain of applications of a binary one. Chain builds it.
+// Imports a variadic ONNX operator as a chain of applications of the binary operator `our_op`.
+// Chain builds this chain, for other importers.
 OnnxImporter ImportChain(std::string onnx_type, std::string our_op);
 absl::StatusOr<Value> Chain(OnnxImport& node, absl::string_view our_op);
 

@@ -13,7 +13,7 @@ namespace lemma::ops {
 using Gradient = std::function<absl::StatusOr<std::vector<Value>>(GradientBuilder&)>;
 
 // The gradient of an operator y[i…] = f(…) that computes each element from one element of each
-// input (shapes broadcast): dx[j…] is the sum of dy[i…] * df/dx over the i… whose element reads
+// input (shapes broadcast): dx[j…] is the sum of dy[i…] * df/dx over all i… for which y[i…] reads
 // x[j…]. Differentiates the expression in the definition. If both operands of max or min are equal,
 // the gradient goes to a constant operand if there is one, otherwise to the second operand.
 absl::StatusOr<std::vector<Value>> ElementwiseGradient(GradientBuilder& f);

@@ -21,7 +21,7 @@ struct ResizeAxis {
   // `input`. With a keep_aspect_ratio_policy other than "stretch", all resized axes have the least
   // of these fractions ("not_larger") or the greatest ("not_smaller").
   std::pair<int64_t, int64_t> scale = {1, 1};
-  // The part of x that the result shows, for tf_crop_and_resize: from 0 to 1 is all of it.
+  // The part of x that the result shows, for tf_crop_and_resize: 0 and 1 are the ends of x.
   double begin = 0, end = 1;
 
   // Whether the axis stays unchanged, in every coordinate mode.
@@ -45,8 +45,8 @@ struct Interpolation {
   std::string coordinates;  // ONNX's coordinate_transformation_mode
   bool cubic = false;       // otherwise linear
   double cubic_coefficient = -0.75;
-  // Elements outside of x get weight 0, and the others are scaled to the sum 1; otherwise the
-  // nearest element of x takes their place.
+  // Positions outside of x get weight 0, and the other weights are scaled to the sum 1. If false,
+  // the nearest element of x stands for a position outside.
   bool exclude_outside = false;
   bool antialias = false;  // where an axis shrinks, the filter is wider by the factor 1 / scale
 };
@@ -54,11 +54,12 @@ struct Interpolation {
 // Each element of the result along an axis is a weighted sum of `per_element` elements of x.
 struct Taps {
   int64_t per_element = 1;
-  // Both [output, per_element]. An element with fewer summands repeats a position with weight 0; in
-  // tf_crop_and_resize, an element outside of x has only weights 0.
+  // Both are [output, per_element], row-major. An element with fewer summands repeats a position
+  // with weight 0; in tf_crop_and_resize, an element that lies outside of x has only weights 0.
   std::vector<int64_t> positions;
   std::vector<double> weights;
 };
+// Unimplemented as in ResizePosition, and for axes that are too long.
 absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis& axis,
                                        const Interpolation& how);
 

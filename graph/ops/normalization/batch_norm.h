@@ -15,8 +15,8 @@ namespace lemma::ops {
 // all inputs but x, for messages.
 absl::Status RequireChannelVectors(OpContext& c, const std::vector<const char*>& names);
 
-// The axes of x, [N,C,spatial…], without axis 1 (the channels): those that statistics are taken
-// over.
+// The axes of x, [N,C,spatial…], without axis 1 (the channels). Statistics are taken over these
+// axes.
 std::vector<int64_t> OverChannels(const Value& x);
 
 // The attribute `epsilon`, which is added to the variance; 1e-5 by default.

@@ -8,8 +8,8 @@
 
 namespace lemma::ops {
 
-// z = (x - mean) * inverse, inverse = 1 / sqrt(variance + epsilon). Mean and population variance
-// are over `axes`.
+// z = (x - mean) * inverse, inverse = 1 / sqrt(variance + epsilon), with the mean and the
+// population variance of x over `axes`.
 struct Normalized {
   std::vector<int64_t> axes;
   Value z;        // of x's shape
@@ -25,7 +25,7 @@ Value NormalizeGradient(Formula& f, const Normalized& n, const Value& dz);
 Value InverseDeviation(Formula& f, const Value& variance, double epsilon);
 
 // `vector`, [C], as [C,1,…], which broadcasts to a tensor [N,C,spatial…] of `rank` dimensions;
-// empty if `vector` is.
+// empty if `vector` is empty.
 Value PerChannel(Formula& f, const Value& vector, int rank);
 
 }  // namespace lemma::ops

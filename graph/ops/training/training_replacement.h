@@ -1,4 +1,4 @@
-// Replaces operators by their form in training, where that differs from inference.
+// Replaces operators by their form in training, if this form differs from the form in inference.
 #ifndef LEMMA_GRAPH_OPS_TRAINING_TRAINING_REPLACEMENT_H_
 #define LEMMA_GRAPH_OPS_TRAINING_TRAINING_REPLACEMENT_H_
 
@@ -25,7 +25,7 @@ struct TrainingReplacement {
 
 // Replaces `node`, applied to `inputs`, for training; nullopt if it stays as it is.
 //   batch_norm: normalizes by the statistics of its batch; running statistics become momentum * old
-//               + (1 - momentum) * now, with the population variance
+//               + (1 - momentum) * batch, with the population variance
 //   dropout:    drops elements (graph/ops/random/dropout.h)
 std::optional<TrainingReplacement> ReplacementInTraining(Formula& f, const Node& node,
                                                          const std::vector<Value>& inputs,

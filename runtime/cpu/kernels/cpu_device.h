@@ -8,11 +8,12 @@ namespace lemma::cpu {
 
 // The processor's model and widest instruction set: "AMD EPYC, AVX-512".
 std::string ProcessorName();
-// The same with the library: "AMD EPYC, AVX-512, oneDNN 2.6.3".
+// ProcessorName with the library and its version: "AMD EPYC, AVX-512, oneDNN 2.6.3".
 std::string DeviceName();
 
-// As long as the object lives, oneDNN uses `threads` threads if the thread that made the object
-// calls it. Sets OpenMP's number of threads, and restores the old one at the end.
+// While the object lives, oneDNN uses `threads` threads when it is called by the thread that made
+// the object. Sets OpenMP's number of threads; the destructor restores the old number. Destroy the
+// object on the thread that made it.
 class ThreadScope {
  public:
   explicit ThreadScope(int threads);

@@ -1,4 +1,5 @@
-// Builds oneDNN's convolutions, for convolutions and other operators that can be computed as one.
+// Builds oneDNN's convolutions, for convolutions and for other operators that can be computed as a
+// convolution.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_DNNL_CONVOLUTION_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_DNNL_CONVOLUTION_H_
 
@@ -14,25 +15,26 @@ struct DnnlConvolution {
   dnnl::memory::desc x, weights,
       y;                    // as they lie in memory; weights: [groups,] out, in, rows, columns
   dnnl::memory::desc bias;  // {out}; empty: none
-  int x_input = 0, weights_input = 1, bias_input = -1;      // indices in the spec; -1: no bias
+  int x_input = 0, weights_input = 1, bias_input = -1;      // of the spec's inputs; -1: no bias
   dnnl::memory::dims strides = {1, 1}, dilations = {0, 0};  // dilations: pixels between two taps
-  dnnl::memory::dims begin = {0, 0}, end = {0, 0};          // padding before and after
+  dnnl::memory::dims begin = {0, 0}, end = {0, 0};          // padding before and after x, in pixels
 };
 
-// Whether oneDNN's products are slower than its 1 x 1 convolutions. This is so on processors
-// with AVX2 but without AVX-512, where its product packs the weights in every run: 128 x 768 x 3072
-// takes 15.0 ms, the convolution 7.6.
+// Whether oneDNN's matrix products are slower than its 1 x 1 convolutions. They are slower on
+// processors with AVX2 but without AVX-512, where oneDNN's product packs the weights in every run:
+// 128 x 768 x 3072 takes 15.0 ms as a product and 7.6 ms as a convolution.
 bool ConvolutionsBeatProducts();
 
-// Whether oneDNN computes a convolution with weights [out, in, rows, columns] by products: on
-// such processors, if the channels of a group do not fill blocks of 8, unless it is depthwise.
-// Operations fused behind it are slow: 32 groups of 4 channels at 56 x 56 pixels take 3.3 ms; with
-// relu fused, 6.6; with a batch normalization, 57.
+// Whether oneDNN computes a convolution with weights [out, in, rows, columns] by matrix products.
+// It does so for several groups on processors with AVX2 but without AVX-512, if the channels of a
+// group do not fill blocks of 8, unless each group has one channel (depthwise). Operations fused
+// behind such a convolution are slow: 32 groups of 4 channels at 56 x 56 pixels take 3.3 ms; with
+// relu fused, 6.6 ms; with a batch normalization fused, 57 ms.
 bool IsByProducts(const Shape& weights, int64_t groups);
 
-// The kernel that computes `conv` and the operations fused behind it. x and y lie channels last, or
-// x is static. Where oneDNN's kernels for another layout are faster, the kernel reorders x and
-// y before and after. Throws dnnl::error.
+// The kernel that computes `conv` and the operations fused behind it; y is output 0 of the spec. x
+// and y lie channels last, or x is static. Where oneDNN's kernels for another layout are faster,
+// the kernel reorders x before the convolution and y after it. Throws dnnl::error.
 std::unique_ptr<Kernel> MakeDnnlConvolution(const CpuKernelSpec& spec, const StaticValues& statics,
                                             const DnnlConvolution& conv, const Epilogue& epilogue);
 

@@ -29,7 +29,7 @@ dnnl::memory::desc ChannelsLastDesc(const Shape& shape, DType dtype = DType::kF3
 // An f32 descriptor that leaves the layout to oneDNN.
 dnnl::memory::desc AnyDesc(const Shape& shape);
 
-// Attributes that make a primitive use the scratch memory that the caller passes.
+// Attributes that make a primitive use scratch memory that the caller passes, not oneDNN's own.
 dnnl::primitive_attr OwnScratch();
 
 // Runs oneDNN code. An exception becomes ResourceExhausted if memory is exhausted, Unimplemented if
@@ -51,40 +51,42 @@ auto CatchDnnl(F f) -> decltype(f()) {
 // A kernel that runs one primitive. An argument `arg` is one of oneDNN's DNNL_ARG_ numbers.
 class DnnlKernel : public Kernel {
  public:
+  // `scratch`: the primitive's scratch memory. `note`: the result of note(). Call it first.
   void SetPrimitive(dnnl::primitive primitive, const dnnl::memory::desc& scratch, std::string note);
-  // Argument `arg` is input or output `index` of the kernel.
+  // Makes argument `arg` input or output `index` of the kernel. `desc`: its shape and layout there.
   void BindInput(int arg, int index, const dnnl::memory::desc& desc);
   void BindOutput(int arg, int index, const dnnl::memory::desc& desc);
   // Fixes argument `arg` to `memory`, which this kernel keeps. `input`: the input of which `memory`
   // is a copy; -1: none. `seen_as`: the shape and layout of that input itself.
   void BindFixed(int arg, std::shared_ptr<const dnnl::memory> memory, int input = -1,
                  const dnnl::memory::desc& seen_as = {});
-  // Reorders a dynamic input before every run.
+  // Makes argument `arg` a copy of input `index`, in memory of the kernel. Every run reorders the
+  // input anew, from the layout `from` to the layout `to`.
   void BindReordered(int arg, int index, const dnnl::memory::desc& from,
                      const dnnl::memory::desc& to);
-  // The same for activations: the primitive reads or writes `arg` in the layout `staged`, in the
-  // scratch memory of a run, and the kernel reorders from or to `desc`.
+  // As BindInput and BindOutput, but the primitive reads or writes `arg` in the layout `staged`, in
+  // the scratch memory of a run. The kernel reorders the input from `desc` or the output to `desc`.
   void BindStagedInput(int arg, int index, const dnnl::memory::desc& desc,
                        const dnnl::memory::desc& staged);
   void BindStagedOutput(int arg, int index, const dnnl::memory::desc& desc,
                         const dnnl::memory::desc& staged);
-  // Copies the input to output 0 before the run, unless it already lies there. Call it after output
-  // 0 is bound.
+  // Makes every run first copy `bytes` bytes of input `input` to output 0, unless the input already
+  // lies there. Call it after output 0 is bound.
   void StartFrom(int input, size_t bytes);
 
   // For runtime/cpu/statement.h: the source or destination of an argument.
   struct Argument {
     int arg = 0;
-    int index = -1;  // in the spec's inputs or outputs; -1: `memory`
+    int index = -1;  // in the spec's inputs or outputs; -1: only in `memory`
     bool is_output = false;
     dnnl::memory::desc desc;  // of the operand as it lies in memory
-    dnnl::memory memory;
+    dnnl::memory memory;      // set by BindFixed; otherwise empty
   };
   const std::vector<Argument>& arguments() const { return arguments_; }
   // The layout in which the primitive reads or writes argument `arg`.
   dnnl::memory::desc PassedAs(int arg) const { return args_.at(arg).get_desc(); }
   const dnnl::primitive& primitive() const { return primitive_; }
-  // The input that is copied to the output's memory before the primitive runs; -1: none.
+  // The input that StartFrom copies to output 0; -1: none.
   int start_from() const { return start_from_; }
 
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
@@ -137,7 +139,7 @@ class DnnlKernel : public Kernel {
   std::string note_;
 };
 
-// A copy of `value` (row-major, seen as `from`) in the layout `to`.
+// A copy of `value` in the layout `to`. `from` describes how to read value's row-major elements.
 dnnl::memory Packed(const Tensor& value, const dnnl::memory::desc& from,
                     const dnnl::memory::desc& to);
 // A copy of `values`, owned by the memory object.
@@ -147,63 +149,65 @@ std::shared_ptr<const dnnl::memory> Vector(const std::vector<float>& values,
 // The operations fused behind a convolution or matrix product.
 struct Epilogue {
   struct Operand {
-    int arg;    // dnnl argument
-    int input;  // index in the spec; -1: `fixed`
+    int arg;    // one of oneDNN's DNNL_ARG_ numbers
+    int input;  // index of the spec's input; -1: the values are `fixed`
     dnnl::memory::desc desc;
     std::vector<float> fixed;
   };
   dnnl::post_ops ops;
   std::vector<Operand> operands;
-  int bias = -1;  // the input that is the bias; -1: none
-  int sum = -1;   // the input that is added in full; -1: none
+  int bias = -1;  // index of the spec's input that is the bias; -1: none
+  int sum = -1;   // index of the spec's input that is added (kSum below); -1: none
 };
 
 struct Eltwise {
   dnnl::algorithm algorithm;
   float alpha = 0, beta = 0;
 };
-// The function of an f32 element that `node` applies to `v`, if oneDNN has it. It is recognized by
-// its definition, where known scalars count as numbers.
+// The function that `node` applies to each element of the f32 value `v`, if oneDNN has it; nullopt
+// otherwise. The function is recognized by its definition, where known scalars count as numbers.
 std::optional<Eltwise> EltwiseOf(const Node& node, const Value& v);
-// The same for a pair: `first` reads `v`, and `second` reads `v` and `first`.
+// The same for the function that two nodes compute together: `first` reads `v`, and `second` reads
+// `v` and `first`.
 std::optional<Eltwise> EltwiseOfPair(const Value& v, const Node& first, const Node& second);
 
-// How `user` of `v` can be fused behind a kernel: not at all (kNo); as a function of the element
-// (kEltwise); as the addition of a vector along the channels (kBias) or of a tensor of v's size
-// (kSum); or as a multiplication by one known vector along the channels and an addition of another
-// (kChannelAffine). `channel`: the channels' dimension of the kernel's output.
+// How `user`, which reads `v`, can be fused behind a kernel that computes `v`: not at all (kNo); as
+// a function of each element (kEltwise); as the addition of a vector along the channels (kBias) or
+// of a tensor of v's type (kSum); or as a multiplication by one known vector along the channels and
+// the addition of another known vector (kChannelAffine). `channel`: the channels' dimension of `v`.
 enum class PostOpKind { kNo, kEltwise, kBias, kSum, kChannelAffine };
 PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel);
-// Sets *scale and *shift, per channel, such that the kChannelAffine `node` computes
-// y = scale * x + shift. `parameters`: the static values of its operands except the first.
-// Evaluates the node's definition at 0 and 1 in double. Unimplemented if the coefficients are not
-// finite.
+// Fills *scale and *shift, which must be empty, with one number per channel, such that the
+// kChannelAffine `node` computes y = scale * x + shift. `parameters`: the static values of the
+// node's operands except the first. Evaluates the node's definition at 0 and 1 in double.
+// Unimplemented if a coefficient is not finite.
 absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters, int channel,
                                 std::vector<float>* scale, std::vector<float>* shift);
 // For KernelDef::fuses: whether oneDNN accepts `user` behind the spec's nodes in one primitive.
-// `may_bias`: the head has no bias of its own.
+// `channel`: as in PostOpKindOf. `may_bias`: whether the kernel can still take a bias.
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias);
 
-// The epilogue of nodes 1… of a spec. `channel`: the channels' dimension of the output's logical
-// shape; `per_channel`: a per-channel operand as the primitive sees it, such as one of shape
-// {1, C, 1, 1}; `has_bias`: whether the head has a bias of its own.
+// The epilogue of all nodes of a spec but the first. `channel`: the channels' dimension of the
+// output's logical shape; `per_channel`: a per-channel operand as the primitive sees it, such as
+// one of shape {1, C, 1, 1}; `has_bias`: whether the head has a bias of its own.
 absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticValues& statics,
                                       int channel, const dnnl::memory::desc& per_channel,
                                       bool has_bias);
-// Binds the epilogue's operands, without the sum, to the kernel's arguments.
+// Binds the epilogue's operands, except `bias` and `sum`, to the kernel's arguments.
 void BindEpilogue(const Epilogue& epilogue, DnnlKernel* kernel);
-// Makes the kernel copy the operand that is added in full to output 0 first, if there is one:
-// oneDNN adds to what the output holds.
+// If the epilogue has a sum, makes the kernel first copy that input to output 0: oneDNN adds to the
+// numbers that the output holds.
 void BindEpilogueSum(const CpuKernelSpec& spec, const Epilogue& epilogue, DnnlKernel* kernel);
 // Attributes of a primitive with this epilogue and the caller's scratch memory.
 dnnl::primitive_attr EpilogueAttributes(const Epilogue& epilogue);
-// The input that a fused addition adds in full; -1: none.
+// The index of the spec's input that a fused addition adds (kSum); -1: none.
 int FusedSum(const CpuKernelSpec& spec, int channel);
 
-// Packs a static weight, or makes the kernel reorder a dynamic one in every run.
+// Binds the weights, input number `input`: packs static weights; makes the kernel reorder dynamic
+// weights in every run. `from`: the weights' layout in memory; `to`: the primitive's layout.
 void BindWeights(const CpuKernelSpec& spec, const StaticValues& statics, int input,
                  const dnnl::memory::desc& from, const dnnl::memory::desc& to, DnnlKernel* kernel);
-// Binds the bias, input number `input`; does nothing if that is negative.
+// Binds the bias, input number `input`; does nothing if `input` is negative.
 void BindBias(const CpuKernelSpec& spec, const StaticValues& statics, int input,
               const dnnl::memory::desc& desc, DnnlKernel* kernel);
 

@@ -1,8 +1,8 @@
 // Kernels of the CPU back end, and their registration.
 //
-// A KernelDef says which operator it computes, in which layouts, and what it fuses behind it; it
-// builds a Kernel from a spec. To add a kernel, write a function that returns a KernelDef in a file
-// of this folder, and add its line to kernels.inc.
+// A KernelDef says which operators it computes, in which layouts, and which applications it fuses
+// behind them; it builds a Kernel from a spec. To add a kernel, write a function that returns a
+// KernelDef in a file of this folder, and add its line to kernels.inc.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_KERNEL_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_KERNEL_H_
 
@@ -45,11 +45,13 @@ struct CpuKernelSpec : KernelSpec {
   const NodePtr& head_node() const { return nodes[static_cast<size_t>(head_at)]; }
   const Node& head() const { return *head_node(); }
   const Node& last() const { return *nodes.back(); }
-  // The index of the input `v`; -1 if it is none.
+  // The index of the input `v`; -1 if `v` is no input.
   int InputIndex(const Value& v) const;
+  // As PlannedKernel::signature (runtime/measure.h).
   std::string Signature() const;
 };
 
+// Not thread-safe: runs must follow each other.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -62,9 +64,9 @@ class Kernel {
   virtual size_t packed_bytes() const { return 0; }
   // The part of packed_bytes() that runs only read: weights in the kernel's layout.
   virtual std::vector<absl::Span<const char>> PackedWeights() const { return {}; }
-  // Whether it reads static input i at run time.
+  // Whether Run reads static input i. Otherwise the kernel has its own copy of the values.
   virtual bool NeedsStatic(int) const { return true; }
-  // How it computes, for people; may be empty. KernelTiming::note shows it.
+  // How the kernel computes, for people; may be empty. KernelTiming::note shows this text.
   virtual std::string note() const { return ""; }
   // The library kernel inside a kernel made by WithDefinition; otherwise this kernel.
   virtual const Kernel* library() const { return this; }
@@ -75,12 +77,13 @@ using StaticValues = std::vector<Tensor>;
 
 struct KernelDef {
   std::string name;
-  std::vector<std::string> ops;  // operators that can be the head: the one that the kernel is for
+  std::vector<std::string> ops;  // names of the operators that its head may have
   // Whether this kernel takes `node`, an application of one of these operators, as its head.
   bool (*accepts)(const Node& node) = nullptr;
-  // Whether `user`, the only user of the last node's output, may be fused behind it.
+  // Whether `user`, the only user of the last node's output, may be fused behind that node.
+  // nullptr: never.
   bool (*fuses)(const CpuKernelSpec& spec, const Node& user) = nullptr;
-  // Whether it may also fuse users that change the element type.
+  // Whether the kernel may also fuse users that change the element type.
   bool fuses_casts = false;
   // Completes a spec whose inputs have the strides of their values: replaces strides that the
   // kernel cannot take, and sets the outputs' strides and in_place. `wanted`: strides that the
@@ -89,7 +92,7 @@ struct KernelDef {
   void (*layouts)(CpuKernelSpec& spec, const Strides& wanted) = nullptr;
   // strided_output: whether output 0 may be written with `strides`, which have gaps and order the
   // dimensions as the output's own strides do. strided_input: whether operand `operand` of
-  // nodes[node] may be read with gaps. Absent: never.
+  // nodes[node] may be read with gaps. nullptr: never.
   bool (*strided_output)(const CpuKernelSpec& spec, const Strides& strides) = nullptr;
   bool (*strided_input)(const std::vector<NodePtr>& nodes, int node, int operand) = nullptr;
   absl::StatusOr<std::unique_ptr<Kernel>> (*build)(const CpuKernelSpec& spec,
@@ -105,11 +108,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildKernel(const CpuKernelSpec& spec,
 // fused operators count no bytes. An operator whose operations cannot be counted adds none.
 Work WorkOf(const CpuKernelSpec& spec);
 
-// The specialized kernel with this application as its head; nullptr if there is none, so that the
-// definition must be run.
+// The specialized kernel that takes this application as its head; nullptr if there is none: then
+// the definition must be run.
 const KernelDef* FindKernel(const Node& node);
 
-// Traits of an application, from a cache of the calling thread.
+// Traits of an application, from a cache of the calling thread. The reference is valid as long as
+// the thread lives.
 const NodeTraits& NodeTraitsOf(const Node& node);
 
 // Whether `first` reads v, `second` reads v and `first`, and together they are one activation of v,
@@ -128,12 +132,12 @@ const KernelDef& CopyKernel();
 // Executes one operator that only moves elements (a reshape, a view such as a slice or transpose,
 // or a concatenation) by copies, in plans without fusion of layout operators.
 const KernelDef& LayoutKernel();
-// Runs `library`, which must have one input and one output, on inputs that `takes` accepts, and the
-// definition of the spec's nodes on others.
+// A kernel that runs `library`, which must have one input and one output, on inputs that `takes`
+// accepts, and the definition of the spec's nodes on all other inputs.
 absl::StatusOr<std::unique_ptr<Kernel>> WithDefinition(
     const CpuKernelSpec& spec, std::unique_ptr<Kernel> library,
     std::function<bool(const float* input)> takes);
-// A copy for any element type and any strides.
+// A kernel that copies, for any element type and any strides.
 absl::StatusOr<std::unique_ptr<Kernel>> CopyByDefinition(const CpuKernelSpec& spec);
 
 }  // namespace lemma::cpu

@@ -14,13 +14,13 @@ namespace lemma::cuda {
 struct Fusion {
   // By node: its group; -1 for inputs, static values and aliases.
   std::vector<int> group_of;
-  // Positions of the nodes of each group, ascending. The last one's outputs are the group's.
+  // Positions of the nodes of each group, ascending. The outputs of the last node are the group's.
   std::vector<std::vector<int>> groups;
-  // By node: its output is its operand's memory, read in the same order: a reshape, or a cast from
-  // 16 bits to f32 (see below).
+  // By node: whether its output is its operand's memory, read in the same order: a reshape, or a
+  // cast from 16 bits to f32 (see below).
   std::vector<bool> is_alias;
-  // By node: an offload whose value only barriers read, or a barrier that reads such a value. It is
-  // a copy to or from the host's memory, in a group of its own.
+  // By node: whether it is an offload whose value only barriers read, or a barrier that reads such
+  // a value. Such a node is a copy to or from the host's memory, in a group of its own.
   std::vector<bool> is_transfer;
 };
 
@@ -29,19 +29,20 @@ struct Fusion {
 //     graph/expr/arithmetic.h),
 //   * its value is no output of the graph, and
 //   * computing the value again costs less than storing and reading it.
-// For an operator without reductions, the last condition is met if each element is read about once
-// or only moved, or if the value has fewer elements than its element-wise users. Exception: a
-// factor of a product is stored if it can be the epilogue of another product, or if it is a cast to
-// 16 bits. For an operator with reductions, the last condition is met if the users are element-wise
-// and have the value's shape (an epilogue), or if the whole group is still one kernel by row
-// (grid_program.h), such as a normalization written as small operators. An operator that is read at
-// loaded indices joins only if an index outside its result is outside its operands too, so that the
-// kernel reports it.
+// For an operator without reductions, the last condition is met if the operator only moves
+// elements, if each element is read about once, or if the value has fewer elements than its
+// element-wise users. Exception: a factor of a product is stored if it can be the epilogue of
+// another product, or if it is a cast to 16 bits. For an operator with reductions, the last
+// condition is met if the users are element-wise and have the value's shape (an epilogue), or if
+// the whole group is still one kernel by row (grid_program.h), such as a normalization written as
+// small operators. An operator that is read at loaded indices joins only if an index outside its
+// result is outside its operands too, so that the kernel reports the index.
 //
 // With a precision other than f32, a cast from 16 bits to f32 is an alias if its operand is stored
 // anyway: kernels read the narrow value. With such a precision, a factor of 16 bits that is
-// computed by functions is stored too. Attention that can be one streamed kernel
-// (streamed_regions.h) is one group, which nothing else joins.
+// computed by functions is stored too. Attention for which a streamed kernel is predicted to be
+// faster (streamed_regions.h) is one group, together with element-wise users of its result where
+// possible. No other operator joins this group.
 Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits,
             const codegen::GridOptions& options = {});
 

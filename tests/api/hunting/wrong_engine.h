@@ -15,8 +15,8 @@ namespace lemma {
 
 class WrongEngine : public Engine {
  public:
-  // Gets a node, its operands and the level of optimization. Returns a wrong first result of the
-  // node, or nullopt to execute the node correctly.
+  // Gets a node, its operands and the level of optimization. Returns a wrong tensor for the first
+  // result of the node, or nullopt to keep the right results. Run returns the errors of the fault.
   using Fault = std::function<absl::StatusOr<std::optional<Tensor>>(
       const Node&, const std::vector<Tensor>&, const std::string&)>;
   explicit WrongEngine(Fault fault) : fault_(std::move(fault)) {}
@@ -32,7 +32,7 @@ class WrongEngine : public Engine {
   const std::vector<std::string> levels_ = {"none", "all"};
 };
 
-// Every element times `factor`.
+// The tensor with every element multiplied by `factor`.
 Tensor Scaled(const Tensor& tensor, double factor);
 
 }  // namespace lemma

@@ -12,8 +12,8 @@
 
 namespace lemma {
 
-// The bytes of an archive with these arrays. `method` is the compression method (zip's number) that
-// the archive states; the arrays are never compressed.
+// The bytes of an archive with these arrays, given by name. `method` is the compression method
+// (zip's number) that the archive states; the arrays are never compressed.
 inline std::string NpzFile(const std::vector<std::pair<std::string, Tensor>>& arrays,
                            uint32_t method = 0) {
   auto number = [](uint64_t value, int size) {
@@ -27,7 +27,7 @@ inline std::string NpzFile(const std::vector<std::pair<std::string, Tensor>>& ar
     const std::string common = number(20, 2) + number(0, 2) + number(method, 2) + number(0, 4) +
                                number(0, 4) + number(content.size(), 4) +
                                number(content.size(), 4) + number(name.size(), 2);
-    // NumPy writes an additional field before the content only.
+    // NumPy writes an extra field into the header before the content, but not into the directory.
     const std::string extra = number(1, 2) + number(16, 2) + std::string(16, '\0');
     directory += number(0x02014b50, 4) + number(20, 2) + common + number(0, 2) + number(0, 2) +
                  number(0, 2) + number(0, 2) + number(0, 4) + number(file.size(), 4) + name;

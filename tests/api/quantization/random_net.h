@@ -1,4 +1,4 @@
-// Random small networks as ONNX's text.
+// Random small networks in ONNX's text form.
 #ifndef LEMMA_TESTS_API_QUANTIZATION_RANDOM_NET_H_
 #define LEMMA_TESTS_API_QUANTIZATION_RANDOM_NET_H_
 
@@ -10,7 +10,8 @@
 
 namespace lemma {
 
-// A Constant called `name` with normal numbers.
+// A Constant node with the output `name`: `count` normally distributed numbers. `dims` is the shape
+// of the output, such as "5,3,3,3".
 inline std::string RandomConstant(const std::string& name, const std::string& dims, int count,
                                   std::mt19937_64* random) {
   std::normal_distribution<double> normal;
@@ -21,8 +22,9 @@ inline std::string RandomConstant(const std::string& name, const std::string& di
   return text + "}> ()\n";
 }
 
-// Convolutions with normalization and relu, a pool, a sum of two branches, and a matrix product:
-// x is float[1,3,6,6], y is float[1,4].
+// A network with the input x, a float[1,3,6,6], and the output y, a float[1,4]: convolutions with
+// normalization and relu, a pool, a sum of two branches, and a matrix product. Equal seeds give
+// equal networks.
 inline std::string RandomConvNet(uint64_t seed) {
   std::mt19937_64 random(seed);
   std::string text = "g (float[1,3,6,6] x) => (float[1,4] y) {\n";

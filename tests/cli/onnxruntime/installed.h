@@ -6,7 +6,7 @@
 
 namespace lemma {
 
-// The path of its library for this processor; "" if it is not installed.
+// The path of ONNX Runtime's library for x64; "" if it is not installed.
 std::string InstalledOnnxRuntime();
 
 }  // namespace lemma

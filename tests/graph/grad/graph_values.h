@@ -1,4 +1,4 @@
-// Evaluates all values of a graph in any number type, node by node.
+// Evaluates a graph in any number type, node by node.
 #ifndef LEMMA_TESTS_GRAPH_GRAD_GRAPH_VALUES_H_
 #define LEMMA_TESTS_GRAPH_GRAD_GRAPH_VALUES_H_
 
@@ -11,12 +11,14 @@
 
 namespace lemma {
 
-// The elements of one tensor: floats as Numbers, integers and bools as integers.
+// The elements of one tensor, row-major: in `numbers` if they are floats, in `integers` if they are
+// integers or bools.
 template <class Number>
 struct TensorValues {
   std::vector<Number> numbers;
   std::vector<int64_t> integers;
 
+  // Refers to the elements in this struct.
   TensorView View(const TensorType& type) const {
     const bool is_float = IsFloat(type.dtype);
     TensorView view;
@@ -30,7 +32,7 @@ struct TensorValues {
 inline void FromDouble(double value, double* number) { *number = value; }
 inline void FromDouble(double value, Field* number) { *number = Field::FromDouble(value); }
 
-// Compiles each node once and keeps the result.
+// The loops of the node's definition. Compiles each node once, and keeps the node and the result.
 inline absl::StatusOr<LoopProgram> LoopsOf(const NodePtr& node) {
   static auto* programs = new absl::flat_hash_map<NodePtr, LoopProgram>;
   auto it = programs->find(node);

@@ -8,9 +8,10 @@
 
 namespace lemma {
 
-// Calls run(i) for all i < count in `processes` children, and returns the results by i. A result
-// must be one line. If a child dies, or spends more than `seconds` on a case, only the result of
-// that case is "FAIL: crash (signal N)" or "FAIL: crash (exit status N)".
+// Calls run(i) for all i < count in `processes` child processes, and returns the results by i. A
+// result must be one line. If a child dies in case i, or spends more than `seconds` on it, the
+// result of this case is "FAIL: crash (signal N)" or "FAIL: crash (exit status N)", and another
+// child goes on with the next cases.
 std::vector<std::string> RunIsolated(int count, const std::function<std::string(int)>& run,
                                      int processes, int seconds);
 

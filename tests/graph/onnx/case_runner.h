@@ -12,13 +12,14 @@ namespace lemma {
 //   "pass, not exported: REASON"
 //   "unsupported: OP (reason)"
 //   "contradiction: …" if the case's inputs do not have the types that its model declares
-//   "FAIL: what differs"
-// A model that passes is also exported. The result must satisfy ONNX's checker and have the same
-// meaning after another import.
+//   "FAIL: …" with what differs, or with the reason if the case cannot be read or run
+// A model that passes is also exported. The exported model must satisfy ONNX's checker and have the
+// same meaning after another import.
 std::string RunCase(const std::string& directory);
 
 // Imports `count` damaged copies of the case's model, chosen by `seed`, and exports those that can
-// be imported. Returns "pass" unless it crashes.
+// be imported. The test is that nothing crashes. Returns "pass", or "FAIL: …" if model.onnx cannot
+// be read.
 std::string DamageCase(const std::string& directory, int count, uint64_t seed);
 
 }  // namespace lemma

@@ -12,13 +12,14 @@
 
 namespace lemma {
 
-// Empty if the outputs of `graph`, executed in double, equal `expected`; otherwise the first
-// difference. There may be more outputs than expected ones.
+// "" if `actual`, the outputs of `graph` executed in double, equal `expected`; otherwise the first
+// difference. There may be more outputs than expected tensors.
 //
-// `findings` are those of the execution (Executable::findings). Floats may differ by the
-// tolerance of runtime/tolerance.h plus `slack`, relative to the largest element of the expected
-// output, however small that is. Integers must be equal. If the graph rounds reals to integers,
-// they may differ by 1: a number halfway between two integers in f32 need not be so in double.
+// `findings` are the findings of the execution (Executable::findings). Floats may differ by the
+// tolerance of runtime/tolerance.h plus `slack`. Both are relative to the largest element of the
+// expected output, even if this is below 1. Integers must be equal. If the graph rounds reals to
+// integers, integers may differ by 1: a number that is halfway between two integers in f32 may lie
+// elsewhere in double.
 std::string Mismatch(const Graph& graph, absl::Span<const Tensor> actual,
                      absl::Span<const Tensor> expected, double slack = 0,
                      const RunFindings& findings = {});

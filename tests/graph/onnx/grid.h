@@ -1,4 +1,5 @@
-// Small tensors of doubles. Tests run models on them and compare results with formulas in loops.
+// Small tensors of doubles. Tests run models on them and compare the results with formulas that are
+// written as loops.
 #ifndef LEMMA_TESTS_GRAPH_ONNX_GRID_H_
 #define LEMMA_TESTS_GRAPH_ONNX_GRID_H_
 
@@ -21,7 +22,7 @@ struct Grid {
   Grid() = default;
   explicit Grid(Shape s, double value = 0);
 
-  // Element (i…); one index per dimension.
+  // The element at an index; one argument per dimension.
   template <class... Index>
   double& operator()(Index... index) {
     return values[Offset({static_cast<int64_t>(index)...})];
@@ -35,28 +36,32 @@ struct Grid {
   size_t Offset(std::initializer_list<int64_t> index) const;
 };
 
-// Numbers in [-1, 1) that f16 holds, the same for the same seed.
+// Numbers in [-1, 1) that f16 represents exactly. Equal seeds give equal numbers.
 Grid Random(Shape shape, uint64_t seed);
 // A grid of rank 1 with these values.
 Grid Vector(std::vector<double> values);
-// a + b, which has the last dimensions of a.
+// a + b. The dimensions of b must be the last dimensions of a.
 Grid Sum(Grid a, const Grid& b);
-// [B,L,H*D] as [B,H,L,D], and back.
+// Turns [B,L,H*D] into [B,H,L,D], where H is `heads`.
 Grid InHeads(const Grid& x, int64_t heads);
+// The inverse: turns [B,H,L,D] into [B,L,H*D].
 Grid OfHeads(const Grid& x);
 
 // The model's outputs on these inputs, computed by definition. `graph` is in ONNX's text form; its
 // nodes, except constants, are in `domain`. If there is an error, the test fails.
 std::vector<Grid> RunGraph(const std::string& graph, int opset, const std::vector<Grid>& inputs,
                            const std::string& domain = "");
-// The error message of importing such a model.
+// The error message of importing such a model, or of its first operator that is imported as opaque;
+// "no error" if there is none.
 std::string ErrorOfGraph(const std::string& graph, int opset, const std::string& domain = "");
 
-// Equal shapes, and elements that differ by `tolerance` at most.
+// Whether the shapes are equal and the elements differ by at most `tolerance`, absolutely.
 testing::AssertionResult Near(const Grid& actual, const Grid& expected, double tolerance = 2e-6);
 
-// y[b,h,i] = sum(j) softmax(j) score(b,h,i,j, q·k * scale) v[j]; 0 where all scores are -inf. Query
-// head h reads key head h div (H div K).
+// Attention: y[b,h,i] = sum(j) p[j] v[b,g,j], where p is the softmax over j of the scores
+// score(b, h, i, j, q[b,h,i]·k[b,g,j] * scale); 0 where all scores are -inf. The grids have the
+// dimensions [batch, head, position, width]. With H heads of q and K heads of k and v, head h of q
+// reads head g = h div (H div K).
 using Score = std::function<double(int64_t b, int64_t h, int64_t i, int64_t j, double s)>;
 Grid AttentionByLoops(const Grid& q, const Grid& k, const Grid& v, double scale,
                       const Score& score);

@@ -6,7 +6,7 @@
 
 namespace lemma {
 
-// Empty if the serialized model passes onnx.checker, ONNX's shape inference finds no contradiction,
+// "" if the serialized `model` passes onnx.checker, ONNX's shape inference finds no contradiction,
 // and each operator accepts its operands' types; otherwise the error message.
 std::string CheckWithOnnx(const std::string& model);
 

@@ -10,11 +10,11 @@
 
 namespace lemma {
 
-// A model of operator set `opset` with this graph: "g (float[2] x) => (float[2] y) {y = Relu(x)}".
-// If the graph does not parse, the running test fails.
+// A model of operator set `opset` with `graph`, such as
+// "g (float[2] x) => (float[2] y) {y = Relu(x)}". If the graph does not parse, the test fails.
 onnx::ModelProto OnnxModel(const std::string& graph, int opset = 17);
 
-// Adds an initializer of ones.
+// Adds to the graph an initializer of floats that are all 1.
 void AddOnes(onnx::ModelProto* model, const std::string& name, std::initializer_list<int64_t> dims);
 
 }  // namespace lemma

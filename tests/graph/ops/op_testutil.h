@@ -14,7 +14,7 @@ namespace lemma {
 
 using Ints = std::vector<int64_t>;
 
-// An argument: values in row-major order.
+// An operand: its type, and its values in row-major order.
 struct Arg {
   Arg(Shape shape, std::vector<double> values, DType dtype = DType::kF32)
       : type{dtype, std::move(shape)}, values(std::move(values)) {}
@@ -30,25 +30,26 @@ struct Arg {
 Arg SomeNumbers(Shape shape, int seed = 1);
 
 struct Outputs {
-  std::vector<TensorType> types;
-  std::vector<std::vector<double>> values;
+  std::vector<TensorType> types;            // by output
+  std::vector<std::vector<double>> values;  // by output, in row-major order
 };
-// The outputs of `op`, computed by its definition.
+// The outputs of the operator `op`, computed by its definition in double. `attrs` may leave out
+// attributes that have default values.
 absl::StatusOr<Outputs> Eval(absl::string_view op, const std::vector<Arg>& args, Attrs attrs = {});
-// The values of the first output. On error, the test fails and arbitrary values without NaN are
-// returned.
+// The values of the first output. On error, the test fails and no values are returned.
 std::vector<double> Eval1(absl::string_view op, const std::vector<Arg>& args, Attrs attrs = {});
 
-// "f32[1,2]" of output `i`, or the error message.
+// The type of output `i` as text, such as "f32[1,2]", or the error message.
 std::string TypeOf(absl::string_view op, const std::vector<TensorType>& inputs, Attrs attrs = {},
                    int i = 0);
 
-// The requirements that `op` states over symbolic sizes, as text; on error the test fails. dims are
-// sizes or names: {"N", "C", "3"}. Attributes given as text are symbols too.
+// The requirements that `op` states for f32 operands with these dimensions, as text; on error the
+// test fails. `dims` has a list for each operand, of sizes and of names of symbols:
+// {"N", "C", "3"}.
 std::vector<std::string> Requirements(absl::string_view op,
                                       const std::vector<std::vector<std::string>>& dims,
                                       ExprAttrs attrs = {});
-// Sizes and names as index expressions.
+// Index expressions: numbers for sizes, symbols for names.
 Idx Symbols(const std::vector<std::string>& names);
 
 }  // namespace lemma

@@ -37,7 +37,8 @@ struct EmulatedIndex {
 };
 static EmulatedIndex threadIdx, blockIdx;
 
-// In a namespace of its own: calls with these types must not find the emulator's functions.
+// These types have a namespace of their own: argument-dependent lookup must not find the functions
+// of grid_emulator.
 namespace emulated_memory {
 
 // A barrier of the copy engine (mbarrier), in shared memory.
@@ -45,16 +46,17 @@ struct BulkBarrier {
   unsigned char count = 0;     // arrivals that end a phase
   unsigned char arrivals = 0;  // of this phase
   unsigned short phase = 0;    // phases that have ended
-  int bytes = 0;               // expected and not copied yet
+  int bytes = 0;               // bytes that are expected and not copied yet
 };
 static_assert(sizeof(BulkBarrier) == 8, "the size on a device");
 
-// A tensor in memory and the box of it that one copy moves; fastest first.
+// A tensor in memory, and the size of the box that one copy moves. The dimension that varies
+// fastest comes first.
 struct BulkMap {
   const void* data = nullptr;
   int rank = 0, element_bytes = 0;
   long long dims[5] = {}, strides[5] = {};  // in elements
-  int box[5] = {};
+  int box[5] = {};                          // in elements
 };
 
 }  // namespace emulated_memory
@@ -67,48 +69,51 @@ using emulated_memory::BulkMap;
 constexpr int kWarp = 32;
 constexpr size_t kStackBytes = 128 * 1024;
 
+// What a thread waits for: nothing, the threads of its warp, the threads of SyncThreads, the block,
+// a phase of a BulkBarrier (WaitFor), or its warpgroup's turn (TakeTurn). kDone: it has ended.
 enum class State { kReady, kAtWarp, kAtSome, kAtBlock, kAtPhase, kAtTurn, kDone };
 constexpr int kMostWarpgroups = 4, kTurnThreads = 256;
 
+// A bulk copy from the box of the tensor that starts at index `at`.
 struct Copy {
   unsigned char* to;
   const BulkMap* map;
-  BulkBarrier* barrier;
+  BulkBarrier* barrier;  // counts the copied bytes
   int at[5];
 };
 
 // A product of tiles that a thread has issued and not waited for.
 struct Product {
-  std::function<void(int place)> compute;  // place: among the products that complete together
-  int group;
-  const unsigned int* words;  // A, if it is in registers
+  std::function<void(int place)> compute;  // place: the product's number in Fiber::words
+  int group;                               // the number of its group, from 0
+  const unsigned int* words;               // A if it is in registers, otherwise nullptr
 };
 
 struct Fiber {
   ucontext_t context;
   std::vector<char> stack;
   State state = State::kReady;
-  unsigned long long slot = 0;  // the value that it passes to a shuffle
-  // Its words of A and B for a product on tensor cores. Two sets take turns, so that a thread may
-  // go on while others still read the last one.
+  unsigned long long slot = 0;  // the value that the thread passes to a shuffle
+  // The thread's words of A and B for a product on tensor cores. Two sets are used in turn, so that
+  // a thread may issue the next product while others still read its words for the last product.
   struct {
     unsigned int a[4], b[2];
   } fragments[2];
-  int products = 0;
-  // For kAtPhase: the barrier and the parity of the phase that it waits for.
+  int products = 0;  // products issued so far
+  // For kAtPhase: the barrier, and the parity of the phase that the thread waits for.
   const BulkBarrier* barrier = nullptr;
   int parity = 0;
   std::vector<Product> pending;
-  int groups = 0;                                // of products, committed
-  std::vector<std::vector<unsigned int>> words;  // A of the products that complete now, by place
+  int groups = 0;                                // groups of products committed so far
+  std::vector<std::vector<unsigned int>> words;  // A of each product that completes now
 };
 
 struct Block {
   std::vector<Fiber> fibers;
-  int some = 0;  // SyncThreads(n): the barrier is for the first n threads
-  // For each warpgroup: the threads that have passed it the turn, and that wait for it.
+  int some = 0;  // the n of SyncThreads(n): the barrier is for the first n threads
+  // By warpgroup: the number of threads that have passed the turn to it or wait for its turn.
   int turns[kMostWarpgroups] = {};
-  std::vector<Copy> copies;  // issued and not carried out
+  std::vector<Copy> copies;  // copies that are issued and not yet carried out
   ucontext_t scheduler;
   int running = 0;
   std::function<void()> kernel;
@@ -164,7 +169,8 @@ inline void Resume(int i) {
 #endif
 }
 
-// Resumes the fibers [from, to) if all living ones among them are at `state`.
+// Makes the fibers [from, to) ready if all of them that have not ended are at `state`. Returns
+// whether it did.
 inline bool Release(int from, int to, State state) {
   int waiting = 0, living = 0;
   for (int i = from; i < to; ++i) {
@@ -180,7 +186,7 @@ inline bool Release(int from, int to, State state) {
 
 inline void CarryOut(const Copy& copy);
 
-// The parity of the phase that runs; a wait for the other parity is over.
+// Whether the phase with this parity has ended. The parity of the phase that runs is phase % 2.
 inline bool Ended(const BulkBarrier& barrier, int parity) { return barrier.phase % 2 != parity; }
 
 inline void RunBlock(int threads) {
@@ -242,16 +248,17 @@ inline void RunBlock(int threads) {
   }
 }
 
-// The sum, truncated to f32 as tensor cores do.
+// x rounded toward zero to f32, as tensor cores round sums.
 inline float Truncated(double x) {
   const float nearest = static_cast<float>(x);
   return std::fabs(static_cast<double>(nearest)) > std::fabs(x) ? std::nextafter(nearest, 0.0f)
                                                                 : nearest;
 }
 
-// mma.sync of a 16 x 8 result and 8 words' depth. Lane l passes words l % 4 and l % 4 + 4 of rows
-// l / 4 and l / 4 + 8 of A and of column l / 4 of B, and gets columns 2 (l % 4) and 2 (l % 4) + 1
-// of the same rows. A word holds Words::kNumbers numbers; Words::Number reads them.
+// mma.sync with a 16 x 8 result and a depth of 8 words. Lane l passes words l % 4 and l % 4 + 4 of
+// two rows of A, l / 4 and l / 4 + 8, and of column l / 4 of B. It gets columns 2 (l % 4) and
+// 2 (l % 4) + 1 of the same two rows of the result: the first row in `upper`, the second in
+// `lower`. A word holds Words::kNumbers numbers; Words::Number reads them.
 template <class Words>
 void MultiplyAdd(float* upper, float* lower, const unsigned int* a, const unsigned int* b) {
   const int me = block->running, warp = me / kWarp * kWarp, lane = me % kWarp;
@@ -306,7 +313,8 @@ inline void WaitFor(BulkBarrier* barrier, int parity) {
   Wait(State::kAtPhase);
 }
 
-// Lines of 128 bytes; the 16 bytes c of line r lie at c ^ r % 8.
+// The place of the byte at `offset` of a tile. A line has 128 bytes, in 8 pieces: piece c of line r
+// lies at the place of piece c ^ (r % 8) of this line.
 inline size_t Swizzled(size_t offset) { return offset ^ (offset / 128 % 8 * 16); }
 
 inline void CarryOut(const Copy& copy) {
@@ -354,8 +362,8 @@ inline unsigned long long TileDescriptor(const void* tile, bool) {
   return reinterpret_cast<uintptr_t>(tile);
 }
 
-// The number at `line` and `deep` of the tile at `start`, where lines are rows; or, if
-// `rows_adjacent`, at depth `deep` and row `line`, in groups of 64 rows.
+// The 16-bit number in row `row` and at depth `deep` of the tile at `start`. A line of 128 bytes
+// holds 64 depths of one row or, if `rows_adjacent`, 64 rows at one depth.
 inline unsigned short TileNumber(unsigned long long start, bool rows_adjacent, int row, int deep) {
   const size_t at = rows_adjacent ? static_cast<size_t>(row / 64 * 8192 + deep * 128 + row % 64 * 2)
                                   : static_cast<size_t>(row * 128 + deep * 2);
@@ -367,8 +375,9 @@ inline unsigned short TileNumber(unsigned long long start, bool rows_adjacent, i
   return number;
 }
 
-// Adds to the thread's sums, of 64 rows by 8 `eighths` columns, products 16 deep with numbers
-// `left`(row of two, depth) of A.
+// Adds a product of depth 16 to the thread's part of a result with 64 rows and 8 * eighths columns:
+// two rows, `upper` and `lower`. left(r, k) is the number of A in the thread's row r, 0 or 1, at
+// depth k. If `adds` is false, the product replaces the sums.
 template <class Words, class Left>
 void AddProducts(float* upper, float* lower, int eighths, bool adds, const Left& left,
                  unsigned long long b, bool b_rows_adjacent) {
@@ -392,8 +401,8 @@ inline void Issue(std::function<void(int)> compute, const unsigned int* words = 
   fiber.pending.push_back({std::move(compute), fiber.groups, words});
 }
 
-// wgmma: the thread's sums of 64 rows by 8 `eighths` columns, 16 deep. It reads the tiles when the
-// thread waits for the product, the latest time possible.
+// wgmma: issues a product as in AddProducts, with A in the tile at `a`. The product reads its tiles
+// when the thread waits for it, the latest time possible.
 template <class Words>
 void MultiplyAddTiles(float* upper, float* lower, int eighths, unsigned long long a,
                       bool a_rows_adjacent, unsigned long long b, bool b_rows_adjacent, bool adds) {
@@ -406,8 +415,8 @@ void MultiplyAddTiles(float* upper, float* lower, int eighths, unsigned long lon
   });
 }
 
-// The same with A in registers, which are read as late as tiles are: a lane's words[r + 2 h] holds
-// the numbers of its row r of two, at depths 8 h + 2 (lane % 4) and one more.
+// The same with A in registers, which are read as late as tiles are. A lane's words[r + 2 h] holds
+// the numbers in its row r, 0 or 1, at the depths 8 h + 2 (lane % 4) and 8 h + 2 (lane % 4) + 1.
 template <class Words>
 void MultiplyAddWords(float* upper, float* lower, int eighths, const unsigned int* words,
                       unsigned long long b, bool b_rows_adjacent) {
@@ -426,7 +435,8 @@ inline void SyncThreads(int threads) {
   block->some = threads;
   Wait(State::kAtSome);
 }
-// A barrier for the warpgroup that waits and the one that passes the turn.
+// Waits until the threads of another warpgroup have passed the turn to this one. It is a barrier of
+// both warpgroups.
 inline void TakeTurn(int warpgroup) {
   if (block->running / 128 != warpgroup) Fail("a turn of another warpgroup");
   ++block->turns[warpgroup];
@@ -444,7 +454,7 @@ inline void WaitForProducts(int groups) {
   }
   Fiber& fiber = block->fibers[me];
   auto complete = [&](const Product& product) { return product.group < fiber.groups - groups; };
-  // Other lanes read the words; a lane may change its own when it goes on.
+  // Copies the words, since other lanes read them while this lane may go on and change its own.
   fiber.words.clear();
   for (const Product& product : fiber.pending) {
     if (!complete(product)) continue;
@@ -460,7 +470,8 @@ inline void WaitForProducts(int groups) {
                       fiber.pending.end());
 }
 
-// Runs `kernel` for every thread of a grid. Kernels that do not synchronize need no fibers.
+// Runs `kernel` for every thread of a grid. If `synchronizes` is false, this is faster, but threads
+// must not wait for each other.
 inline void Launch(long long blocks, int threads, bool synchronizes,
                    const std::function<void()>& kernel) {
   Block state;

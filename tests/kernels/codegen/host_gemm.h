@@ -10,8 +10,9 @@
 
 namespace lemma {
 
-// `pointers` point to the kernel's arguments, with `elements` elements each. InvalidArgument if a
-// matrix does not lie inside its argument, or has a shape that GemmCall excludes.
+// Runs the product. By argument of the kernel: `pointers` has its memory, and `elements` its number
+// of elements. InvalidArgument if a matrix does not lie inside its argument, or has a layout that
+// GemmCall excludes.
 absl::Status RunGemm(const codegen::GemmCall& call, const std::vector<void*>& pointers,
                      const std::vector<int64_t>& elements);
 

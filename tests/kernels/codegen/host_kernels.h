@@ -22,12 +22,13 @@ class HostKernels {
       const std::vector<const codegen::GridProgram*>& programs);
   ~HostKernels();
 
-  // Runs one of the compiled kernels. `pointers` are its arguments except the last, the word in
-  // which it reports errors. NotFound if it was not compiled; OutOfRange or Internal if it finds an
-  // index outside a tensor.
+  // Runs one of the compiled kernels. `pointers` are its arguments without the last one, which is
+  // the word in which a kernel reports errors. NotFound if the kernel was not compiled; OutOfRange
+  // or Internal if it finds an index outside a tensor.
   absl::Status Launch(const codegen::GridKernel& kernel, std::vector<void*> pointers) const;
 
-  // Runs one of the compiled programs.
+  // Runs one of the compiled programs. The tensors in *outputs must have the types of its outputs;
+  // their elements are overwritten. Errors are those of Launch.
   absl::Status Run(const codegen::GridProgram& program, absl::Span<const Tensor> inputs,
                    std::vector<Tensor>* outputs) const;
 

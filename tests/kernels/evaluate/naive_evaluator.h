@@ -1,5 +1,5 @@
-// A slow recursive evaluator of definitions, with which fast ones are compared. It shares no code
-// with kernels/evaluate/evaluate.h.
+// A slow recursive evaluator of definitions, with which fast evaluators are compared. It shares no
+// code with kernels/evaluate/evaluate.h.
 #ifndef LEMMA_TESTS_KERNELS_EVALUATE_NAIVE_EVALUATOR_H_
 #define LEMMA_TESTS_KERNELS_EVALUATE_NAIVE_EVALUATOR_H_
 
@@ -20,13 +20,14 @@ struct Dense {
   std::vector<T> data;  // row-major
 };
 
-// All tensors of `definition`: the given inputs, then its own tensors. An index outside its tensor
-// ends the program with a message.
+// All tensors of `definition`: the given inputs, then its own tensors. An error, such as a read
+// outside a tensor, ends the program with a message.
 template <class T>
 std::vector<Dense<T>> EvaluateNaively(const Definition& definition, std::vector<Dense<T>> inputs);
 
-// All outputs in row-major order, computed in double and not rounded to their element types. All
-// sizes must be constants. A read outside its tensor is an error.
+// All outputs, computed in double and not rounded to their element types. The elements of each
+// input and output are in row-major order. All sizes must be constants. A read outside a tensor is
+// an error.
 absl::StatusOr<std::vector<std::vector<double>>> NaiveEvaluate(
     const Definition& definition, const std::vector<std::vector<double>>& inputs);
 

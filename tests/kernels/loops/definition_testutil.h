@@ -1,4 +1,4 @@
-// Shorthand to write definitions by hand, and to compare their evaluation with the naive one.
+// Shorthand to write definitions by hand, and to compare their evaluation with a naive evaluation.
 #ifndef LEMMA_TESTS_KERNELS_LOOPS_DEFINITION_TESTUTIL_H_
 #define LEMMA_TESTS_KERNELS_LOOPS_DEFINITION_TESTUTIL_H_
 
@@ -17,6 +17,7 @@ class DefinitionBuilder {
  public:
   TensorId Input(std::vector<int64_t> dims, DType dtype = DType::kF32);
 
+  // Gives the expression at `index`, which has one variable for each dimension or extent.
   using Body = std::function<ScalarExpr(const Idx& index)>;
   TensorId Local(Idx dims, const Body& body, DType dtype = DType::kF32);
   TensorId Output(Idx dims, const Body& body, DType dtype = DType::kF32);
@@ -48,18 +49,20 @@ Definition Conv(std::vector<int64_t> x, std::vector<int64_t> w, int64_t stride, 
                 int64_t groups);
 Definition Matmul(int64_t m, int64_t k, int64_t n);
 
-// Small random integers, so that double and int64_t are exact; arbitrary elements for Field.
+// For inputs of floats: random integers from -3 to 3, so that double and int64_t are exact, or any
+// elements of the field if T is Field. For inputs of integers: random integers from 0 to 3. T is
+// double, float, int64_t or Field.
 template <class T>
 std::vector<Dense<T>> RandomInputs(const Definition& definition, uint32_t seed);
 
-// Runs the definition over dense tensors of T.
+// Runs the definition over dense tensors of T; returns its outputs.
 template <class T>
 absl::StatusOr<std::vector<Dense<T>>> RunDense(const Definition& definition,
                                                const std::vector<Dense<T>>& inputs,
                                                int threads = 1);
 
-// Expects (gtest) that evaluation on random inputs in double, int64_t (if possible) and Field
-// agrees with the naive one: exactly, or up to rounding for doubles.
+// Expects (gtest) that evaluation on random inputs in double, in Field and, if possible, in int64_t
+// agrees with naive evaluation: up to rounding in double, and exactly in the others.
 void ExpectEvaluatesAsNaively(const Definition& definition, uint32_t seed = 1);
 
 }  // namespace lemma

@@ -13,19 +13,25 @@
 
 namespace lemma {
 
-// Work on a stream runs only when the stream is waited for, so memory read before that has its old
-// values. The nodes of a CUDA graph run in a random order among those that it allows. Copies must
-// stay within allocations of the right kind; nothing else is checked. Only one device at a time.
+// Work on a stream runs only when the stream is waited for; before that, memory has its old values.
+// The nodes of a CUDA graph run in a random order that the graph allows. Functions of the driver
+// return CUDA_ERROR_INVALID_VALUE unless these conditions hold:
+//   * copies and memsets stay within allocations of device memory or pinned host memory (the source
+//     of cuMemcpyHtoD may be any memory);
+//   * a launch provides the shared memory that its kernel needs, and may use as much;
+//   * tensor maps are valid, and a launch gets the tensor maps that its kernel was made for.
+// Only one object may exist at a time.
 class EmulatedDevice {
  public:
-  // A device that can launch the kernels of `plans`.
+  // A device that can launch the kernels of `plans`, whose programs must outlive it. `seed` decides
+  // the random orders. An error if a kernel does not compile.
   static absl::StatusOr<std::unique_ptr<EmulatedDevice>> Create(
       const std::vector<const cuda::CudaPlan*>& plans, uint64_t seed);
   ~EmulatedDevice();
 
   const cuda::CudaDevice& device() const { return device_; }
 
-  // Bytes copied so far, and bytes allocated now.
+  // The bytes copied so far, and the bytes that are allocated at present, on device and host.
   int64_t copied_to_device() const;
   int64_t copied_to_host() const;
   int64_t copied_on_device() const;

@@ -15,10 +15,12 @@
 
 namespace lemma {
 
-// Add all graphs, compile once, then run.
+// Add all graphs, compile once, then run. Graphs are numbered from 0 in the order of Add.
 class EmulatedPlans {
  public:
+  // Plans the graph. An error also if a check of the plan fails.
   absl::Status Add(const Graph& graph, const cuda::PlanOptions& options = {});
+  // Compiles the kernels of all plans.
   absl::Status Compile();
 
   size_t size() const { return graphs_.size(); }
@@ -27,12 +29,14 @@ class EmulatedPlans {
   // The number of launches of plan `i` that are matrix products.
   int ProductsOf(size_t i) const;
 
-  // Runs plan `i` in one arena. `seed` chooses the order of launches among those that Launch::after
-  // allows. `products`: compute the matrix products by RunGemm (host_gemm.h), not by their kernels.
+  // Runs plan `i` in one arena. `seed` chooses one of the orders of launches that Launch::after
+  // allows. If `products` is true, RunGemm (host_gemm.h) computes the matrix products in place of
+  // their kernels.
   absl::StatusOr<std::vector<Tensor>> Run(size_t i, absl::Span<const Tensor> inputs, uint64_t seed,
                                           bool products = false) const;
-  // Runs plan `i` in two orders, from `seed` on, the second time with `products`, and expects the
-  // reference's results. The inputs are random unless given.
+  // Runs plan `i` in two orders, with the seeds `seed` and `seed` + 1, the second time with
+  // `products`. Expects the results of the reference, within the tolerance. The inputs are random
+  // unless they are given.
   void ExpectMatchesReference(size_t i, uint64_t seed = 1) const;
   void ExpectMatchesReference(size_t i, absl::Span<const Tensor> inputs, uint64_t seed = 1) const;
 

@@ -13,16 +13,17 @@
 
 namespace lemma {
 
+// Only one engine may exist in a process at a time: all use the same folder.
 class OrtEngine {
  public:
-  // `arguments` are those of tools/ort_run. FailedPrecondition if ONNX Runtime is not installed;
-  // the message says how to install it. Installs nothing.
+  // `arguments` are further arguments of `tools/ort_run each`. FailedPrecondition if ONNX Runtime
+  // is not installed; the message says how to install it. Installs nothing.
   static absl::StatusOr<std::unique_ptr<OrtEngine>> Start(std::vector<std::string> arguments);
   ~OrtEngine();
 
   // The outputs of a serialized model. InvalidArgument with ONNX Runtime's message if it refuses
   // the model or its inputs. Internal if the process ended; the next call restarts it.
-  // Unimplemented if ONNX Runtime has no inputs of that element type.
+  // Unimplemented if an input is bf16.
   absl::StatusOr<std::vector<Tensor>> Run(const std::string& model,
                                           const std::vector<Tensor>& inputs);
 

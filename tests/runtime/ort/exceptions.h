@@ -17,7 +17,7 @@ namespace lemma {
 std::string OrtException(const Node& node, absl::Span<const Tensor> operands);
 
 // For each output of `graph`: the reasons for all nodes that it depends on, on these inputs.
-// Executes the definitions.
+// Executes the definitions; if this fails, gives no reasons.
 std::vector<std::set<std::string>> OrtExceptions(const Graph& graph,
                                                  absl::Span<const Tensor> inputs);
 

@@ -15,13 +15,13 @@ namespace lemma {
 // A graph with each operator compiled for kernels/evaluate/evaluate.h.
 class GraphRunner {
  public:
-  // An error if an operator has no definition, or one that cannot be compiled.
+  // An error if an operator has no definition, or if its definition cannot be compiled.
   static absl::StatusOr<GraphRunner> Of(const Graph& graph);
 
   // The outputs as real numbers: floats are doubles and never rounded to their types, integers are
-  // stored in their types. OutOfRange if a tensor's element that is used as an index is outside its
-  // range. *largest, unless null, is raised to the largest finite magnitude of operands and
-  // outputs; the caller initializes it.
+  // stored in their types. OutOfRange if an element that is used as an index lies outside the
+  // indexed dimension. Unless `largest` is null, *largest becomes the maximum of itself and all
+  // finite magnitudes in operands and outputs; the caller initializes it.
   absl::StatusOr<std::vector<std::vector<double>>> RunReal(const std::vector<Tensor>& inputs,
                                                            double* largest) const;
   // The outputs as typed: each operator's results are rounded to their types.
@@ -30,26 +30,29 @@ class GraphRunner {
   absl::StatusOr<std::vector<std::vector<Field>>> RunField(
       const std::vector<std::vector<Field>>& inputs) const;
 
-  // Only floats, sums, products, quotients and moves: if two such graphs have different values in
-  // the field, they also differ as real functions.
+  // Each of these functions says whether the graph has a property.
+  // It has only floats, sums, products, quotients and moves. If two such graphs have different
+  // values in the field, they also differ as real functions.
   bool rational() const { return rational_; }
-  // Only floats, sums, products and moves: exact in double if numbers are short.
+  // It has only floats, sums, products and moves. It is exact in double if numbers are short.
   bool polynomial() const { return polynomial_; }
-  // Has min, max, sign or abs, which may give either of 0 and -0.
+  // It has min, max, sign or abs, whose result may be 0 or -0, as the evaluator chooses.
   bool compares() const { return compares_; }
-  // Has sums or products of many terms, in an order that the evaluator chooses.
+  // It has sums or products of many terms, in an order that the evaluator chooses.
   bool adds_up() const { return adds_up_; }
-  // All floats are f64, so constants keep the values they are written with.
+  // All its floats are f64, so constants keep the values that they are written with.
   bool wide() const { return wide_; }
-  // Has discontinuities (roundings, comparisons, integers) and functions like tanh and exp:
+  // It has discontinuities (roundings, comparisons, integers) and functions like tanh and exp:
   // rounding alone may put tanh(-18) + 1 or log(exp(x)) - x on the other side of a discontinuity,
   // also at nearby inputs.
   bool discontinuous_where_rounded() const { return (discontinuous_ || integers_) && saturates_; }
-  // f16 or bf16 occurs.
+  // It has f16 or bf16.
   bool narrow() const { return narrow_; }
-  // Integers or truth values occur.
+  // It has integers or truth values.
   bool integers() const { return integers_; }
-  double work() const { return work_; }  // scalar operations and elements of results in one run
+
+  // The number of scalar operations and of elements of results in one run.
+  double work() const { return work_; }
   const Graph& graph() const { return graph_; }
 
  private:
@@ -69,8 +72,8 @@ class GraphRunner {
   double work_ = 0;
 };
 
-// RunReal with tests/kernels/evaluate/naive_evaluator.h, which shares no code with the other
-// evaluator. Only for graphs without integers.
+// As RunReal, but with tests/kernels/evaluate/naive_evaluator.h, which shares no code with the
+// evaluator of GraphRunner. Only for graphs without integers.
 absl::StatusOr<std::vector<std::vector<double>>> RunNaively(const Graph& graph,
                                                             const std::vector<Tensor>& inputs);
 

@@ -20,17 +20,19 @@ std::vector<double> ConstantsOf(const Substitution& rule);
 
 class Instances {
  public:
+  // `rule` must outlive the object.
   Instances(const Substitution& rule, uint64_t seed);
 
-  // New values for which the source is well-formed, the condition is true and no input is empty;
-  // nullopt if none was found. Every second result is an earlier one with some of its sizes
-  // changed.
+  // Values of the rule's symbols that were not drawn before, for which the source is well-formed,
+  // the condition is true and no input is empty; nullopt if none were found. About two of three
+  // results are earlier results with some values changed.
   std::optional<Assignment> Draw();
 
  private:
   std::optional<Assignment> Varied(const Assignment& from);
   int64_t AnySize();
-  // Limits each input to some thousand elements, with at least one for each dimension.
+  // Whether each input has from one to some thousand elements, the condition is true, and the
+  // source is well-formed.
   bool Fits(const Assignment& assignment) const;
 
   const Substitution& rule_;

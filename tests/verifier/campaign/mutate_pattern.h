@@ -10,16 +10,17 @@
 namespace lemma {
 
 // Makes one change to `side`, a side of `rule`: exchanges two operands or outputs, replaces an
-// operand or output, replaces an operator by one of its kind, removes, repeats or inserts an
-// operator, or changes an attribute or a constant. Returns the change in words; "" if the one that
-// was drawn is not possible. The result may be ill-formed, or equal to the original.
+// operand or output, replaces an operator by a similar one, removes, repeats or inserts an
+// operator, or changes an attribute or a constant. Returns the change in words; "" if the change
+// that was drawn is not possible, and then `side` stays as it is. The result may be ill-formed, or
+// equal to the original.
 std::string MutateSide(const Substitution& rule, Pattern* side, std::mt19937_64* random);
 
 // Adds the same operator to both sides, behind an output or in front of a variable, so that a true
-// claim stays true. Returns the change in words.
+// claim stays true if it stays well-formed. Returns the change in words.
 std::string MutateBothSides(Substitution* rule, std::mt19937_64* random);
 
-// Removes nodes that no output needs. Names the rest by position.
+// Removes nodes that no output depends on, and names the results of the other nodes by position.
 void Tidy(Pattern* pattern);
 
 }  // namespace lemma

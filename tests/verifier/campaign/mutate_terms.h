@@ -10,12 +10,13 @@
 
 namespace lemma {
 
-// The term with one change: a constant, a symbol, an operand, an operator, or an element of a list.
-// `names`: the rule's symbols. The result often makes no sense; its reader must reject it.
+// The term with one change: of a constant, a symbol, an operand, an operator, or an element of a
+// list. `names` are the rule's symbols. The result often makes no sense; the parser must reject
+// such a rule when it reads the rule's text.
 Term MutatedTerm(const Term& term, const std::vector<Symbol>& names, std::mt19937_64* random);
 
-// Changes or removes one comparison of a guard; often that makes it weaker. False, without any
-// change, if there is none.
+// Changes or removes one comparison of the guard `where`, which often makes the guard weaker.
+// Returns false if the guard has no comparison.
 bool MutateGuard(std::vector<Comparison>* where, const std::vector<Symbol>& names,
                  std::mt19937_64* random);
 

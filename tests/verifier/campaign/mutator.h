@@ -14,21 +14,23 @@
 namespace lemma {
 
 struct RuleMutant {
-  Substitution rule;  // real_only: it promises as little as possible
-  std::string text;   // the rule as text, which reads back as the rule
+  Substitution rule;  // its contract is real_only, which promises the least
+  std::string text;   // the text of the rule, from which `rule` was parsed
   std::string what;   // for people: the original rule and the changes
 };
 
 class Mutator {
  public:
-  // `families`: true rules; each family is drawn equally often. Equal seeds give equal sequences.
+  // `families`: true rules; a mutant is made from each family equally often. Equal seeds give equal
+  // sequences of mutants.
   Mutator(std::vector<std::vector<Substitution>> families, uint64_t seed);
 
-  // A mutant that was not drawn before: a rule, its reverse, or one side twice, with one to four
-  // changes, some of which keep it true. Both sides are well-formed for some sizes, have outputs of
-  // the same types, and are not written alike.
+  // A mutant that was not drawn before: a rule, its reverse, or one side as both sides, with one to
+  // four changes, some of which keep it true. Both sides are well-formed for some sizes. Their
+  // outputs have the same element types and ranks. Their definitions are not written alike.
   RuleMutant Draw();
-  int64_t tries() const { return tries_; }  // including those that gave no new rule
+  // The number of mutants tried so far, including those that Draw rejected.
+  int64_t tries() const { return tries_; }
 
  private:
   std::optional<RuleMutant> TryOnce();

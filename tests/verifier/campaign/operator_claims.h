@@ -8,9 +8,10 @@
 
 namespace lemma {
 
-// For each example of an operator, the rules that the operator equals itself: at the example's
-// sizes, and at symbolic ones (equal sizes are one symbol). Examples that are no rule are left out.
-// The rules are trivially true; mutants are made from them.
+// For each example of an operator, two rules that say that the operator equals itself: one at the
+// example's sizes, and one where each size above 1 is a symbol (equal sizes are the same symbol).
+// Examples that give no valid rule are left out, such as those with empty inputs. The rules are
+// trivially true; mutants are made from them.
 std::vector<Substitution> OperatorClaims();
 
 }  // namespace lemma

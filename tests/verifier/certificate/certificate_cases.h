@@ -14,38 +14,41 @@
 
 namespace lemma {
 
-// The contents of three files.
+// The contents of the three files that `lemma check` reads.
 struct CertificateCase {
   std::string input, output;  // graphs in the text form
   std::string certificate;
 };
 
-// data/rules/starter.txt
+// The rules of data/rules/starter.txt.
 const std::vector<Substitution>& StarterRules();
 
+// The graph of `text`, which must be valid.
 Graph GraphOf(const std::string& text);
 
-// A small instance of a random rule's source; nullopt if the rule has none.
+// The source of a random rule of `rules` at small random sizes; nullopt if no sizes were found.
 std::optional<Graph> RandomInstance(const std::vector<Substitution>& rules, uint64_t seed);
 
-// The certificate of up to `steps` random rewrites of the graph. Weights without values get some.
+// The certificate of up to `steps` random rewrites of the graph and of constant folding. Weights
+// without values get values first.
 CertificateCase RandomWalk(const Graph& graph, const std::vector<Substitution>& rules, int steps,
                            uint64_t seed);
-// The same for rewrites by the named rules, each at its first match.
+// The same for rewrites by the rules with these names, each at its first match; but weights without
+// values stay as they are.
 CertificateCase Walk(const std::string& graph, const std::vector<Substitution>& rules,
                      const std::vector<std::string>& names);
 
-// The problem that `lemma check` reports for the three files if it trusts the starter rules; "" if
-// there is none.
+// The problem that a check of the three files finds if it trusts exactly the starter rules; "" if
+// it finds none.
 std::string Problem(const CertificateCase& files);
-// The same. `why_untrusted` says why a rule is not trusted; "" if it is.
+// The same. `why_untrusted` says why a rule is not trusted, and returns "" for a trusted rule.
 std::string Problem(const CertificateCase& files,
                     const std::function<std::string(const Substitution&)>& why_untrusted);
 
-// The case with its certificate changed and written again with a correct checksum.
+// The case with its certificate changed by `change` and written again with a correct checksum.
 CertificateCase Changed(const CertificateCase& files,
                         const std::function<void(Certificate*)>& change);
-// The certificate's text with the checksum of its present content.
+// The text of a certificate in which the checksum is replaced by the correct one.
 std::string WithChecksum(const std::string& certificate);
 
 }  // namespace lemma

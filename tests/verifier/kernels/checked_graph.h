@@ -14,16 +14,18 @@
 
 namespace lemma {
 
-// Fails the test if there is no plan.
+// The CUDA plan of `graph`. If there is none, the test fails and the result is empty.
 cuda::CudaPlan CudaPlanOf(const Graph& graph, const codegen::GridOptions& options = {});
 
-// The verdict about the program of `step`, changed by `change` if one is given. Kernels may round
-// the factors of products to `precision`.
+// The verdict about the program of `step`, which must have one. If `change` is given, it changes a
+// copy of the program, and the verdict is about the copy. Kernels may round the factors of products
+// to `precision`.
 kernels::ProgramVerdict CheckStep(
     const cuda::CudaStep& step, const std::function<void(codegen::GridProgram*)>& change = nullptr,
     codegen::ProductPrecision precision = codegen::ProductPrecision::kF32);
 
-// For each program of the graph's plan, once for equal programs: its operators and the verdict.
+// For each program of the graph's plan: its operators and the verdict. Equal programs are listed
+// once; programs without kernels are left out.
 using StepVerdicts = std::vector<std::pair<std::string, kernels::ProgramVerdict>>;
 StepVerdicts CheckSteps(const Graph& graph);
 

@@ -1,4 +1,4 @@
-// Small graphs whose CUDA kernels together have the schedules by element, by row and by tile
+// Small graphs whose CUDA kernels together use the schedules by element, by row and by tile
 // (kernels/codegen/grid_program.h).
 #ifndef LEMMA_TESTS_VERIFIER_KERNELS_SCHEDULE_EXAMPLES_H_
 #define LEMMA_TESTS_VERIFIER_KERNELS_SCHEDULE_EXAMPLES_H_

@@ -22,7 +22,7 @@ struct Parameter {
 };
 
 // Each function consumes the tokens that it reads. After the first error, functions return nullptr,
-// nullopt or a default value, and error() describes the error, with the line.
+// nullopt or a default value, and error() describes the first error, with the line.
 class ExpressionParser {
  public:
   // `slots` must outlive the parser. `threads`: per block.
@@ -54,19 +54,20 @@ class ExpressionParser {
   void MoveTo(size_t position) { at_ = position; }
 
   // --- Names ---
+  // Adds the variable to the innermost scope. Returns its number.
   int Declare(Variable variable);
   // Sets the shape of the arrays that a pointer points to. The pointer itself remains one cell.
   void SetDims(int variable, std::vector<int64_t> dims);
   // The number of the variable of that name; nullopt if there is none in scope.
   std::optional<int> Find(const std::string& name) const;
   const Variable& VariableAt(int number) const { return variables_[number]; }
-  // The slot of a pointer parameter; fails unless it points to const, for a read, or to
-  // non-const, if `writes`.
+  // The slot of a pointer parameter. Fails unless the parameter points to non-const (if `writes`)
+  // or to const (otherwise).
   int SlotNamed(const std::string& name, bool writes);
   DType DTypeOf(int slot) const { return slots_[slot].dtype; }
 
   // --- Types ---
-  // "int", "unsigned", "int64", "float", "double", "bool".
+  // Reads "int", "unsigned", "int64", "float", "double" or "bool"; nullopt if there is none.
   std::optional<Type> AcceptType();
   // The element type at the cursor; nullopt if there is none.
   std::optional<DType> AcceptElementType();
@@ -83,12 +84,12 @@ class ExpressionParser {
   ExprPtr ArrayIndex();
   // [i][j]… of a variable.
   std::vector<ExprPtr> Indices(int variable);
-  // "p + e" of a parameter: its slot, and e.
+  // "p + e" with a pointer parameter p: returns e and sets *slot. `writes`: as for SlotNamed.
   ExprPtr Pointer(bool writes, int* slot);
 
   Names names_;
   std::vector<Variable> variables_;
-  int call_ = -1;          // the function that is being inlined
+  int call_ = -1;          // the number of the call that is being inlined; -1: none
   std::string declaring_;  // the variable whose first value is being read: it has none yet
 
  private:

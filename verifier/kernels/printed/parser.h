@@ -12,7 +12,7 @@
 namespace lemma::kernels {
 
 // Reads the subset of CUDA C++ that kernels/codegen prints, with the types and functions of its
-// prelude (kernels/codegen/prelude.cuh). `slots`: the program's, by number. Functions that a
+// prelude (kernels/codegen/prelude.cuh). `slots`: the program's slots, by number. Functions that a
 // horizontally fused kernel calls are inlined. InvalidArgument, with the line, for any other text,
 // such as an operand of another type than the printer writes, or a parameter whose type is not that
 // of its slot.

@@ -21,13 +21,13 @@ enum class Type {
   kInt64,
   kFloat,
   kDouble,
-  kElement,  // of a tensor, as it is stored
+  kElement,  // an element of a tensor, as it is stored
   kPointer,  // into the block's shared memory: a number of bytes from its start
-  kWord,     // of 32 bits, with one or two factors of a product on tensor cores
+  kWord,     // 32 bits, with one or two factors of a product on tensor cores
   kRow,      // the prelude's StreamedRow
 };
 const char* NameOf(Type type);
-// Whether `value` is in the range of the integer type.
+// Whether `value` is in the range of `type`, which must be an integer type (IsIndex).
 bool Fits(Type type, int64_t value);
 inline bool IsReal(Type type) { return type == Type::kFloat || type == Type::kDouble; }
 inline bool IsIndex(Type type) {
@@ -42,22 +42,24 @@ enum class Pointee {
   kFloats,
   kBarriers,  // barriers of the copy engine, of 8 bytes each
   kRows,      // a factor's tile for wgmma, with a line of 128 bytes for each row
-  kDepths,    // the same with a line for each depth (index that a product sums over)
+  kDepths,    // a factor's tile with a line for each depth (index over which the product sums)
 };
 
 struct Variable {
   std::string name;
   Type type = Type::kInt;
   int slot = -1;  // kElement: the slot whose elements it holds
-  // kPointer: what it points to, or the elements of the arrays of shape `dims` that it points to.
+  // kPointer: what it points to. If `dims` is not empty, it points to arrays of shape `dims`, and
+  // this is the kind of their elements.
   Pointee pointee = Pointee::kNone;
-  // The shape of an array; empty: one cell. The last dimension of words is 2, for the numbers of a
-  // word; that of rows is kRowNumbers.
+  // The shape of an array; empty: one cell. An array of words has a last dimension of 2, for the
+  // numbers of a word; an array of rows has a last dimension of kRowNumbers.
   std::vector<int64_t> dims;
   int64_t cells = 1;      // the product of `dims`; 1 for a pointer
   bool constant = false;  // whether it is declared const
   bool shared = false;    // whether it is a __shared__ array
-  // All threads that may read it hold the same value, so it is stored once.
+  // Whether all threads that may read it hold the same value, so it is stored once. Set by analysis
+  // (analysis.h).
   bool uniform = false;
   // Whether the machine remembers which cells have been assigned. Set by the machine, for a
   // variable declared without a value that is neither shared nor an array of reals, words or rows
@@ -95,19 +97,20 @@ struct Expr {
     kSub,
     kMul,
     kDiv,  // towards zero
-    kRem,  // of kDiv
+    kRem,  // the remainder of kDiv
     kXor,
     kLess,
     kLessEqual,
     kEqual,
     // Functions of the prelude.
     kFloorDiv,     // the divisor must be positive
-    kFloorDivOr0,  // 0 unless the divisor is positive; kModOr0 likewise
-    kModOr0,
+    kFloorDivOr0,  // 0 unless the divisor is positive
+    kModOr0,       // 0 unless the divisor is positive
     kLeast,
     kGreatest,
   };
-  // Special literals of real types. kNoScore is -inf as the score of a key that does not exist.
+  // Special literals of real types. kInfinity has the sign of `real`. kNoScore is -inf as the score
+  // of a key that does not exist.
   enum class Special { kNone, kInfinity, kNaN, kNoScore };
 
   Kind kind = Kind::kLiteral;
@@ -149,8 +152,8 @@ inline int NumbersPerWord(Words words) {
 constexpr int64_t kRowNumbers = 3;
 
 // A call of a function of the prelude that changes memory or waits. The functions of these names in
-// kernels/codegen/prelude.cuh and prelude_sm90.cuh say what they do. Comments show the arguments in
-// their order, and template arguments in <>.
+// kernels/codegen/prelude.cuh and prelude_sm90.cuh say what they do. The comments show the
+// arguments of the function in order, and its template arguments in <>.
 struct Call {
   enum class Function {
     kMakeWord,     // places[0] = Make(args[0], args[1]), or Join if `joins`
@@ -158,7 +161,7 @@ struct Call {
     kStoreWords,   // StorePack<sizes[0]>(&places[0], places[1])
     kMultiplyAdd,  // MultiplyAdd(&places[0], &places[1], places[2], places[3])
     kLoadStaged,   // places[0] = LoadStaged<sizes[0]>(&places[1])
-    kStoreFloats,  // args to places[0] and the floats after it
+    kStoreFloats,  // stores args in places[0] and the floats after it
     kInitBarrier,  // (&places[0], args[0])
     kPublishBarriers,
     kArrive,           // (&places[0])
@@ -174,8 +177,9 @@ struct Call {
     kBeginProducts,
     kCommitProducts,
     kWaitForProducts,  // <sizes[0]>
-    // For the two products, sizes are: the number of columns divided by 8; whether the product is
-    // added to places[0] (1) or replaces it (0); whether A's and B's tiles have lines by depth.
+    // For the two products A * B below, sizes are: the number of columns divided by 8; whether the
+    // product is added to places[0] (1) or replaces it (0); whether A's tile has lines by depth
+    // (1); whether B's tile has.
     kMultiplyAddTiles,  // places[0] += args[0] * args[1], which are starts of tiles, in bytes
     kMultiplyAddWords,  // places[0] += places[1] * args[0]
     kTakeSums,          // (places[0])
@@ -197,10 +201,10 @@ using StatementPtr = std::unique_ptr<Statement>;
 struct Statement {
   enum class Kind {
     kBlock,      // body
-    kDeclare,    // variable, with value unless nullptr
+    kDeclare,    // declares variable, with value unless that is nullptr
     kAssign,     // a cell of variable at `indices` = value
     kStoreCell,  // Store(&pack.at[indices], value)
-    kIf,         // value; body[0], body[1] if there is one
+    kIf,         // body[0] if value is true; otherwise body[1], if there is one
     kFor,        // `first`; while value (nullptr: always) body[0], then `next`
     kReturn,
     kBreak,

@@ -19,15 +19,15 @@ class TensorParser : public ExpressionParser {
   using ExpressionParser::ExpressionParser;
 
  protected:
-  // Reads a declaration of the kinds named above and adds it to `block`. False for any other
-  // declaration, of which it reads at most "[[maybe_unused]]".
+  // Reads a declaration for tensor cores and adds it to `block`. For any other declaration, reads
+  // at most "[[maybe_unused]]" and returns false.
   bool AcceptTensorDeclaration(Statement* block);
-  // Reads a statement of these kinds, without its ";". nullptr if it is another one, of which
-  // nothing is read, or if reading failed.
+  // Reads a call for tensor cores, without its ";". For any other statement, reads nothing and
+  // returns nullptr. nullptr also if reading failed.
   StatementPtr AcceptTensorStatement();
   // Reads a parameter "const __grid_constant__ BulkMap NAME". Maps are numbered in order, from 0.
   void MapParameter();
-  // Sets the fields of `kernel` from shared_bytes to streams, except maps.
+  // Sets shared_bytes, warpgroups, words, rounds and streams of `kernel`. To be called at the end.
   void Finish(PrintedKernel* kernel) const;
 
  private:

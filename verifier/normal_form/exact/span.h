@@ -10,7 +10,7 @@ namespace lemma::prover {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// low <= value <= high unless the value is NaN. The bounds are rounded outwards.
+// What is known of a value: low <= value <= high unless it is NaN. Bounds are rounded outwards.
 struct Span {
   double low = -kInfinity, high = kInfinity;
   // Whether the value is finite and a multiple of 2^-unit.
@@ -31,7 +31,8 @@ Span SpanOf(double value);
 // The span of all values of an element type; exact for integers and truth values, unbounded for
 // others.
 Span SpanOf(DType dtype);
-// The span of a number that is in `a` or in `b`; of the sum; of the product.
+// The span of a number that is in `a` or in `b`; of the sum, and of the product, of a number in `a`
+// and a number in `b`.
 Span Hull(const Span& a, const Span& b);
 Span Plus(const Span& a, const Span& b);
 Span Times(const Span& a, const Span& b);

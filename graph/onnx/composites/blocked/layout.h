@@ -24,10 +24,10 @@ struct PaddedChannels {
   Value inner;
   double value = 0;
 };
-// x as a tensor with appended channels, if a pad or element-wise operators on such pads made it;
-// otherwise nullopt.
+// x as a tensor with appended channels, if x is the result of a pad of channels or of element-wise
+// operators on such results; otherwise nullopt.
 std::optional<PaddedChannels> PaddedChannelsOf(OnnxBuild& b, const Value& x);
-// x: [N,C,H,W] with channels appended, up to `channels`.
+// x, [N,C,H,W], with channels appended whose elements are all `value`, as [N,channels,H,W].
 Value PadChannels(OnnxBuild& b, const Value& x, int64_t channels, double value);
 // The first `channels` channels of x. If channels were appended, drops the pad instead of slicing.
 Value FirstChannels(OnnxBuild& b, const Value& x, int64_t channels);

@@ -13,15 +13,16 @@
 namespace lemma::ops {
 
 struct RecurrentActivation {
-  std::string name;  // ONNX's
+  std::string name;  // in ONNX
   double alpha = 0, beta = 0;
 };
 
-// Those that the attributes of the node give, for one direction after the other; `usual`: those of
-// a direction if the attributes give none. The values of activation_alpha belong to the activations
-// that have an alpha, in order; the same holds for beta. Where values are missing, the defaults of
-// ONNX's operators of these names are taken. Unimplemented if there is no default, or if there are
-// more values than activations that have one: ONNX does not say whose they are.
+// The activations that the attributes of the node give: first those of direction 0, then those of
+// direction 1. `usual` are the activations of each direction if the attribute `activations` is
+// absent. The values of activation_alpha belong, in order, to the activations that have an alpha;
+// likewise for beta. Where values are missing, the defaults of ONNX's operators of the same names
+// are taken. Unimplemented if there is no default, or if there are more values of alpha (or beta)
+// than activations that have an alpha (or beta): ONNX does not say which activations they are for.
 absl::StatusOr<std::vector<RecurrentActivation>> ReadActivations(
     OnnxImport& node, const std::vector<std::string>& usual, int64_t directions);
 

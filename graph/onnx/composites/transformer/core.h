@@ -10,20 +10,21 @@ namespace lemma::ops {
 
 // y = p v, p = softmax(c + bias), c = cap * tanh(s / cap), s = (q √scale) (k √scale)ᵀ, for each
 // batch and head. H query heads share K heads of keys and values, K divides H: query head h reads
-// head floor(h / (H / K)). L: number of queries, S: of keys, D and E: sizes of a head.
+// head floor(h / (H / K)). L: number of queries, S: number of keys, D: size of a head of q and k,
+// E: size of a head of v.
 struct AttentionCore {
   Value q, k, v;  // [B,H,L,D], [B,K,S,D], [B,K,S,E]; p gets the type of v
   double scale = 1;
   double cap = 0;               // 0: c = s
   Value bias;                   // broadcasts to [B,H,L,S]; empty: none
-  bool may_hide_rows = false;   // a row of the bias may be -inf throughout; then p is 0 there
+  bool may_hide_rows = false;   // needs a bias: where a row of it is -inf throughout, p is 0
   DType softmax = DType::kF32;  // the type in which softmax is computed
-  // Applied to c + bias, and to p; empty: neither is changed.
+  // score_mod is applied to c + bias, and prob_mod to p. An empty function changes nothing.
   std::function<Value(const Value&)> score_mod, prob_mod;
 };
 
-// y has shape [B,H,L,E], the others [B,H,L,S]; `biased` is c + bias. After an error, values that
-// could not be built are empty.
+// y has shape [B,H,L,E], the other values have shape [B,H,L,S]. `biased` is c + bias, without
+// score_mod. After an error, values that could not be built are empty.
 struct AttentionValues {
   Value y, s, c, biased, p;
 };

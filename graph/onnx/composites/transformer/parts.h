@@ -12,7 +12,7 @@ namespace lemma::ops {
 std::vector<OnnxImporter> AttentionComposites();
 // LinearAttention, CausalConvWithState.
 std::vector<OnnxImporter> LinearAttentionComposites();
-// RotaryEmbedding, in both domains.
+// RotaryEmbedding, of the default domain and of com.microsoft.
 std::vector<OnnxImporter> RotaryComposites();
 // RMSNormalization, GroupNormalization, SimplifiedLayerNormalization.
 std::vector<OnnxImporter> TransformerNormComposites();

@@ -15,12 +15,12 @@ struct Rotation {
   bool interleaved = false;
 };
 
-// The rotated `x`, [B,H,L,D]. `b` records InvalidArgument if the width is odd or above D, or if the
-// shapes of cos and sin do not fit.
+// The rotated `x`, [B,H,L,D]. `b` records InvalidArgument if the width is odd or above D, if D is
+// symbolic, or if the shapes of cos and sin do not fit.
 Value Rotate(OnnxBuild& b, const Value& x, const Rotation& rotation);
 
 // Positions of shape [batch, length]. `given` has all of them, or one element: the position from
-// which every batch counts upwards. Empty if `given` is.
+// which every batch counts upwards. The result is empty if `given` is empty.
 Value PositionsFrom(OnnxImport& node, OnnxBuild& b, const Value& given, int64_t batch,
                     int64_t length);
 

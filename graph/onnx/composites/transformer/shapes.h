@@ -37,7 +37,8 @@ Value Positions(OnnxImport& node, OnnxBuild& b, int64_t count, int rank, int axi
 Value SizeAsNumber(OnnxBuild& b, int64_t size);
 
 // `a` with `update` written over it along dimension `axis`, from position `start` on. `start` is of
-// type i64 and broadcasts; if `circular`, positions count modulo the size of the dimension.
+// type i64 and is broadcast to the shape of `a`. If `circular`, positions count modulo the size of
+// the dimension.
 Value WriteAt(OnnxImport& node, OnnxBuild& b, const Value& a, const Value& update,
               const Value& start, int axis, bool circular);
 

@@ -14,38 +14,37 @@ struct ChainStep {
     kSubtract,  // x - number
     kMultiply,  // x * number
     kDivide,    // x / number
-    kMin,
-    kMax,
+    kMin,       // min(x, number)
+    kMax,       // max(x, number)
     kRound,     // to the nearest integer, ties to even
     kClip,      // at least low, then at most high
-    kNarrow,    // towards zero, into [low, high]; NaN becomes 0
-    kQuantize,  // x / number, rounded, + offset, narrowed: four steps in one
-    kLoadU8,    // y = an element of `data`; there is one for each x, for kLoadVector (f32) one for
-                // each column
+    kNarrow,    // clamped to [low, high], rounded towards zero; NaN becomes 0
+    kQuantize,  // four steps in one: kDivide, kRound, + offset, kNarrow
+    kLoadU8,    // y = an element of `data`, which has one element for each x
     kLoadI8,
     kLoadF32,
-    kLoadVector,
+    kLoadVector,     // y = an element of `data`, which has one f32 for each column
     kTakeOther,      // y
     kAddOther,       // x + y
     kSubtractOther,  // x - y
     kMultiplyOther,  // x * y
   };
   Kind kind = Kind::kAdd;
-  bool on_other = false;  // changes y instead of x; not for steps that load or combine
+  bool on_other = false;  // changes y instead of x; not for kLoad… and k…Other
   float number = 0, offset = 0, low = 0, high = 0;
-  const void* data = nullptr;  // row i begins at element i * data_step
+  const void* data = nullptr;  // row i begins at element i * data_step; kLoadVector has one row
   int64_t data_step = 0;
 };
 
 enum class ChainResult { kF32, kU8, kI8 };
 
-// Steps are applied to this many columns at a time; the rest of a row is slow.
+// Steps are applied to this many columns at a time. Columns left over at a row's end are slow.
 constexpr int64_t kChainColumns = 32;
 
-// Applies the steps to each x[i * x_step + j], or to 0 if x is nullptr, and stores the results, of
-// which those of the 8-bit types must be narrowed, at y[i * y_step + j], for i < rows, j < columns.
-// y may not overlap x or the steps' data, but it may be x, or the data of a step, if element and
-// row steps agree.
+// Applies the `count` steps to each x[i * x_step + j], or to 0 if x is nullptr, and stores the
+// result at y[i * y_step + j], for i < rows, j < columns. If the result is kU8 or kI8, the steps
+// must have narrowed it to that type. y must not overlap x or the steps' data, except in one case:
+// y may be x, or the data of a step, if both have the same element size and row step.
 void ApplyChain(const float* x, int64_t x_step, int64_t rows, int64_t columns,
                 const ChainStep* steps, int count, ChainResult result, void* y, int64_t y_step);
 

@@ -14,14 +14,14 @@ namespace lemma::cpu {
 
 class ChainProgram {
  public:
-  // The chain that computes the last of `nodes` from `start`, an f32 value or integers of 8 bits
-  // that are an input of the spec, and from inputs; dimension `channel` of the values is the
-  // columns. nullopt if the nodes are no such chain.
+  // The chain that computes the last of `nodes` from `start` and from inputs of the spec. `start`
+  // is an f32 value, or 8-bit integers that are an input of the spec. Dimension `channel` of the
+  // values becomes the columns. nullopt if the nodes are no such chain.
   static std::optional<ChainProgram> Compile(const CpuKernelSpec& spec, const Value& start,
                                              absl::Span<const NodePtr> nodes, int channel);
 
-  // A step's operand that is an input of the spec. is_offset: it is ChainStep::offset, not
-  // `number`.
+  // A step's operand that is input `input` of the spec. is_offset: the input is ChainStep::offset,
+  // not ChainStep::number.
   struct Source {
     int step = 0, input = 0;
     DType dtype = DType::kF32;
@@ -32,10 +32,11 @@ class ChainProgram {
   kernels::ChainResult result() const { return result_; }
   bool has_vectors() const { return has_vectors_; }
 
-  // Runs it on a block of rows and columns; x is nullptr if the chain starts with integers.
-  // `first`: the number of the block's first element in a tensor of the result's shape, channels
-  // innermost, whose rows are `outputs` elements apart; `column`: the block's first column. The
-  // block's own rows are `columns` apart in x, and `y_step` in y.
+  // Runs the chain on a block of rows and columns. `inputs`: as in Kernel::Run. x is nullptr if the
+  // chain starts with integers. `first`: the index of the block's first element in a tensor of the
+  // result's shape, channels innermost, whose rows are `outputs` elements apart; `column`: the
+  // block's first column. The block's own rows are `columns` elements apart in x, and `y_step`
+  // elements apart in y.
   void Run(absl::Span<void* const> inputs, const float* x, int64_t rows, int64_t columns,
            int64_t first, int64_t column, int64_t outputs, void* y, int64_t y_step) const;
 

@@ -1,4 +1,4 @@
-// The element-wise applications behind a product, as a program over a block of its rows.
+// The element-wise applications behind a product, as a graph over a block of the product's rows.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_EPILOGUE_PROGRAM_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_EPILOGUE_PROGRAM_H_
 
@@ -11,25 +11,26 @@
 
 namespace lemma::cpu {
 
-// A graph of one input [rows, columns] for the product and one for each of `operands`, in this
-// order, and one output [rows, columns].
+// A graph with one input [rows, columns] for the product, then one input for each of `operands`, in
+// this order, and one output [rows, columns].
 struct EpilogueGraph {
   // The shape in which the graph reads an operand: [rows, columns], [columns] or [].
   enum class Form { kFull, kVector, kNumber };
   Graph graph;
   std::vector<Value> operands;
-  std::vector<Form> forms;
+  std::vector<Form> forms;  // one for each of `operands`
 };
 
-// The graph of `nodes`, operands before users, which compute the last one's output from `product`
-// and other values, element by element. Dimension `channel` of the product's shape becomes the
-// columns. Unimplemented if an operand has none of the three forms.
+// The graph of `nodes`, operands before users, which compute the output of the last node from
+// `product` and other values, element by element. Dimension `channel` of the product's shape
+// becomes the columns. Unimplemented if an operand has none of the three forms, or if a node has
+// several outputs.
 absl::StatusOr<EpilogueGraph> MakeEpilogueGraph(const Value& product,
                                                 absl::Span<const NodePtr> nodes, int channel,
                                                 int64_t rows, int64_t columns);
 
-// The elements of `nodes` on which the last one's output depends other than through `product`, in
-// order. So the nodes that only compute the product or its operands are left out.
+// The nodes of `nodes`, which is not empty, that compute the output of the last node when `product`
+// is given, in order. So the nodes that only compute the product or its operands are left out.
 std::vector<NodePtr> NodesBehind(const Value& product, absl::Span<const NodePtr> nodes);
 
 }  // namespace lemma::cpu

@@ -12,22 +12,25 @@
 
 namespace lemma::cpu {
 
-// An image of `images` x `height` x `width` pixels of `channels` numbers, channels innermost, and
-// windows over it. A matrix is an image whose rows are its rows, of one pixel each.
+// `images` images of `height` x `width` pixels of `channels` numbers, channels innermost, and the
+// windows over them. A matrix is one image of one column: each row of the matrix is a pixel, and
+// each column of the matrix is a channel.
 struct WindowSizes {
   int64_t images = 1, height = 1, width = 1, channels = 1;
-  int64_t rows = 1, columns = 1;    // of the result
+  int64_t rows = 1, columns = 1;    // pixels of an image of the result
   int64_t outputs = 1, groups = 1;  // outputs: channels of the result
+  // [0]: vertical (rows), [1]: horizontal (columns).
   int64_t kernel[2] = {1, 1}, strides[2] = {1, 1}, dilations[2] = {1, 1};
-  int64_t before[2] = {0, 0};  // padding
+  int64_t before[2] = {0, 0};  // padding before the first row and column
 };
 
+// The sizes of a convolution or matrix product (HeadOf).
 WindowSizes SizesOf(const Node& head);
 
 class PackedProduct {
  public:
-  // `integers`: the weight's, row-major in the shape of product.integers. Unimplemented if they are
-  // not small integers.
+  // `integers`: the values of product.integers, row-major. Unimplemented if they are not all
+  // integers of magnitude at most 255.
   static absl::StatusOr<PackedProduct> Pack(const Node& head, const IntegerProduct& product,
                                             const Tensor& integers);
 
@@ -36,18 +39,20 @@ class PackedProduct {
   // Element [output, channel of the group, row, column] of the weight, read from the panels.
   int WeightAt(int64_t output, int64_t channel, int64_t row, int64_t column) const;
 
-  // A patch holds the numbers that some rows of an image's result need, as 16-bit integers. This is
-  // its size, in elements, for `rows` rows.
+  // A patch holds the numbers that some rows of an image's result need, as 16-bit integers.
+  // PatchSize is the size, in elements, of the patch for `rows` rows.
   int64_t PatchSize(int64_t rows) const;
-  // Writes the patch for result rows [begin, end): source - zero, and 0 outside the image. T is
-  // uint8_t or int8_t.
+  // Writes the patch for result rows [begin, end): pixels of `image` minus `zero`, and 0 outside
+  // the image. T is uint8_t or int8_t.
   template <class T>
   void FillPatch(const T* image, int zero, int64_t begin, int64_t end, int16_t* patch) const;
 
-  // The sums for result rows [begin, end) of an image, for the outputs [first, last), which are
-  // whole panels unless they are the last ones; with groups, all outputs. Pixel i's sums lie at
-  // sums + i * step. Writes up to kPanelColumns - 1 numbers behind a pixel's last sum, but not
-  // behind those of the last pixel's step.
+  // Computes the sums for result rows [begin, end) of an image and for the outputs [first, last).
+  // With several groups, [first, last) must be all outputs. Otherwise `first` must be a multiple of
+  // kPanelColumns, and so must `last` unless it is the number of outputs. The sums of the i-th of
+  // these pixels lie at sums + i * step. Up to kPanelColumns - 1 numbers behind them are
+  // overwritten too. So `step` must be at least last - first rounded up to a multiple of
+  // kPanelColumns, plus kPanelColumns with several groups.
   void Multiply(const int16_t* patch, int64_t begin, int64_t end, int64_t first, int64_t last,
                 int32_t* sums, int64_t step) const;
 
@@ -59,18 +64,19 @@ class PackedProduct {
   void MultiplyPanel(const std::vector<const int16_t*>& rows, const int16_t* panel, int32_t* sums,
                      int64_t step) const;
   int64_t PlaceOf(int64_t output, int64_t channel, int64_t row, int64_t column) const;
-  bool samples() const;  // only pixels that a 1 x 1 window reads are copied
+  bool samples() const;  // a patch has only the pixels that 1 x 1 windows read
   int64_t patch_width() const;
   int64_t patch_rows(int64_t rows) const;
 
   WindowSizes sizes_;
   int64_t group_channels_ = 1, group_outputs_ = 1;
-  // Offsets in a patch: of the runs; by channel: of the pixels of a window, of an even number.
+  // Offsets in a patch of the runs (tiles.h); if by_channel_, of an even number of pixels of a
+  // window.
   std::vector<int64_t> runs_;
-  bool by_channel_ = false;  // each output is of one channel, as in a depthwise convolution
+  bool by_channel_ = false;  // output i reads channel i only, as in a depthwise convolution
   bool whole_rows_ = false;  // a run is a row of the window, otherwise a pixel of a group
-  int64_t parts_ = 1;        // into which each run is cut, which are runs of their own
-  int64_t pairs_ = 0;        // of each run
+  int64_t parts_ = 1;        // the number of parts into which a run is cut; each becomes a run
+  int64_t pairs_ = 0;        // pairs of numbers in each run
   int64_t panel_size_ = 0, panels_per_group_ = 0;
   std::vector<int16_t> panels_;
 };

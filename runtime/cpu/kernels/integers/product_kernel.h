@@ -1,8 +1,8 @@
 // The kernel of integer products: a convolution or a matrix product of quantized values, and the
 // element-wise applications behind it.
 //
-// It multiplies the integers themselves, in 32 bits, and then computes the rest by definition: the
-// scales of both operands as one factor, then each application.
+// The kernel multiplies the integers themselves, with sums of 32 bits, and then computes the rest
+// by definition: the scales of both operands as one factor, then each application.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PRODUCT_KERNEL_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PRODUCT_KERNEL_H_
 
@@ -21,16 +21,17 @@ namespace lemma::cpu {
 // IntegerProduct::weight_nodes), so that its inputs are the integers.
 const KernelDef& IntegerProductKernel();
 
-// What such a kernel computes, for runtime/cpu/statement.h. Inputs are given by their indices in
-// the spec; -1: none.
+// The computation of such a kernel, for runtime/cpu/statement.h. Inputs are given by their indices
+// in the spec; -1: none. Pointers are valid as long as the kernel lives.
 struct IntegerProductParts {
   const PackedProduct* product = nullptr;
-  bool is_float = false;  // the sums become floats
+  bool is_float = false;  // whether the sums are converted to floats
   int source = -1, zero = -1, bias = -1;
-  int64_t row_step = 0;             // elements between the result's rows of channels
-  std::vector<int> scales;          // one factor each
-  std::vector<float> weight_scale;  // of each output, or of all; empty: 1
-  // What follows, in order: a chain, or nodes whose definitions are run on the value `start`.
+  int64_t row_step = 0;             // elements from one pixel or row of the result to the next
+  std::vector<int> scales;          // inputs of one number each: factors of the sums
+  std::vector<float> weight_scale;  // one factor for each output, or one for all; empty: 1
+  // The parts that follow the sums, in order. Each computes `nodes` from the value `start`: by
+  // `chain` or, if `chain` is nullptr, by the nodes' definitions.
   struct Part {
     Value start;
     std::vector<NodePtr> nodes;

@@ -7,7 +7,7 @@
 namespace lemma::kernels {
 
 // y[j] = sum(i < rows) x[i * step + j] / rows for j < columns. Sums 64 rows at a time and then adds
-// these sums, so that the error grows with 64 + rows / 64 instead of rows.
+// these sums, so that the error grows with 64 + rows / 64 instead of `rows`.
 void MeanOfRows(const float* x, int64_t rows, int64_t columns, int64_t step, float* y);
 
 }  // namespace lemma::kernels

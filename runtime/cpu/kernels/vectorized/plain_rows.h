@@ -9,7 +9,7 @@ namespace lemma::kernels {
 // Whether each row contains a finite number, no NaN and no +infinity. Rows are contiguous.
 bool HasPlainRows(const float* x, int64_t rows, int64_t columns);
 
-// Whether every number is above -infinity, so that none is NaN.
+// Whether every number is greater than -infinity. NaN is not.
 bool AllAboveMinusInfinity(const float* x, int64_t count);
 
 }  // namespace lemma::kernels

@@ -1,4 +1,4 @@
-// Compares the import of a model for all sizes with its imports for some sizes.
+// Compares the import of a model with symbolic dimensions with its imports at some sizes.
 #ifndef LEMMA_TESTS_GRAPH_ONNX_SYMBOLIC_ALL_SIZES_H_
 #define LEMMA_TESTS_GRAPH_ONNX_SYMBOLIC_ALL_SIZES_H_
 
@@ -16,17 +16,20 @@
 
 namespace lemma {
 
-// Dimensions stay symbolic, in these ranges.
+// Options with which dimensions stay symbolic, in these ranges (by name).
 ImportOptions Symbolic(std::map<std::string, SizeRange> ranges = {});
 
-// The outputs of the reference back end on random inputs, which are the same for equal types.
+// The outputs of the reference back end on random inputs. Graphs whose inputs have equal types get
+// equal inputs. Empty if the graph cannot run; the running test then fails.
 std::vector<Tensor> RunOnReference(const Graph& graph);
 
-// The running test fails unless both graphs give the same bytes. `what` names them in messages.
+// The running test fails unless RunOnReference gives the same bytes for both graphs. `what` names
+// them in messages.
 void ExpectSame(const Graph& a, const Graph& b, const std::string& what);
 
-// The running test fails unless the import for all sizes is, at each of `sizes`, the import for
-// that size, before and after an export.
+// The running test fails unless, at each of `sizes`, the import with symbolic dimensions gives the
+// same outputs (ExpectSame) as the import at these sizes, before and after an export. `ranges` is
+// as in Symbolic.
 void ExpectOneModelForAllSizes(const onnx::ModelProto& model, const std::vector<DimValues>& sizes,
                                const std::map<std::string, SizeRange>& ranges = {});
 
