@@ -51,6 +51,8 @@ struct RefereeOptions {
   std::string counterexample;
   // Called with a model's path and a decision made while the model was read, one line.
   std::function<void(const std::string&, const std::string&)> note;
+  // As in referee::RefereeOptions, with the stage "reading MODEL" before the others. May be empty.
+  std::function<void(const std::string& stage, int64_t done, int64_t all)> progress;
   // Whether RefereeResult::verdict.evidence keeps the log of the proofs.
   bool keep_obligations = false;
   // May be null. Soon after it becomes true, the function ends with Cancelled.

@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
+#include "cli/verdict_text.h"
 
 namespace lemma::cli {
 namespace {
@@ -78,10 +79,14 @@ absl::StatusOr<int> RunReferee(Arguments arguments) {
     }
     if (hints.size() > 1) return absl::InvalidArgumentError("--hint: give it once");
     if (!hints.empty()) options.hint = hints[0];
+    ProgressLine progress(common.json);
+    options.progress = ShowStages(&progress);
     options.note = [&](const std::string& path, const std::string& note) {
+      progress.Clear();
       if (!common.json) std::fprintf(stderr, "lemma: note: %s: %s\n", path.c_str(), note.c_str());
     };
     auto result = api::Referee(models[0], models[1], options);
+    progress.Clear();
     if (!result.ok()) return WithFlags(result.status());
     if (!report.empty()) {
       absl::Status written = WriteReport(models[0], models[1], deadline, report, &*result);

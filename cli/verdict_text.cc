@@ -26,6 +26,15 @@ std::function<void(int, int)> ShowRules(ProgressLine* line) {
   };
 }
 
+std::function<void(const std::string&, int64_t, int64_t)> ShowStages(ProgressLine* line) {
+  const auto start = std::chrono::steady_clock::now();
+  return [=](const std::string& stage, int64_t done, int64_t all) {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    const std::string of = all > 0 ? absl::StrFormat(": %d of %d", done, all) : "";
+    line->Show(absl::StrFormat("%s%s, %.0f s", stage, of, elapsed.count()));
+  };
+}
+
 std::string Shortened(const std::string& text, size_t width) {
   size_t characters = 0, cut = text.size();
   for (size_t i = 0; i < text.size(); ++i) {

@@ -2,6 +2,7 @@
 #ifndef LEMMA_CLI_VERDICT_TEXT_H_
 #define LEMMA_CLI_VERDICT_TEXT_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -18,6 +19,12 @@ void AddProofFlags(Flags* flags, api::ProofOptions* options);
 // A function that shows "12 of 70 rules, 3 s" on `line`, for VerifyOptions::progress. The time
 // counts from this call. `line` must outlive the function.
 std::function<void(int done, int all)> ShowRules(ProgressLine* line);
+
+// A function that shows "proving operators: 12 of 70, 3 s" on `line`, for RefereeOptions::progress.
+// Without a number of all items, it shows the stage and the time. The time counts from this call.
+// `line` must outlive the function.
+std::function<void(const std::string& stage, int64_t done, int64_t all)> ShowStages(
+    ProgressLine* line);
 
 // `text` (UTF-8) if it has at most `width` characters, else its first width - 1 characters and "…".
 // `width` must be at least 1.

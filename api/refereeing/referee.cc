@@ -121,6 +121,7 @@ absl::StatusOr<referee::RefereeOptions> EngineOptions(const RefereeOptions& opti
   };
   engine.samples = std::move(samples);
   engine.deadline = Deadline::After(options.time_limit, options.interrupted);
+  engine.progress = options.progress;
   return engine;
 }
 
@@ -140,6 +141,7 @@ double DistanceOf(const RefereeResult& result) {
 
 // Dimensions that `options` does not bind stay symbolic.
 absl::StatusOr<Model> Load(const std::string& path, const RefereeOptions& options) {
+  if (options.progress) options.progress(absl::StrCat("reading ", path), 0, 0);
   LoadOptions load;
   load.dims = options.dims;
   for (const auto& [name, range] : options.ranges) {

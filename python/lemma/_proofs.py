@@ -95,6 +95,7 @@ def referee(
     inputs: Sequence[Any] = (),
     counterexample: Union[str, "os.PathLike[str]", None] = None,
     report: Union[str, "os.PathLike[str]", None] = None,
+    progress: _command.Progress = None,
 ) -> Answer:
     """Decides whether an optimized model still is the model that it was made from.
 
@@ -104,7 +105,8 @@ def referee(
     symbolic, by the least and the largest size, and `hint` says at which sizes both models are
     executed. `inputs`: arrays or files with values of the inputs in order, or a folder with
     input_0.pb, …, on which both models are executed too. `counterexample`: a folder for inputs that show a difference.
-    `report`: a file for a page (HTML) with the regions and both graphs.
+    `report`: a file for a page (HTML) with the regions and both graphs. `progress` is called with a
+    line of text, at most ten times a second, or is True to show it.
     """
     with contextlib.ExitStack() as files:
         path_before, path_after = (files.enter_context(_models.as_file(m)) for m in (before, after))
@@ -122,7 +124,7 @@ def referee(
             arguments.append(f"--counterexample={os.path.abspath(counterexample)}")
         if report is not None:
             arguments.append(f"--report={os.path.abspath(report)}")
-        status, json = _command.run(arguments)
+        status, json = _command.run(arguments, progress)
     return Answer(status == 0, json)
 
 

@@ -2,8 +2,10 @@
 // which.
 #include "api/referee.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -14,6 +16,8 @@ namespace lemma::api {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string File(const std::string& name, const std::string& text) {
@@ -42,6 +46,28 @@ TEST(RefereeTest, ProvedForAllSizes) {
                       "y = Squeeze(b, i)",
                       "y = Exp(x)"),
               proved);
+}
+
+TEST(RefereeTest, TellsItsStages) {
+  RefereeOptions options;
+  std::vector<std::string> stages;
+  int64_t most = 0;
+  options.progress = [&](const std::string& stage, int64_t done, int64_t all) {
+    EXPECT_LE(done, all);
+    if (stage == "proving operators") most = std::max(most, all);
+    if (stages.empty() || stages.back() != stage) stages.push_back(stage);
+  };
+  Verdict("(float[4] x) => (float[4] y)", "a = Relu(x) b = Relu(a) y = Exp(b)",
+          "a = Relu(x) y = Exp(a)", options);
+  EXPECT_THAT(stages,
+              ElementsAre(AllOf(HasSubstr("reading "), HasSubstr("before.onnx")),
+                          AllOf(HasSubstr("reading "), HasSubstr("after.onnx")),
+                          "executing both models", "comparing weights", "proving operators"));
+  EXPECT_GE(most, 2);
+
+  stages.clear();
+  Verdict("(float[4] x) => (float[4] y)", "y = Exp(x)", "a = Exp(x) y = Add(a, a)", options);
+  EXPECT_THAT(stages, Contains("looking for the difference"));
 }
 
 TEST(RefereeTest, ProvedForTheSizesOfARange) {

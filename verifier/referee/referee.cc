@@ -136,6 +136,11 @@ class Case {
     Prove(after);
   }
 
+  void Tell(const char* stage, size_t done = 0, size_t all = 0) const {
+    if (!options_.progress) return;
+    options_.progress(stage, static_cast<int64_t>(done), static_cast<int64_t>(all));
+  }
+
   // Whether both graphs have symbolic sizes, and one interface at the sizes of every sample.
   bool AgreeAtSamples(const Graph& after) const {
     if (!IsSymbolic(before_) || !IsSymbolic(after)) return false;
@@ -186,6 +191,7 @@ class Case {
 
   void CompareOnInputs(const Graph& after) {
     for (size_t sample = 0; sample < options_.samples.size(); ++sample) {
+      Tell("executing both models", sample, options_.samples.size());
       auto outputs = CompareOutputs(before_, after, sample, options_);
       if (!outputs.ok()) {
         not_executed_ = std::string(outputs.status().message());
@@ -202,6 +208,7 @@ class Case {
   }
 
   bool Refute(const Graph& after) {
+    Tell("looking for the difference");
     auto a = SketchValues(before_, SomeSamples(), options_.run, options_.deadline);
     auto b = SketchValues(after, SomeSamples(), options_.run, options_.deadline);
     if (!a.ok() || !b.ok()) return false;
@@ -213,17 +220,21 @@ class Case {
   }
 
   void Prove(const Graph& after) {
+    Tell("comparing weights");
     const Folds folds = FoldIntoWeights(before_, options_.rules, options_.deadline);
     RelatedWeights related = RelateWeights(before_, folds, after, false, options_.deadline);
     RegionProver prover(options_.prover, assumptions_);
     // A value that differs makes all proofs after it fail, so a quick sweep comes first: if it does
     // not prove all, the models probably differ somewhere.
-    limits_ = {options_.prover.work, kQuickFailures, [this](const Region& region, bool at_all) {
-                 auto measured = MeasureRegion(before_, region, 0, options_);
-                 if (!measured.ok()) return false;
-                 return measured->found.largest >
-                        (at_all ? kDouble * measured->found.scale : measured->explained);
-               }};
+    limits_.work = options_.prover.work;
+    limits_.failures = kQuickFailures;
+    limits_.differs = [this](const Region& region, bool at_all) {
+      auto measured = MeasureRegion(before_, region, 0, options_);
+      if (!measured.ok()) return false;
+      return measured->found.largest >
+             (at_all ? kDouble * measured->found.scale : measured->explained);
+    };
+    limits_.progress = [this](int64_t done, int64_t all) { Tell("proving operators", done, all); };
     if (!related.unrelated.empty() && RefuteByWeights(related, after, &prover)) {
       Describe(related, after);
       return;
@@ -299,6 +310,7 @@ class Case {
     const SweptGraphs graphs = {before_, related.graph, none,
                                 [&](const Graph& graph) { return AlignAndSweep(graph, prover); },
                                 options_};
+    Tell("looking for the wrong weights");
     auto place = FindWrongWeights(graphs, related.unrelated);
     if (!place) return false;
     if (!place->difference) {
@@ -316,6 +328,7 @@ class Case {
     const SweptGraphs graphs = {before_, related, swept,
                                 [&](const Graph& graph) { return AlignAndSweep(graph, prover); },
                                 options_};
+    Tell("looking for the place of the difference");
     auto place = FindOnlyPlace(graphs);
     if (!place) return false;
     if (place->difference) return RefuteAt(&*place, after);

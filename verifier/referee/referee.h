@@ -49,6 +49,9 @@ struct RefereeOptions {
   // At least one. If there are symbolic dimensions, the first two should have different sizes.
   std::vector<Sample> samples;
   Deadline deadline;
+  // Called at the beginning of each stage ("executing both models") and during it, with the number
+  // of items done and of all items (0: unknown). May be empty.
+  std::function<void(const std::string& stage, int64_t done, int64_t all)> progress;
 };
 
 enum class Answer { kProved, kRefuted, kUnknown, kDifferentInterface };

@@ -44,7 +44,11 @@ class Sweeper {
         if (in_before_.count(value) > 0) by_type_[value.type().Hash()].push_back(value);
       }
     }
-    for (const NodePtr& node : after_.nodes()) Move(node);
+    const auto all = static_cast<int64_t>(after_.nodes().size());
+    for (int64_t done = 0; done < all; ++done) {
+      if (limits_.progress) limits_.progress(done, all);
+      Move(after_.nodes()[static_cast<size_t>(done)]);
+    }
     for (size_t o = 0; o < after_.outputs().size(); ++o) {
       result_.covered.push_back(CoverOutput(before_.outputs()[o], after_.outputs()[o]));
     }

@@ -44,6 +44,8 @@ struct SweepLimits {
   // If set: whether the sides of a region differ on values that the graphs compute, by more than
   // rounding explains or, if `at_all`, by more than rounding in double. Then no proof is tried.
   std::function<bool(const Region&, bool at_all)> differs;
+  // Called with the number of operators of `after` that were visited, and of all. May be empty.
+  std::function<void(int64_t done, int64_t all)> progress;
 };
 
 // Visits the values of `after`, operands first. A value is replaced by a value of `before` if both
