@@ -1,6 +1,7 @@
 #include "generator/sets/set_file.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -98,17 +99,28 @@ class Parser : public text::TokenReader {
     LEMMA_RETURN_IF_ERROR(ParseName(&variant->name, "the variant's name"));
     LEMMA_RETURN_IF_ERROR(ExpectPunct("(", " and the operands"));
     LEMMA_RETURN_IF_ERROR(TakeUntil("(", ")", &variant->operands));
+    std::map<std::string, Position> given;
     if (TryWord("with")) {
       LEMMA_RETURN_IF_ERROR(ExpectPunct("{", " and the values of attributes"));
       LEMMA_RETURN_IF_ERROR(ParseList("}", [&]() -> absl::Status {
         std::string name;
+        const Position position = Peek().position;
         LEMMA_RETURN_IF_ERROR(ParseName(&name, "an attribute's name"));
         LEMMA_RETURN_IF_ERROR(ExpectPunct("=", " and its value"));
+        if (!given.emplace(name, position).second) {
+          return ErrorAt(file(), position, absl::StrCat(name, " has a value already"));
+        }
         return ParseValue(&variant->values[name]);
       }));
     }
     LEMMA_RETURN_IF_ERROR(ExpectPunct("{", " and what the variant computes"));
-    return TakeUntil("{", "}", &variant->body);
+    LEMMA_RETURN_IF_ERROR(TakeUntil("{", "}", &variant->body));
+    for (const auto& [name, position] : given) {
+      if (names_.count(name) > 0) continue;
+      return ErrorAt(file(), position,
+                     absl::StrCat("variant ", variant->name, " does not use ", name));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status ParseValue(AttrValue* value) {
@@ -133,10 +145,13 @@ class Parser : public text::TokenReader {
     return absl::OkStatus();
   }
 
-  // Takes the text up to the bracket `close` that ends the one that has been consumed.
+  // Takes the text up to the bracket `close` that ends the one that has been consumed. Sets names_
+  // to the names in it.
   absl::Status TakeUntil(absl::string_view open, absl::string_view close, std::string* text) {
     const Position begin = Peek().position;
+    names_.clear();
     for (int depth = 1;; Take()) {
+      if (Peek().kind == Token::Kind::kName) names_.insert(Peek().text);
       if (Peek().kind == Token::Kind::kEnd) return Expected(absl::StrCat("'", close, "'"));
       if (AtPunct(open)) ++depth;
       if (AtPunct(close) && --depth == 0) break;
@@ -147,6 +162,7 @@ class Parser : public text::TokenReader {
   }
 
   const text::SourceText source_;
+  std::set<std::string> names_;
 };
 
 }  // namespace

@@ -397,7 +397,10 @@ absl::StatusOr<std::vector<Value>> ModelImporter::CallImporter(const onnx::NodeP
   const OnnxImporter* importer = options_.training ? FindImporter("training." + name) : nullptr;
   if (importer == nullptr) importer = FindImporter(name);
   if (importer == nullptr) {
-    return absl::UnimplementedError(absl::StrCat("unsupported: ", name, " (no definition)"));
+    // An operator of an unknown domain may be the user's own.
+    const char* hint = domain.empty() ? "" : "; docs/operators-of-your-own.md says how to give one";
+    return absl::UnimplementedError(
+        absl::StrCat("unsupported: ", name, " (no definition", hint, ")"));
   }
   if (FindKnownImporter(name) != nullptr && FindDefinedImporter(name) != nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -114,6 +114,16 @@ TEST(DefineTest, AnOperatorSetMayBeAFile) {
   const std::string wrong = WriteTemp("bad.txt", "input x: [2]\nvariant a(x: [n]) relu(x)\n");
   EXPECT_THAT(RunLemma({"generate", "--ops=" + wrong, "-o", rules}).err,
               HasSubstr("bad.txt:2:19: expected '{'"));
+  const std::string unused = WriteTemp(
+      "unused.txt",
+      "input x: [2]\nvariant a(x: [n]) with {k = 1, j = 2} { reshape(x) {shape = [n, k]} }\n");
+  EXPECT_THAT(RunLemma({"generate", "--ops=" + unused, "-o", rules}).err,
+              HasSubstr("unused.txt:2:32: variant a does not use j"));
+  const std::string twice = WriteTemp(
+      "twice.txt",
+      "input x: [2]\nvariant a(x: [n]) with {k = 1, k = 2} { reshape(x) {shape = [n, k]} }\n");
+  EXPECT_THAT(RunLemma({"generate", "--ops=" + twice, "-o", rules}).err,
+              HasSubstr("twice.txt:2:32: k has a value already"));
 }
 
 }  // namespace
