@@ -51,9 +51,11 @@ class Cutter {
 
  private:
   // Opaque nodes are stages of their own. So is what is not always executed and has sizes that an
-  // opaque node determines: without it they are 0, which the node need not take.
+  // opaque node determines: without it they are 0, which the node need not take. A node without
+  // operands, which gives such sizes, may precede the opaque node; it is in the stage of its reader.
   bool IsCutAt(int n) const {
     const Node& node = *uses_.nodes[n];
+    if (node.is_op() && node.inputs().empty()) return IsCall(node);
     if (!node.is_op() || IsCall(node)) return node.is_op();
     const auto is_open = [](const Value& v) { return HasResultSize(v.shape()); };
     const bool reads = std::any_of(node.inputs().begin(), node.inputs().end(), is_open);

@@ -102,7 +102,16 @@ INSTANTIATE_TEST_SUITE_P(
                  "(bool more, float[1] w) {\n more = Identity(c)\n"
                  "one = Constant <value = float[1] {1}> ()\n w = Add(v, one) }>",
                  {4},
-                 {0}}),
+                 {0}},
+        SizeCase{"Branch",
+                 "t = ReduceSum <keepdims = 0> (x)\n"
+                 "h = Constant <value = float {1}> ()\n c = Less(h, t)\n"
+                 "y = If (c) <then_branch = a () => (float[6] p) {\n"
+                 "n = NonZero(x)\n s = Size(n)\n f = Cast <to = 1> (s)\n"
+                 "p = Mul(f, x) },\n else_branch = b () => (float[6] q) {\n"
+                 "q = Sub(x, h) }>",
+                 {4, 0, 8, 0, 12, 16},
+                 {-1, -1, -1, -1, -1, -1}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ResultSizeTest, AnOperandThatHasTheSizeIsEnough) {
