@@ -101,8 +101,8 @@ struct PlanCheck {
 
 // Checks the plan that a back end makes for the graph. Each kernel, as it is handed to oneDNN or
 // cuBLASLt, must compute the results that its operators define, and each element must stay in
-// memory until it is read. InvalidArgument for a back end whose plans cannot be checked; Internal
-// if the plan of "cpu" overwrites a value too early, or skips a kernel that is needed.
+// memory until it is read; PlanCheck::problem says which does not. InvalidArgument for a back end
+// whose plans cannot be checked.
 absl::StatusOr<PlanCheck> CheckPlan(const Graph& graph, const PlanCheckOptions& options);
 
 // The kernels of one group of operators, or of several groups that are fused side by side.
