@@ -80,6 +80,8 @@ absl::StatusOr<CheckResult> CheckCertificate(const Model& input, const Model& ou
 struct PlanCheckOptions {
   std::string backend = "cpu";   // one of PlanCheckBackends
   std::optional<uint64_t> seed;  // of random values; absent: drawn from the system
+  // For CheckPlan: the threads for which the back end "cpu" makes the plan. For CheckKernels: the
+  // threads that check.
   int threads = 1;
   // The precision of products in the kernels that CheckKernels checks. CheckPlan ignores it.
   codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
@@ -99,10 +101,11 @@ struct PlanCheck {
   bool ok() const { return problem.empty(); }
 };
 
-// Checks the plan that a back end makes for the graph. Each kernel, as it is handed to oneDNN or
-// cuBLASLt, must compute the results that its operators define, and each element must stay in
-// memory until it is read; PlanCheck::problem says which does not. InvalidArgument for a back end
-// whose plans cannot be checked.
+// Checks the plan that a back end makes for the graph. Needs no GPU, not even for the back end
+// "cuda". Each kernel, as it is handed to oneDNN or cuBLASLt, must compute the results that its
+// operators define, and each element must stay in memory until it is read; PlanCheck::problem names
+// the first kernel or element that does not. InvalidArgument for a back end whose plans cannot be
+// checked.
 absl::StatusOr<PlanCheck> CheckPlan(const Graph& graph, const PlanCheckOptions& options);
 
 // The kernels of one group of operators, or of several groups that are fused side by side.
@@ -112,7 +115,7 @@ struct CheckedProgram {
   std::string operators, schedule;
   int kernels = 1;  // number of kernels, which are launched one after the other
   int uses = 1;     // number of groups in the graph that have these kernels
-  // `agrees`: at random points the results equal those of the operators, and no other check failed.
+  // `agrees`: at random points the results equal the operators' results, and no other check failed.
   // `wrong`: a check failed. Both false: the kernels could not be checked.
   bool agrees = false, wrong = false;
   std::string reason;  // why `agrees` is false; "" if it is true

@@ -95,7 +95,7 @@ class SaturationRun {
       for (; i < matched_edits.size() && !IsFull() && !WasCancelled(); ++i) {
         egraph_.Apply(std::move(matched_edits[i]));
         budget_.Tick(static_cast<int64_t>(matched_edits.size() - i));
-        budget_.Stopped(/*free=*/true);
+        budget_.Stopped(/*ignore_steps=*/true);
       }
       egraph_.Rebuild();
       if (i < matched_edits.size())
@@ -187,7 +187,7 @@ class SaturationRun {
     auto rank = work_.Price();
     if (!rank.ok()) return rank.status();
     SearchState state{work_.path(), work_.graph().hash(), *rank};
-    absl::Status status = Explorer(&work_, &budget_, 1).Descend(&state, /*free=*/true);
+    absl::Status status = Explorer(&work_, &budget_, 1).Descend(&state, /*ignore_steps=*/true);
     if (!status.ok()) return status;
     return state;
   }

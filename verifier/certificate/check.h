@@ -26,8 +26,8 @@ struct CertificateCheckOptions {
   // Returns the graph that results from writing the given graph in the output's format and reading
   // it again. Absent: writing and reading do not change a graph.
   std::function<absl::StatusOr<Graph>(const Graph&)> as_written;
-  // Number of comparisons of input and result in the field, at each choice of symbolic sizes; 0: no
-  // comparison.
+  // How often `input` and the graph before folding are compared in the field, at each choice of
+  // symbolic sizes; 0: never.
   int samples = 1;
   // Seed of all random values, and of the second prime, modulo which mutants are compared too. Draw
   // the seed anew: the author of the certificate must not have known it.
@@ -42,9 +42,9 @@ struct CertificateCheck {
 
   int samples = 0;                                  // comparisons made
   int64_t elements = 0;                             // elements of outputs in the last comparison
-  std::vector<certificate::CheckedMutant> mutants;  // by mutant of the certificate
-  // The number of steps that need laws that do not hold in the field. Source and target of such a
-  // step are compared in double instead.
+  std::vector<certificate::CheckedMutant> mutants;  // in the order of the certificate's mutants
+  // The number of steps that need laws that hold for real numbers, but not in the field. Source and
+  // target of such a step are compared in double instead.
   int64_t laws = 0;
 };
 

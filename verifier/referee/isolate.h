@@ -1,5 +1,5 @@
-// Finds the one place where two graphs differ, if all the rest is proved equal. Internal to the
-// referee.
+// Finds the only place where two graphs differ, if they are proved equal everywhere else. Internal
+// to the referee.
 //
 // A fault in one layer changes every value after it, so no later value can be proved equal. If the
 // value of the faulty layer is assumed to be right, all later values are right again. So pairs of
@@ -21,38 +21,44 @@
 
 namespace lemma::referee {
 
-// Two graphs, how far a sweep of both came, and how to sweep them again with a changed second
-// graph.
+// Two graphs, the result of a sweep of both, and a function that repeats the sweep with a changed
+// second graph.
 struct SweptGraphs {
   const Graph& before;
-  const Graph& after;  // its explained weights are replaced by their formulas
-  const SweepResult& swept;
+  // The second graph. Each weight that is explained by weights of `before` is replaced by the
+  // formula that computes it from them (relate_weights.h).
+  const Graph& after;
+  const SweepResult& swept;  // FindWrongWeights does not need it; it may be empty
   std::function<SweepResult(const Graph& after)> sweep;
   const RefereeOptions& options;
 };
 
 // The only place where the graphs may differ.
 struct OnlyPlace {
-  Value before, after;  // a value of each graph; the rest is proved equal if these are
-  Region region;        // computes both from values that are proved equal
+  Value before, after;  // a value of each graph; if they are equal, the graphs are proved equal
+  Region region;        // computes both values from values that are proved equal
   std::string reason;   // why the region is not proved
-  // The region on options.samples[sample], if it is shown that the graphs differ there; otherwise
-  // nullopt. Each function says when it is set.
+  // The difference of the region's sides on options.samples[sample], if the graphs are shown to
+  // differ there; otherwise nullopt. The functions below say when it is set.
   std::optional<DifferentPair> difference;
   size_t sample = 0;
 };
 
-// nullopt if no pair is found before the deadline. OnlyPlace::difference is set if, on a sample,
-// the two sides of the region, computed by definition in double on values of the first graph,
-// differ by more than rounding explains (measure.h), and the outputs of the whole graphs differ in
-// double too.
+// Tries some pairs of values, until the deadline. Returns the first pair that is the only place and
+// has a difference; if there is none, the first pair that is the only place; otherwise nullopt.
+// OnlyPlace::difference is set if, on a sample, the two sides of the region, computed by definition
+// in double on values of the first graph, differ by more than rounding explains (measure.h), and
+// the outputs of the whole graphs differ in double too.
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
-// The same for weights that no f32 evaluation gives. Replaces each weight by the formula to which
-// it is near (UnrelatedWeight::nearest); nullopt unless the graphs are then proved equal. The place
-// is the first value that depends on the weights and is proved equal with the formulas.
-// OnlyPlace::difference is set if, in double, the outputs differ by much more than another rounding
-// of the strange elements (UnrelatedWeight::elements) explains. The difference at the place itself
+// The same for weights with strange elements: elements that no evaluation of a formula in f32 gives
+// (UnrelatedWeight::elements). Replaces each of `weights` by the formula to which it is near
+// (UnrelatedWeight::nearest). nullopt unless the graphs are then proved equal. The place is the
+// first value of the second graph that depends on the weights, is not constant itself, and is
+// proved equal to a value of the first graph if the weights are replaced; nullopt if there is none.
+// OnlyPlace::difference is set if UnrelatedWeight::farthest is more than 4 for one of the weights,
+// and if on a sample, in double, the outputs of the two graphs differ by more than four times the
+// change that another rounding of the strange elements causes. The difference at the place itself
 // may be smaller than rounding explains.
 std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
                                           const std::vector<UnrelatedWeight>& weights);

@@ -1,4 +1,4 @@
-// Finds values of one graph that are values of another graph with the elements in another order.
+// Finds values of one graph that, reshaped or transposed, may equal values of another graph.
 // Internal to the referee.
 #ifndef LEMMA_VERIFIER_REFEREE_LAYOUTS_H_
 #define LEMMA_VERIFIER_REFEREE_LAYOUTS_H_
@@ -15,9 +15,10 @@ namespace lemma::referee {
 // no element. None for more than 5 dimensions.
 std::vector<std::vector<int64_t>> OrdersBetween(const Shape& from, const Shape& to);
 
-// Reshaped or transposed values of `before` that may equal values of `after`, for those values of
-// `after` that agree with no value of `before` of the same type. The sketches (values.h) of two
-// such values suggest that they have the same elements, perhaps in another order.
+// Returns values that are computed from values of `before` by one reshape or transpose, and that
+// may equal values of `after`. Their number is limited. Looks for the results of operators of
+// `after` that agree with no value of `before` of the same type. That two values may have the same
+// elements is a guess from their sketches (values.h), not a proof.
 std::vector<Value> OtherLayouts(const Graph& before, const Graph& after, const Sketches& in_before,
                                 const Sketches& in_after);
 

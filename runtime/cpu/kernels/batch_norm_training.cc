@@ -48,7 +48,7 @@ dnnl::memory::desc VectorDesc(const Shape& image) {
 
 Forward::primitive_desc ForwardDesc(const CpuKernelSpec& spec, const dnnl::memory::desc& x) {
   const Forward::desc desc(dnnl::prop_kind::forward_training, x, EpsilonOf(spec), Flags());
-  return Forward::primitive_desc(desc, OwnScratch(), Engine());
+  return Forward::primitive_desc(desc, CallerScratch(), Engine());
 }
 
 // Binds the arguments to the node's inputs in order, and to the outputs.
@@ -83,7 +83,7 @@ Built BuildGradient(const CpuKernelSpec& spec, const StaticValues&) {
   return CatchDnnl([&]() -> Built {
     const auto x = ChannelsLastDesc(spec.outputs[0].type.shape);
     const Backward::desc desc(dnnl::prop_kind::backward, x, x, EpsilonOf(spec), Flags());
-    const Backward::primitive_desc pd(desc, OwnScratch(), Engine(), ForwardDesc(spec, x));
+    const Backward::primitive_desc pd(desc, CallerScratch(), Engine(), ForwardDesc(spec, x));
     auto kernel = std::make_unique<DnnlKernel>();
     kernel->SetPrimitive(Backward(pd), pd.scratchpad_desc(), pd.impl_info_str());
     // The library requires an argument for the shift, but does not read it.

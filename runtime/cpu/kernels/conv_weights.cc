@@ -179,7 +179,7 @@ class ProductKernel : public Kernel {
     }
     const auto left = Desc({k, pixels}, {1, k}), right = Desc({pixels, c}, {c, 1});
     const dnnl::matmul::desc desc(left, right, Desc({k, c}, {c, 1}));
-    const dnnl::matmul::primitive_desc pd(desc, OwnScratch(), Engine());
+    const dnnl::matmul::primitive_desc pd(desc, CallerScratch(), Engine());
     note_ = pd.impl_info_str();
     product_ = dnnl::matmul(pd);
     left_ = dnnl::memory(pd.src_desc(), Engine(), nullptr);
@@ -245,7 +245,8 @@ Built Build(const CpuKernelSpec& spec, const StaticValues&) {
     const dnnl::convolution_forward::primitive_desc hint(forward, Engine());
     const dnnl::convolution_backward_weights::desc desc(direct, src, AnyDesc(ws), diff_dst, b,
                                                         dilations, begin, end);
-    const dnnl::convolution_backward_weights::primitive_desc pd(desc, OwnScratch(), Engine(), hint);
+    const dnnl::convolution_backward_weights::primitive_desc pd(desc, CallerScratch(), Engine(),
+                                                                hint);
     return std::make_unique<WeightGradientKernel>(pd, Desc(ws, RowMajorStrides(ws)), x, dy);
   });
 }

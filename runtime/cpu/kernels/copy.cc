@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildCopy(const CpuKernelSpec& spec, con
   return CatchDnnl([&]() -> Built {
     const auto from = Desc(shape, in.strides, in.type.dtype);
     const auto to = Desc(shape, out.strides, in.type.dtype);
-    dnnl::reorder::primitive_desc pd(Engine(), from, Engine(), to, OwnScratch());
+    dnnl::reorder::primitive_desc pd(Engine(), from, Engine(), to, CallerScratch());
     auto kernel = std::make_unique<DnnlKernel>();
     kernel->SetPrimitive(dnnl::reorder(pd), pd.scratchpad_desc(), pd.impl_info_str());
     kernel->BindInput(DNNL_ARG_FROM, 0, from);

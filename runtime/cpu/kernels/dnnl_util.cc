@@ -62,7 +62,7 @@ dnnl::memory::desc AnyDesc(const Shape& shape) {
   return dnnl::memory::desc(shape, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
 }
 
-dnnl::primitive_attr OwnScratch() {
+dnnl::primitive_attr CallerScratch() {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attr;

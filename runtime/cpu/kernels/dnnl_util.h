@@ -1,5 +1,5 @@
 // Code that the oneDNN kernels share: descriptors, a kernel that runs one primitive, operations
-// fused behind it, and exceptions turned into statuses.
+// fused behind a primitive, and exceptions turned into statuses.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_DNNL_UTIL_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_DNNL_UTIL_H_
 
@@ -23,17 +23,20 @@ bool HasDesc(DType dtype);
 // A descriptor with the given strides. Strides of dimensions of size 1 are set as in a dense layout
 // of the same order, since oneDNN compares them.
 dnnl::memory::desc Desc(const Shape& shape, const Strides& strides, DType dtype = DType::kF32);
-// A channels-last descriptor, written as oneDNN writes it: if C, H or W is 1, strides alone do not
-// distinguish it from row-major.
+// A channels-last descriptor, with the same strides as oneDNN's own channels-last format. If a
+// dimension has size 1, Desc may give it another stride, since strides of such dimensions do not
+// tell layouts apart.
 dnnl::memory::desc ChannelsLastDesc(const Shape& shape, DType dtype = DType::kF32);
 // An f32 descriptor that leaves the layout to oneDNN.
 dnnl::memory::desc AnyDesc(const Shape& shape);
 
-// Attributes that make a primitive use scratch memory that the caller passes, not oneDNN's own.
-dnnl::primitive_attr OwnScratch();
+// Attributes that make a primitive use scratch memory that its caller passes (as DnnlKernel does),
+// instead of memory that oneDNN allocates.
+dnnl::primitive_attr CallerScratch();
 
-// Runs oneDNN code. An exception becomes ResourceExhausted if memory is exhausted, Unimplemented if
-// oneDNN has no such primitive (for padding larger than the window, say), otherwise Internal.
+// Runs oneDNN code that returns a Status or a StatusOr. An exception becomes ResourceExhausted if
+// memory is exhausted, Unimplemented if oneDNN has no such primitive (for padding larger than the
+// window, say), otherwise Internal.
 template <class F>
 auto CatchDnnl(F f) -> decltype(f()) {
   try {
@@ -51,13 +54,16 @@ auto CatchDnnl(F f) -> decltype(f()) {
 // A kernel that runs one primitive. An argument `arg` is one of oneDNN's DNNL_ARG_ numbers.
 class DnnlKernel : public Kernel {
  public:
-  // `scratch`: the primitive's scratch memory. `note`: the result of note(). Call it first.
+  // Call it once, before all other functions. `scratch`: a descriptor of the primitive's scratch
+  // memory. `note`: the text that note() returns.
   void SetPrimitive(dnnl::primitive primitive, const dnnl::memory::desc& scratch, std::string note);
-  // Makes argument `arg` input or output `index` of the kernel. `desc`: its shape and layout there.
+  // Makes argument `arg` the input, or the output, number `index` of the kernel. `desc`: the shape
+  // and layout of this operand in memory.
   void BindInput(int arg, int index, const dnnl::memory::desc& desc);
   void BindOutput(int arg, int index, const dnnl::memory::desc& desc);
-  // Fixes argument `arg` to `memory`, which this kernel keeps. `input`: the input of which `memory`
-  // is a copy; -1: none. `seen_as`: the shape and layout of that input itself.
+  // Fixes argument `arg` to `memory`, which this kernel keeps alive. `input`: the number of the
+  // input of which `memory` is a copy; -1: none. `seen_as`: the shape and layout of this input;
+  // ignored if `input` is -1.
   void BindFixed(int arg, std::shared_ptr<const dnnl::memory> memory, int input = -1,
                  const dnnl::memory::desc& seen_as = {});
   // Makes argument `arg` a copy of input `index`, in memory of the kernel. Every run reorders the
@@ -65,21 +71,23 @@ class DnnlKernel : public Kernel {
   void BindReordered(int arg, int index, const dnnl::memory::desc& from,
                      const dnnl::memory::desc& to);
   // As BindInput and BindOutput, but the primitive reads or writes `arg` in the layout `staged`, in
-  // the scratch memory of a run. The kernel reorders the input from `desc` or the output to `desc`.
+  // the scratch memory of a run. Every run reorders an input from `desc` to `staged`, and an output
+  // from `staged` to `desc`.
   void BindStagedInput(int arg, int index, const dnnl::memory::desc& desc,
                        const dnnl::memory::desc& staged);
   void BindStagedOutput(int arg, int index, const dnnl::memory::desc& desc,
                         const dnnl::memory::desc& staged);
-  // Makes every run first copy `bytes` bytes of input `input` to output 0, unless the input already
-  // lies there. Call it after output 0 is bound.
+  // Makes every run first copy input `input`, of `bytes` bytes and in the layout of output 0, to
+  // output 0, unless the input lies in the memory of output 0 already. Call it after output 0 is
+  // bound.
   void StartFrom(int input, size_t bytes);
 
   // For runtime/cpu/statement.h: the source or destination of an argument.
   struct Argument {
     int arg = 0;
-    int index = -1;  // in the spec's inputs or outputs; -1: only in `memory`
+    int index = -1;  // in the spec's inputs or outputs; -1: its elements are only in `memory`
     bool is_output = false;
-    dnnl::memory::desc desc;  // of the operand as it lies in memory
+    dnnl::memory::desc desc;  // of the input or output itself; if index is -1, of `memory`
     dnnl::memory memory;      // set by BindFixed; otherwise empty
   };
   const std::vector<Argument>& arguments() const { return arguments_; }
@@ -108,13 +116,14 @@ class DnnlKernel : public Kernel {
     dnnl::memory from, to;
     dnnl::reorder primitive;
   };
-  // An argument that lies elsewhere in another layout. `work` is in the scratch memory.
+  // An argument that the primitive reads or writes in scratch memory (`work`), while the input or
+  // output itself (`outside`) has another layout.
   struct Stage {
     int index;
     bool is_output;
     size_t offset;  // of `work` in the scratch memory
     dnnl::memory outside, work;
-    dnnl::reorder load;   // of an input, or of what an output starts from
+    dnnl::reorder load;   // of an input, or of the input that an output starts from
     dnnl::reorder store;  // of an output
   };
   void BindStaged(int arg, int index, bool is_output, const dnnl::memory::desc& desc,
@@ -150,7 +159,7 @@ std::shared_ptr<const dnnl::memory> Vector(const std::vector<float>& values,
 struct Epilogue {
   struct Operand {
     int arg;    // one of oneDNN's DNNL_ARG_ numbers
-    int input;  // index of the spec's input; -1: the values are `fixed`
+    int input;  // index of the spec's input; -1: the elements are `fixed`
     dnnl::memory::desc desc;
     std::vector<float> fixed;
   };
@@ -173,8 +182,9 @@ std::optional<Eltwise> EltwiseOfPair(const Value& v, const Node& first, const No
 
 // How `user`, which reads `v`, can be fused behind a kernel that computes `v`: not at all (kNo); as
 // a function of each element (kEltwise); as the addition of a vector along the channels (kBias) or
-// of a tensor of v's type (kSum); or as a multiplication by one known vector along the channels and
-// the addition of another known vector (kChannelAffine). `channel`: the channels' dimension of `v`.
+// of a tensor of v's type that is not static (kSum); or as a multiplication by one known vector
+// along the channels and the addition of another known vector (kChannelAffine). `channel`: the
+// channels' dimension of `v`.
 enum class PostOpKind { kNo, kEltwise, kBias, kSum, kChannelAffine };
 PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel);
 // Fills *scale and *shift, which must be empty, with one number per channel, such that the
@@ -187,16 +197,18 @@ absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> param
 // `channel`: as in PostOpKindOf. `may_bias`: whether the kernel can still take a bias.
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias);
 
-// The epilogue of all nodes of a spec but the first. `channel`: the channels' dimension of the
-// output's logical shape; `per_channel`: a per-channel operand as the primitive sees it, such as
-// one of shape {1, C, 1, 1}; `has_bias`: whether the head has a bias of its own.
+// The epilogue that computes all nodes of a spec except the first. `channel`: the channels'
+// dimension of the output's shape in the graph. `per_channel`: the primitive's descriptor of an
+// operand with one element per channel, for example of shape {1, C, 1, 1}. `has_bias`: whether the
+// primitive takes no further bias, so that a fused bias becomes a post-operation. Internal if a
+// node cannot be fused (PostOpKindOf); other errors are those of AffineCoefficients.
 absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticValues& statics,
                                       int channel, const dnnl::memory::desc& per_channel,
                                       bool has_bias);
-// Binds the epilogue's operands, except `bias` and `sum`, to the kernel's arguments.
+// Binds Epilogue::operands to the kernel's arguments. Does not bind `bias` and `sum`.
 void BindEpilogue(const Epilogue& epilogue, DnnlKernel* kernel);
-// If the epilogue has a sum, makes the kernel first copy that input to output 0: oneDNN adds to the
-// numbers that the output holds.
+// If the epilogue has a sum, makes the kernel first copy the input Epilogue::sum to output 0:
+// oneDNN adds to the numbers that the output holds.
 void BindEpilogueSum(const CpuKernelSpec& spec, const Epilogue& epilogue, DnnlKernel* kernel);
 // Attributes of a primitive with this epilogue and the caller's scratch memory.
 dnnl::primitive_attr EpilogueAttributes(const Epilogue& epilogue);

@@ -88,7 +88,7 @@ bool TakesLateSums() {
     dnnl::post_ops ops;
     ops.append_eltwise(1.0f, algorithm::eltwise_relu, 0, 0);
     ops.append_sum(1.0f);
-    dnnl::primitive_attr attr = OwnScratch();
+    dnnl::primitive_attr attr = CallerScratch();
     attr.set_post_ops(ops);
     const Shape image = {1, 32, 14, 14}, filter = {32, 32, 3, 3};
     const dnnl::memory::desc x = ChannelsLastDesc(image), rows = Desc({14, 32}, {32, 1});
@@ -255,7 +255,7 @@ void BindEpilogueSum(const CpuKernelSpec& spec, const Epilogue& epilogue, DnnlKe
 }
 
 dnnl::primitive_attr EpilogueAttributes(const Epilogue& epilogue) {
-  dnnl::primitive_attr attr = OwnScratch();
+  dnnl::primitive_attr attr = CallerScratch();
   attr.set_post_ops(epilogue.ops);
   return attr;
 }

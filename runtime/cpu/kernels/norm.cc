@@ -58,7 +58,7 @@ Built BuildSoftmax(const CpuKernelSpec& spec, const StaticValues&) {
     using Forward = dnnl::softmax_v2_forward;
     Forward::desc desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::softmax_accurate, x, x,
                        AxisOf(node));
-    Forward::primitive_desc pd(desc, OwnScratch(), Engine());
+    Forward::primitive_desc pd(desc, CallerScratch(), Engine());
     auto kernel = std::make_unique<DnnlKernel>();
     kernel->SetPrimitive(Forward(pd), pd.scratchpad_desc(), pd.impl_info_str());
     kernel->BindInput(DNNL_ARG_SRC, 0, x);
@@ -94,7 +94,7 @@ Built BuildLayerNorm(const CpuKernelSpec& spec, const StaticValues&) {
     const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
     Norm::desc desc(dnnl::prop_kind::forward_inference, x,
                     static_cast<float>(node.Float("epsilon")), flags);
-    Norm::primitive_desc pd(desc, OwnScratch(), Engine());
+    Norm::primitive_desc pd(desc, CallerScratch(), Engine());
     auto kernel = std::make_unique<DnnlKernel>();
     kernel->SetPrimitive(Norm(pd), pd.scratchpad_desc(), pd.impl_info_str());
     kernel->BindInput(DNNL_ARG_SRC, 0, x);
@@ -122,7 +122,7 @@ Built BuildLrn(const CpuKernelSpec& spec, const StaticValues&) {
     using Lrn = dnnl::lrn_forward;
     Lrn::desc desc(dnnl::prop_kind::forward_inference, dnnl::algorithm::lrn_across_channels, x,
                    node.Int("size"), real("alpha"), real("beta"), real("bias"));
-    Lrn::primitive_desc pd(desc, OwnScratch(), Engine());
+    Lrn::primitive_desc pd(desc, CallerScratch(), Engine());
     auto kernel = std::make_unique<DnnlKernel>();
     kernel->SetPrimitive(Lrn(pd), pd.scratchpad_desc(), pd.impl_info_str());
     kernel->BindInput(DNNL_ARG_SRC, 0, x);

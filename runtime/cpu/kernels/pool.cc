@@ -101,7 +101,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPool(const CpuKernelSpec& spec,
   using Pooling = dnnl::pooling_v2_forward;
   Pooling::desc desc(dnnl::prop_kind::forward_inference, algorithm, x, y, w.strides, w.kernel,
                      w.dilations, w.begin, w.end);
-  Pooling::primitive_desc pd(desc, OwnScratch(), Engine());
+  Pooling::primitive_desc pd(desc, CallerScratch(), Engine());
   auto kernel = std::make_unique<DnnlKernel>();
   kernel->SetPrimitive(Pooling(pd), pd.scratchpad_desc(), pd.impl_info_str());
   kernel->BindInput(DNNL_ARG_SRC, 0, x);

@@ -22,7 +22,7 @@ enum class Type {
   kFloat,
   kDouble,
   kElement,  // an element of a tensor, as it is stored
-  kPointer,  // into the block's shared memory: a number of bytes from its start
+  kPointer,  // a position in the block's shared memory, in bytes from the memory's start
   kWord,     // 32 bits, with one or two factors of a product on tensor cores
   kRow,      // the prelude's StreamedRow
 };
@@ -62,8 +62,8 @@ struct Variable {
   // (analysis.h).
   bool uniform = false;
   // Whether the machine remembers which cells have been assigned. Set by the machine, for a
-  // variable declared without a value that is neither shared nor an array of reals, words or rows
-  // (in which NaN marks unassigned cells).
+  // variable declared without a value that is neither shared nor an array of reals, words or rows.
+  // (In arrays of reals or words, NaN marks unassigned cells. Rows start with zeros.)
   bool tracked = false;
   int call = -1;      // the number of the inlined function call that declares it; -1: the kernel
   int64_t place = 0;  // where its first cell is in the machine's registers; set by the machine
@@ -123,7 +123,8 @@ struct Expr {
   int variable = -1, slot = -1;
   std::vector<ExprPtr> args;
   bool uniform = false;  // the same for all threads of a block; set by analysis
-  // An integer that depends on threadIdx.x and constants only. Set by analysis.
+  // An integer that depends only on threadIdx.x, literals and single variables declared const. Set
+  // by analysis.
   bool steady = false;
   int64_t scratch = 0;  // where its values begin in the machine's buffer; set by the machine
   // For a steady integer, set by the machine: when its values were computed, and their range.
@@ -139,21 +140,23 @@ struct Place {
   std::vector<ExprPtr> indices;
 };
 
-// The formats in which tensor cores take factors: the prelude's types WordsTf32, …. kF32x3 is a
-// product of f32 in three products of tf32. kNone: the kernel uses no tensor cores.
+// The formats in which tensor cores take factors: the prelude's types WordsTf32, …. kF32x3: each
+// product of f32 is computed as three products of tf32. kNone: the kernel uses no tensor cores.
 enum class Words { kNone, kTf32, kF32x3, kF16, kBf16 };
 const char* NameOf(Words words);
 inline int NumbersPerWord(Words words) {
   return words == Words::kF16 || words == Words::kBf16 ? 2 : 1;
 }
-// The machine keeps this many numbers of a StreamedRow: the unit of its exponentials (a factor of
-// all of them, machine_products.cc), the thread's part of their sum, and the factor by which the
-// last tile changed the unit.
+// The machine keeps three numbers for a StreamedRow:
+//   * the unit: the number by which all exponentials of the row are multiplied. Each tile draws a
+//     new unit (machine_products.cc);
+//   * this thread's part of the sum of the exponentials;
+//   * the new unit divided by the unit before the last tile; 0 after the first tile.
 constexpr int64_t kRowNumbers = 3;
 
-// A call of a function of the prelude that changes memory or waits. The functions of these names in
-// kernels/codegen/prelude.cuh and prelude_sm90.cuh say what they do. The comments show the
-// arguments of the function in order, and its template arguments in <>.
+// A call of a prelude function that changes memory or waits. The comments in
+// kernels/codegen/prelude.cuh and prelude_sm90.cuh say what the functions do. The comments below
+// show the arguments of each function in order, and its template arguments in <>.
 struct Call {
   enum class Function {
     kMakeWord,     // places[0] = Make(args[0], args[1]), or Join if `joins`
@@ -177,9 +180,9 @@ struct Call {
     kBeginProducts,
     kCommitProducts,
     kWaitForProducts,  // <sizes[0]>
-    // For the two products A * B below, sizes are: the number of columns divided by 8; whether the
-    // product is added to places[0] (1) or replaces it (0); whether A's tile has lines by depth
-    // (1); whether B's tile has.
+    // For the next two functions, which compute products A * B, `sizes` are: the number of columns
+    // divided by 8; 1 if the product is added to places[0], 0 if it replaces places[0]; 1 if A's
+    // tile has a line for each depth (Pointee::kDepths), otherwise 0; the same for B's tile.
     kMultiplyAddTiles,  // places[0] += args[0] * args[1], which are starts of tiles, in bytes
     kMultiplyAddWords,  // places[0] += places[1] * args[0]
     kTakeSums,          // (places[0])
@@ -205,7 +208,7 @@ struct Statement {
     kAssign,     // a cell of variable at `indices` = value
     kStoreCell,  // Store(&pack.at[indices], value)
     kIf,         // body[0] if value is true; otherwise body[1], if there is one
-    kFor,        // `first`; while value (nullptr: always) body[0], then `next`
+    kFor,        // runs `first`; while value is true (nullptr: always), runs body[0] and `next`
     kReturn,
     kBreak,
     kStore,      // Store(p + indices[0], value) to `slot`
@@ -226,11 +229,12 @@ struct Statement {
   bool diverges = false;
   // Whether a thread may return or break inside; set by analysis.
   bool exits = false;
-  // kAssign of cell = fn_add(cell, fn_mul(a, b)) with uniform indices; set by analysis.
+  // Whether this is a kAssign of the form cell = fn_add(cell, fn_mul(a, b)) with real numbers,
+  // uniform indices and a variable that is not shared; set by analysis.
   bool accumulates = false;
 };
 
-// A tensor of a program (codegen::GridSlot) as its kernels see it.
+// A tensor of a program (codegen::GridSlot) as the program's kernels see it.
 struct SlotInfo {
   DType dtype = DType::kF32;
   int64_t elements = 0;
