@@ -64,7 +64,10 @@ bool Normalizer::IsTotal(const NormalForm& form, const Facts& context) {
 // max(x, y) = y + (x - y) * [y < x] = x + (y - x) * [x < y], where [c] is 1 if c holds, else 0.
 std::optional<NormalForm> Normalizer::MaxByTruth(const Atom& atom) {
   constexpr size_t kMost = 4;
-  if (atom.name != Name(ReduceKind::kMax) || atom.alternatives.size() > kMost) return std::nullopt;
+  if (atom.name != Name(ReduceKind::kMax) || atom.alternatives.empty() ||
+      atom.alternatives.size() > kMost) {
+    return std::nullopt;
+  }
   for (const Alternative& alternative : atom.alternatives) {
     if (!IsPlain(alternative)) return std::nullopt;
   }

@@ -97,6 +97,24 @@ TEST(DefineTest, RulesOverThemAreProvedOrRefuted) {
   EXPECT_EQ(RunLemma({"verify", WriteTemp("wrong.txt", wrong), define}).exit_status, 1);
 }
 
+// It ended in the prover with a signal.
+TEST(DefineTest, AMaximumOverNoElements) {
+  const std::string define =
+      "--define=" + WriteTemp("ops.txt",
+                              "operator cli_none(x: [n]) {\n"
+                              "  y[i < n] = max(k < n where k > n, x[k])\n  return y\n}\n"
+                              "operator cli_least(x: [n]) {\n"
+                              "  y[i < n] = min(k < n where k > n, x[k])\n  return y\n}\n"
+                              "operator cli_max(x: [n]) {\n"
+                              "  y[i < n] = max(k < n, x[k])\n  return y\n}\n");
+  const auto graph = [](const std::string& op) {
+    return WriteTemp(op + ".txt", "graph g(x: f32[3]) { y = " + op + "(x) return y }");
+  };
+  EXPECT_EQ(RunLemma({"prove", graph("cli_none"), graph("cli_max"), define}).exit_status, 1);
+  EXPECT_EQ(RunLemma({"prove", graph("cli_none"), graph("cli_least"), define}).exit_status, 1);
+  EXPECT_EQ(RunLemma({"prove", graph("cli_none"), graph("cli_none"), define}).exit_status, 0);
+}
+
 TEST(DefineTest, AnOperatorSetMayBeAFile) {
   const std::string define = "--define=" + WriteTemp("ops.txt", kOperators);
   const std::string set = WriteTemp("set.txt",
