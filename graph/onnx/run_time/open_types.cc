@@ -37,30 +37,45 @@ Bounds BoundsOf(const onnx::NodeProto& node, const std::vector<Value>& inputs, i
   if (node.op_type() == "NonMaxSuppression" && inputs.size() > 1) {
     return {NumberOf(inputs[1].shape())};  // scores: image, class, box
   }
+  // The other sizes are those of the operand (CompleteAroundAxis).
+  const auto only = [&](int64_t at) {
+    Bounds bounds(x.size());
+    const auto place = structural::AxisIn(at, static_cast<int64_t>(x.size()));
+    if (place.ok()) bounds[static_cast<size_t>(*place)] = along(at);
+    return bounds;
+  };
   if (node.op_type() == "Unique" || node.op_type() == "Compress") {
     if (axis == nullptr) return {NumberOf(x)};
-    if (output > 0) return {along(axis->i())};
-    return Bounds(x.size(), along(axis->i()));
+    return output > 0 ? Bounds{along(axis->i())} : only(axis->i());
   }
-  if (node.op_type() == "TopK") return Bounds(x.size(), along(axis == nullptr ? -1 : axis->i()));
+  if (node.op_type() == "TopK") return only(axis == nullptr ? -1 : axis->i());
   return {};
 }
 
-// Of what ONNX's inference leaves out: Compress without an axis gives a vector, with one its
-// operand's other sizes.
-std::optional<OpenType> TypeOfCompress(const onnx::NodeProto& node,
-                                       const std::vector<Value>& inputs) {
-  if (node.op_type() != "Compress" || !NormalDomain(node.domain()).empty() || inputs.empty()) {
-    return std::nullopt;
-  }
+// What ONNX's inference leaves out. Compress without an axis gives a vector. Compress, Unique and
+// TopK along an axis give their operand's other sizes.
+void CompleteAroundAxis(const onnx::NodeProto& node, const std::vector<Value>& inputs, int output,
+                        std::optional<OpenType>* type) {
+  if (!NormalDomain(node.domain()).empty() || inputs.empty()) return;
+  const bool is_compress = node.op_type() == "Compress", is_top = node.op_type() == "TopK";
+  if (!is_compress && !is_top && (node.op_type() != "Unique" || output > 0)) return;
   const auto* axis = structural::FindAttribute(node, "axis");
-  if (axis == nullptr) return OpenType{inputs[0].dtype(), {std::nullopt}};
+  if (axis == nullptr && !is_top) {
+    if (is_compress && !*type) *type = OpenType{inputs[0].dtype(), {std::nullopt}};
+    return;
+  }
   const Shape& shape = inputs[0].shape();
-  const auto at = structural::AxisIn(axis->i(), static_cast<int64_t>(shape.size()));
-  if (!at.ok()) return std::nullopt;
-  OpenType type{inputs[0].dtype(), {shape.begin(), shape.end()}};
-  type.dims[static_cast<size_t>(*at)] = std::nullopt;
-  return type;
+  const auto at =
+      structural::AxisIn(axis == nullptr ? -1 : axis->i(), static_cast<int64_t>(shape.size()));
+  if (!at.ok()) return;
+  if (!*type) {
+    const DType dtype = is_top && output == 1 ? DType::kI64 : inputs[0].dtype();
+    *type = OpenType{dtype, Bounds(shape.size())};
+  }
+  if ((*type)->dims.size() != shape.size()) return;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (d != static_cast<size_t>(*at) && !(*type)->dims[d]) (*type)->dims[d] = shape[d];
+  }
 }
 
 bool IsReshape(const onnx::NodeProto& node) {
@@ -178,7 +193,7 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
     if (!type && open) type = open->Complete();
     if (!type && may_be_open) {
       if (!open) open = DeclaredOpenType(scope, output);
-      if (!open) open = TypeOfCompress(node, inputs);
+      CompleteAroundAxis(node, inputs, static_cast<int>(i), &open);
       if (!open && IsReshape(node) && inputs.size() == 2) {
         open = TypeOfReshape(inputs, KnownSizes(inputs[1]));  // its importer has asked for them too
       }

@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "graph/onnx/import.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/reference/reference.h"
@@ -15,6 +16,8 @@ namespace lemma {
 namespace {
 
 using testing::ElementsAre;
+using testing::ElementsAreArray;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 // The first output for these elements of x, on both back ends.
@@ -68,6 +71,37 @@ TEST(ResultTypesTest, AShapeMayHaveAResultSize) {
     y = Reshape(n, s) })";
   EXPECT_THAT(RunOn(text, {1, 2, -3, -4}), ElementsAre(-1, -2));
   EXPECT_THAT(RunOn(text, {-1, -2, -3, -4}), IsEmpty());
+}
+
+// The bound of the size along the axis was taken for all sizes, and 3 exceeds 2.
+TEST(ResultTypesTest, OnlyTheSizeAlongTheAxisIsOpen) {
+  const std::string select[] = {
+      "w = ReduceMax <keepdims = 1> (x)\n one = Constant <value = int64[1] {1}> ()\n"
+      "flat = Reshape(w, one)\n k = Cast <to = 7> (flat)\n r, i = TopK <axis = 0> (x, k)\n",
+      "half = Constant <value = float {0.5}> ()\n"
+      "m = ReduceMax <axes = [1], keepdims = 0> (x)\n c = Greater(m, half)\n"
+      "r = Compress <axis = 0> (x, c)\n",
+      "r = Unique <axis = 0> (x)\n"};
+  const std::vector<double> x = {0, 0, 0, 0, 1, 0};  // two different rows, one without a 1
+  const std::vector<double> expected[] = {{0, 1, 0}, {0, 1, 0}, {0, 0, 0, 0, 1, 0}};
+  for (int n = 0; n < 3; ++n) {
+    SCOPED_TRACE(select[n]);
+    // The whole rows, although two columns are the most if 2 bounds their number.
+    const std::string text = "g (float[2,3] x) => (float[a,b] y) {\n" + select[n] + R"(
+        s = Constant <value = int64[1] {0}> ()
+        two = Constant <value = int64[1] {2}> ()
+        e = Constant <value = int64[1] {1}> ()
+        t = Slice(r, s, two, e)
+        z = Shape(r)
+        l = Slice(z, e, two)
+        min = Min(l, two)
+        rest = Slice(r, min, l, e)
+        y = Concat <axis = 1> (t, rest) })";
+    EXPECT_THAT(RunOn(text, x), ElementsAreArray(expected[n]));
+    auto model = ImportOnnxBytes(OnnxModel(text, 17).SerializeAsString());
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_THAT(PrintGraph(model->graph), HasSubstr(": f32[r.0,3]"));
+  }
 }
 
 TEST(ResultTypesTest, ListsHoldValuesWithResultSizes) {
