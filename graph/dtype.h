@@ -40,7 +40,7 @@ enum class DType : uint8_t {
   kC64,
   kC128,
 };
-// The number of types that are not opaque; tables of kernels have an entry for each.
+// The number of types that are not opaque; tables of kernels have an entry for each of them.
 constexpr int kNumDTypes = static_cast<int>(DType::kU64) + 1;
 constexpr int kNumAllDTypes = static_cast<int>(DType::kC128) + 1;
 

@@ -1,5 +1,5 @@
-// Restricts exports to the element types that ONNX's operators take, which can be fewer than
-// Lemma's.
+// Restricts exports to the element types that ONNX's operators take. Lemma's operators may take
+// more types.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TYPES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_TYPES_H_
 
@@ -18,10 +18,11 @@ namespace lemma::ops {
 
 using ExportHook = std::function<absl::Status(OnnxExport&)>;
 
-// The element types of indices, for operators that take indices of any of these types.
+// The types of indices that ONNX's gather and scatter operators take.
 inline std::vector<DType> OnnxPositions() { return {DType::kI64, DType::kI32}; }
+// The float types that ONNX's convolutions and pools take: no bf16.
 inline std::vector<DType> OnnxFloats() { return {DType::kF32, DType::kF64, DType::kF16}; }
-// Types of most arithmetic operators: no narrow integers.
+// The types that most of ONNX's arithmetic operators take: no integers of 8 or 16 bits.
 inline std::vector<DType> OnnxNumbers() {
   return {DType::kF32, DType::kF64, DType::kF16, DType::kBF16,
           DType::kI32, DType::kI64, DType::kU32, DType::kU64};
@@ -37,8 +38,8 @@ inline ExportHook ExportFor(std::vector<DType> types, ExportHook hook) {
   };
 }
 
-// A hook that runs `hook`, with the integer input number `input` cast to i64 if its type is not
-// among `types`. Every index fits into i64.
+// A hook that runs `hook`. Input number `input`, which must have an integer type, is first cast to
+// i64 if its type is not among `types`. Every index fits into i64.
 inline ExportHook ExportWithPositions(int input, std::vector<DType> types, ExportHook hook) {
   class Widened : public OnnxExport {
    public:
