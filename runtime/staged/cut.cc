@@ -52,7 +52,8 @@ class Cutter {
  private:
   // Opaque nodes are stages of their own. So is what is not always executed and has sizes that an
   // opaque node determines: without it they are 0, which the node need not take. A node without
-  // operands, which gives such sizes, may precede the opaque node; it is in the stage of its reader.
+  // operands, which gives such sizes, may precede the opaque node; it is in the stage of its
+  // reader.
   bool IsCutAt(int n) const {
     const Node& node = *uses_.nodes[n];
     if (node.is_op() && node.inputs().empty()) return IsCall(node);
