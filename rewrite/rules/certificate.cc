@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -49,6 +50,23 @@ std::string PrintSymbol(const AttrValue& value) {
   if (sizes == nullptr) return ToString(value);
   auto format = [](std::string* out, int64_t size) { out->append(PrintSize(size)); };
   return absl::StrCat("[", absl::StrJoin(*sizes, ", ", format), "]");
+}
+
+// The result sizes in the symbols of the steps, with their ranges.
+std::map<std::string, SizeRange> ResultSizesIn(const std::vector<CertificateStep>& steps) {
+  std::map<std::string, SizeRange> dims;
+  for (const CertificateStep& step : steps) {
+    for (const AttrValue& symbol : step.symbols) {
+      if (auto* size = std::get_if<int64_t>(&symbol)) CollectDims(*size, &dims);
+      if (auto* sizes = std::get_if<std::vector<int64_t>>(&symbol)) {
+        for (int64_t size : *sizes) CollectDims(size, &dims);
+      }
+    }
+  }
+  for (auto it = dims.begin(); it != dims.end();) {
+    it = IsResultSize(it->second) ? std::next(it) : dims.erase(it);
+  }
+  return dims;
 }
 
 void PrintStep(const Substitution& rule, const CertificateStep& step, size_t number,
@@ -110,6 +128,7 @@ class Reader {
     LEMMA_RETURN_IF_ERROR(File("output ", &result_.output_file, &result_.output_graph));
     while (absl::StartsWith(rest_, "dim ")) LEMMA_RETURN_IF_ERROR(Dim());
     while (absl::StartsWith(rest_, "symbolic ")) LEMMA_RETURN_IF_ERROR(Symbolic());
+    while (absl::StartsWith(rest_, "result_size ")) LEMMA_RETURN_IF_ERROR(ResultSize());
     while (absl::StartsWith(rest_, "fixed ")) LEMMA_RETURN_IF_ERROR(Fixed());
     if (absl::ConsumePrefix(&rest_, "reseed ")) {
       int64_t seed = 0;
@@ -162,6 +181,15 @@ class Reader {
     return Take("\n");
   }
 
+  absl::Status ResultSize() {
+    auto tokens = text::Tokenize(Until("\n"), "");
+    if (!tokens.ok() || tokens->size() != 4) return Expected("result_size NAME MOST");
+    const uint64_t most = (*tokens)[2].integer;
+    if (most > static_cast<uint64_t>(SizeRange::kNoLimit)) return Expected("a smaller size");
+    result_sizes_[(*tokens)[1].text] = {0, static_cast<int64_t>(most)};
+    return Take("\n");
+  }
+
   // fixed NAME f32[2,3] 1 2 3 …
   absl::Status Fixed() {
     constexpr char kForm[] = "fixed NAME TYPE INTEGERS";
@@ -205,9 +233,11 @@ class Reader {
   absl::Status Size(int64_t* size) {
     if (!absl::ConsumePrefix(&rest_, "{")) return Integer(Digits(), size);
     auto expr = ParseSize(Until("}"), [this](const std::string& name) -> std::optional<IndexExpr> {
-      auto it = result_.symbolic.find(name);
-      if (it == result_.symbolic.end()) return std::nullopt;
-      return SymbolicDim(name, it->second);
+      for (const auto* dims : {&result_.symbolic, &result_sizes_}) {
+        auto it = dims->find(name);
+        if (it != dims->end()) return SymbolicDim(name, it->second);
+      }
+      return std::nullopt;
     });
     auto parsed = expr ? ToSize(*expr) : std::nullopt;
     if (!parsed) return Expected("a size");
@@ -463,6 +493,7 @@ class Reader {
 
   absl::string_view rest_;
   Certificate result_;
+  std::map<std::string, SizeRange> result_sizes_;
   int64_t step_ = 0;
 };
 
@@ -507,6 +538,9 @@ std::string PrintCertificate(const Certificate& c) {
   }
   for (const auto& [name, range] : c.symbolic) {
     absl::StrAppend(&out, "symbolic ", QuoteName(name), " ", range.least, " ", range.most, "\n");
+  }
+  for (const auto& [name, range] : ResultSizesIn(c.steps)) {
+    absl::StrAppend(&out, "result_size ", QuoteName(name), " ", range.most, "\n");
   }
   for (const auto& [name, value] : c.fixed_inputs) {
     absl::StrAppend(&out, "fixed ", QuoteName(name), " ", value.type().ToString());

@@ -9,9 +9,11 @@
 #include "api/rules/rules_file.h"
 #include "base/file.h"
 #include "gmock/gmock.h"
+#include "graph/onnx/import.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "optimizer/search/certificate.h"
+#include "tests/graph/onnx/onnx_text.h"
 
 namespace lemma {
 namespace {
@@ -75,6 +77,40 @@ TEST_F(CheckTest, ProvesRulesAnew) {
   api::CheckOptions options;
   options.prove = true;
   EXPECT_EQ(Check(options).problem(), "");
+}
+
+// A step at a size that is known only at run time is read again as it was written.
+TEST(CheckOfResultSizesTest, AcceptsAStepWhoseSizeContainsOne) {
+  auto imported = ImportOnnxBytes(OnnxModel(R"(g (int64[4] x) => (y) {
+    nz = NonZero(x)
+    last = Constant <value = int64[1,1] {3}> ()
+    one = Constant <value = int64 {1}> ()
+    c = Concat <axis = 1> (nz, last)
+    y = Mul(c, one)
+  })")
+                                      .SerializeAsString());
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  api::Model input, output;
+  input.graph = imported->graph;
+  api::OptimizeOptions options;
+  options.costs.measured = false;
+  options.execute = false;
+  auto found = api::Optimize(input.graph, {}, options);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->search.rewrites.size(), 1);
+  output.graph = found->search.best;
+  auto rules = api::LoadRulesFile("");
+  auto made = Certify(input.graph, found->search.rewrites, output.graph, rules->rules,
+                      Certificate::Result::kBest);
+  ASSERT_TRUE(made.ok()) << made.status();
+  made->input_file = made->output_file = std::string(64, '0');
+  const std::string text = PrintCertificate(*made);
+  EXPECT_THAT(text, HasSubstr(" + 1}"));
+  auto read = ParseCertificate(text);
+  ASSERT_TRUE(read.ok()) << read.status() << "\n" << text;
+  auto result = api::CheckCertificate(input, output, *read, {});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->problem(), "");
 }
 
 TEST_F(CheckTest, RejectsAnotherOutput) {

@@ -26,7 +26,7 @@
 namespace lemma {
 namespace {
 
-constexpr double kSeconds = 60;
+constexpr double kSeconds = 30;
 
 struct Counts {
   int graphs = 0, without_values = 0, excused = 0;

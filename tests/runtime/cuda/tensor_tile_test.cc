@@ -9,6 +9,7 @@
 #include "kernels/codegen/product_precision.h"
 #include "kernels/codegen/tile_choice.h"
 #include "runtime/reference/reference.h"
+#include "tests/base/repetitions.h"
 #include "tests/runtime/cuda/emulated_plans.h"
 #include "tests/runtime/runtime_testutil.h"
 
@@ -209,18 +210,19 @@ class TileSweep {
 TEST_P(TensorTiles, EachIsWithinTheBound) {
   const auto tiles = codegen::TileShapes(GetParam());
   TileSweep sweep(GetParam());
+  const size_t every = WholeOr(1, 2);  // which of a tile's cases run
   size_t plain = 0, added = 0;
   for (size_t tile = 0; tile < tiles.size(); ++tile) {
     if (tiles[tile].stages > 0) continue;
     ++plain;
     for (const Case& c : kCases) {
       const int parts = added / std::size(kCases) % 2 == added % 2 ? 1 : 2;
-      ++added;
+      if ((added++ + tile) / 2 % every != 0) continue;
       ASSERT_NO_FATAL_FAILURE(sweep.Add(c, static_cast<int>(tile), parts));
     }
   }
   EXPECT_EQ(sweep.schedules(), plain);
-  EXPECT_GE(sweep.in_parts(), 15);
+  EXPECT_GE(sweep.in_parts(), WholeOr(15, 7));
   EXPECT_EQ(sweep.in_bulk(), 0);
   double largest = 0;
   ASSERT_NO_FATAL_FAILURE(sweep.Run(&largest));
@@ -238,8 +240,8 @@ TEST(BulkTiles, EachIsWithinTheBound) {
   for (size_t tile = 0; tile < tiles.size(); ++tile) {
     if (tiles[tile].stages == 0) continue;
     ++bulk;
-    // Half of the cases, another half for each tile.
-    for (size_t i = 0; i < std::size(kBulkCases) / 2; ++i) {
+    // Half of the cases or a quarter, others for each tile.
+    for (size_t i = 0; i < std::size(kBulkCases) / WholeOr(2, 4); ++i) {
       const Case& c = kBulkCases[(5 * tile + i) % std::size(kBulkCases)];
       ASSERT_NO_FATAL_FAILURE(sweep.Add(c, static_cast<int>(tile), added++ % 3 == 0 ? 2 : 1));
     }

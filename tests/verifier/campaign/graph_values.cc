@@ -58,12 +58,11 @@ Tensor ValueOf(const Value& v, const Values& values, const std::vector<Tensor>& 
   return v.node().has_payload() ? v.node().payload() : inputs[v.node().input_index()];
 }
 
-double LargestFinite(const Tensor& tensor) {
-  double largest = 0;
+void Add(const Tensor& tensor, Seen* seen) {
   for (double x : tensor.ToDoubles()) {
-    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
+    if (std::isfinite(x)) seen->largest = std::max(seen->largest, std::abs(x));
+    seen->all_finite = seen->all_finite && std::isfinite(x);
   }
-  return largest;
 }
 
 }  // namespace
@@ -103,7 +102,7 @@ absl::StatusOr<GraphRunner> GraphRunner::Of(const Graph& graph) {
 }
 
 absl::StatusOr<std::vector<Tensor>> GraphRunner::Run(const std::vector<Tensor>& inputs,
-                                                     bool rounded, double* largest) const {
+                                                     bool rounded, Seen* seen) const {
   Values values;
   for (const Operator& op : operators_) {
     std::vector<Tensor> operands, results;
@@ -112,7 +111,7 @@ absl::StatusOr<std::vector<Tensor>> GraphRunner::Run(const std::vector<Tensor>& 
     for (const Value& v : op.node->inputs()) operands.push_back(ValueOf(v, values, inputs));
     for (const Tensor& t : operands) {
       in.push_back({t.raw(), t.dtype(), RowMajorStrides(t.shape())});
-      if (largest != nullptr) *largest = std::max(*largest, LargestFinite(t));
+      if (seen != nullptr) Add(t, seen);
     }
     for (TensorType type : op.node->types()) {
       if (!rounded && IsFloat(type.dtype)) type.dtype = DType::kF64;
@@ -130,7 +129,7 @@ absl::StatusOr<std::vector<Tensor>> GraphRunner::Run(const std::vector<Tensor>& 
   std::vector<Tensor> outputs;
   for (const Value& v : graph_.outputs()) {
     outputs.push_back(ValueOf(v, values, inputs));
-    if (largest != nullptr) *largest = std::max(*largest, LargestFinite(outputs.back()));
+    if (seen != nullptr) Add(outputs.back(), seen);
   }
   return outputs;
 }
@@ -140,8 +139,8 @@ absl::StatusOr<std::vector<Tensor>> GraphRunner::RunTyped(const std::vector<Tens
 }
 
 absl::StatusOr<std::vector<std::vector<double>>> GraphRunner::RunReal(
-    const std::vector<Tensor>& inputs, double* largest) const {
-  LEMMA_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, Run(inputs, false, largest));
+    const std::vector<Tensor>& inputs, Seen* seen) const {
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, Run(inputs, false, seen));
   std::vector<std::vector<double>> rows;
   for (const Tensor& t : outputs) rows.push_back(t.ToDoubles());
   return rows;

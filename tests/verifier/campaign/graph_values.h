@@ -12,6 +12,12 @@
 
 namespace lemma {
 
+// What a run has seen in operands and outputs.
+struct Seen {
+  double largest = 1;      // the largest finite magnitude, at least 1
+  bool all_finite = true;  // no element was infinite or NaN
+};
+
 // A graph with each operator compiled for kernels/evaluate/evaluate.h.
 class GraphRunner {
  public:
@@ -20,10 +26,9 @@ class GraphRunner {
 
   // The outputs as real numbers: floats are doubles and never rounded to their types, integers are
   // stored in their types. OutOfRange if an element that is used as an index lies outside the
-  // indexed dimension. Unless `largest` is null, *largest becomes the maximum of itself and all
-  // finite magnitudes in operands and outputs; the caller initializes it.
+  // indexed dimension. Unless `seen` is null, the run is added to *seen.
   absl::StatusOr<std::vector<std::vector<double>>> RunReal(const std::vector<Tensor>& inputs,
-                                                           double* largest) const;
+                                                           Seen* seen) const;
   // The outputs as typed: each operator's results are rounded to their types.
   absl::StatusOr<std::vector<Tensor>> RunTyped(const std::vector<Tensor>& inputs) const;
   // The outputs in the field, for inputs given in the field. Only for rational graphs.
@@ -63,7 +68,7 @@ class GraphRunner {
   };
   explicit GraphRunner(Graph graph) : graph_(std::move(graph)) {}
   absl::StatusOr<std::vector<Tensor>> Run(const std::vector<Tensor>& inputs, bool rounded,
-                                          double* largest) const;
+                                          Seen* seen) const;
 
   Graph graph_;
   std::vector<Operator> operators_;

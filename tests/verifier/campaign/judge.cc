@@ -133,22 +133,23 @@ class JudgedClaim {
   // An element that is further off than rounding explains; "" if there is none.
   std::string CompareReal(const Sides& sides, Inputs kind) {
     const auto inputs = DrawInputs(sides.source.graph(), kind, true, constants_, &random_);
-    double largest = 1;
-    auto a = sides.source.RunReal(inputs, &largest);
-    auto b = sides.target.RunReal(inputs, &largest);
+    Seen seen;
+    auto a = sides.source.RunReal(inputs, &seen);
+    auto b = sides.target.RunReal(inputs, &seen);
     if (!a.ok() || !b.ok()) return "";  // a position outside
     ++result_.comparisons;
     const bool wide = sides.source.wide() && sides.target.wide();
-    const double most = largest * (wide ? kTolerance : kRoundedTolerance);
+    const double most = seen.largest * (wide ? kTolerance : kRoundedTolerance);
     std::string slow = CompareSlowly(sides, inputs, *a, *b, most);
     if (!slow.empty()) return slow;
     for (size_t o = 0; o < a->size(); ++o) {
       for (size_t i = 0; i < (*a)[o].size(); ++i) {
         const double x = (*a)[o][i], y = (*b)[o][i];
         if (!Differ(x, y, most)) continue;
-        // Near a discontinuity rounding alone makes a difference.
-        const bool exact = kind == Inputs::kWhole || kind == Inputs::kZero ||
-                           kind == Inputs::kSparse || kind == Inputs::kOneSign;
+        // Near a discontinuity rounding alone makes a difference. A number that has no value, such
+        // as 1/0, may have become an integer.
+        const bool exact = seen.all_finite && (kind == Inputs::kWhole || kind == Inputs::kZero ||
+                                               kind == Inputs::kSparse || kind == Inputs::kOneSign);
         const bool persists = Persists(sides, inputs, o, i, x - y);
         const bool in_field = DifferInField(sides, inputs, o, i);
         if (!persists && !(exact && in_field)) continue;
@@ -237,16 +238,16 @@ class JudgedClaim {
   std::string CompareReassociated(const Sides& sides) {
     for (Inputs kind : {Inputs::kSigned, Inputs::kPositive, Inputs::kWhole}) {
       auto inputs = DrawInputs(sides.source.graph(), kind, false, constants_, &random_);
-      double largest = 1;
+      Seen seen;
       auto a = sides.source.RunTyped(inputs), b = sides.target.RunTyped(inputs);
-      if (!a.ok() || !b.ok() || !sides.source.RunReal(inputs, &largest).ok() ||
-          !sides.target.RunReal(inputs, &largest).ok()) {
+      if (!a.ok() || !b.ok() || !sides.source.RunReal(inputs, &seen).ok() ||
+          !sides.target.RunReal(inputs, &seen).ok()) {
         continue;
       }
       ++result_.comparisons;
       ++result_.typed;
       const bool narrow = sides.source.narrow() || sides.target.narrow();
-      const double most = largest * (narrow ? kNarrowTolerance : kTypedTolerance);
+      const double most = seen.largest * (narrow ? kNarrowTolerance : kTypedTolerance);
       auto far = [&](double x, double y) { return Differ(x, y, most); };
       std::string found = FirstElement(*a, *b, far);
       if (found.empty() && PutNan(&inputs)) {

@@ -69,6 +69,14 @@ TEST(Judge, HoldsClaimsToTheirContract) {
   }
 }
 
+// 3/0 - 2/0 and (3 - 2)/0 have no value as real numbers, although u8 makes 0 and 255 of them.
+TEST(Judge, LeavesOutNumbersWithoutAValue) {
+  EXPECT_EQ(DifferenceAs("real_only", "x: [n], y: [n], w: []",
+                         "a = div(x, w) b = div(y, w) c = add(a, b) z = cast(c) {dtype = \"u8\"}",
+                         "a = add(x, y) b = div(a, w) z = cast(b) {dtype = \"u8\"}"),
+            "");
+}
+
 TEST(Judge, LooksAboveTheConstantsOfAClaim) {
   for (const char* n : {"40", "64", "200"}) {
     EXPECT_NE(DifferenceAs("real_only", "x: [n]",

@@ -9,6 +9,7 @@
 #include "optimizer/folding/constant_folding.h"
 #include "optimizer/search/backtracking.h"
 #include "optimizer/search/certificate.h"
+#include "tests/base/repetitions.h"
 #include "tests/verifier/certificate/certificate_cases.h"
 #include "verifier/certificate/check.h"
 
@@ -32,6 +33,8 @@ absl::StatusOr<Graph> AsWritten(const Graph& graph) {
 class ModelsTest : public testing::TestWithParam<Light> {};
 
 TEST_P(ModelsTest, CertificateIsRight) {
+  // Most of its time is the hashing of weights.
+  if (GetParam().name == std::string("vgg19") && WholeOr(1, 0) == 0) GTEST_SKIP();
   auto model = ImportOnnx(absl::StrCat("data/models/light/light_", GetParam().name, ".onnx"));
   ASSERT_TRUE(model.ok()) << model.status();
   const Graph& input = model->graph;
