@@ -65,11 +65,13 @@ std::string WhyUntrusted(const CheckOptions& options, const RulesFile& file,
   return options.proofs.empty() ? "" : ReplayOne(*own, options.proofs);
 }
 
-// The graph after it was written in the format and read again.
-absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& written) {
+// The graph after it was written in the format of the output and read again. What did not change
+// is written as in the input.
+absl::StatusOr<Graph> AsWritten(const Graph& graph, const Model& input, const Model& written) {
   if (written.format != ModelFormat::kOnnx) return graph;
   ExportOptions options;
   options.info = written.info;
+  options.info.origin = input.info.origin;
   ImportOptions import;
   const std::map<std::string, SizeRange> dims = InputDimsOf(graph);
   import.symbolic = !dims.empty();
@@ -181,7 +183,7 @@ absl::StatusOr<CheckResult> CheckCertificate(const Model& input, const Model& ou
   check.why_untrusted = [&](const Substitution& rule) {
     return WhyUntrusted(options, *rules, rule, &result.hint);
   };
-  check.as_written = [&](const Graph& written) { return AsWritten(written, output); };
+  check.as_written = [&](const Graph& written) { return AsWritten(written, input, output); };
   check.samples = options.samples;
   check.seed = result.seed;
   check.threads = options.threads;

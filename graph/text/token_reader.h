@@ -54,6 +54,8 @@ class TokenReader {
     return ErrorAt(file_, Peek().position,
                    absl::StrCat("expected ", what, ", found ", Describe(Peek())));
   }
+  // Takes the token `text`, or returns the error "expected 'TEXT'WHY, found …". `why` is empty or
+  // begins with a space, as in " and the sizes".
   absl::Status ExpectPunct(absl::string_view text, absl::string_view why = "") {
     if (TryPunct(text)) return absl::OkStatus();
     return Expected(absl::StrCat("'", text, "'", why));

@@ -13,12 +13,13 @@ namespace loops {
 void Compact(Nest* nest);
 
 // Merges two adjacent axes into one if the whole nest depends on them only through outer * extent +
-// inner. MergeAxes works in place on `axes`, which is &nest->axes or a list of some of its
-// elements; MergeReductionAxes works on the axes of each reduction.
+// inner. MergeAxes removes merged axes from `*axes`, which is nest->axes or another list of some of
+// these axes. In the second case nest->axes stays as it is, and the caller must update it.
+// MergeReductionAxes works on the axes of each reduction.
 void MergeAxes(Nest* nest, std::vector<int>* axes);
 void MergeReductionAxes(Nest* nest);
 
-// Recomputes Node::deps, Node::dep_list and Cond::deps from the nodes.
+// Recomputes IndexLeaf::deps, Cond::deps, Node::deps, Node::dep_list and Node::uses.
 void RecomputeDeps(Nest* nest);
 
 }  // namespace loops

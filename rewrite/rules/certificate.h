@@ -33,7 +33,9 @@ struct ValueAt {
 
 struct CertificateStep {
   std::string rule;
-  DType dtype = DType::kF32;       // the rule's common type
+  // The rule's common type in this step: the element type of the rule's variables that are written
+  // without one (substitution.h). kF32 if nothing has the common type.
+  DType dtype = DType::kF32;
   std::vector<ValueAt> vars;       // by variable of the rule
   std::vector<int> nodes;          // by node of the rule's source: its position in the graph
   std::vector<AttrValue> symbols;  // by symbol of the rule
@@ -47,9 +49,9 @@ struct CertificateFold {
   std::string sha256;  // of the constant's bytes
 };
 
-// Why a rule without symbols is true at its own sizes: its target is a mutant of its source, and is
-// corrected in the positions where the mutant differs (docs/pet.md). A checker does not trust this
-// record: it computes the positions again.
+// Why a rule without symbols is true at its own sizes: its target is a corrected mutant
+// (docs/pet.md). The mutant differs from the source at some positions, and the target corrects it
+// there. A checker does not trust this record: it computes the positions again.
 struct CertificateMutant {
   // Positions in one dimension: first position, number of positions, step.
   using Range = std::array<int64_t, 3>;

@@ -3,12 +3,12 @@
 Most of a compilation is the parsing of headers and the instantiation of templates that other files
 of the library instantiate too. So:
 - the headers of libraries that most files include are compiled in advance;
-- the files of a library are compiled together (a unity build), up to _FILES at a time.
+- the files of a library or test are compiled together (a unity build), up to _FILES at a time.
   `--config=nounity` compiles each by itself.
 
 tools/build_rules/prelude_bazel puts these in the place of Bazel's rules, in every BUILD file. A
 file still has to include what it uses, and compiles by itself. Names in unnamed namespaces have to
-differ within a library.
+differ within a library. In tests they need not: the unnamed namespaces of each file get its name.
 """
 
 # More would leave a core idle while the other compiles the last of a library.
@@ -74,17 +74,27 @@ def _concatenate(ctx):
         inputs = ctx.files.srcs,
         outputs = [text],
         # Messages of the compiler name the files themselves.
-        command = "for file in \"${@:2}\"; do echo \"#line 1 \\\"$file\\\"\" && cat \"$file\"; done > \"$1\"",
-        arguments = [text.path] + [file.path for file in ctx.files.srcs],
+        command = """
+            for file in "${@:3}"; do
+              echo "#line 1 \\"$file\\""
+              space=
+              if [[ $2 = True ]]; then space="of_$(basename "$file" .cc) "; fi
+              sed "s/^namespace {$/namespace $space{/" "$file"
+            done > "$1"
+        """,
+        arguments = [text.path, str(ctx.attr.named)] + [file.path for file in ctx.files.srcs],
     )
     return [DefaultInfo(files = depset([text]))]
 
 _unity_source = rule(
     implementation = _concatenate,
-    attrs = {"srcs": attr.label_list(allow_files = [".cc"])},
+    attrs = {
+        "srcs": attr.label_list(allow_files = [".cc"]),
+        "named": attr.bool(doc = "Whether unnamed namespaces get the name of their file."),
+    },
 )
 
-def _unity(name, srcs):
+def _unity(name, srcs, named = False):
     sources = [file for file in srcs if file.endswith(".cc")]
     if len(sources) < 2:
         return srcs
@@ -96,6 +106,8 @@ def _unity(name, srcs):
         _unity_source(
             name = unit,
             srcs = sources[len(sources) * i // count:len(sources) * (i + 1) // count],
+            named = named,
+            testonly = named,
             visibility = ["//visibility:private"],
         )
         units.append(":" + unit)
@@ -124,6 +136,8 @@ def cc_binary(name, **kwargs):
     """Bazel's cc_binary, with a precompiled header."""
     _with_headers(native.cc_binary, name, **kwargs)
 
-def cc_test(name, **kwargs):
-    """Bazel's cc_test, with a precompiled header."""
-    _with_headers(native.cc_test, name, **kwargs)
+def cc_test(name, srcs, copts = [], **kwargs):
+    """Bazel's cc_test, with a precompiled header, its files compiled together."""
+    if not copts:
+        srcs = _unity(name, srcs, named = True)
+    _with_headers(native.cc_test, name, srcs = srcs, copts = copts, **kwargs)

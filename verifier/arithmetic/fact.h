@@ -37,7 +37,8 @@ Fact Normalized(const Fact& fact);
 // Equal for equal facts in the same order. For hash tables only.
 uint64_t HashOf(const Facts& facts);
 
-// Lower bounds of leaves, taken from the facts that bound a single leaf.
+// Lower bounds of leaves, taken from the facts about a single leaf: leaf + c >= 0 and
+// d * leaf + c = 0. The facts should be Normalized: 2x >= 2 gives no bound.
 class LowerBounds {
  public:
   explicit LowerBounds(const Facts& facts);

@@ -10,8 +10,9 @@
 
 namespace lemma::ops {
 
-// The number of a type in ONNX's TensorProto.DataType, and the type of a number. FromOnnxNumber
-// returns Unimplemented if Lemma lacks the type.
+// The number of a type in ONNX's TensorProto.DataType, and the type of a number. The type given to
+// ToOnnxNumber must not be opaque. FromOnnxNumber returns Unimplemented for the numbers of opaque
+// types and for unknown numbers.
 int64_t ToOnnxNumber(DType dtype);
 absl::StatusOr<DType> FromOnnxNumber(const OnnxImport& node, int64_t number);
 

@@ -173,6 +173,7 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
                        [](const auto& dim) { return !IsResultSize(dim.second); });
   });
   const bool may_be_open = !has_symbols || HasOpenResults(node);
+  const bool is_if = node.op_type() == "If" && NormalDomain(node.domain()).empty();
   std::optional<std::map<std::string, OpenType>> inferred;
   std::optional<absl::StatusOr<std::vector<TensorType>>> repeated;
   std::optional<std::vector<std::optional<OpenType>>> branches;
@@ -191,19 +192,25 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
       if (found != inferred->end()) open = found->second;
     }
     if (!type && open) type = open->Complete();
+    bool differs_by_branch = false;
+    if (!type && is_if && (has_symbols || !open)) {
+      if (!branches) branches = TypesOfBranches(node, scope);
+      if (i < branches->size() && (*branches)[i]) {
+        open = (*branches)[i];
+        type = open->Complete();
+        // The inputs' sizes alone do not determine this size.
+        differs_by_branch = !type;
+      }
+    }
     if (!type && may_be_open) {
       if (!open) open = DeclaredOpenType(scope, output);
       CompleteAroundAxis(node, inputs, static_cast<int>(i), &open);
       if (!open && IsReshape(node) && inputs.size() == 2) {
         open = TypeOfReshape(inputs, KnownSizes(inputs[1]));  // its importer has asked for them too
       }
-      if (!open && node.op_type() == "If" && NormalDomain(node.domain()).empty()) {
-        if (!branches) branches = TypesOfBranches(node, scope);
-        if (i < branches->size()) open = (*branches)[i];
-      }
       if (open) type = open->Complete();
     }
-    if (!type && open && may_be_open) {
+    if (!type && open && (may_be_open || differs_by_branch)) {
       LEMMA_ASSIGN_OR_RETURN(
           type, WithResultSizes(*open, output, BoundsOf(node, inputs, static_cast<int>(i))));
     }

@@ -8,8 +8,11 @@
 namespace lemma::kernels {
 
 // Sets Variable::uniform, Expr::uniform and ::steady, Statement::diverges, ::exits and
-// ::accumulates (printed_kernel.h). A variable is uniform if every value assigned to it is uniform,
-// and if it is assigned only where the same threads run as at its declaration.
+// ::accumulates (printed_kernel.h). A variable is uniform if
+//   * it has no dimensions, is not shared, and has none of the types kElement, kWord and kRow;
+//   * it is declared with a value, and each value assigned to it is uniform;
+//   * it is assigned only where the same threads run as at its declaration.
+// No other variable is uniform.
 void FindUniform(PrintedKernel* kernel);
 
 }  // namespace lemma::kernels

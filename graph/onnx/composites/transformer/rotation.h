@@ -19,8 +19,9 @@ struct Rotation {
 // symbolic, or if the shapes of cos and sin do not fit.
 Value Rotate(OnnxBuild& b, const Value& x, const Rotation& rotation);
 
-// Positions of shape [batch, length]. `given` has all of them, or one element: the position from
-// which every batch counts upwards. The result is empty if `given` is empty.
+// Positions of shape [batch, length]. `given` has either batch * length elements, in any shape, or
+// one element: the first position of every row. In the second case the other positions of a row
+// count upwards from it, and the result is i64. If `given` is an empty Value, so is the result.
 Value PositionsFrom(OnnxImport& node, OnnxBuild& b, const Value& given, int64_t batch,
                     int64_t length);
 

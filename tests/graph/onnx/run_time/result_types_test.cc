@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "graph/onnx/import.h"
+#include "graph/sizes/specialize.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/cpu_backend.h"
@@ -55,6 +56,46 @@ TEST(ResultTypesTest, BranchesMayDifferInSizes) {
       y = Abs(z) })";
     EXPECT_THAT(RunOn(text, {-1, 2, -3, 4}, opset), ElementsAre(1, 2, 3, 4, 1, 2, 3, 4));
     EXPECT_THAT(RunOn(text, {-1, -2, -3, -4}, opset), ElementsAre(1, 2, 3, 4));
+  }
+}
+
+// The types of the inner If, whose branches have the sizes of other inputs, were not looked for,
+// and the outer If got the type of its first branch.
+TEST(ResultTypesTest, BranchesMayDifferInSymbolicSizes) {
+  ImportOptions options;
+  options.symbolic = true;
+  auto model = ImportOnnxBytes(OnnxModel(R"(g (bool c, bool d, float[n] x, float[m] a, float[1] b)
+      => (float[k] y) {
+    z = If (c) <then_branch = t () => (float[p] u) { u = Identity(x) },
+                else_branch = e () => (float[q] v) {
+      i = If (d) <then_branch = t2 () => (float[r] ua) { ua = Identity(a) },
+                  else_branch = e2 () => (float[s] vb) { vb = Identity(b) }>
+      v = Neg(i) }>
+    y = Abs(z) })",
+                                         17)
+                                   .SerializeAsString(),
+                               options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT(PrintGraph(model->graph), HasSubstr("f32[z.0]"));
+  auto sized = Specialize(model->graph, {{"n", 2}, {"m", 3}});
+  ASSERT_TRUE(sized.ok()) << sized.status();
+  const std::vector<double> values = {-1, 2, -3};
+  for (int taken = 0; taken < 3; ++taken) {
+    std::vector<Tensor> inputs;
+    for (const Value& v : sized->inputs()) {
+      const size_t i = inputs.size();
+      const std::vector<double> given(values.begin(), values.begin() + v.type().num_elements());
+      inputs.push_back(
+          i < 2 ? *Tensor::FromDoubles(v.type(), {taken == static_cast<int>(i) ? 1.0 : 0.0})
+                : *Tensor::FromDoubles(v.type(), given));
+    }
+    for (const bool on_cpu : {false, true}) {
+      auto executable = (on_cpu ? MakeCpuBackend() : MakeReferenceBackend())->Compile(*sized, {});
+      ASSERT_TRUE(executable.ok()) << executable.status();
+      auto outputs = (*executable)->Run(inputs);
+      ASSERT_TRUE(outputs.ok()) << outputs.status();
+      EXPECT_EQ((*outputs)[0].size(), taken == 0 ? 2 : taken == 1 ? 3 : 1);
+    }
   }
 }
 
