@@ -95,6 +95,7 @@ TEST(CheckOfResultSizesTest, AcceptsAStepWhoseSizeContainsOne) {
   api::OptimizeOptions options;
   options.costs.measured = false;
   options.execute = false;
+  options.hints = {{}};
   auto found = api::Optimize(input.graph, {}, options);
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_EQ(found->search.rewrites.size(), 1);
