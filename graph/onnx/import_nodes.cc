@@ -82,7 +82,8 @@ bool TakesSymbolicSizes(const onnx::NodeProto& node) {
 // The same for operators whose importers accept symbolic sizes in some forms only. Where an import
 // for all sizes fails, it is tried with numbers.
 bool TriesSymbolicSizes(const std::string& op_type) {
-  return op_type == "Attention" || op_type == "MultiHeadAttention" || op_type == "RotaryEmbedding";
+  return op_type == "Attention" || op_type == "GroupQueryAttention" ||
+         op_type == "MultiHeadAttention" || op_type == "QAttention" || op_type == "RotaryEmbedding";
 }
 
 // Replaces references to the function's attributes by the call's attributes; absent ones disappear.

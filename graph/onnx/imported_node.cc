@@ -54,10 +54,21 @@ absl::StatusOr<std::optional<OnnxAttr>> ToAttr(const AttributeProto& proto) {
 
 // Whether input `i` holds sizes or positions, for which symbolic ones may stand.
 bool AreSizes(absl::string_view op_type, int i) {
-  static const auto* const inputs = new std::set<std::pair<std::string, int>>{
-      {"ConstantOfShape", 0}, {"Expand", 1},  {"Pad", 1},    {"Range", 0}, {"Range", 1},
-      {"Range", 2},           {"Reshape", 1}, {"Resize", 3}, {"Slice", 1}, {"Slice", 2},
-      {"Split", 1},           {"Tile", 1},    {"TopK", 1}};
+  static const auto* const inputs =
+      new std::set<std::pair<std::string, int>>{{"ConstantOfShape", 0},
+                                                {"Expand", 1},
+                                                {"GroupQueryAttention", 6},
+                                                {"Pad", 1},
+                                                {"Range", 0},
+                                                {"Range", 1},
+                                                {"Range", 2},
+                                                {"Reshape", 1},
+                                                {"Resize", 3},
+                                                {"Slice", 1},
+                                                {"Slice", 2},
+                                                {"Split", 1},
+                                                {"Tile", 1},
+                                                {"TopK", 1}};
   return inputs->count({std::string(op_type), i}) > 0;
 }
 

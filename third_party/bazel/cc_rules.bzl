@@ -8,7 +8,7 @@ of the library instantiate too. So:
 
 tools/build_rules/prelude_bazel puts these in the place of Bazel's rules, in every BUILD file. A
 file still has to include what it uses, and compiles by itself. Names in unnamed namespaces have to
-differ within a library. In tests they need not: the unnamed namespaces of each file get its name.
+differ within a library; the unnamed namespaces of a file NAME_test.cc get its name instead.
 """
 
 # More would leave a core idle while the other compiles the last of a library.
@@ -75,26 +75,23 @@ def _concatenate(ctx):
         outputs = [text],
         # Messages of the compiler name the files themselves.
         command = """
-            for file in "${@:3}"; do
+            for file in "${@:2}"; do
               echo "#line 1 \\"$file\\""
-              space=
-              if [[ $2 = True ]]; then space="of_$(basename "$file" .cc) "; fi
-              sed "s/^namespace {$/namespace $space{/" "$file"
+              name=
+              if [[ $file = *_test.cc ]]; then name="of_$(basename "$file" .cc) "; fi
+              sed "s/^namespace {$/namespace $name{/" "$file"
             done > "$1"
         """,
-        arguments = [text.path, str(ctx.attr.named)] + [file.path for file in ctx.files.srcs],
+        arguments = [text.path] + [file.path for file in ctx.files.srcs],
     )
     return [DefaultInfo(files = depset([text]))]
 
 _unity_source = rule(
     implementation = _concatenate,
-    attrs = {
-        "srcs": attr.label_list(allow_files = [".cc"]),
-        "named": attr.bool(doc = "Whether unnamed namespaces get the name of their file."),
-    },
+    attrs = {"srcs": attr.label_list(allow_files = [".cc"])},
 )
 
-def _unity(name, srcs, named = False):
+def _unity(name, srcs, testonly = False):
     sources = [file for file in srcs if file.endswith(".cc")]
     if len(sources) < 2:
         return srcs
@@ -106,8 +103,7 @@ def _unity(name, srcs, named = False):
         _unity_source(
             name = unit,
             srcs = sources[len(sources) * i // count:len(sources) * (i + 1) // count],
-            named = named,
-            testonly = named,
+            testonly = testonly,
             visibility = ["//visibility:private"],
         )
         units.append(":" + unit)
@@ -139,5 +135,5 @@ def cc_binary(name, **kwargs):
 def cc_test(name, srcs, copts = [], **kwargs):
     """Bazel's cc_test, with a precompiled header, its files compiled together."""
     if not copts:
-        srcs = _unity(name, srcs, named = True)
+        srcs = _unity(name, srcs, testonly = True)
     _with_headers(native.cc_test, name, srcs = srcs, copts = copts, **kwargs)

@@ -119,14 +119,17 @@ absl::StatusOr<std::vector<Value>> ImportMaxPool(OnnxImport& node) {
 
 absl::StatusOr<std::vector<Value>> ImportAveragePool(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
+  LEMMA_ASSIGN_OR_RETURN(Value y, AveragePoolOf(node, x));
+  return std::vector<Value>{y};
+}
+
+absl::StatusOr<Value> AveragePoolOf(OnnxImport& node, const Value& x) {
   LEMMA_ASSIGN_OR_RETURN(std::vector<int64_t> kernel, node.Ints("kernel_shape"));
   LEMMA_ASSIGN_OR_RETURN(OnnxWindow w, ReadOnnxWindow(node, x.shape(), kernel));
   LEMMA_ASSIGN_OR_RETURN(int64_t ceil_mode, node.Int("ceil_mode", 0));
   LEMMA_ASSIGN_OR_RETURN(int64_t include_pad, node.Int("count_include_pad", 0));
-  LEMMA_ASSIGN_OR_RETURN(Value y,
-                         ApplyPool(node, "avg_pool2d", x, w,
-                                   {{"ceil_mode", ceil_mode}, {"count_include_pad", include_pad}}));
-  return std::vector<Value>{y};
+  return ApplyPool(node, "avg_pool2d", x, w,
+                   {{"ceil_mode", ceil_mode}, {"count_include_pad", include_pad}});
 }
 
 // y = (sum over the window of |x|^p)^(1/p): the mean times the window's size, between two powers.
@@ -236,7 +239,10 @@ absl::Status ExportAveragePool(OnnxExport& out) {
   if (node.Ints("dilations") != std::vector<int64_t>{1, 1}) {
     return absl::UnimplementedError("AveragePool has no dilations in operator set 17");
   }
-  if (padding.changed && node.Int("count_include_pad") != 0) {
+  // Windows that end behind the padding count fewer elements than windows with more padding would.
+  bool longer = false;
+  for (int i = 2; i < 4; ++i) longer = longer || padding.pads[i] > node.Ints("pads")[i];
+  if (padding.changed && longer && node.Int("count_include_pad") != 0) {
     return absl::UnimplementedError("ONNX cannot express this ceil_mode with count_include_pad");
   }
   OnnxAttrs attrs = WindowAttrsOf(node, padding);

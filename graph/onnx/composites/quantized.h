@@ -35,6 +35,23 @@ std::vector<Value> QuantizeDynamically(OnnxBuild& b, const Value& x);
 DType ProductType(const Value& a, const Value& a_zero, const Value& b, const Value& b_zero,
                   int64_t terms);
 
+// A matrix, or a batch of matrices, of integers with its scale and zero point, which are one number
+// or one for each column. An empty `zero` stands for 0.
+struct QuantizedMatrix {
+  Value x, scale, zero;
+};
+// One number as a scalar; other scales and zero points as they are.
+Value PerColumn(OnnxBuild& b, const Value& v);
+// Unimplemented unless both are u8 or i8 and have at least two dimensions.
+absl::Status CheckFactors(OnnxImport& node, const QuantizedMatrix& left,
+                          const QuantizedMatrix& right);
+// sum(k) (a - a_zero) (b - b_zero), exactly if 32 bits hold it, in f32 or i32.
+Value IntegerProduct(OnnxBuild& b, const QuantizedMatrix& left, const QuantizedMatrix& right);
+// IntegerProduct * (a_scale * b_scale) + bias, of the type of a_scale, or f32 if it is empty.
+// `bias` may be empty.
+Value FloatProduct(OnnxBuild& b, const QuantizedMatrix& left, const QuantizedMatrix& right,
+                   const Value& bias);
+
 }  // namespace lemma::ops
 
 #endif  // LEMMA_GRAPH_ONNX_COMPOSITES_QUANTIZED_H_

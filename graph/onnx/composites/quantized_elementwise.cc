@@ -5,7 +5,9 @@
 #include "base/status_macros.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/composites.h"
+#include "graph/onnx/composites/pool.h"
 #include "graph/onnx/composites/quantized.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -111,6 +113,45 @@ Values ImportGlobalAveragePool(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
+Values ImportQuantizedPool(OnnxImport& node) {
+  OnnxBuild b(node);
+  LEMMA_ASSIGN_OR_RETURN(const int64_t last, node.Int("channels_last", 0));
+  const Quantized q = Read(node, b, 0);
+  Value x = Dequantized(b, q);
+  if (!b.status().ok()) return b.status();
+  const int64_t rank = x.type().rank();
+  if (rank < 3) return absl::InvalidArgumentError("the input must have spatial axes");
+  std::vector<int64_t> to_front = {0, rank - 1}, to_back = {0};
+  for (int64_t d = 1; d + 1 < rank; ++d) {
+    to_front.push_back(d);
+    to_back.push_back(d + 1);
+  }
+  to_back.push_back(1);
+  if (last != 0) x = b.Transpose(x, to_front);
+  if (!b.status().ok()) return b.status();
+  LEMMA_ASSIGN_OR_RETURN(Value y, AveragePoolOf(node, x));
+  if (last != 0) y = b.Transpose(y, to_back);
+  return Result(node, b, y, 3, q.x);
+}
+
+// Before operator set 13, the axes from `axis` on are one axis.
+Values ImportQuantizedSoftmax(OnnxImport& node) {
+  OnnxBuild b(node);
+  LEMMA_ASSIGN_OR_RETURN(const int64_t opset, node.Int("opset"));
+  LEMMA_ASSIGN_OR_RETURN(const int64_t given, node.Int("axis", -1));
+  const Quantized q = Read(node, b, 0);
+  const Value x = Dequantized(b, q);
+  if (!b.status().ok()) return b.status();
+  const Shape& shape = x.shape();
+  LEMMA_ASSIGN_OR_RETURN(const int64_t axis, NormalizeOnnxAxis(given, x.type().rank()));
+  if (opset >= 13) return Result(node, b, b.Op("softmax", {x}, {{"axis", axis}}), 3, q.x);
+  const auto begin = shape.begin() + axis;
+  const Value rows =
+      b.Reshape(x, {ProductOf(Shape(shape.begin(), begin)), ProductOf(Shape(begin, shape.end()))});
+  const Value y = b.Op("softmax", {rows}, {{"axis", int64_t{1}}});
+  return Result(node, b, b.Reshape(y, shape), 3, q.x);
+}
+
 Values ImportConcat(OnnxImport& node) {
   OnnxBuild b(node);
   LEMMA_ASSIGN_OR_RETURN(const int64_t axis, node.Int("axis"));
@@ -148,6 +189,8 @@ std::vector<OnnxImporter> QuantizedElementwise() {
           {"com.microsoft.QLinearLeakyRelu", ImportLeakyRelu},
           {"com.microsoft.QLinearSigmoid", ImportSigmoid},
           {"com.microsoft.QLinearGlobalAveragePool", ImportGlobalAveragePool},
+          {"com.microsoft.QLinearAveragePool", ImportQuantizedPool},
+          {"com.microsoft.QLinearSoftmax", ImportQuantizedSoftmax},
           {"com.microsoft.QLinearConcat", ImportConcat},
           {"com.microsoft.QLinearWhere", ImportWhere}};
 }

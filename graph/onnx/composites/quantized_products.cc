@@ -17,49 +17,18 @@ Value Optional(OnnxImport& node, OnnxBuild& b, int i) {
   return node.HasInput(i) ? b.Input(i) : Value();
 }
 
-// A scale or zero point: one number, one for each row of a matrix, or one for each column.
-enum class Of { kRow, kColumn };
-Value Broadcast(OnnxBuild& b, const Value& v, Of of) {
-  if (!v) return v;
-  if (v.type().num_elements() == 1) return b.Reshape(v, {});
-  if (v.type().rank() != 1 || of == Of::kColumn) return v;
-  return b.Reshape(v, {v.shape()[0], 1});
-}
-
-// A matrix of integers with its scale and zero point; either may be empty.
-struct Factor {
-  Value x, scale, zero;
-};
-
-absl::Status CheckFactors(OnnxImport& node, const Factor& left, const Factor& right) {
-  for (const Factor* factor : {&left, &right}) {
-    const DType dtype = factor->x.dtype();
-    if (dtype != DType::kU8 && dtype != DType::kI8) {
-      return node.Unsupported(absl::StrCat("a product of ", Name(dtype)));
-    }
-    if (factor->x.type().rank() < 2) return node.Unsupported("a product of a vector");
-  }
-  return absl::OkStatus();
-}
-
-// sum(k) (a - a0) * (b - b0), exactly if 32 bits hold it, in f32 or i32.
-Value IntegerProduct(OnnxBuild& b, const Factor& left, const Factor& right) {
-  if (!b.status().ok()) return {};
-  const int64_t terms = left.x.shape().back();
-  const DType sum = ProductType(left.x, left.zero, right.x, right.zero, terms);
-  return b.Op("matmul",
-              {Centered(b, left.x, left.zero, sum), Centered(b, right.x, right.zero, sum)});
+// A scale or zero point with one number, or one for each row of a matrix.
+Value PerRow(OnnxBuild& b, const Value& v) {
+  const Value whole = PerColumn(b, v);
+  return whole && whole.type().rank() == 1 ? b.Reshape(whole, {whole.shape()[0], 1}) : whole;
 }
 
 // y = quantize(sum(k) (a - a0) (b - b0) * (a_scale b_scale / y_scale)).
 Values ImportQuantizedMatMul(OnnxImport& node) {
   OnnxBuild b(node);
-  const Factor left = {b.Input(0), Broadcast(b, b.Input(1), Of::kRow),
-                       Broadcast(b, b.Input(2), Of::kRow)};
-  const Factor right = {b.Input(3), Broadcast(b, b.Input(4), Of::kColumn),
-                        Broadcast(b, b.Input(5), Of::kColumn)};
-  const Value y_scale = Broadcast(b, b.Input(6), Of::kRow),
-              y_zero = Broadcast(b, b.Input(7), Of::kRow);
+  const QuantizedMatrix left = {b.Input(0), PerRow(b, b.Input(1)), PerRow(b, b.Input(2))};
+  const QuantizedMatrix right = {b.Input(3), PerColumn(b, b.Input(4)), PerColumn(b, b.Input(5))};
+  const Value y_scale = PerRow(b, b.Input(6)), y_zero = PerRow(b, b.Input(7));
   if (!b.status().ok()) return b.status();
   LEMMA_RETURN_IF_ERROR(CheckFactors(node, left, right));
   LEMMA_RETURN_IF_ERROR(CheckNarrow(node, y_zero.dtype()));
@@ -74,17 +43,17 @@ Values ImportQuantizedMatMul(OnnxImport& node) {
 // rounded to steps if there is a y_scale.
 Values ImportQuantizedGemm(OnnxImport& node) {
   OnnxBuild b(node);
-  auto factor = [&](int i, const char* transposed) -> absl::StatusOr<Factor> {
-    Factor f = {b.Input(i), Broadcast(b, b.Input(i + 1), Of::kColumn),
-                Broadcast(b, Optional(node, b, i + 2), Of::kColumn)};
+  auto factor = [&](int i, const char* transposed) -> absl::StatusOr<QuantizedMatrix> {
+    QuantizedMatrix f = {b.Input(i), PerColumn(b, b.Input(i + 1)),
+                         PerColumn(b, Optional(node, b, i + 2))};
     LEMMA_ASSIGN_OR_RETURN(const int64_t transpose, node.Int(transposed, 0));
     if (!b.status().ok()) return b.status();
     if (f.x.type().rank() != 2) return absl::InvalidArgumentError("operands must be matrices");
     if (transpose != 0) f.x = b.Transpose(f.x, {1, 0});
     return f;
   };
-  LEMMA_ASSIGN_OR_RETURN(const Factor left, factor(0, "transA"));
-  LEMMA_ASSIGN_OR_RETURN(const Factor right, factor(3, "transB"));
+  LEMMA_ASSIGN_OR_RETURN(const QuantizedMatrix left, factor(0, "transA"));
+  LEMMA_ASSIGN_OR_RETURN(const QuantizedMatrix right, factor(3, "transB"));
   LEMMA_ASSIGN_OR_RETURN(const double alpha, node.Float("alpha", 1));
   LEMMA_RETURN_IF_ERROR(CheckFactors(node, left, right));
   Value sum = IntegerProduct(b, left, right);
@@ -94,8 +63,8 @@ Values ImportQuantizedGemm(OnnxImport& node) {
   if (alpha != 1) scale = b.Mul(b.Mul(left.scale, alpha), right.scale);
   Value y;
   if (node.HasInput(7)) {
-    scale = b.Div(scale, Broadcast(b, b.Input(7), Of::kColumn));
-    const Value zero = Broadcast(b, Optional(node, b, 8), Of::kColumn);
+    scale = b.Div(scale, PerColumn(b, b.Input(7)));
+    const Value zero = PerColumn(b, Optional(node, b, 8));
     y = RoundToSteps(b, b.Mul(sum, scale), zero, zero ? zero.dtype() : left.x.dtype());
   } else {
     y = b.Mul(sum, scale);
@@ -104,20 +73,11 @@ Values ImportQuantizedGemm(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
-// sum(k) (a - a0) (b - b0) * (a_scale b_scale) + bias.
-Value FloatProduct(OnnxBuild& b, const Factor& left, const Factor& right, const Value& bias) {
-  const Value sum = b.Cast(IntegerProduct(b, left, right), DType::kF32);
-  Value y = b.Mul(sum, b.Cast(b.Mul(left.scale, right.scale), DType::kF32));
-  if (left.scale && y) y = b.Cast(y, left.scale.dtype());
-  return bias ? b.Add(y, bias) : y;
-}
-
 Values ImportToFloat(OnnxImport& node) {
   OnnxBuild b(node);
-  const Factor left = {b.Input(0), Broadcast(b, b.Input(2), Of::kRow),
-                       Broadcast(b, Optional(node, b, 4), Of::kRow)};
-  const Factor right = {b.Input(1), Broadcast(b, b.Input(3), Of::kColumn),
-                        Broadcast(b, Optional(node, b, 5), Of::kColumn)};
+  const QuantizedMatrix left = {b.Input(0), PerRow(b, b.Input(2)), PerRow(b, Optional(node, b, 4))};
+  const QuantizedMatrix right = {b.Input(1), PerColumn(b, b.Input(3)),
+                                 PerColumn(b, Optional(node, b, 5))};
   const Value bias = Optional(node, b, 6);
   if (!b.status().ok()) return b.status();
   LEMMA_RETURN_IF_ERROR(CheckFactors(node, left, right));
@@ -131,9 +91,9 @@ Values ImportDynamicMatMul(OnnxImport& node) {
   OnnxBuild b(node);
   const std::vector<Value> a = QuantizeDynamically(b, b.Input(0));
   if (!b.status().ok()) return b.status();
-  const Factor left = {a[0], a[1], a[2]};
-  const Factor right = {b.Input(1), Broadcast(b, b.Input(2), Of::kColumn),
-                        Broadcast(b, Optional(node, b, 3), Of::kColumn)};
+  const QuantizedMatrix left = {a[0], a[1], a[2]};
+  const QuantizedMatrix right = {b.Input(1), PerColumn(b, b.Input(2)),
+                                 PerColumn(b, Optional(node, b, 3))};
   const Value bias = Optional(node, b, 4);
   if (!b.status().ok()) return b.status();
   LEMMA_RETURN_IF_ERROR(CheckFactors(node, left, right));
@@ -213,6 +173,38 @@ Values ImportMatMulBits(OnnxImport& node) {
 }
 
 }  // namespace
+
+Value PerColumn(OnnxBuild& b, const Value& v) {
+  return v && v.type().num_elements() == 1 ? b.Reshape(v, {}) : v;
+}
+
+absl::Status CheckFactors(OnnxImport& node, const QuantizedMatrix& left,
+                          const QuantizedMatrix& right) {
+  for (const QuantizedMatrix* factor : {&left, &right}) {
+    const DType dtype = factor->x.dtype();
+    if (dtype != DType::kU8 && dtype != DType::kI8) {
+      return node.Unsupported(absl::StrCat("a product of ", Name(dtype)));
+    }
+    if (factor->x.type().rank() < 2) return node.Unsupported("a product of a vector");
+  }
+  return absl::OkStatus();
+}
+
+Value IntegerProduct(OnnxBuild& b, const QuantizedMatrix& left, const QuantizedMatrix& right) {
+  if (!b.status().ok()) return {};
+  const int64_t terms = left.x.shape().back();
+  const DType sum = ProductType(left.x, left.zero, right.x, right.zero, terms);
+  return b.Op("matmul",
+              {Centered(b, left.x, left.zero, sum), Centered(b, right.x, right.zero, sum)});
+}
+
+Value FloatProduct(OnnxBuild& b, const QuantizedMatrix& left, const QuantizedMatrix& right,
+                   const Value& bias) {
+  const Value sum = b.Cast(IntegerProduct(b, left, right), DType::kF32);
+  Value y = b.Mul(sum, b.Cast(b.Mul(left.scale, right.scale), DType::kF32));
+  if (left.scale && y) y = b.Cast(y, left.scale.dtype());
+  return bias ? b.Add(y, bias) : y;
+}
 
 std::vector<OnnxImporter> QuantizedProducts() {
   return {{"QLinearMatMul", ImportQuantizedMatMul},

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "absl/strings/str_format.h"
 #include "gmock/gmock.h"
 #include "graph/onnx/import.h"
 #include "graph/text/text.h"
@@ -163,6 +164,18 @@ TEST(ExportTest, WritesBoundsThatAreInfinite) {
   const onnx::ModelProto integers =
       Export(Parse("graph g(x: i64[3]) { y = clip(x) {max = 2.0} return y }"));
   EXPECT_EQ(integers.graph().node(0).input(1), "");
+}
+
+// ONNX's ceil_mode would give a window in the padding alone.
+TEST(ExportTest, WritesPoolsByTheirPaddingWhereCeilModeGivesMoreWindows) {
+  constexpr char kPool[] =
+      "graph g(x: f32[1,2,7,7]) { y = avg_pool2d(x) {kernel = [3,3], strides = [3,2], "
+      "pads = [%s], ceil_mode = 1, count_include_pad = 1} return y }";
+  EXPECT_THAT(RoundTrip(Parse(absl::StrFormat(kPool, "1,0,2,0"))),
+              HasSubstr("pads = [1, 0, 1, 0]"));
+  // The other axis has a window that ends behind its padding.
+  auto bytes = ExportOnnx(Parse(absl::StrFormat(kPool, "1,1,2,0")));
+  EXPECT_FALSE(bytes.ok());
 }
 
 TEST(ExportTest, WeightsWithoutValuesBecomeInputs) {

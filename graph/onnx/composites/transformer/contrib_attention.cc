@@ -1,8 +1,9 @@
-// Attention and MultiHeadAttention of com.microsoft.
+// Attention, QAttention and MultiHeadAttention of com.microsoft.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/onnx/composites/quantized.h"
 #include "graph/onnx/composites/transformer/core.h"
 #include "graph/onnx/composites/transformer/parts.h"
 #include "graph/onnx/composites/transformer/shapes.h"
@@ -18,13 +19,20 @@ class ContribAttention {
  public:
   explicit ContribAttention(OnnxImport& node) : node_(node), b_(node) {}
   Values ImportAttention();
+  Values ImportQuantized();
   Values ImportMultiHead();
 
  private:
   absl::Status ReadAttributes();
-  // The values of the query, the key and the value [B,H,.,.] in `core_`, before the past is added.
+  // Each of these gives query, key and value [B,H,.,.] in `core_`, before the past is added.
   absl::Status ProjectInput();
+  absl::Status ProjectQuantized();
   absl::Status ReadHeads();
+  absl::Status SplitProjected(const Value& y, const std::vector<int64_t>& sizes);
+  // Whether the input has rank 3 and the weights have rank 2.
+  absl::Status CheckRanks(const Value& x, const Value& w) const;
+  // The results for projected heads; numbers of inputs, -1: there is none.
+  Values AttendProjected(int mask, int past, int bias);
   void AddBias(int input, bool query_only);
   // `past` keys before the present ones; the type that the core computes in.
   void AddPast(const Value& past_key, const Value& past_value);
@@ -74,11 +82,7 @@ absl::Status ContribAttention::ProjectInput() {
   LEMMA_ASSIGN_OR_RETURN(Value w, node_.Input(1));
   LEMMA_ASSIGN_OR_RETURN(std::vector<int64_t> sizes,
                          node_.Ints("qkv_hidden_sizes", std::vector<int64_t>{}));
-  if (x.type().rank() != 3 || w.type().rank() != 2) {
-    return absl::InvalidArgumentError(absl::StrCat("input ", ToString(x.shape()), " and weights ",
-                                                   ToString(w.shape()),
-                                                   " must be of rank 3 and 2"));
-  }
+  LEMMA_RETURN_IF_ERROR(CheckRanks(x, w));
   const int64_t width = w.shape()[1];
   if (sizes.empty()) sizes = {width / 3, width / 3, width / 3};
   if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != width || sizes[0] != sizes[1]) {
@@ -87,6 +91,35 @@ absl::Status ContribAttention::ProjectInput() {
   }
   Value y = b_.Op("matmul", {x, w});
   if (node_.HasInput(2)) y = b_.Add(y, b_.Input(2));
+  return SplitProjected(y, sizes);
+}
+
+absl::Status ContribAttention::ProjectQuantized() {
+  enum { kX, kWeight, kBias, kXScale, kWeightScale, kMask, kXZero, kWeightZero };
+  LEMMA_ASSIGN_OR_RETURN(Value x, node_.Input(kX));
+  LEMMA_ASSIGN_OR_RETURN(Value w, node_.Input(kWeight));
+  LEMMA_RETURN_IF_ERROR(CheckRanks(x, w));
+  const int64_t width = w.shape()[1];
+  if (width % 3 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights ", ToString(w.shape()), " do not give query, key and value"));
+  }
+  auto zero = [&](int i) { return node_.HasInput(i) ? PerColumn(b_, b_.Input(i)) : Value(); };
+  const QuantizedMatrix left = {x, PerColumn(b_, b_.Input(kXScale)), zero(kXZero)};
+  const QuantizedMatrix right = {w, PerColumn(b_, b_.Input(kWeightScale)), zero(kWeightZero)};
+  LEMMA_RETURN_IF_ERROR(CheckFactors(node_, left, right));
+  return SplitProjected(FloatProduct(b_, left, right, b_.Input(kBias)),
+                        {width / 3, width / 3, width / 3});
+}
+
+absl::Status ContribAttention::CheckRanks(const Value& x, const Value& w) const {
+  if (x.type().rank() == 3 && w.type().rank() == 2) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("input ", ToString(x.shape()), " and weights ",
+                                                 ToString(w.shape()), " must be of rank 3 and 2"));
+}
+
+absl::Status ContribAttention::SplitProjected(const Value& y, const std::vector<int64_t>& sizes) {
+  if (!b_.status().ok()) return b_.status();
   std::vector<Value> parts = Split(b_, y, 2, sizes);
   Value* targets[] = {&core_.q, &core_.k, &core_.v};
   for (int i = 0; i < 3; ++i) *targets[i] = SplitHeads(b_, parts[i], heads_);
@@ -208,7 +241,7 @@ void ContribAttention::AddMasks(int padding, int bias) {
     const Value allowed = b_.Op("less_equal", {Position(keys, 3), row});
     core_.bias = SumOf(b_, core_.bias, BiasOf(b_, allowed, core_.q.dtype()));
   }
-  if (node_.HasInput(bias)) {
+  if (bias >= 0 && node_.HasInput(bias)) {
     core_.bias = SumOf(b_, core_.bias, b_.Cast(b_.Input(bias), core_.q.dtype()));
   }
 }
@@ -222,9 +255,25 @@ Values ContribAttention::ImportAttention() {
   if (rotary != 0) return node_.Unsupported("do_rotary = 1");
   if (node_.HasInput(kPastLength)) return node_.Unsupported("past_sequence_length");
   LEMMA_RETURN_IF_ERROR(ProjectInput());
+  return AttendProjected(kMask, kPast, kBias);
+}
+
+Values ContribAttention::ImportQuantized() {
+  enum { kMask = 5, kPast = 8 };
+  LEMMA_RETURN_IF_ERROR(ReadAttributes());
+  LEMMA_ASSIGN_OR_RETURN(int64_t rotary, node_.Int("do_rotary", 0));
+  LEMMA_ASSIGN_OR_RETURN(int64_t shares, node_.Int("past_present_share_buffer", 0));
+  if (rotary != 0 || shares != 0) {
+    return node_.Unsupported("do_rotary and past_present_share_buffer");
+  }
+  LEMMA_RETURN_IF_ERROR(ProjectQuantized());
+  return AttendProjected(kMask, kPast, -1);
+}
+
+Values ContribAttention::AttendProjected(int mask, int past_input, int bias) {
   Value past_key, past_value;
-  if (node_.HasInput(kPast)) {
-    const Value past = b_.Input(kPast);
+  if (node_.HasInput(past_input)) {
+    const Value past = b_.Input(past_input);
     if (past.type().rank() != 5 || past.shape()[0] != 2) {
       return absl::InvalidArgumentError(
           absl::StrCat("past ", ToString(past.shape()), " must be [2,B,H,P,D]"));
@@ -242,7 +291,7 @@ Values ContribAttention::ImportAttention() {
     present = b_.Concat({b_.Reshape(present_key_, half), b_.Reshape(present_value_, half)}, 0);
   }
   Widen();
-  AddMasks(kMask, kBias);
+  AddMasks(mask, bias);
   const Value y = b_.Cast(MergeHeads(b_, Attend(node_, b_, core_).y), dtype_);
   if (!b_.status().ok()) return b_.status();
   return std::vector<Value>{y, present};
@@ -271,6 +320,8 @@ Values ContribAttention::ImportMultiHead() {
 std::vector<OnnxImporter> ContribAttentionComposites() {
   return {{"com.microsoft.Attention",
            [](OnnxImport& node) { return ContribAttention(node).ImportAttention(); }},
+          {"com.microsoft.QAttention",
+           [](OnnxImport& node) { return ContribAttention(node).ImportQuantized(); }},
           {"com.microsoft.MultiHeadAttention",
            [](OnnxImport& node) { return ContribAttention(node).ImportMultiHead(); }}};
 }

@@ -1,5 +1,6 @@
 // GroupQueryAttention of com.microsoft.
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,7 @@
 #include "graph/onnx/composites/transformer/parts.h"
 #include "graph/onnx/composites/transformer/rotation.h"
 #include "graph/onnx/composites/transformer/shapes.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -56,9 +58,12 @@ class GroupedAttention {
   int64_t heads_ = 0, kv_heads_ = 0, window_ = -1, total_ = 0;
   int64_t rotary_ = 0, interleaved_ = 0, smooth_ = 0;
   double scale_ = 0;
-  bool prompt_ = false;  // there are no old positions
-  Value past_;           // [B,1,1,1]
-  Value end_;            // [B,1,1,1], the number of keys
+  // Whether there are no old positions. If that depends on symbolic sizes, is_prompt_ has the
+  // answer at run time, of type bool[].
+  bool prompt_ = false, may_be_prompt_ = false;
+  Value is_prompt_;
+  Value past_;  // [B,1,1,1]
+  Value end_;   // [B,1,1,1], the number of keys
 };
 
 absl::Status GroupedAttention::ReadAttributes() {
@@ -108,17 +113,32 @@ absl::Status GroupedAttention::ReadLengths() {
   LEMMA_ASSIGN_OR_RETURN(Tensor total, node_.ConstantInput(kTotal));
   const int64_t batch = core_.q.shape()[0], length = core_.q.shape()[2];
   if (core_.k.shape()[2] != length) return node_.Unsupported("keys of another length than queries");
-  if (total.size() != 1 || total.AtInt(0) < length) {
+  const IndexExpr more =
+      total.size() == 1 ? ToExpr(total.AtInt(0)) - ToExpr(length) : IndexExpr(-1);
+  if (Decide(Ge(more, 0)) == false) {
     return absl::InvalidArgumentError(
         "total_sequence_length must be one number, at least that of "
         "the query's positions");
   }
   total_ = total.AtInt(0);
-  if (total_ > kMaxPositions) return node_.Unsupported(absl::StrCat(total_, " positions"));
-  prompt_ = total_ == length;
-  past_ = Filled(node_, b_, DType::kI64, {batch, 1, 1, 1}, 0);
+  if (!IsSymbolic(total_) && total_ > kMaxPositions) {
+    return node_.Unsupported(absl::StrCat(total_, " positions"));
+  }
+  const std::optional<bool> has_past = Decide(Ge(more, 1));
+  prompt_ = has_past == false;
+  may_be_prompt_ = has_past != true;
   end_ = b_.Add(b_.Reshape(b_.Cast(last, DType::kI64), {batch, 1, 1, 1}), 1.0);
-  if (!prompt_) past_ = b_.Add(end_, -static_cast<double>(length));
+  const Value none = Filled(node_, b_, DType::kI64, {batch, 1, 1, 1}, 0);
+  const Value before = IsSymbolic(length) ? b_.Sub(end_, SizeAsNumber(b_, length))
+                                          : b_.Add(end_, -static_cast<double>(length));
+  if (prompt_) {
+    past_ = none;
+  } else if (may_be_prompt_) {
+    is_prompt_ = b_.Op("equal", {SizeAsNumber(b_, total_), SizeAsNumber(b_, length)});
+    past_ = b_.Op("where", {is_prompt_, none, before});
+  } else {
+    past_ = before;
+  }
   for (int input : {kPastKey, kPastValue}) {
     if (!node_.HasInput(input)) continue;
     LEMMA_ASSIGN_OR_RETURN(Value past, node_.Input(input));
@@ -126,7 +146,9 @@ absl::Status GroupedAttention::ReadLengths() {
       return absl::InvalidArgumentError(
           absl::StrCat("input ", input, " must have rank 4, not ", past.type().ToString()));
     }
-    total_ = std::max(total_, past.shape()[2]);
+    const auto longer = ToSize(Max(ToExpr(total_), ToExpr(past.shape()[2])));
+    if (!longer) return node_.Unsupported("this length of the cache");
+    total_ = *longer;
   }
   return b_.status();
 }
@@ -136,13 +158,18 @@ void GroupedAttention::RotateHeads() {
   const int64_t batch = core_.q.shape()[0], length = core_.q.shape()[2];
   Value positions;
   if (node_.HasInput(kPositions)) {
-    positions = b_.Input(kPositions);
+    const Value given = b_.Input(kPositions);
+    if (!given) return;
     // Without old positions, only the first number counts, for the whole batch.
-    if (positions && prompt_ && positions.type().num_elements() > 0) {
-      positions = b_.Reshape(positions, {positions.type().num_elements()});
-      positions = Slice(b_, positions, 0, 0, 1);
+    Value first = given;
+    if (may_be_prompt_ && ProductOf(given.shape()) != 0) {
+      first = Slice(b_, b_.Reshape(given, {ProductOf(given.shape())}), 0, 0, 1);
     }
-    positions = PositionsFrom(node_, b_, positions, batch, length);
+    positions = PositionsFrom(node_, b_, first, batch, length);
+    if (is_prompt_) {
+      const Value all = b_.Cast(PositionsFrom(node_, b_, given, batch, length), DType::kI64);
+      positions = b_.Op("where", {is_prompt_, b_.Cast(positions, DType::kI64), all});
+    }
   } else {
     positions = b_.Add(Positions(node_, b_, length, 2, 1), b_.Reshape(past_, {batch, 1}));
   }
@@ -169,7 +196,9 @@ Value GroupedAttention::Present(int input, const Value& now) {
   Value old = b_.Input(input);
   if (!old) return old;
   Shape pads(8, 0);
-  pads[6] = total_ - old.shape()[2];
+  const auto added = ToSize(ToExpr(total_) - ToExpr(old.shape()[2]));
+  if (!added) return b_.Take<Value>(node_.Unsupported("this length of the cache"));
+  pads[6] = *added;
   if (pads[6] != 0) old = b_.Op("pad", {old}, {{"pads", pads}});
   const Value is_old = b_.Op("less", {Positions(node_, b_, total_, 4, 2), past_});
   old = b_.Op("where", {is_old, old, b_.Scalar(now.dtype(), 0)});
@@ -181,13 +210,13 @@ void GroupedAttention::AddMasks() {
   const Value row = b_.Add(Positions(node_, b_, length, 4, 2), past_);
   const Value column = Positions(node_, b_, total_, 4, 3);
   Value allowed = b_.Op("less_equal", {column, row});
-  if (prompt_) allowed = b_.Op("and", {allowed, b_.Op("less", {column, end_})});
+  if (may_be_prompt_) allowed = b_.Op("and", {allowed, b_.Op("less", {column, end_})});
   if (window_ > 0) {
     const Value first = b_.Sub(row, Number(window_));
     allowed = b_.Op("and", {allowed, b_.Op("greater", {column, first})});
   }
   core_.bias = BiasOf(b_, allowed, core_.q.dtype());
-  core_.may_hide_rows = prompt_ && window_ > 0;  // of padding
+  core_.may_hide_rows = may_be_prompt_ && window_ > 0;  // of padding
   if (!node_.HasInput(kBias)) return;
   core_.bias = b_.Add(core_.bias, b_.Cast(b_.Input(kBias), core_.q.dtype()));
 }

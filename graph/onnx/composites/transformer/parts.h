@@ -21,7 +21,7 @@ std::vector<OnnxImporter> GatedActivations();
 
 // The operators below are of domain com.microsoft.
 
-// Attention, MultiHeadAttention.
+// Attention, QAttention, MultiHeadAttention.
 std::vector<OnnxImporter> ContribAttentionComposites();
 // GroupQueryAttention.
 std::vector<OnnxImporter> GroupedAttentionComposites();

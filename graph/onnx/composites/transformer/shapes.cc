@@ -83,12 +83,12 @@ Value WriteAt(OnnxImport& node, OnnxBuild& b, const Value& a, const Value& updat
   const int64_t size = shape[axis], written = update.shape()[axis];
   if (size == 0 || written == 0) return a;
   const int rank = a.type().rank();
-  auto integer = [&](int64_t value) { return b.Scalar(DType::kI64, static_cast<double>(value)); };
   Value from = b.Sub(Positions(node, b, size, rank, axis), start);
-  if (circular) from = b.Op("mod", {from, integer(size)});
+  if (circular) from = b.Op("mod", {from, SizeAsNumber(b, size)});
+  const Value zero = b.Scalar(DType::kI64, 0);
   const Value inside = b.Op(
-      "and", {b.Op("greater_equal", {from, integer(0)}), b.Op("less", {from, integer(written)})});
-  const Value safe = b.Op("where", {inside, from, integer(0)});
+      "and", {b.Op("greater_equal", {from, zero}), b.Op("less", {from, SizeAsNumber(b, written)})});
+  const Value safe = b.Op("where", {inside, from, zero});
   const Value taken = b.Op("gather_elements", {update, Expand(b, safe, shape)},
                            {{"axis", static_cast<int64_t>(axis)}});
   return b.Op("where", {inside, taken, a});

@@ -270,12 +270,43 @@ TEST(QuantizedOrtTest, OperatorsOfMicrosoft) {
       {kImage, "y = QLinearGlobalAveragePool(a, sa, za, sy, zy)", "uint8 y", true},
       {kImage, "y = QLinearGlobalAveragePool<channels_last = 1>(a, sa, za, sy, zy)", "uint8 y",
        true},
+      {kImage, "y = QLinearAveragePool<kernel_shape = [2, 3]>(a, sa, za, sy, zy)", "uint8 y", true},
+      {kImage,
+       "y = QLinearAveragePool<kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2], "
+       "count_include_pad = 1>(a, sa, za, sy, zy)",
+       "uint8 y", true},
+      {kImage,
+       "y = QLinearAveragePool<kernel_shape = [2, 2], pads = [1, 0, 0, 1], channels_last = 1>"
+       "(a, sa, za, sy, zy)",
+       "uint8 y", true},
+      {kImage, "y = QLinearSoftmax<axis = -1, opset = 13>(a, sa, za, sy, zy)", "uint8 y", true},
+      {kImage, "y = QLinearSoftmax<axis = 1, opset = 13>(a, sa, za, sy, zy)", "uint8 y", true},
+      {kImage, "y = QLinearSoftmax<axis = 2, opset = 12>(a, sa, za, sy, zy)", "uint8 y", true},
       {kPair, "y = QLinearConcat<axis = -1>(sy, zy, a, sa, za, b, sb, zb)"},
       {kPair, "y = QLinearConcat<axis = 0>(sa, za, a, sa, za, b, sb, zb)"},
       {"bool[3,1] c, uint8[3,40] a, float sa, uint8 za, uint8[40] b, float sb, uint8 zb, float sy, "
        "uint8 zy",
        "y = QLinearWhere(c, a, sa, za, b, sb, zb, sy, zy)"},
       {kOne, "y = DequantizeLinear(a, sa, za) ", "float y"},
+  });
+}
+
+TEST(QuantizedOrtTest, Attention) {
+  constexpr char kPlain[] =
+      "uint8[2,5,12] a, int8[12,24] w, float[24] c, float sa, float sw, uint8 za, int8 zw";
+  ExpectOrtsOutputs({
+      {kPlain, "y = QAttention<num_heads = 2>(a, w, c, sa, sw, , za, zw)", "float y", true},
+      {kPlain, "y = QAttention<num_heads = 4, unidirectional = 1>(a, w, c, sa, sw, , za, zw)",
+       "float y", true},
+      {"uint8[2,5,12] a, uint8[12,24] w, float[24] c, float sa, float[24] sw, uint8 za, "
+       "uint8[24] zw",
+       "y = QAttention<num_heads = 2>(a, w, c, sa, sw, , za, zw)", "float y", true},
+      {"uint8[2,3,12] a, int8[12,24] w, float[24] c, float sa, float sw, int32[2,3] m",
+       "y = QAttention<num_heads = 2>(a, w, c, sa, sw, m)", "float y", true},
+      {"uint8[2,3,12] a, int8[12,24] w, float[24] c, float sa, float sw, uint8 za, int8 zw, "
+       "float[2,2,2,4,4] p",
+       "y, n = QAttention<num_heads = 2, unidirectional = 1>(a, w, c, sa, sw, , za, zw, p)",
+       "float y, float n", true},
   });
 }
 

@@ -13,7 +13,14 @@ namespace {
 
 const std::vector<DimValues> kSizes = {{{"batch", 1}, {"seq", 1}, {"past", 1}, {"total", 2}},
                                        {{"batch", 2}, {"seq", 5}, {"past", 3}, {"total", 8}},
-                                       {{"batch", 3}, {"seq", 1}, {"past", 4}, {"total", 5}}};
+                                       {{"batch", 3}, {"seq", 1}, {"past", 4}, {"total", 5}},
+                                       {{"batch", 2}, {"seq", 4}, {"past", 3}, {"total", 4}}};
+
+// The lengths that GroupQueryAttention reads: of every row, that of the mask m.
+#define LEMMA_LENGTHS                                                                            \
+  "one = Constant<value = int64 {1}>() ms = Shape(m) t = Gather(ms, one) t32 = Cast<to = 6>(t) " \
+  "rows = Shape<start = 0, end = 1>(m) last = Sub(t, one) lasts = Expand(last, rows) "           \
+  "lengths = Cast<to = 6>(lasts) "
 
 onnx::ModelProto Model(const std::string& inputs, const std::string& nodes,
                        const std::string& outputs, int opset) {
@@ -84,6 +91,30 @@ INSTANTIATE_TEST_SUITE_P(
              "float[2,batch,2,past,4] p",
              "y, n = com.microsoft.Attention<num_heads = 2, unidirectional = 1>(x, w, b, m, p)",
              "float[batch,seq,8] y, float[2,batch,2,a,4] n"},
+        // With and without old positions: the last sizes have none.
+        Case{"GroupQueryAttention",
+             "float[batch,seq,16] q, float[batch,seq,8] k, float[batch,seq,8] v, "
+             "float[batch,2,past,4] pk, float[batch,2,past,4] pv, int64[batch,total] m, "
+             "float[50,2] c, float[50,2] s",
+             LEMMA_LENGTHS
+             "y, nk, nv = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, "
+             "do_rotary = 1>(q, k, v, pk, pv, lengths, t32, c, s)",
+             "float[batch,seq,16] y, float[batch,2,a,4] nk, float[batch,2,a,4] nv"},
+        Case{"GroupQueryAttentionInAWindow",
+             "float[batch,seq,32] q, float[batch,2,past,4] pk, float[batch,2,past,4] pv, "
+             "int64[batch,total] m, float[50,2] c, float[50,2] s, int64[batch,seq] p",
+             LEMMA_LENGTHS
+             "y, nk, nv = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2, "
+             "do_rotary = 1, local_window_size = 2, smooth_softmax = 1>"
+             "(q, , , pk, pv, lengths, t32, c, s, p)",
+             "float[batch,seq,16] y, float[batch,2,a,4] nk, float[batch,2,a,4] nv"},
+        Case{"GroupQueryAttentionWithoutACache",
+             "float[batch,seq,8] q, float[batch,seq,4] k, float[batch,seq,4] v, "
+             "int64[batch,total] m",
+             LEMMA_LENGTHS
+             "y, nk, nv = com.microsoft.GroupQueryAttention<num_heads = 2, kv_num_heads = 1>"
+             "(q, k, v, , , lengths, t32)",
+             "float[batch,seq,8] y, float[batch,1,a,4] nk, float[batch,1,a,4] nv"},
         Case{"ContribAttentionWithStarts",
              "float[3,seq,8] x, float[8,24] w, float[24] b, int32[6] m",
              "y = com.microsoft.Attention<num_heads = 2>(x, w, b, m)", "float[3,seq,8] y"}),
