@@ -1,0 +1,32 @@
+// What the printer and the reader of certificates have in common. Internal to rewrite/rules.
+#ifndef LEMMA_REWRITE_RULES_CERTIFICATE_TEXT_H_
+#define LEMMA_REWRITE_RULES_CERTIFICATE_TEXT_H_
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "rewrite/rules/substitution.h"
+
+namespace lemma::certificate_text {
+
+constexpr absl::string_view kFormat = "lemma certificate ";
+constexpr int kVersion = 1;
+constexpr absl::string_view kNoProof = "none";  // in the place of a proof's id
+constexpr absl::string_view kChecksum = "\nsha256 ";
+
+// The id of the rule's proof, which points into `rule`; kNoProof if the rule is not proved.
+inline absl::string_view ProofOf(const Substitution& rule) {
+  return rule.proof.verdict == ProofRecord::Verdict::kProved ? rule.proof.id : kNoProof;
+}
+
+// The rule with this name, in `rules`; nullptr if there is none.
+inline const Substitution* Find(const std::vector<Substitution>& rules, absl::string_view name) {
+  for (const Substitution& rule : rules) {
+    if (rule.name == name) return &rule;
+  }
+  return nullptr;
+}
+
+}  // namespace lemma::certificate_text
+
+#endif  // LEMMA_REWRITE_RULES_CERTIFICATE_TEXT_H_
