@@ -18,8 +18,9 @@ absl::Status DefineFromText(const OperatorText& op, OpContext& context);
 
 // Input types for the operator, to check its text: DefineFromText with these types reads every part
 // of the text and reports its errors. All dimensions are symbolic and at least 1; equal names in
-// the text give equal dimensions. The first list of sizes has length `least`, and each list with a
-// new name is one size longer than the list before it.
+// the text give equal dimensions. Lists of sizes (such as `a..`) with equal names have equal
+// lengths. The list with the k-th different name, from 0 in the order of the text, has length
+// `least` + k.
 std::vector<ExprType> SymbolicInputs(const OperatorText& op, int least);
 
 }  // namespace lemma::define

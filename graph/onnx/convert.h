@@ -19,8 +19,8 @@ namespace lemma {
 // Protobuf's limit on the size of a message.
 constexpr int64_t kMaxProtoBytes = INT32_MAX;
 
-// The number of a type in ONNX's TensorProto.DataType, and the type of a number. FromOnnxType
-// returns Unimplemented for a type that Lemma does not know.
+// ToOnnxType returns the type's number in ONNX's TensorProto.DataType. FromOnnxType returns the
+// type that has the given number, or Unimplemented if Lemma does not know it.
 int32_t ToOnnxType(DType dtype);
 absl::StatusOr<DType> FromOnnxType(int32_t onnx_type);
 

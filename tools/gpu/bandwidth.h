@@ -18,8 +18,8 @@ struct BandwidthRow {
   double copy_ms = 0;  // the same for a copy in device memory that moves as many bytes
 };
 
-// Measures relu, a sum, a chain with a bias, a transpose, and a sum in f16. Each result has
-// `elements` elements; this must be a multiple of 2^16.
+// Measures relu, an addition of two tensors, a chain (mul, add of a bias, relu), a transpose, and
+// the addition in f16. Each result has `elements` elements; this must be a multiple of 2^16.
 absl::StatusOr<std::vector<BandwidthRow>> MeasureBandwidth(Backend* backend, int64_t elements);
 
 }  // namespace lemma::gpu

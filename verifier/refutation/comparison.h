@@ -54,7 +54,7 @@ struct ComparedSides {
 
 // An element in which outputs differ.
 struct DifferentElement {
-  Refuted refuted;      // its output, index and values
+  Refuted refuted;      // only output, index, source and target are set
   size_t position = 0;  // row-major, in the output
 };
 

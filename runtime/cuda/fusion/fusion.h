@@ -39,10 +39,10 @@ struct Fusion {
 // result is outside its operands too, so that the kernel reports the index.
 //
 // With a precision other than f32, a cast from 16 bits to f32 is an alias if its operand is stored
-// anyway: kernels read the narrow value. With such a precision, a factor of 16 bits that is
-// computed by functions is stored too. Attention for which a streamed kernel is predicted to be
-// faster (streamed_regions.h) is one group, together with element-wise users of its result where
-// possible. No other operator joins this group.
+// anyway: kernels read the narrow value. With such a precision, a factor of 16 bits is stored too
+// if scalar functions compute it, that is, if it is more than moved elements. Attention for which a
+// streamed kernel is predicted to be faster (streamed_regions.h) is one group, together with
+// element-wise users of its result where possible. No other operator joins this group.
 Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits,
             const codegen::GridOptions& options = {});
 

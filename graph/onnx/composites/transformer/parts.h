@@ -14,7 +14,8 @@ std::vector<OnnxImporter> AttentionComposites();
 std::vector<OnnxImporter> LinearAttentionComposites();
 // RotaryEmbedding, of the default domain and of com.microsoft.
 std::vector<OnnxImporter> RotaryComposites();
-// RMSNormalization, GroupNormalization, SimplifiedLayerNormalization.
+// RMSNormalization, GroupNormalization; SimplifiedLayerNormalization, of the default domain and of
+// com.microsoft.
 std::vector<OnnxImporter> TransformerNormComposites();
 // Gelu, Swish, SwiGLU; of com.microsoft: Gelu, BiasGelu, FastGelu, QuickGelu.
 std::vector<OnnxImporter> GatedActivations();
