@@ -233,7 +233,7 @@ class RandomChain {
 
 // State in place and copies to the host's memory, in random orders.
 TEST(CudaRandomChains, WithStateAndOffloadsMatchReference) {
-  const int chains = WholeOr(500, 150);
+  const int chains = WholeOr(500, 80);
   EmulatedPlans plans;
   int copies = 0, in_place = 0, apart = 0;
   for (int seed = 1; seed <= chains; ++seed) {
@@ -257,7 +257,7 @@ TEST(CudaRandomChains, WithStateAndOffloadsMatchReference) {
 }
 
 TEST(CudaRandomChains, MatchReference) {
-  const int chains = WholeOr(500, 150);
+  const int chains = WholeOr(500, 80);
   EmulatedPlans plans;
   size_t operators = 0, launches = 0;
   for (int seed = 1; seed <= chains; ++seed) {
