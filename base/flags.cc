@@ -332,8 +332,8 @@ std::string Flags::HelpText() const {
     }
   }
   if (!subcommands_.empty()) {
-    absl::StrAppend(&text, "\nlemma ", command_, " ", absl::StrJoin(subcommands_, "|"),
-                    ": each has a --help.\n");
+    absl::StrAppend(&text, "\nMore help: lemma ", command_, " ", absl::StrJoin(subcommands_, "|"),
+                    " --help\n");
   }
   for (const std::string& note : notes_) absl::StrAppend(&text, "\n", note, "\n");
   return text;

@@ -126,7 +126,7 @@ absl::StatusOr<int> RunGenerate(Arguments arguments) {
               "Enumerates all graphs over a set of operators, proves those that are equal on "
               "random values equal for all sizes, and writes the rules that are proved.");
   std::vector<std::string> ops;
-  flags.List("ops", &ops, "SET|FILE|[SET,]INSTANCE,...",
+  flags.List("ops", &ops, "SET|FILE|[SET,]VARIANT,...",
              absl::StrCat("an operator set, or some of its variants: ",
                           absl::StrJoin(generator::SetNames(), ", "),
                           "; by default taso. Or a file with a set, as "

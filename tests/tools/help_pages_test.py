@@ -25,7 +25,7 @@ def commands():
     found = []
     for name in names:
         found.append((name,))
-        for several in re.findall(rf"^lemma {name} (\S+): each has a --help", text_of(name), re.MULTILINE):
+        for several in re.findall(rf"^More help: lemma {name} (\S+) --help", text_of(name), re.MULTILINE):
             found += [(name, word) for word in several.split("|")]
     return found
 
