@@ -165,6 +165,19 @@ std::optional<OpenType> ConvertedType(const onnx::NodeProto& node,
   return OpenType{*to, {x->type.shape.begin(), x->type.shape.end()}};
 }
 
+// Whether the node is a convolution whose filters have another rank than its input. For these the
+// library reads strides behind the end of its list: what it infers is arbitrary.
+bool IsOddConvolution(const onnx::NodeProto& node,
+                      const std::map<std::string, KnownValue>& values) {
+  const std::string& op = node.op_type();
+  const bool is_quantized = op == "QLinearConv";
+  if (!is_quantized && op != "Conv" && op != "ConvInteger" && op != "ConvTranspose") return false;
+  const int filters = is_quantized ? 3 : 1;
+  if (node.input_size() <= filters) return false;
+  const auto x = values.find(node.input(0)), w = values.find(node.input(filters));
+  return x != values.end() && w != values.end() && x->second.type.rank() != w->second.type.rank();
+}
+
 }  // namespace
 
 std::optional<TensorType> OpenType::Complete() const {
@@ -182,6 +195,7 @@ std::map<std::string, OpenType> InferredTypes(onnx::ModelProto model,
   std::map<std::string, int64_t> params;
   const onnx::NodeProto& node = model.graph().node(0);
   if (auto type = ConvertedType(node, values)) return {{node.output(0), *std::move(type)}};
+  if (IsOddConvolution(node, values)) return types;
   if (LimitOpset(&model) && AnyNewer(model.graph().node())) return types;
   for (onnx::FunctionProto& function : *model.mutable_functions()) {
     if (LimitOpset(&function) && AnyNewer(function.node())) return types;

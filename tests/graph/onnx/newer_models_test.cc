@@ -161,7 +161,7 @@ TEST(OperatorSets, TypesOfKeptOutputsAreInferred) {
 }
 
 TEST(OperatorSets, InferenceSurvivesWrongNodes) {
-  // ONNX's library divides by a stride that is not there.
+  // ONNX's library divides by a stride that is not there, or by what lies in its place.
   auto imported = Import(OnnxModel(R"(
     g (uint8[7,1,7] x, float s, uint8 z, uint8[1,1,1,1] w, float[1] v, uint8[1] u) => (float y) {
       h = QLinearConv(x, s, z, w, v, u, s, z)
