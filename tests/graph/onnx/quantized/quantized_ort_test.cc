@@ -260,6 +260,8 @@ TEST(QuantizedOrtTest, OperatorsOfMicrosoft) {
       "int8[3,40] a, float sa, int8 za, int8[40] b, float sb, int8 zb, float sy, int8 zy";
   constexpr char kOne[] = "uint8[3,40] a, float sa, uint8 za, float sy, uint8 zy";
   constexpr char kImage[] = "uint8[2,3,5,7] a, float sa, uint8 za, float sy, uint8 zy";
+  // Its result's scale is 1/256: ONNX Runtime rounds the inverse down to an integer.
+  constexpr char kSoftmax[] = "uint8[2,3,5,7] a, float sa, uint8 za, uint8 zy";
   ExpectOrtsOutputs({
       {kPair, "y = QLinearAdd(a, sa, za, b, sb, zb, sy, zy)", "uint8 y", true},
       {kRow, "y = QLinearAdd(a, sa, za, b, sb, zb, sy, zy)", "int8 y", true},
@@ -279,9 +281,18 @@ TEST(QuantizedOrtTest, OperatorsOfMicrosoft) {
        "y = QLinearAveragePool<kernel_shape = [2, 2], pads = [1, 0, 0, 1], channels_last = 1>"
        "(a, sa, za, sy, zy)",
        "uint8 y", true},
-      {kImage, "y = QLinearSoftmax<axis = -1, opset = 13>(a, sa, za, sy, zy)", "uint8 y", true},
-      {kImage, "y = QLinearSoftmax<axis = 1, opset = 13>(a, sa, za, sy, zy)", "uint8 y", true},
-      {kImage, "y = QLinearSoftmax<axis = 2, opset = 12>(a, sa, za, sy, zy)", "uint8 y", true},
+      {kSoftmax,
+       "t = Constant<value = float {0.00390625}>() y = QLinearSoftmax<axis = -1, opset = 13>(a, "
+       "sa, za, t, zy)",
+       "uint8 y", true},
+      {kSoftmax,
+       "t = Constant<value = float {0.00390625}>() y = QLinearSoftmax<axis = 1, opset = 13>(a, sa, "
+       "za, t, zy)",
+       "uint8 y", true},
+      {kSoftmax,
+       "t = Constant<value = float {0.00390625}>() y = QLinearSoftmax<axis = 2, opset = 12>(a, sa, "
+       "za, t, zy)",
+       "uint8 y", true},
       {kPair, "y = QLinearConcat<axis = -1>(sy, zy, a, sa, za, b, sb, zb)"},
       {kPair, "y = QLinearConcat<axis = 0>(sa, za, a, sa, za, b, sb, zb)"},
       {"bool[3,1] c, uint8[3,40] a, float sa, uint8 za, uint8[40] b, float sb, uint8 zb, float sy, "
