@@ -182,9 +182,12 @@ class ModelImporter {
   absl::StatusOr<std::vector<TensorType>> TypesOfRepeat(const onnx::NodeProto& node,
                                                         const Scope& scope);
   // The types of the present outputs of an If, as far as its branches agree. Empty if a branch
-  // cannot be imported; nullopt where the branches differ in element type or rank.
+  // cannot be imported; nullopt where the branches differ in element type or rank. Kept, since an
+  // If in a branch of a branch would be imported twice for each branch around it.
   std::vector<std::optional<OpenType>> TypesOfBranches(const onnx::NodeProto& node,
                                                        const Scope& scope);
+  std::vector<std::optional<OpenType>> ImportTypesOfBranches(const onnx::NodeProto& node,
+                                                             const Scope& scope);
   // The type that the model declares for a value; its sizes may be unknown. nullopt: there is none.
   std::optional<OpenType> DeclaredOpenType(const Scope& scope, const std::string& name) const;
   // The type with new result sizes in place of the unknown ones.
@@ -243,6 +246,10 @@ class ModelImporter {
   SizeValues sizes_;
   std::shared_ptr<OnnxOrigin> origin_ = std::make_shared<OnnxOrigin>();
   absl::flat_hash_map<std::string, size_t> list_makers_;  // by list: its position in origin_->nodes
+  // By a hash of an If and of what else its import depends on, and the values that it reads.
+  absl::flat_hash_map<std::pair<std::string, std::vector<Value>>,
+                      std::vector<std::optional<OpenType>>>
+      branch_types_;
   std::vector<Value> asked_;  // the arguments of Known since the last node of the main graph
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/sha256.h"
 #include "base/status_macros.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
@@ -226,6 +227,23 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
 
 std::vector<std::optional<OpenType>> ModelImporter::TypesOfBranches(const onnx::NodeProto& node,
                                                                     const Scope& scope) {
+  std::string text = absl::StrCat(static_cast<int>(use_), " ", node.SerializeAsString());
+  for (const auto& [domain, version] : scope.opsets) absl::StrAppend(&text, domain, " ", version);
+  std::pair<std::string, std::vector<Value>> key(Sha256Of(text), {});
+  for (const std::string& name : NamesRead(node)) {
+    const Value* value = scope.Find(name);
+    if (value == nullptr || !*value) return ImportTypesOfBranches(node, scope);
+    key.second.push_back(*value);
+  }
+  const auto known = branch_types_.find(key);
+  if (known != branch_types_.end()) return known->second;
+  auto types = ImportTypesOfBranches(node, scope);
+  branch_types_[std::move(key)] = types;
+  return types;
+}
+
+std::vector<std::optional<OpenType>> ModelImporter::ImportTypesOfBranches(
+    const onnx::NodeProto& node, const Scope& scope) {
   const size_t opaque = result_.opaque.size();
   const auto draws = draws_;
   const auto makers = makers_;

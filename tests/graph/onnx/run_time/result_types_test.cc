@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graph/onnx/import.h"
 #include "graph/sizes/specialize.h"
@@ -97,6 +98,25 @@ TEST(ResultTypesTest, BranchesMayDifferInSymbolicSizes) {
       EXPECT_EQ((*outputs)[0].size(), taken == 0 ? 2 : taken == 1 ? 3 : 1);
     }
   }
+}
+
+// A chain of choices, as exporters write a switch: each was imported twice for each around it.
+TEST(ResultTypesTest, NestedBranchesAreImportedOnce) {
+  constexpr int kDepth = 16;
+  std::string body = absl::StrCat("z", kDepth, " = Neg(a)");
+  for (int k = kDepth - 1; k >= 0; --k) {
+    body = absl::StrCat("y", k, " = If (c) <then_branch = t", k, " () => (float[p", k, "] u", k,
+                        ") { u", k, " = Abs(x) }, else_branch = e", k, " () => (float[q", k, "] z",
+                        k + 1, ") { ", body, " }> z", k, " = Relu(y", k, ")");
+  }
+  ImportOptions options;
+  options.symbolic = true;
+  auto model = ImportOnnxBytes(
+      OnnxModel("g (bool c, float[n] x, float[m] a) => (float[k] z0) {" + body + "}", 17)
+          .SerializeAsString(),
+      options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT(PrintGraph(model->graph), HasSubstr("f32[y0.0]"));
 }
 
 TEST(ResultTypesTest, AShapeMayHaveAResultSize) {
