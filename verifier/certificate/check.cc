@@ -271,7 +271,7 @@ class Checker {
       if (!holds) laws.push_back(i);
     }
     result_.step = 0;
-    result_.laws = static_cast<int64_t>(laws.size());
+    result_.laws = std::max(result_.laws, static_cast<int64_t>(laws.size()));
     size_t from = 0;
     laws.push_back(replaced_.size());
     for (size_t to : laws) {
