@@ -107,9 +107,11 @@ class ModelImporter {
   // ImportedModel::opaque lists no operator of the branch.
   absl::StatusOr<std::vector<Result>> TryBranch(const onnx::GraphProto& branch, const Scope& scope);
   // Keeps one branch of the If `node`, then_branch if `holds`, in an opaque If, and returns the
-  // results of the opaque If. `other`: the results of the other branch; the kept branch must have
-  // the same types. Unimplemented if the If may draw random numbers or a result is a list.
+  // results of the opaque If, which have the types of `other`, the results of the other branch.
+  // `failed` says why the branch could not be imported. Unimplemented if its results may have other
+  // types where it does run, if the If may draw random numbers, or if a result is a list.
   absl::StatusOr<std::vector<Result>> KeepBranch(const onnx::NodeProto& node, bool holds,
+                                                 const absl::Status& failed,
                                                  const std::vector<Result>& other,
                                                  const Scope& scope);
 
@@ -188,6 +190,9 @@ class ModelImporter {
                                                        const Scope& scope);
   std::vector<std::optional<OpenType>> ImportTypesOfBranches(const onnx::NodeProto& node,
                                                              const Scope& scope);
+  // Whether the branch of an If declares the types of `other` for its results.
+  bool DeclaresTypes(const onnx::NodeProto& node, bool holds, const std::vector<Result>& other,
+                     const Scope& scope);
   // The type that the model declares for a value; its sizes may be unknown. nullopt: there is none.
   std::optional<OpenType> DeclaredOpenType(const Scope& scope, const std::string& name) const;
   // The type with new result sizes in place of the unknown ones.

@@ -130,9 +130,9 @@ constexpr int64_t kMaxIterations = 1024;
 
 const char* BranchName(bool holds) { return holds ? "then_branch" : "else_branch"; }
 
-// Both branches, and for each result a choice between them. One branch may be wrong, or unknown, at
-// sizes at which it is never executed: then it stays what ONNX has, which is an error if it is
-// taken (graph/onnx/run_time/call.h).
+// Both branches, and for each result a choice between them. One branch may be wrong at sizes at
+// which it is never executed, or have an unknown operator: then it stays what ONNX has, which is an
+// error if it is taken (graph/onnx/run_time/call.h).
 Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const Scope& scope,
                      const Value& condition) {
   if (condition.type().num_elements() != 1) {
@@ -147,8 +147,9 @@ Results ImportChoice(ModelImporter& importer, const onnx::NodeProto& node, const
   }
   for (const bool holds : {false, true}) {
     if (failed[holds].ok()) continue;
-    auto kept = failed[!holds].ok() ? importer.KeepBranch(node, holds, results[!holds], scope)
-                                    : absl::StatusOr<std::vector<Result>>(failed[holds]);
+    auto kept = failed[!holds].ok()
+                    ? importer.KeepBranch(node, holds, failed[holds], results[!holds], scope)
+                    : absl::StatusOr<std::vector<Result>>(failed[holds]);
     if (!kept.ok()) {
       return Unsupported(node, absl::StrCat(BranchName(holds), ": ", failed[holds].message()));
     }

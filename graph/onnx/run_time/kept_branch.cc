@@ -7,6 +7,7 @@
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/opaque.h"
+#include "graph/onnx/structural.h"
 #include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
@@ -68,10 +69,32 @@ absl::StatusOr<std::vector<Result>> ModelImporter::TryBranch(const onnx::GraphPr
   return results;
 }
 
+bool ModelImporter::DeclaresTypes(const onnx::NodeProto& node, bool holds,
+                                  const std::vector<Result>& other, const Scope& scope) {
+  const auto* branch = structural::FindAttribute(node, holds ? "then_branch" : "else_branch");
+  if (branch == nullptr || branch->g().output_size() != static_cast<int>(other.size()))
+    return false;
+  Scope inner;
+  inner.parent = &scope;
+  for (const auto& output : branch->g().output()) inner.declared[output.name()] = &output.type();
+  for (size_t i = 0; i < other.size(); ++i) {
+    const auto type = DeclaredType(inner, branch->g().output(static_cast<int>(i)).name());
+    if (!type || !other[i].value || *type != other[i].value.type()) return false;
+  }
+  return true;
+}
+
 absl::StatusOr<std::vector<Result>> ModelImporter::KeepBranch(const onnx::NodeProto& node,
                                                               bool holds,
+                                                              const absl::Status& failed,
                                                               const std::vector<Result>& other,
                                                               const Scope& scope) {
+  // A branch that is wrong at all sizes of the graph has no results. Another one, such as a branch
+  // with an operator that Lemma or an import for all sizes lacks, may have other sizes.
+  const bool never_runs = absl::IsInvalidArgument(failed) && DimsReadBy(node, scope).empty();
+  if (!never_runs && !DeclaresTypes(node, holds, other, scope)) {
+    return absl::UnimplementedError("the sizes of its results are not known");
+  }
   if (MayDraw(node, functions_)) {
     return absl::UnimplementedError("it may draw random numbers");
   }

@@ -201,6 +201,8 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
         type = open->Complete();
         // The inputs' sizes alone do not determine this size.
         differs_by_branch = !type;
+      } else {
+        differs_by_branch = open.has_value();  // as far as ONNX's inference knows both branches
       }
     }
     if (!type && may_be_open) {

@@ -100,6 +100,41 @@ TEST(ResultTypesTest, BranchesMayDifferInSymbolicSizes) {
   }
 }
 
+// A branch that cannot be imported for all sizes was given the sizes of the other branch, and a
+// model that reads nothing but the shape of the result was computed, and proved, from them.
+TEST(ResultTypesTest, ABranchThatNeedsNumbersHasItsOwnSizes) {
+  ImportOptions options;
+  options.symbolic = true;
+  auto model = ImportOnnxBytes(OnnxModel(R"(g (bool c, float[n,3] x) => (int64[2] s) {
+    begin = Constant <value = int64[1] {0}> ()
+    end = Constant <value = int64[1] {1000}> ()
+    step = Constant <value = int64[1] {2}> ()
+    y = If (c) <then_branch = t () => (float[p,q] u) { u = Slice(x, begin, end, begin, step) },
+                else_branch = e () => (float[v,w] z) { z = Neg(x) }>
+    s = Shape(y) })",
+                                         17)
+                                   .SerializeAsString(),
+                               options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::string graph = PrintGraph(model->graph);
+  EXPECT_THAT(graph, HasSubstr("y.0"));
+  auto sized = Specialize(model->graph, {{"n", 5}});
+  ASSERT_TRUE(sized.ok()) << sized.status() << graph;
+  for (const bool is_taken : {false, true}) {
+    std::vector<Tensor> inputs;
+    for (const Value& v : sized->inputs()) {
+      inputs.push_back(*Tensor::Filled(v.type(), v.dtype() == DType::kBool && !is_taken ? 0 : 1));
+    }
+    for (const bool on_cpu : {false, true}) {
+      auto executable = (on_cpu ? MakeCpuBackend() : MakeReferenceBackend())->Compile(*sized, {});
+      ASSERT_TRUE(executable.ok()) << executable.status();
+      auto outputs = (*executable)->Run(inputs);
+      ASSERT_TRUE(outputs.ok()) << outputs.status();
+      EXPECT_THAT((*outputs)[0].ToInts(), ElementsAre(is_taken ? 3 : 5, 3));
+    }
+  }
+}
+
 // A chain of choices, as exporters write a switch: each was imported twice for each around it.
 TEST(ResultTypesTest, NestedBranchesAreImportedOnce) {
   constexpr int kDepth = 16;
