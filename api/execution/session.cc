@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "api/models/option_error.h"
 #include "api/models/sizes.h"
@@ -9,6 +10,20 @@
 #include "graph/sizes/specialize.h"
 
 namespace lemma::api {
+namespace {
+
+// Which dimensions reading the model fixed, and why, behind the error of inputs that do not fit.
+absl::Status WithFixedSizes(const absl::Status& status, const std::vector<std::string>& notes) {
+  std::string text(status.message());
+  for (const std::string& note : notes) {
+    if (absl::StartsWith(note, "dimension ") || absl::StartsWith(note, "they are fixed")) {
+      absl::StrAppend(&text, "; ", note);
+    }
+  }
+  return absl::Status(status.code(), text);
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Model& model,
                                                        const SessionOptions& options) {
@@ -42,7 +57,7 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(absl::Span<const Tensor> inputs
   std::vector<TensorType> types;
   for (const Tensor& input : inputs) types.push_back(input.type());
   auto sizes = BindDims(model_.graph, types);
-  if (!sizes.ok()) return Prefixed(model_.path, sizes.status());
+  if (!sizes.ok()) return Prefixed(model_.path, WithFixedSizes(sizes.status(), model_.notes));
   auto plan = At(*sizes);
   if (!plan.ok()) return plan.status();
   auto outputs = (*plan)->executable->Run(inputs);

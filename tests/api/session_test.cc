@@ -107,6 +107,18 @@ TEST(SessionTest, SaysWhichInputDoesNotFit) {
             "option max_plans: must be at least 1");
 }
 
+TEST(SessionTest, SaysThatASizeWasFixed) {
+  api::Model model = Rows();
+  model.graph = *Specialize(model.graph, {{"rows", 3}});
+  model.notes = {"operator set 17", "dimension rows is fixed to 3; --dim rows=SIZE gives another"};
+  auto session = api::Session::Open(model);
+  ASSERT_TRUE(session.ok()) << session.status();
+  const absl::Status status = (*session)->Run({*Tensor::Filled({DType::kF32, {2, 8}}, 1)}).status();
+  EXPECT_TRUE(absl::StrContains(status.message(),
+                                "f32[2,8] is given; dimension rows is fixed to 3; --dim rows"))
+      << status;
+}
+
 TEST(SessionTest, TimesEachSize) {
   const api::Model model = Rows();
   auto session = api::Session::Open(model);
