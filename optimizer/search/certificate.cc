@@ -127,7 +127,7 @@ absl::StatusOr<bool> Advance(const PreparedRule& rule, const std::vector<int>& n
 // not a new graph.
 class Repetition {
  public:
-  explicit Repetition(const Graph& input) { Begin(input); }
+  explicit Repetition(const Graph& input) : places_(input) { Begin(input); }
 
   // Applies `done` where the search says that it was applied. Returns false, without any change, if
   // there is no match at that place that leads to the graph with the step's hash.
@@ -153,13 +153,15 @@ class Repetition {
         labels.emplace_back(graph_->LabelOf({matched->match.nodes[output.node], output.index}));
       }
       const size_t mark = graph_->mark();
-      graph_->Apply(matched->edit);
+      std::vector<int> made;
+      graph_->Apply(matched->edit, &made);
       std::vector<int> order = graph_->GraphOrder();
       if (graph_->StructuralHash(order) == done.after) {
         *step = std::move(found);
         *replaced = std::move(labels);
         step->after = done.after;
         SetOrder(std::move(order));
+        places_.Step(matched->match.nodes, made);
         return true;
       }
       graph_->UndoTo(mark);
@@ -168,13 +170,24 @@ class Repetition {
   }
 
   Graph ToGraph() const { return graph_->ToGraph(); }
-  // Continues from another graph.
+  // Continues from another graph, to which a step led that AdvanceThere did not find.
+  void Continue(const Graph& graph) {
+    places_.Forget();
+    Begin(graph);
+  }
+  // `output`: the graph after the last step, with its constants folded.
+  StepPlaces PlacesIn(const Graph& output) const {
+    std::vector<NodePtr> nodes;
+    const Graph last = graph_->ToGraph(&nodes);
+    return places_.Finish(nodes, last, output);
+  }
+
+ private:
   void Begin(const Graph& graph) {
     graph_ = std::make_unique<EditGraph>(graph, EditGraphOptions());
     SetOrder(graph_->GraphOrder());
   }
 
- private:
   void SetOrder(std::vector<int> order) {
     order_ = std::move(order);
     position_.assign(graph_->num_nodes(), -1);
@@ -202,6 +215,7 @@ class Repetition {
 
   std::unique_ptr<EditGraph> graph_;
   std::vector<int> order_, position_;  // the graph's node by position, and the inverse
+  PlaceKeeper places_;
 };
 
 // The values of `graph` that are constants in `folded`, which is otherwise equal to it.
@@ -307,7 +321,7 @@ absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const Rewrite
           const NodePtr& node = before.nodes()[step.nodes[output.node]];
           replaced.emplace_back(before.LabelOf(Value(node, output.index)));
         }
-        repetition.Begin(graph);
+        repetition.Continue(graph);
       }
     }
     if (!found) {
@@ -323,6 +337,7 @@ absl::StatusOr<Certificate> Certify(const Graph& input, absl::Span<const Rewrite
     }
   }
   AddFolds(repetition.ToGraph(), once, &certificate, provenance);
+  if (provenance != nullptr) provenance->places = repetition.PlacesIn(once);
   return certificate;
 }
 

@@ -13,6 +13,7 @@
 #include "base/deadline.h"
 #include "graph/graph.h"
 #include "optimizer/search/search.h"
+#include "optimizer/search/step_places.h"
 #include "rewrite/rules/certificate.h"
 #include "rewrite/rules/substitution.h"
 
@@ -25,6 +26,8 @@ struct Provenance {
   // By Tensor::ContentHash of a folded constant: a name that lists the weights and constants from
   // which it was computed, such as "w+b/folded".
   std::map<uint64_t, std::string> folded;
+  // Where each step took place, in the input and in the output without barriers.
+  StepPlaces places;
 };
 
 // Makes the certificate of the steps, which lead from `input` to a graph; `output` is this graph
