@@ -1,5 +1,6 @@
 #include "api/report.h"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "api/execution/roofline.h"
 #include "api/execution/timing.h"
 #include "api/optimization/search_figures.h"
 #include "api/report/page.h"
@@ -88,6 +90,81 @@ void AddMemoryFacts(const OptimizeOptions& options, const optimizer::SearchResul
       Change(bytes(search.initial_cost.peak_bytes()), bytes(search.best_cost.peak_bytes())));
 }
 
+// Why the input was written and no other graph, as a sentence without its full stop.
+std::string WhyKept(const OptimizeOptions& options, const OptimizeResult& result) {
+  const Acceptance& accepted = result.accepted;
+  const bool for_time = options.objective.IsTime();
+  if (result.search.rewrites.empty() && !accepted.found) {
+    return for_time ? "no rule makes it faster" : "no rule makes it better";
+  }
+  if (!accepted.rejected.empty()) {
+    return absl::StrCat("what the search found was dropped, because ", accepted.rejected);
+  }
+  if (options.by_price) return "what the search found does not pay by its price";
+  if (!accepted.found_bytes) return "what the search found changes more than the numerics allow";
+  if (!for_time) return "what the search found is not better for the objective";
+  return accepted.found && accepted.found->high < 1
+             ? "what the search found is faster by less than the 1 % that counts"
+             : "what the search found was not surely faster when both were executed";
+}
+
+ReportSummary SummaryFor(const OptimizeOptions& options, const OptimizeResult& result,
+                         const ReportFiles& files) {
+  const Acceptance& accepted = result.accepted;
+  ReportSummary summary;
+  summary.kept_input = accepted.kept_input();
+  if (summary.kept_input) summary.why_kept = WhyKept(options, result);
+  summary.ms_before = accepted.ms_before;
+  summary.ms_after = accepted.ms_after;
+  summary.ratio = accepted.found;
+  summary.runs = accepted.runs;
+  summary.recomputed = accepted.recomputed;
+  summary.offloaded = accepted.offloaded;
+  if (accepted.measured) {
+    summary.peak_before = accepted.memory_before.planned_bytes;
+    summary.peak_after = accepted.memory_after.planned_bytes;
+    summary.outputs = accepted.difference.ToString();
+  }
+  if (result.certificate) summary.contract = result.certificate->contract;
+  summary.output = files.output;
+  summary.certificate = files.certificate;
+  summary.certificate_sha256 = files.certificate_sha256;
+  summary.command = files.command;
+  summary.date = files.date;
+  return summary;
+}
+
+std::vector<ReportStep> StepsOf(const Graph& input, const OptimizeResult& result) {
+  const optimizer::StepPlaces& places = result.provenance.places;
+  const Graph& output = result.accepted.graph;
+  std::vector<ReportStep> steps;
+  for (size_t i = 0; i < result.accepted.rewrites.size(); ++i) {
+    const optimizer::RewriteStep& step = result.accepted.rewrites[i];
+    steps.push_back({step.name, step.where, step.cost ? step.cost->ms() : -1});
+    if (i >= places.steps.size()) continue;
+    // The graphs may be at other sizes than those of the places.
+    if (places.input_nodes == static_cast<int>(input.nodes().size())) {
+      steps.back().replaced = places.steps[i].replaced;
+    }
+    if (places.output_nodes == static_cast<int>(output.nodes().size())) {
+      steps.back().made = places.steps[i].made;
+    }
+  }
+  return steps;
+}
+
+// Absent if the back end cannot measure it: then the page has no limits and shares.
+std::optional<Roofline> RooflineOf(const OptimizeOptions& options, Backend* backend) {
+  if (options.deadline.Passed()) return std::nullopt;
+  CompileOptions compile;
+  compile.threads = options.execution.threads;
+  auto roofline = MeasureRoofline(backend, compile);
+  if (!roofline.ok() || roofline->flops_per_second <= 0 || roofline->bytes_per_second <= 0) {
+    return std::nullopt;
+  }
+  return *roofline;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor> inputs,
@@ -107,11 +184,10 @@ absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor
                                            {"written to", files.output}});
   AddMemoryFacts(options, result.search, &report);
   report.predicted_ms = result.search.initial_cost.ms();
+  report.summary = SummaryFor(options, result, files);
+  report.steps = StepsOf(input, result);
   std::set<std::string> used;
-  for (const optimizer::RewriteStep& step : accepted.rewrites) {
-    report.steps.push_back({step.name, step.where, step.cost ? step.cost->ms() : -1});
-    used.insert(step.name);
-  }
+  for (const ReportStep& step : report.steps) used.insert(step.rule);
   for (const Substitution& rule : rules->rules) {
     if (used.count(rule.name) > 0) report.rules.push_back(rule);
   }
@@ -122,6 +198,7 @@ absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor
   auto after = GraphOf(accepted.graph, options, times, backend->get(), inputs);
   if (!after.ok()) return after.status();
   report.after = *std::move(after);
+  if (times) report.roofline = RooflineOf(options, backend->get());
   return ReportPage(report, options.deadline.NotWithin(kLateSeconds));
 }
 

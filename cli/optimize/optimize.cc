@@ -2,6 +2,7 @@
 #include "cli/optimize/optimize.h"
 
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/models/sizes.h"
+#include "api/optimization/certificate_file.h"
 #include "api/optimization/hints.h"
 #include "api/report.h"
 #include "base/interrupt.h"
@@ -108,6 +110,30 @@ int NothingFits(const OptimizeFlags& flags, const api::Acceptance& accepted) {
   return kExitNo;
 }
 
+// "2026-01-31 12:00 UTC"
+std::string Now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  gmtime_r(&now, &parts);
+  char text[32];
+  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &parts));
+}
+
+// `certificate`: the staged certificate; nullptr if there is none.
+absl::StatusOr<api::ReportFiles> ReportFilesOf(const OptimizeFlags& flags, const std::string& path,
+                                               const StagedFile* certificate) {
+  api::ReportFiles files{path, flags.output};
+  files.command = flags.command;
+  files.date = Now();
+  if (certificate == nullptr) return files;
+  files.certificate = flags.CertificatePath();
+  if (certificate->temporary().empty()) return files;  // written to a device
+  auto hash = api::FileSha256(certificate->temporary());
+  if (!hash.ok()) return hash.status();
+  files.certificate_sha256 = *hash;
+  return files;
+}
+
 // The model, its certificate and the report: all of them, or none.
 absl::Status Write(const OptimizeFlags& flags, const std::string& path, const api::Model& model,
                    const std::vector<optimizer::SizeHint>& hints, const api::InputRecord& record,
@@ -137,7 +163,10 @@ absl::Status Write(const OptimizeFlags& flags, const std::string& path, const ap
       if (!sized.ok()) return sized.status();
       *graph = *std::move(sized);
     }
-    auto page = api::ReportOf(input, inputs, options, result, {path, flags.output});
+    auto named =
+        ReportFilesOf(flags, path, flags.CertificatePath().empty() ? nullptr : &files->back());
+    if (!named.ok()) return named.status();
+    auto page = api::ReportOf(input, inputs, options, result, *named);
     if (!page.ok()) return page.status();
     auto staged = StagedFile::Write(flags.report, {*page});
     if (!staged.ok()) return staged.status();
@@ -189,6 +218,8 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
 
 absl::StatusOr<int> RunOptimize(Arguments arguments) {
   OptimizeFlags optimize;
+  optimize.command = {"lemma", "optimize"};
+  optimize.command.insert(optimize.command.end(), arguments.begin(), arguments.end());
   Flags flags("optimize", "MODEL -o OUT",
               "Rewrites a model so that it runs faster, and writes it. What does not pay when both "
               "are executed is not kept; a model with unknown operators is not executed.");

@@ -32,6 +32,7 @@ struct OptimizeFlags {
   bool allow_unproved = false;
   std::string certificate, replay;  // files; "none": no certificate
   std::string report;
+  std::vector<std::string> command;  // set by the command: the words of its command line
   std::vector<DimValues> hints;  // --hint: sizes of symbolic dimensions to optimize the model for
   bool explain = false;
   std::string why_not;  // the rule to explain; if `output` is empty, nothing else is done
