@@ -147,14 +147,15 @@ class Browser:
             f"""(() => {{
               const element = document.querySelector({json.dumps(selector)});
               if (!element) return null;
-              let r = element.getBoundingClientRect();
-              if (r.top < 90 || r.bottom > innerHeight - 10) {{
-                element.scrollIntoView({{block: 'center', inline: 'nearest'}});
-                r = element.getBoundingClientRect();
-              }}
-              const x = r.left + r.width / 2, y = r.top + r.height / 2;
-              const hit = document.elementFromPoint(x, y);
-              return [x, y, Boolean(hit && element.contains(hit)), hit && hit.outerHTML.slice(0, 90)];
+              const look = () => {{
+                const r = element.getBoundingClientRect();
+                const x = r.left + r.width / 2, y = r.top + r.height / 2;
+                const hit = document.elementFromPoint(x, y);
+                return [x, y, Boolean(hit && element.contains(hit)),
+                        hit && hit.outerHTML.slice(0, 90)];
+              }};
+              if (!look()[2]) element.scrollIntoView({{block: 'center', inline: 'center'}});
+              return look();
             }})()""")
         if place is None:
             raise BrowserError(f"there is no {selector}")
