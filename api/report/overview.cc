@@ -37,7 +37,8 @@ class Drawer {
   Drawer() {
     // The limits are those of GraphToDot (api/draw.h).
     text_ =
-        "digraph {\n  graph [nslimit=0.2, nslimit1=0.2, mclimit=0.05, splines=polyline, "
+        "digraph graph_of_report {\n  graph [nslimit=0.2, nslimit1=0.2, mclimit=0.05, "
+        "splines=polyline, "
         "ranksep=0.28, nodesep=0.18];\n"
         "  node [shape=box, fontname=Helvetica, fontsize=12, height=0.3, margin=\"0.1,0.05\"];\n"
         "  edge [arrowsize=0.6];\n";

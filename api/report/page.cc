@@ -20,6 +20,13 @@ namespace {
 
 std::string RuleId(const std::string& name) { return absl::StrCat("rule-", name); }
 
+// Descriptions of rewrites are "rule(x = a; n = 1)"; the rule has a column of its own.
+std::string WhereIn(const ReportStep& step) {
+  const std::string& where = step.where;
+  if (where.rfind(step.rule + "(", 0) != 0 || where.back() != ')') return where;
+  return where.substr(step.rule.size() + 1, where.size() - step.rule.size() - 2);
+}
+
 std::string Steps(const Report& report) {
   if (report.steps.empty()) return "<p class=\"note\">None: the input is kept.</p>\n";
   std::string html =
@@ -33,7 +40,7 @@ std::string Steps(const Report& report) {
                     "<td><a href=\"#", Escaped(RuleId(step.rule)), "\">", Escaped(step.rule),
                     "</a></td>", Cell(priced ? FormatMs(step.ms) : "", true),
                     Cell(priced ? absl::StrFormat("%+.4f ms", step.ms - before) : "", true),
-                    Cell(step.where), "</tr>\n");
+                    "<td class=\"where\">", Escaped(WhereIn(step)), "</td></tr>\n");
     if (priced) before = step.ms;
   }
   return html + "</table></div>\n";

@@ -23,9 +23,10 @@ std::string ShareText(double part, double whole) {
   return absl::StrFormat("%.1f %%", whole > 0 ? 100 * part / whole : 0);
 }
 
-// A share of the roofline above 1 means that the caches served the kernel.
+// A share above 1 says no more than that the roofline, of data outside of caches, does not apply.
 std::string RoofText(double roof) {
-  return absl::StrFormat("%.0f %%%s", 100 * roof, roof > 1 ? " (data from caches)" : "");
+  if (roof > 1) return "over 100 %, since data came from caches";
+  return absl::StrFormat("%.0f %%", 100 * roof);
 }
 
 // What a node reads: "weight f32[8]", or the number of an operator and the type.

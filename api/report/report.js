@@ -74,22 +74,28 @@ const readOf = (side, read) => {
 };
 const showOp = (side, number) => {
   const op = data[side].ops[number], all = data[side];
-  const kernels = (op.kernels || []).map(k => {
+  const partner = op.with === undefined ? null : all.ops[op.with];
+  const own = op.kernels || (partner ? partner.kernels : []);
+  const kernels = own.map(k => {
     const kernel = all.kernels[k];
     return breakable([kernel.name, kernel.note].filter(Boolean).join(', '));
   });
-  const rest = op.with === undefined ? [] :
-    ['none of its own; goes with ', link(labelOf(all.ops[op.with]), () => sides[side].show(op.with))];
+  const timed = partner || op;
+  if (partner) {
+    kernels.unshift(make('span', {}, 'none of its own; goes with ',
+      link(labelOf(partner), () => sides[side].show(op.with)), ':'));
+  }
   openPanel(op.op, [
     ['name', op.name],
     ['graph', side + ', operator ' + (number + 1) + ' of ' + all.ops.length],
     ['result', op.types],
     ['reads', (op.reads || []).map(read => readOf(side, read))],
     ['attributes', (op.attrs || []).map(([name, value]) => name + ' = ' + value)],
-    ['kernel', kernels.length ? kernels : rest.length ? [make('span', {}, ...rest)] : ''],
-    ['time', op.time ? op.time + ', ' + op.share + ' of this graph' : ''],
-    ['work', (op.kernels || []).map(k => all.kernels[k].work).filter(Boolean)],
-    ['roofline', op.roof ? op.roof + ' of what the machine reaches' : ''],
+    ['kernel', kernels],
+    ['time', timed.time ? timed.time + ', ' + timed.share + ' of this graph' +
+      (partner ? ', together' : '') : ''],
+    ['work', own.map(k => all.kernels[k].work).filter(Boolean)],
+    ['roofline', timed.roof],
     [side === 'before' ? 'replaced by' : 'made by', (op.steps || []).slice(0, 20).map(s =>
       link('step ' + (s + 1) + ', ' + data.steps[s].rule, () => goTo(s)))],
   ], ruleBlocks(op.steps || []));
@@ -464,7 +470,7 @@ if (player) {
 const describe = mark => {
   const {side} = mark.dataset, kernel = data[side].kernels[mark.dataset.kernel];
   return [kernel.name + ' ' + kernel.value, kernel.time + ', ' + kernel.share + ' of ' + side,
-    kernel.work, kernel.roof ? kernel.roof + ' of the roofline' : ''].filter(Boolean).join('\n');
+    kernel.work, kernel.roof ? 'roofline: ' + kernel.roof : ''].filter(Boolean).join('\n');
 };
 const place = mark => {
   const r = mark.getBoundingClientRect();

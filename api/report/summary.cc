@@ -14,7 +14,8 @@
 namespace lemma::api {
 namespace {
 
-constexpr int kLeastRunsOfInterval = 6;  // PairedRatio in api/execution/timing.h
+constexpr double kMemoryWorthSaying = 0.99;  // after to before, for the headline
+constexpr int kLeastRunsOfInterval = 6;      // PairedRatio in api/execution/timing.h
 
 std::string FileName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
@@ -124,7 +125,9 @@ std::string Headline(const Report& report) {
     parts.push_back(
         absl::StrFormat("%.1f %% %s time", 100 * std::abs(1 - ratio), ratio < 1 ? "less" : "more"));
   }
-  if (summary.peak_before > 0 && summary.peak_after < summary.peak_before) {
+  if (summary.peak_before > 0 &&
+      static_cast<double>(summary.peak_after) <
+          kMemoryWorthSaying * static_cast<double>(summary.peak_before)) {
     parts.push_back(
         absl::StrFormat("%.1f %% less memory", 100 - 100 * static_cast<double>(summary.peak_after) /
                                                          static_cast<double>(summary.peak_before)));

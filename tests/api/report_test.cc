@@ -100,7 +100,9 @@ TEST(ReportTest, ShowsBothGraphsAndMarksWhatDiffers) {
   ExpectSelfContained(page);
 }
 
-TEST(ReportTest, EqualReportsGiveEqualPages) { EXPECT_EQ(PageOf(Example()), PageOf(Example())); }
+TEST(ReportTest, EqualReportsGiveEqualPages) {
+  EXPECT_TRUE(PageOf(Example()) == PageOf(Example()));  // pages are too long to be printed
+}
 
 TEST(ReportTest, BeginsWithASummary) {
   const std::string page = PageOf(Example());
@@ -196,7 +198,7 @@ TEST(ReportTest, OfALargeGraphFoldsWhatRepeats) {
   report.after.graph = Parse(LongText() + " w = exp(v999) return w }");
   const std::string page = PageOf(report);
   EXPECT_EQ(Count(page, ">block × 999</text>"), 2);
-  EXPECT_EQ(Count(page, ">sin</text>"), 2);  // in the opened block of each
+  EXPECT_EQ(Count(page, ">sin</text>"), 4);  // in the box of each, and in its opened block
   EXPECT_EQ(Count(page, ">tanh</text>"), 1);
   EXPECT_EQ(Count(page, "<template data-block=\"0\">"), 2);
   EXPECT_THAT(DataOf(page), HasSubstr("\"name\":\"block × 999\",\"first\":1,\"period\":1,"
@@ -233,7 +235,7 @@ TEST(BlocksTest, AGraphWithoutCopiesIsCutIntoRuns) {
   std::string text = "graph g(x: f32[2]) { v0 = relu(x)";
   for (int i = 1; i < 3000; ++i) {  // the number decides: no two operators are equal
     text += " v" + std::to_string(i) + " = scalar_mul(v" + std::to_string(i - 1) +
-            ") {factor = " + std::to_string(i) + ".0}";
+            ") {alpha = " + std::to_string(i) + ".0}";
   }
   const std::vector<Block> blocks = BlocksOf(Parse(text + " return v2999 }"), 150);
   EXPECT_LE(blocks.size(), 150);
