@@ -165,6 +165,13 @@ class Side {
     this.drawCrumbs();
     this.paint();
   }
+  // Opens the block that has the operator, or shows the whole graph if none has.
+  openAt(op) {
+    const block = this.blockOf(op);
+    if (block < 0) { this.open(null, 0); return; }
+    const {first, period} = this.data.blocks[block];
+    this.open(block, Math.floor((op - first) / period));
+  }
   addSheet(block) {
     const template = this.map.querySelector(`template[data-block="${block}"]`);
     const sheet = make('div', {className: 'sheet'});
@@ -210,13 +217,7 @@ class Side {
 
   // Shows an operator in the drawing and in the panel.
   show(op) {
-    const block = this.blockOf(op);
-    if (block >= 0) {
-      const {first, period} = this.data.blocks[block];
-      this.open(block, Math.floor((op - first) / period));
-    } else if (this.block !== null) {
-      this.open(null, 0);
-    }
+    this.openAt(op);
     for (const side of Object.values(this.panel.sides)) side.pick(side === this ? op : null);
     this.panel.showOp(this.name, op);
     const node = this.nodeOf(op);
@@ -227,15 +228,9 @@ class Side {
   step(ops) {
     this.stepped = ops;
     if (!this.overview) return;
-    const here = ops.filter(op => this.blockOf(op) === this.block);
-    if (this.block !== null && here.length) {
-      const {first, period} = this.data.blocks[this.block];
-      this.open(this.block, Math.floor((here[0] - first) / period));
-    } else if (this.block !== null && ops.length) {
-      this.open(null, 0);
-    }
-    this.paint();
-    const node = ops.length && this.nodeOf(here.length ? here[0] : ops[0]);
+    if (!ops.length) { this.paint(); return; }
+    this.openAt(ops[0]);
+    const node = this.nodeOf(ops[0]);
     if (node) this.center(node);
   }
   // Gives the boxes of the shown sheet their classes.
@@ -258,14 +253,7 @@ class Side {
     let hits = [], at = -1;
     const go = () => {
       output.textContent = hits.length ? (at + 1) + ' of ' + hits.length : 'none';
-      const block = hits.length ? this.blockOf(hits[at]) : -1;
-      if (block >= 0) {
-        const {first, period} = this.data.blocks[block];
-        this.open(block, Math.floor((hits[at] - first) / period));
-      } else if (hits.length && this.block !== null) {
-        this.open(null, 0);
-      }
-      this.paint();
+      if (hits.length) this.openAt(hits[at]); else this.paint();
       const node = hits.length && this.nodeOf(hits[at]);
       if (node) this.center(node);
     };

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "api/report/words.h"
@@ -35,6 +36,11 @@ std::string IntervalText(const RatioInterval& ratio) {
                            100 * (1 - ratio.low));
   }
   return absl::StrCat(LessOrMore(ratio.low), " to ", LessOrMore(ratio.high));
+}
+
+// Whether the change of the time may be noise.
+bool MayBeNoise(const ReportSummary& summary) {
+  return summary.ratio && summary.ratio->low <= 1 && summary.ratio->high >= 1;
 }
 
 std::string Confidence(const ReportSummary& summary) {
@@ -77,7 +83,8 @@ std::string TimeCard(const ReportSummary& summary) {
   if (summary.kept_input) return Card("Time of a run", FormatMs(summary.ms_before), "unchanged");
   const double ratio = summary.ratio ? summary.ratio->median : summary.ms_after / summary.ms_before;
   return Card("Time of a run", FromTo(FormatMs(summary.ms_before), FormatMs(summary.ms_after)),
-              absl::StrCat(LessOrMore(ratio), summary.ratio ? ": " : "", Confidence(summary)),
+              absl::StrCat(MayBeNoise(summary) ? "no sure difference" : LessOrMore(ratio),
+                           summary.ratio ? ": " : "", Confidence(summary)),
               summary.ratio ? IntervalFigure(*summary.ratio) : "");
 }
 
@@ -119,7 +126,9 @@ std::string Headline(const Report& report) {
     return text + ".";
   }
   std::vector<std::string> parts;
-  if (summary.ms_before > 0) {
+  if (summary.ms_before > 0 && MayBeNoise(summary)) {
+    parts.emplace_back("no sure difference in time");
+  } else if (summary.ms_before > 0) {
     const double ratio =
         summary.ratio ? summary.ratio->median : summary.ms_after / summary.ms_before;
     parts.push_back(
@@ -139,7 +148,9 @@ std::string Headline(const Report& report) {
   for (size_t i = 0; i < parts.size(); ++i) {
     absl::StrAppend(&text, i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ", parts[i]);
   }
-  return text.empty() ? "Rewritten." : text + ".";
+  if (text.empty()) return "Rewritten.";
+  text[0] = absl::ascii_toupper(static_cast<unsigned char>(text[0]));
+  return text + ".";
 }
 
 // What the rules did, the most frequent first.

@@ -56,8 +56,10 @@ Noun NounOf(const std::string& op) {
 
 using Counts = std::map<std::string, int>;
 
-// The operators of the pattern that depend on more than weights.
-Counts RunningOperators(const Pattern& pattern, const std::vector<PatternVar>& vars) {
+// The operators of the pattern that depend on more than weights. Sets *prepares, unless it is null,
+// to whether there are others.
+Counts RunningOperators(const Pattern& pattern, const std::vector<PatternVar>& vars,
+                        bool* prepares = nullptr) {
   std::vector<bool> runs;
   Counts counts;
   for (const PatternNode& node : pattern.nodes) {
@@ -66,6 +68,7 @@ Counts RunningOperators(const Pattern& pattern, const std::vector<PatternVar>& v
           return value.is_var() ? vars[value.index].role == VarRole::kAny : runs[value.node];
         }));
     if (node.op != nullptr && runs.back()) ++counts[node.op->name];
+    if (node.op != nullptr && !runs.back() && prepares != nullptr) *prepares = true;
   }
   return counts;
 }
@@ -80,34 +83,45 @@ Counts Minus(const Counts& a, const Counts& b) {
   return rest;
 }
 
+// "a, b and c"
+std::string Listed(const std::vector<std::string>& texts) {
+  if (texts.size() < 2) return absl::StrJoin(texts, "");
+  return absl::StrCat(absl::StrJoin(texts.begin(), texts.end() - 1, ", "), " and ", texts.back());
+}
+
 // "3 additions and 1 ReLU"
 std::string Counted(const Counts& counts, int times) {
-  return absl::StrJoin(counts, " and ", [&](std::string* text, const auto& count) {
-    const int n = count.second * times;
-    const Noun noun = NounOf(count.first);
-    absl::StrAppend(text, n, " ", n == 1 ? noun.one : noun.many);
-  });
+  std::vector<std::string> texts;
+  for (const auto& [op, count] : counts) {
+    const Noun noun = NounOf(op);
+    texts.push_back(absl::StrCat(count * times, " ", count * times == 1 ? noun.one : noun.many));
+  }
+  return Listed(texts);
 }
 
 // "convolutions and ReLUs"; of one application "a convolution and a ReLU".
 std::string Uncounted(const Counts& counts, int times) {
-  return absl::StrJoin(counts, " and ", [&](std::string* text, const auto& count) {
-    const Noun noun = NounOf(count.first);
-    const bool one = count.second * times == 1;
+  std::vector<std::string> texts;
+  for (const auto& [op, count] : counts) {
+    const Noun noun = NounOf(op);
     const bool vowel = std::string("aeiou").find(noun.one[0]) != std::string::npos;
-    absl::StrAppend(text, one ? (vowel ? "an " : "a ") : "", one ? noun.one : noun.many);
-  });
+    texts.push_back(count * times > 1 ? noun.many : absl::StrCat(vowel ? "an " : "a ", noun.one));
+  }
+  return Listed(texts);
 }
 
 }  // namespace
 
 std::string WordsOf(const Substitution& rule, int times) {
   const Counts before = RunningOperators(rule.source, rule.vars);
-  const Counts after = RunningOperators(rule.target, rule.vars);
+  bool prepares = false;
+  const Counts after = RunningOperators(rule.target, rule.vars, &prepares);
   const Counts gone = Minus(before, after), fresh = Minus(after, before);
   const Counts kept = Minus(before, gone);
   if (!gone.empty() && fresh.empty()) {
-    if (kept.empty()) return absl::StrCat(Counted(gone, times), " removed");
+    if (kept.size() > 2 && prepares)
+      return absl::StrCat(Counted(gone, times), " folded into weights");
+    if (kept.empty() || kept.size() > 2) return absl::StrCat(Counted(gone, times), " removed");
     // Of two equal operators, one is left: "4 transpositions merged" says it best.
     if (gone.begin()->first == kept.begin()->first && kept.size() == 1 && gone.size() == 1) {
       return absl::StrCat(Counted(before, times), " merged into ", Counted(kept, times));

@@ -129,6 +129,16 @@ TEST(ReportTest, FewRunsGiveNoConfidence) {
   EXPECT_THAT(page, HasSubstr("between the runs: 20.0 % to 30.0 % less"));
 }
 
+TEST(ReportTest, NoiseIsNoGain) {
+  Report report = Example();
+  report.summary.ratio = RatioInterval{0.9, 0.95, 1.1};
+  const std::string page = PageOf(report);
+  EXPECT_THAT(page, HasSubstr("No sure difference in time, 50.0 % less memory and 2 operators"));
+  EXPECT_THAT(page,
+              HasSubstr("no sure difference: with 95 % confidence 10.0 % less to 10.0 % more"));
+  EXPECT_THAT(page, Not(HasSubstr("5.0 % less time")));
+}
+
 TEST(ReportTest, OfAKeptModelShowsNoGain) {
   Report report = Example();
   report.after = report.before;
@@ -259,6 +269,10 @@ TEST(WordsTest, SayWhatARuleDid) {
     y = relu(x) z = relu(y) return z
   } => { z = relu(x) return z })";
   EXPECT_EQ(WordsOf(Rule(twice), 2), "4 ReLUs merged into 2 ReLUs");
+  const char* weights = R"(rule weights(x: [n,c], f: weight [c,k], s: weight [k]) reassociates {
+    y = matmul(x, f) u = mul(y, s) v = relu(u) w = neg(v) z = add(w, s) return z
+  } => { g = mul(f, s) y = matmul(x, g) v = relu(y) w = neg(v) z = add(w, s) return z })";
+  EXPECT_EQ(WordsOf(Rule(weights), 2), "2 multiplications folded into weights");
   const char* other = R"(rule other(x: [s..], y: [t..]) bit_exact {
     n = neg(y) z = add(x, n) return z
   } => { z = sub(x, y) return z })";
@@ -285,9 +299,22 @@ TEST(ReportTest, TellsOfAnOptimization) {
   EXPECT_THAT(*page, HasSubstr("<td>written to</td><td>out.onnx</td>"));
   EXPECT_THAT(*page, HasSubstr("<td>numerics</td><td>reassociate</td>"));
   EXPECT_THAT(*page, HasSubstr("<td>objective</td><td>memory</td>"));
-  // The places of the step: it took the second relu away.
-  EXPECT_THAT(*page, HasSubstr("\"rule\":\"relu_of_relu\""));
-  EXPECT_THAT(DataOf(*page), HasSubstr("\"before\":[0,1],\"after\":[0]"));
+}
+
+TEST(ReportTest, TellsWhereAStepTookPlace) {
+  const Graph graph =
+      ModelOf("graph g(x: f32[64,64]) { a = relu(x) b = relu(a) c = neg(b) return c }").graph;
+  OptimizeOptions options;
+  options.costs.measured = false;
+  options.by_price = true;  // the result does not depend on times
+  auto result = Optimize(graph, {}, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  auto page = ReportOf(graph, {}, options, *result, {"in.onnx", "out.onnx"});
+  ASSERT_TRUE(page.ok()) << page.status();
+  const std::string data = DataOf(*page);
+  EXPECT_THAT(data, HasSubstr("\"rule\":\"relu_of_relu\""));
+  EXPECT_THAT(data, HasSubstr("\"before\":[0,1],\"after\":[0]"));
+  EXPECT_THAT(*page, HasSubstr("<p class=\"note\">Not executed.</p>"));
 }
 
 }  // namespace
