@@ -98,7 +98,7 @@ int Saved(const Block& block) { return block.period * (block.copies - 1); }
 
 // A block in the run of operators from `begin`, each of which looks like the one `period` later
 // `length` times in a row.
-Block BlockIn(const Sequence& ops, int begin, int period, int length) {
+Block RepeatedFrom(const Sequence& ops, int begin, int period, int length) {
   const int copies = length / period + 1;
   const int slack = length - (copies - 1) * period;
   int best = begin;
@@ -120,7 +120,7 @@ void AddCandidates(const Sequence& ops, int begin, int end, std::vector<Block>* 
         continue;
       }
       if (length >= period) {
-        const Block block = BlockIn(ops, i + 1, period, length);
+        const Block block = RepeatedFrom(ops, i + 1, period, length);
         if (Saved(block) >= kLeastSaved) candidates->push_back(block);
       }
       length = 0;
