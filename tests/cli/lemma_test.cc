@@ -160,7 +160,7 @@ TEST(LemmaTest, ReportsAsAPage) {
   const std::string page = ReadAll(folder + "/r.html");
   EXPECT_THAT(page, HasSubstr("g.lemma"));
   EXPECT_THAT(page, HasSubstr("time, predicted"));
-  EXPECT_THAT(page, HasSubstr("class=\"node changed\""));
+  EXPECT_THAT(page, HasSubstr("\"changed\":true"));  // an operator that the other graph lacks
   EXPECT_THAT(page, HasSubstr("proved bit_exact"));  // the rule that was used, with its record
   ExpectOneLine(RunLemma({"optimize", model, "-o", folder + "/o.lemma", "--report",
                           folder + "/missing/r.html"}),
