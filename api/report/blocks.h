@@ -8,11 +8,12 @@
 
 namespace lemma::api {
 
-// A run of operators that is drawn as one box: `copies` blocks of `period` operators each, one
-// directly after the other in the order of Graph::nodes(), without the nodes that are no operators.
-// The blocks are isomorphic: the operators at the same position have the same attributes, types of
-// results and of weights, and read the same operators of their block. One copy: a run of operators
-// that does not repeat, in a graph that has too many boxes otherwise.
+// A run of operators that is drawn as one box. Operators are numbered from 0 in the order of
+// Graph::nodes(); nodes that are no operators do not count. The run consists of `copies` copies of
+// `period` operators each. The copies are isomorphic: operators at the same position of two copies
+// have the same name, attributes, types of results, and kinds and types of operands, and they read
+// the operators at the same positions of their own copies. A block with one copy is a run of any
+// operators; such blocks are made only if the graph would otherwise have too many boxes.
 struct Block {
   int first = 0;  // the number of the first operator
   int period = 0;
@@ -20,9 +21,9 @@ struct Block {
   int end() const { return first + period * copies; }
 };
 
-// Disjoint blocks in ascending order, so that blocks and operators outside of them are about
-// `most_boxes` boxes or fewer. Contracting the blocks leaves a graph without cycles. Takes a time
-// linear in the number of operators, times at most 512.
+// Disjoint blocks in ascending order. The blocks and the operators outside of blocks are together
+// about `most_boxes` boxes or fewer. If each block becomes one node, the graph still has no cycles.
+// The time is linear in the number of operators, with a factor of at most 512.
 std::vector<Block> BlocksOf(const Graph& graph, int most_boxes);
 
 }  // namespace lemma::api

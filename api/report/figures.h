@@ -1,7 +1,7 @@
-// Draws the plots of a report as SVG, with axes and units. Internal to the reports.
+// Draws the plots of a report as HTML with SVG, with axes and units. Internal to the reports.
 //
-// A plot is as wide as the page: places along the x axis are percentages. The texts of its y axis
-// are left of 0, where the page's style leaves room.
+// A plot is as wide as the page: positions along the x axis are percentages of this width. The
+// texts of a y axis are left of position 0; the page's style leaves room for them.
 #ifndef LEMMA_API_REPORT_FIGURES_H_
 #define LEMMA_API_REPORT_FIGURES_H_
 
@@ -13,22 +13,28 @@
 
 namespace lemma::api {
 
-// Round numbers from 0 to `top`, four to nine of them; for an axis.
+// Five to eleven numbers for an axis: the multiples of a round step from 0 to `top`, which must be
+// positive.
 std::vector<double> RoundNumbers(double top);
 
-// The kinds of the kernels of both graphs, such as "conv" for "conv+relu", the longest time first.
-// The number of a kind is its colour: the class k0, k1, …; kinds from 7 on share one.
+// The kinds of the kernels of both graphs: the kind of "conv+relu" is "conv". The kinds are
+// numbered from 0 by the time that their kernels take in both graphs together, the longest time
+// first.
 std::map<std::string, int> KernelKinds(const Report& report);
-// The class of the kernel's kind.
+// The CSS class that gives the kernel the colour of its kind: "k0" to "k6" for the numbers 0 to 6,
+// "k7" for all greater numbers. `kinds` must contain the kind.
 std::string KindClass(const std::map<std::string, int>& kinds, const KernelTiming& kernel);
 
-// The kernels of both graphs in the order in which they run, as wide as their times, and their sums
-// by kind. The mark of a kernel has data-side and data-kernel.
+// Two bars for each graph, in which widths are times: the kernels in the order in which they run,
+// and the sums of their times by kind. The mark of a kernel has the attributes data-side ("before"
+// or "after") and data-kernel (its position in ReportGraph::kernels). Without kernels, a note.
 std::string TimeFigure(const Report& report);
-// Work per byte against the speed reached, for kernels whose work is known, below the machine's
-// limits. The marks have data-side and data-kernel too.
+// The speed of each kernel against its operations per byte, with the machine's limits if the report
+// has them. Shows only kernels whose operations, bytes and time are known; without such kernels, a
+// note. The marks have the attributes data-side and data-kernel as in TimeFigure.
 std::string RooflineFigure(const Report& report);
-// The bytes of live values while each operator runs.
+// The bytes of the live values while each operator runs, for both graphs; if they are not known, a
+// note.
 std::string MemoryFigure(const Report& report);
 
 }  // namespace lemma::api

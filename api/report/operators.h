@@ -11,31 +11,37 @@
 
 namespace lemma::api {
 
+// An operator of a reported graph. Operators are numbered by their positions in
+// ReportOperators::all, kernels and steps by their positions in ReportGraph::kernels and
+// Report::steps.
 struct ReportOperator {
   const Node* node = nullptr;  // lives as long as the graph
-  std::string label;           // of its first result; "" if there is none
-  bool changed = false;        // the other graph has no such operator
-  std::vector<int> steps;      // the steps that replaced it (before) or made it (after)
-  std::vector<int> kernels;    // of its own
-  // Without a kernel of its own: the operator whose kernel computes or reads it; -1 if there is
-  // none.
+  std::string label;           // of its first result; "" if this result has no label
+  // The other graph has no operator with the same name, label, attributes and types of operands.
+  bool changed = false;
+  std::vector<int> steps;    // the steps that replaced it (before) or made it (after)
+  std::vector<int> kernels;  // the kernels that are timed under the label of one of its results
+  // For an operator without kernels: the operator whose kernel computes or reads its results; -1 if
+  // there is none, or if the operator has kernels.
   int with = -1;
-  double ms = 0;     // of its kernels
-  double roof = -1;  // the least time for its work, divided by its time; negative: not known
+  double ms = 0;     // sum of the times of its kernels
+  double roof = -1;  // RoofOf, for all its kernels together; negative: not known
 };
 
 struct ReportOperators {
-  std::vector<ReportOperator> all;  // in the order of Graph::nodes()
-  absl::flat_hash_map<const Node*, int> number;
-  // By kernel: the operator whose value it computes; -1 if that has no label.
+  std::vector<ReportOperator> all;               // in the order of Graph::nodes()
+  absl::flat_hash_map<const Node*, int> number;  // the position in `all`
+  // By kernel: the operator whose result it computes; -1 if no result has the kernel's label.
   std::vector<int> of_kernel;
-  double ms = 0;  // of all kernels
+  double ms = 0;  // sum of the times of all kernels
 };
 
-// The operators of report.before or report.after.
+// The operators of report.before if `before`, otherwise of report.after. `report` must outlive the
+// result.
 ReportOperators OperatorsOf(const Report& report, bool before);
 
-// The least time for the kernel's work, divided by its time; negative if one of them is not known.
+// The least time for the kernel's work at the machine's peak rates (Roofline::SecondsFor), divided
+// by the kernel's time. Negative if the rates, the work or the time are not known.
 double RoofOf(const KernelTiming& kernel, const std::optional<Roofline>& roofline);
 
 }  // namespace lemma::api

@@ -22,44 +22,46 @@ namespace lemma::api {
 // The graph before or after the optimization.
 struct ReportGraph {
   Graph graph;
-  std::vector<KernelTiming> kernels;     // in the order in which they run; empty if not timed
-  std::vector<int64_t> live_bytes = {};  // by operator: bytes of the live values while it runs
+  std::vector<KernelTiming> kernels;  // in the order in which they run; empty if not timed
+  // For each operator, in order: the bytes of the values that are live while the operator runs
+  // (LiveBytes in optimizer/cost/analytic_cost.h). Empty if not known.
+  std::vector<int64_t> live_bytes = {};
 };
 
 struct ReportStep {
-  std::string rule, where;  // the rule's name, and the place in the graph for people
+  std::string rule, where;  // the rule's name, and a description of the place in the graph
   double ms = 0;            // predicted time of the graph after the step; negative: unknown
-  // Positions in nodes() of the graph before, of what the step replaced, and of the graph after, of
-  // what it made, as in optimizer::StepPlace. Empty if not known.
+  // As in optimizer::StepPlace: positions in nodes() of the graph before the optimization, and of
+  // the graph after it. Empty if not known.
   std::vector<int> replaced = {}, made = {};
 };
 
-// What the top of the page says. Texts are "" and numbers 0 where they are not known.
+// The contents of the top of the page. Unknown texts are "", unknown numbers 0.
 struct ReportSummary {
-  bool kept_input = false;
-  std::string why_kept;                // a sentence without its full stop; for a kept input
+  bool kept_input = false;             // the input was written, since no better graph was found
+  std::string why_kept;                // if kept_input: a sentence without its full stop
   double ms_before = 0, ms_after = 0;  // median times of a run
-  // The time of what was found divided by the input's time, from `runs` runs of each. It may be of
-  // a graph that was not accepted.
+  // The time of the graph that the search found, divided by the time of the input, from `runs` runs
+  // of each graph. Absent if they were not timed. The found graph may be one that was not accepted.
   std::optional<RatioInterval> ratio;
   int runs = 0;
-  int64_t peak_before = 0, peak_after = 0;  // bytes
+  int64_t peak_before = 0, peak_after = 0;  // peak memory in bytes
   // Operators that are computed again, and values that are kept in host memory, to save memory.
   int recomputed = 0, offloaded = 0;
   std::optional<FloatContract> contract;  // of the whole change
-  std::string outputs;                    // how the outputs compare
-  // Files, and the SHA-256 of the certificate.
+  std::string outputs;                    // the difference between the outputs, for people
+  // Paths of the written model and of the certificate, and the certificate's SHA-256.
   std::string output, certificate, certificate_sha256;
   std::vector<std::string> command;  // the words of the command line that made the page
   std::string date;                  // when the page was made, for people
 };
 
 struct Report {
-  std::string title;  // the model's file
+  std::string title;  // path of the model's file
   ReportSummary summary;
-  Facts facts;
+  Facts facts;  // details of the run
   ReportGraph before, after;
-  std::optional<Roofline> roofline;  // the peak rates of the machine
+  std::optional<Roofline> roofline;  // the peak rates of the machine; nullopt: not known
   double predicted_ms = 0;           // predicted time of the input
   std::vector<ReportStep> steps;
   std::vector<Substitution> rules;  // the rules that the steps name
@@ -68,8 +70,8 @@ struct Report {
 // An HTML page that needs no other file. It shows a summary, both graphs with repeated blocks
 // folded, the steps one by one, times, a roofline, memory, and the rules. A script makes it
 // interactive; without scripts the tables, plots and overviews remain. Equal reports give equal
-// pages. After the deadline no graph is drawn, and the page says so. Errors are those of DotToSvg
-// (api/draw.h).
+// pages, unless the deadline passes. After the deadline no drawing begins; where a graph is not
+// drawn, the page says so. Errors are those of DotToSvg (api/draw.h).
 absl::StatusOr<std::string> ReportPage(const Report& report, const Deadline& deadline = Deadline());
 
 }  // namespace lemma::api

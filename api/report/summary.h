@@ -1,4 +1,5 @@
-// Writes the top of a report's page: what a reader learns in ten seconds. Internal to the reports.
+// Writes the top of a report's page, which a reader takes in within ten seconds. Internal to the
+// reports.
 #ifndef LEMMA_API_REPORT_SUMMARY_H_
 #define LEMMA_API_REPORT_SUMMARY_H_
 
@@ -8,7 +9,8 @@
 
 namespace lemma::api {
 
-// HTML: the title and a sentence, cards with numbers, what changed, and how to repeat and check.
+// HTML with the title, one sentence, cards with numbers, the changes in words, and the commands
+// that repeat the run and check its certificate.
 std::string SummaryOf(const Report& report);
 
 }  // namespace lemma::api

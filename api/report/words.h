@@ -1,4 +1,4 @@
-// Says in plain words what rules did. Internal to the reports.
+// Describes rules and float contracts in plain words. Internal to the reports.
 #ifndef LEMMA_API_REPORT_WORDS_H_
 #define LEMMA_API_REPORT_WORDS_H_
 
@@ -9,16 +9,18 @@
 
 namespace lemma::api {
 
-// What `times` applications of the rule did: "53 normalizations folded into convolutions",
-// "2 ReLUs removed". It is derived from the operators of both patterns. Operators that act on
-// weights only do not count, because they are computed before the model runs.
+// Describes the effect of `times` applications of the rule, such as "53 normalizations folded into
+// convolutions" or "2 ReLUs removed". The text follows from the operators of the rule's source and
+// target. Operators that act on weights only do not count, because they are computed before the
+// model runs.
 std::string WordsOf(const Substitution& rule, int times);
 
-// The contract for people: "same bits", "may round differently", "may also differ in overflow and
-// NaN".
+// The contract in plain words: "same bits", "may round differently", or "may also differ in
+// overflow and NaN".
 std::string WordsOf(FloatContract contract);
 
-// The words as a command line for a POSIX shell, quoted where they must be.
+// The command line that gives these words to a command in a POSIX shell. Words with special
+// characters, and empty words, are quoted.
 std::string ShellText(const std::vector<std::string>& words);
 
 }  // namespace lemma::api

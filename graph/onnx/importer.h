@@ -106,10 +106,11 @@ class ModelImporter {
   // The same for a branch of an If that may be invalid at the given sizes. After an error,
   // ImportedModel::opaque lists no operator of the branch.
   absl::StatusOr<std::vector<Result>> TryBranch(const onnx::GraphProto& branch, const Scope& scope);
-  // Keeps one branch of the If `node`, then_branch if `holds`, in an opaque If, and returns the
-  // results of the opaque If, which have the types of `other`, the results of the other branch.
-  // `failed` says why the branch could not be imported. Unimplemented if its results may have other
-  // types where it does run, if the If may draw random numbers, or if a result is a list.
+  // To be called if only one branch of the If `node` could be imported, with the results `other`.
+  // The branch to keep is then_branch if `holds`, otherwise else_branch; `failed` is the error of
+  // its import. Puts this branch into an opaque If and returns the results of the opaque If, which
+  // have the types of `other`. Unimplemented if the kept branch may run and its results may then
+  // have other types, if the If may draw random numbers, or if a result in `other` is a list.
   absl::StatusOr<std::vector<Result>> KeepBranch(const onnx::NodeProto& node, bool holds,
                                                  const absl::Status& failed,
                                                  const std::vector<Result>& other,
@@ -183,14 +184,17 @@ class ModelImporter {
   // The same for a Loop or Scan: a state's result has the type of its initial value.
   absl::StatusOr<std::vector<TensorType>> TypesOfRepeat(const onnx::NodeProto& node,
                                                         const Scope& scope);
-  // The types of the present outputs of an If, as far as its branches agree. Empty if a branch
-  // cannot be imported; nullopt where the branches differ in element type or rank. Kept, since an
-  // If in a branch of a branch would be imported twice for each branch around it.
+  // The types of the present outputs of an If, in order. A size is unknown where the branches give
+  // different sizes; a type is nullopt if they give different element types or ranks, or a list.
+  // The vector is empty if a branch cannot be imported or has too few results. branch_types_ keeps
+  // it, because otherwise each level of nesting would double how often an inner If is imported.
   std::vector<std::optional<OpenType>> TypesOfBranches(const onnx::NodeProto& node,
                                                        const Scope& scope);
+  // Computes the result of TypesOfBranches, without branch_types_.
   std::vector<std::optional<OpenType>> ImportTypesOfBranches(const onnx::NodeProto& node,
                                                              const Scope& scope);
-  // Whether the branch of an If declares the types of `other` for its results.
+  // Whether one branch of the If `node`, then_branch if `holds`, otherwise else_branch, declares
+  // the types of `other` for its results.
   bool DeclaresTypes(const onnx::NodeProto& node, bool holds, const std::vector<Result>& other,
                      const Scope& scope);
   // The type that the model declares for a value; its sizes may be unknown. nullopt: there is none.
@@ -251,7 +255,8 @@ class ModelImporter {
   SizeValues sizes_;
   std::shared_ptr<OnnxOrigin> origin_ = std::make_shared<OnnxOrigin>();
   absl::flat_hash_map<std::string, size_t> list_makers_;  // by list: its position in origin_->nodes
-  // By a hash of an If and of what else its import depends on, and the values that it reads.
+  // Results of TypesOfBranches. The key is a hash of the If, `use_` and the operator sets, and the
+  // values that the If reads.
   absl::flat_hash_map<std::pair<std::string, std::vector<Value>>,
                       std::vector<std::optional<OpenType>>>
       branch_types_;

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "graph/barrier.h"
 
 namespace lemma::optimizer {
 namespace {
@@ -21,8 +22,8 @@ std::vector<int> FirstOf(const std::set<int>& places) {
   return first;
 }
 
-// By node of `graph`: the node of `folded`, which is `graph` with constants in place of some nodes.
-// Nodes that are constants in `folded` are left out.
+// By node of `graph`: the node of `folded`, which is `graph` without its barriers and with
+// constants in place of some nodes. Nodes that are constants in `folded` are left out.
 absl::flat_hash_map<const Node*, const Node*> UnfoldedNodes(const Graph& graph,
                                                             const Graph& folded) {
   absl::flat_hash_map<const Node*, const Node*> found;
@@ -31,8 +32,9 @@ absl::flat_hash_map<const Node*, const Node*> UnfoldedNodes(const Graph& graph,
     pending.emplace_back(&graph.outputs()[i].node(), &folded.outputs()[i].node());
   }
   while (!pending.empty()) {
-    const auto [from, to] = pending.back();
+    auto [from, to] = pending.back();
     pending.pop_back();
+    while (IsBarrier(*from)) from = &from->inputs()[0].node();
     if (from->is_op() != to->is_op() || !found.emplace(from, to).second) continue;
     const size_t n = std::min(from->inputs().size(), to->inputs().size());
     for (size_t i = 0; i < n; ++i) {

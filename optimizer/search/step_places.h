@@ -1,5 +1,5 @@
-// Follows the operators that the steps of a certificate replace and make, for programs that show
-// where a step took place.
+// Follows the nodes that the steps of a certificate replace and make, for programs that show where
+// a step took place.
 #ifndef LEMMA_OPTIMIZER_SEARCH_STEP_PLACES_H_
 #define LEMMA_OPTIMIZER_SEARCH_STEP_PLACES_H_
 
@@ -11,36 +11,40 @@
 
 namespace lemma::optimizer {
 
-// Where a step took place. Both lists are ascending, may have nodes that are no operators, and are
-// cut off after 200 entries.
+// Where a step took place. Both lists are ascending and end after 200 entries. They may contain
+// nodes that are no operators.
 struct StepPlace {
-  // Positions in nodes() of the input: what the step replaced. If earlier steps had made it, this
-  // is what they replaced.
+  // The nodes that the step replaced, as positions in nodes() of the input. In place of a node that
+  // an earlier step made, the list has the nodes in `replaced` of that earlier step. Empty if not
+  // known.
   std::vector<int> replaced;
-  // Positions in nodes() of the output: what the step made. If later steps replaced it, this is
-  // what they made. Empty if folding took all of it, or if it is not known.
+  // The nodes that the step made, as positions in nodes() of the output. In place of a node that a
+  // later step replaced, the list has the nodes in `made` of that later step. Nodes that folding
+  // removed are left out. Empty if not known.
   std::vector<int> made;
 };
 
 struct StepPlaces {
-  // The number of nodes of both graphs. The positions are of no other graphs.
+  // The numbers of nodes of the input and of the output. The positions mean nothing in a graph with
+  // another number of nodes, such as a version of the input or output at other sizes.
   int input_nodes = 0, output_nodes = 0;
-  std::vector<StepPlace> steps;
+  std::vector<StepPlace> steps;  // one for each step, in order
 };
 
-// Keeps the places while the steps are repeated on a graph whose nodes have numbers that do not
-// change (EditGraph in rewrite/matching/edit_graph.h). The input's nodes have their positions as
-// numbers.
+// Records the places while the steps are repeated on a graph whose nodes have fixed numbers
+// (EditGraph in rewrite/matching/edit_graph.h). The number of a node of the input must be its
+// position in nodes(). Call Step or Forget once for each step, in order.
 class PlaceKeeper {
  public:
   explicit PlaceKeeper(const Graph& input);
 
-  // A step replaced the nodes `matched` by the nodes `made`.
+  // For a step that replaced the nodes `matched` by the nodes `made`.
   void Step(absl::Span<const int> matched, absl::Span<const int> made);
-  // A step gave all nodes new numbers, so nothing is known of what it and the steps before it did.
+  // For a step that gave all nodes new numbers. The places of this step and of all earlier steps
+  // are then unknown, and so is `replaced` of all later steps.
   void Forget();
-  // `nodes`: the nodes of `last`, the graph after the last step, by number; nullptr for a number
-  // without a node. `output`: the same graph with its constants folded.
+  // The places of all steps. `last`: the graph after the last step. `nodes`: the nodes of `last` by
+  // number; nullptr for a number without a node. `output`: `last` with its constants folded.
   StepPlaces Finish(const std::vector<NodePtr>& nodes, const Graph& last,
                     const Graph& output) const;
 
@@ -50,7 +54,7 @@ class PlaceKeeper {
   };
   int input_nodes_ = 0;
   bool knows_input_ = true;  // whether the input's nodes still have their positions as numbers
-  size_t first_known_ = 0;   // the steps before this one are not known
+  size_t first_known_ = 0;   // the places of the steps before this step are not known
   std::vector<Numbers> steps_;
 };
 

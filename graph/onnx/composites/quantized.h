@@ -15,7 +15,8 @@ namespace lemma::ops {
 // Unimplemented unless `dtype` is an integer type of 8 or 16 bits.
 absl::Status CheckNarrow(OnnxImport& node, DType dtype);
 
-// saturate(round(x) + zero) of type `to`; an empty `zero` stands for 0. round: ties to even.
+// saturate(round(x) + zero) as `to`, an integer type of 8 or 16 bits. Ties are rounded to even. An
+// empty `zero` stands for 0.
 Value RoundToSteps(OnnxBuild& b, const Value& x, const Value& zero, DType to);
 // RoundToSteps(b, x / scale, zero, to).
 Value Quantize(OnnxBuild& b, const Value& x, const Value& scale, const Value& zero, DType to);
@@ -30,25 +31,28 @@ Value Centered(OnnxBuild& b, const Value& x, const Value& zero, DType dtype);
 std::vector<Value> QuantizeDynamically(OnnxBuild& b, const Value& x);
 
 // The type in which to sum `terms` products (a - a_zero) * (b - b_zero): f32, which has fast
-// kernels, if no sum exceeds 2^24, so that every sum is exact; else i32, which wraps around. An
-// empty zero point stands for 0. `a` and `b` are 8 bits wide.
+// kernels, if no sum exceeds 2^24, so that every sum is exact; otherwise, or if `terms` is
+// symbolic, i32, which wraps around. An empty zero point stands for 0. `a` and `b` must be 8 bits
+// wide.
 DType ProductType(const Value& a, const Value& a_zero, const Value& b, const Value& b_zero,
                   int64_t terms);
 
-// A matrix, or a batch of matrices, of integers with its scale and zero point, which are one number
-// or one for each column. An empty `zero` stands for 0.
+// A matrix of integers, or a batch of matrices, with its scale and zero point. The scale and the
+// zero point must broadcast over x: each is a scalar, or has one number for each row of a left
+// factor (shape [rows, 1]) or for each column of a right factor. An empty `zero` stands for 0.
 struct QuantizedMatrix {
   Value x, scale, zero;
 };
-// One number as a scalar; other scales and zero points as they are.
+// A scale or zero point for QuantizedMatrix: `v` as a scalar if it has one element, otherwise `v`.
 Value PerColumn(OnnxBuild& b, const Value& v);
-// Unimplemented unless both are u8 or i8 and have at least two dimensions.
+// Unimplemented unless the integers of both factors are u8 or i8 and have at least two dimensions.
 absl::Status CheckFactors(OnnxImport& node, const QuantizedMatrix& left,
                           const QuantizedMatrix& right);
-// sum(k) (a - a_zero) (b - b_zero), exactly if 32 bits hold it, in f32 or i32.
+// sum(k) (a - a_zero) (b - b_zero) in the type that ProductType gives, f32 or i32; exact if 32 bits
+// hold the sum.
 Value IntegerProduct(OnnxBuild& b, const QuantizedMatrix& left, const QuantizedMatrix& right);
-// IntegerProduct * (a_scale * b_scale) + bias, of the type of a_scale, or f32 if it is empty.
-// `bias` may be empty.
+// IntegerProduct * (a_scale * b_scale) + bias. The product is computed in f32 and converted to the
+// type of a_scale before the bias is added. An empty `bias` stands for 0.
 Value FloatProduct(OnnxBuild& b, const QuantizedMatrix& left, const QuantizedMatrix& right,
                    const Value& bias);
 

@@ -12,7 +12,7 @@
 
 namespace lemma {
 
-// What a run has seen in operands and outputs.
+// Facts about the operands of all operators, and about the outputs, in one or more runs.
 struct Seen {
   double largest = 1;      // the largest finite magnitude, at least 1
   bool all_finite = true;  // no element was infinite or NaN
@@ -24,39 +24,44 @@ class GraphRunner {
   // An error if an operator has no definition, or if its definition cannot be compiled.
   static absl::StatusOr<GraphRunner> Of(const Graph& graph);
 
-  // The outputs as real numbers: floats are doubles and never rounded to their types, integers are
-  // stored in their types. OutOfRange if an element that is used as an index lies outside the
-  // indexed dimension. Unless `seen` is null, the run is added to *seen.
+  // Each function below takes the values of the graph's inputs, in order, and returns the values of
+  // its outputs. OutOfRange if an element that is used as an index lies outside the indexed
+  // dimension.
+
+  // Computes with real numbers: floats are doubles and are not rounded to their types; integers are
+  // stored in their types. Unless `seen` is null, adds this run to *seen.
   absl::StatusOr<std::vector<std::vector<double>>> RunReal(const std::vector<Tensor>& inputs,
                                                            Seen* seen) const;
-  // The outputs as typed: each operator's results are rounded to their types.
+  // Rounds the results of each operator to their types.
   absl::StatusOr<std::vector<Tensor>> RunTyped(const std::vector<Tensor>& inputs) const;
-  // The outputs in the field, for inputs given in the field. Only for rational graphs.
+  // Computes in the field. Only for graphs for which rational() is true.
   absl::StatusOr<std::vector<std::vector<Field>>> RunField(
       const std::vector<std::vector<Field>>& inputs) const;
 
-  // Each of these functions says whether the graph has a property.
-  // It has only floats, sums, products, quotients and moves. If two such graphs have different
-  // values in the field, they also differ as real functions.
+  // Each of these functions returns whether the graph has a property.
+  // The graph has only floats, sums, products, quotients and moves. If two such graphs have
+  // different values in the field, they also differ as real functions.
   bool rational() const { return rational_; }
-  // It has only floats, sums, products and moves. It is exact in double if numbers are short.
+  // The graph has only floats, sums, products and moves. Its values in double are exact if the
+  // numbers have few digits.
   bool polynomial() const { return polynomial_; }
-  // It has min, max, sign or abs, whose result may be 0 or -0, as the evaluator chooses.
+  // The graph has min, max, sign or abs. Where their result is zero, the evaluator chooses between
+  // 0 and -0.
   bool compares() const { return compares_; }
-  // It has sums or products of many terms, in an order that the evaluator chooses.
+  // The graph has reductions by sum or product. The evaluator chooses the order of their terms.
   bool adds_up() const { return adds_up_; }
-  // All its floats are f64, so constants keep the values that they are written with.
+  // All floats of the graph are f64, so constants keep the values that they are written with.
   bool wide() const { return wide_; }
-  // It has discontinuities (roundings, comparisons, integers) and functions like tanh and exp:
-  // rounding alone may put tanh(-18) + 1 or log(exp(x)) - x on the other side of a discontinuity,
-  // also at nearby inputs.
+  // The graph has discontinuities (roundings, comparisons, integers) and functions like tanh and
+  // exp. Rounding alone may put tanh(-18) + 1 or log(exp(x)) - x on the other side of a
+  // discontinuity, also at nearby inputs.
   bool discontinuous_where_rounded() const { return (discontinuous_ || integers_) && saturates_; }
-  // It has f16 or bf16.
+  // The graph has f16 or bf16.
   bool narrow() const { return narrow_; }
-  // It has integers or truth values.
+  // The graph has integers or truth values.
   bool integers() const { return integers_; }
 
-  // The number of scalar operations and of elements of results in one run.
+  // The number of scalar operations in one run plus the number of elements of all results.
   double work() const { return work_; }
   const Graph& graph() const { return graph_; }
 
@@ -77,8 +82,9 @@ class GraphRunner {
   double work_ = 0;
 };
 
-// As RunReal, but with tests/kernels/evaluate/naive_evaluator.h, which shares no code with the
-// evaluator of GraphRunner. Only for graphs without integers.
+// Does the same as RunReal with tests/kernels/evaluate/naive_evaluator.h, which shares no code with
+// the evaluator of GraphRunner. Only for graphs without integers. An error if an operator has no
+// definition.
 absl::StatusOr<std::vector<std::vector<double>>> RunNaively(const Graph& graph,
                                                             const std::vector<Tensor>& inputs);
 
