@@ -260,8 +260,8 @@ std::string RooflineFigure(const Report& report) {
   std::string limits;
   if (report.roofline) {
     limits = absl::StrFormat(
-        " The line is what this machine reaches: %.1f·10⁹ operations/s, %.1f GB/s; above it, data "
-        "came from caches.",
+        " The line is what this machine reaches: %.1f·10⁹ operations/s, %.1f GB/s; a kernel above "
+        "it had its data in caches, or the limit was measured too low.",
         report.roofline->flops_per_second * 1e-9, report.roofline->bytes_per_second * 1e-9);
   }
   return absl::StrCat(

@@ -25,7 +25,10 @@ void AddKernels(const Report& report, const ReportGraph& side, ReportOperators* 
     if (!node->is_op()) continue;
     for (int i = 0; i < node->num_outputs(); ++i) {
       const absl::string_view label = side.graph.LabelOf(Value(node, i));
-      if (!label.empty()) by_label.emplace(label, ops->number.at(node.get()));
+      if (label.empty()) continue;
+      const auto [it, is_new] = by_label.emplace(label, ops->number.at(node.get()));
+      // Iterations of a loop have the same labels: no kernel says which iteration it is of.
+      if (!is_new && it->second != ops->number.at(node.get())) it->second = -1;
     }
   }
   std::vector<double> least(ops->all.size(), 0);
@@ -34,7 +37,7 @@ void AddKernels(const Report& report, const ReportGraph& side, ReportOperators* 
     ops->ms += kernel.ms;
     const auto it = by_label.find(kernel.label);
     ops->of_kernel.push_back(it == by_label.end() ? -1 : it->second);
-    if (it == by_label.end()) continue;
+    if (ops->of_kernel.back() < 0) continue;
     ReportOperator& op = ops->all[it->second];
     op.kernels.push_back(static_cast<int>(k));
     op.ms += kernel.ms;

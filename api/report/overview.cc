@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "api/draw.h"
 #include "api/report/html.h"
 
@@ -18,9 +17,21 @@ constexpr int kLargestBlock = 400;   // operators of an opened block
 constexpr int kNamedOperators = 3;   // in the box of a block
 constexpr size_t kLongestName = 28;  // letters
 
+// Graphviz decodes entities, and expands what follows a backslash, also in tooltips.
 std::string DotQuoted(const std::string& text) {
-  return absl::StrCat(
-      "\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}}), "\"");
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '\n') {
+      quoted += "\\n";
+    } else if (static_cast<unsigned char>(c) < ' ') {
+      quoted += ' ';
+    } else if (c == '&' || c == '\\' || c == '"') {
+      absl::StrAppend(&quoted, "&#", static_cast<int>(c), ";");
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
 }
 
 // Cut between letters, not within one.

@@ -39,8 +39,8 @@ std::string Steps(const Report& report) {
     absl::StrAppend(&html, "<tr data-step=\"", i, "\">", Cell(absl::StrCat(i + 1), true),
                     "<td><a href=\"#", Escaped(RuleId(step.rule)), "\">", Escaped(step.rule),
                     "</a></td>", Cell(priced ? FormatMs(step.ms) : "", true),
-                    Cell(priced ? absl::StrFormat("%+.4f ms", step.ms - before) : "", true),
-                    "<td class=\"where\">", Escaped(WhereIn(step)), "</td></tr>\n");
+                    Cell(priced ? ChangeText(step.ms - before) : "", true), "<td class=\"where\">",
+                    Escaped(WhereIn(step)), "</td></tr>\n");
     if (priced) before = step.ms;
   }
   return html + "</table></div>\n";

@@ -25,7 +25,7 @@ std::string ShareText(double part, double whole) {
 
 // A share above 1 says no more than that the roofline, of data outside of caches, does not apply.
 std::string RoofText(double roof) {
-  if (roof > 1) return "over 100 %, since data came from caches";
+  if (roof > 1) return "over 100 %: the data came from caches, or the limit was measured too low";
   return absl::StrFormat("%.0f %%", 100 * roof);
 }
 
@@ -137,7 +137,7 @@ Json StepsJson(const Report& report, const ReportSide& before, const ReportSide&
     json.Set("rule", step.rule).Set("where", step.where);
     if (step.ms >= 0) {
       json.Set("time", FormatMs(step.ms));
-      json.Set("change", absl::StrFormat("%+.4f ms", step.ms - previous));
+      json.Set("change", ChangeText(step.ms - previous));
       previous = step.ms;
     }
     json.Set("before", OperatorsAt(before, step.replaced));

@@ -103,6 +103,9 @@ std::string WhyKept(const OptimizeOptions& options, const OptimizeResult& result
   if (options.by_price) return "what the search found does not pay by its price";
   if (!accepted.found_bytes) return "what the search found changes more than the numerics allow";
   if (!for_time) return "what the search found is not better for the objective";
+  if (accepted.found && accepted.found->low > 1) {
+    return "what the search found was slower when both were executed";
+  }
   return accepted.found && accepted.found->high < 1
              ? "what the search found is faster by less than the 1 % that counts"
              : "what the search found was not surely faster when both were executed";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "api/report/words.h"
@@ -186,6 +187,21 @@ std::string Command(const std::string& text) {
   return absl::StrCat("<code class=\"command\">", Escaped(text), "</code>");
 }
 
+// The flags of the command that `lemma check` needs too, each with its value.
+std::vector<std::string> FlagsToCheck(const std::vector<std::string>& command) {
+  std::vector<std::string> flags;
+  for (size_t i = 0; i < command.size(); ++i) {
+    for (const char* name : {"--rules", "--reseed-weights", "--define"}) {
+      if (command[i] == name && i + 1 < command.size()) {
+        flags.insert(flags.end(), {command[i], command[i + 1]});
+      } else if (absl::StartsWith(command[i], absl::StrCat(name, "="))) {
+        flags.push_back(command[i]);
+      }
+    }
+  }
+  return flags;
+}
+
 std::string Repeat(const Report& report) {
   const ReportSummary& summary = report.summary;
   std::string rows;
@@ -194,8 +210,10 @@ std::string Repeat(const Report& report) {
   };
   if (!summary.command.empty()) row("to repeat", Command(ShellText(summary.command)));
   if (!summary.certificate.empty()) {
-    row("to check",
-        Command(ShellText({"lemma", "check", report.title, summary.output, summary.certificate})));
+    std::vector<std::string> check = {"lemma", "check", report.title, summary.output,
+                                      summary.certificate};
+    for (std::string& flag : FlagsToCheck(summary.command)) check.push_back(std::move(flag));
+    row("to check", Command(ShellText(check)));
     row("certificate",
         Escaped(summary.certificate) + (summary.certificate_sha256.empty()
                                             ? ""
@@ -220,7 +238,8 @@ std::string SummaryOf(const Report& report) {
       Escaped(Headline(report)), "</p>\n</header>\n<section class=\"cards\">\n", TimeCard(summary),
       MemoryCard(summary),
       Card("Operators", FromTo(absl::StrCat(before), absl::StrCat(after)),
-           LessOrMore(static_cast<double>(after) / std::max(before, 1))),
+           before == after ? "the same"
+                           : LessOrMore(static_cast<double>(after) / std::max(before, 1))),
       ProofCard(report), "</section>\n",
       changes.empty() ? absl::StrCat("<section>", repeat, "</section>\n")
                       : absl::StrCat("<section class=\"split\">\n<div>", changes, "</div>\n<div>",

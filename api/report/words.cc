@@ -1,12 +1,14 @@
 #include "api/report/words.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "base/text_table.h"
 
 namespace lemma::api {
 namespace {
@@ -145,6 +147,11 @@ std::string WordsOf(FloatContract contract) {
       return "may also differ in overflow and NaN";
   }
   return "";
+}
+
+std::string ChangeText(double ms) {
+  if (std::abs(ms) < 5e-5) return "0 us";  // FormatMs would give "0.0 us"
+  return absl::StrCat(ms < 0 ? "-" : "+", FormatMs(std::abs(ms)));
 }
 
 std::string ShellText(const std::vector<std::string>& words) {

@@ -123,6 +123,16 @@ absl::StatusOr<bool> Advance(const PreparedRule& rule, const std::vector<int>& n
   return true;
 }
 
+// The elements of `all` that `others` lacks.
+std::vector<int> LeftOut(const std::vector<int>& all, const std::vector<int>& others) {
+  const absl::flat_hash_set<int> known(others.begin(), others.end());
+  std::vector<int> left;
+  for (int number : all) {
+    if (!known.contains(number)) left.push_back(number);
+  }
+  return left;
+}
+
 // Repeats the search's steps on one graph in place, so that a step costs a walk over the graph and
 // not a new graph.
 class Repetition {
@@ -153,15 +163,15 @@ class Repetition {
         labels.emplace_back(graph_->LabelOf({matched->match.nodes[output.node], output.index}));
       }
       const size_t mark = graph_->mark();
-      std::vector<int> made;
-      graph_->Apply(matched->edit, &made);
+      graph_->Apply(matched->edit);
       std::vector<int> order = graph_->GraphOrder();
       if (graph_->StructuralHash(order) == done.after) {
         *step = std::move(found);
         *replaced = std::move(labels);
         step->after = done.after;
+        // A step may also make nodes equal, which become one, and leave nodes that it matched.
+        places_.Step(LeftOut(order_, order), LeftOut(order, order_));
         SetOrder(std::move(order));
-        places_.Step(matched->match.nodes, made);
         return true;
       }
       graph_->UndoTo(mark);
