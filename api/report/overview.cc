@@ -17,15 +17,19 @@ constexpr int kLargestBlock = 400;   // operators of an opened block
 constexpr int kNamedOperators = 3;   // in the box of a block
 constexpr size_t kLongestName = 28;  // letters
 
-// Graphviz decodes entities, and expands what follows a backslash, also in tooltips.
-std::string DotQuoted(const std::string& text) {
+// Graphviz decodes entities, and expands what follows a backslash: once in labels, twice in
+// tooltips.
+std::string DotQuoted(const std::string& text, int expansions = 1) {
+  const std::string backslash(size_t{1} << expansions, '\\');
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '\n') {
       quoted += "\\n";
     } else if (static_cast<unsigned char>(c) < ' ') {
       quoted += ' ';
-    } else if (c == '&' || c == '\\' || c == '"') {
+    } else if (c == '\\') {
+      quoted += backslash;
+    } else if (c == '&' || c == '"') {
       absl::StrAppend(&quoted, "&#", static_cast<int>(c), ";");
     } else {
       quoted += c;
@@ -58,7 +62,7 @@ class Drawer {
   void Box(const std::string& id, const std::string& label, const std::string& tooltip,
            const std::string& classes, const char* style = "") {
     absl::StrAppend(&text_, "  ", id, " [label=", DotQuoted(label),
-                    ", tooltip=", DotQuoted(tooltip), ", class=", DotQuoted(classes), style,
+                    ", tooltip=", DotQuoted(tooltip, 2), ", class=", DotQuoted(classes), style,
                     "];\n");
   }
   // One line, however many values go this way.
