@@ -191,6 +191,8 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
     if (!type) {
       const auto found = inferred->find(absl::StrCat("o", i));
       if (found != inferred->end()) open = found->second;
+      // ONNX's library takes a branch of unknown rank for a scalar.
+      if (is_if && open && open->dims.empty()) open.reset();
     }
     if (!type && open) type = open->Complete();
     bool differs_by_branch = false;

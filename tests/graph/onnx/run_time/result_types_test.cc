@@ -135,6 +135,20 @@ TEST(ResultTypesTest, ABranchThatNeedsNumbersHasItsOwnSizes) {
   }
 }
 
+// The rank of the other branch is not known. ONNX's inference takes it for a scalar.
+TEST(ResultTypesTest, ABranchOfUnknownRankIsNoScalar) {
+  onnx::ModelProto model = OnnxModel(R"(g (bool c, float[3] x) => (int64[k] s) {
+    y = If (c) <then_branch = t () => (float u) { u = ReduceMax <keepdims = 0> (x) },
+                else_branch = e () => (float v) { v = Unknown(x) }>
+    s = Shape(y) })");
+  for (auto& branch : *model.mutable_graph()->mutable_node(0)->mutable_attribute()) {
+    auto* output = branch.mutable_g()->mutable_output(0);
+    output->mutable_type()->mutable_tensor_type()->clear_shape();
+  }
+  const absl::Status status = ImportOnnxBytes(model.SerializeAsString()).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("else_branch"));
+}
+
 // A chain of choices, as exporters write a switch: each was imported twice for each around it.
 TEST(ResultTypesTest, NestedBranchesAreImportedOnce) {
   constexpr int kDepth = 16;
