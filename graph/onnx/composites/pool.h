@@ -15,7 +15,7 @@ namespace lemma::ops {
 absl::StatusOr<std::vector<Value>> ImportMaxPool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportMaxUnpool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportAveragePool(OnnxImport& node);
-// The result of ImportAveragePool with `x` in the place of the node's first input.
+// As ImportAveragePool, but pools `x` instead of the node's first input.
 absl::StatusOr<Value> AveragePoolOf(OnnxImport& node, const Value& x);
 absl::StatusOr<std::vector<Value>> ImportLpPool(OnnxImport& node);
 
