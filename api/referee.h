@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@
 #include "graph/graph.h"
 #include "graph/sizes/symbolic_size.h"
 #include "rewrite/rules/substitution.h"
+#include "verifier/referee/certificate/certificate.h"
+#include "verifier/referee/certificate/check.h"
 #include "verifier/referee/referee.h"
 
 namespace lemma::api {
@@ -49,6 +52,9 @@ struct RefereeOptions {
   // input_0.pb, …; and the smallest pair of graphs that differ, as pair_before.onnx and
   // pair_after.onnx, with their inputs pair_input_0.pb, …. "": no files.
   std::string counterexample;
+  // A file for a certificate, with which CheckVerdict repeats the proof. Written only if the models
+  // are proved equal. "": none.
+  std::string certificate;
   // Called with a model's path and a decision made while the model was read, one line.
   std::function<void(const std::string&, const std::string&)> note;
   // As in referee::RefereeOptions, with the stage "reading MODEL" before the others. May be empty.
@@ -65,7 +71,7 @@ struct RefereeResult {
   // at the sizes of the last comparison.
   Graph before, after;
   double seconds = 0;              // time of the comparison that gave the verdict
-  std::vector<std::string> files;  // paths of the files written (RefereeOptions::counterexample)
+  std::vector<std::string> files;  // paths of the files written
   bool accepted = false;           // proved, and the contract is not looser than `accept`
 };
 
@@ -80,6 +86,33 @@ absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::stri
 // no effect. InvalidArgument if options.inputs is not empty.
 absl::StatusOr<RefereeResult> Referee(const Graph& before, const Graph& after,
                                       const RefereeOptions& options = {});
+
+struct VerdictCheckOptions {
+  int64_t work = 100000000;  // limit on the steps of the proof of one region
+  // How often the models are compared on random inputs at each choice of sizes, at least 1.
+  int samples = 1;
+  std::optional<uint64_t> seed;  // of the random inputs; absent: drawn from the system
+  int threads = 1;
+  // May be null. Soon after it becomes true, the function ends with Cancelled.
+  const std::atomic<bool>* interrupted = nullptr;
+};
+struct VerdictCheck {
+  referee::CertificateCheck check;
+  // Empty if the certificate cannot be parsed, or is rejected because of a file or its inputs.
+  referee::RefereeCertificate certificate;
+  uint64_t seed = 0;  // the seed that the check used
+
+  bool ok() const { return check.ok(); }
+};
+// Whether the file is a certificate that Referee wrote, rather than one of an optimization.
+absl::StatusOr<bool> IsVerdictCertificate(const std::string& path);
+// Repeats the proof of a certificate that Referee wrote, with a checker that searches for nothing
+// (verifier/referee/certificate/check.h). All arguments are paths. The status is an error if a file
+// cannot be read or an option is wrong; CheckVerdict's result says what is wrong in the
+// certificate.
+absl::StatusOr<VerdictCheck> CheckVerdict(const std::string& before, const std::string& after,
+                                          const std::string& certificate,
+                                          const VerdictCheckOptions& options = {});
 
 // The verdict in one line: "proved", "unknown: REASON", ….
 std::string Headline(const RefereeResult& result);

@@ -15,8 +15,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "api/json/check.h"
+#include "api/json/referee.h"
 #include "api/models/model_file.h"
+#include "api/referee.h"
 #include "base/flags.h"
+#include "base/interrupt.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 
@@ -232,6 +235,50 @@ absl::StatusOr<int> CheckKernels(const CheckFlags& flags, const std::string& pat
   return all ? kExitOk : kExitUnknown;
 }
 
+void PrintVerdict(const api::VerdictCheck& answer) {
+  const referee::CertificateCheck& check = answer.check;
+  if (!check.ok()) {
+    std::printf("REJECTED: %s\n", Printable(check.problem).c_str());
+    return;
+  }
+  std::printf("checked: the models are proved equal, %s, for %s\n", Name(check.contract),
+              Printable(check.coverage).c_str());
+  std::printf(
+      "%d regions by %d proofs; %d weights are moved, %d computed (at most %.3g ulps off)\n",
+      check.regions, check.proofs, check.weights, check.computed, check.ulps);
+  std::printf("outputs agree in double on random inputs: %d x %lld elements\n", check.samples,
+              static_cast<long long>(check.elements));
+  for (const std::string& note : check.notes) std::printf("note: %s\n", Printable(note).c_str());
+  std::printf("repeatable with --seed=%lld\n", static_cast<long long>(answer.seed));
+}
+
+// A certificate of the referee.
+absl::StatusOr<int> CheckVerdict(const CheckFlags& flags, const Positional& files) {
+  for (const auto& [name, given] :
+       std::map<std::string, bool>{{"--rules", !flags.rules.empty()},
+                                   {"--proofs", !flags.proofs.empty()},
+                                   {"--reseed-weights", flags.reseed >= 0}}) {
+    if (!given) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": a certificate of lemma referee has no rules and no other weights"));
+  }
+  if (flags.samples < 1) {
+    return absl::InvalidArgumentError(
+        "--samples: at least 1 for a certificate of lemma referee, since only an execution shows "
+        "that constant positions lie inside their tensors");
+  }
+  InterruptScope interrupt;
+  api::VerdictCheckOptions options;
+  options.samples = static_cast<int>(flags.samples);
+  options.seed = SeedOf(flags);
+  options.threads = static_cast<int>(flags.threads);
+  options.interrupted = &interrupt.flag();
+  auto answer = api::CheckVerdict(files[0], files[1], files[2], options);
+  if (!answer.ok()) return answer.status();
+  flags.json ? PrintJson(ToJson(*answer)) : PrintVerdict(*answer);
+  return answer->ok() ? kExitOk : kExitNo;
+}
+
 absl::StatusOr<int> Check(const CheckFlags& flags, const Positional& files) {
   if (flags.threads < 1 || flags.threads > 1024) {
     return absl::InvalidArgumentError("--threads: must be in 1…1024");
@@ -260,6 +307,8 @@ absl::StatusOr<int> Check(const CheckFlags& flags, const Positional& files) {
   if (flags.samples < 0 || flags.samples > 1000) {
     return absl::InvalidArgumentError("--samples: must be in 0…1000");
   }
+  auto is_verdict = api::IsVerdictCertificate(files[2]);
+  if (is_verdict.ok() && *is_verdict) return CheckVerdict(flags, files);
   auto answer = api::CheckCertificate(files[0], files[1], files[2], OptionsOf(flags));
   if (!answer.ok()) return answer.status();
   flags.json ? PrintJson(ToJson(*answer, AdviceOf(*answer))) : Print(*answer);
@@ -272,7 +321,8 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
   CheckFlags check;
   Flags flags("check", "IN OUT CERTIFICATE",
               "Repeats what lemma optimize says it did, by a small checker that shares no code "
-              "with it. Exit status 1 if the certificate is not of these models or anything in it "
+              "with it, or the proof of lemma referee, without its search. Exit status 1 if the "
+              "certificate is not of these models or anything in it "
               "is wrong; the step is named. With --plan, of one model: whether the back end's "
               "kernels, as handed to the library, compute what their operators mean. With "
               "--kernels: whether the text of every generated CUDA kernel does. Exit status 4 if "

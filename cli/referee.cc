@@ -45,6 +45,8 @@ absl::StatusOr<int> RunReferee(Arguments arguments) {
                "the loosest contract with which exit status 0 is given");
   flags.String("counterexample", &options.counterexample, "DIR",
                "write inputs that show a difference, and the smallest pair of models that does");
+  flags.String("certificate", &options.certificate, "FILE",
+               "if the models are proved equal, write what lemma check needs to repeat the proof");
   flags.String("report", &report, "FILE",
                "write a page (HTML) with the verdict, the regions and both graphs");
   flags.Int("channel-block", &options.channel_block,
@@ -68,7 +70,8 @@ absl::StatusOr<int> RunReferee(Arguments arguments) {
     if (models.size() != 2) return absl::InvalidArgumentError("two models, please: BEFORE AFTER");
     std::vector<std::string> inputs = options.inputs;
     inputs.insert(inputs.end(), {models[0], models[1]});
-    if (absl::Status s = api::CheckOutputs({report}, inputs); !s.ok()) return s;
+    if (absl::Status s = api::CheckOutputs({report, options.certificate}, inputs); !s.ok())
+      return s;
     InterruptScope interrupt;
     const Deadline deadline = Deadline::After(options.time_limit, &interrupt.flag());
     options.interrupted = &interrupt.flag();
@@ -94,6 +97,11 @@ absl::StatusOr<int> RunReferee(Arguments arguments) {
     }
     if (common.json) PrintJson(ToJson(models[0], models[1], *result));
     if (!common.json) std::fputs(TextOf(*result, verbose).c_str(), stdout);
+    const bool is_proved = result->verdict.answer == referee::Answer::kProved;
+    if (!options.certificate.empty() && !is_proved) {
+      std::fprintf(stderr, "lemma: note: %s is not written: the models are not proved equal\n",
+                   options.certificate.c_str());
+    }
     if (result->verdict.answer == referee::Answer::kUnknown) return kExitUnknown;
     return result->accepted ? kExitOk : kExitNo;
   });

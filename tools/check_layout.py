@@ -77,6 +77,30 @@ MAY_USE_ONLY = {
         "graph/expr/scalar_expr",
         "graph/expr/tensor_expr",
     ],
+    # What a verdict of the referee rests on shares nothing with its search. Nor does the checker of
+    # its certificates.
+    "verifier/referee/evidence/": [
+        "verifier/referee/evidence/",
+        "verifier/normal_form/",
+        "verifier/prover/",
+        "verifier/verdict",
+        "rewrite/rules/",
+        "graph/",
+        "kernels/evaluate/",
+        "base/",
+    ],
+    "verifier/referee/certificate/": [
+        "verifier/referee/certificate/",
+        "verifier/referee/evidence/",
+        "verifier/certificate/certificate",
+        "verifier/certificate/compare",
+        "verifier/certificate/sizes_to_try",
+        "verifier/prover/prover",
+        "verifier/verdict",
+        "rewrite/rules/substitution",
+        "graph/",
+        "base/",
+    ],
     # The certificate checker shares with the optimizer only the files that state a certificate.
     "verifier/certificate/": [
         "verifier/certificate/",

@@ -97,4 +97,17 @@ Json ToJson(const std::string& before, const std::string& after, const RefereeRe
   return json.Set("seconds", result.seconds);
 }
 
+Json ToJson(const VerdictCheck& answer) {
+  const referee::CertificateCheck& check = answer.check;
+  Json json = Json::Object();
+  json.Set("ok", check.ok()).Set("problem", check.problem);
+  if (!check.ok()) return json;
+  json.Set("contract", Name(check.contract)).Set("coverage", check.coverage);
+  json.Set("regions", check.regions).Set("proofs", check.proofs);
+  json.Set("weights", check.weights).Set("computed", check.computed).Set("ulps", check.ulps);
+  json.Set("samples", check.samples).Set("elements", check.elements);
+  json.Set("notes", Json::Texts(check.notes));
+  return json.Set("seed", static_cast<int64_t>(answer.seed));
+}
+
 }  // namespace lemma::api

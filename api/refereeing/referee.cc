@@ -19,6 +19,8 @@
 #include "api/models/option_error.h"
 #include "api/models/random_values.h"
 #include "api/models/sizes.h"
+#include "api/refereeing/certificate_file.h"
+#include "api/refereeing/sides.h"
 #include "api/rules/rules_file.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -139,30 +141,10 @@ double DistanceOf(const RefereeResult& result) {
   return distance;
 }
 
-// Dimensions that `options` does not bind stay symbolic.
-absl::StatusOr<Model> Load(const std::string& path, const RefereeOptions& options) {
-  if (options.progress) options.progress(absl::StrCat("reading ", path), 0, 0);
-  LoadOptions load;
-  load.dims = options.dims;
-  for (const auto& [name, range] : options.ranges) {
-    // One size needs no proof for all sizes.
-    if (range.least == range.most) load.dims.emplace(name, range.least);
-    if (range.least < range.most) load.ranges.emplace(name, range);
-  }
-  load.channel_block = options.channel_block;
-  load.symbolic = true;
-  auto model = LoadModel(path, load);
-  if (!model.ok()) return model.status();
-  for (const std::string& note : model->notes) {
-    if (options.note) options.note(path, note);
-  }
-  return model;
-}
-
-// The same for the model that the other one is compared with. Says which size is missing if some
+// LoadSide for the model that the other one is compared with. Says which size is missing if some
 // operator needs a number.
 absl::StatusOr<Model> LoadBefore(const std::string& path, const RefereeOptions& options) {
-  auto model = Load(path, options);
+  auto model = LoadSide(path, options);
   if (model.ok() || !absl::IsInvalidArgument(model.status())) return model;
   auto fixed = LoadModel(path, options.dims);
   if (!fixed.ok() || fixed->default_dims.empty()) return model;
@@ -260,36 +242,6 @@ absl::StatusOr<std::vector<referee::Sample>> SamplesFor(const Model& before,
   return samples;
 }
 
-// How default values of inputs differ, one line each: a run that leaves such an input out differs.
-std::vector<std::string> DefaultDifferences(const Model& before, const Model& after) {
-  const std::vector<std::string>&names = before.graph.input_names(),
-        &others = after.graph.input_names();
-  // Inputs correspond as in the interface.
-  const bool by_name =
-      std::is_permutation(names.begin(), names.end(), others.begin(), others.end());
-  std::vector<std::string> lines;
-  for (size_t i = 0; i < names.size() && i < others.size(); ++i) {
-    auto a = before.info.defaults.find(names[i]);
-    auto b = after.info.defaults.find(by_name ? names[i] : others[i]);
-    if (a == before.info.defaults.end()) continue;
-    if (b == after.info.defaults.end()) {
-      lines.push_back(
-          absl::StrCat("input ", names[i], " has a default value before and none after"));
-      continue;
-    }
-    const Tensor &x = a->second, &y = b->second;
-    if (x.type() != y.type()) continue;  // the interfaces differ
-    for (int64_t e = 0; e < x.size(); ++e) {
-      const double p = x.AtDouble(e), q = y.AtDouble(e);
-      if (p == q || (std::isnan(p) && std::isnan(q))) continue;
-      lines.push_back(absl::StrCat("the default value of input ", names[i], " is ", p,
-                                   " before and ", q, " after, at element ", e));
-      break;
-    }
-  }
-  return lines;
-}
-
 // Models whose inputs have other default values have different interfaces.
 RefereeResult WithDefaults(RefereeResult result, const Model& before, const Model& after) {
   std::vector<std::string> lines = DefaultDifferences(before, after);
@@ -339,7 +291,7 @@ absl::StatusOr<RefereeResult> JudgedAtSizes(const Model& before, const std::stri
     fixed.note = nullptr;
     fixed.ranges.clear();
     fixed.dims.insert(sizes.begin(), sizes.end());
-    auto b = Load(after, fixed);
+    auto b = LoadSide(after, fixed);
     if (!b.ok()) {
       unreadable = {sizes, b.status()};
       continue;
@@ -371,34 +323,15 @@ absl::StatusOr<RefereeResult> JudgedAtSizes(const Model& before, const std::stri
   return *std::move(result);
 }
 
-}  // namespace
-
-absl::StatusOr<RefereeResult> Referee(const Graph& before, const Graph& after,
-                                      const RefereeOptions& options) {
-  if (absl::Status s = CheckOptions(options); !s.ok()) return s;
-  if (!options.inputs.empty()) return OptionError("option inputs: for models in files only");
-  Model model;
-  model.graph = before;
-  auto samples = SamplesFor(model, options);
-  if (!samples.ok()) return samples.status();
-  return Judged(before, after, options, *std::move(samples));
-}
-
-absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::string& after,
-                                      const RefereeOptions& options) {
-  if (absl::Status s = CheckOptions(options); !s.ok()) return s;
+// Sets *channel_block to the option with which the models of the result were read.
+absl::StatusOr<RefereeResult> JudgedFiles(const std::string& before, const std::string& after,
+                                          const RefereeOptions& options, int64_t* channel_block) {
+  *channel_block = options.channel_block;
   auto a = LoadBefore(before, options);
   if (!a.ok()) return a.status();
   auto samples = SamplesFor(*a, options);
   if (!samples.ok()) return samples.status();
-  auto b = Load(after, options);
-  if (!b.ok() && !options.dims.empty()) {
-    // A tool may have written the sizes into the model, which then has no such dimensions.
-    RefereeOptions without = options;
-    without.dims.clear();
-    auto fixed = Load(after, without);
-    if (fixed.ok() && !IsSymbolic(fixed->graph)) b = std::move(fixed);
-  }
+  auto b = LoadAfter(after, options);
   if (!b.ok()) {
     if (!IsSymbolic(a->graph)) return b.status();
     return JudgedAtSizes(*a, after, b.status(), options, *samples);
@@ -412,7 +345,7 @@ absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::stri
   RefereeOptions other = options;
   other.channel_block = 8;
   other.note = nullptr;
-  auto a8 = Load(before, other), b8 = Load(after, other);
+  auto a8 = LoadSide(before, other), b8 = LoadSide(after, other);
   if (!a8.ok() || !b8.ok()) return result;
   if (a8->graph.StructuralHash() == a->graph.StructuralHash() &&
       b8->graph.StructuralHash() == b->graph.StructuralHash()) {
@@ -425,7 +358,44 @@ absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::stri
   second->verdict.notes.push_back(IsProved(*second)
                                       ? "proved with blocks of 8 channels in the layout NCHWc"
                                       : "compared with blocks of 8 channels in the layout NCHWc");
+  *channel_block = other.channel_block;
   return WithDefaults(*std::move(second), *a, *b);
+}
+
+}  // namespace
+
+absl::StatusOr<RefereeResult> Referee(const Graph& before, const Graph& after,
+                                      const RefereeOptions& options) {
+  if (absl::Status s = CheckOptions(options); !s.ok()) return s;
+  for (const char* name : {"inputs", "certificate"}) {
+    const bool given = name[0] == 'i' ? !options.inputs.empty() : !options.certificate.empty();
+    if (given) return OptionError(absl::StrCat("option ", name, ": for models in files only"));
+  }
+  Model model;
+  model.graph = before;
+  auto samples = SamplesFor(model, options);
+  if (!samples.ok()) return samples.status();
+  return Judged(before, after, options, *std::move(samples));
+}
+
+absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::string& after,
+                                      const RefereeOptions& options) {
+  if (absl::Status s = CheckOptions(options); !s.ok()) return s;
+  FileHashes hashes;
+  if (!options.certificate.empty()) {
+    auto both = HashesOf(before, after);
+    if (!both.ok()) return both.status();
+    hashes = *std::move(both);
+  }
+  int64_t channel_block = 0;
+  auto result = JudgedFiles(before, after, options, &channel_block);
+  if (!result.ok() || options.certificate.empty() || !IsProved(*result)) return result;
+  RefereeOptions how = options;
+  how.channel_block = channel_block;
+  absl::Status written = WriteRefereeCertificate(*result, hashes, how);
+  if (!written.ok()) return written;
+  result->files.push_back(options.certificate);
+  return result;
 }
 
 }  // namespace lemma::api

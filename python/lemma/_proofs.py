@@ -94,6 +94,7 @@ def referee(
     time_limit: Optional[float] = None,
     inputs: Sequence[Any] = (),
     counterexample: Union[str, "os.PathLike[str]", None] = None,
+    certificate: Union[str, "os.PathLike[str]", None] = None,
     report: Union[str, "os.PathLike[str]", None] = None,
     progress: _command.Progress = None,
 ) -> Answer:
@@ -104,8 +105,9 @@ def referee(
     "reassociates" or "real_only". `dims` fixes symbolic dimensions, `ranges` bounds those that stay
     symbolic, by the least and the largest size, and `hint` says at which sizes both models are
     executed. `inputs`: arrays or files with values of the inputs in order, or a folder with
-    input_0.pb, …, on which both models are executed too. `counterexample`: a folder for inputs that show a difference.
-    `report`: a file for a page (HTML) with the regions and both graphs. `progress` is called with a
+    input_0.pb, …, on which both models are executed too. `counterexample`: a folder for inputs that
+    show a difference. `certificate`: a file with which `check` repeats the proof, written if there
+    is one; `before` and `after` must be files then. `report`: a file for a page (HTML) with the regions and both graphs. `progress` is called with a
     line of text, at most ten times a second, or is True to show it.
     """
     with contextlib.ExitStack() as files:
@@ -122,6 +124,8 @@ def referee(
             arguments.append("--inputs=" + ",".join(tensors))
         if counterexample is not None:
             arguments.append(f"--counterexample={os.path.abspath(counterexample)}")
+        if certificate is not None:
+            arguments.append(f"--certificate={os.path.abspath(certificate)}")
         if report is not None:
             arguments.append(f"--report={os.path.abspath(report)}")
         status, json = _command.run(arguments, progress)
@@ -155,7 +159,9 @@ def check(
     seed: Optional[int] = None,
     prove: bool = False,
 ) -> Answer:
-    """Repeats the optimization that a certificate (a file, or its text) records.
+    """Repeats the optimization, or the proof of `referee`, that a certificate records.
+
+    The certificate is a file, or its text.
 
     The models are files, because a certificate names them by the hashes of their files. `problem`
     of the answer says why it is rejected.

@@ -312,6 +312,11 @@ class ProofTest(unittest.TestCase):
             page = pathlib.Path(folder, "page.html")
             lemma.referee(SCALED, SCALED, report=page)
             self.assertIn("<h1>", page.read_text())
+            model, certificate = pathlib.Path(folder, "m.lemma"), pathlib.Path(folder, "m.verdict")
+            model.write_text(SCALED)
+            self.assertTrue(lemma.referee(model, model, certificate=certificate))
+            self.assertTrue(lemma.check(model, model, certificate))
+            self.assertFalse(lemma.check(model, model, certificate.read_text().replace("1", "2")))
         answer = lemma.referee(SCALED, SCALED, inputs=[numpy.ones((4, 300), "f4")])
         self.assertTrue(answer)
         with self.assertRaisesRegex(ValueError, r"got f32\[2\]"):

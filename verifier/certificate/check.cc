@@ -22,6 +22,7 @@
 #include "verifier/certificate/mutant.h"
 #include "verifier/certificate/refusal.h"
 #include "verifier/certificate/same_graph.h"
+#include "verifier/certificate/sizes_to_try.h"
 #include "verifier/certificate/step.h"
 
 namespace lemma {
@@ -193,20 +194,9 @@ class Checker {
     if (dims.empty()) return CompareNumbers();
     const std::vector<Graph> graphs = graphs_;
     const std::vector<Replaced> replaced = replaced_;
-    // A model need not take every size. If it takes none of the small ones, it gets multiples of
-    // 32, as networks for images want them.
-    constexpr int kSmall = 3, kAll = 6;
-    for (int choice = 0; choice < kSmall || (choice < kAll && result_.samples == 0); ++choice) {
-      DimValues values;
-      uint64_t random = options_.seed + static_cast<uint64_t>(choice);
-      for (const auto& [name, range] : dims) {
-        constexpr int64_t kSpread = 12;
-        random = Mix64(random + 1);
-        const auto more = choice == 0 ? 0 : static_cast<int64_t>(random % kSpread);
-        const int64_t size = choice < kSmall ? range.least + more
-                                             : (range.least + 31) / 32 * 32 << (choice - kSmall);
-        values[name] = std::min(size, range.most);
-      }
+    for (int choice = 0; choice < kChoicesOfSizes; ++choice) {
+      if (choice >= kSmallChoices && result_.samples > 0) break;
+      const DimValues values = SizesToTry(dims, options_.seed, choice);
       absl::Status status = Specialize(graphs, replaced, values);
       if (absl::IsInvalidArgument(status)) continue;
       if (status.ok()) status = CompareNumbers();

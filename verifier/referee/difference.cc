@@ -111,7 +111,7 @@ std::optional<DifferentPair> Confirm(const Graph& before, const Region& region,
                                      const Sample& sample, const RefereeOptions& options) {
   auto a = AtSizes(region.before, sample.sizes), b = AtSizes(region.after, sample.sizes);
   if (!a.ok() || !b.ok() || WorkOf(*a) + WorkOf(*b) > kMaxWork) return std::nullopt;
-  auto values = Evaluate(before, region.stands, sample, options.run);
+  auto values = Evaluate(before, ValuesOf(region.inputs), sample, options.run);
   if (!values.ok()) return std::nullopt;
   auto x = options.definition(*a, *values);
   auto y = options.definition(*b, *values);
@@ -160,7 +160,7 @@ struct FarOutput {
   size_t sample = 0, output = 0;
 };
 
-// An output that is far off on a sample that decides, or on all random samples of the same sizes,
+// An output that is far off on all samples of the same sizes that decide, or on all that do not,
 // and the first of these samples.
 std::optional<FarOutput> FindFarOutput(const Graph& before, const Graph& after,
                                        const RefereeOptions& options) {

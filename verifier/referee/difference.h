@@ -16,7 +16,7 @@ struct TensorDifference {
   // The largest difference of two elements. Infinite if one is finite and the other is not, or if
   // they are infinities of different signs.
   double largest = 0;
-  double scale = 1;     // the largest magnitude of a finite element of both tensors, at least 1
+  double scale = 1;     // the largest magnitude of the finite elements of the two, at least 1
   int64_t element = 0;  // the row-major position of the largest difference
 };
 TensorDifference DifferenceOf(const Tensor& before, const Tensor& after);
@@ -42,11 +42,12 @@ constexpr double kFarBeyond = 20;
 std::optional<Refutation> WorstOutput(const Graph& before, const Graph& after, size_t sample,
                                       const RefereeOptions& options);
 
-// Finds an output that differs by more than kFarBeyond times what rounding explains: at some sizes,
-// on all samples that decide (Sample::decides) or on all other samples. The operators' definitions
-// must confirm the difference: on the whole graphs if these have at most kMaxWork operations,
-// otherwise on a pair of small graphs over values that agree. Adds such a pair to the result if
-// there is one. nullopt if no difference is found and confirmed.
+// Finds an output that, at some sizes, differs by more than kFarBeyond times what rounding
+// explains: on all samples of these sizes that decide (Sample::decides), or on all samples of these
+// sizes that do not. The operators' definitions must confirm the difference: on the whole graphs if
+// these have at most kMaxWork operations, otherwise on a pair of small graphs over values that
+// agree. Adds such a pair to the result if there is one. nullopt if no difference is found and
+// confirmed.
 std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after,
                                          const Sketches& in_before, const Sketches& in_after,
                                          const RefereeOptions& options);

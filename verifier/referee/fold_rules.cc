@@ -7,7 +7,7 @@
 
 #include "rewrite/matching/apply.h"
 #include "rewrite/matching/match.h"
-#include "verifier/referee/constants.h"
+#include "verifier/referee/evidence/constants.h"
 
 namespace lemma::referee {
 namespace {

@@ -9,7 +9,7 @@
 #include "graph/builder.h"
 #include "rewrite/matching/apply.h"
 #include "rewrite/matching/match.h"
-#include "verifier/referee/constants.h"
+#include "verifier/referee/evidence/constants.h"
 #include "verifier/referee/measure.h"
 #include "verifier/referee/values.h"
 

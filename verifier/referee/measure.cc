@@ -97,7 +97,8 @@ absl::StatusOr<RegionDifference> MeasureRegion(const Graph& before, const Region
     }
   }
   RegionDifference result;
-  LEMMA_ASSIGN_OR_RETURN(result.inputs, Evaluate(before, region.stands, values, options.run));
+  LEMMA_ASSIGN_OR_RETURN(result.inputs,
+                         Evaluate(before, ValuesOf(region.inputs), values, options.run));
   const Runner& definition = options.definition;
   LEMMA_ASSIGN_OR_RETURN(std::vector<Tensor> x, definition(a, result.inputs));
   LEMMA_ASSIGN_OR_RETURN(std::vector<Tensor> y, definition(b, result.inputs));

@@ -8,13 +8,11 @@
 #include "absl/strings/str_join.h"
 #include "base/work.h"
 #include "graph/sizes/assumptions.h"
-#include "graph/sizes/condition_text.h"
 #include "graph/sizes/specialize.h"
-#include "rewrite/rules/zero_signs.h"
-#include "verifier/normal_form/elements.h"
 #include "verifier/referee/difference.h"
+#include "verifier/referee/evidence/conclusion.h"
+#include "verifier/referee/evidence/interface.h"
 #include "verifier/referee/fold_rules.h"
-#include "verifier/referee/interface.h"
 #include "verifier/referee/isolate.h"
 #include "verifier/referee/layouts.h"
 #include "verifier/referee/measure.h"
@@ -29,26 +27,6 @@ namespace {
 constexpr int kQuickFailures = 8, kMostFailures = 60;
 constexpr size_t kComparedSamples = 2;  // on which values are compared
 constexpr double kDouble = 1e-10;  // equal values in double differ by less, relative to the largest
-
-// Whether rounding a float that the graph computes may change a result a lot.
-bool HasDiscontinuities(const Graph& graph) {
-  for (const NodePtr& node : graph.nodes()) {
-    if (!node->is_op()) continue;
-    const bool reads_floats =
-        std::any_of(node->inputs().begin(), node->inputs().end(),
-                    [](const Value& v) { return IsFloat(v.dtype()) && !v.node().has_payload(); });
-    if (!reads_floats) continue;
-    auto definition = DefinitionOf(*node);
-    if (!definition.ok() || prover::IsDiscontinuous(*definition)) return true;
-  }
-  return false;
-}
-
-bool HasInfiniteWeights(const Graph& graph) {
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const NodePtr& node) {
-    return node->has_payload() && IsFloat(node->type(0).dtype) && !node->is_finite();
-  });
-}
 
 // The weights that a constant is computed from, and the operators.
 std::string Formula(const Value& value) {
@@ -77,23 +55,6 @@ std::string NameOf(const Graph& graph, const Value& value) {
   while (node->is_op() && node->inputs().size() == 1) node = &node->inputs()[0].node();
   if (node->kind() == Node::Kind::kWeight) return node->name();
   return absl::StrCat("a constant ", value.type().ToString());
-}
-
-std::string Coverage(const Graph& graph) {
-  std::vector<std::string> parts;
-  for (size_t i = 0; i < graph.inputs().size(); ++i) {
-    parts.push_back(
-        absl::StrCat(graph.input_names()[i], ": ", graph.inputs()[i].type().ToString()));
-  }
-  std::string text = absl::StrCat("the shapes ", absl::StrJoin(parts, ", "));
-  parts.clear();
-  for (const auto& [name, range] : DimsOf(graph)) {
-    parts.push_back(absl::StrCat(range.least, " <= ", name));
-    if (range.most < SizeRange::kNoLimit) absl::StrAppend(&parts.back(), " <= ", range.most);
-  }
-  if (parts.empty()) return text;
-  for (const Guard& guard : AssumptionsOf(graph)) parts.push_back(ConditionText(guard));
-  return absl::StrCat(text, ", for all ", absl::StrJoin(parts, ", "));
 }
 
 class Case {
@@ -129,7 +90,9 @@ class Case {
       Conclude(after);
       return;
     }
-    if (!HasElements() || !AreDefinedTogether(after)) return;
+    if (!AreDefinedTogether(after)) return;
+    result_.reason = WhyNoProof(before_, after);
+    if (!result_.reason.empty()) return;
     // A pair that differs needs no proof; most cases are decided here or by the sweep.
     CompareOnInputs(after);
     if (far_off_ && Refute(after)) return;
@@ -155,16 +118,6 @@ class Case {
     });
   }
 
-  bool HasElements() {
-    for (size_t i = 0; i < before_.inputs().size(); ++i) {
-      if (!MayBeEmpty(before_.inputs()[i].shape())) continue;
-      result_.reason = absl::StrCat("input ", before_.input_names()[i],
-                                    " has no elements, which no proof covers");
-      return false;
-    }
-    return true;
-  }
-
   // Whether `after` is well-formed at all sizes at which the first graph is.
   bool AreDefinedTogether(const Graph& after) {
     for (size_t sample = 0; sample < options_.samples.size(); ++sample) {
@@ -175,15 +128,6 @@ class Case {
       result_.refutation = Refutation();
       result_.refutation->sample = sample;
       result_.refutation->failure = std::string(at_sizes.status().message());
-      return false;
-    }
-    std::set<std::string> known;
-    for (const Guard& guard : assumptions_) known.insert(guard.ToString());
-    for (const Guard& guard : AssumptionsOf(after)) {
-      if (known.count(guard.ToString()) > 0) continue;
-      result_.reason = absl::StrCat(
-          "the second model may not run at some sizes at which the first one does: it needs ",
-          ConditionText(guard));
       return false;
     }
     return true;
@@ -264,12 +208,10 @@ class Case {
       result_.equal = swept.equal;
     }
     result_.regions = swept.regions;
+    result_.over_equals = std::move(swept.over_equals);
     result_.proofs = prover.proofs();
     result_.remembered = prover.remembered();
     result_.evidence = prover.evidence();
-    for (const ProvedRegion& region : result_.regions) {
-      result_.contract = std::max(result_.contract, region.contract);
-    }
     if (swept.AllCovered()) {
       Conclude(after);
     } else {
@@ -355,39 +297,28 @@ class Case {
     return true;
   }
 
-  // All outputs are proved equal. Adjusts the contract of regions that were proved one by one. A
-  // value that one region rounds differently may cross a discontinuity in a later one, and a zero
-  // of undetermined sign may become a divisor there.
+  // All outputs are proved equal.
   void Conclude(const Graph& after) {
-    for (const Graph* graph : {&before_, &after}) {
-      // A proof that is not bit exact takes values to be finite.
-      if (result_.regions.empty() || !HasInfiniteWeights(*graph)) continue;
-      result_.reason = "a weight is infinite or NaN, which no proof of real numbers covers";
+    ProvedParts parts;
+    parts.regions = static_cast<int>(result_.regions.size());
+    for (const ProvedRegion& region : result_.regions) {
+      parts.contract = std::max(parts.contract, region.contract);
+      if (parts.condition.empty()) parts.condition = region.condition;
+    }
+    for (const WeightRelation& relation : result_.relations) parts.exact_weights &= relation.exact;
+    const Conclusion conclusion = ConclusionOf(before_, after, parts);
+    if (!conclusion.problem.empty()) {
+      result_.reason = conclusion.problem;
       return;
     }
     result_.answer = Answer::kProved;
-    for (const FoldedWeight& weight : result_.weights) {
-      if (!weight.exact)
-        result_.contract = std::max(result_.contract, FloatContract::kReassociates);
-    }
-    if (result_.contract == FloatContract::kBitExact && !result_.regions.empty() &&
-        (DividesByZeroOfAnySign(before_) || DividesByZeroOfAnySign(after))) {
-      result_.contract = FloatContract::kReassociates;
-    }
-    if (result_.contract == FloatContract::kReassociates &&
-        (HasDiscontinuities(before_) || HasDiscontinuities(after))) {
-      result_.contract = FloatContract::kRealOnly;
-    }
-    result_.coverage = Coverage(before_);
-    for (const ProvedRegion& region : result_.regions) {
-      if (region.condition.empty()) continue;
-      absl::StrAppend(&result_.coverage, region.condition);
-      break;
-    }
+    result_.contract = conclusion.contract;
+    result_.coverage = conclusion.coverage;
   }
 
   void Describe(const RelatedWeights& related, const Graph& after) {
     result_.compared = related.graph;
+    result_.relations = related.relations;
     for (const WeightRelation& r : related.relations) {
       result_.weights.push_back(
           {NameOf(after, r.after), Formula(r.before), r.exact, r.ulps, r.elements});
@@ -449,11 +380,7 @@ class Case {
   const Graph& before_;
   const RefereeOptions& options_;
   const std::vector<Guard> assumptions_;  // at sizes that do not meet these, no model runs
-  RefereeResult result_ = [] {
-    RefereeResult result;
-    result.contract = FloatContract::kBitExact;
-    return result;
-  }();
+  RefereeResult result_;
   bool far_off_ = false;
   std::string not_executed_;
   Sketches in_before_;

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "base/deadline.h"
@@ -22,6 +23,8 @@
 #include "graph/tensor.h"
 #include "rewrite/rules/substitution.h"
 #include "verifier/prover/prover.h"
+#include "verifier/referee/evidence/weight_comparison.h"
+#include "verifier/referee/region.h"
 
 namespace lemma::referee {
 
@@ -33,8 +36,8 @@ using Runner =
 struct Sample {
   std::vector<Tensor> inputs;
   DimValues sizes;  // of the symbolic dimensions of the first graph
-  // Whether a difference on this sample alone counts, as for inputs that a user gives. Otherwise a
-  // difference has to show on all samples of the same sizes.
+  // Samples that decide (inputs that a user gives) and samples that do not (random inputs) are
+  // judged apart: at the same sizes, a difference has to show on all samples of one kind.
   bool decides = false;
 };
 
@@ -67,6 +70,9 @@ struct ProvedRegion {
   std::string condition;  // "" or ", wherever both read inside their tensors"
   Value before_value;     // of the first graph, or computed from its values
   Value after_value;      // of RefereeResult::compared
+  // What the proof takes as given, as Region::inputs and Region::constants say (region.h).
+  std::vector<Cut> cuts;
+  bool only_output = false;  // nothing that is computed from `after_value` relies on this region
 };
 
 // A weight of the second graph that is computed from weights of the first one.
@@ -156,6 +162,11 @@ struct RefereeResult {
   // second value belongs to the first graph or is computed from values of the first graph. Empty
   // if no proof was tried.
   std::vector<std::pair<Value, Value>> equal;
+  // What record_certificate.h needs, beside `regions`: the formulas that replace weights of the
+  // second graph, and the values of `compared` by what they were in their own proof: computed by
+  // their operator from values that were proved equal before.
+  std::vector<WeightRelation> relations;
+  absl::flat_hash_map<Value, Value> over_equals;
 };
 
 // Decides whether `after` computes the same as `before`. Inputs and outputs correspond by name, or

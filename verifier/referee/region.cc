@@ -1,16 +1,11 @@
 #include "verifier/referee/region.h"
 
-#include <algorithm>
-#include <cmath>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "graph/builder.h"
-#include "graph/sizes/specialize.h"
-#include "verifier/prover/graph_claim.h"
-#include "verifier/referee/constants.h"
-#include "verifier/referee/error_bounds.h"
-#include "verifier/referee/near_numbers.h"
-#include "verifier/referee/one_sided.h"
+#include "verifier/referee/evidence/constants.h"
 
 namespace lemma::referee {
 namespace {
@@ -25,28 +20,6 @@ bool AllEqual(const Tensor& tensor) {
     if (tensor.AtDouble(i) != tensor.AtDouble(0)) return false;
   }
   return true;
-}
-
-// What is known of all elements.
-enum class Signs { kUnknown, kZeroOrOne, kNoneNegative, kNonePositive };
-
-// Zeros must have the sign of the other elements.
-Signs SignsOf(const BoundedTensor& tensor) {
-  bool positive = false, negative = false, mask = tensor.exact();
-  for (size_t i = 0; i < tensor.value.size(); ++i) {
-    const double x = tensor.value[i];
-    const bool is_certain =
-        tensor.exact() ? !std::isnan(x)
-                       : tensor.magnitude[i] == 0 ||
-                             std::abs(x) > BoundOf(tensor.magnitude[i], tensor.roundings[i]);
-    if (!is_certain) return Signs::kUnknown;
-    (std::signbit(x) ? negative : positive) = true;
-    mask &= x == 0 || x == 1;
-    if (positive && negative) break;
-  }
-  if (positive == negative) return Signs::kUnknown;
-  if (negative) return Signs::kNonePositive;
-  return mask ? Signs::kZeroOrOne : Signs::kNoneNegative;
 }
 
 class Cutter {
@@ -66,7 +39,8 @@ class Cutter {
     region.before = Build("before", before);
     region.after = Build("after", after);
     region.finite = finite_;
-    region.stands = stands_;
+    region.inputs = cuts_;
+    region.constants = constants_;
     region.operators = counts_[0] + counts_[1];
     return region;
   }
@@ -110,9 +84,9 @@ class Cutter {
     if (auto constant = ComputedConstant(value)) return *constant;
     if (IsCut(value) || (!node.is_op() && !IsKept(node))) {
       if (auto constant = WithSigns(value)) return *constant;
-      return InputFor(value, value.dtype());
+      return InputFor(value, Known::kAny);
     }
-    if (!node.is_op()) return AsConstant(node);
+    if (!node.is_op()) return Value(Node::Constant(node.payload()), 0);
     auto& copied = copied_[side];
     if (auto it = copied.find(&node); it != copied.end()) return Value(it->second, value.output());
     if (++counts_[side] > options_.max_operators) {
@@ -141,21 +115,17 @@ class Cutter {
            (options_.weights == CutOptions::Weights::kFew && payload.size() <= kFew);
   }
   std::optional<Value> ComputedConstant(const Value& value) {
-    // Constants are computed in double, which does not hold all integers.
     if (options_.weights != CutOptions::Weights::kFew || options_.constants == nullptr ||
-        !value.node().is_op() || !IsFloat(value.dtype()) ||
-        options_.constants->count(&value.node()) == 0 ||
+        !value.node().is_op() || options_.constants->count(&value.node()) == 0 ||
         value.type().num_elements() > kMaxConstant) {
       return std::nullopt;
     }
-    const auto computed = evaluator_.Of(value);
-    if (computed == nullptr || !computed->exact()) return std::nullopt;
-    auto tensor = Tensor::FromDoubles(value.type(), computed->value);
-    if (!tensor.ok()) return std::nullopt;
-    return Value(Node::Constant(*std::move(tensor)), 0);
+    auto constant = AsConstant(value, &evaluator_);
+    if (constant && known_.insert(value).second) constants_.push_back(value);
+    return constant;
   }
 
-  // With kSigns: the input that stands for a constant of known signs.
+  // With kSigns: a value with the signs of a constant.
   std::optional<Value> WithSigns(const Value& value) {
     const Node& node = value.node();
     if (options_.weights != CutOptions::Weights::kSigns || !IsFloat(value.dtype()) ||
@@ -167,42 +137,20 @@ class Cutter {
                      : node.has_payload();
     if (!is_constant) return std::nullopt;
     const auto computed = evaluator_.Of(value);
-    const Signs signs = computed == nullptr ? Signs::kUnknown : SignsOf(*computed);
-    absl::StatusOr<Value> restricted = Value();
-    switch (signs) {
-      case Signs::kUnknown:
-        return std::nullopt;
-      case Signs::kZeroOrOne:
-        restricted = Apply1("where", {InputFor(value, DType::kBool), Number(value.dtype(), 1),
-                                      Number(value.dtype(), 0)});
-        break;
-      case Signs::kNoneNegative:
-      case Signs::kNonePositive:
-        restricted = Apply1("abs", {InputFor(value, value.dtype())});
-        if (restricted.ok() && signs == Signs::kNonePositive) {
-          restricted = Apply1("neg", {*restricted});
-        }
-        break;
-    }
+    const Known known = computed == nullptr ? Known::kAny : SignsOf(*computed);
+    if (known == Known::kAny) return std::nullopt;
+    auto restricted = Restricted(known, value.dtype(), InputFor(value, known));
     return restricted.ok() ? std::optional<Value>(*restricted) : std::nullopt;
   }
 
-  static Value Number(DType dtype, double x) {
-    return Value(Node::Constant(*Tensor::FromDoubles({dtype, {}}, {x})), 0);
-  }
-
-  static Value AsConstant(const Node& node) { return Value(Node::Constant(node.payload()), 0); }
-
-  // With another element type, the input stands for a value that makes `value`.
-  Value InputFor(const Value& value, DType dtype) {
+  Value InputFor(const Value& value, Known known) {
     auto [it, added] = inputs_.try_emplace(value, Value());
     if (added) {
-      const TensorType type{dtype, value.shape()};
-      it->second = Value(Node::Input(static_cast<int>(stands_.size()), type), 0);
-      stands_.push_back(value);
+      const TensorType type{InputTypeFor(known, value.dtype()), value.shape()};
+      it->second = Value(Node::Input(static_cast<int>(cuts_.size()), type), 0);
+      cuts_.push_back({value, known});
       types_.push_back(type);
-      const Node& node = value.node();
-      finite_.push_back(!node.is_op() && node.has_payload() && node.is_finite());
+      finite_.push_back(value.node().has_payload() && value.node().is_finite());
     }
     return it->second;
   }
@@ -222,104 +170,27 @@ class Cutter {
   absl::flat_hash_set<const Node*> below_;
   absl::flat_hash_map<const Node*, NodePtr> copied_[2];
   absl::flat_hash_map<Value, Value> inputs_;
-  std::vector<Value> stands_;
+  std::vector<Cut> cuts_;          // by input
   std::vector<TensorType> types_;  // of the inputs
+  std::vector<Value> constants_;
+  absl::flat_hash_set<Value> known_;  // the same
   std::vector<bool> finite_;
   int counts_[2] = {0, 0};
   bool too_large_ = false;
 };
 
-// Whether an operator stores floats that are narrower than the widest ones that come in.
-bool Narrows(const Graph& before, const Graph& after) {
-  int64_t widest = 0;
-  for (const Value& input : before.inputs()) {
-    if (IsFloat(input.dtype())) widest = std::max(widest, SizeOf(input.dtype()));
-  }
-  for (const Graph* graph : {&before, &after}) {
-    for (const NodePtr& node : graph->nodes()) {
-      if (!node->is_op()) continue;
-      for (const TensorType& type : node->types()) {
-        if (IsFloat(type.dtype) && SizeOf(type.dtype) < widest) return true;
-      }
-    }
-  }
-  return false;
-}
-
 }  // namespace
+
+std::vector<Value> ValuesOf(const std::vector<Cut>& cuts) {
+  std::vector<Value> values;
+  values.reserve(cuts.size());
+  for (const Cut& cut : cuts) values.push_back(cut.value);
+  return values;
+}
 
 std::optional<Region> CutRegion(const absl::flat_hash_set<const Node*>& shared, const Value& u,
                                 const Value& w, const CutOptions& options) {
   return Cutter(shared, options).Run(u, w);
-}
-
-Verdict RegionProver::Prove(const Region& region, int64_t work) {
-  const Key key = {region.before.outputs()[0], region.after.outputs()[0], region.finite};
-  auto it = known_.find(key);
-  if (it != known_.end() && (IsProved(it->second.verdict) || it->second.work >= work)) {
-    ++remembered_;
-    return it->second.verdict;
-  }
-  ++proofs_;
-  Verdict verdict = ProveAnew(region, work);
-  if (auto* proved = std::get_if<Proved>(&verdict)) {
-    Join(*proved, &evidence_);
-    proved->log = {};  // it may be long
-  }
-  known_[key] = {verdict, work};
-  return verdict;
-}
-
-// The ranges of the region's symbolic dimensions, and the assumptions on them.
-std::vector<Guard> RegionProver::RequirementsOn(const Region& region) const {
-  std::map<std::string, SizeRange> dims = DimsOf(region.before);
-  for (const auto& dim : DimsOf(region.after)) dims.insert(dim);
-  std::vector<Guard> requirements;
-  for (const auto& [name, range] : dims) {
-    const IndexExpr dim = SymbolicDim(name, range);
-    requirements.push_back(Le(range.least, dim));
-    if (range.most < SizeRange::kNoLimit) requirements.push_back(Le(dim, range.most));
-  }
-  if (!dims.empty()) {
-    requirements.insert(requirements.end(), assumptions_.begin(), assumptions_.end());
-  }
-  return requirements;
-}
-
-Verdict RegionProver::ProveAnew(const Region& region, int64_t work) const {
-  if (std::string reason = ReadsElsewhere(region); !reason.empty()) return Unknown{reason};
-  const OneSidedConversions conversions = ConversionsOf(region);
-  if (conversions.to_half) {
-    return Unknown{"only one model stores these integers in half precision, which rounds them"};
-  }
-  for (const Value& input : region.before.inputs()) {
-    if (!MayBeEmpty(input.shape())) continue;
-    return Unknown{"a value has no elements, which no proof covers"};
-  }
-  auto claim = prover::MakeClaim(region.before, region.after, false);
-  if (!claim.ok()) return Unknown{std::string(claim.status().message())};
-  // The statement's first inputs are the region's.
-  for (size_t i = 0; i < region.finite.size(); ++i) {
-    if (region.finite[i]) claim->statement.finite[i] = true;
-  }
-  claim->statement.requirements = RequirementsOn(region);
-  ProverOptions options = options_;
-  options.work = work;
-  Verdict verdict = prover::ProveClaim(*claim, options);
-  if (!IsProved(verdict) && UnifyNearNumbers(&claim->statement)) {
-    options.strictest = FloatContract::kReassociates;
-    verdict = prover::ProveClaim(*claim, options);
-  }
-  auto* proved = std::get_if<Proved>(&verdict);
-  if (proved != nullptr && conversions.any) {
-    proved->contract = std::max(proved->contract, FloatContract::kReassociates);
-  }
-  if (proved != nullptr && proved->contract == FloatContract::kRealOnly &&
-      Narrows(region.before, region.after)) {
-    // In f16, 123456.7 is infinite and 1e-12 is 0: that is more than rounding.
-    return Unknown{"equal as real numbers, but some are stored in a narrower type"};
-  }
-  return verdict;
 }
 
 }  // namespace lemma::referee

@@ -1,20 +1,14 @@
-// Cuts a pair of values that may be equal out of two graphs, and proves the pair. Internal to the
-// referee.
+// Cuts a pair of values that may be equal out of two graphs. Internal to the referee.
 #ifndef LEMMA_VERIFIER_REFEREE_REGION_H_
 #define LEMMA_VERIFIER_REFEREE_REGION_H_
 
 #include <optional>
-#include <string>
-#include <tuple>
-#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "graph/expr/index_expr.h"
 #include "graph/graph.h"
-#include "verifier/prover/prover.h"
-#include "verifier/verdict.h"
+#include "verifier/referee/evidence/known_elements.h"
+#include "verifier/referee/evidence/region_proof.h"
 
 namespace lemma::referee {
 
@@ -39,15 +33,21 @@ struct CutOptions {
   int max_operators = 48;  // of each side
 };
 
-// Two graphs of one output each over the same inputs. An input stands for a value that both graphs
-// share, or for a weight.
-struct Region {
-  Graph before, after;
-  std::vector<bool> finite;  // by input: whether it stands for a weight without infinities and NaN
-  // By input: the value of the first graph that the input stands for. With Weights::kSigns, an
-  // input may be a number or truth value from which the region computes this value.
-  std::vector<Value> stands;
-  int operators = 0;  // of both sides
+// A value that a region does not compute, and what the region's proof may use of it.
+struct Cut {
+  Value value;
+  Known known = Known::kAny;
+};
+
+std::vector<Value> ValuesOf(const std::vector<Cut>& cuts);
+
+// A claim that is cut out of two graphs.
+struct Region : RegionClaim {
+  // By input: the value that the input stands for; a value of the first graph, a weight, or
+  // computed from weights. Unless `known` is kAny, the region computes this value from the input.
+  std::vector<Cut> inputs;
+  std::vector<Value> constants;  // computed from weights; constants of the region
+  int operators = 0;             // of both sides
 };
 
 // The region that computes `u` and `w`. `shared`: the nodes of the first graph. `u`: a value of
@@ -55,37 +55,6 @@ struct Region {
 // be too large.
 std::optional<Region> CutRegion(const absl::flat_hash_set<const Node*>& shared, const Value& u,
                                 const Value& w, const CutOptions& options);
-
-// Proves regions and remembers the answers: layers repeat.
-class RegionProver {
- public:
-  // `assumptions`: what the symbolic dimensions of the whole graphs satisfy, beside being in their
-  // ranges. `options` must outlive the object.
-  explicit RegionProver(const ProverOptions& options, std::vector<Guard> assumptions = {})
-      : options_(options), assumptions_(std::move(assumptions)) {}
-  // Never answers Refuted. Spends at most `work` steps (ProverOptions::work).
-  Verdict Prove(const Region& region, int64_t work);
-  int proofs() const { return proofs_; }
-  int remembered() const { return remembered_; }
-  // The evidence of all proofs together.
-  const Proved& evidence() const { return evidence_; }
-
- private:
-  Verdict ProveAnew(const Region& region, int64_t work) const;
-  std::vector<Guard> RequirementsOn(const Region& region) const;
-
-  const ProverOptions& options_;
-  const std::vector<Guard> assumptions_;
-  // Equal graphs have equal outputs, since equal values are one value.
-  using Key = std::tuple<Value, Value, std::vector<bool>>;
-  struct Known {
-    Verdict verdict;
-    int64_t work;  // an unknown one may be proved with more
-  };
-  absl::flat_hash_map<Key, Known> known_;
-  int proofs_ = 0, remembered_ = 0;
-  Proved evidence_;
-};
 
 }  // namespace lemma::referee
 

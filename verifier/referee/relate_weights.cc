@@ -12,8 +12,7 @@
 #include "base/hash.h"
 #include "graph/builder.h"
 #include "rewrite/matching/apply.h"
-#include "verifier/referee/constants.h"
-#include "verifier/referee/error_bounds.h"
+#include "verifier/referee/evidence/constants.h"
 #include "verifier/referee/layouts.h"
 
 namespace lemma::referee {
@@ -27,12 +26,6 @@ constexpr double kMost = 0.75;   // the part of the samples that must be alike: 
 constexpr double kLast = 1e9;    // the distance of a weight of the same name that is not alike
 constexpr int64_t kMaxComputed = 1 << 16;
 constexpr int kMaxCompared = 6;  // constants compared with one, element by element
-
-// One unit in the last place of an f32 of this size.
-double UlpOf(double x) {
-  const double size = std::max(std::abs(x), 0x1p-126);
-  return std::ldexp(1.0, std::ilogb(size) - 23);
-}
 
 struct Candidate {
   Value value;
@@ -74,53 +67,6 @@ double Distance(const std::vector<double>& a, const std::vector<double>& b) {
   const auto most = static_cast<int64_t>(kMost * static_cast<double>(differences.size() - 1));
   std::nth_element(differences.begin(), differences.begin() + most, differences.end());
   return differences[most] / largest;
-}
-
-// The comparison of all elements.
-struct Comparison {
-  WeightRelation relation;
-  UnrelatedWeight unrelated;
-  bool bounded = true;  // whether each element has a bound
-  bool related() const { return bounded && unrelated.outside == 0; }
-};
-
-// The half-width of an element's interval. A value that is rounded once, such as a sum of two exact
-// numbers, is the nearest number.
-double Bound(const BoundedTensor& tensor, size_t i) {
-  if (tensor.exact()) return 0;
-  const bool once = tensor.roundings[i] <= 1;
-  return BoundOf(once ? std::abs(tensor.value[i]) : tensor.magnitude[i], tensor.roundings[i]);
-}
-
-Comparison CompareAll(const Value& after, const std::vector<double>& x, const Value& before,
-                      const BoundedTensor& y) {
-  Comparison result;
-  result.relation = {after, before, true, 0, static_cast<int64_t>(x.size())};
-  result.unrelated.after = after;
-  result.unrelated.nearest = before;
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double v = y.value[i], difference = std::abs(x[i] - v);
-    // -0 is another number than 0: x / 0 tells them apart.
-    if (difference == 0 && std::signbit(x[i]) == std::signbit(v)) continue;
-    const double bound = Bound(y, i);
-    result.bounded &= std::isfinite(bound);
-    if (difference <= bound && !(difference == 0 && y.exact())) {
-      result.relation.exact = false;
-      result.relation.ulps = std::max(result.relation.ulps, difference / UlpOf(v));
-      continue;
-    }
-    result.unrelated.elements.push_back(static_cast<int64_t>(i));
-    result.unrelated.farthest =
-        std::max(result.unrelated.farthest, difference / std::max({bound, UlpOf(v) / 2, 0x1p-126}));
-    if (result.unrelated.outside++ > 0) continue;
-    result.unrelated.element = static_cast<int64_t>(i);
-    result.unrelated.value = x[i];
-    result.unrelated.low = v - bound;
-    result.unrelated.high = v + bound;
-  }
-  // Even if every element happens to be the nearest number, the value is a computed one.
-  result.relation.exact &= y.exact();
-  return result;
 }
 
 class Relater {
@@ -237,7 +183,7 @@ class Relater {
     if (found == by_size_.end()) return std::nullopt;
     for (const Candidate& candidate : Nearest(found->second, value, *tensor)) {
       const Shared other = evaluator_.Of(candidate.value);
-      const Comparison all = CompareAll(value, tensor->value, candidate.value, *other);
+      const WeightComparison all = CompareWeights(value, tensor->value, candidate.value, *other);
       if (all.related()) return all.relation;
       if (!all.bounded) continue;
       if (!nearest || all.unrelated.outside < nearest->outside) nearest = all.unrelated;
@@ -297,7 +243,7 @@ class Relater {
       auto product = Apply1("mul", {weight, Value(Node::Constant(*std::move(number)), 0)});
       const Shared computed = product.ok() ? evaluator_.Of(*product) : nullptr;
       if (computed == nullptr) continue;
-      const Comparison all = CompareAll(value, tensor.value, *product, *computed);
+      const WeightComparison all = CompareWeights(value, tensor.value, *product, *computed);
       if (all.related()) return all.relation;
     }
     return std::nullopt;
@@ -326,7 +272,7 @@ class Relater {
             auto product = vector.ok() ? Apply1(op, {candidate.value, *vector}) : vector;
             const Shared computed = product.ok() ? evaluator_.Of(*product) : nullptr;
             if (computed == nullptr) continue;
-            const Comparison all = CompareAll(value, tensor.value, *product, *computed);
+            const WeightComparison all = CompareWeights(value, tensor.value, *product, *computed);
             if (all.related()) return all.relation;
           }
         }

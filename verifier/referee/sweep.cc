@@ -8,7 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/hash.h"
-#include "verifier/referee/constants.h"
+#include "verifier/referee/evidence/constants.h"
 
 namespace lemma::referee {
 namespace {
@@ -65,6 +65,7 @@ class Sweeper {
     for (int o = 0; o < node->num_outputs(); ++o) {
       const Value value(now, o);
       moved_[Value(node, o)] = value;
+      result_.over_equals.try_emplace(value, Value(node, o));
       if (now->is_op() && shared_.count(now.get()) == 0) Merge(Value(node, o), value);
     }
   }
@@ -114,7 +115,7 @@ class Sweeper {
   }
 
   bool Prove(const Value& candidate, const Value& value, const Value& now, int max_operators,
-             int max_depth) {
+             int max_depth, bool only_output = false) {
     Unproved unproved{candidate, value, 0, ""};
     const bool follows_fault = FollowsFault(now);
     bool measured = false;
@@ -147,7 +148,7 @@ class Sweeper {
         const Verdict verdict = prover_.Prove(
             *region, weights == Weights::kFew ? limits_.work / kLessWithValues : limits_.work);
         if (const auto* proved = std::get_if<Proved>(&verdict)) {
-          Record(candidate, value, *region, *proved);
+          Record(candidate, value, *region, *proved, only_output);
           return true;
         }
         if (unproved.operators == 0) {
@@ -190,7 +191,7 @@ class Sweeper {
   }
 
   void Record(const Value& candidate, const Value& value, const Region& region,
-              const Proved& proved) {
+              const Proved& proved, bool only_output) {
     ProvedRegion record;
     record.before = std::string(before_.LabelOf(candidate));
     record.after = std::string(after_.LabelOf(value));
@@ -200,6 +201,9 @@ class Sweeper {
     record.condition = proved.coverage;
     record.before_value = candidate;
     record.after_value = value;
+    record.cuts = region.inputs;
+    for (const Value& v : region.constants) record.cuts.push_back({v, Known::kElements});
+    record.only_output = only_output;
     result_.regions.push_back(std::move(record));
   }
 
@@ -222,7 +226,7 @@ class Sweeper {
     auto a = in_before_.find(before), b = in_after_.find(after);
     const bool alike = a != in_before_.end() && b != in_after_.end() &&
                        Distance(a->second, b->second) <= kAlikeDistance;
-    return alike && Prove(before, after, now, kForOutputs, kMaxDepth + 1);
+    return alike && Prove(before, after, now, kForOutputs, kMaxDepth + 1, true);
   }
 
   const Graph &before_, &after_;

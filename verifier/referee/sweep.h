@@ -30,6 +30,7 @@ struct SweepResult {
   // By value of `after`: the value of `before` or of `derived` that it was proved equal to;
   // otherwise the result of its operator applied to the values that replace its operands.
   absl::flat_hash_map<Value, Value> moved;
+  absl::flat_hash_map<Value, Value> over_equals;  // as RefereeResult::over_equals
   bool timed_out = false;
   std::vector<std::pair<Value, Value>> equal;  // as RefereeResult::equal, for values of `after`
 

@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "graph/graph.h"
 #include "graph/tensor.h"
+#include "verifier/referee/evidence/rewire.h"
 #include "verifier/referee/referee.h"
 
 namespace lemma::referee {
@@ -43,17 +44,6 @@ using Sketches = absl::flat_hash_map<Value, Sketch>;
 // passes.
 absl::StatusOr<Sketches> SketchValues(const Graph& graph, absl::Span<const Sample> samples,
                                       const Runner& runner, const Deadline& deadline);
-
-using ValueMap = absl::flat_hash_map<Value, Value>;
-// The operator of `node` applied to moved[operand] in the place of each operand; `moved` must have
-// all of them. A node that is not an operator is returned unchanged.
-NodePtr OverMoved(const NodePtr& node, const ValueMap& moved);
-// Replaces each key of `replaced` by its value, in all uses in `graph`. Returns, for each value of
-// `graph`, the value that then takes its place.
-ValueMap AfterReplacing(const Graph& graph, const ValueMap& replaced);
-
-// The graph with `values` as its outputs. Keeps all inputs, and the nodes on which `values` depend.
-Graph WithValues(const Graph& graph, const std::vector<Value>& values);
 
 }  // namespace lemma::referee
 

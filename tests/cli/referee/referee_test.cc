@@ -131,6 +131,59 @@ TEST(RefereeCommandTest, RefutedWithFiles) {
   EXPECT_EQ(result.exit_status, 1) << result.out;
 }
 
+TEST(RefereeCommandTest, Certificate) {
+  const std::string before = WriteTemp("before.lemma", kBefore),
+                    after = WriteTemp("after.lemma", kAfter),
+                    wrong = WriteTemp("wrong.lemma", kWrong);
+  const std::string certificate = NewFolder() + "/after.verdict";
+  LemmaResult result = RunLemma({"referee", before, wrong, "--certificate", certificate});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.err, HasSubstr("is not written: the models are not proved equal"));
+  EXPECT_EQ(ReadAll(certificate), "");
+  result = RunLemma({"referee", before, after, "--certificate", certificate});
+  ASSERT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("written   " + certificate));
+
+  result = RunLemma({"check", before, after, certificate, "--seed=7"});
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, StartsWith("checked: the models are proved equal, bit_exact, for "));
+  EXPECT_THAT(result.out, HasSubstr("repeatable with --seed=7\n"));
+  result = RunLemma({"check", before, after, certificate, "--json"});
+  EXPECT_THAT(result.out, StartsWith("{\"ok\":true,\"problem\":\"\",\"contract\":\"bit_exact\""));
+  result = RunLemma({"check", before, wrong, certificate});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out, HasSubstr("wrong.lemma is not the file that the certificate is of"));
+  const std::string changed = WriteTemp("changed.verdict", ReadAll(certificate) + " ");
+  result = RunLemma({"check", before, after, changed});
+  EXPECT_EQ(result.exit_status, 1);
+  EXPECT_THAT(result.out, StartsWith("REJECTED: the checksum is wrong"));
+
+  ExpectOneLine(RunLemma({"check", before, after, certificate, "--rules=starter"}), {"--rules"});
+  ExpectOneLine(RunLemma({"check", before, after, certificate, "--samples=0"}), {"--samples"});
+  ExpectOneLine(RunLemma({"check", before, "/nowhere.onnx", certificate}), {"/nowhere.onnx"});
+  ExpectOneLine(RunLemma({"referee", before, after, "--certificate", before}),
+                {"before.lemma: would overwrite the input"});
+}
+
+// A certificate of models with symbolic sizes names them.
+TEST(RefereeCommandTest, CertificateForAllSizes) {
+  const std::string before = WriteTemp(
+      "n.onnx", OnnxModel("g (float[n,4] x) => (float[n,4] y) { a = Neg(x) y = Relu(a) }")
+                    .SerializeAsString());
+  const std::string after = WriteTemp(
+      "m.onnx", OnnxModel("g (float[n,4] x) => (float[n,4] y) { z = Constant<value_float = 0.0>() "
+                          "a = Sub(z, x) y = Max(a, z) }")
+                    .SerializeAsString());
+  const std::string certificate = NewFolder() + "/n.verdict";
+  LemmaResult result = RunLemma(
+      {"referee", before, after, "--certificate", certificate, "--range", "n=1:64"});
+  ASSERT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(ReadAll(certificate), HasSubstr("\nsymbolic n 1 64\n"));
+  result = RunLemma({"check", before, after, certificate});
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("for all 1 <= n <= 64"));
+}
+
 TEST(RefereeCommandTest, Report) {
   const std::string page = NewFolder() + "/page.html";
   LemmaResult result = Referee(kBefore, kWrong, {"--report", page, "--json"});

@@ -16,6 +16,8 @@
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"
+#include "verifier/referee/certificate/check.h"
+#include "verifier/referee/record_certificate.h"
 
 namespace lemma {
 namespace {
@@ -41,7 +43,25 @@ const std::vector<Substitution>& StarterRules() {
   return *rules;
 }
 
+void ExpectCertificate(const Graph& before, const Graph& after,
+                       const referee::RefereeResult& result) {
+  const auto made = referee::RecordCertificate(before, after, result);
+  ASSERT_TRUE(made.ok()) << made.status();
+  const std::string text = Print(*made);
+  const auto read = referee::ParseRefereeCertificate(text);
+  ASSERT_TRUE(read.ok()) << read.status() << "\n" << text;
+  EXPECT_EQ(ProblemOf(*read, before, after), "") << text;
+  EXPECT_EQ(read->contract, result.contract);
+}
+
 }  // namespace
+
+std::string ProblemOf(const referee::RefereeCertificate& certificate, const Graph& before,
+                      const Graph& after) {
+  referee::CertificateCheckOptions options;
+  options.prover.work = 100'000'000;  // as in api/referee.h
+  return CheckCertificate(certificate, before, after, options).problem;
+}
 
 std::vector<float> RandomFloats(int64_t count, uint64_t seed, float low, float high) {
   std::mt19937_64 random(seed);
@@ -75,7 +95,9 @@ referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
   for (std::vector<Tensor>& values : inputs)
     options.samples.push_back({std::move(values), {}, false});
   options.deadline = Deadline::After(seconds);
-  return referee::Judge(before, after, options);
+  referee::RefereeResult result = referee::Judge(before, after, options);
+  if (result.answer == referee::Answer::kProved) ExpectCertificate(before, after, result);
+  return result;
 }
 
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds) {

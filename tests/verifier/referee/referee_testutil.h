@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "verifier/referee/certificate/certificate.h"
 #include "verifier/referee/referee.h"
 
 namespace lemma {
@@ -18,12 +19,19 @@ std::string Listed(const std::vector<float>& values);
 // end. It uses the starter rules unless `rules` are given, and two random sets of inputs unless
 // `inputs` are given. Graphs as text are without their beginning "graph NAME":
 // "(x: f32[2]) { y = relu(x) return y }".
+//
+// For each proof, the certificate has to survive writing and reading, and its check has to find the
+// same contract.
 referee::RefereeResult JudgeTexts(const std::string& before, const std::string& after,
                                   double seconds = 60);
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds = 60);
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
                                    std::vector<std::vector<Tensor>> inputs, double seconds = 60,
                                    const std::vector<Substitution>* rules = nullptr);
+
+// What is wrong with the certificate for these graphs; "" if it is right.
+std::string ProblemOf(const referee::RefereeCertificate& certificate, const Graph& before,
+                      const Graph& after);
 
 // "proved reassociates", "refuted", "unknown: REASON", "different_interface: LINE; LINE".
 std::string Summary(const referee::RefereeResult& result);

@@ -1,4 +1,4 @@
-#include "verifier/referee/near_numbers.h"
+#include "verifier/referee/evidence/near_numbers.h"
 
 #include <cmath>
 #include <map>

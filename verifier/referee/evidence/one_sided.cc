@@ -1,4 +1,4 @@
-#include "verifier/referee/one_sided.h"
+#include "verifier/referee/evidence/one_sided.h"
 
 #include <algorithm>
 #include <set>
@@ -97,7 +97,7 @@ void Collect(const Graph& graph, const Graph& other, OneSidedConversions* found)
 
 }  // namespace
 
-std::string ReadsElsewhere(const Region& region) {
+std::string ReadsElsewhere(const RegionClaim& region) {
   const absl::flat_hash_set<Value> known = ValuesOf(region.before);
   for (const NodePtr& node : region.after.nodes()) {
     if (known.count(Value(node, 0)) > 0 || PositionsOf(*node).empty() || IsFixed(*node)) continue;
@@ -114,7 +114,7 @@ std::string ReadsElsewhere(const Region& region) {
   return "";
 }
 
-OneSidedConversions ConversionsOf(const Region& region) {
+OneSidedConversions ConversionsOf(const RegionClaim& region) {
   OneSidedConversions found;
   Collect(region.before, region.after, &found);
   Collect(region.after, region.before, &found);

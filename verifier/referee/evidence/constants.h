@@ -1,7 +1,7 @@
 // The constants of a graph: values that depend on weights and constants with known elements only.
 // Internal to the referee.
-#ifndef LEMMA_VERIFIER_REFEREE_CONSTANTS_H_
-#define LEMMA_VERIFIER_REFEREE_CONSTANTS_H_
+#ifndef LEMMA_VERIFIER_REFEREE_EVIDENCE_CONSTANTS_H_
+#define LEMMA_VERIFIER_REFEREE_EVIDENCE_CONSTANTS_H_
 
 #include <memory>
 #include <vector>
@@ -43,4 +43,4 @@ class ConstantEvaluator {
 
 }  // namespace lemma::referee
 
-#endif  // LEMMA_VERIFIER_REFEREE_CONSTANTS_H_
+#endif  // LEMMA_VERIFIER_REFEREE_EVIDENCE_CONSTANTS_H_

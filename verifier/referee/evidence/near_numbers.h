@@ -2,8 +2,8 @@
 //
 // A model holds numbers in f32, and tools compute them in different ways: x / f32(√2) in one model
 // is x * √½ in the definition of another model's operator. As real numbers these differ.
-#ifndef LEMMA_VERIFIER_REFEREE_NEAR_NUMBERS_H_
-#define LEMMA_VERIFIER_REFEREE_NEAR_NUMBERS_H_
+#ifndef LEMMA_VERIFIER_REFEREE_EVIDENCE_NEAR_NUMBERS_H_
+#define LEMMA_VERIFIER_REFEREE_EVIDENCE_NEAR_NUMBERS_H_
 
 #include "rewrite/rules/statement.h"
 
@@ -21,4 +21,4 @@ bool UnifyNearNumbers(Statement* statement);
 
 }  // namespace lemma::referee
 
-#endif  // LEMMA_VERIFIER_REFEREE_NEAR_NUMBERS_H_
+#endif  // LEMMA_VERIFIER_REFEREE_EVIDENCE_NEAR_NUMBERS_H_

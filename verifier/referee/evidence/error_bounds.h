@@ -7,8 +7,8 @@
 // sums gives a number within r * u * 1.01 * m of v, with u = 2^-24 (Higham, Accuracy and Stability
 // of Numerical Algorithms, chapters 3 and 4). The three formulas are derived from the operator's
 // definition.
-#ifndef LEMMA_VERIFIER_REFEREE_ERROR_BOUNDS_H_
-#define LEMMA_VERIFIER_REFEREE_ERROR_BOUNDS_H_
+#ifndef LEMMA_VERIFIER_REFEREE_EVIDENCE_ERROR_BOUNDS_H_
+#define LEMMA_VERIFIER_REFEREE_EVIDENCE_ERROR_BOUNDS_H_
 
 #include "absl/status/statusor.h"
 #include "graph/expr/tensor_expr.h"
@@ -25,4 +25,4 @@ double BoundOf(double magnitude, double roundings);
 
 }  // namespace lemma::referee
 
-#endif  // LEMMA_VERIFIER_REFEREE_ERROR_BOUNDS_H_
+#endif  // LEMMA_VERIFIER_REFEREE_EVIDENCE_ERROR_BOUNDS_H_

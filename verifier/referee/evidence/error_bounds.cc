@@ -1,4 +1,4 @@
-#include "verifier/referee/error_bounds.h"
+#include "verifier/referee/evidence/error_bounds.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "verifier/referee/constants.h"
+#include "verifier/referee/evidence/constants.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "base/work.h"
 #include "graph/sizes/specialize.h"
 #include "kernels/evaluate/evaluate.h"
-#include "verifier/referee/error_bounds.h"
+#include "verifier/referee/evidence/error_bounds.h"
 
 namespace lemma::referee {
 namespace {

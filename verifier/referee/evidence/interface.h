@@ -1,6 +1,6 @@
 // Matches the inputs and outputs of two graphs. Internal to the referee.
-#ifndef LEMMA_VERIFIER_REFEREE_INTERFACE_H_
-#define LEMMA_VERIFIER_REFEREE_INTERFACE_H_
+#ifndef LEMMA_VERIFIER_REFEREE_EVIDENCE_INTERFACE_H_
+#define LEMMA_VERIFIER_REFEREE_EVIDENCE_INTERFACE_H_
 
 #include <string>
 #include <vector>
@@ -24,4 +24,4 @@ MatchedInterface MatchInterface(const Graph& before, const Graph& after);
 
 }  // namespace lemma::referee
 
-#endif  // LEMMA_VERIFIER_REFEREE_INTERFACE_H_
+#endif  // LEMMA_VERIFIER_REFEREE_EVIDENCE_INTERFACE_H_

@@ -1,4 +1,4 @@
-#include "verifier/referee/interface.h"
+#include "verifier/referee/evidence/interface.h"
 
 #include <algorithm>
 #include <set>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "graph/builder.h"
-#include "verifier/referee/values.h"
+#include "verifier/referee/evidence/rewire.h"
 
 namespace lemma::referee {
 namespace {

@@ -1,0 +1,25 @@
+// Reads the two models that a referee compares. Internal to api/refereeing.
+#ifndef LEMMA_API_REFEREEING_SIDES_H_
+#define LEMMA_API_REFEREEING_SIDES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "api/models/model_file.h"
+#include "api/referee.h"
+
+namespace lemma::api {
+
+// Reads a model as `options` says. Dimensions to which `options` gives no size stay symbolic.
+absl::StatusOr<Model> LoadSide(const std::string& path, const RefereeOptions& options);
+// The same for the second model: if it cannot be read with options.dims, it may have these sizes
+// already and no symbolic dimension.
+absl::StatusOr<Model> LoadAfter(const std::string& path, const RefereeOptions& options);
+
+// How default values of inputs differ, one line each: a run that leaves such an input out differs.
+std::vector<std::string> DefaultDifferences(const Model& before, const Model& after);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_REFEREEING_SIDES_H_

@@ -1,0 +1,225 @@
+// Certificates of the referee: forged ones are rejected. referee_testutil.cc checks the certificate
+// of every proof in this folder's tests.
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "graph/text/text.h"
+#include "gtest/gtest.h"
+#include "tests/verifier/referee/referee_testutil.h"
+#include "verifier/referee/record_certificate.h"
+
+namespace lemma {
+namespace {
+
+using referee::CertifiedRegion;
+using referee::Known;
+using referee::RefereeCertificate;
+using referee::ValueName;
+using ::testing::HasSubstr;
+
+struct Proof {
+  Graph before, after;
+  RefereeCertificate certificate;
+};
+
+Proof ProofOf(const std::string& before, const std::string& after) {
+  Proof proof;
+  proof.before = *ParseGraph("graph before" + before);
+  proof.after = *ParseGraph("graph after" + after);
+  const auto result = JudgeGraphs(proof.before, proof.after);
+  EXPECT_EQ(result.answer, referee::Answer::kProved) << Summary(result);
+  auto certificate = referee::RecordCertificate(proof.before, proof.after, result);
+  EXPECT_TRUE(certificate.ok()) << certificate.status();
+  if (certificate.ok()) proof.certificate = *std::move(certificate);
+  return proof;
+}
+
+Proof FoldedNormalization() {
+  const ConvNorm model;
+  return ProofOf(model.Text(), ConvNorm::FoldedText(model.FoldedWeight(), model.FoldedBias()));
+}
+
+// The problem after a change.
+std::string After(const Proof& proof, const std::function<void(RefereeCertificate*)>& change) {
+  RefereeCertificate forged = proof.certificate;
+  change(&forged);
+  return ProblemOf(forged, proof.before, proof.after);
+}
+
+TEST(RefereeCertificateTest, TheTextNamesFormulasWeightsAndRegions) {
+  const Proof proof = FoldedNormalization();
+  const std::string text = Print(proof.certificate);
+  EXPECT_THAT(text, HasSubstr("lemma referee certificate 1\n"));
+  EXPECT_THAT(text, HasSubstr("\ncontract reassociates\n"));
+  EXPECT_THAT(text, HasSubstr("\ngraph formulas(b"));
+  EXPECT_THAT(text, HasSubstr("\nweights 2\n"));
+  EXPECT_THAT(text, HasSubstr("\nregions 1\n"));
+  EXPECT_TRUE(referee::IsRefereeCertificate(text));
+}
+
+TEST(RefereeCertificateTest, ChangedTextsAreNotRead) {
+  const std::string text = Print(FoldedNormalization().certificate);
+  EXPECT_FALSE(referee::ParseRefereeCertificate("").ok());
+  EXPECT_FALSE(referee::ParseRefereeCertificate(text.substr(0, text.size() / 2)).ok());
+  EXPECT_FALSE(referee::ParseRefereeCertificate(text + "\n").ok());
+  for (size_t i = 0; i < text.size(); i += 3) {
+    std::string changed = text;
+    changed[i] = static_cast<char>(changed[i] == '1' ? '2' : '1');
+    EXPECT_FALSE(referee::ParseRefereeCertificate(changed).ok()) << i;
+  }
+}
+
+TEST(RefereeCertificateTest, NoPartCanBeLeftOut) {
+  const Proof proof = FoldedNormalization();
+  EXPECT_THAT(After(proof, [](auto* c) { c->regions.clear(); }), HasSubstr("is not proved equal"));
+  EXPECT_NE(After(proof, [](auto* c) { c->weights.clear(); }), "");
+  EXPECT_NE(After(proof, [](auto* c) { c->weights.pop_back(); }), "");
+  EXPECT_NE(After(proof, [](auto* c) { c->formulas.clear(); }), "");
+}
+
+TEST(RefereeCertificateTest, TheContractFollows) {
+  const Proof proof = FoldedNormalization();
+  for (const FloatContract other : {FloatContract::kBitExact, FloatContract::kRealOnly}) {
+    EXPECT_THAT(After(proof, [&](auto* c) { c->contract = other; }),
+                HasSubstr("the contract is reassociates"));
+  }
+}
+
+TEST(RefereeCertificateTest, WeightsHaveToBeInTheirIntervals) {
+  const Proof proof = FoldedNormalization();
+  EXPECT_NE(After(proof, [](auto* c) { std::swap(c->weights[0].second, c->weights[1].second); }),
+            "");
+  EXPECT_NE(After(proof, [](auto* c) { c->weights[0].second = c->weights[0].first; }), "");
+  // Another formula.
+  EXPECT_NE(
+      After(proof,
+            [](auto* c) {
+              c->formulas = absl::StrReplaceAll(c->formulas, {{"mul(", "add("}, {"div(", "mul("}});
+            }),
+      "");
+  // Other weights, one of them by 2^-19: not a model that the certificate is of.
+  const ConvNorm model;
+  std::vector<float> w = model.FoldedWeight();
+  w[5] *= 1 + 0x1p-19f;
+  const Graph other = *ParseGraph("graph o" + ConvNorm::FoldedText(w, model.FoldedBias()));
+  EXPECT_THAT(ProblemOf(proof.certificate, proof.before, other),
+              HasSubstr("1 elements are outside"));
+}
+
+TEST(RefereeCertificateTest, ValuesHaveToExist) {
+  const Proof proof = FoldedNormalization();
+  for (const int position : {-1, 99}) {
+    EXPECT_NE(After(proof, [&](auto* c) { c->regions[0].before.position = position; }), "");
+    EXPECT_NE(After(proof, [&](auto* c) { c->regions[0].after.position = position; }), "");
+    EXPECT_NE(After(proof, [&](auto* c) { c->weights[0].first.position = position; }), "");
+    EXPECT_NE(After(proof, [&](auto* c) { c->weights[0].second.position = position; }), "");
+    EXPECT_NE(After(proof, [&](auto* c) { c->regions[0].cuts[0].first.position = position; }), "");
+  }
+  EXPECT_NE(After(proof, [](auto* c) { c->regions[0].before.output = 1; }), "");
+  EXPECT_NE(After(proof, [](auto* c) { c->regions[0].after.graph = ValueName::Graph::kBefore; }),
+            "");
+}
+
+// Each value of the first graph in the place of the one that is equal.
+TEST(RefereeCertificateTest, RegionsHaveToBeProvable) {
+  const Proof proof = FoldedNormalization();
+  const int right = proof.certificate.regions[0].before.position;
+  for (int position = 0; position < static_cast<int>(proof.before.nodes().size()); ++position) {
+    if (position == right) continue;
+    EXPECT_NE(After(proof, [&](auto* c) { c->regions[0].before.position = position; }), "");
+  }
+}
+
+constexpr char kMixedSigns[] = "[1.0, -2.0, 3.0, -4.0]", kPositive[] = "[1.0, 2.0, 3.0, 4.0]";
+
+// relu(x) * w = relu(x * w) holds for weights that are not negative.
+std::string ReluFirst(const std::string& w) {
+  return absl::StrCat("(x: f32[3,4], w: weight f32[4] = ", w,
+                      ") { r = relu(x)\n y = mul(r, w)\n return y }");
+}
+std::string ReluLast(const std::string& w) {
+  return absl::StrCat("(x: f32[3,4], w: weight f32[4] = ", w,
+                      ") { p = mul(x, w)\n y = relu(p)\n return y }");
+}
+
+TEST(RefereeCertificateTest, FactsAboutWeightsAreChecked) {
+  const Proof proof = ProofOf(ReluFirst(kPositive), ReluLast(kPositive));
+  bool uses_signs = false;
+  for (const CertifiedRegion& region : proof.certificate.regions) {
+    for (const auto& [value, known] : region.cuts) uses_signs |= known == Known::kNotNegative;
+  }
+  EXPECT_TRUE(uses_signs) << Print(proof.certificate);
+  for (const Known known : {Known::kAny, Known::kZeroOrOne, Known::kNotPositive}) {
+    EXPECT_NE(After(proof,
+                    [&](auto* c) {
+                      for (auto& [value, is] : c->regions[0].cuts) {
+                        if (is == Known::kNotNegative) is = known;
+                      }
+                    }),
+              "");
+  }
+  // The same certificate for weights of both signs.
+  EXPECT_THAT(ProblemOf(proof.certificate, *ParseGraph("graph b" + ReluFirst(kMixedSigns)),
+                        *ParseGraph("graph a" + ReluLast(kMixedSigns))),
+              HasSubstr("a value is not not_negative"));
+}
+
+// A fact about something that is no weight.
+TEST(RefereeCertificateTest, InputsHaveNoKnownElements) {
+  const Proof proof = ProofOf(ReluFirst(kPositive), ReluLast(kPositive));
+  for (const Known known :
+       {Known::kZeroOrOne, Known::kNotNegative, Known::kNotPositive, Known::kElements}) {
+    EXPECT_NE(After(proof,
+                    [&](auto* c) {
+                      for (auto& [value, is] : c->regions[0].cuts) {
+                        if (is == Known::kAny) is = known;
+                      }
+                    }),
+              "");
+  }
+}
+
+// Two regions: the second one relies on the first one.
+TEST(RefereeCertificateTest, RegionsComeInTheOrderOfTheirOperands) {
+  const std::string head = "(x: f32[3,4], z: f32[3,4]) { ";
+  const Proof proof = ProofOf(
+      head +
+          "a = mul(x, z)\n b = relu(a)\n c = mul(b, b)\n d = tanh(c)\n e = add(d, x)\n return e }",
+      head +
+          "a = mul(z, x)\n b = relu(a)\n p = constant f32[] fill 2.0\n c = pow(b, p)\n"
+          " d = tanh(c)\n e = add(x, d)\n return e }");
+  ASSERT_GE(proof.certificate.regions.size(), 2) << Print(proof.certificate);
+  EXPECT_NE(After(proof, [](auto* c) { std::swap(c->regions[0], c->regions.back()); }), "");
+  EXPECT_NE(After(proof, [](auto* c) { c->regions.push_back(c->regions[0]); }), "");
+  EXPECT_NE(After(proof, [](auto* c) { c->regions.erase(c->regions.begin()); }), "");
+  EXPECT_NE(After(proof, [](auto* c) { c->regions[0].only_output = true; }), "");
+}
+
+TEST(RefereeCertificateTest, OtherModelsAreRejected) {
+  const Proof proof = FoldedNormalization();
+  const Graph swapped = *ParseGraph("graph g(x: f32[1,3,6,6]) { y = relu(x)\n return y }");
+  EXPECT_NE(ProblemOf(proof.certificate, proof.before, swapped), "");
+  EXPECT_NE(ProblemOf(proof.certificate, swapped, proof.after), "");
+  EXPECT_NE(ProblemOf(proof.certificate, proof.after, proof.before), "");
+}
+
+// Constant positions outside of the tensor: the first model does not run, and no proof says so.
+TEST(RefereeCertificateTest, ReadsHaveToBeInside) {
+  const std::string inside =
+      "(x: f32[3,4]) { i = constant i64[2] [0, 2]\n y = gather(x, i) {axis = 0}\n return y }";
+  const Proof proof = ProofOf(inside, inside);
+  EXPECT_EQ(ProblemOf(proof.certificate, proof.before, proof.after), "");
+  const Graph outside = *ParseGraph(
+      "graph g(x: f32[3,4]) { i = constant i64[2] [0, 9]\n y = gather(x, i) {axis = 0}\n return y "
+      "}");
+  EXPECT_NE(ProblemOf(proof.certificate, outside, outside), "");
+}
+
+}  // namespace
+}  // namespace lemma

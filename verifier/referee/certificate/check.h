@@ -1,0 +1,61 @@
+// Checks a certificate of the referee: repeats the proof of each region, without a search.
+//
+// The checker shares with the referee what a verdict rests on (verifier/referee/evidence): the
+// match of inputs and outputs, the comparison of weights with formulas, the proof of a region, and
+// what follows from all regions. It shares nothing of what the referee guesses: which values are
+// equal, how weights were made, and where to cut.
+#ifndef LEMMA_VERIFIER_REFEREE_CERTIFICATE_CHECK_H_
+#define LEMMA_VERIFIER_REFEREE_CERTIFICATE_CHECK_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "verifier/prover/prover.h"
+#include "verifier/referee/certificate/certificate.h"
+#include "verifier/verdict.h"
+
+namespace lemma::referee {
+
+struct CertificateCheckOptions {
+  ProverOptions prover;  // `work` limits each region
+  // How often the outputs are compared on random inputs, in double, at each choice of symbolic
+  // sizes. At least 1: a read by positions that are constants is only seen to be inside its tensor
+  // if it is executed.
+  int samples = 1;
+  uint64_t seed = 1;  // of the random inputs; the author of the certificate should not know it
+  int threads = 1;
+};
+
+struct CertificateCheck {
+  std::string problem;  // "": the certificate is correct
+  bool ok() const { return problem.empty(); }
+
+  FloatContract contract = FloatContract::kRealOnly;  // of the whole models
+  std::string coverage;            // the shapes and sizes for which the models are equal
+  std::vector<std::string> notes;  // as MatchedInterface::notes
+  int regions = 0;                 // in the certificate
+  int proofs = 0;                  // made: one for each region that equals no earlier one
+  int weights = 0;                 // that are copies of weights, or computed from them exactly
+  int computed = 0;                // that are near their formulas
+  double ulps = 0;                 // the largest distance of these, in units in the last place
+  int samples = 0;                 // comparisons on random inputs
+  int64_t elements = 0;            // of the outputs in the last comparison
+};
+
+// Checks that the certificate proves the two graphs equal:
+//   * inputs and outputs correspond (evidence/interface.h);
+//   * each weight that is replaced has the elements that its formula gives, or elements in the
+//     interval of the formula's evaluations in f32 (evidence/weight_comparison.h);
+//   * each region is proved (evidence/region_proof.h), on the values that were proved equal before,
+//     and with the facts about elements of constants that the certificate names;
+//   * all outputs are equal then, and the contract follows (evidence/conclusion.h);
+//   * the outputs agree on random inputs in double.
+// The caller must compare the files' hashes, and the default values of inputs.
+CertificateCheck CheckCertificate(const RefereeCertificate& certificate, const Graph& before,
+                                  const Graph& after, const CertificateCheckOptions& options);
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_CERTIFICATE_CHECK_H_

@@ -1,0 +1,42 @@
+// Facts about the elements of a constant that a proof may use. Internal to the referee.
+#ifndef LEMMA_VERIFIER_REFEREE_EVIDENCE_KNOWN_ELEMENTS_H_
+#define LEMMA_VERIFIER_REFEREE_EVIDENCE_KNOWN_ELEMENTS_H_
+
+#include <optional>
+
+#include "graph/graph.h"
+#include "verifier/referee/evidence/constants.h"
+
+namespace lemma::referee {
+
+// What is known of all elements of a value.
+enum class Known {
+  kAny,          // nothing
+  kZeroOrOne,    // each is 0 or 1
+  kNotNegative,  // none is below 0
+  kNotPositive,  // none is above 0
+  kElements,     // the elements themselves
+};
+// "any", "zero_or_one", "not_negative", "not_positive", "elements".
+const char* Name(Known known);
+
+// What the signs of the elements say, which hold for the exact value and for every evaluation in
+// f32. kAny if a zero has another sign than the other elements, or an element may have either sign.
+// Never kElements.
+Known SignsOf(const BoundedTensor& tensor);
+
+// The element type of the input from which Restricted makes a value of this element type.
+DType InputTypeFor(Known known, DType dtype);
+// A value with the elements that `known` allows, whatever the elements of `input` are: `input`
+// itself (kAny), |input|, -|input|, or 1 and 0 where the booleans `input` are true and false. An
+// error for kElements.
+absl::StatusOr<Value> Restricted(Known known, DType dtype, const Value& input);
+
+// `value` as a constant; nullopt unless it is a float that is computed from constants without
+// rounding. Other types are left out because constants are computed in double, which does not hold
+// all integers.
+std::optional<Value> AsConstant(const Value& value, ConstantEvaluator* evaluator);
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_EVIDENCE_KNOWN_ELEMENTS_H_

@@ -1,0 +1,57 @@
+// Proves that two small graphs compute the same. Internal to the referee.
+#ifndef LEMMA_VERIFIER_REFEREE_EVIDENCE_REGION_PROOF_H_
+#define LEMMA_VERIFIER_REFEREE_EVIDENCE_REGION_PROOF_H_
+
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "graph/expr/index_expr.h"
+#include "graph/graph.h"
+#include "verifier/prover/prover.h"
+#include "verifier/verdict.h"
+
+namespace lemma::referee {
+
+// Two graphs of one output each over the same inputs. An input stands for a value that both models
+// have, or for a weight.
+struct RegionClaim {
+  Graph before, after;
+  std::vector<bool> finite;  // by input: whether it stands for a weight without infinities and NaN
+};
+
+// Proves regions and remembers the answers: layers repeat.
+class RegionProver {
+ public:
+  // `assumptions`: what the symbolic dimensions of the whole graphs satisfy, beside being in their
+  // ranges. `options` must outlive the object.
+  explicit RegionProver(const ProverOptions& options, std::vector<Guard> assumptions = {})
+      : options_(options), assumptions_(std::move(assumptions)) {}
+  // Never answers Refuted. Spends at most `work` steps (ProverOptions::work).
+  Verdict Prove(const RegionClaim& region, int64_t work);
+  int proofs() const { return proofs_; }
+  int remembered() const { return remembered_; }
+  // The evidence of all proofs together.
+  const Proved& evidence() const { return evidence_; }
+
+ private:
+  Verdict ProveAnew(const RegionClaim& region, int64_t work) const;
+  std::vector<Guard> RequirementsOn(const RegionClaim& region) const;
+
+  const ProverOptions& options_;
+  const std::vector<Guard> assumptions_;
+  // Equal graphs have equal outputs, since equal values are one value.
+  using Key = std::tuple<Value, Value, std::vector<bool>>;
+  struct Known {
+    Verdict verdict;
+    int64_t work;  // an unknown one may be proved with more
+  };
+  absl::flat_hash_map<Key, Known> known_;
+  int proofs_ = 0, remembered_ = 0;
+  Proved evidence_;
+};
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_EVIDENCE_REGION_PROOF_H_

@@ -1,0 +1,55 @@
+// Compares a weight of the second graph with a value computed from weights of the first graph.
+// Internal to the referee.
+#ifndef LEMMA_VERIFIER_REFEREE_EVIDENCE_WEIGHT_COMPARISON_H_
+#define LEMMA_VERIFIER_REFEREE_EVIDENCE_WEIGHT_COMPARISON_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/graph.h"
+#include "verifier/referee/evidence/constants.h"
+
+namespace lemma::referee {
+
+// In this header, weights with known elements are constants, too.
+
+// `before`, which is computed from constants of the first graph, explains `after`, a constant of
+// the second graph.
+struct WeightRelation {
+  Value after, before;
+  bool exact = true;     // true: the same numbers; false: within the error of an f32 evaluation
+  double ulps = 0;       // the largest distance, in units in the last place of f32
+  int64_t elements = 0;  // number of elements
+};
+
+// `after`, a constant of the second graph, is near `nearest`, a value computed from constants of
+// the first graph, but `after` has elements that no evaluation of `nearest` in f32 gives.
+struct UnrelatedWeight {
+  Value after, nearest;
+  int64_t outside = 0;            // the number of elements outside of their intervals
+  std::vector<int64_t> elements;  // the positions of these elements
+  // The largest distance of these elements from their exact values, in half-widths of the interval
+  // or, where a half-width is less than one rounding, in roundings.
+  double farthest = 0;
+  int64_t element = 0;                  // the position of the first of these elements
+  double value = 0, low = 0, high = 0;  // this element, and the ends of its interval
+};
+
+struct WeightComparison {
+  WeightRelation relation;    // holds if related()
+  UnrelatedWeight unrelated;  // holds if not
+  bool bounded = true;        // whether each element that differs has a bound
+  bool related() const { return bounded && unrelated.outside == 0; }
+};
+
+// Compares `x`, the elements of `after`, with `y`, the elements of `before` and their bounds. Both
+// must have the same number of elements.
+WeightComparison CompareWeights(const Value& after, const std::vector<double>& x,
+                                const Value& before, const BoundedTensor& y);
+
+// One unit in the last place of an f32 of this size.
+double UlpOf(double x);
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_EVIDENCE_WEIGHT_COMPARISON_H_
