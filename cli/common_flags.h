@@ -24,15 +24,17 @@
 
 namespace lemma::cli {
 
-// The values of --precision, and the meaning of one of them.
+// The values of --precision, and the meaning of `name`, which must be one of them.
 std::vector<std::string> PrecisionNames();
 codegen::ProductPrecision PrecisionOf(const std::string& name);
 
 // How to read a model, and how to execute it.
 struct CommonFlags {
   std::map<std::string, int64_t> dims;  // --dim: sizes of symbolic dimensions
-  // Set by commands, not by a flag: dimensions without a size stay symbolic. If an operator needs
-  // the numbers, the sizes are fixed, and a note on standard error says so.
+  // Set by commands, not by a flag: dimensions without a size stay symbolic. If an operator needs a
+  // number in place of a symbolic size, the dimension is fixed, and a note says so
+  // (LoadOptions::fixes_sizes in api/models/model_file.h). A dimension in `ranges` is never fixed:
+  // such an operator is an error.
   bool symbolic = false;
   // --range: the least and the greatest size of symbolic dimensions.
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;

@@ -66,8 +66,8 @@ class Enumerator::SetWalk {
     }
   }
 
-  // Makes the runs of the next level: the runs of nodes that rest on this node, and the rest of the
-  // runs of this level.
+  // Makes the runs of the next level: the runs of this level that reach beyond `node`, and the runs
+  // of nodes that rest on exactly `node` and some (or none) of the set's other nodes.
   void FindRuns(int level, int node) {
     auto& runs = runs_[level + 1];
     runs.clear();

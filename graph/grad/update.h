@@ -16,7 +16,7 @@ enum class UpdateKind { kSgd, kAdam, kAdamW };
 //   sgd:    g' = g + d w; without momentum w' = w - r g'; with momentum
 //           m' = momentum m + g', w' = w - r m', or with nesterov w' = w - r (g' + momentum m')
 //   adam:   g' = g + d w, m' = beta1 m + (1 - beta1) g', v' = beta2 v + (1 - beta2) g'²,
-//           w' = w - r / (1 - beta1^t) m' / (sqrt(v') / sqrt(1 - beta2^t) + epsilon)
+//           w' = w - (r / (1 - beta1^t)) m' / (sqrt(v') / sqrt(1 - beta2^t) + epsilon)
 //   adamw:  as adam with g' = g, applied to w - r d w instead of w
 struct Update {
   UpdateKind kind = UpdateKind::kSgd;

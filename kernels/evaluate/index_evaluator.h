@@ -18,8 +18,10 @@ namespace loops {
 struct BoundSlot {
   void* data = nullptr;          // written only if the slot is an output or a local
   std::optional<DType> storage;  // nullopt: elements have the number type of the computation
-  bool number = false;           // whether elements have the number type, also if `storage` is set
-  int64_t element_size = 0;      // in bytes
+  // Whether elements have the number type: `storage` is nullopt or that type. For int64_t, it may
+  // also be u64.
+  bool number = false;
+  int64_t element_size = 0;  // in bytes
   // Reads the element at `offset`, in elements, as an integer.
   int64_t (*read_integer)(const void* data, int64_t offset) = nullptr;
 
@@ -39,10 +41,14 @@ struct CondRun {
 };
 
 // Holds the current values of a nest's variables and evaluates indices and conditions on them.
-// Lanes are counted from the start of the current block: lane `at` of variable `lane` has the value
-// passed to Set plus `at`. If `lane` is -1, all variables have the values passed to Set. Slots
-// below `num_inputs` are inputs; this affects only messages. The nest and the slots must outlive
-// the object.
+//
+// In the methods below, `lane` is the number of the variable that has another value at each lane,
+// and `at` is the number of a lane, counted from the start of the current block. At lane `at`, this
+// variable has the value passed to Set plus `at`; all others have the values passed to Set. If
+// `lane` is -1, no variable changes, and `at` has no effect.
+//
+// Slots below `num_inputs` are inputs; this affects only messages. The nest and the slots must
+// outlive the object.
 class IndexEvaluator {
  public:
   IndexEvaluator(const Nest& nest, absl::Span<const BoundSlot> slots, int num_inputs);

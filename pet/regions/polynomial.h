@@ -87,7 +87,7 @@ class PolynomialReader {
 enum class PolynomialDifference {
   kNone,        // equal for all positions of the box and all values of the leaves
   kEverywhere,  // different, as polynomials, at every position
-  kOpen,        // undecided; never at a single position
+  kOpen,        // undecided; never for a box of one position
 };
 // Compares two families on one box, both from the same reader. Summands of a - b that do not cancel
 // are expanded, axis by axis, until they cancel, are single products, or show a difference at every

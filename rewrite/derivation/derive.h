@@ -57,7 +57,10 @@ struct DeriveLimits {
 struct DeriveResult {
   std::optional<Derivation> derivation;
   int64_t graphs = 0;  // graphs seen
-  int steps = 0;       // all chains of up to this many steps that can be found were tried
+  // If there is no derivation: all chains of up to this many steps were tried, except chains with a
+  // graph larger than DeriveLimits::extra_ops allows, or with a step that the search cannot match
+  // (CanApply).
+  int steps = 0;
   // Every graph that can be reached within DeriveLimits::extra_ops was seen, and no derivation was
   // found.
   bool exhausted = false;

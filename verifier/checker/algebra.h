@@ -146,7 +146,8 @@ class Algebra {
   bool IsInteger(const Polynomial& x) const;
   static std::vector<std::pair<Monomial, Rational>> LeastCoefficients(
       const std::vector<Polynomial>& set);
-  // The positive rational factor that makes all coefficients coprime integers.
+  // The positive rational number by which all coefficients must be divided to become coprime
+  // integers; 1 if there are no coefficients.
   Rational Content(const std::vector<Polynomial>& set);
 
   // The value of x in double. `point` holds the values of atoms; missing ones are added.
