@@ -8,6 +8,7 @@
 #include "api/models/option_error.h"
 #include "api/optimization/certificate_file.h"
 #include "api/refereeing/sides.h"
+#include "base/deadline.h"
 #include "base/file.h"
 #include "graph/sizes/specialize.h"
 #include "verifier/referee/record_certificate.h"
@@ -55,7 +56,7 @@ absl::Status WriteRefereeCertificate(const RefereeResult& result, const FileHash
   for (const auto& [name, range] : options.ranges) {
     if (range.least == range.most) certificate->dims.emplace(name, range.least);
   }
-  certificate->symbolic = DimsOf(result.before);
+  certificate->symbolic = InputDimsOf(result.before);
   certificate->channel_block = options.channel_block;
   return WriteFileAtomically(options.certificate, {Print(*certificate)});
 }
@@ -87,7 +88,7 @@ absl::StatusOr<VerdictCheck> CheckVerdict(const std::string& before, const std::
   auto b = LoadAfter(after, how);
   if (!b.ok()) return b.status();
   if (const auto lines = DefaultDifferences(*a, *b); !lines.empty()) return No(lines[0]);
-  if (DimsOf(a->graph) != parsed->symbolic) {
+  if (InputDimsOf(a->graph) != parsed->symbolic) {
     return No("the symbolic dimensions are not those of the certificate");
   }
   VerdictCheck answer;

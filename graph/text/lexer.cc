@@ -1,5 +1,6 @@
 #include "graph/text/lexer.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "absl/strings/ascii.h"
@@ -21,6 +22,9 @@ class Lexer {
   Lexer(absl::string_view text, absl::string_view file) : text_(text), file_(file) {}
 
   absl::StatusOr<std::vector<Token>> Run() {
+    // Growing a vector moves all tokens. Most have a few characters; long texts are payloads.
+    constexpr size_t kMostReserved = size_t{1} << 18;
+    tokens_.reserve(std::min(text_.size() / 3, kMostReserved));
     while (SkipBlanks()) {
       Token token;
       token.position = position_;

@@ -8,6 +8,7 @@ import platform
 import resource
 import subprocess
 import sys
+import time
 
 import referee_faults
 
@@ -82,11 +83,22 @@ def saved_pair(model, level, lemma, ranges=()):
     return before, path
 
 
+def check(flags, before, after, certificate):
+    """Repeats the proof from its certificate."""
+    start = time.monotonic()
+    done = subprocess.run([flags.lemma, "check", before, after, certificate, "--json"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    seconds = round(time.monotonic() - start, 1)
+    problem = json.loads(done.stdout)["problem"] if done.returncode in (0, 1) else done.stderr.strip()
+    return {"checked": problem or "yes", "check_seconds": seconds}
+
+
 def judge(flags, model, level, ranges=()):
     """Returns a row: the verdict and what it rests on."""
     before, after = saved_pair(model, level, flags.lemma, ranges)
     command = [flags.lemma, "referee", str(before), str(after), "--json", *ranges]
-    command += ["--time-limit", str(flags.seconds)]
+    certificate = SAVED / f"{model.stem}_{level}.verdict"
+    command += ["--time-limit", str(flags.seconds), "--certificate", str(certificate)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     row = {"model": model.stem, "level": level}
     if done.returncode not in (0, 1, 4):
@@ -100,6 +112,8 @@ def judge(flags, model, level, ranges=()):
     row["weights_computed"] = sum(not weight["exact"] for weight in weights)
     row["ulps"] = round(max([weight["ulps"] for weight in weights], default=0), 2)
     row["reason"] = report.get("reason", "")
+    if row["verdict"] == "proved":
+        row.update(check(flags, before, after, certificate))
     row["open"] = [f"{o['before']} = {o['after']}: {o['reason']}" for o in report["open"]][:3]
     return row
 
@@ -107,7 +121,7 @@ def judge(flags, model, level, ranges=()):
 # Models of tools/lib/sizes_zoo.py, with --open.
 OPEN = ["encoder", "resnet18", "decoder", "unet", "unet_nearest"]
 COLUMNS = ["model", "level", "verdict", "contract", "regions", "weights_copied",
-           "weights_computed", "ulps", "seconds"]
+           "weights_computed", "ulps", "seconds", "checked", "check_seconds"]
 
 
 def main():
@@ -154,7 +168,7 @@ def main():
     name = "referee_open.json" if flags.open else "referee.json"
     out = flags.out or ROOT / "data/measurements" / name
     out.write_text(json.dumps(report, indent=1) + "\n")
-    return any(row["verdict"] == "refuted" for row in rows)
+    return any(row["verdict"] == "refuted" or row.get("checked", "yes") != "yes" for row in rows)
 
 
 if __name__ == "__main__":

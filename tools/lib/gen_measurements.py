@@ -298,13 +298,19 @@ def proofs(report):
 def referee(report):
     lines = [[row["model"], row["level"], row["verdict"], row.get("contract", ""),
               *(str(row.get(key, "")) for key in ("regions", "weights_copied", "weights_computed",
-                                                  "ulps", "seconds"))]
+                                                  "ulps", "seconds", "check_seconds"))]
              for row in report["rows"]]
     counts = collections.Counter(row["verdict"] for row in report["rows"])
     after = (f"{len(lines)} pairs: {', '.join(f'{n} {verdict}' for verdict, n in counts.items())}."
-             f" The largest process took {report['peak_memory_gib']} GiB.")
+             f" The largest process took {report['peak_memory_gib']} GiB.{certificates(report)}")
     return ["model", "level", "verdict", "contract", "regions", "weights copied", "computed",
-            "ulps", "seconds"], lines, after
+            "ulps", "seconds", "check, s"], lines, after
+
+
+def certificates(report):
+    checked = collections.Counter(row.get("checked", "yes") == "yes" for row in report["rows"]
+                                  if row["verdict"] == "proved")
+    return f" `lemma check` accepts {checked[True]} of {checked.total()} certificates of proofs."
 
 
 def referee_open(report):

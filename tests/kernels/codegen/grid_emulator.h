@@ -7,8 +7,6 @@
 #ifndef LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_
 #define LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_
 
-#include <ucontext.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -16,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -61,6 +60,35 @@ struct BulkMap {
 
 }  // namespace emulated_memory
 
+// Stores in *from where the running stack can be continued, and continues the stack `to`. Unlike
+// glibc's swapcontext, it does not save the signal mask, which takes a system call.
+extern "C" __attribute__((visibility("hidden"))) void lemma_switch_stack(void** from, void* to);
+#if !defined(__x86_64__)
+#error "lemma_switch_stack is written for x86-64"
+#endif
+// Saves the registers that a call has to preserve; a new stack has values for them, too.
+asm(R"(
+.text
+.type lemma_switch_stack, @function
+lemma_switch_stack:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size lemma_switch_stack, .-lemma_switch_stack
+)");
+
 namespace grid_emulator {
 
 using emulated_memory::BulkBarrier;
@@ -90,8 +118,8 @@ struct Product {
 };
 
 struct Fiber {
-  ucontext_t context;
-  std::vector<char> stack;
+  void* place = nullptr;          // where the stack can be continued
+  std::unique_ptr<char[]> stack;  // kStackBytes, not initialized: few of its pages are used
   State state = State::kReady;
   unsigned long long slot = 0;  // the value that the thread passes to a shuffle
   // The thread's words of A and B for a product on tensor cores. Two sets are used in turn, so that
@@ -113,8 +141,8 @@ struct Block {
   int some = 0;  // the n of SyncThreads(n): the barrier is for the first n threads
   // By warpgroup: the number of threads that have passed the turn to it or wait for its turn.
   int turns[kMostWarpgroups] = {};
-  std::vector<Copy> copies;  // copies that are issued and not yet carried out
-  ucontext_t scheduler;
+  std::vector<Copy> copies;   // copies that are issued and not yet carried out
+  void* scheduler = nullptr;  // as Fiber::place
   int running = 0;
   std::function<void()> kernel;
 #if defined(__SANITIZE_ADDRESS__)
@@ -144,16 +172,29 @@ inline void Wait(State state) {
   __sanitizer_start_switch_fiber(state == State::kDone ? nullptr : &fake, block->scheduler_stack,
                                  block->scheduler_stack_bytes);
 #endif
-  swapcontext(&fiber.context, &block->scheduler);
+  lemma_switch_stack(&fiber.place, block->scheduler);
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(fake, &block->scheduler_stack, &block->scheduler_stack_bytes);
 #endif
 }
 
-inline void FiberMain() {
+[[noreturn]] inline void FiberMain() {
   EnterFiber();
   block->kernel();
   Wait(State::kDone);
+  Fail("a thread that has ended goes on");
+}
+
+// Makes the fiber begin with FiberMain. The stack looks as if lemma_switch_stack had been called.
+inline void Prepare(Fiber* fiber) {
+  if (fiber->stack == nullptr) fiber->stack.reset(new char[kStackBytes]);
+  constexpr int kSaved = 6;  // registers
+  auto top = reinterpret_cast<uintptr_t>(fiber->stack.get() + kStackBytes) / 16 * 16;
+  auto* words = reinterpret_cast<void**>(top);
+  *--words = nullptr;  // FiberMain finds the stack as after a call
+  *--words = reinterpret_cast<void*>(&FiberMain);
+  for (int i = 0; i < kSaved; ++i) *--words = nullptr;
+  fiber->place = words;
 }
 
 inline void Resume(int i) {
@@ -161,9 +202,9 @@ inline void Resume(int i) {
   threadIdx.x = static_cast<unsigned int>(i);
 #if defined(__SANITIZE_ADDRESS__)
   void* fake = nullptr;
-  __sanitizer_start_switch_fiber(&fake, block->fibers[i].stack.data(), kStackBytes);
+  __sanitizer_start_switch_fiber(&fake, block->fibers[i].stack.get(), kStackBytes);
 #endif
-  swapcontext(&block->scheduler, &block->fibers[i].context);
+  lemma_switch_stack(&block->scheduler, block->fibers[i].place);
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
 #endif
@@ -196,12 +237,7 @@ inline void RunBlock(int threads) {
     fiber.state = State::kReady;
     fiber.products = 0;
     fiber.groups = 0;
-    fiber.stack.resize(kStackBytes);
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.data();
-    fiber.context.uc_stack.ss_size = kStackBytes;
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, FiberMain, 0);
+    Prepare(&fiber);
   }
   for (;;) {
     bool progress = false, living = false;

@@ -75,6 +75,34 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
+std::string CompilerWithFlags() {
+  return absl::StrCat("c++ -std=c++17 -O1 -ffp-contract=off -w -fPIC ", kSanitizers, "-I. ");
+}
+
+std::string TemporaryFolder() {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  return folder != nullptr ? folder : "/tmp";
+}
+
+constexpr char kEmulator[] = "tests/kernels/codegen/grid_emulator.h";
+
+// Flags that include the emulator. Most of the time of a small compilation goes into this header,
+// so a process that compiles several times precompiles it.
+std::string EmulatorFlags() {
+  constexpr int kCompileBefore = 2;
+  static int calls = 0;
+  static const std::string* precompiled = nullptr;
+  if (calls++ < kCompileBefore) return absl::StrCat("-include ", kEmulator, " ");
+  if (precompiled == nullptr) {
+    const std::string copy = absl::StrCat(TemporaryFolder(), "/grid_emulator_", getpid(), ".h");
+    std::ofstream(copy) << "#include \"" << kEmulator << "\"\n";
+    const std::string command =
+        absl::StrCat(CompilerWithFlags(), "-x c++-header ", copy, " -o ", copy, ".gch");
+    precompiled = new std::string(std::system(command.c_str()) == 0 ? copy : kEmulator);
+  }
+  return absl::StrCat("-include ", *precompiled, " ");
+}
+
 // Memory that ends with the tensor, so that the sanitizer sees accesses behind it.
 using Buffer = std::unique_ptr<void, void (*)(void*)>;
 Buffer Allocate(int64_t bytes) {
@@ -105,18 +133,16 @@ absl::StatusOr<std::unique_ptr<HostKernels>> HostKernels::Compile(
       entries.back() += HostEntry(*program, kernel);
     }
   }
-  const char* temporary = std::getenv("TEST_TMPDIR");
   static int round = 0;
-  const std::string stem = absl::StrCat(temporary != nullptr ? temporary : "/tmp", "/kernels_",
-                                        getpid(), "_", round++, "_");
+  const std::string stem =
+      absl::StrCat(TemporaryFolder(), "/kernels_", getpid(), "_", round++, "_");
+  const std::string compiler = absl::StrCat(CompilerWithFlags(), EmulatorFlags(), "-shared ");
   std::string compile;
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string file = absl::StrCat(stem, i);
-    std::ofstream(file + ".cc") << "#include \"tests/kernels/codegen/grid_emulator.h\"\n"
-                                << codegen::SourceOf(files[i]) << entries[i];
+    std::ofstream(file + ".cc") << codegen::SourceOf(files[i]) << entries[i];
     // Compiles two files at a time.
-    absl::StrAppend(&compile, "c++ -std=c++17 -O1 -ffp-contract=off -w -fPIC -shared ", kSanitizers,
-                    "-I. ", file, ".cc -o ", file, ".so 2> ", file, ".log &\n",
+    absl::StrAppend(&compile, compiler, file, ".cc -o ", file, ".so 2> ", file, ".log &\n",
                     i % 2 == 1 ? "wait\n" : "");
   }
   absl::StrAppend(&compile, "wait\n");
