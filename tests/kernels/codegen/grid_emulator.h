@@ -105,7 +105,7 @@ constexpr int kMostWarpgroups = 4, kTurnThreads = 256;
 // A bulk copy from the box of the tensor that starts at index `at`.
 struct Copy {
   unsigned char* to;
-  const BulkMap* map;
+  BulkMap map;           // a copy: the thread that issued it may end first
   BulkBarrier* barrier;  // counts the copied bytes
   int at[5];
 };
@@ -354,7 +354,7 @@ inline void WaitFor(BulkBarrier* barrier, int parity) {
 inline size_t Swizzled(size_t offset) { return offset ^ (offset / 128 % 8 * 16); }
 
 inline void CarryOut(const Copy& copy) {
-  const BulkMap& map = *copy.map;
+  const BulkMap& map = copy.map;
   if (reinterpret_cast<uintptr_t>(copy.to) % 1024 != 0) Fail("a bulk copy to unaligned memory");
   if (map.box[0] * map.element_bytes != 128) Fail("a bulk copy's lines have 128 bytes");
   long long elements = 1;
@@ -383,7 +383,7 @@ inline void CarryOut(const Copy& copy) {
 inline void CopyInBulk(void* to, const BulkMap& map, BulkBarrier* barrier, const int* at,
                        int rank) {
   if (rank != map.rank) Fail("a bulk copy of another rank");
-  Copy copy = {static_cast<unsigned char*>(to), &map, barrier, {}};
+  Copy copy = {static_cast<unsigned char*>(to), map, barrier, {}};
   std::copy(at, at + rank, copy.at);
   if (blockIdx.x % 2 == 0) {
     block->copies.push_back(copy);
