@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "graph/barrier.h"
 #include "graph/builder.h"
 
 namespace lemma::api {
 namespace {
 
-// The best time, in milliseconds, of the only kernel of `op` applied to `inputs`.
+// The best time, in milliseconds, of the kernel of `op` applied to inputs of these types.
 absl::StatusOr<double> BestMs(Backend* backend, const CompileOptions& options, const char* op,
                               const std::vector<TensorType>& types, Work* work) {
   GraphBuilder builder("roofline");
@@ -24,7 +26,16 @@ absl::StatusOr<double> BestMs(Backend* backend, const CompileOptions& options, c
   }
   auto result = builder.Op(op, operands);
   if (!result.ok()) return result.status();
-  builder.Output("y", *result);
+  // As in a model, the result stays in memory that is used again in each run: a fresh output costs
+  // page faults. The barrier keeps the operators apart.
+  constexpr char kName[] = "result";
+  builder.Label(*result, kName);
+  std::vector<int64_t> axes(result->shape().size());
+  std::iota(axes.begin(), axes.end(), 0);
+  auto largest = builder.Op("reduce_max", {Barrier(*result, *result)},
+                            {{"axes", axes}, {"keepdims", int64_t{0}}});
+  if (!largest.ok()) return largest.status();
+  builder.Output("largest", *largest);
   auto graph = std::move(builder).Build();
   if (!graph.ok()) return graph.status();
   auto definition = DefinitionOf(result->node());
@@ -40,9 +51,12 @@ absl::StatusOr<double> BestMs(Backend* backend, const CompileOptions& options, c
     std::vector<KernelTiming> timings;
     auto outputs = (*executable)->RunTimed(inputs, &timings);
     if (!outputs.ok()) return outputs.status();
-    double ms = 0;
-    for (const KernelTiming& timing : timings) ms += timing.ms;
-    best = std::min(best, ms);
+    double all = 0, own = 0;
+    for (const KernelTiming& timing : timings) {
+      all += timing.ms;
+      own += timing.label == kName ? timing.ms : 0;
+    }
+    best = std::min(best, own > 0 ? own : all);
   }
   return std::max(best, 1e-6);
 }

@@ -10,7 +10,8 @@ namespace lemma::api {
 
 struct Roofline {
   double flops_per_second = 0;  // of a matrix product
-  double bytes_per_second = 0;  // read and written by an element-wise kernel on data outside caches
+  double bytes_per_second = 0;  // read and written by an element-wise kernel, outside of caches and
+                                // in memory that was written before
 
   // The time for `work` in seconds: the longer of the times that its operations and its bytes take
   // at these rates, without a fixed overhead; 0 for no work. Both rates must be positive.
