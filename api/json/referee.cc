@@ -62,6 +62,7 @@ Json RefutationOf(const referee::Refutation& refutation) {
     json.Set("first", std::move(pair));
   }
   json.Set("only_here", refutation.only_here).Set("by_weights", refutation.by_weights);
+  json.Set("places", refutation.places);
   return json;
 }
 

@@ -104,9 +104,12 @@ void AddRefutation(const referee::Refutation& refutation, std::string* text) {
                         Named(pair.before_label), operators(pair.before), Named(pair.after_label),
                         operators(pair.after), pair.difference, pair.explained);
   if (!refutation.only_here) return;
-  absl::StrAppend(text, refutation.by_weights
-                            ? "only      by the weights below; all else is proved equal\n"
-                            : "only      there; all else is proved equal\n");
+  const std::string where =
+      refutation.by_weights ? "by the weights below"
+      : refutation.places > 1
+          ? absl::StrCat("there and at ", refutation.places - 1, " other places")
+          : "there";
+  absl::StrAppend(text, "only      ", where, "; all else is proved equal\n");
 }
 
 void AddOpen(const referee::RefereeResult& verdict, bool verbose, std::string* text) {

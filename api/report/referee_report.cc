@@ -153,6 +153,9 @@ absl::StatusOr<std::string> Refuted(const referee::Refutation& refutation,
   if (refutation.only_here) {
     html += refutation.by_weights
                 ? " Only the strange weights below make the difference; all else is proved equal."
+            : refutation.places > 1
+                ? absl::StrCat(" ", refutation.places - 1,
+                               " other places differ, too; all else is proved equal.")
                 : " All else is proved equal.";
   }
   absl::StrAppend(&html, "</p>\n<div class=\"pair\"><div><p>before</p>\n", *before,

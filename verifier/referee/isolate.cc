@@ -107,6 +107,27 @@ class Isolator {
     return open;
   }
 
+  std::optional<OnlyPlace> FindPlaces() const {
+    if (c_.swept.assumed.empty() || !c_.swept.AllCovered()) return std::nullopt;
+    std::vector<OnlyPlace> places;
+    for (const Assumed& assumed : c_.swept.assumed) {
+      auto place = PlaceOf(assumed.before, assumed.after, assumed.now);
+      if (!place) return std::nullopt;
+      places.push_back(*std::move(place));
+    }
+    for (size_t sample = 0; sample < c_.options.samples.size(); ++sample) {
+      if (!OutputsDiffer(sample)) continue;
+      for (size_t i = places.size(); i-- > 0;) {
+        if (c_.options.deadline.Passed()) return std::nullopt;
+        auto measured = MeasureRegion(c_.before, places[i].region, sample, c_.options);
+        if (!measured.ok() || !(measured->found.largest > measured->explained)) break;
+        if (i == 0) SetDifference(*std::move(measured), sample, &places[0]);
+      }
+      if (places[0].difference) break;
+    }
+    return places[0];
+  }
+
   std::optional<OnlyPlace> FindWeights(const std::vector<UnrelatedWeight>& weights) const {
     ValueMap formulas;
     std::vector<std::pair<Value, Value>> replaced;
@@ -246,6 +267,22 @@ class Isolator {
     }
   }
 
+  // Whether the outputs differ by more than other roundings of all constants explain.
+  bool OutputsDiffer(size_t number) const {
+    const Sample& sample = c_.options.samples[number];
+    const auto outputs = DifferenceOfOutputs(c_.before, c_.after, sample, c_.options.definition);
+    if (!outputs || !(outputs->largest > kIsolatedInDouble * outputs->scale)) return false;
+    for (const Graph* graph : {&c_.before, &c_.after}) {
+      for (uint64_t draw = 0; draw < kRoundings; ++draw) {
+        if (c_.options.deadline.Passed()) return false;
+        const auto response = DifferenceOfOutputs(*graph, WithOtherRoundings(*graph, draw), sample,
+                                                  c_.options.definition);
+        if (!response || !(outputs->largest > kFarOutside * response->largest)) return false;
+      }
+    }
+    return true;
+  }
+
   // The same if the weights are all that differs: the outputs must differ by much more than another
   // rounding of the strange elements explains. So weights that make good for each other, or for
   // which something later makes good, are not taken for faults.
@@ -306,6 +343,10 @@ class Isolator {
 
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs) {
   return Isolator(graphs).FindPlace();
+}
+
+std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs) {
+  return Isolator(graphs).FindPlaces();
 }
 
 std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,

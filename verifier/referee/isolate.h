@@ -51,6 +51,13 @@ struct OnlyPlace {
 // the outputs of the whole graphs differ in double too.
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
+// The place graphs.swept.assumed[0], if the graphs are proved equal but for all places of
+// `assumed`. OnlyPlace::difference is set if the sides of each region differ by more than rounding
+// explains, as above, and if on a sample, in double, the outputs of the whole graphs differ by more
+// than four times the effect of other roundings of all constants. So places that make good for each
+// other are not taken for faults.
+std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
+
 // The same for weights with strange elements: elements that no evaluation of a formula in f32 gives
 // (UnrelatedWeight::elements). Replaces each of `weights` by the formula to which it is near
 // (UnrelatedWeight::nearest). nullopt unless the graphs are then proved equal. The place is the

@@ -50,8 +50,21 @@ std::optional<Tensor> Perturbed(const Tensor& tensor, bool up, std::mt19937_64* 
   return *std::move(made);
 }
 
-// In the first two draws all constants move in one direction, in the others each in its own.
-Graph Perturbed(const Graph& graph, uint64_t draw) {
+// How much another rounding of the weights moves the result.
+absl::StatusOr<double> Response(const Graph& graph, const Tensor& result,
+                                absl::Span<const Tensor> inputs, const Runner& definition) {
+  double largest = 0;
+  for (uint64_t draw = 0; draw < kDraws; ++draw) {
+    auto moved = definition(WithOtherRoundings(graph, draw), inputs);
+    if (!moved.ok()) return moved.status();
+    largest = std::max(largest, DifferenceOf(result, (*moved)[0]).largest);
+  }
+  return largest;
+}
+
+}  // namespace
+
+Graph WithOtherRoundings(const Graph& graph, uint64_t draw) {
   std::mt19937_64 random(draw);
   ValueMap replaced;
   for (const NodePtr& node : graph.nodes()) {
@@ -61,22 +74,11 @@ Graph Perturbed(const Graph& graph, uint64_t draw) {
       replaced[Value(node, 0)] = Value(Node::Constant(*std::move(tensor)), 0);
     }
   }
-  return WithValues(graph, {AfterReplacing(graph, replaced).at(graph.outputs()[0])});
+  const ValueMap moved = AfterReplacing(graph, replaced);
+  std::vector<Value> outputs;
+  for (const Value& output : graph.outputs()) outputs.push_back(moved.at(output));
+  return WithValues(graph, outputs);
 }
-
-// How much another rounding of the weights moves the result.
-absl::StatusOr<double> Response(const Graph& graph, const Tensor& result,
-                                absl::Span<const Tensor> inputs, const Runner& definition) {
-  double largest = 0;
-  for (uint64_t draw = 0; draw < kDraws; ++draw) {
-    auto moved = definition(Perturbed(graph, draw), inputs);
-    if (!moved.ok()) return moved.status();
-    largest = std::max(largest, DifferenceOf(result, (*moved)[0]).largest);
-  }
-  return largest;
-}
-
-}  // namespace
 
 absl::StatusOr<RegionDifference> MeasureRegion(const Graph& before, const Region& region,
                                                size_t sample, const RefereeOptions& options) {

@@ -201,6 +201,7 @@ class Case {
     }
     Describe(related, after);
     result_.equal = swept.equal;
+    if (!swept.AllCovered() && RefuteAtPlaces(related.graph, after, &prover)) return;
     if (!swept.AllCovered() && RefuteAtOnePlace(swept, related.graph, after, &prover)) return;
     if (!swept.AllCovered()) {
       limits_.failures = kMostFailures;
@@ -276,6 +277,22 @@ class Case {
     if (place->difference) return RefuteAt(&*place, after);
     SetOpen(*place, related);
     return false;
+  }
+
+  // Whether the graphs differ at a few places, such as wherever they use a number, and are proved
+  // equal but for these.
+  bool RefuteAtPlaces(const Graph& related, const Graph& after, RegionProver* prover) {
+    Tell("looking for the places of the difference");
+    const SweepLimits limits = limits_;
+    limits_.assume = true;
+    limits_.failures = kMostFailures;
+    const SweepResult swept = AlignAndSweep(related, prover);
+    limits_ = limits;
+    const SweptGraphs graphs = {before_, related, swept, nullptr, options_};
+    auto place = FindPlaces(graphs);
+    if (!place || !place->difference || !RefuteAt(&*place, after)) return false;
+    result_.refutation->places = static_cast<int>(swept.assumed.size());
+    return true;
   }
 
   void SetOpen(const OnlyPlace& place, const Graph& after) {

@@ -114,8 +114,10 @@ struct Refutation {
   double before = 0, after = 0;  // the elements there
   double explained = 0;          // the difference that rounding explains
   std::optional<DifferentPair> pair;
-  // Whether the graphs are proved equal under the assumption that the pair is equal.
+  // Whether the graphs are proved equal under the assumption that the pair is equal, and with it
+  // `places` - 1 other pairs that differ, too.
   bool only_here = false;
+  int places = 1;
   // The pair differs because of the result's strange weights.
   bool by_weights = false;
 };

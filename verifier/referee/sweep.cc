@@ -79,6 +79,7 @@ class Sweeper {
   // `value` of `after`; `now` is the same value over replaced operands.
   void Merge(const Value& value, const Value& now) {
     if (failures_ >= limits_.failures) return;
+    std::optional<Value> differing;
     for (const Value& candidate : Candidates(value)) {
       if (deadline_.Passed()) {
         result_.timed_out = true;
@@ -88,7 +89,11 @@ class Sweeper {
         moved_[value] = candidate;
         return;
       }
+      if (differs_ && !differing) differing = candidate;
     }
+    if (!limits_.assume || !differing) return;
+    moved_[value] = *differing;
+    result_.assumed.push_back({*differing, value, now});
   }
 
   // The nearest values, one of the same name before others.
@@ -117,6 +122,7 @@ class Sweeper {
   bool Prove(const Value& candidate, const Value& value, const Value& now, int max_operators,
              int max_depth, bool only_output = false) {
     Unproved unproved{candidate, value, 0, ""};
+    differs_ = false;
     const bool follows_fault = FollowsFault(now);
     bool measured = false;
     // After a fault, a proof is long and hopeless, unless the fault does not matter here.
@@ -137,7 +143,8 @@ class Sweeper {
         if (suspected && !measured && limits_.differs) {
           measured = true;
           if (Differs(candidate, now, max_operators, follows_fault)) {
-            faulty_.insert(&now.node());
+            differs_ = true;
+            if (!limits_.assume) faulty_.insert(&now.node());
             unproved.operators = std::max(unproved.operators, region->operators);
             if (unproved.reason.empty()) unproved.reason = "the values differ on random inputs";
             result_.unproved.push_back(std::move(unproved));
@@ -242,6 +249,7 @@ class Sweeper {
   absl::flat_hash_set<const Node*> faulty_;  // values that differ from those they are like
   SweepResult result_;
   int failures_ = 0;
+  bool differs_ = false;  // whether the values of the last call of Prove were found to differ
 };
 
 }  // namespace

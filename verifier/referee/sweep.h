@@ -23,10 +23,17 @@ struct Unproved {
   std::string reason;
 };
 
+// A pair of values that differ on random inputs and were taken to be equal.
+struct Assumed {
+  Value before, after;  // values of the graphs given to Sweep
+  Value now;            // `after`, computed from values that replaced its operands
+};
+
 struct SweepResult {
   std::vector<ProvedRegion> regions;
   std::vector<bool> covered;       // by output: whether it is proved equal
   std::vector<Unproved> unproved;  // operands first
+  std::vector<Assumed> assumed;    // operands first
   // By value of `after`: the value of `before` or of `derived` that it was proved equal to;
   // otherwise the result of its operator applied to the values that replace its operands.
   absl::flat_hash_map<Value, Value> moved;
@@ -45,6 +52,10 @@ struct SweepLimits {
   // If set: whether the sides of a region differ on values that the graphs compute, by more than
   // rounding explains or, if `at_all`, by more than rounding in double. Then no proof is tried.
   std::function<bool(const Region&, bool at_all)> differs;
+  // Whether a value is replaced by one that it is not proved equal to, if both sides of a region
+  // with both values differ. Then the graphs are proved equal under assumptions
+  // (SweepResult::assumed). Needs `differs`.
+  bool assume = false;
   // Called with the number of operators of `after` that were visited, and of all. May be empty.
   std::function<void(int64_t done, int64_t all)> progress;
 };

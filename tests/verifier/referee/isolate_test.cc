@@ -56,6 +56,36 @@ TEST(IsolateTest, OneLayerIsAnotherOne) {
   }
 }
 
+// One number that all layers use: no place is the only one.
+TEST(IsolateTest, AllLayersUseAnotherNumber) {
+  const std::string before = Chain("", Weights());
+  for (const std::string names : {"", "n"}) {
+    const std::string wrong =
+        absl::StrReplaceAll(Chain(names, Weights()), {{"alpha = 0.1}", "alpha = 0.10003}"}});
+    const auto result = JudgeTexts(before, wrong);
+    ASSERT_EQ(Summary(result), "refuted");
+    EXPECT_TRUE(result.refutation->only_here);
+    EXPECT_EQ(result.refutation->places, kLayers);
+    ASSERT_TRUE(result.refutation->pair.has_value());
+    EXPECT_EQ(result.refutation->pair->before_label, "r0");
+  }
+}
+
+// x * 3 and x / 3: neither place is like the one before, but together they change nothing.
+TEST(IsolateTest, PlacesThatMakeGoodForEachOtherAreNoFault) {
+  const std::string weights =
+      absl::StrCat("(x: f32[3,16], w: weight f32[16,16] = ", Listed(RandomFloats(256, 50)), ") { ");
+  const std::string before =
+      weights +
+      "a = tanh(x)\n c = constant f32[] fill 1.0001\n s = mul(a, c)\n p = matmul(s, w)\n"
+      " d = constant f32[] fill 0.9999\n y = mul(p, d)\n return y }";
+  const std::string after =
+      weights +
+      "a = tanh(x)\n c = constant f32[] fill 0.9999\n s = mul(a, c)\n p = matmul(s, w)\n"
+      " d = constant f32[] fill 1.0001\n y = mul(p, d)\n return y }";
+  EXPECT_EQ(Summary(JudgeTexts(before, after)), "proved reassociates");
+}
+
 TEST(IsolateTest, OneElementOfAWeightInTheMiddle) {
   const std::string before = Chain("", Weights());
   for (const float factor : {1 + 0x1p-19f, 1 - 0x1p-18f, 1.5f, -1.0f, 0.0f}) {
