@@ -93,7 +93,7 @@ MAY_USE_ONLY = {
         "verifier/referee/certificate/",
         "verifier/referee/evidence/",
         "verifier/certificate/certificate",
-        "verifier/certificate/compare",
+        "verifier/certificate/run_graphs",
         "verifier/certificate/sizes_to_try",
         "verifier/prover/prover",
         "verifier/verdict",

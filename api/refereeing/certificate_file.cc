@@ -83,10 +83,16 @@ absl::StatusOr<VerdictCheck> CheckVerdict(const std::string& before, const std::
     if (!is_same) return No(absl::StrCat(path, " is not the file that the certificate is of"));
   }
   const RefereeOptions how = ReadAs(*parsed);
+  if (how.channel_block != 0 && how.channel_block != 8 && how.channel_block != 16) {
+    return No("channel_block must be 0, 8 or 16");
+  }
+  // These are the files, so what keeps them from being read is in the certificate.
   auto a = LoadSide(before, how);
-  if (!a.ok()) return a.status();
   auto b = LoadAfter(after, how);
-  if (!b.ok()) return b.status();
+  for (const absl::Status& status : {a.status(), b.status()}) {
+    if (absl::IsInvalidArgument(status)) return No(std::string(status.message()));
+    if (!status.ok()) return status;
+  }
   if (const auto lines = DefaultDifferences(*a, *b); !lines.empty()) return No(lines[0]);
   if (InputDimsOf(a->graph) != parsed->symbolic) {
     return No("the symbolic dimensions are not those of the certificate");

@@ -54,13 +54,19 @@ std::vector<std::string> DefaultDifferences(const Model& before, const Model& af
       continue;
     }
     const Tensor &x = a->second, &y = b->second;
-    if (x.type() != y.type()) continue;  // the interfaces differ
+    if (x.type() != y.type() || x.SameBytes(y)) continue;  // other types: the interfaces differ
+    const size_t known = lines.size();
     for (int64_t e = 0; e < x.size(); ++e) {
       const double p = x.AtDouble(e), q = y.AtDouble(e);
       if (p == q || (std::isnan(p) && std::isnan(q))) continue;
       lines.push_back(absl::StrCat("the default value of input ", names[i], " is ", p,
                                    " before and ", q, " after, at element ", e));
       break;
+    }
+    // Such as 0 and -0, or large integers that differ by 1.
+    if (lines.size() == known) {
+      lines.push_back(absl::StrCat("the default value of input ", names[i],
+                                   " has other bytes before and after"));
     }
   }
   return lines;

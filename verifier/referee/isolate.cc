@@ -10,6 +10,7 @@
 #include "rewrite/matching/apply.h"
 #include "rewrite/matching/match.h"
 #include "verifier/referee/evidence/constants.h"
+#include "verifier/referee/evidence/other_roundings.h"
 #include "verifier/referee/measure.h"
 #include "verifier/referee/values.h"
 

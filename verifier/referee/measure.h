@@ -3,7 +3,6 @@
 #ifndef LEMMA_VERIFIER_REFEREE_MEASURE_H_
 #define LEMMA_VERIFIER_REFEREE_MEASURE_H_
 
-#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,10 +27,6 @@ struct RegionDifference {
 // double does not round.
 absl::StatusOr<RegionDifference> MeasureRegion(const Graph& before, const Region& region,
                                                size_t sample, const RefereeOptions& options);
-
-// The graph with other roundings of its float constants, each by some units in the last place. In
-// the draws 0 and 1, all move in one direction; in others, each in its own.
-Graph WithOtherRoundings(const Graph& graph, uint64_t draw);
 
 }  // namespace lemma::referee
 

@@ -1,11 +1,14 @@
 #include "verifier/referee/certificate/check.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "base/work.h"
@@ -13,11 +16,13 @@
 #include "graph/sizes/assumptions.h"
 #include "graph/sizes/specialize.h"
 #include "graph/text/text.h"
-#include "verifier/certificate/compare.h"
+#include "verifier/certificate/run_graphs.h"
 #include "verifier/certificate/sizes_to_try.h"
 #include "verifier/referee/evidence/conclusion.h"
 #include "verifier/referee/evidence/interface.h"
 #include "verifier/referee/evidence/known_elements.h"
+#include "verifier/referee/evidence/one_sided.h"
+#include "verifier/referee/evidence/other_roundings.h"
 #include "verifier/referee/evidence/region_proof.h"
 #include "verifier/referee/evidence/rewire.h"
 #include "verifier/referee/evidence/weight_comparison.h"
@@ -33,9 +38,10 @@ absl::Status No(std::string problem) { return absl::FailedPreconditionError(std:
 // Copies a region out of the models.
 class RegionMaker {
  public:
-  // `cuts`: by value, what the proof uses of its elements.
-  RegionMaker(const absl::flat_hash_map<Value, Known>& cuts, ConstantEvaluator* evaluator)
-      : cuts_(cuts), evaluator_(*evaluator) {}
+  // `cuts`: by value, what the proof uses of its elements. `computing`: the nodes of formulas.
+  RegionMaker(const absl::flat_hash_map<Value, Known>& cuts,
+              const absl::flat_hash_set<const Node*>& computing, ConstantEvaluator* evaluator)
+      : cuts_(cuts), computing_(computing), evaluator_(*evaluator) {}
 
   absl::StatusOr<RegionClaim> Run(const Value& before, const Value& after) {
     LEMMA_ASSIGN_OR_RETURN(const Value x, Side(before));
@@ -44,6 +50,7 @@ class RegionMaker {
     LEMMA_ASSIGN_OR_RETURN(claim.before, Build("before", x));
     LEMMA_ASSIGN_OR_RETURN(claim.after, Build("after", y));
     claim.finite = finite_;
+    claim.near_numbers = near_numbers_;
     return claim;
   }
 
@@ -65,6 +72,9 @@ class RegionMaker {
     }
     if (static_cast<int>(entered_.size()) >= 2 * kMostOperators) return No("it is too large");
     entered_.push_back(&node);
+    // The numbers of formulas were chosen by the author of the certificate, so their roundings may
+    // add up to any difference.
+    near_numbers_ &= !computing_.contains(&node);
     std::vector<Value> operands;
     for (const Value& operand : node.inputs()) {
       LEMMA_ASSIGN_OR_RETURN(operands.emplace_back(), Copy(operand));
@@ -110,6 +120,8 @@ class RegionMaker {
   }
 
   const absl::flat_hash_map<Value, Known>& cuts_;
+  const absl::flat_hash_set<const Node*>& computing_;
+  bool near_numbers_ = true;
   ConstantEvaluator& evaluator_;
   absl::flat_hash_map<const Node*, NodePtr> copied_;
   std::vector<const Node*> entered_;
@@ -125,7 +137,9 @@ class Checker {
       : certificate_(certificate),
         before_(before),
         options_(options),
-        prover_(options.prover, AssumptionsOf(before)) {}
+        prover_(options.prover, AssumptionsOf(before)) {
+    for (const NodePtr& node : before.nodes()) in_before_.insert(node.get());
+  }
 
   CertificateCheck Run(const Graph& given) {
     const absl::Status status = All(given);
@@ -147,6 +161,7 @@ class Checker {
       if (std::string reason = WhyNoProof(before_, after_); !reason.empty()) return No(reason);
     }
     LEMMA_RETURN_IF_ERROR(Formulas());
+    LEMMA_RETURN_IF_ERROR(Constants());
     LEMMA_RETURN_IF_ERROR(Weights());
     LEMMA_RETURN_IF_ERROR(Regions());
     const Conclusion conclusion = ConclusionOf(before_, after_, parts_);
@@ -166,11 +181,15 @@ class Checker {
     ParseOptions parse;
     parse.file = "formulas";
     LEMMA_ASSIGN_OR_RETURN(const Graph graph, ParseGraph(certificate_.formulas, parse));
+    if (PrintGraph(graph) != certificate_.formulas) {
+      return No("the formulas are not written as Lemma writes them");
+    }
+    LEMMA_RETURN_IF_ERROR(CheckSizes(graph));
     ValueMap moved;
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const std::string& name = graph.input_names()[i];
       LEMMA_ASSIGN_OR_RETURN(const ValueName at, ParseValueName(name));
-      if (at.graph != ValueName::Graph::kBefore) {
+      if (at.graph != ValueName::Graph::kBefore || Print(at) != name) {
         return No(absl::StrCat("formulas: ", name, " is no value of the first model"));
       }
       LEMMA_ASSIGN_OR_RETURN(const Value value, Resolve(at));
@@ -186,7 +205,74 @@ class Checker {
       }
       formulas_.push_back(moved.at(Value(node, 0)).node_ptr());
     }
+    return CheckOperators();
+  }
+
+  // Bounds what it takes to evaluate the formulas.
+  static absl::Status CheckSizes(const Graph& graph) {
+    constexpr int64_t kMostElements = int64_t{1} << 28;
+    constexpr int kMostDeep = 1000;
+    absl::flat_hash_map<const Node*, int> depth;
+    for (const NodePtr& node : graph.nodes()) {
+      int& own = depth[node.get()];
+      for (const Value& operand : node->inputs()) {
+        own = std::max(own, depth.at(&operand.node()) + 1);
+      }
+      if (own > kMostDeep) return No("the formulas are too deep");
+      for (const TensorType& type : node->types()) {
+        if (type.num_elements() > kMostElements) return No("the formulas are too large");
+      }
+    }
     return absl::OkStatus();
+  }
+
+  // Constants may be computed. Other values may only be moved, as to another layout: neither model
+  // computes them, so nothing shows that this is possible.
+  absl::Status CheckOperators() {
+    std::vector<NodePtr> nodes = before_.nodes();
+    nodes.insert(nodes.end(), formulas_.begin(), formulas_.end());
+    const absl::flat_hash_set<const Node*> constants = ConstantNodes(nodes);
+    for (const NodePtr& node : formulas_) {
+      if (!node->is_op() || in_before_.contains(node.get())) continue;
+      const bool moves = OnlyMoves(*node) && !ReadsByData(*node);
+      if (!moves) computing_.insert(node.get());
+      if (moves || constants.contains(node.get())) continue;
+      return No(absl::StrCat("formulas: ", node->op().name, " computes more than weights"));
+    }
+    return absl::OkStatus();
+  }
+
+  // A proof takes values to be finite.
+  absl::Status Constants() {
+    const absl::flat_hash_set<const Node*> in_after = ConstantNodes(after_.nodes());
+    for (const NodePtr& node : after_.nodes()) {
+      if (!node->is_op() || !in_after.contains(node.get()) || in_before_.contains(node.get())) {
+        continue;
+      }
+      const WorkScope work(options_.prover.work, options_.prover.interrupted);
+      for (int o = 0; o < node->num_outputs(); ++o) {
+        const auto computed = evaluator_.Of(Value(node, o));
+        if (computed == nullptr || !IsFloat(node->type(o).dtype)) continue;
+        const double most = LargestFinite(node->type(o).dtype);
+        for (const double x : computed->value) {
+          if (std::abs(x) <= most) continue;
+          return No(absl::StrCat("a constant that the second model computes by ", node->op().name,
+                                 " is not finite"));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static double LargestFinite(DType dtype) {
+    switch (dtype) {
+      case DType::kF16:
+        return 65504;
+      case DType::kF64:
+        return std::numeric_limits<double>::max();
+      default:  // bf16 reaches as far
+        return std::numeric_limits<float>::max();
+    }
   }
 
   absl::Status Weights() {
@@ -198,6 +284,7 @@ class Checker {
       LEMMA_ASSIGN_OR_RETURN(const NodePtr node, NodeAt(after_.nodes(), after));
       const Value weight(node, after.output);
       LEMMA_ASSIGN_OR_RETURN(const Value formula, Resolve(before));
+      const WorkScope work(options_.prover.work, options_.prover.interrupted);
       const auto x = evaluator_.Of(weight), y = evaluator_.Of(formula);
       if (!IsFloat(weight.dtype()) || x == nullptr || !x->exact()) {
         return No(absl::StrCat(name, " has no known elements"));
@@ -270,11 +357,15 @@ class Checker {
     absl::flat_hash_map<Value, Known> cuts;
     for (const auto& [at, known] : region.cuts) {
       LEMMA_ASSIGN_OR_RETURN(const Value value, Resolve(at));
+      // The first model computes the value, so what is read for it is inside its tensor.
+      if (known == Known::kAny && value.node().is_op() && !in_before_.contains(&value.node())) {
+        return No(absl::StrCat(name, ": the first model does not compute ", Print(at)));
+      }
       if (!cuts.emplace(value, known).second) {
         return No(absl::StrCat(name, ": ", Print(at), " comes twice"));
       }
     }
-    auto claim = RegionMaker(cuts, &evaluator_).Run(before, now);
+    auto claim = RegionMaker(cuts, computing_, &evaluator_).Run(before, now);
     if (!claim.ok()) return No(absl::StrCat(name, ": ", claim.status().message()));
     const Verdict verdict = prover_.Prove(*claim, options_.prover.work);
     const auto* proved = std::get_if<Proved>(&verdict);
@@ -341,14 +432,72 @@ class Checker {
     }
     for (int sample = 0; sample < options_.samples; ++sample) {
       random.seed = options_.seed + static_cast<uint64_t>(sample);
-      LEMMA_ASSIGN_OR_RETURN(const bool agree, certificate::AgreeInDouble(
-                                                   before.outputs(), after.outputs(), {}, random));
-      if (!agree) return No("the outputs differ on random inputs");
+      for (const bool positive : {true, false}) {
+        random.positive = positive;
+        LEMMA_RETURN_IF_ERROR(CompareOn(before, after, random));
+      }
       ++result_.samples;
     }
     result_.elements = 0;
     for (const Value& v : before.outputs()) result_.elements += v.type().num_elements();
     return absl::OkStatus();
+  }
+
+  absl::Status CompareOn(const Graph& before, const Graph& after,
+                         const certificate::RandomValues& random) const {
+    LEMMA_ASSIGN_OR_RETURN(const Rows a, ValuesOn(before, random));
+    LEMMA_ASSIGN_OR_RETURN(const Rows b, ValuesOn(after, random));
+    const double largest = Largest(a), difference = Difference(a, b);
+    double tolerance = 2e-6 * std::max(1.0, largest);
+    if (difference <= tolerance) return absl::OkStatus();
+    if (!std::isfinite(difference)) return No("the second model gives infinities or NaN");
+    // Numbers of both graphs may be equal but for their rounding, and the model may amplify it.
+    constexpr double kTimes = 4;
+    constexpr uint64_t kDraws = 4;
+    for (uint64_t draw = 0; draw < kDraws; ++draw) {
+      certificate::RandomValues same = random;
+      const Graph other = WithOtherRoundings(after, draw);
+      for (const NodePtr& node : other.nodes()) {
+        if (node->has_payload()) same.kept.insert(node.get());
+      }
+      LEMMA_ASSIGN_OR_RETURN(const Rows c, ValuesOn(other, same));
+      const double response = Difference(b, c);
+      if (std::isfinite(response)) tolerance = std::max(tolerance, kTimes * response);
+    }
+    return difference <= tolerance ? absl::OkStatus() : No("the outputs differ on random inputs");
+  }
+
+  using Rows = std::vector<std::vector<double>>;
+  static absl::StatusOr<Rows> ValuesOn(const Graph& graph, certificate::RandomValues random) {
+    auto rows = certificate::Evaluate<double>(graph.outputs(), graph.inputs(), random);
+    if (!absl::IsOutOfRange(rows.status())) return rows;
+    random.zeros = true;
+    return certificate::Evaluate<double>(graph.outputs(), graph.inputs(), random);
+  }
+
+  static double Largest(const Rows& rows) {
+    double largest = 0;
+    for (const auto& row : rows) {
+      for (const double x : row)
+        largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
+    }
+    return largest;
+  }
+
+  // The largest difference; infinite if an element of `b` is not finite where `a` is, or is another
+  // infinity.
+  static double Difference(const Rows& a, const Rows& b) {
+    double largest = 0;
+    for (size_t o = 0; o < a.size(); ++o) {
+      for (size_t i = 0; i < a[o].size(); ++i) {
+        const double x = a[o][i], y = b[o][i];
+        if (x == y || std::isnan(x)) continue;
+        if (std::isinf(x) && std::isfinite(y)) continue;
+        if (!std::isfinite(x) || !std::isfinite(y)) return std::numeric_limits<double>::infinity();
+        largest = std::max(largest, std::abs(x - y));
+      }
+    }
+    return largest;
   }
 
   const RefereeCertificate& certificate_;
@@ -357,6 +506,7 @@ class Checker {
   RegionProver prover_;
   Graph after_;
   ConstantEvaluator evaluator_;
+  absl::flat_hash_set<const Node*> in_before_, computing_;  // nodes: of `before_`, of formulas
   std::vector<NodePtr> formulas_;     // by node of the formulas: the same over values of `before_`
   ValueMap weights_;                  // by weight of the second graph: its formula
   std::vector<NodePtr> over_equals_;  // by node of the second graph: over what its operands equal

@@ -1,6 +1,7 @@
 #include "verifier/referee/evidence/constants.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -15,13 +16,15 @@ namespace {
 constexpr int64_t kMaxKept = 1 << 16;  // elements of a value that is kept
 constexpr int64_t kWorkPerNode = 10000;
 
-bool Moves(const ScalarExpr& e) {
+// `types`: of tensors. Whether the elements are constants or elements of tensors of the same type.
+bool Moves(const ScalarExpr& e, DType dtype, const std::vector<DType>& types) {
   switch (e.kind()) {
     case ScalarExpr::Kind::kRead:
+      return types[e.tensor()] == dtype;
     case ScalarExpr::Kind::kConst:
       return true;
     case ScalarExpr::Kind::kSelect:
-      return Moves(e.args()[0]) && Moves(e.args()[1]);
+      return Moves(e.args()[0], dtype, types) && Moves(e.args()[1], dtype, types);
     default:
       return false;
   }
@@ -32,6 +35,11 @@ using Shared = std::shared_ptr<const BoundedTensor>;
 Shared Leaf(const Node& node) {
   auto tensor = std::make_shared<BoundedTensor>();
   tensor->value = node.payload().ToDoubles();
+  if (!IsFloat(node.type(0).dtype)) {
+    for (const double x : tensor->value) {
+      if (std::abs(x) >= 0x1p53) return nullptr;
+    }
+  }
   return tensor;
 }
 
@@ -39,13 +47,13 @@ Shared Leaf(const Node& node) {
 
 bool OnlyMoves(const Node& node) {
   if (!node.is_op()) return false;
-  for (const Value& operand : node.inputs()) {
-    if (operand.dtype() != node.type(0).dtype) return false;
-  }
   auto definition = DefinitionOf(node);
   if (!definition.ok()) return false;
+  std::vector<DType> types;
+  for (const Value& operand : node.inputs()) types.push_back(operand.dtype());
+  for (const TensorExpr& tensor : definition->tensors) types.push_back(tensor.dtype);
   for (const TensorExpr& tensor : definition->tensors) {
-    if (tensor.dtype != node.type(0).dtype || !Moves(tensor.body)) return false;
+    if (!Moves(tensor.body, tensor.dtype, types)) return false;
   }
   return true;
 }
@@ -80,11 +88,13 @@ Shared ConstantEvaluator::Of(const Value& value) {
 
 std::vector<Shared> ConstantEvaluator::Compute(const Node& node) {
   SpendWork(kWorkPerNode);
+  for (const TensorType& type : node.types()) SpendWork(type.num_elements());
   std::vector<Shared> operands;
   bool exact = OnlyMoves(node);
   for (const Value& operand : node.inputs()) {
     operands.push_back(Of(operand));
     if (operands.back() == nullptr) return {};
+    if (!IsFloat(operand.dtype()) && !operands.back()->exact()) return {};
     exact &= operands.back()->exact();
   }
   auto definition = DefinitionOf(node);

@@ -12,7 +12,8 @@
 
 namespace lemma::referee {
 
-// Whether the operator only moves elements of one element type, so that its results are exact.
+// Whether the operator only moves elements, so that its results are exact. Operands of another
+// element type than the results may only be positions.
 bool OnlyMoves(const Node& node);
 
 // The nodes among `nodes` that depend on known elements only, including weights and constants
@@ -31,8 +32,9 @@ struct BoundedTensor {
 // Computes constants and remembers the small ones.
 class ConstantEvaluator {
  public:
-  // The elements of `value`; nullptr if they cannot be computed. Recurses through the operators
-  // that compute the constant.
+  // The elements of `value`; nullptr if they cannot be computed, or if integers are too large for
+  // double. Recurses through the operators that compute the constant. Spends work for each element
+  // (base/work.h).
   std::shared_ptr<const BoundedTensor> Of(const Value& value);
 
  private:

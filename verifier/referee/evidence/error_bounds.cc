@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "graph/expr/substitute.h"
 
 namespace lemma::referee {
 namespace {
@@ -37,6 +38,16 @@ ScalarExpr Roundings(const ScalarExpr& relative, double factor, double more) {
                roundings, ScalarExpr(kNoBound));
 }
 
+// Each tensor t becomes tensor 3t, also where its elements are positions.
+ScalarExpr WithValueTensors(const ScalarExpr& e) {
+  ExprSubstitution renumbered;
+  renumbered.read = [](TensorId tensor, Idx indices) {
+    return ScalarExpr::Read(3 * tensor, std::move(indices));
+  };
+  return Substitute(e, renumbered);
+}
+
+// Of expressions that WithValueTensors gave.
 class Transformer {
  public:
   Bounded Of(const ScalarExpr& e) {
@@ -78,7 +89,7 @@ class Transformer {
   }
 
   static ScalarExpr Read(const ScalarExpr& e, int part) {
-    return ScalarExpr::Read(3 * e.tensor() + part, e.indices());
+    return ScalarExpr::Read(e.tensor() + part, e.indices());
   }
   static Bounded NoBound(const ScalarExpr& value) { return {value, Abs(value), kNoBound}; }
 
@@ -184,9 +195,11 @@ absl::StatusOr<Definition> BoundedDefinition(const Definition& definition) {
     for (int part = 0; part < 3; ++part) result.inputs.push_back({DType::kF64, input.dims});
   }
   Transformer transformer;
+  std::vector<ScalarExpr> bodies;
   for (const TensorExpr& tensor : definition.tensors) {
-    if (unsupported(tensor.dtype)) return absl::UnimplementedError("not f32");
-    const Bounded body = transformer.Of(tensor.body);
+    if (tensor.dtype != DType::kF32) return absl::UnimplementedError("not f32");
+    bodies.push_back(WithValueTensors(tensor.body));  // the transformer knows them by address
+    const Bounded body = transformer.Of(bodies.back());
     for (const ScalarExpr& part : {body.value, body.magnitude, body.roundings}) {
       result.tensors.push_back({DType::kF64, tensor.axes, part});
     }

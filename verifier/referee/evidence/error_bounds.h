@@ -17,7 +17,9 @@ namespace lemma::referee {
 
 // A definition with three inputs in f64 (value, magnitude, roundings) for each input of
 // `definition`, and likewise three outputs for each output. Where no bound is known, the number of
-// roundings is infinite. Unimplemented if `definition` stores floats that are not f32.
+// roundings is infinite. Elements of inputs that are positions, and integers in general, have to be
+// exact. Unimplemented if an input has floats that are not f32, or if a tensor of the definition is
+// not f32.
 absl::StatusOr<Definition> BoundedDefinition(const Definition& definition);
 
 // The largest distance of an f32 evaluation from the value; infinite if no bound is known.

@@ -38,7 +38,7 @@ Known SignsOf(const BoundedTensor& tensor) {
   for (size_t i = 0; i < tensor.value.size(); ++i) {
     const double x = tensor.value[i];
     const bool is_certain =
-        tensor.exact() ? !std::isnan(x)
+        tensor.exact() ? std::isfinite(x)
                        : tensor.magnitude[i] == 0 ||
                              std::abs(x) > BoundOf(tensor.magnitude[i], tensor.roundings[i]);
     if (!is_certain) return Known::kAny;
@@ -77,6 +77,9 @@ std::optional<Value> AsConstant(const Value& value, ConstantEvaluator* evaluator
   if (!IsFloat(value.dtype())) return std::nullopt;
   const auto computed = evaluator->Of(value);
   if (computed == nullptr || !computed->exact()) return std::nullopt;
+  for (const double x : computed->value) {
+    if (!std::isfinite(x)) return std::nullopt;
+  }
   auto tensor = Tensor::FromDoubles(value.type(), computed->value);
   if (!tensor.ok()) return std::nullopt;
   return Value(Node::Constant(*std::move(tensor)), 0);

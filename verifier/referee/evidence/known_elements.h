@@ -21,8 +21,8 @@ enum class Known {
 const char* Name(Known known);
 
 // What the signs of the elements say, which hold for the exact value and for every evaluation in
-// f32. kAny if a zero has another sign than the other elements, or an element may have either sign.
-// Never kElements.
+// f32. kAny if a zero has another sign than the other elements, if an element may have either sign,
+// or if one is not finite. Never kElements.
 Known SignsOf(const BoundedTensor& tensor);
 
 // The element type of the input from which Restricted makes a value of this element type.
@@ -33,8 +33,8 @@ DType InputTypeFor(Known known, DType dtype);
 absl::StatusOr<Value> Restricted(Known known, DType dtype, const Value& input);
 
 // `value` as a constant; nullopt unless it is a float that is computed from constants without
-// rounding. Other types are left out because constants are computed in double, which does not hold
-// all integers.
+// rounding, and finite. Other types are left out because constants are computed in double, which
+// does not hold all integers.
 std::optional<Value> AsConstant(const Value& value, ConstantEvaluator* evaluator);
 
 }  // namespace lemma::referee

@@ -65,7 +65,7 @@ bool IsFixed(const Node& node) {
                      [](const Value& v) { return v.node().has_payload(); });
 }
 
-absl::flat_hash_set<Value> ValuesOf(const Graph& graph) {
+absl::flat_hash_set<Value> ValuesIn(const Graph& graph) {
   absl::flat_hash_set<Value> values;
   for (const NodePtr& node : graph.nodes()) values.insert(Value(node, 0));
   return values;
@@ -87,7 +87,7 @@ bool ConvertsIntegers(const Node& node) {
 
 // The conversions of integers in `graph` that are not in `other`.
 void Collect(const Graph& graph, const Graph& other, OneSidedConversions* found) {
-  const absl::flat_hash_set<Value> known = ValuesOf(other);
+  const absl::flat_hash_set<Value> known = ValuesIn(other);
   for (const NodePtr& node : graph.nodes()) {
     if (known.count(Value(node, 0)) > 0 || !ConvertsIntegers(*node)) continue;
     found->any = true;
@@ -97,12 +97,14 @@ void Collect(const Graph& graph, const Graph& other, OneSidedConversions* found)
 
 }  // namespace
 
+bool ReadsByData(const Node& node) { return !PositionsOf(node).empty(); }
+
 std::string ReadsElsewhere(const RegionClaim& region) {
-  const absl::flat_hash_set<Value> known = ValuesOf(region.before);
+  const absl::flat_hash_set<Value> known = ValuesIn(region.before);
   for (const NodePtr& node : region.after.nodes()) {
     if (known.count(Value(node, 0)) > 0 || PositionsOf(*node).empty() || IsFixed(*node)) continue;
     const auto is_alike = [&](const NodePtr& other) {
-      return other->is_op() && &other->op() == &node->op() &&
+      return other->is_op() && &other->op() == &node->op() && other->attrs() == node->attrs() &&
              other->inputs()[0].shape() == node->inputs()[0].shape() &&
              PositionsOf(*other) == PositionsOf(*node);
     };

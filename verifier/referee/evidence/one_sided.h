@@ -9,6 +9,9 @@
 
 namespace lemma::referee {
 
+// Whether the operator reads at positions that elements of its operands give.
+bool ReadsByData(const Node& node);
+
 // Says why the second side may read outside of a tensor where the first one does not: an operator
 // reads at positions that are data, or that are constants while sizes are symbolic, and the first
 // side has no operator of this kind with the same positions. "" if there is no such operator.

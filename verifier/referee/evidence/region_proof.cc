@@ -1,6 +1,7 @@
 #include "verifier/referee/evidence/region_proof.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -12,27 +13,28 @@
 namespace lemma::referee {
 namespace {
 
-// Whether an operator stores floats that are narrower than the widest ones that come in.
+// Whether an operator stores floats in 16 bits, or in a type that is narrower than the widest one
+// of the region. In f16, 123456.7 is infinite and 1e-12 is 0: that is more than rounding.
 bool Narrows(const Graph& before, const Graph& after) {
-  int64_t widest = 0;
-  for (const Value& input : before.inputs()) {
-    if (IsFloat(input.dtype())) widest = std::max(widest, SizeOf(input.dtype()));
-  }
+  constexpr int64_t kFull = 4;  // bytes of an f32
+  int64_t widest = kFull, narrowest = std::numeric_limits<int64_t>::max();
   for (const Graph* graph : {&before, &after}) {
     for (const NodePtr& node : graph->nodes()) {
-      if (!node->is_op()) continue;
       for (const TensorType& type : node->types()) {
-        if (IsFloat(type.dtype) && SizeOf(type.dtype) < widest) return true;
+        if (!IsFloat(type.dtype)) continue;
+        widest = std::max(widest, SizeOf(type.dtype));
+        if (node->is_op()) narrowest = std::min(narrowest, SizeOf(type.dtype));
       }
     }
   }
-  return false;
+  return narrowest < widest;
 }
 
 }  // namespace
 
 Verdict RegionProver::Prove(const RegionClaim& region, int64_t work) {
-  const Key key = {region.before.outputs()[0], region.after.outputs()[0], region.finite};
+  const Key key = {region.before.outputs()[0], region.after.outputs()[0], region.finite,
+                   region.near_numbers};
   auto it = known_.find(key);
   if (it != known_.end() && (IsProved(it->second.verdict) || it->second.work >= work)) {
     ++remembered_;
@@ -84,7 +86,7 @@ Verdict RegionProver::ProveAnew(const RegionClaim& region, int64_t work) const {
   ProverOptions options = options_;
   options.work = work;
   Verdict verdict = prover::ProveClaim(*claim, options);
-  if (!IsProved(verdict) && UnifyNearNumbers(&claim->statement)) {
+  if (!IsProved(verdict) && region.near_numbers && UnifyNearNumbers(&claim->statement)) {
     options.strictest = FloatContract::kReassociates;
     verdict = prover::ProveClaim(*claim, options);
   }
@@ -94,7 +96,6 @@ Verdict RegionProver::ProveAnew(const RegionClaim& region, int64_t work) const {
   }
   if (proved != nullptr && proved->contract == FloatContract::kRealOnly &&
       Narrows(region.before, region.after)) {
-    // In f16, 123456.7 is infinite and 1e-12 is 0: that is more than rounding.
     return Unknown{"equal as real numbers, but some are stored in a narrower type"};
   }
   return verdict;

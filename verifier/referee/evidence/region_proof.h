@@ -19,6 +19,8 @@ namespace lemma::referee {
 struct RegionClaim {
   Graph before, after;
   std::vector<bool> finite;  // by input: whether it stands for a weight without infinities and NaN
+  // Whether numbers of both sides that are equal but for their rounding may be taken to be equal.
+  bool near_numbers = true;
 };
 
 // Proves regions and remembers the answers: layers repeat.
@@ -42,7 +44,7 @@ class RegionProver {
   const ProverOptions& options_;
   const std::vector<Guard> assumptions_;
   // Equal graphs have equal outputs, since equal values are one value.
-  using Key = std::tuple<Value, Value, std::vector<bool>>;
+  using Key = std::tuple<Value, Value, std::vector<bool>, bool>;
   struct Known {
     Verdict verdict;
     int64_t work;  // an unknown one may be proved with more

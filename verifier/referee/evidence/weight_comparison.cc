@@ -8,6 +8,10 @@
 namespace lemma::referee {
 namespace {
 
+// The largest distance that counts as rounding, relative to the weight's largest element. A formula
+// such as (w + 1e10) - 1e10 has an interval that no weight leaves.
+constexpr double kMostRelative = 0x1p-16;
+
 // The half-width of an element's interval. A value that is rounded once, such as a sum of two exact
 // numbers, is the nearest number.
 double Bound(const BoundedTensor& tensor, size_t i) {
@@ -28,13 +32,16 @@ WeightComparison CompareWeights(const Value& after, const std::vector<double>& x
   result.relation = {after, before, true, 0, static_cast<int64_t>(x.size())};
   result.unrelated.after = after;
   result.unrelated.nearest = before;
+  double largest = 0;
+  for (const double v : y.value) largest = std::max(largest, std::abs(v));
   for (size_t i = 0; i < x.size(); ++i) {
     const double v = y.value[i], difference = std::abs(x[i] - v);
     // -0 is another number than 0: x / 0 tells them apart.
     if (difference == 0 && std::signbit(x[i]) == std::signbit(v)) continue;
     const double bound = Bound(y, i);
     result.bounded &= std::isfinite(bound);
-    if (difference <= bound && !(difference == 0 && y.exact())) {
+    const double allowed = std::min(bound, kMostRelative * largest);
+    if (difference <= allowed && !(difference == 0 && y.exact())) {
       result.relation.exact = false;
       result.relation.ulps = std::max(result.relation.ulps, difference / UlpOf(v));
       continue;
@@ -45,8 +52,8 @@ WeightComparison CompareWeights(const Value& after, const std::vector<double>& x
     if (result.unrelated.outside++ > 0) continue;
     result.unrelated.element = static_cast<int64_t>(i);
     result.unrelated.value = x[i];
-    result.unrelated.low = v - bound;
-    result.unrelated.high = v + bound;
+    result.unrelated.low = v - allowed;
+    result.unrelated.high = v + allowed;
   }
   // Even if every element happens to be the nearest number, the value is a computed one.
   result.relation.exact &= y.exact();

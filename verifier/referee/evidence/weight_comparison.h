@@ -43,7 +43,8 @@ struct WeightComparison {
 };
 
 // Compares `x`, the elements of `after`, with `y`, the elements of `before` and their bounds. Both
-// must have the same number of elements.
+// must have the same number of elements. An element is outside if it is not in its interval, or
+// further from the value than 2^-16 of the largest value.
 WeightComparison CompareWeights(const Value& after, const std::vector<double>& x,
                                 const Value& before, const BoundedTensor& y);
 
