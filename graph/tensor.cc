@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
-#include "base/memory/allocate.h"
 #include "graph/sizes/symbolic_size.h"
 
 namespace lemma {
@@ -185,7 +184,8 @@ absl::StatusOr<Tensor> Tensor::Allocate(TensorType type) {
     return absl::ResourceExhaustedError(
         absl::StrCat("a tensor ", type.ToString(), " is too large"));
   }
-  char* memory = static_cast<char*>(AllocateAligned(static_cast<size_t>(bytes)));
+  size_t padded = static_cast<size_t>((bytes + kAlign) / kAlign * kAlign);
+  char* memory = static_cast<char*>(std::aligned_alloc(kAlign, padded));
   if (memory == nullptr) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for a tensor ", type.ToString(), " of ", bytes, " bytes"));

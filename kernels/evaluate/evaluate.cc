@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/memory/allocate.h"
 #include "base/parallel.h"
 #include "graph/expr/arithmetic.h"
 #include "kernels/evaluate/contraction_runner.h"
@@ -142,7 +141,8 @@ BoundSlot Bind(const void* data, std::optional<DType> storage) {
 // Memory that starts on a cache line.
 class AlignedBuffer {
  public:
-  explicit AlignedBuffer(size_t bytes) : data_(AllocateAligned(bytes)) {}
+  explicit AlignedBuffer(size_t bytes)
+      : data_(std::aligned_alloc(64, (std::max<size_t>(bytes, 1) + 63) / 64 * 64)) {}
   AlignedBuffer(AlignedBuffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
   ~AlignedBuffer() { std::free(data_); }
   void* data() const { return data_; }

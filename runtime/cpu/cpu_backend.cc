@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/memory/huge_pages.h"
 #include "base/stopwatch.h"
 #include "runtime/cpu/kernels/cpu_device.h"
 #include "runtime/cpu/kernels/kernel.h"
@@ -171,6 +172,7 @@ class CpuExecutable : public Executable {
       }
       absl::StatusOr<Tensor> result = Tensor::Allocate(graph_.outputs()[k].type());
       if (!result.ok()) return result.status();
+      PreferHugePages(result->mutable_raw(), static_cast<size_t>(result->type().num_bytes()));
       results.push_back(*std::move(result));
     }
     for (size_t b = 0; b < base_.size(); ++b) {
