@@ -76,13 +76,17 @@ std::string HowRead(const api::CheckResult& answer) {
 // terminal, where they could make a rejection look like an acceptance.
 std::string Printable(absl::string_view text) {
   std::string printable;
+  unsigned char last = 0;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
+    // The second half of U+0080 to U+009F in UTF-8, which are control characters, too.
+    const bool is_control = last == 0xc2 && byte >= 0x80 && byte <= 0x9f;
+    if (byte < 0x20 || byte == 0x7f || is_control) {
       absl::StrAppendFormat(&printable, "\\x%02x", byte);
     } else {
       printable += c;
     }
+    last = byte;
   }
   return printable;
 }
@@ -339,7 +343,8 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
       "proofs", &check.proofs, "DIR",
       "have the small checker repeat the rules' proofs, which verify --proofs wrote there");
   flags.Int("samples", &check.samples,
-            "how often input and output are compared on random values in the field; 0: not");
+            "how often input and output are compared on random values in the field; 0: not. For a "
+            "proof of lemma referee in double, at least 1");
   flags.Int("seed", &check.seed,
             "of the random values and of the second prime for mutants; -1: drawn from the system "
             "and printed, so that nobody who wrote the certificate could know it");

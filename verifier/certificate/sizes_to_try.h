@@ -13,7 +13,7 @@ namespace lemma::certificate {
 // A model need not take every size. The first kSmallChoices choices are small: the least sizes,
 // then random ones. The others are multiples of 32, as networks for images want them; they are for
 // models that take none of the small ones.
-constexpr int kSmallChoices = 3, kChoicesOfSizes = 6;
+constexpr int kSmallChoices = 3, kChoicesOfSizes = 8;
 // The sizes of `choice`, which counts from 0, within the ranges `dims`. `seed` draws random sizes.
 DimValues SizesToTry(const std::map<std::string, SizeRange>& dims, uint64_t seed, int choice);
 

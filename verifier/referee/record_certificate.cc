@@ -126,7 +126,7 @@ class Recorder {
     auto after = compared_.find(region.after_value);
     if (after == compared_.end()) return absl::InternalError("a value has no name");
     certified.after = after->second;
-    certified.only_output = region.only_output;
+    certified.output = region.output;
     LEMMA_ASSIGN_OR_RETURN(certified.before, NameOf(region.before_value));
     for (const Cut& cut : region.cuts) {
       LEMMA_ASSIGN_OR_RETURN(const ValueName name, NameOf(cut.value));

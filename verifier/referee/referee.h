@@ -72,7 +72,9 @@ struct ProvedRegion {
   Value after_value;      // of RefereeResult::compared
   // What the proof takes as given, as Region::inputs and Region::constants say (region.h).
   std::vector<Cut> cuts;
-  bool only_output = false;  // nothing that is computed from `after_value` relies on this region
+  // If not -1: the number of an output. The region is about this output only; nothing that is
+  // computed from `after_value` relies on it.
+  int output = -1;
 };
 
 // A weight of the second graph that is computed from weights of the first one.

@@ -50,7 +50,7 @@ class Sweeper {
       Move(after_.nodes()[static_cast<size_t>(done)]);
     }
     for (size_t o = 0; o < after_.outputs().size(); ++o) {
-      result_.covered.push_back(CoverOutput(before_.outputs()[o], after_.outputs()[o]));
+      result_.covered.push_back(CoverOutput(o));
     }
     for (const NodePtr& node : after_.nodes()) {
       for (int o = 0; o < node->num_outputs(); ++o) KeepIfEqual(Value(node, o));
@@ -120,7 +120,7 @@ class Sweeper {
   }
 
   bool Prove(const Value& candidate, const Value& value, const Value& now, int max_operators,
-             int max_depth, bool only_output = false) {
+             int max_depth, int output = -1) {
     Unproved unproved{candidate, value, 0, ""};
     differs_ = false;
     const bool follows_fault = FollowsFault(now);
@@ -155,7 +155,7 @@ class Sweeper {
         const Verdict verdict = prover_.Prove(
             *region, weights == Weights::kFew ? limits_.work / kLessWithValues : limits_.work);
         if (const auto* proved = std::get_if<Proved>(&verdict)) {
-          Record(candidate, value, *region, *proved, only_output);
+          Record(candidate, value, *region, *proved, output);
           return true;
         }
         if (unproved.operators == 0) {
@@ -198,7 +198,7 @@ class Sweeper {
   }
 
   void Record(const Value& candidate, const Value& value, const Region& region,
-              const Proved& proved, bool only_output) {
+              const Proved& proved, int output) {
     ProvedRegion record;
     record.before = std::string(before_.LabelOf(candidate));
     record.after = std::string(after_.LabelOf(value));
@@ -210,7 +210,7 @@ class Sweeper {
     record.after_value = value;
     record.cuts = region.inputs;
     for (const Value& v : region.constants) record.cuts.push_back({v, Known::kElements});
-    record.only_output = only_output;
+    record.output = output;
     result_.regions.push_back(std::move(record));
   }
 
@@ -222,7 +222,8 @@ class Sweeper {
     return names;
   }
 
-  bool CoverOutput(const Value& before, const Value& after) {
+  bool CoverOutput(size_t output) {
+    const Value &before = before_.outputs()[output], &after = after_.outputs()[output];
     const Value now = moved_.at(after);
     if (now == before) return true;
     // The value may have been proved equal to another value of `before` that looks the same.
@@ -233,7 +234,7 @@ class Sweeper {
     auto a = in_before_.find(before), b = in_after_.find(after);
     const bool alike = a != in_before_.end() && b != in_after_.end() &&
                        Distance(a->second, b->second) <= kAlikeDistance;
-    return alike && Prove(before, after, now, kForOutputs, kMaxDepth + 1, true);
+    return alike && Prove(before, after, now, kForOutputs, kMaxDepth + 1, static_cast<int>(output));
   }
 
   const Graph &before_, &after_;

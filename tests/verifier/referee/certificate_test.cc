@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/sha256.h"
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
@@ -185,6 +186,81 @@ TEST(RefereeCertificateTest, InputsHaveNoKnownElements) {
   }
 }
 
+// What the check says of a certificate with these formulas, weights and regions.
+std::string ProblemOfText(const std::string& before, const std::string& after,
+                          const std::string& contract, const std::string& rest) {
+  const std::string text =
+      absl::StrCat("lemma referee certificate 1\nbefore x\nafter x\nchannel_block 0\ncontract ",
+                   contract, "\n\n", rest);
+  const auto certificate =
+      referee::ParseRefereeCertificate(absl::StrCat(text, "\nsha256 ", Sha256Of(text), "\n"));
+  EXPECT_TRUE(certificate.ok()) << certificate.status();
+  if (!certificate.ok()) return "";
+  return ProblemOf(*certificate, *ParseGraph("graph b" + before), *ParseGraph("graph a" + after));
+}
+
+// Formulas with numbers that make any weight a rounded one.
+TEST(RefereeCertificateTest, FormulasWithLargeNumbers) {
+  auto model = [](const std::string& w) {
+    return absl::StrCat("(x: f32[2,3], w: weight f32[3] = ", w, ") { y = mul(x, w) return y }");
+  };
+  auto problem = [&](const std::string& number, const std::string& w) {
+    return ProblemOfText(
+        model("[1.0, 2.0, 3.0]"), model(w), "reassociates",
+        absl::StrCat("formulas 6\ngraph formulas(b1: f32[3]) {\n  %0 = constant f32[3] fill ",
+                     number, "\n  %1 = add(b1, %0)\n  y0 = sub(%1, %0)\n  return y0\n}\n",
+                     "\nweights 1\na1 = f3\n\nregions 1\nregion a2 = b2\n  b0 any\n  b1 any\n"));
+  };
+  EXPECT_THAT(problem("1e10", "[500.0, -700.0, 3.0]"), HasSubstr("outside"));
+  EXPECT_THAT(problem("1e4", "[1.0, 2.0005, 3.0]"), HasSubstr("outside"));
+  EXPECT_EQ(problem("2.0", "[1.0, 2.0, 3.0]"), "");
+}
+
+// A region that is cut at a value that only the second model computes does not show its reads.
+TEST(RefereeCertificateTest, CutsAreValuesOfTheFirstModel) {
+  EXPECT_THAT(ProblemOfText("(x: f32[5], i: i64[3], z: f32[3]) { y = mul(z, z) return y }",
+                            "(x: f32[5], i: i64[3], z: f32[3]) { u = gather(x, i) {axis = 0}\n"
+                            " f = constant bool[3] fill 0\n s = mul(z, z)\n y = where(f, u, s)\n"
+                            " return y }",
+                            "bit_exact",
+                            "formulas 0\n\nweights 0\n\nregions 1\nregion a6 = b3\n  a4 any\n"
+                            "  b3 any\n"),
+              HasSubstr("the first model does not compute a4"));
+}
+
+TEST(RefereeCertificateTest, ConstantsHaveToBeFinite) {
+  const std::string before = "(x: f32[3]) { r = neg(x) return r }";
+  for (const std::string constant :
+       {"e = exp(w)\n p = mul(e, z)", "e = div(w, z)\n p = mul(e, z)",
+        "t = constant f32[] fill 3e38\n e = add(t, t)\n p = mul(e, z)"}) {
+    const std::string after =
+        absl::StrCat("(x: f32[3], w: weight f32[3] = fill 1000.0) { z = constant f32[] fill 0.0\n ",
+                     constant, "\n y = add(x, p)\n r = neg(y)\n return r }");
+    const Graph graph = *ParseGraph("graph a" + after);
+    const std::string regions = absl::StrCat("formulas 0\n\nweights 0\n\nregions 1\nregion a",
+                                             graph.nodes().size() - 1, " = b1\n");
+    EXPECT_NE(ProblemOfText(before, after, "reassociates", regions), "") << constant;
+    EXPECT_NE(ProblemOfText(before, after, "real_only", regions), "") << constant;
+  }
+}
+
+// The formulas cannot make the check hang or use up the memory.
+TEST(RefereeCertificateTest, LargeFormulas) {
+  const std::string model = "(x: f32[3], w: weight f32[1] = [1.0]) { y = mul(x, w)\n return y }";
+  EXPECT_THAT(ProblemOfText(model, model, "bit_exact",
+                            "formulas 4\ngraph formulas(b1: f32[1]) {\n  y0 = expand(b1) {shape = "
+                            "[1000000000000]}\n  return y0\n}\n\nweights 0\n\nregions 0\n"),
+              HasSubstr("too large"));
+  std::string deep = "graph formulas(b1: f32[1]) {\n  %0 = neg(b1)\n";
+  const int depth = 2000;
+  for (int i = 1; i < depth; ++i) absl::StrAppend(&deep, "  %", i, " = neg(%", i - 1, ")\n");
+  absl::StrAppend(&deep, "  return y0 = %", depth - 1, "\n}\n");
+  EXPECT_NE(
+      ProblemOfText(model, model, "bit_exact",
+                    absl::StrCat("formulas ", depth + 3, "\n", deep, "\nweights 0\n\nregions 0\n")),
+      "");
+}
+
 // Two regions: the second one relies on the first one.
 TEST(RefereeCertificateTest, RegionsComeInTheOrderOfTheirOperands) {
   const std::string head = "(x: f32[3,4], z: f32[3,4]) { ";
@@ -198,7 +274,7 @@ TEST(RefereeCertificateTest, RegionsComeInTheOrderOfTheirOperands) {
   EXPECT_NE(After(proof, [](auto* c) { std::swap(c->regions[0], c->regions.back()); }), "");
   EXPECT_NE(After(proof, [](auto* c) { c->regions.push_back(c->regions[0]); }), "");
   EXPECT_NE(After(proof, [](auto* c) { c->regions.erase(c->regions.begin()); }), "");
-  EXPECT_NE(After(proof, [](auto* c) { c->regions[0].only_output = true; }), "");
+  EXPECT_NE(After(proof, [](auto* c) { c->regions[0].output = 0; }), "");
 }
 
 TEST(RefereeCertificateTest, OtherModelsAreRejected) {

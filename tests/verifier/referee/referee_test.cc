@@ -306,6 +306,89 @@ TEST(RefereeTest, FoldedFunctionsOfLargeNumbers) {
   }
 }
 
+// A gather reads the positions, not the weight, to find its elements.
+TEST(RefereeTest, FoldedGathersReadTheirPositions) {
+  const std::string head =
+      "(x: f32[2], w: weight f32[4] = [0.0, 0.0, -3.0, 1.0]) { k = constant f32[] fill 1000.0\n"
+      " s = sub(x, k)\n r = relu(s)\n i = constant i64[2] [2, 2]\n v = gather(w, i)\n";
+  EXPECT_NE(JudgeTexts(head + " q = relu(v)\n y = mul(r, q)\n return y }",
+                       head + " y = mul(r, v)\n return y }")
+                .answer,
+            referee::Answer::kProved);
+  const std::vector<float> w = RandomFloats(6, 3);
+  const std::string before = absl::StrCat(
+      "(x: f32[2,3], w: weight f32[6] = ", Listed(w),
+      ") { i = constant i64[3] [4, 0, 2]\n v = gather(w, i)\n t = constant f32[] fill 3.0\n"
+      " u = mul(v, t)\n y = mul(x, u)\n return y }");
+  auto after = [](const std::vector<float>& folded) {
+    return absl::StrCat("(x: f32[2,3], u: weight f32[3] = ", Listed(folded),
+                        ") { y = mul(x, u)\n return y }");
+  };
+  EXPECT_EQ(Summary(JudgeTexts(before, after({3 * w[4], 3 * w[0], 3 * w[2]}))),
+            "proved reassociates");
+  EXPECT_NE(JudgeTexts(before, after({3 * w[4], 3 * w[2], 3 * w[0]})).answer,
+            referee::Answer::kProved);
+}
+
+// Real numbers that f16 does not hold.
+TEST(RefereeTest, SixteenBitsBetweenOtherTypes) {
+  const std::string integers =
+      "(n: i64[3]) { v = cast(n) {dtype = \"f32\"}\n"
+      " k = constant f32[] fill 1000.0\n t = mul(v, k)\n";
+  EXPECT_NE(
+      JudgeTexts(integers + " return t }", integers + " h = cast(t) {dtype = \"f16\"}\n"
+                                                      " y = cast(h) {dtype = \"f32\"}\n return y }")
+          .answer,
+      referee::Answer::kProved);
+  const std::string half =
+      "(x: f16[3]) { v = cast(x) {dtype = \"f32\"}\n"
+      " a = constant f32[] fill 1000.0\n b = constant f32[] fill 0.001\n"
+      " t = mul(v, a)\n";
+  EXPECT_NE(JudgeTexts(half + " u = mul(t, b)\n y = cast(u) {dtype = \"f16\"}\n return y }",
+                       half + " h = cast(t) {dtype = \"f16\"}\n i = cast(h) {dtype = \"f32\"}\n"
+                              " u = mul(i, b)\n y = cast(u) {dtype = \"f16\"}\n return y }")
+                .answer,
+            referee::Answer::kProved);
+}
+
+// Positions that are inside along one axis may be outside along another.
+TEST(RefereeTest, ReadsAlongAnotherAxis) {
+  const std::string head = "(x: f32[2,5], i: i64[3]) { u = gather(x, i) {axis = 1}\n";
+  EXPECT_NE(
+      JudgeTexts(head + " y = neg(u)\n return y }",
+                 head + " v = gather(x, i) {axis = 0}\n s = reduce_sum(v) {axes = [0,1], keepdims "
+                        "= 1}\n z = constant f32[] fill 0.0\n p = mul(s, z)\n n = neg(u)\n"
+                        " y = add(n, p)\n return y }")
+          .answer,
+      referee::Answer::kProved);
+}
+
+// Values that are one value in the second graph, or that become one: two weights with one formula.
+TEST(RefereeTest, ValuesThatAreComputedTwice) {
+  EXPECT_EQ(
+      Summary(JudgeTexts("(x: f32[4]) { a = tanh(x)\n b = exp(x)\n p = mul(a, b)\n q = mul(b, a)\n"
+                         " return p, q }",
+                         "(x: f32[4]) { a = tanh(x)\n b = exp(x)\n p = mul(a, b)\n"
+                         " return p, q = p }")),
+      "proved bit_exact");
+  const std::vector<float> w = RandomFloats(20, 1), v = RandomFloats(20, 2);
+  std::vector<float> product, other;
+  for (size_t i = 0; i < w.size(); ++i) product.push_back(w[i] * v[i]);
+  other = product;
+  other[3] = std::nextafter(other[3], 100.0f);
+  const std::string inputs = "(x: f32[20], z: f32[20]";
+  EXPECT_EQ(Summary(JudgeTexts(
+                absl::StrCat(inputs, ", w: weight f32[20] = ", Listed(w),
+                             ", v: weight f32[20] = ", Listed(v),
+                             ") { u = mul(w, v)\n a = mul(x, u)\n y = relu(a)\n s = neg(a)\n"
+                             " return y, s }"),
+                absl::StrCat(inputs, ", u: weight f32[20] = ", Listed(product),
+                             ", t: weight f32[20] = ", Listed(other),
+                             ") { a = mul(x, u)\n b = mul(x, t)\n y = relu(a)\n s = neg(b)\n"
+                             " return y, s }"))),
+            "proved reassociates");
+}
+
 TEST(RefereeTest, CancellationIsNoRefutation) {
   EXPECT_NE(Summary(JudgeTexts("(x: f32[4], c: weight f32[] = fill 1e7) { a = add(x, c)\n"
                                " y = sub(a, c)\n return y }",

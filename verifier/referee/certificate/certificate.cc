@@ -27,7 +27,9 @@ class Reader {
   explicit Reader(absl::string_view text) : lines_(absl::StrSplit(text, '\n')) {}
 
   absl::StatusOr<RefereeCertificate> Run() {
-    if (Line() != absl::StrCat(kFormat, kVersion)) return Expected("another version");
+    if (Line() != absl::StrCat(kFormat, kVersion)) {
+      return absl::InvalidArgumentError("the certificate has another version than this program");
+    }
     ++at_;
     LEMMA_RETURN_IF_ERROR(Text("before ", &result_.before_file));
     LEMMA_RETURN_IF_ERROR(Text("after ", &result_.after_file));
@@ -135,8 +137,13 @@ class Reader {
     for (int64_t i = 0; i < count; ++i) {
       CertifiedRegion& region = result_.regions.emplace_back();
       absl::string_view line = Line();
-      region.only_output = absl::ConsumePrefix(&line, "output ");
-      if (!region.only_output && !absl::ConsumePrefix(&line, "region ")) {
+      if (absl::ConsumePrefix(&line, "output ")) {
+        const size_t end = std::min(line.find(' '), line.size());
+        if (!absl::SimpleAtoi(line.substr(0, end), &region.output) || region.output < 0) {
+          return Expected("an output's number");
+        }
+        line.remove_prefix(std::min(end + 1, line.size()));
+      } else if (!absl::ConsumePrefix(&line, "region ")) {
         return Expected("a region");
       }
       const std::vector<absl::string_view> sides = absl::StrSplit(line, " = ");
@@ -193,8 +200,8 @@ std::string PrintWithoutChecksum(const RefereeCertificate& c) {
   }
   absl::StrAppend(&out, "\nregions ", c.regions.size(), "\n");
   for (const CertifiedRegion& region : c.regions) {
-    absl::StrAppend(&out, region.only_output ? "output " : "region ", Print(region.after), " = ",
-                    Print(region.before), "\n");
+    out += region.output < 0 ? "region " : absl::StrCat("output ", region.output, " ");
+    absl::StrAppend(&out, Print(region.after), " = ", Print(region.before), "\n");
     for (const auto& [value, known] : region.cuts) {
       absl::StrAppend(&out, "  ", Print(value), " ", Name(known), "\n");
     }

@@ -40,8 +40,9 @@ struct CertifiedRegion {
   ValueName after, before;  // `before`: kBefore or kFormulas
   // The values that the proof does not look into, and what it uses of their elements.
   std::vector<std::pair<ValueName, Known>> cuts;
-  // If true, `after` keeps its operator where it is an operand.
-  bool only_output = false;
+  // If not -1: an output's number. The region is about this output only: `after` keeps its operator
+  // where it is an operand.
+  int output = -1;
 };
 
 struct RefereeCertificate {
@@ -57,7 +58,7 @@ struct RefereeCertificate {
   std::string formulas;
   // Weights of the second model (kAfter), and the values that they equal, but for rounding.
   std::vector<std::pair<ValueName, ValueName>> weights;
-  std::vector<CertifiedRegion> regions;  // operands first, then those with `only_output`
+  std::vector<CertifiedRegion> regions;  // operands first, then those of outputs
 };
 
 // "b12", "f3.1", "a7".

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -16,13 +17,13 @@
 #include "graph/sizes/assumptions.h"
 #include "graph/sizes/specialize.h"
 #include "graph/text/text.h"
-#include "verifier/certificate/run_graphs.h"
 #include "verifier/certificate/sizes_to_try.h"
+#include "verifier/referee/certificate/execution.h"
+#include "verifier/referee/certificate/region_maker.h"
 #include "verifier/referee/evidence/conclusion.h"
 #include "verifier/referee/evidence/interface.h"
 #include "verifier/referee/evidence/known_elements.h"
 #include "verifier/referee/evidence/one_sided.h"
-#include "verifier/referee/evidence/other_roundings.h"
 #include "verifier/referee/evidence/region_proof.h"
 #include "verifier/referee/evidence/rewire.h"
 #include "verifier/referee/evidence/weight_comparison.h"
@@ -30,105 +31,7 @@
 namespace lemma::referee {
 namespace {
 
-// On each side of a region. The referee itself makes none so large.
-constexpr int kMostOperators = 200;
-
 absl::Status No(std::string problem) { return absl::FailedPreconditionError(std::move(problem)); }
-
-// Copies a region out of the models.
-class RegionMaker {
- public:
-  // `cuts`: by value, what the proof uses of its elements. `computing`: the nodes of formulas.
-  RegionMaker(const absl::flat_hash_map<Value, Known>& cuts,
-              const absl::flat_hash_set<const Node*>& computing, ConstantEvaluator* evaluator)
-      : cuts_(cuts), computing_(computing), evaluator_(*evaluator) {}
-
-  absl::StatusOr<RegionClaim> Run(const Value& before, const Value& after) {
-    LEMMA_ASSIGN_OR_RETURN(const Value x, Side(before));
-    LEMMA_ASSIGN_OR_RETURN(const Value y, Side(after));
-    RegionClaim claim;
-    LEMMA_ASSIGN_OR_RETURN(claim.before, Build("before", x));
-    LEMMA_ASSIGN_OR_RETURN(claim.after, Build("after", y));
-    claim.finite = finite_;
-    claim.near_numbers = near_numbers_;
-    return claim;
-  }
-
- private:
-  absl::StatusOr<Value> Side(const Value& output) {
-    copied_.clear();
-    return Copy(output);
-  }
-
-  absl::StatusOr<Value> Copy(const Value& value) {
-    const Node& node = value.node();
-    if (auto cut = cuts_.find(value); cut != cuts_.end()) return CutAt(value, cut->second);
-    if (!node.is_op()) {
-      return node.has_payload() ? Value(Node::Constant(node.payload()), 0)
-                                : InputFor(value, Known::kAny);
-    }
-    if (auto it = copied_.find(&node); it != copied_.end()) {
-      return Value(it->second, value.output());
-    }
-    if (static_cast<int>(entered_.size()) >= 2 * kMostOperators) return No("it is too large");
-    entered_.push_back(&node);
-    // The numbers of formulas were chosen by the author of the certificate, so their roundings may
-    // add up to any difference.
-    near_numbers_ &= !computing_.contains(&node);
-    std::vector<Value> operands;
-    for (const Value& operand : node.inputs()) {
-      LEMMA_ASSIGN_OR_RETURN(operands.emplace_back(), Copy(operand));
-    }
-    NodePtr copy = Node::Apply(&node.op(), std::move(operands), node.attrs(), node.types());
-    copied_[&node] = copy;
-    return Value(copy, value.output());
-  }
-
-  absl::StatusOr<Value> CutAt(const Value& value, Known known) {
-    if (known == Known::kAny) return InputFor(value, known);
-    if (known == Known::kElements) {
-      auto constant = AsConstant(value, &evaluator_);
-      if (!constant) return No("a value that it takes as known is not computed exactly");
-      return *constant;
-    }
-    const auto computed = IsFloat(value.dtype()) ? evaluator_.Of(value) : nullptr;
-    if (computed == nullptr || !Implies(SignsOf(*computed), known)) {
-      return No(absl::StrCat("a value is not ", Name(known)));
-    }
-    return Restricted(known, value.dtype(), InputFor(value, known));
-  }
-
-  static bool Implies(Known is, Known claimed) {
-    return is == claimed || (is == Known::kZeroOrOne && claimed == Known::kNotNegative);
-  }
-
-  Value InputFor(const Value& value, Known known) {
-    auto [it, added] = inputs_.try_emplace(value, Value());
-    if (added) {
-      types_.push_back({InputTypeFor(known, value.dtype()), value.shape()});
-      it->second = Value(Node::Input(static_cast<int>(types_.size()) - 1, types_.back()), 0);
-      finite_.push_back(value.node().has_payload() && value.node().is_finite());
-    }
-    return it->second;
-  }
-
-  absl::StatusOr<Graph> Build(const std::string& name, const Value& output) const {
-    GraphBuilder builder(name);
-    for (size_t i = 0; i < types_.size(); ++i) builder.Input(absl::StrCat("x", i), types_[i]);
-    builder.Output("y", output);
-    return std::move(builder).Build();
-  }
-
-  const absl::flat_hash_map<Value, Known>& cuts_;
-  const absl::flat_hash_set<const Node*>& computing_;
-  bool near_numbers_ = true;
-  ConstantEvaluator& evaluator_;
-  absl::flat_hash_map<const Node*, NodePtr> copied_;
-  std::vector<const Node*> entered_;
-  absl::flat_hash_map<Value, Value> inputs_;
-  std::vector<TensorType> types_;
-  std::vector<bool> finite_;
-};
 
 class Checker {
  public:
@@ -233,13 +136,39 @@ class Checker {
     nodes.insert(nodes.end(), formulas_.begin(), formulas_.end());
     const absl::flat_hash_set<const Node*> constants = ConstantNodes(nodes);
     for (const NodePtr& node : formulas_) {
+      if (HasOwnNumber(*node)) own_numbers_.insert(node.get());
       if (!node->is_op() || in_before_.contains(node.get())) continue;
       const bool moves = OnlyMoves(*node) && !ReadsByData(*node);
-      if (!moves) computing_.insert(node.get());
       if (moves || constants.contains(node.get())) continue;
       return No(absl::StrCat("formulas: ", node->op().name, " computes more than weights"));
     }
     return absl::OkStatus();
+  }
+
+  // Whether a node of the formulas has a number that the first model does not have in this place.
+  bool HasOwnNumber(const Node& node) const {
+    if (in_before_.contains(&node)) return false;
+    if (!node.is_op()) return node.has_payload() && IsFloat(node.type(0).dtype);
+    const auto is_real = [](const auto& attr) {
+      return std::holds_alternative<double>(attr.second);
+    };
+    if (!absl::c_any_of(node.attrs(), is_real)) return false;
+    return absl::c_none_of(before_.nodes(), [&](const NodePtr& other) {
+      return other->is_op() && &other->op() == &node.op() && other->attrs() == node.attrs();
+    });
+  }
+
+  bool HasOwnNumbers(const Value& formula) const {
+    std::vector<const Node*> stack = {&formula.node()};
+    absl::flat_hash_set<const Node*> seen;
+    while (!stack.empty()) {
+      const Node* node = stack.back();
+      stack.pop_back();
+      if (!seen.insert(node).second) continue;
+      if (own_numbers_.contains(node)) return true;
+      for (const Value& operand : node->inputs()) stack.push_back(&operand.node());
+    }
+    return false;
   }
 
   // A proof takes values to be finite.
@@ -292,7 +221,11 @@ class Checker {
       if (y == nullptr || formula.type() != weight.type()) {
         return No(absl::StrCat(name, ": its formula does not give such a weight"));
       }
-      const WeightComparison all = CompareWeights(weight, x->value, formula, *y);
+      // The author of the certificate chose these numbers: their roundings may be as large as ever.
+      constexpr double kMostOfOwn = 0x1p-16;
+      const WeightComparison all = CompareWeights(
+          weight, x->value, formula, *y, HasOwnNumbers(formula) ? kMostOfOwn : kMostRelative);
+      if (!all.bounded) return No(absl::StrCat(name, ": its formula has no bounds"));
       if (!all.related()) {
         return No(absl::StrCat(name, ": ", all.unrelated.outside,
                                " elements are outside of what evaluations of its formula give"));
@@ -315,29 +248,40 @@ class Checker {
       for (int o = 0; o < nodes[i]->num_outputs(); ++o) {
         const Value value(nodes[i], o);
         auto weight = weights_.find(value);
-        equal_[value] = weight == weights_.end() ? Value(now, o) : weight->second;
+        equal_[value] = weight == weights_.end() ? ProvedEqual(Value(now, o)) : weight->second;
       }
       for (; next < certificate_.regions.size(); ++next) {
         const CertifiedRegion& region = certificate_.regions[next];
-        if (region.only_output || region.after.position != static_cast<int>(i)) break;
+        if (region.output >= 0 || region.after.position != static_cast<int>(i)) break;
         LEMMA_RETURN_IF_ERROR(Prove(region, &equal_[Value(nodes[i], region.after.output)]));
       }
     }
-    ValueMap outputs;
+    std::map<int, Value> outputs;  // by number
     for (; next < certificate_.regions.size(); ++next) {
       const CertifiedRegion& region = certificate_.regions[next];
-      if (!region.only_output) return No(NameOf(region) + " is not in the order of the operands");
+      const size_t output = static_cast<size_t>(region.output);
+      if (region.output < 0) return No(NameOf(region) + " is not in the order of the operands");
       LEMMA_ASSIGN_OR_RETURN(const NodePtr node, NodeAt(nodes, region.after));
-      LEMMA_RETURN_IF_ERROR(Prove(region, &outputs[Value(node, region.after.output)]));
+      if (output >= after_.outputs().size() ||
+          after_.outputs()[output] != Value(node, region.after.output)) {
+        return No(NameOf(region) + " is not that output");
+      }
+      LEMMA_RETURN_IF_ERROR(Prove(region, &outputs[region.output]));
     }
     for (size_t o = 0; o < after_.outputs().size(); ++o) {
-      const Value& value = after_.outputs()[o];
-      auto proved = outputs.find(value);
-      const Value& now = proved == outputs.end() ? equal_.at(value) : proved->second;
+      auto proved = outputs.find(static_cast<int>(o));
+      const Value& now = proved == outputs.end() ? equal_.at(after_.outputs()[o]) : proved->second;
       if (now == before_.outputs()[o]) continue;
       return No(absl::StrCat("output ", before_.output_names()[o], " is not proved equal"));
     }
     return absl::OkStatus();
+  }
+
+  // What a value is proved equal to; the value itself if nothing is proved. Two values of the
+  // second graph are one value here if their weights have one formula.
+  Value ProvedEqual(const Value& now) const {
+    auto it = proved_.find(now);
+    return it == proved_.end() ? now : it->second;
   }
 
   static std::string NameOf(const CertifiedRegion& region) {
@@ -365,7 +309,7 @@ class Checker {
         return No(absl::StrCat(name, ": ", Print(at), " comes twice"));
       }
     }
-    auto claim = RegionMaker(cuts, computing_, &evaluator_).Run(before, now);
+    auto claim = MakeRegion(before, now, cuts, own_numbers_, &evaluator_);
     if (!claim.ok()) return No(absl::StrCat(name, ": ", claim.status().message()));
     const Verdict verdict = prover_.Prove(*claim, options_.prover.work);
     const auto* proved = std::get_if<Proved>(&verdict);
@@ -376,6 +320,7 @@ class Checker {
     parts_.contract = std::max(parts_.contract, proved->contract);
     if (parts_.condition.empty()) parts_.condition = proved->coverage;
     *equal = before;
+    if (region.output < 0) proved_[now] = before;
     return absl::OkStatus();
   }
 
@@ -405,7 +350,10 @@ class Checker {
     std::vector<Value> outputs;
     for (const Value& value : after_.outputs()) outputs.push_back(moved.at(value));
     const Graph with_formulas = WithValues(after_, outputs);
-    if (dims.empty()) return CompareAt(before_, with_formulas);
+    if (dims.empty()) {
+      LEMMA_RETURN_IF_ERROR(CompareAt(before_, with_formulas));
+      return CompareWithWeights(before_, after_);
+    }
     for (int choice = 0; choice < certificate::kChoicesOfSizes; ++choice) {
       if (choice >= certificate::kSmallChoices && result_.samples > 0) break;
       const DimValues sizes = certificate::SizesToTry(dims, options_.seed, choice);
@@ -417,87 +365,30 @@ class Checker {
                                after.status().message()));
       }
       LEMMA_RETURN_IF_ERROR(CompareAt(*before, *after));
+      LEMMA_ASSIGN_OR_RETURN(const Graph own, Specialize(after_, sizes));
+      LEMMA_RETURN_IF_ERROR(CompareWithWeights(*before, own));
     }
     if (result_.samples > 0) return absl::OkStatus();
     return No("the first model takes none of the sizes that were tried");
   }
 
+  // The second graph has its own weights, so rounding may add up over its layers.
+  absl::Status CompareWithWeights(const Graph& before, const Graph& after) const {
+    constexpr double kTolerance = 1e-3;
+    if (parts_.exact_weights) return absl::OkStatus();
+    return AgreeOnRandomInputs(before, after, kTolerance, options_.seed, options_.threads);
+  }
+
   absl::Status CompareAt(const Graph& before, const Graph& after) {
-    certificate::RandomValues random;
-    random.threads = options_.threads;
-    for (const Graph* graph : {&before, &after}) {
-      for (const NodePtr& node : graph->nodes()) {
-        if (node->has_payload()) random.kept.insert(node.get());
-      }
-    }
+    constexpr double kTolerance = 2e-6;
     for (int sample = 0; sample < options_.samples; ++sample) {
-      random.seed = options_.seed + static_cast<uint64_t>(sample);
-      for (const bool positive : {true, false}) {
-        random.positive = positive;
-        LEMMA_RETURN_IF_ERROR(CompareOn(before, after, random));
-      }
+      const uint64_t seed = options_.seed + static_cast<uint64_t>(sample);
+      LEMMA_RETURN_IF_ERROR(AgreeOnRandomInputs(before, after, kTolerance, seed, options_.threads));
       ++result_.samples;
     }
     result_.elements = 0;
     for (const Value& v : before.outputs()) result_.elements += v.type().num_elements();
     return absl::OkStatus();
-  }
-
-  absl::Status CompareOn(const Graph& before, const Graph& after,
-                         const certificate::RandomValues& random) const {
-    LEMMA_ASSIGN_OR_RETURN(const Rows a, ValuesOn(before, random));
-    LEMMA_ASSIGN_OR_RETURN(const Rows b, ValuesOn(after, random));
-    const double largest = Largest(a), difference = Difference(a, b);
-    double tolerance = 2e-6 * std::max(1.0, largest);
-    if (difference <= tolerance) return absl::OkStatus();
-    if (!std::isfinite(difference)) return No("the second model gives infinities or NaN");
-    // Numbers of both graphs may be equal but for their rounding, and the model may amplify it.
-    constexpr double kTimes = 4;
-    constexpr uint64_t kDraws = 4;
-    for (uint64_t draw = 0; draw < kDraws; ++draw) {
-      certificate::RandomValues same = random;
-      const Graph other = WithOtherRoundings(after, draw);
-      for (const NodePtr& node : other.nodes()) {
-        if (node->has_payload()) same.kept.insert(node.get());
-      }
-      LEMMA_ASSIGN_OR_RETURN(const Rows c, ValuesOn(other, same));
-      const double response = Difference(b, c);
-      if (std::isfinite(response)) tolerance = std::max(tolerance, kTimes * response);
-    }
-    return difference <= tolerance ? absl::OkStatus() : No("the outputs differ on random inputs");
-  }
-
-  using Rows = std::vector<std::vector<double>>;
-  static absl::StatusOr<Rows> ValuesOn(const Graph& graph, certificate::RandomValues random) {
-    auto rows = certificate::Evaluate<double>(graph.outputs(), graph.inputs(), random);
-    if (!absl::IsOutOfRange(rows.status())) return rows;
-    random.zeros = true;
-    return certificate::Evaluate<double>(graph.outputs(), graph.inputs(), random);
-  }
-
-  static double Largest(const Rows& rows) {
-    double largest = 0;
-    for (const auto& row : rows) {
-      for (const double x : row)
-        largest = std::isfinite(x) ? std::max(largest, std::abs(x)) : largest;
-    }
-    return largest;
-  }
-
-  // The largest difference; infinite if an element of `b` is not finite where `a` is, or is another
-  // infinity.
-  static double Difference(const Rows& a, const Rows& b) {
-    double largest = 0;
-    for (size_t o = 0; o < a.size(); ++o) {
-      for (size_t i = 0; i < a[o].size(); ++i) {
-        const double x = a[o][i], y = b[o][i];
-        if (x == y || std::isnan(x)) continue;
-        if (std::isinf(x) && std::isfinite(y)) continue;
-        if (!std::isfinite(x) || !std::isfinite(y)) return std::numeric_limits<double>::infinity();
-        largest = std::max(largest, std::abs(x - y));
-      }
-    }
-    return largest;
   }
 
   const RefereeCertificate& certificate_;
@@ -506,10 +397,12 @@ class Checker {
   RegionProver prover_;
   Graph after_;
   ConstantEvaluator evaluator_;
-  absl::flat_hash_set<const Node*> in_before_, computing_;  // nodes: of `before_`, of formulas
+  absl::flat_hash_set<const Node*> in_before_,
+      own_numbers_;                   // nodes: of `before_`; with numbers of formulas
   std::vector<NodePtr> formulas_;     // by node of the formulas: the same over values of `before_`
   ValueMap weights_;                  // by weight of the second graph: its formula
   std::vector<NodePtr> over_equals_;  // by node of the second graph: over what its operands equal
+  ValueMap proved_;                   // by value over `over_equals_`: what it is proved equal to
   ValueMap equal_;                    // by value of the second graph: what it equals
   ProvedParts parts_;
   CertificateCheck result_;

@@ -13,21 +13,33 @@
 namespace lemma::referee {
 namespace {
 
-// Whether an operator stores floats in 16 bits, or in a type that is narrower than the widest one
-// of the region. In f16, 123456.7 is infinite and 1e-12 is 0: that is more than rounding.
+// Whether each result is an element of an operand, possibly of another type.
+bool OnlyConverts(const Node& node) {
+  const auto definition = DefinitionOf(node);
+  if (!definition.ok()) return false;
+  return std::all_of(
+      definition->tensors.begin(), definition->tensors.end(),
+      [](const TensorExpr& tensor) { return tensor.body.kind() == ScalarExpr::Kind::kRead; });
+}
+
+// Whether an operator stores floats in a type that is narrower than the widest one that comes in;
+// or, unless all operators are conversions, in 16 bits. In f16, 123456.7 is infinite and 1e-12 is
+// 0: that is more than rounding.
 bool Narrows(const Graph& before, const Graph& after) {
   constexpr int64_t kFull = 4;  // bytes of an f32
-  int64_t widest = kFull, narrowest = std::numeric_limits<int64_t>::max();
+  int64_t widest = 0, narrowest = std::numeric_limits<int64_t>::max();
+  bool converts = true;
   for (const Graph* graph : {&before, &after}) {
     for (const NodePtr& node : graph->nodes()) {
+      converts &= !node->is_op() || OnlyConverts(*node);
       for (const TensorType& type : node->types()) {
         if (!IsFloat(type.dtype)) continue;
-        widest = std::max(widest, SizeOf(type.dtype));
         if (node->is_op()) narrowest = std::min(narrowest, SizeOf(type.dtype));
+        if (!node->is_op()) widest = std::max(widest, SizeOf(type.dtype));
       }
     }
   }
-  return narrowest < widest;
+  return narrowest < widest || (narrowest < kFull && !converts);
 }
 
 }  // namespace

@@ -8,10 +8,6 @@
 namespace lemma::referee {
 namespace {
 
-// The largest distance that counts as rounding, relative to the weight's largest element. A formula
-// such as (w + 1e10) - 1e10 has an interval that no weight leaves.
-constexpr double kMostRelative = 0x1p-16;
-
 // The half-width of an element's interval. A value that is rounded once, such as a sum of two exact
 // numbers, is the nearest number.
 double Bound(const BoundedTensor& tensor, size_t i) {
@@ -27,7 +23,7 @@ double UlpOf(double x) {
   return std::ldexp(1.0, std::ilogb(size) - 23);
 }
 WeightComparison CompareWeights(const Value& after, const std::vector<double>& x,
-                                const Value& before, const BoundedTensor& y) {
+                                const Value& before, const BoundedTensor& y, double most) {
   WeightComparison result;
   result.relation = {after, before, true, 0, static_cast<int64_t>(x.size())};
   result.unrelated.after = after;
@@ -40,7 +36,7 @@ WeightComparison CompareWeights(const Value& after, const std::vector<double>& x
     if (difference == 0 && std::signbit(x[i]) == std::signbit(v)) continue;
     const double bound = Bound(y, i);
     result.bounded &= std::isfinite(bound);
-    const double allowed = std::min(bound, kMostRelative * largest);
+    const double allowed = std::min(bound, most * largest);
     if (difference <= allowed && !(difference == 0 && y.exact())) {
       result.relation.exact = false;
       result.relation.ulps = std::max(result.relation.ulps, difference / UlpOf(v));

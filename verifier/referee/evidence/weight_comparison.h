@@ -42,11 +42,16 @@ struct WeightComparison {
   bool related() const { return bounded && unrelated.outside == 0; }
 };
 
+// The largest distance that counts as rounding, relative to the weight's largest element: a formula
+// such as (w + 1e10) - 1e10 has an interval that no weight leaves.
+constexpr double kMostRelative = 0x1p-11;
+
 // Compares `x`, the elements of `after`, with `y`, the elements of `before` and their bounds. Both
 // must have the same number of elements. An element is outside if it is not in its interval, or
-// further from the value than 2^-16 of the largest value.
+// further from the value than `most` times the largest value.
 WeightComparison CompareWeights(const Value& after, const std::vector<double>& x,
-                                const Value& before, const BoundedTensor& y);
+                                const Value& before, const BoundedTensor& y,
+                                double most = kMostRelative);
 
 // One unit in the last place of an f32 of this size.
 double UlpOf(double x);
