@@ -207,8 +207,10 @@ TEST(RefereeCertificateTest, FormulasWithLargeNumbers) {
   auto problem = [&](const std::string& number, const std::string& w) {
     return ProblemOfText(
         model("[1.0, 2.0, 3.0]"), model(w), "reassociates",
-        absl::StrCat("formulas 6\ngraph formulas(b1: f32[3]) {\n  %0 = constant f32[3] fill ",
-                     number, "\n  %1 = add(b1, %0)\n  y0 = sub(%1, %0)\n  return y0\n}\n",
+        absl::StrCat("formulas 6\n",
+                     PrintGraph(*ParseGraph(
+                         absl::StrCat("graph formulas(b1: f32[3]) { c = constant f32[3] fill ",
+                                      number, "\n s = add(b1, c)\n t = sub(s, c)\n return t }"))),
                      "\nweights 1\na1 = f3\n\nregions 1\nregion a2 = b2\n  b0 any\n  b1 any\n"));
   };
   EXPECT_THAT(problem("1e10", "[500.0, -700.0, 3.0]"), HasSubstr("outside"));

@@ -373,20 +373,21 @@ TEST(RefereeTest, ValuesThatAreComputedTwice) {
       "proved bit_exact");
   const std::vector<float> w = RandomFloats(20, 1), v = RandomFloats(20, 2);
   std::vector<float> product, other;
-  for (size_t i = 0; i < w.size(); ++i) product.push_back(w[i] * v[i]);
+  for (size_t i = 0; i < w.size(); ++i) product.push_back(w[i] * v[i] * v[i]);
   other = product;
   other[3] = std::nextafter(other[3], 100.0f);
   const std::string inputs = "(x: f32[20], z: f32[20]";
-  EXPECT_EQ(Summary(JudgeTexts(
-                absl::StrCat(inputs, ", w: weight f32[20] = ", Listed(w),
-                             ", v: weight f32[20] = ", Listed(v),
-                             ") { u = mul(w, v)\n a = mul(x, u)\n y = relu(a)\n s = neg(a)\n"
-                             " return y, s }"),
-                absl::StrCat(inputs, ", u: weight f32[20] = ", Listed(product),
-                             ", t: weight f32[20] = ", Listed(other),
-                             ") { a = mul(x, u)\n b = mul(x, t)\n y = relu(a)\n s = neg(b)\n"
-                             " return y, s }"))),
-            "proved reassociates");
+  EXPECT_EQ(
+      Summary(JudgeTexts(
+          absl::StrCat(
+              inputs, ", w: weight f32[20] = ", Listed(w), ", v: weight f32[20] = ", Listed(v),
+              ") { t = mul(w, v)\n u = mul(t, v)\n a = mul(x, u)\n y = relu(a)\n s = neg(a)\n"
+              " return y, s }"),
+          absl::StrCat(inputs, ", u: weight f32[20] = ", Listed(product),
+                       ", t: weight f32[20] = ", Listed(other),
+                       ") { a = mul(x, u)\n b = mul(x, t)\n y = relu(a)\n s = neg(b)\n"
+                       " return y, s }"))),
+      "proved reassociates");
 }
 
 TEST(RefereeTest, CancellationIsNoRefutation) {

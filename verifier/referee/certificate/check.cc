@@ -339,6 +339,10 @@ class Checker {
                                         : name.graph == ValueName::Graph::kFormulas ? formulas_
                                                                                     : over_equals_;
     LEMMA_ASSIGN_OR_RETURN(const NodePtr node, NodeAt(nodes, name));
+    if (name.graph == ValueName::Graph::kAfter) {
+      auto weight = weights_.find(Value(after_.nodes()[name.position], name.output));
+      if (weight != weights_.end()) return weight->second;
+    }
     return Value(node, name.output);
   }
 
