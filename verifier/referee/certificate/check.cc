@@ -158,19 +158,6 @@ class Checker {
     });
   }
 
-  bool HasOwnNumbers(const Value& formula) const {
-    std::vector<const Node*> stack = {&formula.node()};
-    absl::flat_hash_set<const Node*> seen;
-    while (!stack.empty()) {
-      const Node* node = stack.back();
-      stack.pop_back();
-      if (!seen.insert(node).second) continue;
-      if (own_numbers_.contains(node)) return true;
-      for (const Value& operand : node->inputs()) stack.push_back(&operand.node());
-    }
-    return false;
-  }
-
   // A proof takes values to be finite.
   absl::Status Constants() {
     const absl::flat_hash_set<const Node*> in_after = ConstantNodes(after_.nodes());
@@ -223,8 +210,9 @@ class Checker {
       }
       // The author of the certificate chose these numbers: their roundings may be as large as ever.
       constexpr double kMostOfOwn = 0x1p-16;
-      const WeightComparison all = CompareWeights(
-          weight, x->value, formula, *y, HasOwnNumbers(formula) ? kMostOfOwn : kMostRelative);
+      const WeightComparison all =
+          CompareWeights(weight, x->value, formula, *y,
+                         DependsOn(formula, own_numbers_) ? kMostOfOwn : kMostRelative);
       if (!all.bounded) return No(absl::StrCat(name, ": its formula has no bounds"));
       if (!all.related()) {
         return No(absl::StrCat(name, ": ", all.unrelated.outside,

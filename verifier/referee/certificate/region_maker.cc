@@ -71,7 +71,7 @@ class RegionMaker {
     if (known == Known::kElements) {
       auto constant = AsConstant(value, &evaluator_);
       if (!constant) return Refused("a value that it takes as known is not computed exactly");
-      near_numbers_ = false;
+      near_numbers_ &= !DependsOn(value, own_numbers_);
       return *constant;
     }
     const auto computed = IsFloat(value.dtype()) ? evaluator_.Of(value) : nullptr;
@@ -114,6 +114,19 @@ class RegionMaker {
 };
 
 }  // namespace
+
+bool DependsOn(const Value& value, const absl::flat_hash_set<const Node*>& nodes) {
+  std::vector<const Node*> stack = {&value.node()};
+  absl::flat_hash_set<const Node*> seen;
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    if (!seen.insert(node).second) continue;
+    if (nodes.contains(node)) return true;
+    for (const Value& operand : node->inputs()) stack.push_back(&operand.node());
+  }
+  return false;
+}
 
 absl::StatusOr<RegionClaim> MakeRegion(const Value& before, const Value& after,
                                        const absl::flat_hash_map<Value, Known>& cuts,

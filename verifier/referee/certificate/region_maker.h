@@ -13,6 +13,9 @@
 
 namespace lemma::referee {
 
+// Whether the value is computed from one of the nodes, or is a result of one.
+bool DependsOn(const Value& value, const absl::flat_hash_set<const Node*>& nodes);
+
 // The claim that `before` and `after` are equal, whatever the values in `cuts` are, except for what
 // `cuts` says of their elements. Inputs may have any value, too; constants that are not cut keep
 // their elements. `own_numbers`: nodes whose numbers the author of the certificate chose; if one
