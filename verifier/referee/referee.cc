@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/work.h"
@@ -55,6 +56,26 @@ std::string NameOf(const Graph& graph, const Value& value) {
   while (node->is_op() && node->inputs().size() == 1) node = &node->inputs()[0].node();
   if (node->kind() == Node::Kind::kWeight) return node->name();
   return absl::StrCat("a constant ", value.type().ToString());
+}
+
+// The nodes that formulas are computed by, without those that compute whole formulas: these stand
+// for weights.
+absl::flat_hash_set<const Node*> PartsOf(const std::vector<WeightRelation>& relations) {
+  absl::flat_hash_set<const Node*> parts, whole;
+  std::vector<const Node*> stack;
+  for (const WeightRelation& relation : relations) {
+    whole.insert(&relation.before.node());
+    stack.push_back(&relation.before.node());
+  }
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    for (const Value& operand : node->inputs()) {
+      if (parts.insert(&operand.node()).second) stack.push_back(&operand.node());
+    }
+  }
+  for (const Node* node : whole) parts.erase(node);
+  return parts;
 }
 
 class Case {
@@ -168,6 +189,7 @@ class Case {
     const Folds folds = FoldIntoWeights(before_, options_.rules, options_.deadline);
     RelatedWeights related = RelateWeights(before_, folds, after, false, options_.deadline);
     RegionProver prover(options_.prover, assumptions_);
+    limits_.parts = PartsOf(related.relations);
     // A value that differs makes all proofs after it fail, so a quick sweep comes first: if it does
     // not prove all, the models probably differ somewhere.
     limits_.work = options_.prover.work;
@@ -192,11 +214,13 @@ class Case {
     if (!swept.AllCovered()) {
       RelatedWeights more = RelateWeights(before_, folds, after, true, options_.deadline);
       if (more.relations.size() > related.relations.size()) {
+        limits_.parts = PartsOf(more.relations);
         SweepResult other = AlignAndSweep(more.graph, &prover);
         if (other.AllCovered()) {
           related = std::move(more);
           swept = std::move(other);
         }
+        limits_.parts = PartsOf(related.relations);
       }
     }
     Describe(related, after);

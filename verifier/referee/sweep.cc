@@ -66,7 +66,10 @@ class Sweeper {
       const Value value(now, o);
       moved_[Value(node, o)] = value;
       result_.over_equals.try_emplace(value, Value(node, o));
-      if (now->is_op() && shared_.count(now.get()) == 0) Merge(Value(node, o), value);
+      const bool is_compared = !limits_.parts.contains(node.get());
+      if (is_compared && now->is_op() && shared_.count(now.get()) == 0) {
+        Merge(Value(node, o), value);
+      }
     }
   }
 

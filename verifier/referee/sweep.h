@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "base/deadline.h"
 #include "graph/graph.h"
 #include "verifier/referee/referee.h"
@@ -52,6 +53,8 @@ struct SweepLimits {
   // If set: whether the sides of a region differ on values that the graphs compute, by more than
   // rounding explains or, if `at_all`, by more than rounding in double. Then no proof is tried.
   std::function<bool(const Region&, bool at_all)> differs;
+  // Nodes of `after` whose values are not compared: parts of formulas that explain weights.
+  absl::flat_hash_set<const Node*> parts;
   // Whether a value is replaced by one that it is not proved equal to, if both sides of a region
   // with both values differ. Then the graphs are proved equal under assumptions
   // (SweepResult::assumed). Needs `differs`.
