@@ -158,6 +158,13 @@ class Checker {
     });
   }
 
+  // A limit on the steps to evaluate a constant of this type (base/work.h). A formula has a few
+  // operators of this size.
+  int64_t WorkFor(const TensorType& type) const {
+    constexpr int64_t kTimes = 100;
+    return options_.prover.work + kTimes * type.num_elements();
+  }
+
   // A proof takes values to be finite.
   absl::Status Constants() {
     const absl::flat_hash_set<const Node*> in_after = ConstantNodes(after_.nodes());
@@ -165,7 +172,7 @@ class Checker {
       if (!node->is_op() || !in_after.contains(node.get()) || in_before_.contains(node.get())) {
         continue;
       }
-      const WorkScope work(options_.prover.work, options_.prover.interrupted);
+      const WorkScope work(WorkFor(node->type(0)), options_.prover.interrupted);
       for (int o = 0; o < node->num_outputs(); ++o) {
         const auto computed = evaluator_.Of(Value(node, o));
         if (computed == nullptr || !IsFloat(node->type(o).dtype)) continue;
@@ -200,7 +207,7 @@ class Checker {
       LEMMA_ASSIGN_OR_RETURN(const NodePtr node, NodeAt(after_.nodes(), after));
       const Value weight(node, after.output);
       LEMMA_ASSIGN_OR_RETURN(const Value formula, Resolve(before));
-      const WorkScope work(options_.prover.work, options_.prover.interrupted);
+      const WorkScope work(WorkFor(weight.type()), options_.prover.interrupted);
       const auto x = evaluator_.Of(weight), y = evaluator_.Of(formula);
       if (!IsFloat(weight.dtype()) || x == nullptr || !x->exact()) {
         return No(absl::StrCat(name, " has no known elements"));
