@@ -154,13 +154,22 @@ absl::StatusOr<Model> LoadBefore(const std::string& path, const RefereeOptions& 
                                   "=16: the verdict then holds for these"));
 }
 
+// Those of the option hint, or usual sizes; larger ones if the graph is not well-formed at these.
 DimValues FirstSizes(const Model& model, const RefereeOptions& options) {
-  if (options.hint.empty()) {
-    ExecutionOptions execution;
-    execution.backend = "cpu";
-    return RunningSizes(model, InputOptions(), execution);
+  if (!options.hint.empty()) return *CompleteSizes(model.graph, options.hint);
+  ExecutionOptions execution;
+  execution.backend = "cpu";
+  const DimValues usual = RunningSizes(model, InputOptions(), execution);
+  const std::map<std::string, SizeRange> dims = DimsOf(model.graph);
+  DimValues sizes = usual;
+  constexpr int kDoublings = 4;
+  for (int i = 0; i < kDoublings && !Specialize(model.graph, sizes).ok(); ++i) {
+    for (auto& [name, size] : sizes) {
+      auto range = dims.find(name);
+      if (range != dims.end()) size = std::min(2 * size, range->second.most);
+    }
   }
-  return *CompleteSizes(model.graph, options.hint);
+  return Specialize(model.graph, sizes).ok() ? sizes : usual;
 }
 
 // Up to two choices of sizes, smaller ones and larger ones, that differ from `first` in every

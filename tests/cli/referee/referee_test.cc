@@ -165,18 +165,37 @@ TEST(RefereeCommandTest, Certificate) {
                 {"before.lemma: would overwrite the input"});
 }
 
+// The usual sizes of images are smaller than the kernel.
+TEST(RefereeCommandTest, SizesThatFitTheModelAreFound) {
+  auto model = [](const std::string& last) {
+    return WriteTemp(
+        last + ".onnx",
+        OnnxModel("g (float[1,1,H,W] x) => (float[1,1,P,Q] y) {"
+                  "  s = Constant<value = int64[4] {1, 1, 2, 300}>()"
+                  "  w = ConstantOfShape<value = float[1] {0.01}>(s)  c = Conv(x, w)  y = " +
+                  last + " }")
+            .SerializeAsString());
+  };
+  const std::string after = model("Add(c, c)"), certificate = NewFolder() + "/c.verdict";
+  LemmaResult result =
+      RunLemma({"referee", model("Sum(c, c)"), after, "--certificate", certificate});
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+  result = RunLemma({"check", model("Sum(c, c)"), after, certificate});
+  EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
+}
+
 // A certificate of models with symbolic sizes names them.
 TEST(RefereeCommandTest, CertificateForAllSizes) {
-  const std::string before = WriteTemp(
-      "n.onnx", OnnxModel("g (float[n,4] x) => (float[n,4] y) { a = Neg(x) y = Relu(a) }")
-                    .SerializeAsString());
+  const std::string before =
+      WriteTemp("n.onnx", OnnxModel("g (float[n,4] x) => (float[n,4] y) { a = Neg(x) y = Relu(a) }")
+                              .SerializeAsString());
   const std::string after = WriteTemp(
       "m.onnx", OnnxModel("g (float[n,4] x) => (float[n,4] y) { z = Constant<value_float = 0.0>() "
                           "a = Sub(z, x) y = Max(a, z) }")
                     .SerializeAsString());
   const std::string certificate = NewFolder() + "/n.verdict";
-  LemmaResult result = RunLemma(
-      {"referee", before, after, "--certificate", certificate, "--range", "n=1:64"});
+  LemmaResult result =
+      RunLemma({"referee", before, after, "--certificate", certificate, "--range", "n=1:64"});
   ASSERT_EQ(result.exit_status, 0) << result.out << result.err;
   EXPECT_THAT(ReadAll(certificate), HasSubstr("\nsymbolic n 1 64\n"));
   result = RunLemma({"check", before, after, certificate});
