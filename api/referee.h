@@ -53,7 +53,8 @@ struct RefereeOptions {
   // pair_after.onnx, with their inputs pair_input_0.pb, …. "": no files.
   std::string counterexample;
   // A file for a certificate, with which CheckVerdict repeats the proof. Written only if the models
-  // are proved equal. "": none.
+  // are proved equal. If it cannot be written, Referee ends with this error; Unimplemented if a
+  // formula has symbolic sizes. "": none.
   std::string certificate;
   // Called with a model's path and a decision made while the model was read, one line.
   std::function<void(const std::string&, const std::string&)> note;
@@ -83,7 +84,8 @@ struct RefereeResult {
 absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::string& after,
                                       const RefereeOptions& options = {});
 // The same for graphs in memory. The options about reading (dims, ranges, channel_block, note) have
-// no effect. InvalidArgument if options.inputs is not empty.
+// no effect, but `ranges` and `channel_block` are checked. InvalidArgument if options.inputs or
+// options.certificate is not empty.
 absl::StatusOr<RefereeResult> Referee(const Graph& before, const Graph& after,
                                       const RefereeOptions& options = {});
 
@@ -98,7 +100,9 @@ struct VerdictCheckOptions {
 };
 struct VerdictCheck {
   referee::CertificateCheck check;
-  // Empty if the certificate cannot be parsed, or is rejected because of a file or its inputs.
+  // Empty if the certificate cannot be parsed, or is rejected before its proof is repeated: because
+  // of a file's hash, of how the models are read, of their symbolic dimensions, or of default
+  // values of inputs.
   referee::RefereeCertificate certificate;
   uint64_t seed = 0;  // the seed that the check used
 
@@ -109,7 +113,8 @@ absl::StatusOr<bool> IsVerdictCertificate(const std::string& path);
 // Repeats the proof of a certificate that Referee wrote, with a checker that searches for nothing
 // (verifier/referee/certificate/check.h). All arguments are paths. The status is an error if a file
 // cannot be read or an option is wrong; CheckVerdict's result says what is wrong in the
-// certificate.
+// certificate. If a model with the right hash is invalid when it is read as the certificate says,
+// the certificate is rejected.
 absl::StatusOr<VerdictCheck> CheckVerdict(const std::string& before, const std::string& after,
                                           const std::string& certificate,
                                           const VerdictCheckOptions& options = {});

@@ -17,7 +17,7 @@ struct FileHashes {
 absl::StatusOr<FileHashes> HashesOf(const std::string& before, const std::string& after);
 
 // Writes the file options.certificate. `result` must be proved; `options` say how the models were
-// read, and `hashes` belong to the files when they were read.
+// read, and `hashes` must be those of the files at the time when the models were read.
 absl::Status WriteRefereeCertificate(const RefereeResult& result, const FileHashes& hashes,
                                      const RefereeOptions& options);
 

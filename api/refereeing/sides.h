@@ -13,8 +13,8 @@ namespace lemma::api {
 
 // Reads a model as `options` says. Dimensions to which `options` gives no size stay symbolic.
 absl::StatusOr<Model> LoadSide(const std::string& path, const RefereeOptions& options);
-// The same for the second model: if it cannot be read with options.dims, it may have these sizes
-// already and no symbolic dimension.
+// The same for the second model. If it cannot be read with options.dims, reads it without them and
+// returns it if it has no symbolic dimension. Otherwise returns the first error.
 absl::StatusOr<Model> LoadAfter(const std::string& path, const RefereeOptions& options);
 
 // How default values of inputs differ, one line each: a run that leaves such an input out differs.

@@ -6,10 +6,11 @@
 
 namespace lemma {
 
-// Asks the system to back fresh memory by pages of 2 MiB, if it is large. On a virtual machine, the
-// first write to memory is mostly page faults, and a fault costs about as much for 2 MiB as for
-// 4 KiB. For memory that is written once: products with operands in huge pages may be slower, since
-// addresses at a fixed distance then fall into the same sets of the second-level cache.
+// Asks the system to back fresh memory by pages of 2 MiB, if it has 4 MiB or more; ignores
+// failure. On a virtual machine, the first write to memory is mostly page faults, and a fault costs
+// about as much for 2 MiB as for 4 KiB. Call it only for memory that is written once. Products with
+// operands in huge pages may be slower, since addresses at a fixed distance then fall into the same
+// sets of the second-level cache.
 void PreferHugePages(void* data, size_t bytes);
 
 }  // namespace lemma

@@ -11,10 +11,12 @@
 namespace lemma::certificate {
 
 // A model need not take every size. The first kSmallChoices choices are small: the least sizes,
-// then random ones. The others are multiples of 32, as networks for images want them; they are for
-// models that take none of the small ones.
+// then random ones. The others, up to choice kChoicesOfSizes - 1, are multiples of 32, as networks
+// for images want them, or the largest size of the range if that is smaller. They are for models
+// that take none of the small ones.
 constexpr int kSmallChoices = 3, kChoicesOfSizes = 8;
-// The sizes of `choice`, which counts from 0, within the ranges `dims`. `seed` draws random sizes.
+// The sizes of `choice` (0 to kChoicesOfSizes - 1), within the ranges `dims`. `seed` draws random
+// sizes.
 DimValues SizesToTry(const std::map<std::string, SizeRange>& dims, uint64_t seed, int choice);
 
 }  // namespace lemma::certificate

@@ -1,5 +1,5 @@
-// Finds the only place where two graphs differ, if they are proved equal everywhere else. Internal
-// to the referee.
+// Finds the only place, or places, where two graphs differ, if they are proved equal everywhere
+// else. Internal to the referee.
 //
 // A fault in one layer changes every value after it, so no later value can be proved equal. If the
 // value of the faulty layer is assumed to be right, all later values are right again. So pairs of
@@ -29,15 +29,17 @@ struct SweptGraphs {
   // formula that computes it from them (relate_weights.h).
   const Graph& after;
   const SweepResult& swept;  // FindWrongWeights does not need it; it may be empty
+  // FindPlaces does not need it; it may be empty.
   std::function<SweepResult(const Graph& after)> sweep;
   const RefereeOptions& options;
 };
 
-// The only place where the graphs may differ.
+// The only place where the graphs may differ; from FindPlaces, the first of these places.
 struct OnlyPlace {
-  Value before, after;  // a value of each graph; if they are equal, the graphs are proved equal
-  Region region;        // computes both values from values that are proved equal
-  std::string reason;   // why the region is not proved
+  // A value of each graph; if they, and the other places, are equal, the graphs are proved equal.
+  Value before, after;
+  Region region;       // computes both values from values that are proved equal
+  std::string reason;  // why the region is not proved
   // The difference of the region's sides on options.samples[sample], if the graphs are shown to
   // differ there; otherwise nullopt. The functions below say when it is set.
   std::optional<DifferentPair> difference;
@@ -54,19 +56,19 @@ std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 // The place graphs.swept.assumed[0], if the graphs are proved equal but for all places of
 // `assumed`. OnlyPlace::difference is set if the sides of each region differ by more than rounding
 // explains, as above, and if on a sample, in double, the outputs of the whole graphs differ by more
-// than four times the effect of other roundings of all constants. So places that make good for each
-// other are not taken for faults.
+// than four times the effect of other roundings of all constants. So places whose effects cancel
+// each other are not taken for faults.
 std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
 
-// The same for weights with strange elements: elements that no evaluation of a formula in f32 gives
-// (UnrelatedWeight::elements). Replaces each of `weights` by the formula to which it is near
-// (UnrelatedWeight::nearest). nullopt unless the graphs are then proved equal. The place is the
-// first value of the second graph that depends on the weights, is not constant itself, and is
-// proved equal to a value of the first graph if the weights are replaced; nullopt if there is none.
-// OnlyPlace::difference is set if UnrelatedWeight::farthest is more than 4 for one of the weights,
-// and if on a sample, in double, the outputs of the two graphs differ by more than four times the
-// change that another rounding of the strange elements causes. The difference at the place itself
-// may be smaller than rounding explains.
+// Finds the place where weights with strange elements first matter. Strange elements are those that
+// are outside of what counts as rounding (UnrelatedWeight::elements). Replaces each of `weights` by
+// the formula to which it is near (UnrelatedWeight::nearest). nullopt unless the graphs are then
+// proved equal. The place is the first value of the second graph that depends on the weights, is
+// not constant itself, and is proved equal to a value of the first graph if the weights are
+// replaced; nullopt if there is none. OnlyPlace::difference is set if UnrelatedWeight::farthest is
+// more than 4 for one of the weights, and if on a sample, in double, the outputs of the two graphs
+// differ by more than four times the change that another rounding of the strange elements causes.
+// The difference at the place itself may be smaller than rounding explains.
 std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
                                           const std::vector<UnrelatedWeight>& weights);
 

@@ -22,9 +22,9 @@ struct RegionDifference {
 // Executes both sides with options.definition on the values that the graph `before` has on
 // options.samples[sample]. In double, only the weights are rounded numbers. So rounding explains a
 // difference of up to four times the effect of changing each weight by some units in the last
-// place, plus four units in the last place of the largest element. ResourceExhausted if this takes
-// too many operations; Unimplemented if values are stored in half precision, which execution in
-// double does not round.
+// place, plus 2^-22 of the largest magnitude in both results (at least 1). ResourceExhausted if
+// this takes too many operations; Unimplemented if values are stored in half precision, which
+// execution in double does not round.
 absl::StatusOr<RegionDifference> MeasureRegion(const Graph& before, const Region& region,
                                                size_t sample, const RefereeOptions& options);
 

@@ -22,18 +22,21 @@ struct CutOptions {
   enum class Weights {
     kAny,      // none
     kUniform,  // those whose elements are all equal
-    kSigns,    // as kUniform; others keep only that all their elements are >= 0, <= 0, or 0 or 1
-    kFew,      // as kUniform, and those with at most 16 elements
+    // As kUniform; of other weights, the proof knows only whether all elements are >= 0, <= 0, or 0
+    // or 1 (up to 65536 elements).
+    kSigns,
+    kFew,  // as kUniform, and those with at most 16 elements
     kAll,
   };
   Weights weights = Weights::kAny;
-  // If set, values that these nodes compute from weights are treated like weights: with kFew, small
-  // exact values keep their elements; with kSigns, all these values keep their signs. Not owned.
+  // If set, values that these nodes compute from weights are treated like weights: with kFew,
+  // exact values of at most 64 elements keep their elements; with kSigns, values of at most 65536
+  // elements keep their signs. Not owned.
   const absl::flat_hash_set<const Node*>* constants = nullptr;
   int max_operators = 48;  // of each side
 };
 
-// A value that a region does not compute, and what the region's proof may use of it.
+// A value at which a region is cut, and what the region's proof may use of its elements.
 struct Cut {
   Value value;
   Known known = Known::kAny;
@@ -43,11 +46,13 @@ std::vector<Value> ValuesOf(const std::vector<Cut>& cuts);
 
 // A claim that is cut out of two graphs.
 struct Region : RegionClaim {
-  // By input: the value that the input stands for; a value of the first graph, a weight, or
-  // computed from weights. Unless `known` is kAny, the region computes this value from the input.
+  // By input, the value that it stands for: a value of the first graph, a weight, or a value
+  // computed from weights. Unless `known` is kAny, the region applies Restricted (known_elements.h)
+  // to the input.
   std::vector<Cut> inputs;
-  std::vector<Value> constants;  // computed from weights; constants of the region
-  int operators = 0;             // of both sides
+  // Values computed from weights, which are constants with their elements in the region.
+  std::vector<Value> constants;
+  int operators = 0;  // of both sides
 };
 
 // The region that computes `u` and `w`. `shared`: the nodes of the first graph. `u`: a value of

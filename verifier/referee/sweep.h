@@ -17,14 +17,16 @@
 
 namespace lemma::referee {
 
-// A pair of values that agree on random inputs, but could not be proved equal.
+// A pair of values whose sketches are alike (values.h), but that could not be proved equal or was
+// found to differ (SweepLimits::differs).
 struct Unproved {
   Value before, after;  // values of the graphs given to Sweep
   int operators = 0;    // of a region that was tried; 0: every region was too large
   std::string reason;
 };
 
-// A pair of values that differ on random inputs and were taken to be equal.
+// A pair of values whose sketches are alike, but that differ (SweepLimits::differs) and were taken
+// to be equal. It is in SweepResult::unproved, too.
 struct Assumed {
   Value before, after;  // values of the graphs given to Sweep
   Value now;            // `after`, computed from values that replaced its operands
@@ -35,8 +37,9 @@ struct SweepResult {
   std::vector<bool> covered;       // by output: whether it is proved equal
   std::vector<Unproved> unproved;  // operands first
   std::vector<Assumed> assumed;    // operands first
-  // By value of `after`: the value of `before` or of `derived` that it was proved equal to;
-  // otherwise the result of its operator applied to the values that replace its operands.
+  // By value of `after`: the value of `before` or of `derived` that it was proved or, with
+  // SweepLimits::assume, taken to be equal to; otherwise the result of its operator applied to the
+  // values that replace its operands.
   absl::flat_hash_map<Value, Value> moved;
   absl::flat_hash_map<Value, Value> over_equals;  // as RefereeResult::over_equals
   bool timed_out = false;
@@ -46,20 +49,22 @@ struct SweepResult {
   bool AllCovered() const;
 };
 
-// When a sweep gives up.
+// What a sweep tries, and when it gives up.
 struct SweepLimits {
   int64_t work = 0;  // most steps of the proof of one region (ProverOptions::work)
   int failures = 0;  // most pairs of values without a proof; outputs are tried in any case
-  // If set: whether the sides of a region differ on values that the graphs compute, by more than
-  // rounding explains or, if `at_all`, by more than rounding in double. Then no proof is tried.
+  // Whether the sides of a region differ, on values that the graphs compute, by more than rounding
+  // explains; if `at_all`, by more than rounding in double. Asked after a first proof of a pair
+  // failed, or if the pair depends on one that differs. If true, no further proof of the pair is
+  // tried. May be empty.
   std::function<bool(const Region&, bool at_all)> differs;
   // Nodes of `after` whose values are not compared: parts of formulas that explain weights.
   absl::flat_hash_set<const Node*> parts;
-  // Whether a value is replaced by one that it is not proved equal to, if both sides of a region
-  // with both values differ. Then the graphs are proved equal under assumptions
-  // (SweepResult::assumed). Needs `differs`.
+  // If no candidate is proved equal to a value, whether the value is replaced by the first
+  // candidate from which it differs, as `differs` says. Then the graphs are proved equal under
+  // assumptions (SweepResult::assumed). Needs `differs`.
   bool assume = false;
-  // Called with the number of operators of `after` that were visited, and of all. May be empty.
+  // Called with the number of nodes of `after` that were visited, and of all. May be empty.
   std::function<void(int64_t done, int64_t all)> progress;
 };
 

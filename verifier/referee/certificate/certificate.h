@@ -26,9 +26,11 @@ namespace lemma::referee {
 struct ValueName {
   enum class Graph {
     kBefore,    // the first model
-    kFormulas,  // Certificate::formulas
-    kAfter,     // the second model, with inputs and outputs in the order of the first one. Stands
-                // for the result of the value's operator on the values that its operands equal.
+    kFormulas,  // RefereeCertificate::formulas
+    // The second model, with inputs and outputs in the order of the first one. In a region, a value
+    // of it stands for the result of its operator, applied to the values that its operands were
+    // proved equal to; a weight of RefereeCertificate::weights stands for its formula.
+    kAfter,
   };
   Graph graph = Graph::kBefore;
   int position = 0;
@@ -40,8 +42,8 @@ struct CertifiedRegion {
   ValueName after, before;  // `before`: kBefore or kFormulas
   // The values that the proof does not look into, and what it uses of their elements.
   std::vector<std::pair<ValueName, Known>> cuts;
-  // If not -1: an output's number. The region is about this output only: `after` keeps its operator
-  // where it is an operand.
+  // If not -1: an output's number. Then the region proves this output only: operators that read
+  // `after` still read `after`, not `before`.
   int output = -1;
 };
 
@@ -53,8 +55,8 @@ struct RefereeCertificate {
   std::map<std::string, SizeRange> symbolic;
   int64_t channel_block = 0;
   FloatContract contract = FloatContract::kRealOnly;
-  // A graph in text form (graph/text/text.h), or "". Its inputs b12 and b12.1 are values of the
-  // first model; all its nodes may be named by ValueName.
+  // A graph in text form (graph/text/text.h), or "". Each input is a value of the first model and
+  // has its name, such as b12 or b12.1. All nodes may be named by ValueName.
   std::string formulas;
   // Weights of the second model (kAfter), and the values that they equal, but for rounding.
   std::vector<std::pair<ValueName, ValueName>> weights;
@@ -63,14 +65,16 @@ struct RefereeCertificate {
 
 // "b12", "f3.1", "a7".
 std::string Print(const ValueName& name);
-// InvalidArgument for any other text.
+// InvalidArgument for text of another form. Also accepts spellings that Print does not write, such
+// as b012 and b12.0.
 absl::StatusOr<ValueName> ParseValueName(absl::string_view text);
 
 // The text, which ends in a checksum of all text before it.
 std::string Print(const RefereeCertificate& certificate);
 // Whether `text` claims to be such a certificate, of any version.
 bool IsRefereeCertificate(absl::string_view text);
-// Accepts exactly the texts that Print writes. Errors are InvalidArgument and name the line.
+// Accepts exactly the texts that Print writes. Errors are InvalidArgument. An error in one line
+// names it; errors about the version, the checksum or the text as a whole name no line.
 absl::StatusOr<RefereeCertificate> ParseRefereeCertificate(absl::string_view text);
 
 }  // namespace lemma::referee

@@ -19,7 +19,9 @@
 namespace lemma::referee {
 
 struct CertificateCheckOptions {
-  ProverOptions prover;  // `work` limits each region
+  // `work` limits each region, and, with 100 steps more per element, each weight and computed
+  // constant.
+  ProverOptions prover;
   // How often the outputs are compared on random inputs, in double, at each choice of symbolic
   // sizes. At least 1: a read by positions that are constants is only seen to be inside its tensor
   // if it is executed.
@@ -40,19 +42,27 @@ struct CertificateCheck {
   int weights = 0;                 // that are copies of weights, or computed from them exactly
   int computed = 0;                // that are near their formulas
   double ulps = 0;                 // the largest distance of these, in units in the last place
-  int samples = 0;                 // comparisons on random inputs
-  int64_t elements = 0;            // of the outputs in the last comparison
+  // The number of samples, each compared on positive inputs and on inputs of both signs; with
+  // formulas in the place of weights.
+  int samples = 0;
+  int64_t elements = 0;  // of the outputs in the last comparison
 };
 
 // Checks that the certificate proves the two graphs equal:
 //   * inputs and outputs correspond (evidence/interface.h);
+//   * formulas compute constants only, or move other values;
+//   * constants that `after` computes are finite;
 //   * each weight that is replaced has the elements that its formula gives, or elements in the
 //     interval of the formula's evaluations in f32 (evidence/weight_comparison.h);
 //   * each region is proved (evidence/region_proof.h), on the values that were proved equal before,
 //     and with the facts about elements of constants that the certificate names;
-//   * all outputs are equal then, and the contract follows (evidence/conclusion.h);
+//   * regions are cut only at values of `before`, at inputs and leaves, or at constants;
+//   * all outputs are equal then, and the contract that follows (evidence/conclusion.h) is the one
+//     in the certificate;
 //   * the outputs agree on random inputs in double.
-// The caller must compare the files' hashes, and the default values of inputs.
+// The caller must read the graphs as the certificate says (dims, symbolic, channel_block), compare
+// the files' hashes and the symbolic dimensions with the certificate, and compare the default
+// values of both models' inputs.
 CertificateCheck CheckCertificate(const RefereeCertificate& certificate, const Graph& before,
                                   const Graph& after, const CertificateCheckOptions& options);
 

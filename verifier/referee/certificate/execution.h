@@ -10,12 +10,13 @@
 
 namespace lemma::referee {
 
-// Executes both graphs, which must have the same inputs and sizes that are numbers, by definition
-// in double: on positive numbers, and on numbers of both signs. FailedPrecondition if an output of
-// `after` differs by more than `tolerance` of the largest element, counted as at least 1, and by
-// more than four times the effect of other roundings of its constants; or if it is not finite where
-// that of `before` is. Other errors are those of the execution, such as OutOfRange for a position
-// outside of its tensor.
+// Both graphs must have the same inputs, and no symbolic sizes. Executes them by definition in
+// double: on positive numbers, and on numbers of both signs. FailedPrecondition if an element
+// differs by more than `tolerance` times the largest magnitude in all outputs of `before` (at least
+// 1), and by more than four times the effect of other roundings of the constants of `after`. Also
+// if an element of `after` is not finite where that of `before` is, or is NaN or the other infinity
+// where that of `before` is infinite. Other errors are those of the execution, such as OutOfRange
+// if a position is outside of its tensor even when all random integers are 0.
 absl::Status AgreeOnRandomInputs(const Graph& before, const Graph& after, double tolerance,
                                  uint64_t seed, int threads);
 

@@ -9,28 +9,33 @@
 
 namespace lemma::referee {
 
-// Why no proof is possible, whatever is proved of regions; "" if one is: an input of `before` has
-// no elements; or `after`, which must have the inputs of `before`, may need more of the symbolic
-// sizes than `before` does.
+// Why no proof of the whole graphs is possible, even if all regions are proved: an input of
+// `before` may have no elements, or `after` assumes more about the symbolic sizes than `before`
+// does. "" if a proof is possible. `after` must have the inputs of `before`.
 std::string WhyNoProof(const Graph& before, const Graph& after);
 
 // What is proved of two graphs.
 struct ProvedParts {
   int regions = 0;                                    // their number
-  FloatContract contract = FloatContract::kBitExact;  // the loosest of a region
-  std::string condition;      // of the regions, as a text that Conclusion::coverage ends in; or ""
-  bool exact_weights = true;  // whether no weight is a computed one, near its formula
+  FloatContract contract = FloatContract::kBitExact;  // the loosest contract of all regions
+  std::string condition;  // of the regions, as a text that Conclusion::coverage ends in; or ""
+  // Whether every weight equals its formula exactly (WeightRelation::exact).
+  bool exact_weights = true;
 };
 
 struct Conclusion {
-  std::string problem;  // why the graphs are not proved equal all the same; "" if they are
+  // Why the graphs are not proved equal although all their outputs are; "" if they are proved
+  // equal.
+  std::string problem;
   FloatContract contract = FloatContract::kRealOnly;  // of the whole graphs
   std::string coverage;                               // the shapes and sizes, and conditions
 };
 
-// All outputs of the graphs are proved equal by `parts`. `after` has its own weights. The contract
-// may be looser than that of every region: a value that one region rounds differently may cross a
-// discontinuity in a later region, and a zero of undetermined sign may become a divisor there.
+// The caller must have proved all outputs equal; `parts` says how. `after` must have its own
+// weights, not the formulas that replaced them. The contract may be looser than that of every
+// region: a weight that is not exact makes it kReassociates at least; a value that one region
+// rounds differently may cross a discontinuity in a later region; a zero of undetermined sign may
+// become a divisor there.
 Conclusion ConclusionOf(const Graph& before, const Graph& after, const ProvedParts& parts);
 
 }  // namespace lemma::referee

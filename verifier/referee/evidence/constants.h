@@ -12,13 +12,13 @@
 
 namespace lemma::referee {
 
-// Whether the operator only moves elements, so that its results are exact. Operands of another
-// element type than the results may only be positions.
+// Whether the operator only moves elements, so that its results are exact. False if an operand of
+// another element type than the results is used for more than positions.
 bool OnlyMoves(const Node& node);
 
 // The nodes among `nodes` that depend on known elements only, including weights and constants
-// themselves. Leaves out operators without a definition or with symbolic sizes. `nodes` must have
-// operands before users.
+// themselves. Leaves out operators without a definition, without operands, or with symbolic sizes.
+// `nodes` must have operands before users.
 absl::flat_hash_set<const Node*> ConstantNodes(const std::vector<NodePtr>& nodes);
 
 // A constant with the bounds of error_bounds.h, by element in row-major order.

@@ -6,7 +6,8 @@
 // evaluation in f32 that rounds each operation, sums in any order and distributes products over
 // sums gives a number within r * u * 1.01 * m of v, with u = 2^-24 (Higham, Accuracy and Stability
 // of Numerical Algorithms, chapters 3 and 4). The three formulas are derived from the operator's
-// definition.
+// definition. BoundOf adds (r + 1) * 2^-149 for numbers below the normal ones, and gives no bound
+// if r * u > 0.005.
 #ifndef LEMMA_VERIFIER_REFEREE_EVIDENCE_ERROR_BOUNDS_H_
 #define LEMMA_VERIFIER_REFEREE_EVIDENCE_ERROR_BOUNDS_H_
 

@@ -13,16 +13,16 @@ namespace lemma::referee {
 enum class Known {
   kAny,          // nothing
   kZeroOrOne,    // each is 0 or 1
-  kNotNegative,  // none is below 0
-  kNotPositive,  // none is above 0
+  kNotNegative,  // none is below 0 or is -0
+  kNotPositive,  // none is above 0 or is +0
   kElements,     // the elements themselves
 };
 // "any", "zero_or_one", "not_negative", "not_positive", "elements".
 const char* Name(Known known);
 
-// What the signs of the elements say, which hold for the exact value and for every evaluation in
-// f32. kAny if a zero has another sign than the other elements, if an element may have either sign,
-// or if one is not finite. Never kElements.
+// The fact about signs that holds for the exact elements and for every evaluation in f32. kAny if a
+// zero has another sign than the other elements, if an element may have either sign, or if one is
+// not finite. Never kElements.
 Known SignsOf(const BoundedTensor& tensor);
 
 // The element type of the input from which Restricted makes a value of this element type.

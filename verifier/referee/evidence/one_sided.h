@@ -14,7 +14,8 @@ bool ReadsByData(const Node& node);
 
 // Says why the second side may read outside of a tensor where the first one does not: an operator
 // reads at positions that are data, or that are constants while sizes are symbolic, and the first
-// side has no operator of this kind with the same positions. "" if there is no such operator.
+// side has no such operator with the same attributes, the same positions and a first operand of the
+// same shape. "" if there is no such operator.
 std::string ReadsElsewhere(const RegionClaim& region);
 
 // Conversions of integers to floats that only one side has.

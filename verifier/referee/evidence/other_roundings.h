@@ -8,8 +8,10 @@
 
 namespace lemma::referee {
 
-// The graph with other roundings of its float constants, each by some units in the last place. In
-// the draws 0 and 1, all move in one direction; in others, each in its own.
+// The graph with its float constants, and its weights with known elements, changed as another
+// rounding may change them: each element by a few units in the last place. A constant of one
+// element stays if it is a multiple of 1/4096. Draw 0 moves all constants away from 0, draw 1
+// towards 0; in other draws each constant moves in one of these directions, at random.
 Graph WithOtherRoundings(const Graph& graph, uint64_t draw);
 
 }  // namespace lemma::referee

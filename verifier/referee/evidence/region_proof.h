@@ -30,8 +30,10 @@ class RegionProver {
   // ranges. `options` must outlive the object.
   explicit RegionProver(const ProverOptions& options, std::vector<Guard> assumptions = {})
       : options_(options), assumptions_(std::move(assumptions)) {}
-  // Never answers Refuted. Spends at most `work` steps (ProverOptions::work).
+  // Never answers Refuted. Spends at most `work` steps (ProverOptions::work) on each of up to two
+  // attempts: with the numbers as they are, and with near numbers unified.
   Verdict Prove(const RegionClaim& region, int64_t work);
+  // The number of proofs tried, successful or not, and of calls answered from memory.
   int proofs() const { return proofs_; }
   int remembered() const { return remembered_; }
   // The evidence of all proofs together.
@@ -45,11 +47,11 @@ class RegionProver {
   const std::vector<Guard> assumptions_;
   // Equal graphs have equal outputs, since equal values are one value.
   using Key = std::tuple<Value, Value, std::vector<bool>, bool>;
-  struct Known {
+  struct Remembered {
     Verdict verdict;
-    int64_t work;  // an unknown one may be proved with more
+    int64_t work;  // an unknown verdict may become proved with more work
   };
-  absl::flat_hash_map<Key, Known> known_;
+  absl::flat_hash_map<Key, Remembered> known_;
   int proofs_ = 0, remembered_ = 0;
   Proved evidence_;
 };

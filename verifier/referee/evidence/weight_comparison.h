@@ -23,21 +23,23 @@ struct WeightRelation {
 };
 
 // `after`, a constant of the second graph, is near `nearest`, a value computed from constants of
-// the first graph, but `after` has elements that no evaluation of `nearest` in f32 gives.
+// the first graph, but `after` has elements that are outside (CompareWeights).
 struct UnrelatedWeight {
   Value after, nearest;
-  int64_t outside = 0;            // the number of elements outside of their intervals
+  int64_t outside = 0;            // the number of elements that are outside
   std::vector<int64_t> elements;  // the positions of these elements
   // The largest distance of these elements from their exact values, in half-widths of the interval
-  // or, where a half-width is less than one rounding, in roundings.
+  // that f32 evaluations give (not narrowed by `most`), or in half units in the last place if these
+  // are larger. Each of these units counts as 2^-126 at least.
   double farthest = 0;
-  int64_t element = 0;                  // the position of the first of these elements
-  double value = 0, low = 0, high = 0;  // this element, and the ends of its interval
+  int64_t element = 0;  // the position of the first of these elements
+  // This element, and the ends of the interval in which it would count as rounding.
+  double value = 0, low = 0, high = 0;
 };
 
 struct WeightComparison {
   WeightRelation relation;    // holds if related()
-  UnrelatedWeight unrelated;  // holds if not
+  UnrelatedWeight unrelated;  // holds if bounded && !related()
   bool bounded = true;        // whether each element that differs has a bound
   bool related() const { return bounded && unrelated.outside == 0; }
 };
@@ -47,8 +49,9 @@ struct WeightComparison {
 constexpr double kMostRelative = 0x1p-11;
 
 // Compares `x`, the elements of `after`, with `y`, the elements of `before` and their bounds. Both
-// must have the same number of elements. An element is outside if it is not in its interval, or
-// further from the value than `most` times the largest value.
+// must have the same number of elements. An element is outside if it is not in its interval, or if
+// it is further from its exact value than `most` times the largest magnitude in `y`. If `y` is
+// exact, 0 and -0 differ.
 WeightComparison CompareWeights(const Value& after, const std::vector<double>& x,
                                 const Value& before, const BoundedTensor& y,
                                 double most = kMostRelative);
