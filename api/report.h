@@ -47,7 +47,8 @@ absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor
 // order of the second model, both graphs with the regions in colours, the smallest pair of graphs
 // that differs, computed weights, and differences of outputs. `before` and `after` are the paths of
 // the two models; they are only printed. If a graph has more than 800 operators, only operators
-// that are open, refuted or different, and their operands, are drawn. After the deadline nothing is
+// that are open or refuted, and their operands, are drawn; and those of proved regions in which the
+// operators of the models differ, if all these are at most 800. After the deadline nothing is
 // drawn, and the page says so.
 absl::StatusOr<std::string> ReportOf(const std::string& before, const std::string& after,
                                      const RefereeResult& result,

@@ -86,13 +86,14 @@ struct FoldedWeight {
   int64_t elements = 0;
 };
 
-// A weight of the second graph that is near a value computed from weights of the first one,
-// although no evaluation in f32 gives the weight's elements.
+// A weight of the second graph that is near a value computed from weights of the first one, but has
+// elements that rounding does not explain (CompareWeights in evidence/weight_comparison.h).
 struct StrangeWeight {
   std::string after, before;   // as in FoldedWeight
-  int64_t outside = 0;         // elements outside of the interval that f32 evaluations give
+  int64_t outside = 0;         // elements that rounding does not explain
   std::vector<int64_t> index;  // of the first of these elements
-  double value = 0, low = 0, high = 0;  // this element, and the ends of its interval
+  // This element, and the ends of the interval in which it would count as rounding.
+  double value = 0, low = 0, high = 0;
 };
 
 // Two graphs of one output over the same inputs that differ: the smallest such pair found.
@@ -132,7 +133,7 @@ struct OutputComparison {
   double difference = 0, scale = 1, explained = 0;
 };
 
-// Two values that agree on random inputs but could not be proved equal.
+// Two values that agree on random inputs, or nearly so, but could not be proved equal.
 struct OpenRegion {
   std::string before, after;  // labels, as in ProvedRegion
   int operators = 0;          // of the region in both graphs; 0: it was too large to be tried
