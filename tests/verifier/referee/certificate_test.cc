@@ -246,6 +246,16 @@ TEST(RefereeCertificateTest, ConstantsHaveToBeFinite) {
   }
 }
 
+// Not a number for negative elements only.
+TEST(RefereeCertificateTest, InputsOfBothSignsAreTried) {
+  EXPECT_THAT(ProblemOfText(
+                  "(x: f32[3]) { r = neg(x) return r }",
+                  "(x: f32[3]) { e = log(x)\n q = sub(e, e)\n y = add(x, q)\n r = neg(y)\n"
+                  " return r }",
+                  "real_only", "formulas 0\n\nweights 0\n\nregions 1\nregion a4 = b1\n  b0 any\n"),
+              HasSubstr("infinities or NaN"));
+}
+
 // The formulas cannot make the check hang or use up the memory.
 TEST(RefereeCertificateTest, LargeFormulas) {
   const std::string model = "(x: f32[3], w: weight f32[1] = [1.0]) { y = mul(x, w)\n return y }";
