@@ -51,7 +51,7 @@ struct CertificateCheck {
 // Checks that the certificate proves the two graphs equal:
 //   * inputs and outputs correspond (evidence/interface.h);
 //   * formulas compute constants only, or move other values;
-//   * constants that `after` computes are finite;
+//   * constants that `after` computes are finite, where they can be evaluated: in f32, or moved;
 //   * each weight that is replaced has the elements that its formula gives, or elements in the
 //     interval of the formula's evaluations in f32 (evidence/weight_comparison.h);
 //   * each region is proved (evidence/region_proof.h), on the values that were proved equal before,
