@@ -101,6 +101,7 @@ TEST(RefereeTest, DefaultValuesOfInputsArePartOfTheInterface) {
                                        "before and 3 after, at element 0"));
   EXPECT_THAT(verdict(2, std::nullopt),
               HasSubstr("different interface: input k has a default value before and none after"));
+  EXPECT_THAT(verdict(0.0f, -0.0f), HasSubstr("has other bytes before and after"));
 }
 
 TEST(RefereeTest, ARangeOfOneSizeIsASize) {
