@@ -50,6 +50,8 @@ void CommonFlags::AddRanges(Flags* flags) {
 void CommonFlags::AddFusion(Flags* flags) {
   flags->Choice("fusion", &fusion, {"on", "off"},
                 "off: every layout operator is a copy of its own, on the back end cpu");
+  flags->Choice("winograd", &winograd, {"on", "off"},
+                "off: the back end cpu computes every convolution as its definition does");
 }
 
 void CommonFlags::AddCuda(Flags* flags) {
@@ -75,8 +77,11 @@ api::ExecutionOptions CommonFlags::Execution() const {
   api::ExecutionOptions execution;
   execution.backend = backend;
   execution.threads = static_cast<int>(std::min<int64_t>(threads, std::numeric_limits<int>::max()));
-  execution.kernels = {
-      fusion == "on", reuse == "late", PrecisionOf(precision), {onnxruntime, nullptr}};
+  execution.kernels = {fusion == "on",
+                       reuse == "late",
+                       PrecisionOf(precision),
+                       {onnxruntime, nullptr},
+                       winograd == "on"};
   return execution;
 }
 
@@ -91,7 +96,7 @@ api::InputOptions CommonFlags::InputValues() const {
 
 absl::Status CommonFlags::Check() const {
   if (absl::Status s = api::CheckExecutionOptions(Execution()); !s.ok()) {
-    return WithFlags(s, {{"fuse_layout", "--fusion=off"}});
+    return WithFlags(s, {{"fuse_layout", "--fusion=off"}, {"winograd", "--winograd=off"}});
   }
   return WithFlags(api::CheckInputOptions(InputValues()));
 }

@@ -42,7 +42,8 @@ struct CommonFlags {
   bool json = false;    // print JSON instead of text
   int64_t seed = 1;     // of random inputs
   int64_t threads = 1;
-  std::string backend, fusion = "on", reuse = "late", precision = "f32", onnxruntime;
+  std::string backend, fusion = "on", winograd = "on", reuse = "late", precision = "f32",
+                       onnxruntime;
   std::vector<std::string> inputs;  // files of input values; empty: random values
   int64_t int_range = 2;            // random integers are in [0, int_range)
   bool training = false;            // set by commands: keep operators that act in training only
@@ -51,7 +52,7 @@ struct CommonFlags {
   CommonFlags();
   void AddModel(Flags* flags);      // --dim, --reseed-weights, --json
   void AddRanges(Flags* flags);     // --range
-  void AddFusion(Flags* flags);     // --fusion
+  void AddFusion(Flags* flags);     // --fusion, --winograd
   void AddCuda(Flags* flags);       // --reuse, --precision
   void AddExecution(Flags* flags);  // the back end, threads and input values; also --fusion
 
@@ -59,7 +60,8 @@ struct CommonFlags {
   api::ExecutionOptions Execution() const;
   api::InputOptions InputValues() const;
 
-  // InvalidArgument if a value is out of range, or if the back end does not know --fusion.
+  // InvalidArgument if a value is out of range, or if the back end does not know --fusion or
+  // --winograd.
   absl::Status Check() const;
   // Calls Check, reads the model, and replaces its weights if --reseed-weights is given. Prints the
   // model's notes on standard error, unless --json is given.

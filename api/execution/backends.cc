@@ -33,6 +33,10 @@ CudaOptions Cuda(const BackendOptions& options) {
   return result;
 }
 
+CpuOptions Cpu(const BackendOptions& options) {
+  return {options.fuse_layout, options.winograd ? WinogradUse::kWhereFaster : WinogradUse::kNever};
+}
+
 template <bool libraries>
 std::unique_ptr<Backend> MakeCuda(const BackendOptions& options) {
   return MakeCudaBackend(Cuda<libraries>(options));
@@ -44,9 +48,9 @@ std::unique_ptr<KernelMeasurer> MeasureCuda(int, const BackendOptions& options) 
 }
 
 constexpr Entry kBackends[] = {
-    {"cpu", [](const BackendOptions& options) { return MakeCpuBackend({options.fuse_layout}); },
+    {"cpu", [](const BackendOptions& options) { return MakeCpuBackend(Cpu(options)); },
      [](int threads, const BackendOptions& options) {
-       return MakeCpuMeasurer(threads, {options.fuse_layout});
+       return MakeCpuMeasurer(threads, Cpu(options));
      }},
     {"cuda", MakeCuda<true>, MeasureCuda<true>},
     {"cuda-generated", MakeCuda<false>, MeasureCuda<false>},
@@ -136,6 +140,10 @@ absl::Status CheckExecutionOptions(const ExecutionOptions& execution) {
   }
   if (!execution.kernels.fuse_layout && execution.backend != "cpu") {
     return OptionError(absl::StrCat("option fuse_layout: the back end cpu knows it, ",
+                                    execution.backend, " does not"));
+  }
+  if (!execution.kernels.winograd && execution.backend != "cpu") {
+    return OptionError(absl::StrCat("option winograd: the back end cpu knows it, ",
                                     execution.backend, " does not"));
   }
   const bool cuda = execution.backend == "cuda" || execution.backend == "cuda-generated";

@@ -25,13 +25,14 @@ std::vector<std::string> TargetNames();
 bool IsTarget(absl::string_view backend);
 
 // The comment on an option names the back ends that use it. Other back ends ignore it, but
-// CheckExecutionOptions refuses fuse_layout and precision for them.
+// CheckExecutionOptions refuses fuse_layout, winograd and precision for them.
 struct BackendOptions {
   bool fuse_layout = true;  // "cpu": as in CpuOptions (runtime/cpu/cpu_backend.h)
   bool reuse_late = true;  // "cuda", "cuda-generated": as in PlanOptions (runtime/cuda/cuda_plan.h)
   // "cuda", "cuda-generated": the precision of the factors in sums of products.
   codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
-  OrtOptions ort;  // "onnxruntime"
+  OrtOptions ort;        // "onnxruntime"
+  bool winograd = true;  // "cpu": Winograd's algorithm for convolutions, where it is faster
 };
 // The back end that executes a graph, and its options.
 struct ExecutionOptions {
@@ -48,9 +49,9 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,
 std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int threads,
                                              const BackendOptions& options = {});
 
-// InvalidArgument if fuse_layout is false for a back end other than "cpu", if the precision is not
-// f32 for a back end other than "cuda" and "cuda-generated", or if the number of threads is not in
-// 1…1024; ResourceExhausted if the system cannot start so many threads; NotFound or
+// InvalidArgument if fuse_layout or winograd is false for a back end other than "cpu", if the
+// precision is not f32 for a back end other than "cuda" and "cuda-generated", or if the number of
+// threads is not in 1…1024; ResourceExhausted if the system cannot start so many threads; NotFound or
 // FailedPrecondition if a target's library cannot be loaded. Messages name options
 // (api/models/option_error.h). Does not check the back end's name; MakeBackend does.
 absl::Status CheckExecutionOptions(const ExecutionOptions& execution);

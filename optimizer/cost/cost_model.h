@@ -71,7 +71,7 @@ class CostModel {
   // during the model's lifetime. Returns whether a kernel was measured.
   virtual absl::StatusOr<bool> Refine(const KernelList& kernels);
 
-  // One line for reports, such as "measured on cpu, AMD EPYC, …, threads 1, kernels 11".
+  // One line for reports, such as "measured on cpu, AMD EPYC, …, threads 1, kernels 12".
   virtual std::string Describe() const = 0;
 };
 

@@ -2,7 +2,7 @@
 // machine, or repeat a search bit for bit.
 //
 //     lemma costs 3
-//     device cpu, AMD EPYC, AVX-512, oneDNN 2.6.3, threads 1, kernels 11
+//     device cpu, AMD EPYC, AVX-512, oneDNN 2.6.3, threads 1, kernels 12
 //     0.219818 3.7e-07 3 25690112 1204224 0.2431 0.02 1795550400 conv(f32[1,64,56,56] …) …
 //
 // One line per kernel, with the fields of MeasuredCost (cost_db.h): median in ms, variance in ms^2,

@@ -277,7 +277,7 @@ class CpuBackend : public Backend {
 
  private:
   PlanOptions OptionsFor(const CompileOptions& compile) const {
-    return {compile.threads, options_.fuse_layout};
+    return {compile.threads, options_.fuse_layout, /*with_places=*/false, options_.winograd};
   }
 
   const CpuOptions options_;

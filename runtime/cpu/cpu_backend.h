@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "runtime/cpu/kernels/convolutions/winograd_use.h"
 #include "runtime/executor.h"
 #include "runtime/measure.h"
 
@@ -15,6 +16,7 @@ struct CpuOptions {
   // products are written in the order that a following transpose needs. Otherwise each layout
   // operator is a kernel that copies, for comparison.
   bool fuse_layout = true;
+  WinogradUse winograd = WinogradUse::kWhereFaster;
 };
 
 std::unique_ptr<Backend> MakeCpuBackend(const CpuOptions& options = {});

@@ -175,8 +175,12 @@ class CpuMeasurer : public KernelMeasurer {
   CpuMeasurer(int threads, const CpuOptions& options) : threads_(threads), options_(options) {}
 
   std::string device() const override {
-    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 11",
-                        options_.fuse_layout ? "" : ", fusion off");
+    return absl::StrCat("cpu, ", DeviceName(), ", threads ", threads_, ", kernels 12",
+                        options_.fuse_layout ? "" : ", fusion off",
+                        options_.winograd == WinogradUse::kWhereFaster ? "" : ", winograd ",
+                        options_.winograd == WinogradUse::kNever    ? "off"
+                        : options_.winograd == WinogradUse::kAlways ? "always"
+                                                                    : "");
   }
 
   // What is executed in stages costs what its parts do: an opaque operator costs the same wherever
@@ -203,7 +207,7 @@ class CpuMeasurer : public KernelMeasurer {
   }
 
   absl::StatusOr<KernelPlan> PlanPart(const Graph& graph) {
-    absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, {threads_, options_.fuse_layout});
+    absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, PlanOptionsOf(false));
     if (!plan.ok()) return plan.status();
     KernelPlan result;
     for (const CpuStep& step : plan->steps) {
@@ -217,8 +221,7 @@ class CpuMeasurer : public KernelMeasurer {
   }
 
   absl::StatusOr<MemoryTimeline> Timeline(const Graph& graph) override {
-    absl::StatusOr<CpuPlan> plan =
-        PlanGraph(graph, traits_, {threads_, options_.fuse_layout, /*with_places=*/true});
+    absl::StatusOr<CpuPlan> plan = PlanGraph(graph, traits_, PlanOptionsOf(/*with_places=*/true));
     if (!plan.ok()) return plan.status();
     MemoryTimeline timeline;
     std::vector<int> ids, number(plan->buffers.size(), -1);
@@ -283,6 +286,10 @@ class CpuMeasurer : public KernelMeasurer {
   }
 
  private:
+  PlanOptions PlanOptionsOf(bool with_places) const {
+    return {threads_, options_.fuse_layout, with_places, options_.winograd};
+  }
+
   // The scratch memory of each kernel; unknown for kernels with weights, since those would be
   // packed.
   absl::StatusOr<std::vector<int64_t>> ScratchOf(const std::vector<PlannedKernel>& kernels) {

@@ -47,7 +47,9 @@ absl::StatusOr<std::vector<KernelClaim>> ClaimsOfPlan(const Graph& graph,
                                                       const CpuOptions& options) {
   NodeTraitsCache traits;
   LEMMA_ASSIGN_OR_RETURN(cpu::CpuPlan plan,
-                         cpu::PlanGraph(graph, traits, {compile.threads, options.fuse_layout}));
+                         cpu::PlanGraph(graph, traits,
+                                        {compile.threads, options.fuse_layout,
+                                         /*with_places=*/false, options.winograd}));
   LEMMA_RETURN_IF_ERROR(cpu::CheckMovement(plan));
   LEMMA_RETURN_IF_ERROR(cpu::CheckConditions(plan));
   std::vector<int> ids;

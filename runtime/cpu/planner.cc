@@ -258,6 +258,7 @@ class Planner {
     auto spec = std::make_shared<CpuKernelSpec>();
     spec->def = group.def;
     spec->threads = options_.threads;
+    spec->winograd = options_.winograd;
     for (int n : group.nodes) {
       if (n == group.head) spec->head_at = static_cast<int>(spec->nodes.size());
       spec->nodes.push_back(uses_.nodes[n]);

@@ -77,6 +77,7 @@ struct PlanOptions {
   int threads = 1;
   bool fuse_layout = true;   // see CpuOptions
   bool with_places = false;  // list CpuPlan::places
+  WinogradUse winograd = WinogradUse::kWhereFaster;
 };
 
 // The plan of `graph`, whose weights need no values. Unimplemented ("unsupported: OP (reason)") for

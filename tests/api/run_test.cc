@@ -103,6 +103,10 @@ TEST(RunTest, ErrorsNameOptionsOrTheModel) {
   options.execution.kernels.fuse_layout = false;
   EXPECT_EQ(api::Run(model, options).status().message(),
             "option fuse_layout: the back end cpu knows it, reference does not");
+  options.execution.kernels.fuse_layout = true;
+  options.execution.kernels.winograd = false;
+  EXPECT_EQ(api::Run(model, options).status().message(),
+            "option winograd: the back end cpu knows it, reference does not");
   options = Reference();
   options.inputs.max_memory_gb = 0;
   const absl::Status status = api::Run(model, options).status();

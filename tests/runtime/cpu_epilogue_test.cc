@@ -54,6 +54,7 @@ struct Product {
   const char* vector;  // a bias
   const char* more;    // followers of this product alone
   bool fuses = true;   // false: with some instruction sets, nothing is fused behind it
+  WinogradUse winograd = WinogradUse::kWhereFaster;
 };
 constexpr Product kProducts[] = {
     {"matmul", "x: f32[3,7], w: weight f32[7,5], v: weight f32[5], r: f32[3,5]", "p = matmul(x, w)",
@@ -73,6 +74,14 @@ constexpr Product kProducts[] = {
      "s: weight f32[5], b: weight f32[5], m: weight f32[5], "
      "q: weight f32[5] = [0.5, 1.0, 2.0, 0.25, 1.5]",
      "p = conv2d(x, w) {pads = [1,1,1,1]}", "v", "$0 = batch_norm($1, s, b, m, q)"},
+    {"convolution by tiles of 4 x 4",
+     "x: f32[1,16,4,5], w: weight f32[16,16,3,3], v: weight f32[16,1,1], r: f32[1,16,4,5]",
+     "h = scalar_mul(x) {alpha = 0.25} p = conv2d(h, w) {pads = [1,1,1,1]}", "v", "", true,
+     WinogradUse::kAlways},
+    {"convolution by tiles of 6 x 6",
+     "x: f32[5,16,4,5], w: weight f32[16,16,3,3], v: weight f32[16,1,1], r: f32[5,16,4,5]",
+     "h = scalar_mul(x) {alpha = 0.25} p = conv2d(h, w) {pads = [1,1,1,1]}", "v", "", true,
+     WinogradUse::kAlways},
     {"grouped convolution",
      "x: f32[1,16,4,5], w: weight f32[16,8,3,3], v: weight f32[16,1,1], r: f32[1,16,4,5]",
      "p = conv2d(x, w) {pads = [1,1,1,1], groups = 2}", "v", ""},
@@ -141,7 +150,7 @@ class Epilogues : public testing::TestWithParam<Product> {
     }
   }
 
-  std::unique_ptr<Backend> backend_ = MakeCpuBackend();
+  std::unique_ptr<Backend> backend_ = MakeCpuBackend({/*fuse_layout=*/true, GetParam().winograd});
   std::map<std::string, int> implementations_;
   std::ptrdiff_t most_fused_ = 0;
 };

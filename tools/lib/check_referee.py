@@ -1,15 +1,14 @@
 """Judges what ONNX Runtime makes of models; see tools/check_referee --help."""
 
 import argparse
-import datetime
 import json
 import pathlib
-import platform
 import resource
 import subprocess
 import sys
 import time
 
+import bench_inference
 import referee_faults
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -134,6 +133,7 @@ def main():
     parser.add_argument("--faults", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kinds", type=lambda s: s.split(","), default=[])
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path)
     flags = parser.parse_args()
@@ -142,6 +142,8 @@ def main():
     if unknown:
         raise SystemExit(f"check_referee: not exported: {', '.join(unknown)}; "
                          f"there are {', '.join(found) or 'none'}")
+    if flags.resume and not (flags.faults and flags.out):
+        raise SystemExit("check_referee: --resume goes on with --faults in --out FILE; give both")
     if flags.faults:
         pairs = [(found[name], *saved_pair(found[name], level, flags.lemma))
                  for name in flags.models or found for level in flags.levels]
@@ -162,9 +164,7 @@ def main():
             if row.get("reason"):
                 print(f"    {row['reason']}", *row.get("open", []), sep="\n    ", flush=True)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-    machine = {"processor": platform.processor() or platform.machine(),
-               "onnxruntime": "1.30.0", "date": str(datetime.date.today())}
-    report = {"machine": machine, "peak_memory_gib": round(peak, 2), "rows": rows}
+    report = {"machine": bench_inference.machine(flags.lemma), "peak_memory_gib": round(peak, 2), "rows": rows}
     name = "referee_open.json" if flags.open else "referee.json"
     out = flags.out or ROOT / "data/measurements" / name
     out.write_text(json.dumps(report, indent=1) + "\n")

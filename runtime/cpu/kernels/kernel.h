@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
+#include "runtime/cpu/kernels/convolutions/winograd_use.h"
 #include "runtime/measure.h"
 #include "runtime/plan/layout.h"
 #include "runtime/plan/node_traits.h"
@@ -41,6 +42,7 @@ struct CpuKernelSpec : KernelSpec {
   // Indices of inputs whose memory output 0 may reuse if layouts permit, the best first.
   std::vector<int> in_place;
   int threads = 1;
+  WinogradUse winograd = WinogradUse::kWhereFaster;
 
   const NodePtr& head_node() const { return nodes[static_cast<size_t>(head_at)]; }
   const Node& head() const { return *head_node(); }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/cpu/kernels/dnnl_convolution.h"
+#include "runtime/cpu/kernels/convolutions/dnnl_convolution.h"
 
 namespace lemma::cpu {
 namespace {

@@ -25,4 +25,11 @@ bool AllAboveMinusInfinity(const float* x, int64_t count) {
   return all != 0;
 }
 
+__attribute__((target_clones("avx512f", "avx2", "default")))  // one of them runs
+bool AllWithin(const float* x, int64_t count, float largest) {
+  int all = 1;
+  for (int64_t i = 0; i < count; ++i) all &= x[i] <= largest && x[i] >= -largest ? 1 : 0;
+  return all != 0;
+}
+
 }  // namespace lemma::kernels

@@ -12,6 +12,9 @@ bool HasPlainRows(const float* x, int64_t rows, int64_t columns);
 // Whether every number is greater than -infinity. NaN is not.
 bool AllAboveMinusInfinity(const float* x, int64_t count);
 
+// Whether the magnitude of every number is `largest` or less. NaN has none.
+bool AllWithin(const float* x, int64_t count, float largest);
+
 }  // namespace lemma::kernels
 
 #endif  // LEMMA_RUNTIME_CPU_KERNELS_VECTORIZED_PLAIN_ROWS_H_

@@ -1,6 +1,6 @@
 // Convolutions by oneDNN. Images lie channels last between kernels, so nothing must be reordered
 // between operators.
-#include "runtime/cpu/kernels/dnnl_convolution.h"
+#include "runtime/cpu/kernels/convolutions/dnnl_convolution.h"
 
 namespace lemma::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // Builds oneDNN's convolutions, for convolutions and for other operators that can be computed as a
 // convolution.
-#ifndef LEMMA_RUNTIME_CPU_KERNELS_DNNL_CONVOLUTION_H_
-#define LEMMA_RUNTIME_CPU_KERNELS_DNNL_CONVOLUTION_H_
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_DNNL_CONVOLUTION_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_DNNL_CONVOLUTION_H_
 
 #include <dnnl.hpp>
 #include <memory>
@@ -34,10 +34,11 @@ bool IsByProducts(const Shape& weights, int64_t groups);
 
 // The kernel that computes `conv` and the operations fused behind it; y is output 0 of the spec. x
 // and y lie channels last, or x is static. Where oneDNN's kernels for another layout are faster,
-// the kernel reorders x before the convolution and y after it. Throws dnnl::error.
+// the kernel reorders x before the convolution and y after it. Where Winograd's algorithm is
+// faster, finite images take it (winograd.h). Throws dnnl::error.
 std::unique_ptr<Kernel> MakeDnnlConvolution(const CpuKernelSpec& spec, const StaticValues& statics,
                                             const DnnlConvolution& conv, const Epilogue& epilogue);
 
 }  // namespace lemma::cpu
 
-#endif  // LEMMA_RUNTIME_CPU_KERNELS_DNNL_CONVOLUTION_H_
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_DNNL_CONVOLUTION_H_

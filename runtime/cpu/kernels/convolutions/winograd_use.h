@@ -1,0 +1,16 @@
+// When the CPU back end computes convolutions by Winograd's algorithm.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_WINOGRAD_USE_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_WINOGRAD_USE_H_
+
+namespace lemma {
+
+// winograd.h says which convolutions these are.
+enum class WinogradUse {
+  kWhereFaster,
+  kAlways,  // wherever the library has a kernel for it, for tests
+  kNever,
+};
+
+}  // namespace lemma
+
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_WINOGRAD_USE_H_
