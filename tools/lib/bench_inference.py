@@ -166,6 +166,8 @@ def main(arguments):
     names = [n for n in flags.models.split(",") if n] or check([export, "--list"]).split()
     check([export, *names])
     rows, failed = [], []
+    flags.out.parent.mkdir(parents=True, exist_ok=True)
+    about = machine(flags.lemma)
     print(HEADER)
     with tempfile.TemporaryDirectory(prefix="lemma_bench_") as work:
         for threads in (int(n) for n in flags.threads.split(",")):
@@ -176,14 +178,13 @@ def main(arguments):
                 except RuntimeError as error:
                     failed.append(f"{name}, {threads} threads: {error}")
                     print(f"bench: {failed[-1]}", file=sys.stderr)
+                result = {"machine": about, "rows": rows, "failed": failed}
+                flags.out.write_text(json.dumps(result, indent=1) + "\n")
     for threads in sorted({row["threads"] for row in rows}):
         for key in ("optimized_to_onnxruntime", "optimized_to_lemma"):
             ratios = [row[key] for row in rows if row["threads"] == threads]
             mean = math.exp(statistics.fmean(math.log(r) for r in ratios))
             print(f"{threads} threads, {key}: geometric mean {mean:.3f}, worst {max(ratios):.3f}")
-    flags.out.parent.mkdir(parents=True, exist_ok=True)
-    result = {"machine": machine(flags.lemma), "rows": rows, "failed": failed}
-    flags.out.write_text(json.dumps(result, indent=1) + "\n")
     print(f"written to {flags.out}")
     return 1 if failed else 0
 

@@ -2,6 +2,7 @@
 
 import argparse
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,8 @@ SETTINGS = {
     "phone": {"width": 390, "height": 844, "phone": True},
     "dark": {"width": 1400, "height": 900, "dark": True},
 }
+# The picture of each setting that --gallery keeps.
+GALLERY = {"desktop": "desktop_panel", "phone": "phone_top", "dark": "dark_step"}
 AXES = ("time of kernels, ms", "operations per byte", "operators that have run")
 
 
@@ -178,10 +181,24 @@ class Check:
 
 
 def make_page(lemma, model, folder):
-    page = folder / "report.html"
-    subprocess.run([lemma, "optimize", model, "-o", folder / "out.onnx", "--report", page,
-                    "--effort=quick", "--runs=7"], check=True, stdout=subprocess.DEVNULL)
-    return page
+    """Optimizes the model in `folder` under short names, as its user would; returns the page."""
+    name = model.name.removeprefix("light_")
+    link = folder / name
+    link.unlink(missing_ok=True)
+    link.symlink_to(model.resolve())
+    subprocess.run([pathlib.Path(lemma).resolve(), "optimize", name, "-o", "fast.onnx", "--report",
+                    "report.html"], check=True, cwd=folder, stdout=subprocess.DEVNULL)
+    return folder / "report.html"
+
+
+def check(page, out):
+    """Checks a page in each setting; pictures go to `out`. Returns what does not work."""
+    failures = []
+    with tempfile.TemporaryDirectory() as profile, chromium.Browser(profile) as browser:
+        for setting, options in SETTINGS.items():
+            browser.open(page, **options)
+            failures += Check(browser, setting, out).run()
+    return failures
 
 
 def main():
@@ -189,16 +206,18 @@ def main():
     parser.add_argument("--lemma")
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--page", type=pathlib.Path)
-    parser.add_argument("model", nargs="?", default=MODEL)
+    parser.add_argument("--gallery", type=pathlib.Path)
+    parser.add_argument("models", nargs="*", type=pathlib.Path, default=[MODEL])
     arguments = parser.parse_args()
     out = arguments.out or pathlib.Path(tempfile.mkdtemp(prefix="lemma_report_"))
-    out.mkdir(parents=True, exist_ok=True)
-    page = arguments.page or make_page(arguments.lemma, arguments.model, out)
     failures = []
-    with tempfile.TemporaryDirectory() as profile, chromium.Browser(profile) as browser:
-        for setting, options in SETTINGS.items():
-            browser.open(page, **options)
-            failures += Check(browser, setting, out).run()
+    for model in [arguments.page] if arguments.page else arguments.models:
+        folder = out / model.stem.removeprefix("light_")
+        folder.mkdir(parents=True, exist_ok=True)
+        page = arguments.page or make_page(arguments.lemma, model, folder)
+        failures += [f"{model.name}, {failure}" for failure in check(page, folder)]
+        for setting, name in GALLERY.items() if arguments.gallery else ():
+            shutil.copy(folder / f"{name}.png", arguments.gallery / f"{folder.name}_{setting}.png")
     for failure in failures:
         print(f"check_report: {failure}")
     print(f"check_report: {len(failures)} problems; pictures in {out}")

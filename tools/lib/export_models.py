@@ -73,7 +73,7 @@ MODELS = {
     "taso_bert": (taso_models.TasoBert, embedded),
     "nasrnn": (taso_models.NasRnn, steps),
     "csrnet": (csrnet.CsrNet, image()),
-    "inception_v3_batch16": (inception_v3, lambda _: torch.randn(16, 3, 299, 299)),
+    "inception_v3_batch16": (inception_v3, image(299)),
 }
 
 
@@ -121,14 +121,22 @@ def rescale_output(module, inputs):
         last[0].bias /= deviation
 
 
+def entry(name):
+    """Returns what MODELS has for `name`, and the batch size: 1, or N for another model's NAME_batchN."""
+    base, _, batch = name.partition("_batch")
+    size = int(batch) if batch.isdigit() and int(batch) > 0 else 1
+    model = name if size == 1 else base
+    return MODELS.get(model), size
+
+
 def build(name):
-    """Returns the module with its weights, and inputs of the batch size it is exported for: mostly 1."""
-    make, sample = MODELS[name]
+    """Returns the module with its weights, and inputs."""
+    (make, sample), size = entry(name)
     torch.manual_seed(zlib.crc32(name.encode()))
     module = make().eval()
     randomize(module)
     calibrate_batch_norms(module, sample(CALIBRATION_BATCH))
-    inputs = sample(1)
+    inputs = sample(size)
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     if hasattr(module, "normalize"):
         module.normalize(*inputs)
@@ -198,9 +206,10 @@ def parse(arguments):
     parser.add_argument("--force", action="store_true")
     parser.add_argument("names", nargs="*", metavar="NAME")
     flags = parser.parse_args(arguments)
-    unknown = [name for name in flags.names if name not in MODELS]
+    unknown = [name for name in flags.names if entry(name)[0] is None]
     if unknown:
-        parser.error(f"unknown model {unknown[0]!r}; the models are: {', '.join(MODELS)}")
+        parser.error(f"unknown model {unknown[0]!r}; the models are: {', '.join(MODELS)}; "
+                     "NAME_batchN has a batch of N")
     return flags
 
 
