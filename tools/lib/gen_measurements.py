@@ -335,7 +335,7 @@ def referee_faults(report):
     total = sum(kinds.values(), collections.Counter())
     after = (f"{len(report['rows'])} faults: {total['refuted']} refuted, {total['placed']} of them at"
              f" the right place; {total['unknown']} unknown; {total['proved']} proved. Seed"
-             f" {report['seed']}; {report['neutral']} more changed no more than rounding.")
+             f" {report['seed']}; {report['neutral']} more do not count.")
     return ["fault", "refuted", "at the right place", "unknown", "proved"], lines, after
 
 
