@@ -64,8 +64,8 @@ struct TrainingRunOptions {
 
 // InvalidArgument if an option is out of range. Messages name options ("option every").
 absl::Status CheckTrainingRunOptions(const TrainingRunOptions& options);
-// Checks that the checkpoint, if there is one, can be written and overwrites neither the step at
-// `path` ("": the step is no file) nor the data.
+// Returns an error if the checkpoint cannot be written, or if it would overwrite the step's file
+// (`path`; "": the step was not read from a file) or the data file. OK if `checkpoint` is "".
 absl::Status CheckTrainingFiles(const TrainingRunOptions& options, const std::string& path);
 
 // A training run: the state, and the number of steps done. The state's values depend only on the
@@ -94,7 +94,7 @@ class TrainingRun {
 
   int64_t steps_done() const;
   const std::vector<std::string>& scalar_names() const;  // the outputs of rank 0 that are not state
-  int64_t state_bytes() const;
+  int64_t state_bytes() const;                           // the size of all state values together
   // The memory of the compiled step.
   MemoryUse memory() const;
   // Writes the complete state, or leaves `path` unchanged.

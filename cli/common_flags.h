@@ -42,6 +42,8 @@ struct CommonFlags {
   bool json = false;    // print JSON instead of text
   int64_t seed = 1;     // of random inputs
   int64_t threads = 1;
+  // --backend, --fusion, --reuse, --precision, and --onnxruntime: the file of ONNX Runtime's
+  // library.
   std::string backend, fusion = "on", reuse = "late", precision = "f32", onnxruntime;
   std::vector<std::string> inputs;  // files of input values; empty: random values
   int64_t int_range = 2;            // random integers are in [0, int_range)

@@ -1,4 +1,4 @@
-// Finds what follows from known pairs by rewriting.
+// Decides by rewriting whether a pair of graphs follows from known pairs, and by which steps.
 //
 // A pair is two graphs that may be equal (generator/sets/operator_set.h). Each output of a pair is
 // an equation between terms: both sides are equal for all values of its variables for which they
@@ -36,9 +36,9 @@ struct Means {
   };
   Trust trust = kProved;
   // Whether split(concat(a, b)) always becomes a, b. If false, it becomes a, b only where the given
-  // term has it, not where rewriting brought the split and the concat together. Then a pair that
-  // merges operators by a concat and a split does not count as derived: a rewriter that cannot
-  // invent a concat needs this pair.
+  // term already contains it, not where rewriting brought the split and the concat together. Then a
+  // pair that merges operators by a concat and a split does not count as derived: a rewriter that
+  // cannot invent a concat needs this pair.
   bool elimination = true;
 };
 
@@ -71,12 +71,14 @@ class Derivation {
   // Forgets all terms except those of the pairs. Values from earlier calls become invalid.
   void Clear();
 
-  // The outputs of a graph as values of store(). `types`: the types of the graph's inputs. An
-  // output is TermStore::kNone if it is not well-formed; the functions below do not take it.
+  // The numbers of the graph's outputs as values of store(). `types`: the types of the graph's
+  // inputs. An output that is not well-formed has the number TermStore::kNone, which must not be
+  // passed to the functions below.
   std::vector<int> Intern(const NumberedGraph& graph, const std::vector<int>& types);
   // The value at which rewriting by the pairs of `means` ends.
   int NormalForm(int value, Means means);
-  // Whether source and target have the same normal forms, output by output.
+  // Whether source and target, the values of two graphs' outputs, have the same normal forms,
+  // output by output.
   bool AreJoined(const std::vector<int>& source, const std::vector<int>& target, Means means);
 
   // Steps that lead from source to target, output by output, by proved pairs that follow from no

@@ -56,7 +56,8 @@ struct Input {
   // a group are consecutive.
   int group = 0;
   // Its random values are integers in [-2^20, 2^20) instead of arbitrary field elements. Sums and
-  // products of a few such values are ordered like integers, so laws about the order hold.
+  // products of a few such values are ordered like integers, so laws about the order (as for max
+  // and relu) hold.
   bool small = false;
 };
 

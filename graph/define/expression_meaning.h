@@ -39,7 +39,7 @@ class Expressions {
   absl::Status Bind(const std::string& name, text::Position position, Named named);
   bool IsBound(const std::string& name) const { return names_.count(name) > 0; }
   absl::StatusOr<const Named*> Find(const std::string& name, text::Position position) const;
-  // Says that the text states this size for an axis of a tensor. Reads of the tensor are checked
+  // Records that the text states this size for an axis of a tensor. Reads of the tensor are checked
   // against this size, because it is written with the same names as their indices.
   void StateSize(TensorId tensor, int axis, IndexExpr size) {
     stated_sizes_[{tensor, axis}] = std::move(size);

@@ -1,4 +1,4 @@
-// Operators that a text file defines.
+// Reads the operators that a text file defines, and derives the operators for their gradients.
 #ifndef LEMMA_GRAPH_DEFINE_OPERATOR_FILE_H_
 #define LEMMA_GRAPH_DEFINE_OPERATOR_FILE_H_
 

@@ -24,8 +24,9 @@ class Derivatives {
  public:
   explicit Derivatives(F& formula) : formula_(formula) {}
 
-  // df/da * da + df/db * db + df/dc * dc for an application e = f(a, b, c). `da` is the gradient of
-  // e times the derivative of the argument a; likewise `db` and `dc`.
+  // df/da * da + df/db * db + df/dc * dc for an application e = f(a, b, c), by the row of f in the
+  // table. `da` is the gradient of e times the derivative of the argument a with respect to the
+  // input whose gradient is wanted; likewise `db` and `dc`.
   V OfRow(const ScalarExpr& e, const V& da, [[maybe_unused]] const V& db,
           [[maybe_unused]] const V& dc) {
     using Value = V;

@@ -1,5 +1,5 @@
-// Runs the launches of a plan on a device, as nodes of CUDA graphs or one by one. Only with
-// HAVE_CUDA.
+// Runs the launches of a plan on a device, as nodes of CUDA graphs or one by one. Built only
+// if the build finds CUDA (HAVE_CUDA).
 #ifndef LEMMA_RUNTIME_CUDA_LAUNCHES_H_
 #define LEMMA_RUNTIME_CUDA_LAUNCHES_H_
 
@@ -15,10 +15,11 @@
 
 namespace lemma::cuda {
 
-// The memory where the buffers of a plan lie. Owned by the caller.
+// The memory where the buffers of a plan lie. Owned by the caller. `statics` holds the values that
+// depend only on weights and constants; `arena` holds the other values on the device.
 struct PlacedMemory {
   CUdeviceptr arena = 0, statics = 0;
-  char* host = nullptr;    // of offloaded values
+  char* host = nullptr;    // memory of offloaded values
   CUdeviceptr errors = 0;  // one int per launch: not 0 if the launch read outside a tensor
 
   // For all buffers but those of Buffer::Kind::kHost; HostAddressOf is for buffers of this kind.
@@ -49,7 +50,7 @@ class Launches {
   // Enqueues launch `l` on the stream.
   absl::Status Launch(size_t l);
 
-  // The kernel's schedule or the library function, for people.
+  // Text for people: the schedule of launch `l`'s kernel, or the library function that replaces it.
   std::string ScheduleOf(size_t l) const;
   // The name of launch `l`, for messages.
   std::string NameOf(size_t l) const;
@@ -83,8 +84,8 @@ class Launches {
   CUstream stream_ = nullptr;
   std::vector<CUmodule> modules_;
   std::vector<CUfunction> functions_;                // by launch; nullptr: a copy
-  std::vector<std::vector<CUdeviceptr>> addresses_;  // of the launch's arguments
-  std::vector<std::vector<CUtensorMap>> maps_;       // for the copy engine
+  std::vector<std::vector<CUdeviceptr>> addresses_;  // by launch: of its arguments
+  std::vector<std::vector<CUtensorMap>> maps_;       // by launch: for the copy engine
   std::vector<std::vector<void*>> arguments_;        // pointers to the addresses and maps
   std::unique_ptr<Cublas> cublas_;
   std::vector<CUdeviceptr> workspaces_;                   // of products

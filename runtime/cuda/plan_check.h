@@ -11,7 +11,7 @@
 
 namespace lemma::cuda {
 
-// Internal, with the launch, buffer or output at fault, unless
+// Returns Internal, with a message that names the launch, buffer or output at fault, unless
 //
 //   * every buffer lies inside its memory,
 //   * if two launches touch the same memory and one of them writes, the later launch waits for the

@@ -13,11 +13,12 @@ namespace lemma::ort {
 // The groups, each as positions in uses.nodes, ascending; in the order of their last members.
 //
 // An element-wise operator joins the group that alone reads its result, if the readers are
-// element-wise and have the shape of this result. One operator of any other kind per group, such as
-// a convolution, joins under the same condition. ONNX Runtime decides itself which operators it
-// fuses within a group. If it fuses an operator with another group, or moves it past another group,
-// the operator is priced as if it stayed in its own group. No group has operators that only give
-// values another shape (Reshape and the like), depend on weights only, or have no definition.
+// element-wise and have the shape of this result. Under the same condition, at most one
+// operator of another kind, such as a convolution, joins each group. ONNX Runtime decides itself
+// which operators it fuses within a group. If it fuses an operator with another group, or
+// moves it past another group, the operator is timed as if it stayed in its own group. No group has
+// operators that only give values another shape (Reshape and the like), depend on weights only, or
+// have no definition.
 std::vector<std::vector<int>> GroupsOf(const UseTable& uses, NodeTraitsCache* traits);
 
 }  // namespace lemma::ort

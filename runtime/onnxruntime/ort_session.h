@@ -50,7 +50,7 @@ class LoadedModel {
 
   const Library* const library_;
   const std::vector<std::string> inputs_, outputs_;
-  std::vector<const char*> input_names_, output_names_;  // point into these
+  std::vector<const char*> input_names_, output_names_;  // point into inputs_ and outputs_
   Session* session_ = nullptr;
 };
 

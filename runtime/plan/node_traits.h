@@ -58,15 +58,15 @@ struct NodeTraits {
   // If the only output is the concatenation of two or more inputs: the dimension along which it
   // holds them.
   std::optional<int> concat_dim;
-  bool selects_largest = false;  // SelectsLargest (runtime/plan/maximum.h)
+  bool selects_largest = false;  // as SelectsLargest (maximum.h) says
   // If a truth value that does not depend on the index decides which inputs the only output reads.
   std::optional<Choice> choice;
   // The operator with f32 in place of every f16 and bf16 computes the same real numbers, so its
   // results, rounded once, are the results of this application. False if no operand and no result
   // is f16 or bf16.
   bool widens = false;
-  // If it widens: whether a result that is computed from 16-bit floats may be a number that no
-  // 16-bit float represents.
+  // If `widens` is true: whether a result that is computed from 16-bit floats may be a number that
+  // no 16-bit float represents.
   bool rounds = false;
   Domain domain = Domain::kAny;  // graph/expr/arithmetic.h
   std::vector<bool> is_index;    // by input: its values decide where something is read or written

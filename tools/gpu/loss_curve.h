@@ -45,8 +45,8 @@ absl::StatusOr<CurveRun> RunCurve(const LossCurve& curve, const Graph& step, Bac
 struct CurveDifference {
   int step = 0;  // the first step, from 1, whose loss differs by more than allowed; 0: none
   double difference = 0, allowed = 0;  // at this step
-  // The largest relative difference from PyTorch's f64 losses: of `losses`, and of PyTorch's f32
-  // losses.
+  // The largest relative difference of a loss from PyTorch's f64 loss: `relative` is for `losses`,
+  // `relative_of_f32` for PyTorch's f32 losses.
   double relative = 0, relative_of_f32 = 0;
 };
 

@@ -51,8 +51,9 @@ Grid OfHeads(const Grid& x);
 // nodes, except constants, are in `domain`. If there is an error, the test fails.
 std::vector<Grid> RunGraph(const std::string& graph, int opset, const std::vector<Grid>& inputs,
                            const std::string& domain = "");
-// The error message of importing such a model, or of its first operator that is imported as opaque;
-// "no error" if there is none.
+// The error message that the import of `graph` gives; if the import succeeds, the error message of
+// the first operator that is imported as opaque. "no error" if there is none. Parameters are as in
+// RunGraph.
 std::string ErrorOfGraph(const std::string& graph, int opset, const std::string& domain = "");
 
 // Whether the shapes are equal and the elements differ by at most `tolerance`, absolutely.

@@ -49,7 +49,8 @@ std::string TypeOf(absl::string_view op, const std::vector<TensorType>& inputs, 
 std::vector<std::string> Requirements(absl::string_view op,
                                       const std::vector<std::vector<std::string>>& dims,
                                       ExprAttrs attrs = {});
-// Index expressions: numbers for sizes, symbols for names.
+// One index expression per element of `names`: a number if the element is a size such as "3",
+// otherwise the symbol with this name.
 Idx Symbols(const std::vector<std::string>& names);
 
 }  // namespace lemma

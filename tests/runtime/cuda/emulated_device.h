@@ -1,5 +1,5 @@
 // Emulates a CUDA device on the host: implements the driver's functions with the grid emulator.
-// Only with HAVE_CUDA.
+// Built only if the build finds CUDA (HAVE_CUDA).
 #ifndef LEMMA_TESTS_RUNTIME_CUDA_EMULATED_DEVICE_H_
 #define LEMMA_TESTS_RUNTIME_CUDA_EMULATED_DEVICE_H_
 
@@ -18,7 +18,8 @@ namespace lemma {
 // return CUDA_ERROR_INVALID_VALUE unless these conditions hold:
 //   * copies and memsets stay within allocations of device memory or pinned host memory (the source
 //     of cuMemcpyHtoD may be any memory);
-//   * a launch provides the shared memory that its kernel needs, and may use as much;
+//   * a launch provides at least the shared memory that its kernel needs, and no more than the
+//     function's attributes allow;
 //   * tensor maps are valid, and a launch gets the tensor maps that its kernel was made for.
 // Only one object may exist at a time.
 class EmulatedDevice {

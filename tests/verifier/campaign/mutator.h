@@ -21,13 +21,13 @@ struct RuleMutant {
 
 class Mutator {
  public:
-  // `families`: true rules; a mutant is made from each family equally often. Equal seeds give equal
-  // sequences of mutants.
+  // `families`: lists of true rules. Each try first chooses a family, all equally likely.
+  // Equal seeds give equal sequences of mutants.
   Mutator(std::vector<std::vector<Substitution>> families, uint64_t seed);
 
   // A mutant that was not drawn before: a rule, its reverse, or one side as both sides, with one to
   // four changes, some of which keep it true. Both sides are well-formed for some sizes. Their
-  // outputs have the same element types and ranks. Their definitions are not written alike.
+  // outputs have the same element types and ranks. The definitions of the two sides differ as text.
   RuleMutant Draw();
   // The number of mutants tried so far, including those that Draw rejected.
   int64_t tries() const { return tries_; }

@@ -41,7 +41,8 @@ CertificateCase Walk(const std::string& graph, const std::vector<Substitution>& 
 // The problem that a check of the three files finds if it trusts exactly the starter rules; "" if
 // it finds none.
 std::string Problem(const CertificateCase& files);
-// The same. `why_untrusted` says why a rule is not trusted, and returns "" for a trusted rule.
+// The same for other trusted rules: `why_untrusted` says why a rule is not trusted, and returns ""
+// for a trusted rule.
 std::string Problem(const CertificateCase& files,
                     const std::function<std::string(const Substitution&)>& why_untrusted);
 
