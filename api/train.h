@@ -1,5 +1,6 @@
-// Makes a training step from a model, and runs the step repeatedly (docs/training.md). Code:
-// api/training.
+// Makes a training step from a model, and runs the step repeatedly (docs/training.md). A training
+// step is a graph of forward pass, loss, backward pass and update. Its state is what one step hands
+// to the next step: the trained weights and the optimizer's values. Code: api/training.
 #ifndef LEMMA_API_TRAIN_H_
 #define LEMMA_API_TRAIN_H_
 
@@ -85,10 +86,10 @@ class TrainingRun {
     std::vector<double> scalars;  // values of the scalar outputs, in the order of scalar_names()
     double ms = 0;                // wall-clock time of this step
   };
-  // Runs steps until TrainingRunOptions::steps are done, or until *interrupted is true, which is no
-  // error. Saves the state to the checkpoint, if there is one, every `every` steps and after the
-  // last step that it runs. Calls `on_step` after each step, before saving. Both arguments may be
-  // null.
+  // Runs steps until TrainingRunOptions::steps are done, or until *interrupted is true. An
+  // interruption is not an error. Saves the state to the checkpoint file, if the options name one,
+  // every `every` steps and after the last step that it runs. Calls `on_step` after each step,
+  // before saving. Both arguments may be null.
   absl::Status Continue(const std::function<void(const Progress&)>& on_step,
                         const std::atomic<bool>* interrupted = nullptr);
 
@@ -97,7 +98,7 @@ class TrainingRun {
   int64_t state_bytes() const;                           // the size of all state values together
   // The memory of the compiled step.
   MemoryUse memory() const;
-  // Writes the complete state, or leaves `path` unchanged.
+  // Writes the state to the safetensors file `path`. After an error, the file is unchanged.
   absl::Status Save(const std::string& path) const;
 
  private:

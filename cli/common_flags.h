@@ -34,7 +34,7 @@ struct CommonFlags {
   // Set by commands, not by a flag: dimensions without a size stay symbolic. If an operator needs a
   // number in place of a symbolic size, the dimension is fixed, and a note says so
   // (LoadOptions::fixes_sizes in api/models/model_file.h). A dimension in `ranges` is never fixed:
-  // such an operator is an error.
+  // an operator that needs its size as a number is an error.
   bool symbolic = false;
   // --range: the least and the greatest size of symbolic dimensions.
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;

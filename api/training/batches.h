@@ -25,7 +25,7 @@ constexpr char kSynthetic[] = "synthetic";
 
 struct BatchOptions {
   // kSynthetic, or a safetensors file. For an input of shape [a, b], the file has a tensor
-  // [batches, a, b] with the input's name.
+  // of shape [n, a, b] with the input's name, where n is the number of batches in the file.
   std::string data = kSynthetic;
   int64_t batches = 16;               // number of different random batches, at least 1
   std::map<std::string, double> set;  // values of scalar inputs, such as the learning rate `lr`
@@ -34,7 +34,7 @@ struct BatchOptions {
   int64_t int_range = 2;
 };
 
-// The values of the graph's inputs that are not state. The value of a scalar input comes from the
+// Gives values to the graph's inputs that are not state. The value of a scalar input comes from the
 // first place that has one: the option `set`, the state's metadata, the data file. Every other
 // input takes its values from the data file (one row for each batch) or, without a file, gets
 // random values. The same options, metadata and data file give the same values.

@@ -57,7 +57,7 @@ absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,
                                   const RegionOptions& options = {});
 
 // Whether two values of one type agree at all positions, as polynomials. The answer is proved, but
-// the randomized check is not made. Uses the limits of RegionOptions.
+// the randomized check is not made. Uses the default limits of RegionOptions.
 absl::StatusOr<bool> AgreeEverywhere(const Value& a, const Value& b);
 
 class PolynomialReader;

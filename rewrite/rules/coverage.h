@@ -2,9 +2,9 @@
 //
 // A rule is proved form by form (rewrite/rules/statement.h): for some lengths of its lists, some
 // values of attributes that an operator must know, and under the operators' requirements on open
-// sizes. A match may be an instance of no form, for example because a size that is a term of
-// several symbols (such as n1 + n2 - 1) is 1 and broadcasts, a list is longer than in any form, or
-// an axis was not tried. The rule is not applied to a match that is an instance of no form.
+// sizes. A match may be an instance of no form, for example because a size that is a sum or product
+// of several symbols is 1 and broadcasts, a list is longer than in any form, or an axis was not
+// tried. The rule is not applied to a match that is an instance of no form.
 #ifndef LEMMA_REWRITE_RULES_COVERAGE_H_
 #define LEMMA_REWRITE_RULES_COVERAGE_H_
 
