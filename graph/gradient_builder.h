@@ -1,5 +1,5 @@
-// The interface that operators' gradients (OpDef::gradient) are written against: one application
-// and the gradients of its outputs.
+// What an operator's gradient function (OpDef::gradient) works with: one application of the
+// operator, and the gradients of its outputs.
 //
 // For each input x, an operator's gradient returns the sum over all outputs y of J(y, x)^T * dy,
 // where J(y, x) is the Jacobian matrix of y and dy the gradient of y. It is built from ordinary
@@ -15,8 +15,8 @@
 
 namespace lemma {
 
-// After an error, operators give empty values. An operator's gradient need not check for errors:
-// its caller reads the first one from status().
+// Builds the gradient of one application. After an error, operators give empty values. A gradient
+// function need not check for errors: its caller reads the first error from status().
 class GradientBuilder : public Formula {
  public:
   // `result_gradients` has one value per output of `node`, of the output's type; an empty value

@@ -1,9 +1,9 @@
 // Immutable tensor programs.
 //
 // A Graph is a DAG of hash-consed nodes: structurally equal applications are one Node in the whole
-// process. So equal values are equal pointers, graphs share common parts, and common subexpressions
-// are merged by construction. GraphBuilder (graph/builder.h) makes graphs and checks shapes; an
-// existing Graph is always well-formed.
+// process. So structurally equal values have equal node pointers, graphs share common parts, and
+// common subexpressions are merged by construction. GraphBuilder (graph/builder.h) makes graphs and
+// checks shapes; an existing Graph is always well-formed.
 #ifndef LEMMA_GRAPH_GRAPH_H_
 #define LEMMA_GRAPH_GRAPH_H_
 
@@ -158,8 +158,8 @@ class Graph {
   const std::map<std::pair<uint64_t, int>, std::string>& labels() const { return labels_; }
 
   // Equal for graphs that apply the same operators to the same inputs, constants and weights.
-  // Independent of names, labels and the order of construction. The order of first use identifies
-  // weights without values.
+  // Independent of names, labels and the order of construction. Weights without values are
+  // identified by the order of their first use.
   uint64_t StructuralHash() const;
 
   // The same graph with other values for its outputs; the process ends if their number or types

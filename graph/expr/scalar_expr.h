@@ -16,8 +16,8 @@
 
 namespace lemma {
 
-// Numbers a tensor within one definition: first the inputs, then the tensors that the definition
-// makes.
+// The number of a tensor within one Definition (tensor_expr.h): first the inputs, then the tensors
+// that the definition makes.
 using TensorId = int32_t;
 
 // Scalar functions, one per row of scalar_functions.inc.
@@ -41,8 +41,8 @@ namespace scalar_fn {
 enum Traits : unsigned {
   kAlgebraic = 1,    // exact in any field
   kCommutative = 2,  // f(a, b) = f(b, a)
-  // Never rounds: if the arguments (of `where`: b and c) are values of a float type, the result is
-  // also a value of this type.
+  // Never rounds: if the arguments are values of a float type, the result is also a value of this
+  // type. For where(a, b, c), this concerns b and c only.
   kExact = 4,
   kOdd = 8,              // f(-x) = -f(x), where x is one number
   kEven = 16,            // f(-x) = f(x), where x is one number
@@ -131,7 +131,7 @@ class ScalarExpr {
   static ScalarExpr Select(Guard guard, ScalarExpr then, ScalarExpr otherwise);
   static ScalarExpr Reduce(ReduceKind kind, std::vector<Axis> axes, Guard where, ScalarExpr body);
 
-  // All except kind(): each only for the kinds that name it above.
+  // Except for kind(), each function is only for the kinds that name it above.
   Kind kind() const;
   double value() const;
   const std::string& name() const;
@@ -154,7 +154,7 @@ class ScalarExpr {
   std::shared_ptr<const ScalarNode> node_;
 };
 
-// Fields beside `kind` are set only for the kinds that use them.
+// The content of a ScalarExpr. Apart from `kind`, a field is set only for the kinds that use it.
 struct ScalarNode {
   ScalarExpr::Kind kind = ScalarExpr::Kind::kConst;
   double value = 0;

@@ -19,7 +19,7 @@ namespace lemma {
 // Protobuf's limit on the size of a message.
 constexpr int64_t kMaxProtoBytes = INT32_MAX;
 
-// ToOnnxType returns the type's number in ONNX's TensorProto.DataType. FromOnnxType returns the
+// ToOnnxType returns the number of `dtype` in ONNX's TensorProto.DataType. FromOnnxType returns the
 // type that has the given number, or Unimplemented if Lemma does not know it.
 int32_t ToOnnxType(DType dtype);
 absl::StatusOr<DType> FromOnnxType(int32_t onnx_type);

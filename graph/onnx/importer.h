@@ -29,8 +29,9 @@ namespace lemma {
 // Constant results of up to this many elements are computed at import.
 constexpr int64_t kMaxFoldElements = int64_t{1} << 16;
 
-// Whether an initializer becomes a weight: floats with rank at least 1, or more than
-// kMaxFoldElements elements. All others are parameters of operators and become constants.
+// Whether an initializer becomes a weight: if it has floats and rank 1 or more, or if it has more
+// than kMaxFoldElements elements of any type. All others are parameters of operators and become
+// constants.
 bool IsTrained(const Tensor& tensor);
 // The doc_string of an initializer that becomes a constant, or a weight, although IsTrained says
 // otherwise. Only Lemma's export writes these marks.
@@ -269,7 +270,7 @@ bool HasOpenResults(const onnx::NodeProto& node);
 // Whether there is an importer for the operator, in this operator set of the default domain.
 bool HasImporter(const onnx::NodeProto& node, int opset);
 
-// "" for the default domain, under either of its names.
+// `domain`, but "" for the default domain, whose other name is "ai.onnx".
 std::string NormalDomain(const std::string& domain);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Reads the axes that an ONNX operator works on.
+// Reads the axes of ONNX operators, and imports reductions and global pools.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_AXES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_AXES_H_
 
@@ -21,7 +21,7 @@ absl::StatusOr<Value> Reshape(OnnxImport& node, const Value& x, const Shape& sha
 // later operator sets, from input 1. Without axes, all axes are reduced, or none if the attribute
 // `noop_with_empty_axes` is set.
 absl::StatusOr<std::vector<Value>> ImportReduction(OnnxImport& node, const std::string& op);
-// The same with `x` in the place of input 0.
+// The same, but reduces `x` instead of input 0.
 absl::StatusOr<Value> ImportReductionOfValue(OnnxImport& node, const std::string& op,
                                              const Value& x);
 

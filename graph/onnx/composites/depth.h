@@ -8,9 +8,9 @@
 
 namespace lemma::ops {
 
-// x, [N,C,D,H,W], as [N*E, C*T, H, W], where `depth`, a window of size T, has E positions along D.
-// The T elements along D that a window reads become neighbouring channels. Negative padding crops.
-// InvalidArgument if no window fits; Unimplemented if T exceeds 1024.
+// x, [N,C,D,H,W], as [N*E, C*T, H, W], where `depth` is a window of size T that has E positions
+// along D. The T elements along D that a window reads become neighbouring channels. Negative
+// padding crops. InvalidArgument if no window fits; Unimplemented if T exceeds 1024.
 absl::StatusOr<Value> DepthToChannels(OnnxImport& node, const Value& x, const OnnxWindow& depth);
 
 // y, the result [N*E,K,H,W] of the convolution with two spatial axes, as [N,K,E,H,W], where N is

@@ -72,7 +72,8 @@ class Exporter {
   const onnx::TensorProto* KnownInitializer(const std::string& name) const;
   void AddTensor(const std::string& name, const Tensor& tensor, bool is_weight,
                  bool only_if_read = false);
-  // The name of a constant with these values; if they are symbolic sizes, of a computed vector.
+  // The name of a constant with these values or, if they are symbolic sizes, of a vector that new
+  // nodes compute.
   std::string AddConstant(Tensor tensor);
   std::string AddSizes(const Tensor& tensor);
 
@@ -93,7 +94,7 @@ class Exporter {
   void AddKept(const OriginNode& origin, const KeptNode& kept);
   bool IsUsable(const OriginNode& origin) const;
   absl::Status AddOpaque(const NodePtr& node);
-  // Whether a `where` is written as an If.
+  // Whether the operator `where` at this node is written as an If.
   bool IsBranch(const Node& node) const;
   void AddIf(const NodePtr& node);
   absl::Status AddFunction(const onnx::FunctionProto& function);

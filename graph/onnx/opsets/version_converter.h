@@ -33,8 +33,9 @@ struct ConvertedNode {
   std::string problem;                 // what the set lacks, such as "a computed axes"; else ""
 };
 
-// Nodes of operator set `opset` that compute the same as `node` does in kExportOpset. `types` holds
-// the types of the inputs and gets those of the outputs, unless `opset` is above LastKnownOpset().
+// Nodes of operator set `opset` that compute the same as `node` does in kExportOpset. `types` must
+// hold the types of the inputs; the function adds the types of the outputs, unless `opset` is above
+// LastKnownOpset().
 ConvertedNode ConvertNode(int opset, onnx::NodeProto node, const ConversionContext& context,
                           ElementTypes* types);
 

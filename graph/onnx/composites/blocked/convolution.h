@@ -1,4 +1,5 @@
-// Imports Conv of com.microsoft.nchwc. Internal to the room.
+// Imports Conv of com.microsoft.nchwc. Internal to
+// graph/onnx/composites/blocked.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_CONVOLUTION_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_CONVOLUTION_H_
 

@@ -29,7 +29,8 @@ struct PaddedChannels {
 std::optional<PaddedChannels> PaddedChannelsOf(OnnxBuild& b, const Value& x);
 // x, [N,C,H,W], with channels appended whose elements are all `value`, as [N,channels,H,W].
 Value PadChannels(OnnxBuild& b, const Value& x, int64_t channels, double value);
-// The first `channels` channels of x. If channels were appended, drops the pad instead of slicing.
+// The first `channels` channels of x. If the last channels of x were appended by a pad, shortens or
+// drops the pad instead of slicing.
 Value FirstChannels(OnnxBuild& b, const Value& x, int64_t channels);
 
 // The first `size` elements of `x` along dimension `axis`.
