@@ -41,7 +41,7 @@ struct CommonFlags {
   int64_t reseed = -1;  // the seed of new random weights; negative: the model keeps its weights
   bool json = false;    // print JSON instead of text
   int64_t seed = 1;     // of random inputs
-  int64_t threads = 1;
+  int64_t threads = 1;  // inside one kernel
   // --backend, --fusion, --reuse, --precision, and --onnxruntime: the file of ONNX Runtime's
   // library.
   std::string backend, fusion = "on", reuse = "late", precision = "f32", onnxruntime;
@@ -82,7 +82,8 @@ using Positional = std::vector<std::string>;  // arguments that are not flags
 absl::StatusOr<int> ParseAndRun(
     Flags* flags, Arguments arguments,
     absl::FunctionRef<absl::StatusOr<int>(const Positional& positional)> run);
-// The same for a command with one positional argument, called `what` in its help.
+// The same for a command with exactly one positional argument, which `run` receives. Error messages
+// call this argument `what`.
 absl::StatusOr<int> ParseAndRun(Flags* flags, Arguments arguments, const std::string& what,
                                 absl::FunctionRef<absl::StatusOr<int>(const std::string&)> run);
 

@@ -41,7 +41,7 @@ class Value {
   // Stable hash of the expression (no addresses, no labels); see Node::hash.
   uint64_t hash() const;
 
-  // Thanks to hash-consing, identity is structural equality.
+  // Equal nodes are the same node (hash-consing), so comparing pointers compares structures.
   friend bool operator==(const Value& a, const Value& b) {
     return a.node_ == b.node_ && a.output_ == b.output_;
   }
@@ -62,7 +62,7 @@ class Node {
  public:
   enum class Kind {
     kInput,     // the graph's input number input_index()
-    kWeight,    // a parameter by name(); payload() if its values are known
+    kWeight,    // a weight of the model, called name(); payload() if its values are known
     kConstant,  // payload()
     kOp,        // op() with attrs() applied to inputs()
   };
@@ -151,8 +151,8 @@ class Graph {
   // The number of operator applications among nodes().
   int num_ops() const { return num_ops_; }
 
-  // A label for people: the name of an input, output or weight, or the label given to the builder.
-  // Only labels of inputs and outputs are unique in the graph. Empty if there is none.
+  // A label for people: the name of an input, output or weight, or the label given to the builder;
+  // "" if the value has none. Only labels of inputs and outputs are unique in the graph.
   absl::string_view LabelOf(const Value& value) const;
   // All labels, by Node::hash and output number of the value.
   const std::map<std::pair<uint64_t, int>, std::string>& labels() const { return labels_; }

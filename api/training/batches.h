@@ -40,10 +40,10 @@ struct BatchOptions {
 // random values. The same options, metadata and data file give the same values.
 class Batches {
  public:
-  // `metadata` comes from the state's file. NotFound if the data file does not exist.
-  // InvalidArgument, naming the option or the file, if a value is missing or has the wrong type, if
-  // a scalar is not finite or is a negative learning rate, if `set` has a name that is not a scalar
-  // input, or if a label is neither a class nor the ignored label.
+  // `metadata` is the metadata of the state's file (api/train.h). NotFound if the data file does
+  // not exist. InvalidArgument, naming the option or the file, if a value is missing or has the
+  // wrong type, if a scalar is not finite or is a negative learning rate, if `set` has a name that
+  // is not a scalar input, or if a label is neither a class nor the ignored label.
   static absl::StatusOr<Batches> Create(const BatchOptions& options, const Graph& graph,
                                         const std::map<std::string, std::string>& metadata);
 

@@ -31,7 +31,7 @@ class TermStore {
   };
   static constexpr int kMostSize = 1 << 20;
 
-  // `set` must outlive this.
+  // `set` must outlive this object.
   explicit TermStore(OperatorSet* set);
 
   // The value of an input of the set, or of a variable.

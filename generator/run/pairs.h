@@ -1,4 +1,4 @@
-// Finds pairs of graphs that look equal but are not known to be equal.
+// Finds pairs of graphs that have equal values on random inputs, but are not known to be equal.
 #ifndef LEMMA_GENERATOR_RUN_PAIRS_H_
 #define LEMMA_GENERATOR_RUN_PAIRS_H_
 
@@ -31,8 +31,8 @@ class PairCollector {
   // variables, the number of operators of both sides, and NamedPair::key.
   using Place = std::tuple<int, size_t, std::string>;
 
-  // All arguments must outlive this. The caller may add pairs to `known` between calls. Adds to the
-  // counts in *stats.
+  // All arguments must outlive this object. The caller may add pairs to `known` between calls. Adds
+  // to the counts in *stats.
   PairCollector(const OperatorSet* set, Derivation* known, Evaluator* evaluator,
                 GenerateStats* stats);
 

@@ -83,9 +83,10 @@ class OperatorSet {
   virtual absl::StatusOr<Substitution> Lift(const Pair& pair, absl::string_view name) const = 0;
 };
 
-// "add(x1, matmul(x2, w1))", with ", " between outputs; .0 and .1 distinguish the outputs of one
-// operator. kInputs: inputs have their names; kVariables: they are x1, x2, …
+// How texts name a graph's inputs. kInputs: by the names of the set; kVariables: x1, x2, …
 enum class Names { kInputs, kVariables };
+// "add(x1, matmul(x2, w1))", with ", " between outputs; .0 and .1 distinguish the outputs of one
+// operator.
 std::string ToString(const OperatorSet& set, const NumberedGraph& graph,
                      Names names = Names::kInputs);
 // "SOURCE => TARGET".

@@ -9,9 +9,10 @@
 
 namespace lemma {
 
-// Builds derivatives of function applications as values of type V, by a formula of type F. There
-// are two such formulas: one builds operators of a graph (graph/ops/formula.h), the other scalar
-// expressions (graph/define/adjoint.cc). An empty V, which V() makes, stands for zero.
+// Builds derivatives of function applications. The derivatives are values of type V; an object of
+// type F, the formula, computes with such values. There are two such types F: one builds operators
+// of a graph (graph/ops/formula.h), the other scalar expressions (graph/define/adjoint.cc). An
+// empty V, which V() makes, stands for zero.
 //
 // F has the functions Add, Sub, Mul, Div, Neg, Square, Where, Op(name, operands) and Uniform of
 // lemma::Formula. Self is a class that derives from Derivatives and has the functions

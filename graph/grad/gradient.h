@@ -29,7 +29,8 @@ absl::StatusOr<std::vector<Value>> Gradient(absl::Span<const Value> outputs,
 // `d_NAME`: the gradient of output number `output`, counted from 0, with respect to NAME. If this
 // output is a scalar, its seed is 1; otherwise the seed is a further input `d_OUTPUT` of the
 // output's type, where OUTPUT is the output's name. `d_NAME` is zero if the output does not depend
-// on NAME. InvalidArgument for a name that the graph lacks.
+// on NAME. The graph must have the output. InvalidArgument for a name that the graph lacks, and as
+// in Gradient.
 absl::StatusOr<Graph> GradientGraph(const Graph& graph, int output,
                                     absl::Span<const std::string> names);
 

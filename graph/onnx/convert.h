@@ -40,8 +40,8 @@ class TensorFiles {
   explicit TensorFiles(std::string folder) : folder_(std::move(folder)) {}
 
   const std::string& folder() const { return folder_; }
-  // The mapped file; a second call for the same path returns the same mapping. `path` is used as it
-  // is, without folder().
+  // Maps a file into memory; a second call for the same path returns the same mapping. folder() is
+  // not put in front of `path`.
   absl::StatusOr<std::shared_ptr<const MappedFile>> Map(const std::string& path);
   // All files that were mapped, by path in ascending order.
   std::vector<std::shared_ptr<const MappedFile>> mapped() const;

@@ -40,9 +40,9 @@ struct ImportOptions {
   // dimensions set to 1, and takes the sizes with the fewest opaque operators. Notes report the
   // fixed sizes.
   bool fixes_sizes = false;
-  // Values of inputs by name. Unless `symbolic`, they bind symbolic dimensions that `dims` does not
-  // bind. If an operator needs an input's value to determine shapes, the value is taken from here,
-  // and a note says that the graph holds only for this value.
+  // Values of inputs by name. Unless `symbolic`, the shapes of these values bind symbolic
+  // dimensions that `dims` does not bind. If an operator needs an input's value to determine
+  // shapes, the value is taken from here, and a note says that the graph holds only for this value.
   std::map<std::string, Tensor> input_values;
   // Values of inputs by position: one value for each input, or for each input without a default
   // value. A value that does not fit its input is left out.

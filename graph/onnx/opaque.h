@@ -27,8 +27,8 @@ class TensorFiles;  // convert.h
 
 struct OpaqueNode {
   std::string payload;               // see above
-  std::vector<std::string> inputs;   // names: present inputs, then captured values
-  std::vector<std::string> outputs;  // names: present outputs
+  std::vector<std::string> inputs;   // names of the present inputs, then of captured values
+  std::vector<std::string> outputs;  // names of the present outputs
 };
 // A model's functions by "domain:name"; the default domain is "".
 using FunctionMap = absl::flat_hash_map<std::string, const onnx::FunctionProto*>;

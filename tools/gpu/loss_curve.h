@@ -14,9 +14,10 @@
 
 namespace lemma::gpu {
 
+// The data of one folder NAME.
 struct LossCurve {
-  std::vector<Variant> variants;  // NAME and, if present, NAME.optimized
-  NamedTensors state;             // by input: the state before the first step
+  std::vector<Variant> variants;  // the training step NAME and, if present, NAME.optimized
+  NamedTensors state;             // by state input: the state before the first step
   NamedTensors data;              // by other input: [batches, …], or a scalar for all steps
   // By step: PyTorch's losses in f64 and in f32, and the allowed difference from the f64 loss.
   std::vector<double> expected, in_f32, allowed;

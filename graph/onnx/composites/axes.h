@@ -14,7 +14,7 @@ namespace lemma::ops {
 // outside [-rank, rank).
 absl::StatusOr<int64_t> NormalizeOnnxAxis(int64_t axis, int rank);
 
-// `x` with another shape of as many elements; `x` itself if it has that shape.
+// `x` reshaped to `shape`, which must have as many elements; `x` itself if it has that shape.
 absl::StatusOr<Value> Reshape(OnnxImport& node, const Value& x, const Shape& shape);
 
 // Applies Lemma's reduction `op` to input 0 of the node. Axes come from the attribute `axes` or, in

@@ -15,7 +15,7 @@
 
 namespace lemma {
 
-// The operator set of the nodes that operators' export hooks emit.
+// The operator set of the nodes that OpDef::onnx_export emits.
 constexpr int kExportOpset = 17;
 
 // The model that the node is part of, as far as a conversion needs it.
@@ -29,7 +29,7 @@ struct ConversionContext {
 };
 
 struct ConvertedNode {
-  std::vector<onnx::NodeProto> nodes;  // operands before users; empty if the set has no such form
+  std::vector<onnx::NodeProto> nodes;  // operands before users; empty if there is a problem
   std::string problem;                 // what the set lacks, such as "a computed axes"; else ""
 };
 

@@ -28,6 +28,7 @@ absl::StatusOr<std::vector<RecurrentActivation>> ReadActivations(
     OnnxImport& node, const std::vector<std::string>& usual, int64_t directions);
 
 // f(x).
+// f(x), element by element.
 Value Activate(OnnxBuild& b, const RecurrentActivation& f, const Value& x);
 
 }  // namespace lemma::ops
