@@ -1,5 +1,6 @@
-// Checks whether a certificate is true of two models, and whether a back end's plan computes what
-// the model's operators define. Code: api/checking.
+// Checks whether the steps of a certificate turn one model into another, and whether a back end's
+// plan and the generated CUDA kernels compute the results that the model's operators define. Code:
+// api/checking.
 //
 //   auto answer = api::CheckCertificate("model.onnx", "faster.onnx", "faster.onnx.cert", {});
 //   if (answer.ok() && answer->ok()) …
@@ -22,18 +23,19 @@
 namespace lemma::api {
 
 struct CheckOptions {
-  // Rules whose proof records are believed: a file or a built-in set, as LoadRulesFile
+  // Rules whose proof records are trusted: a file or a built-in set, as LoadRulesFile
   // (api/rules/rules_file.h) takes it; "": all built-in rules.
   std::string rules;
-  bool prove = false;  // believe no record: prove the certificate's rules anew
-  // A folder with a file NAME.proof for each rule NAME. The small checker repeats these proofs. "":
-  // no proof is repeated. Ignored with `prove`.
+  bool prove = false;  // trust no record: prove the certificate's rules anew
+  // A folder with a file NAME.proof for each rule NAME. The small checker (verifier/checker)
+  // repeats these proofs. "": no proof is repeated. Ignored with `prove`.
   std::string proofs;
   // How often the input model and the output model are compared on random values in the field
   // (graph/expr/field.h); 0: never.
   int samples = 1;
-  // The seed of the random values, and of the second prime modulo which mutants are compared.
-  // Absent: drawn from the system, so that the author of the certificate could not know it.
+  // The seed of the random values, and of the random second prime: corrected mutants (docs/pet.md)
+  // are compared modulo two primes. Absent: drawn from the system, so that the author of the
+  // certificate could not know it.
   std::optional<uint64_t> seed;
   // The seed that the certificate must name if the output has random weights in place of the
   // input's weights (ReseedWeights in api/models/random_values.h). Absent: the certificate must
@@ -42,7 +44,7 @@ struct CheckOptions {
   int threads = 1;
 };
 
-// The result of the check. problem() says why the certificate is rejected; "" if it is right.
+// The result of the check. problem() says why the certificate is rejected; "" if it is accepted.
 struct CheckResult {
   CertificateCheck check;
   // Empty if the certificate cannot be parsed, or is rejected because of a file's hash or format.
@@ -64,9 +66,10 @@ struct CheckResult {
 };
 
 // Repeats the certificate's steps with the certificate checker (verifier/certificate/check.h).
-// `input`, `output` and `certificate` are paths; the certificate must contain the hashes of the two
-// model files. The status is an error if a file cannot be read or an option is wrong; a fault in
-// the certificate is reported by CheckResult::problem.
+// `input` (the model before the optimization), `output` (the model after it) and `certificate` are
+// paths. The certificate must contain the hashes of the two model files. The status is an error if
+// a file cannot be read or an option is wrong; a fault in the certificate is reported by
+// CheckResult::problem.
 absl::StatusOr<CheckResult> CheckCertificate(const std::string& input, const std::string& output,
                                              const std::string& certificate,
                                              const CheckOptions& options);
@@ -89,8 +92,8 @@ struct PlanCheckOptions {
 // The back ends whose plans can be checked.
 std::vector<std::string> PlanCheckBackends();
 
-// The result of CheckPlan: how many kernels (for CUDA, launches) are right, counted by the kind of
-// evidence. If there is a problem, the counts are incomplete.
+// The result of CheckPlan: how many kernels (for "cuda", launches) passed the check, counted by the
+// kind of evidence. If there is a problem, the counts are incomplete.
 struct PlanCheck {
   std::string problem;        // the kernel or element that is wrong; "": none
   int64_t proved = 0;         // by the prover, in real numbers; "cpu" only
@@ -103,15 +106,15 @@ struct PlanCheck {
 
 // Checks the plan that a back end makes for the graph. Needs no GPU, not even for the back end
 // "cuda". Each kernel, as it is handed to oneDNN or cuBLASLt, must compute the results that its
-// operators define, and each element must stay in memory until it is read; PlanCheck::problem names
-// the first kernel or element that does not. InvalidArgument for a back end whose plans cannot be
-// checked.
+// operators define, and each element of a value must stay in memory until it is read.
+// PlanCheck::problem names the first kernel or element that violates this. InvalidArgument for a
+// back end whose plans cannot be checked.
 absl::StatusOr<PlanCheck> CheckPlan(const Graph& graph, const PlanCheckOptions& options);
 
 // The kernels of one group of operators, or of several groups that are fused side by side.
 struct CheckedProgram {
-  // The operators, as in "conv2d+add+relu"; the schedule of each kernel, as in "by row of 256 + by
-  // element x4".
+  // The operators, such as "conv2d+add+relu"; the schedules of the kernels, joined by " + ", such
+  // as "by row of 256 + by element x4".
   std::string operators, schedule;
   int kernels = 1;  // number of kernels, which are launched one after the other
   int uses = 1;     // number of groups in the graph that have these kernels
@@ -121,6 +124,7 @@ struct CheckedProgram {
   std::string reason;  // why `agrees` is false; "" if it is true
   double seconds = 0;  // of processor time, for the check
 };
+// The result of CheckKernels.
 struct KernelCheck {
   std::string problem;  // the first program that is wrong, with the reason; "": none
   std::vector<CheckedProgram> programs;

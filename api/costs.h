@@ -1,5 +1,5 @@
-// Measured costs of kernels: lists them, copies them between databases, and compares them with a
-// run of a model. Code: api/costing.
+// Lists the measured costs of kernels, copies them between databases, and compares them with a run
+// of a model. Code: api/costing.
 #ifndef LEMMA_API_COSTS_H_
 #define LEMMA_API_COSTS_H_
 
@@ -16,30 +16,30 @@
 
 namespace lemma::api {
 
-// A device in a database.
+// A summary of one device's costs in a database.
 struct DeviceCosts {
   std::string device;   // KernelMeasurer::device() (runtime/measure.h)
   int64_t kernels = 0;  // number of kernels that have costs
   // The roofline fitted to these costs (FitRoofline in optimizer/cost/roofline.h).
   double flops_per_second = 0, bytes_per_second = 0;
-  double overhead_ns = 0;  // of starting a kernel
+  double overhead_ns = 0;  // fixed time to start a kernel
 };
 // The devices of a database, sorted by name. `database` is a file, which is created if it is
-// missing. Errors, here and below, as in CostDb (optimizer/cost/cost_db.h).
+// missing. All functions here return the errors of CostDb (optimizer/cost/cost_db.h).
 absl::StatusOr<std::vector<DeviceCosts>> ListCosts(const std::string& database);
 
 // The costs of a device as text (optimizer/cost/cost_text.h); "" stands for all devices.
-// InvalidArgument if the database has no such costs.
+// InvalidArgument if the database has no costs of this device.
 absl::StatusOr<std::string> ExportCosts(const std::string& database, const std::string& device);
 
-// `imported`: how many costs ImportCosts stored. `kept`: how many costs of the file it did not
-// store, because the database had costs of these kernels already.
+// `imported`: the number of costs that ImportCosts stored. `kept`: the number of costs in the file
+// that it did not store, because the database already had costs of these kernels.
 struct ImportedCosts {
   int64_t imported = 0, kept = 0;
 };
-// Reads the text of ExportCosts from a file into a database: all costs, or none if there is an
-// error. Costs that the database has already stay, unless `replace`. Errors about the file begin
-// with its path.
+// Reads a file with the text of ExportCosts, and stores its costs in a database: all costs, or none
+// if there is an error. Costs that the database already has are kept, unless `replace` is true.
+// Errors about the file begin with its path.
 absl::StatusOr<ImportedCosts> ImportCosts(const std::string& database, const std::string& file,
                                           bool replace);
 
@@ -48,12 +48,12 @@ struct CalibrationOptions {
   InputOptions inputs;
   std::string database = optimizer::CostDb::DefaultPath();
   int64_t runs = 15;   // executions to time the whole model, and as many to time its kernels
-  bool learn = false;  // store the kernels' times in the run; they calibrate later costs
+  bool learn = false;  // store the kernels' times in the run, to correct measured costs later
 };
 struct Calibration {
   struct Kernel {
     KernelTiming timing;  // medians over the runs
-    std::string kind;     // "conv", "copy": the beginning of its signature
+    std::string kind;     // such as "conv" or "copy": the beginning of the kernel's signature
     double predicted_ms = 0;
   };
   std::vector<Kernel> kernels;          // in the order in which they run

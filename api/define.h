@@ -1,4 +1,4 @@
-// Operators that users define in text files (docs/operators-of-your-own.md). Code:
+// Reads and tests operators that users define in text files (docs/operators-of-your-own.md). Code:
 // api/definitions.
 #ifndef LEMMA_API_DEFINE_H_
 #define LEMMA_API_DEFINE_H_
@@ -17,13 +17,15 @@ namespace lemma::api {
 // there is no such file.
 absl::StatusOr<std::vector<std::string>> DefineOperators(const std::string& path);
 
-// The findings of CheckOperator.
+// The result of CheckOperator.
 struct OperatorCheck {
   std::string page;  // signature, definition, attributes and an example, as in docs/operators.md
   bool differentiable = false;
-  int applications = 0;  // number of applications tried, at small sizes; 0: none was found
-  // The number of these applications whose gradients were compared. This is done in f64, and only
-  // if results and gradients are finite.
+  // The number of applications tried. An application is the operator with attributes and operands
+  // of small sizes. 0: none was found.
+  int applications = 0;
+  // The number of these applications whose gradients were compared. Gradients are compared in f64,
+  // and only if results and gradients are finite.
   int gradients = 0;
   // The greatest differences over all applications. `execution_error`: between the CPU back end and
   // the reference, in f32, divided by the greatest absolute result or by 1, whichever is greater.

@@ -1,4 +1,4 @@
-// Examines the parts of this machine that Lemma uses, and tries them. Code:
+// Tests the parts of this machine that Lemma uses: hardware, libraries and programs. Code:
 // api/inspection/doctor.cc.
 #ifndef LEMMA_API_DOCTOR_H_
 #define LEMMA_API_DOCTOR_H_
@@ -17,13 +17,13 @@ struct ExaminedPart {
   std::string what;  // "processor", "back end cuda", "cvc5", …
   State state = State::kWorks;
   std::string detail;  // facts about the part, such as its version, or the problem
-  std::string use;     // its purpose, the effect of the problem, or what to do; may be ""
+  std::string use;     // the part's purpose, the problem's effect, or advice; may be ""
 };
 const char* Name(ExaminedPart::State state);  // "works", "missing", "broken"
 
-// Examines processor, memory, every back end (each executes a small graph, whose results are
-// compared with known ones), the second solver, drawing and the database of costs, in this order.
-// `costs` is the database's file; "": there is none.
+// Examines, in this order: processor, memory, every back end, the second SMT solver, drawing, and
+// the database of costs. Each back end executes a small graph, whose results are compared with
+// known results. `costs` is the path of the database; "": there is none.
 std::vector<ExaminedPart> Examine(const std::string& costs);
 
 }  // namespace lemma::api

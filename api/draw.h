@@ -14,8 +14,8 @@ struct DotOptions {
   // Returns the CSS classes of a node's box in the SVG, separated by spaces; "" for none. A page
   // can use them to colour the box. Absent: no node has classes.
   std::function<std::string(const Node&)> classes;
-  // Returns whether to draw an operator or input, and the graph's outputs that are its results.
-  // Absent: all are drawn.
+  // Returns whether to draw an operator or input. An output of the graph is drawn only if the node
+  // that computes it is drawn. Absent: all are drawn.
   std::function<bool(const Node&)> shown;
 };
 
@@ -24,7 +24,7 @@ struct DotOptions {
 // the label of its first result (Graph::LabelOf), its attributes and the types of its operands.
 std::string GraphToDot(const Graph& graph, const DotOptions& options = {});
 
-// The drawing of a graph that is written in DOT: one <svg> element without an XML header.
+// The drawing of a graph in the DOT language: one <svg> element without an XML header.
 // InvalidArgument if `dot` is not DOT; Internal if Graphviz cannot draw it. Thread-safe.
 absl::StatusOr<std::string> DotToSvg(const std::string& dot);
 

@@ -1,4 +1,4 @@
-// Finds rules by machine (docs/generator.md). Code: api/generation, which drives generator/run.
+// Finds rules automatically (docs/generator.md). Code: api/generation, which drives generator/run.
 //
 // Enumerates all graphs over a set of operators, takes pairs of graphs that are equal on random
 // values, tries to prove each pair equal for all sizes, drops the proved rules that follow from
@@ -53,7 +53,7 @@ struct GenerateOptions {
 };
 
 struct GenerateResult {
-  generator::EnumeratorStats enumerated;  // also if an earlier process enumerated the graphs
+  generator::EnumeratorStats enumerated;  // set even if an earlier process enumerated the graphs
   generator::GenerateStats decided;
   int64_t written = 0;     // rules in `output`
   int64_t resumed = 0;     // candidates that an earlier process had decided

@@ -1,5 +1,5 @@
-// Tests another engine with models whose results are known. Code: api/hunting. docs/findings.md
-// lists the findings.
+// Tests an engine (another program that executes ONNX models) with models whose right results are
+// known. Code: api/hunting. docs/findings.md lists the findings.
 //
 // The engine executes random models, both sides of proved rules, and models together with the
 // models that Lemma's rewrites make of them. It executes each model with the engine's optimizations

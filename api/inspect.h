@@ -19,8 +19,10 @@ namespace lemma::api {
 
 // An operator of the table (docs/operators.md) or of a file (api/define.h).
 struct OperatorEntry {
-  std::string signature;  // "conv2d(x, w, bias?)"; ? marks an optional operand, … a repeatable one
-  std::string group;      // "convolution"
+  // Such as "conv2d(x, w, bias?)". "?" marks an operand that may be absent, "…" an operand that may
+  // be repeated.
+  std::string signature;
+  std::string group;  // "convolution"
 };
 // In the order of docs/operators.md: by group, and by name in each group. Operators of files
 // follow, in the order in which they were defined.
@@ -31,18 +33,18 @@ std::vector<OperatorEntry> ListOperators();
 absl::StatusOr<std::string> OperatorPage(const std::string& name);
 
 // Facts about an ONNX model, one line each: its operator sets, IR version and producer; each
-// symbolic dimension with its size, if it got one; its unknown operators with counts. Empty for
-// other formats.
+// symbolic dimension, with its size if it was read with a size; its opaque operators with counts.
+// Empty for other formats.
 std::vector<std::string> OnnxHeader(const Model& model);
 
-// Sums over all applications of one operator in a graph.
+// Sums over all nodes of a graph that apply one operator.
 struct OperatorTotals {
   int64_t count = 0;
-  // Scalar operations, and bytes read and written. Applications whose work cannot be counted, such
-  // as those of opaque operators, add nothing.
+  // Scalar operations, and bytes read and written. Nodes whose work cannot be counted, such as
+  // opaque operators (docs/glossary.md), add nothing.
   double flops = 0, bytes = 0;
 };
-// By the operator's name.
+// The totals of each operator in the graph, by the operator's name.
 std::map<std::string, OperatorTotals> OperatorsOf(const Graph& graph);
 // The bytes of all weights and constants.
 int64_t WeightBytes(const Graph& graph);
@@ -53,7 +55,7 @@ absl::StatusOr<PlanSummary> PlanOf(const Model& model, const ExecutionOptions& e
 // Memory of intermediate values over a run.
 struct MemoryOverRun {
   struct Kernel {
-    std::string name;        // its first operator and its result's label, or "copy"
+    std::string name;        // the kernel's first operator and its result's label, or "copy"
     int64_t live_bytes = 0;  // bytes of all values that live while it runs
   };
   struct LiveValue {
@@ -66,9 +68,9 @@ struct MemoryOverRun {
   };
   std::vector<Kernel> kernels;     // in the order in which they run
   int peak = 0;                    // index of the first kernel with the most live bytes
-  int64_t live_bytes = 0;          // live bytes during this kernel
+  int64_t live_bytes = 0;          // live bytes during kernel `peak`
   int64_t arena_bytes = 0;         // size of the arena, with gaps between values
-  std::vector<LiveValue> at_peak;  // values that live during this kernel, the largest first
+  std::vector<LiveValue> at_peak;  // values that live during kernel `peak`, the largest first
 };
 // The memory by the back end's plan; nothing is executed. InvalidArgument, about option backend, if
 // this back end makes no plan; Unimplemented if its plan has no lifetimes. Errors about the model

@@ -158,14 +158,14 @@ struct OptimizeResult {
   // The origin of new nodes and weights of accepted.graph. Set only with a certificate.
   optimizer::Provenance provenance;
   std::optional<WhyNotReport> why_not;
-  std::optional<Alternatives> alternatives;  // to accepted.graph; with `explain`
+  std::optional<Alternatives> alternatives;  // rules for accepted.graph; set with `explain`
 
   // False if every graph, including the input, exceeds the memory limit. Then there is no result.
   bool fits() const { return !accepted.least_bytes.has_value(); }
 };
 
 // Searches for graphs, executes them and the input on `inputs`, and accepts a graph that is better
-// than the input (Accept in api/optimization/acceptance.h). If there is no better graph, and no
+// than the input (Accept in api/optimization/acceptance.h). If no graph is better, and there is no
 // time limit, searches once more with costs that these runs have corrected. Errors before anything
 // is executed: NotFound or InvalidArgument for a wrong option, file or rule name;
 // FailedPrecondition if a selected rule is not proved (OptimizeProgress::so_far->unproved names
@@ -173,11 +173,12 @@ struct OptimizeResult {
 absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Tensor> inputs,
                                         const OptimizeOptions& options);
 
-// The functions for OptimizeOptions::fixed and OptimizeOptions::unfolded. An import turns each node
-// of an ONNX model into operators. If none of these operators changes, StageOptimized writes the
-// node as it was. LoopsOf, for `fixed`, finds the operators of the nodes that are loops, recurrent
-// networks or samplings at computed positions. NodesOf, for `unfolded`, finds the operators of all
-// nodes. `model` need not outlive the returned function.
+// LoopsOf makes a function for OptimizeOptions::fixed, NodesOf a function for
+// OptimizeOptions::unfolded. An import turns each node of an ONNX model into operators; if none of
+// these operators changes, StageOptimized writes the node as it was. The function of LoopsOf
+// returns the operators of the ONNX nodes that are loops, recurrent networks or samplings at
+// computed positions. The function of NodesOf returns the operators of all ONNX nodes. `model` need
+// not outlive the returned function.
 std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model);
 std::function<FixedNodes(const Graph&)> NodesOf(const Model& model);
 

@@ -1,7 +1,7 @@
 // Proves that a rule is true or that two graphs are equal. Code: api/proofs.
 //
-// The prover answers (verifier/prover/prover.h); a second solver and the small checker may repeat
-// its proofs. docs/proofs.md says what a proof covers.
+// The prover (verifier/prover/prover.h) gives the answer; a second SMT solver and the small checker
+// (verifier/checker) may repeat its proofs. docs/proofs.md says what a proof covers.
 #ifndef LEMMA_API_PROVE_H_
 #define LEMMA_API_PROVE_H_
 
@@ -24,7 +24,7 @@ namespace lemma::api {
 
 // How to prove, and which programs repeat the proof.
 struct ProofOptions {
-  int64_t seed = 1;                     // of the random instances on which refutation is tried
+  int64_t seed = 1;                     // of the random instances, to search for counterexamples
   int64_t work = ProverOptions().work;  // limit on the steps of a proof
   // A folder, created if missing, for the files of each proof: NAME.proof with its steps (not of
   // graphs at fixed shapes) and NAME.smt2 with its obligations. "": no files.
@@ -41,7 +41,7 @@ struct ProofOptions {
 struct ProofOutcome {
   Verdict verdict = Unknown{"not tried"};
   double seconds = 0;                                 // time of the proof alone
-  FloatContract promised = FloatContract::kRealOnly;  // the rule's; graphs promise kRealOnly
+  FloatContract promised = FloatContract::kRealOnly;  // by the rule; for two graphs, kRealOnly
   // The answers of the second solver (`recheck`), of the small checker's test at small sizes
   // (`checked`), and of its repetition of the steps (`replayed`). Absent if the program was not
   // asked, or if nothing was proved.
@@ -70,11 +70,11 @@ struct ProveResult {
   std::string solver;     // the second solver's name and version; "" if none was used
 };
 
-// Decides whether the graphs in two files are equal. Inputs correspond by position, weights by
-// name. Files are read as LoadModel reads them. In the text form a size may be a symbol; then both
-// files must be in the text form, and the answer is for all sizes. Errors begin with the file's
-// path, or name an option, as in "option work": InvalidArgument, NotFound, FailedPrecondition if
-// the second solver cannot be started, Cancelled.
+// Decides whether the graphs in two files are equal. Inputs correspond by position, and weights
+// correspond by name. Files are read as LoadModel reads them. In the text form a size may be a
+// symbol; then both files must be in the text form, and the answer is for all sizes. Errors begin
+// with the file's path, or name an option, as in "option work": InvalidArgument, NotFound,
+// FailedPrecondition if the second solver cannot be started, Cancelled.
 absl::StatusOr<ProveResult> Prove(const std::string& a, const std::string& b,
                                   const ProveOptions& options = {});
 // The same for graphs in memory, at their fixed shapes. InvalidArgument if options.check is true.

@@ -1,6 +1,7 @@
-// Quantizes an ONNX model: finds ranges on samples, chooses the operators within a limit on the
-// error, writes the model, and measures its errors and time. Code: api/quantization, which writes
-// the model with graph/onnx/quantization; docs/quantization.md says what the numbers mean.
+// Quantizes an ONNX model: finds the ranges of values on samples, chooses operators so that the
+// error stays below a limit, writes the model, and measures its errors and time. Code:
+// api/quantization, which writes the model with graph/onnx/quantization. docs/quantization.md
+// explains the numbers.
 #ifndef LEMMA_API_QUANTIZE_H_
 #define LEMMA_API_QUANTIZE_H_
 

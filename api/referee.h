@@ -26,7 +26,8 @@ struct RefereeOptions {
   // By name, sizes of symbolic dimensions of ONNX models. Dimensions without a size here stay
   // symbolic, and the models are compared for all sizes of these dimensions.
   std::map<std::string, int64_t> dims;
-  std::map<std::string, SizeRange> ranges;  // of symbolic dimensions; 1 and more unless given
+  // By name, ranges of symbolic dimensions. A dimension without a range here has sizes from 1 on.
+  std::map<std::string, SizeRange> ranges;
   // Sizes of symbolic dimensions at which the models are executed first; not used if `inputs` is
   // given. Dimensions that are omitted get usual sizes. The models are executed at other sizes,
   // too.

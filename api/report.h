@@ -26,9 +26,9 @@ struct ReportFiles {
 };
 
 // The result of Optimize as one HTML page that needs no other file: a summary, both graphs with
-// repeated blocks folded, each step with its place, times, a roofline and memory. `input` and
-// `options` are the graph and the options that Optimize got; only the deadline may differ. `inputs`
-// are values for the inputs of `input`. If the graph has symbolic sizes, `input` and
+// each repeated block as one box, each step with its place, times, a roofline and memory. `input`
+// and `options` are the graph and the options that Optimize got; only the deadline may differ.
+// `inputs` are values for the inputs of `input`. If the graph has symbolic sizes, `input` and
 // result.accepted.graph may be specialized to the sizes of `inputs`. If Optimize timed the graphs,
 // the kernels of both graphs are timed on `inputs`, and the peak rates of the back end are measured
 // for the roofline, which takes about a second. With options.price_steps or options.explain, the

@@ -39,7 +39,7 @@ struct RunOptions {
 };
 
 struct RunResult {
-  std::string backend;  // the name of the back end that executed it
+  std::string backend;  // the name of the back end that executed the model
   std::vector<Tensor> outputs;
   std::vector<double> ms;  // wall-clock time of each timed execution
   MemoryUse memory;

@@ -1,4 +1,6 @@
-// Makes a training step from a model, and runs the step repeatedly (docs/training.md). Code:
+// Makes a training step from a model, and runs the step repeatedly (docs/training.md). A training
+// step is a graph of forward pass, loss, backward pass and update. Its state is what one step hands
+// to the next step: the trained weights and what the update rule remembers, such as momenta. Code:
 // api/training.
 #ifndef LEMMA_API_TRAIN_H_
 #define LEMMA_API_TRAIN_H_
@@ -64,8 +66,8 @@ struct TrainingRunOptions {
 
 // InvalidArgument if an option is out of range. Messages name options ("option every").
 absl::Status CheckTrainingRunOptions(const TrainingRunOptions& options);
-// Checks that the checkpoint, if there is one, can be written and overwrites neither the step at
-// `path` ("": the step is no file) nor the data.
+// Returns an error if the checkpoint cannot be written, or if it would overwrite the step's file
+// (`path`; "": the step was not read from a file) or the data file. OK if `checkpoint` is "".
 absl::Status CheckTrainingFiles(const TrainingRunOptions& options, const std::string& path);
 
 // A training run: the state, and the number of steps done. The state's values depend only on the
@@ -85,19 +87,19 @@ class TrainingRun {
     std::vector<double> scalars;  // values of the scalar outputs, in the order of scalar_names()
     double ms = 0;                // wall-clock time of this step
   };
-  // Runs steps until TrainingRunOptions::steps are done, or until *interrupted is true, which is no
-  // error. Saves the state to the checkpoint, if there is one, every `every` steps and after the
-  // last step that it runs. Calls `on_step` after each step, before saving. Both arguments may be
-  // null.
+  // Runs steps until TrainingRunOptions::steps are done, or until *interrupted is true. An
+  // interruption is not an error. Saves the state to the checkpoint file, if the options name one,
+  // every `every` steps and after the last step that it runs. Calls `on_step` after each step,
+  // before saving. Both arguments may be null.
   absl::Status Continue(const std::function<void(const Progress&)>& on_step,
                         const std::atomic<bool>* interrupted = nullptr);
 
   int64_t steps_done() const;
   const std::vector<std::string>& scalar_names() const;  // the outputs of rank 0 that are not state
-  int64_t state_bytes() const;
+  int64_t state_bytes() const;                           // the size of all state values together
   // The memory of the compiled step.
   MemoryUse memory() const;
-  // Writes the complete state, or leaves `path` unchanged.
+  // Writes the state to the safetensors file `path`. After an error, the file is unchanged.
   absl::Status Save(const std::string& path) const;
 
  private:

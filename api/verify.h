@@ -53,15 +53,16 @@ struct VerifyResult {
   std::string solver;  // the second solver's name and version; "" if none was used
   double seconds = 0;  // wall-clock time for all rules
 
-  // Whether each rule is proved as promised, and no program that repeats its proof disagrees.
+  // Whether ProofOutcome::ok (api/prove.h) is true for each rule: the rule is proved with the float
+  // contract that it promises, no program that repeats the proof disagrees, and no error occurred.
   bool ok() const;
   VerifyCounts counts() const;
 };
 
 // Tries to prove each selected rule, for all sizes. `rules` is a file or a built-in set
-// (LoadRulesFile in api/rules/rules_file.h); "": all built-in rules. Writes the output when all
-// selected rules are decided; the verdicts do not matter for this. Writes no records if it returns
-// an error: Cancelled after an interruption, or an error of a file, an option or the second solver.
+// (LoadRulesFile in api/rules/rules_file.h); "": all built-in rules. Writes `options.output` once
+// all selected rules are decided, whatever the verdicts are. Writes no records if it returns an
+// error: Cancelled after an interruption, or an error of a file, an option or the second solver.
 // Proof files that are already written stay.
 absl::StatusOr<VerifyResult> Verify(const std::string& rules, const VerifyOptions& options = {});
 

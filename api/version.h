@@ -8,8 +8,8 @@ namespace lemma::api {
 
 inline constexpr char kVersion[] = "0.1.0";
 
-// "lemma 0.1.0", then a line for each back end of BackendNames() with its version. Defined in
-// api/execution/backends.cc.
+// "lemma 0.1.0", then a line with the name and version of each back end of BackendNames()
+// (api/execution/backends.h). Defined in api/execution/backends.cc.
 std::string VersionText();
 
 }  // namespace lemma::api

@@ -15,7 +15,8 @@ constexpr int kExitInternal = 3;  // an unexpected exception
 //     library that got no memory, a full stack of the main thread, and a read past the end of a
 //     mapped file that became shorter (base/mapped_file.h) end the process with kExitBadInput and
 //     one line on standard error.
-//   * Any other uncaught exception ends the process with kExitInternal and one such line.
+//   * Any other uncaught exception ends the process with kExitInternal and one line on standard
+//     error.
 //   * SIGINT, SIGTERM and SIGHUP, unless the process ignored them before, end the process after
 //     uncommitted temporary files are removed (base/file.h). While an InterruptScope lives
 //     (base/interrupt.h), it handles SIGINT instead.

@@ -1,4 +1,4 @@
-// Parses command lines by a table of flags, each bound to a variable.
+// Parses the arguments of a command. Each flag is bound to a variable, which parsing sets.
 #ifndef LEMMA_BASE_FLAGS_H_
 #define LEMMA_BASE_FLAGS_H_
 
@@ -34,6 +34,7 @@ class Flags {
   // A positive number of bytes: 500000, 500M, 1.5G; K, M, G and T are powers of 1024.
   void Bytes(absl::string_view name, int64_t* target, std::string doc);
   void String(absl::string_view name, std::string* target, std::string value, std::string doc);
+  // One of the words in `choices`.
   void Choice(absl::string_view name, std::string* target, std::vector<std::string> choices,
               std::string doc);
   // Comma-separated; may be given several times. Items are appended to *target.

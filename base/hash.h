@@ -1,5 +1,6 @@
 // Stable 64-bit hashes: the same in every run and on every little-endian machine. So never hash an
-// address. These hashes are not cryptographic; the hash in base/sha256.h is.
+// address, which differs between runs. These hashes are not cryptographic; the hash in
+// base/sha256.h is.
 #ifndef LEMMA_BASE_HASH_H_
 #define LEMMA_BASE_HASH_H_
 

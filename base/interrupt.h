@@ -20,6 +20,7 @@ class InterruptScope {
   ~InterruptScope();
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
+  // True once Ctrl-C was pressed while this scope lived.
   const std::atomic<bool>& flag() const { return Flag(); }
   // The same flag, for callers that need its address before an InterruptScope exists. Valid until
   // the program ends; false while no InterruptScope exists.

@@ -9,8 +9,9 @@
 namespace lemma {
 
 // `values` must be positive, and independent samples of one distribution; nothing else is assumed
-// about the distribution. Returns whether they give a confidence interval for its median, at a
-// level of 0.92 or more, whose length is at most `width` times the median of `values`. False for
+// about the distribution. Returns whether `values` give a confidence interval for the
+// distribution's median, at a level of 0.92 or more, whose length is at most `width` times the
+// median of `values`. False for
 // fewer than five values. The interval goes from the (k+1)-th smallest to the (k+1)-th largest of n
 // values. Its level depends on k and n alone.
 inline bool MedianIsKnown(std::vector<double> values, double width) {

@@ -34,16 +34,23 @@ struct CommonFlags {
   // Set by commands, not by a flag: dimensions without a size stay symbolic. If an operator needs a
   // number in place of a symbolic size, the dimension is fixed, and a note says so
   // (LoadOptions::fixes_sizes in api/models/model_file.h). A dimension in `ranges` is never fixed:
-  // such an operator is an error.
+  // an operator that needs its size as a number is an error.
   bool symbolic = false;
   // --range: the least and the greatest size of symbolic dimensions.
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;
   int64_t reseed = -1;  // the seed of new random weights; negative: the model keeps its weights
   bool json = false;    // print JSON instead of text
   int64_t seed = 1;     // of random inputs
+<<<<<<< HEAD
   int64_t threads = 1;
   std::string backend, fusion = "on", winograd = "on", reuse = "late", precision = "f32",
                        onnxruntime;
+=======
+  int64_t threads = 1;  // inside one kernel
+  // --backend, --fusion, --reuse, --precision, and --onnxruntime: the file of ONNX Runtime's
+  // library.
+  std::string backend, fusion = "on", reuse = "late", precision = "f32", onnxruntime;
+>>>>>>> words
   std::vector<std::string> inputs;  // files of input values; empty: random values
   int64_t int_range = 2;            // random integers are in [0, int_range)
   bool training = false;            // set by commands: keep operators that act in training only
@@ -82,7 +89,8 @@ using Positional = std::vector<std::string>;  // arguments that are not flags
 absl::StatusOr<int> ParseAndRun(
     Flags* flags, Arguments arguments,
     absl::FunctionRef<absl::StatusOr<int>(const Positional& positional)> run);
-// The same for a command with one positional argument, called `what` in its help.
+// The same for a command with exactly one positional argument, which `run` receives. Error messages
+// call this argument `what`.
 absl::StatusOr<int> ParseAndRun(Flags* flags, Arguments arguments, const std::string& what,
                                 absl::FunctionRef<absl::StatusOr<int>(const std::string&)> run);
 

@@ -21,7 +21,7 @@ void AddProofFlags(Flags* flags, api::ProofOptions* options);
 std::function<void(int done, int all)> ShowRules(ProgressLine* line);
 
 // A function that shows "proving operators: 12 of 70, 3 s" on `line`, for RefereeOptions::progress.
-// Without a number of all items, it shows the stage and the time. The time counts from this call.
+// If `all` is 0 (unknown), it shows the stage and the time only. The time counts from this call.
 // `line` must outlive the function.
 std::function<void(const std::string& stage, int64_t done, int64_t all)> ShowStages(
     ProgressLine* line);

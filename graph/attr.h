@@ -14,7 +14,8 @@ namespace lemma {
 
 enum class AttrKind { kInt, kFloat, kString, kInts, kFloats };
 
-// Alternatives in the order of AttrKind. Booleans are the integers 0 and 1.
+// Alternatives in the order of AttrKind. Booleans are the integers 0 and 1. An integer may be a
+// symbolic size (graph/sizes/symbolic_size.h).
 using AttrValue =
     std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 inline AttrKind KindOf(const AttrValue& value) { return static_cast<AttrKind>(value.index()); }
@@ -32,7 +33,7 @@ std::string ToString(const AttrValue& value);
 // in the order of AttrKind.
 using ExprAttr = std::variant<IndexExpr, ScalarExpr, std::string, Idx, std::vector<double>>;
 using ExprAttrs = std::map<std::string, ExprAttr>;
-// Numbers become constants; symbolic sizes (graph/sizes/symbolic_size.h) become their expressions.
+// Numbers become constants; symbolic sizes become their expressions.
 ExprAttrs ToExprAttrs(const Attrs& attrs);
 
 }  // namespace lemma

@@ -21,8 +21,8 @@ absl::StatusOr<std::vector<Value>> ApplyOp(absl::string_view op, std::vector<Val
 absl::StatusOr<Value> Apply1(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
 
 // Applies an opaque operator: an uninterpreted function of its whole inputs, without a definition.
-// The caller gives the output types. `attrs` are the attributes of the operator `opaque` (domain,
-// op_type, payload); InvalidArgument if they are not. No value in `inputs` may be empty.
+// The caller gives the output types. `attrs` must be attributes of the operator `opaque` (domain,
+// op_type, payload), otherwise InvalidArgument. No value in `inputs` may be empty.
 absl::StatusOr<std::vector<Value>> ApplyOpaque(std::vector<Value> inputs, Attrs attrs,
                                                std::vector<TensorType> output_types);
 

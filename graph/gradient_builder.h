@@ -1,9 +1,10 @@
-// The interface that operators' gradients (OpDef::gradient) are written against: one application
-// and the gradients of its outputs.
+// What an operator's gradient function (OpDef::gradient) works with: one application of the
+// operator, and the gradients of its outputs.
 //
-// For each input x, an operator's gradient returns the sum over all outputs y of J(y, x)^T * dy,
-// where J(y, x) is the Jacobian matrix of y and dy the gradient of y. It is built from ordinary
-// operators, so it can be proved, optimized and executed like any other graph.
+// For each input x, the gradient function returns the sum over all outputs y of J(y, x)^T * dy,
+// where J(y, x) is the Jacobian matrix of y by x, and dy is the gradient of y. The function builds
+// this sum from ordinary operators, so a gradient can be proved, optimized and executed like any
+// other graph.
 #ifndef LEMMA_GRAPH_GRADIENT_BUILDER_H_
 #define LEMMA_GRAPH_GRADIENT_BUILDER_H_
 
@@ -15,8 +16,9 @@
 
 namespace lemma {
 
-// After an error, operators give empty values. An operator's gradient need not check for errors:
-// its caller reads the first one from status().
+// Builds the gradient of one application. After an error, the functions that apply operators return
+// empty values (Formula). A gradient function need not check for errors: its caller reads the first
+// error from status().
 class GradientBuilder : public Formula {
  public:
   // `result_gradients` has one value per output of `node`, of the output's type; an empty value

@@ -1,9 +1,9 @@
 // Immutable tensor programs.
 //
 // A Graph is a DAG of hash-consed nodes: structurally equal applications are one Node in the whole
-// process. So equal values are equal pointers, graphs share common parts, and common subexpressions
-// are merged by construction. GraphBuilder (graph/builder.h) makes graphs and checks shapes; an
-// existing Graph is always well-formed.
+// process. So structurally equal values have equal node pointers, graphs share common parts, and
+// common subexpressions are merged by construction. GraphBuilder (graph/builder.h) makes graphs and
+// checks shapes; an existing Graph is always well-formed.
 #ifndef LEMMA_GRAPH_GRAPH_H_
 #define LEMMA_GRAPH_GRAPH_H_
 
@@ -41,7 +41,7 @@ class Value {
   // Stable hash of the expression (no addresses, no labels); see Node::hash.
   uint64_t hash() const;
 
-  // Thanks to hash-consing, identity is structural equality.
+  // Equal nodes are the same node (hash-consing), so comparing pointers compares structures.
   friend bool operator==(const Value& a, const Value& b) {
     return a.node_ == b.node_ && a.output_ == b.output_;
   }
@@ -62,7 +62,7 @@ class Node {
  public:
   enum class Kind {
     kInput,     // the graph's input number input_index()
-    kWeight,    // a parameter by name(); payload() if its values are known
+    kWeight,    // a weight of the model, called name(); payload() if its values are known
     kConstant,  // payload()
     kOp,        // op() with attrs() applied to inputs()
   };
@@ -151,15 +151,15 @@ class Graph {
   // The number of operator applications among nodes().
   int num_ops() const { return num_ops_; }
 
-  // A label for people: the name of an input, output or weight, or the label given to the builder.
-  // Only labels of inputs and outputs are unique in the graph. Empty if there is none.
+  // A label for people: the name of an input, output or weight, or the label given to the builder;
+  // "" if the value has none. Only labels of inputs and outputs are unique in the graph.
   absl::string_view LabelOf(const Value& value) const;
   // All labels, by Node::hash and output number of the value.
   const std::map<std::pair<uint64_t, int>, std::string>& labels() const { return labels_; }
 
   // Equal for graphs that apply the same operators to the same inputs, constants and weights.
-  // Independent of names, labels and the order of construction. The order of first use identifies
-  // weights without values.
+  // Independent of names, labels and the order of construction. Weights without values are
+  // identified by the order of their first use.
   uint64_t StructuralHash() const;
 
   // The same graph with other values for its outputs; the process ends if their number or types

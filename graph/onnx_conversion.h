@@ -26,9 +26,9 @@ class OnnxImport {
   virtual absl::string_view op_type() const = 0;  // without a domain
   // The version of the default operator set that the model was written for.
   virtual int opset() const = 0;
-  virtual int num_inputs() const = 0;   // positions up to the last input that is present
-  virtual int num_outputs() const = 0;  // positions up to the last output that is used
-  // The number of the node's outputs, used or not. Split makes this many parts.
+  virtual int num_inputs() const = 0;   // one more than the position of the last present input
+  virtual int num_outputs() const = 0;  // one more than the position of the last used output
+  // The number of the outputs that the node names, used or not. ONNX's Split makes this many parts.
   virtual int num_named_outputs() const { return num_outputs(); }
   // False if optional input `i` is absent.
   virtual bool HasInput(int i) const = 0;

@@ -90,7 +90,7 @@ class OpContext {
  public:
   enum class Mode {
     kTypesOnly,  // output shapes and requirements; bodies are never built
-    kFull,
+    kFull,       // also bodies: the expressions of output elements
   };
   // `attrs` must be complete (see CompleteExprAttrs). `op` and `attrs` must outlive the context.
   OpContext(const OpDef& op, std::vector<ExprType> inputs, const ExprAttrs& attrs, Mode mode);
@@ -104,7 +104,7 @@ class OpContext {
   const IndexExpr& Dim(int i, int axis) const { return input(i).dims[axis]; }
 
   // The value of attribute `name`. The process aborts if the operator does not declare the
-  // attribute with this kind, or if Int or Ints meets a symbol.
+  // attribute with this kind, or if Int or Ints is called for a symbolic value.
   int64_t Int(absl::string_view name) const;
   std::vector<int64_t> Ints(absl::string_view name) const;
   const IndexExpr& Size(absl::string_view name) const;
@@ -117,8 +117,8 @@ class OpContext {
   // `axis` is outside [-rank, rank).
   absl::StatusOr<int> NormalizeAxis(int64_t axis, int rank) const;
 
-  // Requires `guard`. Returns false only if `guard` is known to be false. If that is undecided,
-  // `guard` becomes a requirement of the application. Definitions use LEMMA_REQUIRE instead.
+  // Requires `guard`. Returns false only if `guard` is known to be false. If `guard` is undecided,
+  // it becomes a requirement of the application. Definitions use LEMMA_REQUIRE instead.
   bool Holds(const Guard& guard);
   // An InvalidArgument status with the operator's name, the message and the input types.
   absl::Status Fail(absl::string_view message) const;
@@ -140,11 +140,12 @@ class OpContext {
     return Reduce(ReduceKind::kSum, extents, body);
   }
 
-  // For definitions whose requirements depend on bodies. Calls `define` with a context that builds
-  // bodies: with this one or, in kTypesOnly mode, with a new one for the same inputs and
+  // For a `define` function whose requirements depend on bodies. Calls `define` with a context that
+  // builds bodies: with this one or, in kTypesOnly mode, with a new one for the same inputs and
   // attributes, whose outputs and requirements then replace those of this context.
   absl::Status DefineInFull(absl::FunctionRef<absl::Status(OpContext&)> define);
-  // Sets the whole definition, which must be for these inputs, instead of outputs one by one.
+  // Sets the whole definition at once, instead of adding outputs one by one. It must be a
+  // definition for this context's inputs.
   void Adopt(Definition definition);
 
   const std::vector<Guard>& requirements() const { return requirements_; }

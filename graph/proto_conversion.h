@@ -19,8 +19,8 @@ bool IsGraphProto(absl::string_view bytes);
 absl::StatusOr<std::string> SerializeGraph(const Graph& graph);
 
 // Checks everything it reads: it infers the types again and compares them. Errors are
-// InvalidArgument and begin with `file`, the name of the bytes in messages. Errors in a node then
-// give its number and operator.
+// InvalidArgument and begin with `file`, the name of the bytes in messages. After the name,
+// an error in a node gives the node's number and operator.
 absl::StatusOr<Graph> DeserializeGraph(absl::string_view bytes, absl::string_view file = "proto");
 
 }  // namespace lemma

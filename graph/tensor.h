@@ -58,8 +58,8 @@ class Tensor {
   static absl::StatusOr<Tensor> FromDoubles(TensorType type, absl::Span<const double> values);
   static absl::StatusOr<Tensor> FromInts(TensorType type, absl::Span<const int64_t> values);
   // A tensor whose buffer is *values, such as a part of a mapped file. The tensor shares ownership
-  // of the buffer, which must be aligned to the size of an element. Do not call mutable_raw. Not
-  // for opaque types.
+  // of the buffer, which must be aligned to the size of an element. Do not call mutable_raw on this
+  // tensor. Not for opaque types.
   static Tensor Borrowed(TensorType type, std::shared_ptr<const void> values);
   // A 1-d i64 tensor.
   static Tensor Ints(absl::Span<const int64_t> values);
@@ -111,8 +111,8 @@ class Tensor {
   std::shared_ptr<uint64_t> hash_;  // 0: not computed yet
 };
 
-// Conversions of f16 and bf16, given as their bits. To 16 bits, they round to nearest, ties to
-// even.
+// Conversions between f32 and f16 or bf16, whose values are given as their bits. Conversions to 16
+// bits round to nearest, ties to even.
 float HalfToFloat(uint16_t bits);
 uint16_t FloatToHalf(float value);
 float BFloat16ToFloat(uint16_t bits);

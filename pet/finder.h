@@ -1,5 +1,6 @@
-// PET for a whole graph: finds its subprograms, corrects their mutants, and returns the corrected
-// mutants as rules. A candidate is a corrected mutant (pet/correctors/candidates.h).
+// PET for a whole graph: finds its subprograms (pet/subprogram.h), corrects their mutants, and
+// returns the corrected mutants as rules. A candidate is a corrected mutant
+// (pet/correctors/candidates.h).
 #ifndef LEMMA_PET_FINDER_H_
 #define LEMMA_PET_FINDER_H_
 
@@ -42,8 +43,8 @@ class PetFinder {
   absl::StatusOr<std::shared_ptr<const Candidates>> CandidatesOf(const Graph& part);
 
   // The rules for all subprograms of a graph, by subprogram, then by cost. A candidate that cannot
-  // be written as a rule (pet/rule.h) has none. After CandidateOptions::deadline passes, no further
-  // subprogram is considered. Errors are those of CandidatesOf.
+  // be written as a rule (pet/rule.h) is left out. After CandidateOptions::deadline passes, no
+  // further subprogram is considered. Errors are those of CandidatesOf.
   absl::StatusOr<std::vector<PetRule>> RulesFor(const Graph& graph);
 
   int64_t hits() const { return hits_; }  // number of answers from the cache

@@ -1,4 +1,4 @@
-// Turns PET candidates into rules that the optimizer uses like any other rule.
+// Turns PET candidates (corrected mutants) into rules that the optimizer uses like any other rule.
 #ifndef LEMMA_PET_RULE_H_
 #define LEMMA_PET_RULE_H_
 
@@ -16,9 +16,10 @@ namespace lemma::pet {
 // there is a constant of several values, which a rule cannot express.
 absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target);
 
-// The same with a record that the rule is proved, which holds `detail`; the caller must have proved
-// the rule. The float contract is kReassociates; the caller must find out whether only kRealOnly
-// holds (verifier/certificate/mutant.h). InvalidArgument also if the rule has no proof id.
+// The same rule, with a proof record that says "proved" and has this `detail`
+// (ProofRecord::detail); the caller must have proved the rule. The float contract is kReassociates;
+// the caller must find out whether only kRealOnly holds (verifier/certificate/mutant.h).
+// InvalidArgument also if the rule has no proof id.
 absl::StatusOr<Substitution> ProvedGroundRule(std::string name, const Graph& source,
                                               const Graph& target, std::string detail);
 

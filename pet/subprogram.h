@@ -11,9 +11,9 @@
 namespace lemma::pet {
 
 struct Subprogram {
-  // Has one output. Its inputs stand for values of the whole graph. A value that depends only on
-  // weights and constants becomes a weight, which is named by its place and filled with ones, so
-  // that equal parts of a model are equal graphs; but a uniform constant stays a constant.
+  // The graph has one output. Its inputs stand for values of the whole graph. A value that depends
+  // only on weights and constants becomes a weight, which is named by its place and filled with
+  // ones, so that equal parts of a model are equal graphs; but a uniform constant stays a constant.
   Graph graph;
   int occurrences = 1;  // in the whole graph
   Value first;          // the output at the first occurrence, as a value of the whole graph
@@ -25,10 +25,11 @@ struct SubprogramOptions {
   int64_t min_elements = 1;
 };
 
-// The subprograms of a graph: single operators that sum products; chains of up to max_ops such
-// operators whose inner values nothing else uses; and applications, in any number, of one such
-// operator whose results another operator concatenates or adds. In the order in which their outputs
-// occur; equal subprograms are listed once.
+// The subprograms of a graph, which are of three kinds: single operators that sum products; chains
+// of up to max_ops such operators whose inner values nothing else uses; and groups of applications
+// of one such operator whose results another operator concatenates or adds. A group may have any
+// number of applications. The subprograms are in the order in which their outputs occur in the
+// graph; equal subprograms are listed once.
 absl::StatusOr<std::vector<Subprogram>> SubprogramsOf(const Graph& graph,
                                                       const SubprogramOptions& options = {});
 

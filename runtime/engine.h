@@ -12,8 +12,8 @@
 
 namespace lemma {
 
-// An ONNX model as bytes (ModelProto). `inputs` and `outputs` are the names of the tensors that
-// Engine::Run takes and returns, in their order.
+// An ONNX model as bytes (a serialized ModelProto). `inputs` and `outputs` are the names of the
+// tensors that Engine::Run takes and returns, in the same order.
 struct SerializedModel {
   std::string bytes;
   std::vector<std::string> inputs, outputs;
@@ -30,9 +30,9 @@ class Engine {
   virtual const std::vector<std::string>& Levels() const = 0;
 
   // Executes the model at `level`, one of Levels(), and returns its outputs. InvalidArgument if the
-  // engine refuses the model or the inputs, Unimplemented if it has no kernel, Internal for another
-  // error that it reports. Aborted if the engine's process ended, DeadlineExceeded if it gave no
-  // answer; Run may be called again after both errors.
+  // engine refuses the model or the inputs, Unimplemented if it has no kernel for an operator,
+  // Internal for another error that it reports. Aborted if the engine's process ended,
+  // DeadlineExceeded if it gave no answer in time; Run may be called again after both errors.
   virtual absl::StatusOr<std::vector<Tensor>> Run(const SerializedModel& model,
                                                   absl::Span<const Tensor> inputs,
                                                   const std::string& level) = 0;

@@ -19,8 +19,8 @@
 namespace lemma {
 
 struct CompileOptions {
-  // Threads within a kernel. More than one helps only on an otherwise idle machine: the threads
-  // wait for each other, so one that loses its processor delays all.
+  // Threads within a kernel. More than one thread helps only on an otherwise idle machine: the
+  // threads wait for each other, so a thread that loses its processor delays all threads.
   int threads = 1;
   // Whether a run may write new values of state variables (graph/training_state.h) over the old
   // values. The result then shares the input's memory, which must belong to the caller alone. If
@@ -32,7 +32,7 @@ struct CompileOptions {
 // plan or a whole model. A kernel may compute several fused operators.
 struct KernelTiming {
   std::string kernel;  // the back end's name for the kernel: "conv+relu", "element-wise", …
-  std::string label;   // of the value that the kernel computes; without a label, the number: "#7"
+  std::string label;   // the label of the kernel's result; without one, a number such as "#7"
   double ms = 0;
   std::string note;       // "by its definition", oneDNN's implementation, …; may be empty
   std::string signature;  // as in the back end's KernelMeasurer; empty if it has none
@@ -48,15 +48,17 @@ struct MemoryUse {
   int64_t host_bytes = 0;     // values offloaded to the host's memory during a run
 };
 
-// Keeps state variables (graph/training_state.h) on a device between runs, as long as the
-// executable is run by Step only. Callers should use a Stepper (runtime/stepper.h) instead.
+// Keeps state variables (graph/training_state.h) on a device between runs. After SetState, run the
+// executable by Step only: Executable::Run would overwrite the state. Callers should use a Stepper
+// (runtime/stepper.h) instead.
 class StateKeeper {
  public:
   virtual ~StateKeeper() = default;
   // `values` in the order of the graph's inputs; only the values of state variables are read.
   virtual absl::Status SetState(absl::Span<const Tensor> values) = 0;
-  // As Executable::Run, but reads the state from the device. New state is returned as empty
-  // handles, and the state's entries in `inputs` are ignored.
+  // As Executable::Run, but reads the state from the device. The entries of state variables in
+  // `inputs` are ignored. In the result, empty handles (default Tensor objects) stand in place of
+  // the new state.
   virtual absl::StatusOr<std::vector<Tensor>> Step(absl::Span<const Tensor> inputs) = 0;
   // The state, in the order of the graph's inputs; empty handles for inputs that are no state.
   virtual absl::StatusOr<std::vector<Tensor>> State() = 0;
@@ -67,14 +69,15 @@ class Executable {
  public:
   virtual ~Executable() = default;
 
-  // `inputs` in the graph's order. A wrong number of inputs gives InvalidArgument with the graph's
-  // name; a wrong type gives InvalidArgument with the input's name; a position outside of its
-  // tensor (as for gather) gives an error with the operator's name. The results, in the order of
-  // the graph's outputs, share no memory with the executable, nor with the inputs unless state is
-  // updated in place.
+  // `inputs` are in the graph's order. A wrong number of inputs gives InvalidArgument with the
+  // graph's name; a wrong type gives InvalidArgument with the input's name; an index outside of the
+  // indexed tensor (as for gather) gives an error with the operator's name. The results are in the
+  // order of the graph's outputs. They share no memory with the executable, and none with the
+  // inputs unless state is updated in place.
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 
-  // As Run; also replaces the content of *timings by the timings, in execution order.
+  // As Run; also replaces the content of *timings by the timings of the kernels, in execution
+  // order.
   virtual absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
                                                        std::vector<KernelTiming>* timings) = 0;
 
@@ -86,6 +89,7 @@ class Executable {
   // The object that keeps state on the device, owned by the executable; nullptr if there is none.
   virtual StateKeeper* state_keeper() { return nullptr; }
 
+  // All 0 if the back end does not know it.
   virtual MemoryUse memory() const = 0;
 
   // The findings of the last run (runtime/run_findings.h). The next run changes them.
@@ -112,8 +116,8 @@ class Backend {
   virtual std::string version() const = 0;
   // Unimplemented ("unsupported: OP (reason)") if the graph contains an opaque operator that the
   // back end cannot import at run time (runtime/staged/staged.h); FailedPrecondition if a weight
-  // has no values; ResourceExhausted if there is too little memory. The executable keeps what it
-  // needs of the graph.
+  // has no values; ResourceExhausted if there is too little memory. `graph` need not outlive the
+  // executable.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                               const CompileOptions& options) = 0;
   // The plan that Compile would load, made without the device. Weights need no values.

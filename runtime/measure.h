@@ -1,9 +1,10 @@
 // Estimates the time of a graph's kernels on a device by measuring each kernel once.
 //
-// A back end plans a graph into kernels with stable signatures. This is cheap: it neither packs
-// weights nor allocates values. Kernels with equal signatures take the same time on one device, so
-// a cost model measures each once and keeps the result under (device(), signature). The cost of a
-// graph is the sum over its kernels. Implemented in runtime/cpu/cpu_measurer.cc,
+// A back end splits a graph into kernels, each with a signature that is the same in every graph and
+// in every run of the program. This is cheap: it neither packs weights nor allocates values.
+// Kernels with equal signatures take the same time on one device. So a cost model measures each
+// signature once and keeps the time under the key (device(), signature). The cost of a graph is the
+// sum of the times of its kernels. Implemented in runtime/cpu/cpu_measurer.cc,
 // runtime/cuda/cuda_measurer.cc and runtime/onnxruntime/ort_measurer.cc.
 #ifndef LEMMA_RUNTIME_MEASURE_H_
 #define LEMMA_RUNTIME_MEASURE_H_
@@ -56,8 +57,8 @@ struct KernelPlan {
   int64_t peak_bytes = 0;
 };
 
-// A plan with the lifetimes of the buffers that its peak counts. The times of a BufferLife are
-// indices in `kernels`.
+// A plan with the lifetimes of the buffers that are counted in its peak memory. `first` and `last`
+// of a BufferLife are indices in `kernels`.
 struct MemoryTimeline {
   std::vector<PlannedKernel> kernels;           // in execution order
   std::vector<std::vector<int>> reads, writes;  // by kernel: indices of buffers
@@ -74,8 +75,8 @@ class KernelMeasurer {
   // The key of measurements: device, back end, library version, threads.
   virtual std::string device() const = 0;
 
-  // The kernels that a compiled `graph` would run. Takes a few microseconds per operator. Weights
-  // need no values. Unimplemented for graphs that cannot run.
+  // The kernels that `graph` would run if it were compiled. Takes a few microseconds per operator.
+  // Weights need no values. Unimplemented for graphs that this back end cannot run.
   virtual absl::StatusOr<KernelPlan> Plan(const Graph& graph) = 0;
 
   // The same plan with lifetimes; Unimplemented if the back end does not know them.
@@ -101,10 +102,11 @@ class KernelMeasurer {
     return absl::OkStatus();
   }
 
-  // Median milliseconds of one execution of a kernel that Plan gave, alone, on random values of
-  // ordinary magnitude. The caches are arranged as in a large model: operands come from the
-  // preceding kernels, weights from main memory, since other kernels' weights have displaced them.
-  // Takes some milliseconds to some hundreds.
+  // The median time of one execution of a kernel that Plan gave, in milliseconds. The kernel runs
+  // alone, on random values of ordinary magnitude. The caches are in the state that they have in a
+  // large model: operands come from the preceding kernels, and weights from main memory, since
+  // other kernels' weights have displaced them. The call takes between a few milliseconds and a few
+  // hundred.
   virtual absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Facts about a graph that only its execution finds.
+// Facts about a graph that are known only when it is executed.
 #ifndef LEMMA_RUNTIME_RUN_FINDINGS_H_
 #define LEMMA_RUNTIME_RUN_FINDINGS_H_
 
@@ -10,7 +10,8 @@ namespace lemma {
 
 // The findings of one run of a graph with opaque operators; empty for other graphs.
 struct RunFindings {
-  // By symbolic dimension: the sizes of results that are known only at run time.
+  // By symbolic dimension: its size in this run, if the dimension is the size of a result that only
+  // the run could determine.
   DimValues sizes;
   // By opaque operator of the executed graph: the relative error that it may add to its results, as
   // in runtime/tolerance.h. It is the sum of the tolerances of all graphs that the operator

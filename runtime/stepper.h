@@ -15,9 +15,9 @@
 
 namespace lemma {
 
-// The state variables are those of StatePairs (graph/training_state.h). If the executable can keep
-// state on its device, the state stays on the device, and only State() copies it to the host. Not
-// thread-safe.
+// The state variables are those that StatePairs finds (graph/training_state.h). If the executable
+// can keep state on its device, the state stays on the device, and only State() copies it to the
+// host. Not thread-safe.
 class Stepper {
  public:
   // `executable` must be compiled from `graph`, which must outlive the stepper.
@@ -31,7 +31,8 @@ class Stepper {
 
   // Runs one step; FailedPrecondition before SetState. `inputs` are in the graph's order; the
   // entries of state variables are ignored. Returns the outputs in the graph's order, with empty
-  // handles in place of the new state. After an error the state is undefined.
+  // handles (default Tensor objects) in place of the new state. After an error the state is
+  // undefined.
   absl::StatusOr<std::vector<Tensor>> Step(absl::Span<const Tensor> inputs);
 
   // The state after the last step, in the order of the graph's inputs, with empty handles for
@@ -39,6 +40,7 @@ class Stepper {
   // SetState.
   absl::StatusOr<std::vector<Tensor>> State() const;
 
+  // The state variables, as StatePairs returns them.
   const std::vector<StatePair>& pairs() const { return pairs_; }
   Executable& executable() const { return *executable_; }
 

@@ -1,16 +1,16 @@
-// The tolerance between the outputs of two executions of a graph. It is defined only here.
+// Defines how far the outputs of two executions of a graph may differ: the tolerance.
 //
 // The model of rounding, with u = 2^-24, the unit roundoff of f32:
-//   * An operator whose elements are reductions of K terms adds a relative error of at most
+//   * An operator whose result elements are reductions of K terms adds a relative error of at most
 //     u * (16 + 4 * sqrt(K)) to the errors of its operands. The 16 is for scalar functions, which
 //     are accurate to a few units in the last place. Rounding errors of a reduction behave like a
-//     random walk; the tolerance allows four of its standard deviations.
+//     random walk; the tolerance allows four standard deviations of this walk.
 //   * An operator that only moves elements adds nothing.
 //   * A result that is rounded to f16 or bf16 adds 2 * u, where u is the unit roundoff of f16 or
 //     bf16.
-//   * A sum of products in a precision below f32 (kernels/codegen/product_precision.h) adds 4 * u,
-//     where u is the unit roundoff of this precision: the errors of its factors are a random walk
-//     too.
+//   * A sum of products whose factors are rounded to a precision below f32
+//     (kernels/codegen/product_precision.h) adds 4 * u, where u is the unit roundoff of this
+//     precision: the rounding errors of the factors are a random walk too.
 //   * An opaque operator adds the sum of the tolerances of the graphs that it executed.
 // Errors add up along paths, so the tolerance of an output is the largest sum of the errors on a
 // path that leads to it. The tolerance is relative to the largest magnitude in the output (at least
@@ -31,12 +31,13 @@
 namespace lemma {
 
 // Below, `findings` are the findings of the run that gave the expected results
-// (Executable::findings). A symbolic dimension without a size in `findings` counts as its least
-// value, and an opaque operator without an error in `findings` adds no error, so no tolerance is
-// wider than it has to be. `precision` is the precision of products in the run that is compared.
+// (Executable::findings). If `findings` has no size for a symbolic dimension, the dimension counts
+// as its least value; if it has no error for an opaque operator, the operator adds no error. So no
+// tolerance is wider than it has to be. `precision` is the precision of products in the run whose
+// results are compared with the expected ones.
 
-// The number of terms in the longest reduction in an element of `definition`. The numbers of terms
-// of nested reductions are multiplied. 0 if there is no reduction.
+// The number of terms in the longest reduction that computes an element of the definition's
+// outputs. The numbers of terms of nested reductions are multiplied. 0 if there is no reduction.
 int64_t ReductionLength(const Definition& definition, const RunFindings& findings = {});
 
 // The error that `node` itself adds to its results, relative to their largest element.
@@ -62,7 +63,7 @@ struct Difference {
   int64_t elements = 0, finite = 0;
 
   double relative() const { return largest / scale; }
-  std::string ToString() const;
+  std::string ToString() const;  // one line for people
 };
 Difference Compare(const Tensor& actual, const Tensor& expected, double relative_tolerance);
 

@@ -27,22 +27,22 @@ struct Proved {
   FloatContract contract = FloatContract::kRealOnly;
   // The sizes, attributes and ranks that the proof covers, for people.
   std::string coverage;
-  // Hash of the statement and of the definitions of its operators.
+  // The proof id: a hash of the statement and of the definitions of its operators.
   std::string id;
   int64_t queries = 0, work = 0;  // queries to Z3 and steps that the proof took
   ProofLog log;                   // empty unless ProverOptions::keep_obligations
 };
 
-// Adds the evidence of `part` to `total`: takes the looser contract, and adds the queries, the work
-// and the log. If `total` has no coverage, takes that of `part`.
+// Adds the evidence of `part` to `total`: keeps the looser contract of both, and adds up the
+// queries, the work and the log. If `total` has no coverage, it gets the coverage of `part`.
 void Join(const Proved& part, Proved* total);
 
 // A counterexample: an element in which the sides differ.
 struct Refuted {
   std::map<std::string, std::string> values;  // of symbols and attributes, by name
-  uint64_t seed = 0;                          // of the inputs' random elements
+  uint64_t seed = 0;                          // from which the inputs' elements were drawn
   int output = 0;                             // number of the output
-  std::vector<int64_t> index;                 // of the element
+  std::vector<int64_t> index;                 // of the element in this output
   double source = 0, target = 0;              // the elements there, in double
   // Shapes of the output, set if they differ. No element is named then.
   std::vector<int64_t> source_shape, target_shape;

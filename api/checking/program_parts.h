@@ -1,4 +1,5 @@
-// States what the kernels of a CUDA plan have to compute.
+// Describes the results that the kernels of a CUDA plan must compute, for the check of these
+// kernels (verifier/kernels/kernel_check.h).
 #ifndef LEMMA_API_CHECKING_PROGRAM_PARTS_H_
 #define LEMMA_API_CHECKING_PROGRAM_PARTS_H_
 
@@ -15,8 +16,8 @@ namespace lemma::api {
 // parts.
 std::vector<kernels::ProgramPart> PartsOf(const cuda::CudaStep& step);
 
-// The pairs (operand, result) whose memory is shared: numbers of slots of the program that the plan
-// puts into the same buffer. The step must have a program.
+// The pairs (operand, result) that share memory: the plan puts both into the same buffer. Each
+// number is an index in step.program->slots. The step must have a program.
 std::vector<std::pair<int, int>> InPlace(const cuda::CudaStep& step);
 
 }  // namespace lemma::api

@@ -1,4 +1,4 @@
-// The table of back ends by name, and the options of their execution.
+// Makes back ends by name, and defines the options of an execution.
 #ifndef LEMMA_API_EXECUTION_BACKENDS_H_
 #define LEMMA_API_EXECUTION_BACKENDS_H_
 
@@ -19,9 +19,9 @@ namespace lemma::api {
 // The names of Lemma's own back ends; the default comes first.
 std::vector<std::string> BackendNames();
 // The names of the targets: other programs for which a model can be optimized. Each target is a
-// back end too: MakeBackend and MakeMeasurer take its name. How much memory it uses is not known.
+// back end too: MakeBackend and MakeMeasurer take its name. A target's memory use is not known.
 std::vector<std::string> TargetNames();
-// Whether this is a name of TargetNames().
+// Whether `backend` is in TargetNames().
 bool IsTarget(absl::string_view backend);
 
 // The comment on an option names the back ends that use it. Other back ends ignore it, but
@@ -36,7 +36,7 @@ struct BackendOptions {
 };
 // The back end that executes a graph, and its options.
 struct ExecutionOptions {
-  std::string backend = BackendNames().front();  // of BackendNames() or TargetNames()
+  std::string backend = BackendNames().front();  // a name in BackendNames() or TargetNames()
   int threads = 1;                               // that a kernel may use on the CPU, 1 … 1024
   BackendOptions kernels;
 };
@@ -58,7 +58,7 @@ absl::Status CheckExecutionOptions(const ExecutionOptions& execution);
 
 // The back end that `execution` names, with its options.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const ExecutionOptions& execution);
-// The number of threads; other options have their defaults.
+// Options with execution.threads; all other options have their defaults.
 CompileOptions CompileOptionsOf(const ExecutionOptions& execution);
 
 }  // namespace lemma::api

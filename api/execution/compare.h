@@ -16,9 +16,9 @@ namespace lemma::api {
 // The output whose difference is largest relative to its tolerance (runtime/tolerance.h).
 struct OutputDifference {
   bool ok = true;      // every output is within its tolerance
-  double largest = 0;  // the largest absolute difference of its elements
-  double allowed = 0;  // the absolute difference that its tolerance allows
-  std::string output;  // its name
+  double largest = 0;  // the largest absolute difference of this output's elements
+  double allowed = 0;  // the absolute difference that this output's tolerance allows
+  std::string output;  // this output's name
   // The number of elements of all outputs together, and of those that were expected to be finite.
   // Only finite elements give evidence (runtime/tolerance.h).
   int64_t elements = 0, finite = 0;
@@ -32,9 +32,10 @@ struct OutputDifference {
   std::string ToString() const;
 };
 
-// Compares two sets of outputs of `graph`. Both must have the graph's order and types. `findings`
-// are the findings of the run that gave `expected` (Executable::findings in runtime/executor.h).
-// `precision` is the precision of products in the run that gave `actual`.
+// Compares two sets of outputs of `graph`. Both must have the order and the types of the graph's
+// outputs. `findings` are facts about the values in the run that gave `expected`
+// (Executable::findings in runtime/executor.h). `precision` is the precision of products in the run
+// that gave `actual`.
 OutputDifference CompareOutputs(
     const Graph& graph, absl::Span<const Tensor> actual, absl::Span<const Tensor> expected,
     const RunFindings& findings = {},

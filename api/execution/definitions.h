@@ -30,9 +30,10 @@ class Definitions {
   // (`is_graph` is true) or a graph that should equal it (false); `outputs` are its outputs on the
   // inputs of Run. An output that differs by more than rounding explains (runtime/tolerance.h) is
   // excused, with the reason in difference.excuse, if
-  //   - rounding between operators explains the difference: if values between operators stay in
-  //     double, the definitions give an output that differs from outputs() by more than the
-  //     tolerance, and `run` is at most four times as far from this output as outputs() is; or
+  //   - rounding between operators explains the difference: let Z be the output that the
+  //     definitions give if values between operators stay in double. Then outputs() differs from Z
+  //     by more than the tolerance, and `run` differs from Z at most four times as much as
+  //     outputs() does; or
   //   - rounding moved a value across a discontinuity, such as the discontinuity of relu's gradient
   //     at 0, and `run` and the definitions agree on some inputs near the inputs of Run; or
   //   - `run` executes the graph itself, all finite values agree, and the order of a sum decides
@@ -40,6 +41,7 @@ class Definitions {
   // If an output differs, `run` is executed up to six more times, the definitions up to eight.
   absl::StatusOr<Verdict> Judge(Executable* run, absl::Span<const Tensor> outputs, bool is_graph);
 
+  // The outputs that the definitions give, in the graph's order.
   const std::vector<Tensor>& outputs() const { return outputs_; }
 
  private:

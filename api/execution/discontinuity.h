@@ -1,4 +1,5 @@
-// Recognizes outputs that differ because rounding moved a value across a discontinuity.
+// Recognizes outputs that differ because rounding moved a value across a discontinuity, such as the
+// discontinuity of `floor` at an integer.
 #ifndef LEMMA_API_EXECUTION_DISCONTINUITY_H_
 #define LEMMA_API_EXECUTION_DISCONTINUITY_H_
 
@@ -9,9 +10,10 @@
 
 namespace lemma::api {
 
-// "In double" means here: by the definitions, with values between operators in double. If rounding
-// moved a value across a discontinuity, an execution may be at most this many times as far from the
-// outputs in double as the execution with which it is compared.
+// The outputs "in double" are the outputs that the definitions give if values between operators are
+// not rounded, but stay in double. kAsFar limits how far the outputs of an execution may be from
+// the outputs in double if rounding moved a value across a discontinuity: at most kAsFar times as
+// far as the outputs of the execution with which it is compared.
 constexpr double kAsFar = 4;
 
 // Whether the outputs of two executions agree on at least one of six sets of inputs near `inputs`.
@@ -21,13 +23,14 @@ absl::StatusOr<bool> AgreesNearby(const Graph& graph, Executable* expected, Exec
                                   absl::Span<const Tensor> inputs);
 
 // Whether a discontinuity explains why two graphs, which should be equal, differ on `inputs` by
-// more than rounding explains. It does if both graphs agree in double and one of two conditions is
+// more than rounding explains. `run_before` executes `before`, `run_after` executes `after`. A
+// discontinuity explains the difference if both graphs agree in double and one of two conditions is
 // true: the executions agree on some inputs near `inputs` (AgreesNearby); or the outputs of
-// `run_before` are farther from the outputs in double than rounding explains, and the outputs of
-// `run_after` are at most kAsFar times as far. Thus two kinds of wrong graphs are recognized: a
-// graph that computes something else disagrees in double, and a graph that is unstable where
-// `before` is stable disagrees on all nearby inputs. Executes both graphs once by their
-// definitions, and both executables up to seven times.
+// `run_before` differ from the outputs in double by more than rounding explains, and the outputs of
+// `run_after` differ from them at most kAsFar times as much. So two kinds of wrong graphs are not
+// excused: a graph that computes something else disagrees in double, and a graph that is unstable
+// where `before` is stable disagrees on all nearby inputs. Executes both graphs once by their
+// definitions, on `threads` threads, and both executables up to seven times.
 absl::StatusOr<bool> DifferByADiscontinuity(const Graph& before, Executable* run_before,
                                             const Graph& after, Executable* run_after,
                                             absl::Span<const Tensor> inputs, int threads);

@@ -11,9 +11,9 @@
 
 namespace lemma::api {
 
-// Totals over all kernels. `ms` and `work` are sums. `roof` is the least time that the work takes
-// by the measured roofline (api/execution/roofline.h), divided by the time that the work took;
-// `roof` exceeds 1 if operands come from caches. `mfu` (model FLOPs utilization) is the number of
+// Totals over all kernels. `ms` and `work` are sums. `roof` is the shortest time for the work by
+// the measured roofline (api/execution/roofline.h), divided by the time that the work took; `roof`
+// can exceed 1 if operands come from caches. `mfu` (model FLOPs utilization) is the number of
 // operations per second, divided by Roofline::flops_per_second.
 struct ProfileTotals {
   double ms = 0, roof = 0, mfu = 0;

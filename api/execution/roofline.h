@@ -1,4 +1,5 @@
-// Measures the peak rates of a back end on this machine, to compare its kernels with them.
+// Measures the peak rates of a back end on this machine: operations and bytes per second. A profile
+// compares kernels with these rates.
 #ifndef LEMMA_API_EXECUTION_ROOFLINE_H_
 #define LEMMA_API_EXECUTION_ROOFLINE_H_
 
@@ -10,8 +11,9 @@ namespace lemma::api {
 
 struct Roofline {
   double flops_per_second = 0;  // of a matrix product
-  double bytes_per_second = 0;  // read and written by an element-wise kernel, outside of caches and
-                                // in memory that was written before
+  // Read and written by an element-wise kernel, outside of caches, in memory that was written
+  // before.
+  double bytes_per_second = 0;
 
   // The time for `work` in seconds: the longer of the times that its operations and its bytes take
   // at these rates, without a fixed overhead; 0 for no work. Both rates must be positive.

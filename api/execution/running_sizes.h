@@ -9,11 +9,12 @@
 
 namespace lemma::api {
 
-// Returns the usual sizes (DefaultSizes in api/models/sizes.h), if the model has no unknown
-// operators. Unknown operators, which are imported at run time, may refuse the usual sizes. A model
-// with such operators is therefore executed: at the usual sizes, then at the sizes that
-// DefaultSizes gives for the lengths 256, 512, 1024 and 2048. The first sizes at which the model
-// runs are returned; if there are none, the usual sizes.
+// Returns a size for each symbolic dimension of the model. If the model has no unknown operators
+// (UnknownOperators in graph/onnx/import.h), these are the usual sizes (DefaultSizes in
+// api/models/sizes.h). Unknown operators, which are imported only at run time, may refuse the usual
+// sizes. So a model with unknown operators is executed: first at the usual sizes, then at the sizes
+// that DefaultSizes gives for the lengths 256, 512, 1024 and 2048. The first sizes at which the
+// model runs are returned; if it runs at none of them, the usual sizes.
 DimValues RunningSizes(const Model& model, const InputOptions& inputs,
                        const ExecutionOptions& execution);
 

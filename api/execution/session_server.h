@@ -13,7 +13,7 @@ namespace lemma::api {
 // to `out`, until the request "quit" or the end of `in`. "run OUTPUT..." executes the model; each
 // OUTPUT is the number of an output, from 0. If an execution fails, the answer says so, and the
 // session goes on. InvalidArgument if a request cannot be read or an answer cannot be written;
-// ResourceExhausted if there is no memory for the inputs.
+// ResourceExhausted if there is not enough memory for the inputs.
 absl::Status ServeSession(Session* session, std::FILE* in, std::FILE* out);
 
 }  // namespace lemma::api

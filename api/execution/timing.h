@@ -14,11 +14,12 @@
 
 namespace lemma::api {
 
-// The mean of the two middle values if the number of values is even; 0 if there are none.
+// The median; the mean of the two middle values if the number of values is even; 0 if there are no
+// values.
 double Median(std::vector<double> values);
 
 // The time of each of `runs` executions, in milliseconds. `threads` selects the clock (Stopwatch in
-// base/stopwatch.h): 1: processor time; more, and 0: wall-clock time.
+// base/stopwatch.h): with 1, processor time is measured; with any other number, wall-clock time.
 absl::StatusOr<std::vector<double>> TimeRuns(Executable* executable,
                                              absl::Span<const Tensor> inputs, int runs,
                                              int threads = 0);
@@ -29,14 +30,14 @@ absl::StatusOr<std::vector<KernelTiming>> ProfileRuns(Executable* executable,
                                                       absl::Span<const Tensor> inputs, int runs,
                                                       const Deadline& deadline = Deadline());
 
-// As ProfileRuns, for each candidate. The candidates are executed in turn, within the limits of
-// TimeAlternating, but without a warm-up round.
+// As ProfileRuns, for each candidate; the result has the candidates' order. The candidates are
+// executed in turn, within the limits of TimeAlternating, but without a warm-up round.
 absl::StatusOr<std::vector<std::vector<KernelTiming>>> ProfileAlternating(
     absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
     double max_seconds);
 
-// The mean time of all kernels of one signature in these profiles, by signature. Kernels without a
-// signature are left out.
+// By signature (docs/glossary.md), the mean time of all kernels with this signature in the
+// profiles. Kernels without a signature are left out.
 optimizer::KernelTimes TimesBySignature(absl::Span<const std::vector<KernelTiming>> profiles);
 
 // Executes the candidates in turn, a b a b …, so that a disturbance affects all of them. After one

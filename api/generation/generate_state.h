@@ -15,7 +15,8 @@
 
 namespace lemma::api {
 
-// A hash of the running program's file: runs of different builds are not continued.
+// A hash of the running program's executable file. It is part of a run's identity: a run that
+// another build began is not continued.
 absl::StatusOr<uint64_t> ProgramHash();
 
 // The folder OUTPUT.run of an unfinished run. It contains the classes of equal graphs, once the

@@ -15,7 +15,8 @@
 
 namespace lemma::hunt {
 
-// One model, or two that are equal by Lemma's rules and have the same inputs, with the same values.
+// One model, or two models that are equal by Lemma's rules and have the same inputs with the same
+// values. A subject is a model with values for its inputs.
 struct Case {
   std::string source;  // "random model", "rule NAME", the path of a file, …
   std::vector<Subject> subjects;
@@ -53,7 +54,8 @@ class Cases {
   absl::StatusOr<Case> WithIdioms(uint64_t seed) const;
   absl::StatusOr<Case> OfRule(uint64_t seed) const;
   absl::StatusOr<Case> Rewritten(uint64_t seed) const;
-  // Lemma's own optimization of the first subject becomes the second.
+  // Rewrites the first subject, by Lemma's search or by a few random rewrites, and appends the
+  // result as the second subject. Appends nothing if no rule was applied.
   absl::Status AddOptimized(Case* made, uint64_t seed) const;
 
   const CaseOptions options_;

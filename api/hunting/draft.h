@@ -17,7 +17,7 @@
 namespace lemma::hunt {
 
 struct Draft {
-  // Refers to a result of a step, or to a leaf.
+  // Refers to a result of a Step, or to a Leaf.
   struct Ref {
     int step = -1;   // number in `steps`; -1: a leaf
     int number = 0;  // of the leaf in `leaves`, or of the result among the step's results

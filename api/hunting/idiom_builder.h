@@ -1,4 +1,5 @@
-// Draws random shapes, numbers and operators, from which the idioms of idioms.h are built.
+// Draws random shapes, numbers and operators, to build random models of idioms: patterns of
+// operators that engines recognize and fuse (idioms.h).
 #ifndef LEMMA_API_HUNTING_IDIOM_BUILDER_H_
 #define LEMMA_API_HUNTING_IDIOM_BUILDER_H_
 
@@ -18,9 +19,9 @@
 
 namespace lemma::hunt {
 
-// Builds one graph. Derived classes add the operators. After an operator that is not well-formed,
-// or whose result has more than 4096 elements, all further operators give empty values, and Build
-// fails.
+// Builds one graph. Derived classes add the operators. Some operators fail: their operands or
+// attributes are not well-formed, or their result has more than 4096 elements. After a failure, all
+// further operators give empty values, and Build returns nullopt.
 class IdiomBuilder {
  public:
   explicit IdiomBuilder(uint64_t seed) : random_(seed), builder_("idiom") {}
@@ -74,6 +75,7 @@ class IdiomBuilder {
     if (!Sometimes(4)) return right;
     return OneOf<double>({0, 1, -1, 2, 3, 4, right * 1.01, right * 2, -right, 0.5});
   }
+  // A random multiple of 0.001 in [-2, 2].
   double Real() { return static_cast<double>(Below(4001)) / 1000 - 2; }
 
   // A new input.
@@ -91,7 +93,7 @@ class IdiomBuilder {
     return builder_.Weight(absl::StrCat("w", names_++),
                            *Tensor::FromDoubles({DType::kF32, shape}, values));
   }
-  // A number, as a scalar or with dimensions of one element.
+  // A constant with this number: a scalar, or a tensor of one or two dimensions of size 1.
   Value Number(double value, DType dtype = DType::kF32) {
     return Filled(Shape(Sometimes(3) ? Below(3) : 0, 1), value, dtype);
   }
@@ -113,6 +115,7 @@ class IdiomBuilder {
                        "leaky_relu", "hard_sigmoid", "hard_swish", "erf", "softsign"}),
               {x});
   }
+  // A random function of x with probability 1/3, otherwise x itself.
   Value Maybe(const Value& x) { return Sometimes(3) ? Unary(x) : x; }
   // x * by, as a product or as a quotient.
   Value Scaled(const Value& x, double by) {

@@ -1,5 +1,5 @@
-// Makes random models of patterns that engines recognize and fuse, and of similar models that they
-// must not fuse.
+// Makes random models of idioms, which are patterns of operators that engines recognize and fuse.
+// Also makes similar models that engines must not fuse.
 #ifndef LEMMA_API_HUNTING_IDIOMS_H_
 #define LEMMA_API_HUNTING_IDIOMS_H_
 

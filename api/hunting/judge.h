@@ -22,7 +22,7 @@ enum class Outcome {
   kRounding,        // differs, but rounding errors, which the model may amplify, explain it
   kLeftOpenByOnnx,  // differs where ONNX defines no result (graph/onnx/left_open/left_open.h)
   kUndecided,       // differs as typed, but the definitions in double do not confirm it (Judge::Of)
-  kRefused,         // refused at the lowest or the highest level, which is no fault (Judge::Of)
+  kRefused,         // refused at the lowest or the highest level, but not a fault (Judge::Of)
   kNotCompared,     // the model has no form in ONNX, or the definitions give no values
 };
 

@@ -16,10 +16,10 @@ namespace lemma::hunt {
 // values.
 std::string DifferByDefinition(const Subject& before, const Subject& after);
 
-// Exports the subject to ONNX and reads it again. Returns how the model that was read differs from
-// the subject by the definitions, or why it cannot be read. In both cases the exported model is not
-// the subject, and an engine's result says nothing about the engine. "" if there is no difference,
-// or if the two cannot be compared.
+// Exports the subject to ONNX and reads the exported model again. Returns how the model that was
+// read differs from the subject by the definitions, or why the exported model cannot be read. In
+// both cases the export is wrong, and the engine's result on the exported model says nothing about
+// the engine. "" if there is no difference, or if the two models cannot be compared.
 std::string WhyExportDiffers(const Subject& subject);
 
 }  // namespace lemma::hunt

@@ -10,10 +10,10 @@
 
 namespace lemma::api {
 
-// The record of a finding: an object with the fields of Finding and of hunt::Difference by their
-// names, and with engine (`engine`, its name and version), lemma (Lemma's version), opset and
-// threads. case_number is called case; model is the graph as text. Level, tensors and fields that
-// are not set are left out.
+// The record of a finding: an object with the fields of Finding and of hunt::Difference under their
+// names, and with engine (the parameter `engine`: the engine's name and version), lemma (Lemma's
+// version), opset and threads. case_number is called case; model is the graph as text. The field
+// level, tensors, and fields that are not set are left out.
 Json ToJson(const Finding& finding, const std::string& engine);
 
 // Writes model.onnx and input_0.pb, … to a folder, which is created if missing. Writes all files or

@@ -1,4 +1,4 @@
-// Reduces a subject that shows a fault to a small one that still shows it.
+// Reduces a subject that shows a fault to a small subject that still shows the fault.
 #ifndef LEMMA_API_HUNTING_REDUCE_H_
 #define LEMMA_API_HUNTING_REDUCE_H_
 
@@ -12,8 +12,9 @@ namespace lemma::hunt {
 
 struct ReduceOptions {
   int64_t most_tests = 4000;  // limit on calls of `shows_fault`
-  // May be empty. Called once, with the smallest subject so far, when no single operator can be
-  // removed any more. If it returns true, the reduction ends.
+  // Whether a finding like this subject is already known. May be empty. Called once, with the
+  // smallest subject so far, when no single operator can be removed any more. If it returns true,
+  // the reduction ends.
   std::function<bool(const Subject&)> is_known;
   Deadline deadline;
 };

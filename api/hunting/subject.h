@@ -14,7 +14,7 @@ namespace lemma::hunt {
 struct Subject {
   Graph graph;
   std::vector<Tensor> inputs;  // in the graph's order
-  int opset = 17;              // the version of ONNX's operator set for its export, if possible
+  int opset = 17;              // the version of ONNX's operator set to export with, if possible
 };
 
 // The graph in ONNX's form. Errors as in ExportOnnx (graph/onnx/export.h).

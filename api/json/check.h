@@ -9,14 +9,14 @@
 
 namespace lemma::api {
 
-// An object with ok, step and problem (followed by `advice`, a text of the caller). If ok is true,
-// also steps, rules, folds (their numbers), result, contract, dims (with the sizes of
+// An object with ok, step and problem, to which the caller's text `advice` is appended. If ok is
+// true, also steps, rules and folds (how many of each), result, contract, dims (with the sizes of
 // CheckResult::assumed), symbolic (least and most for each name), fixed_inputs, reseed, mutants,
 // seed, samples, elements and laws, as in Certificate and CertificateCheck.
 Json ToJson(const CheckResult& answer, const std::string& advice = "");
 
 // An object with the fields of PlanCheck, and ok. `backend` is the back end whose plan was checked;
-// for "cuda" the object has launches (their number) instead of proved.
+// for "cuda" the object has launches (the number of launches) instead of proved.
 Json ToJson(const PlanCheck& check, const std::string& backend);
 // An object with ok, problem, seed, kernels (the number of all kernels), agree (the number of
 // kernels that agree), and programs: a list of objects with the fields of CheckedProgram except

@@ -20,9 +20,10 @@ struct Figure {
 std::vector<Figure> FiguresOf(const generator::EnumeratorStats& stats);
 std::vector<Figure> FiguresOf(const GenerateResult& result);
 
-// An object with the figures by their names; enumeration_cpu_s (`enumeration`), the processor
-// seconds of the process until the enumeration was done; and cpu_s and peak_mb (`all`), the
-// processor seconds and the peak memory (in units of 2^20 bytes) of the process.
+// An object with the figures by their names; enumeration_cpu_s, the processor seconds in
+// `enumeration` (the process's use until the enumeration was done); and cpu_s and peak_mb, the
+// processor seconds and the peak memory (in units of 2^20 bytes) in `all` (the use of the whole
+// process).
 Json ToJson(const std::vector<Figure>& figures, const ProcessUse& enumeration,
             const ProcessUse& all);
 

@@ -10,14 +10,15 @@ namespace lemma::api {
 // An object with graph, format, inputs and outputs (lists of objects with name and type), operators
 // (their number), weight_bytes, hash (of the graph's structure), and by_operator (count, flops and
 // bytes by the operator's name). An ONNX model also gives operator_sets (a version by domain),
-// dimensions (a size by name: of the dimensions that are symbolic in the file; the model must have
-// been read with a number for each), and unknown_operators (a count by name).
+// dimensions (by name, the sizes of the dimensions that are symbolic in the file; the model must
+// have been read with a number for each of them), and unknown_operators (a count by name).
 Json ToJson(const Model& model);
 // An object with graph, backend, kernels (their number), peak_bytes (of the arena), live_bytes and
 // weight_bytes (as in MemoryUse, runtime/executor.h).
 Json ToJson(const Model& model, const ExecutionOptions& execution, const PlanSummary& plan);
 // An object with graph, peak_bytes (of the arena), live_bytes (a number for each kernel, in the
-// order in which they run), and peak_kernel, the index of the first of the largest ones.
+// order in which the kernels run), and peak_kernel (the index of the largest number in live_bytes;
+// if there are several, the first).
 Json ToJson(const Model& model, const MemoryOverRun& memory);
 
 }  // namespace lemma::api

@@ -39,9 +39,9 @@ struct Model {
 };
 
 // Reads a model. Recognizes the format by content, not by name. Messages begin with the path.
-// Both other arguments concern ONNX models: `dims` gives sizes to symbolic dimensions, by name;
-// `training` keeps operators that act in training only, such as Dropout. Errors as in ImportOnnx
-// (graph/onnx/import.h); InvalidArgument if the file has none of the formats.
+// `dims` and `training` concern ONNX models only: `dims` gives sizes to symbolic dimensions, by
+// name; `training` keeps operators that act in training only, such as Dropout. Errors as in
+// ImportOnnx (graph/onnx/import.h); InvalidArgument if the file has none of the formats.
 absl::StatusOr<Model> LoadModel(const std::string& path,
                                 const std::map<std::string, int64_t>& dims = {},
                                 bool training = false);
@@ -73,7 +73,7 @@ struct LoadOptions {
 };
 absl::StatusOr<Model> LoadModel(const std::string& path, const LoadOptions& options);
 
-// Whether a file is text. An error if it is missing or empty; messages begin with the path.
+// Whether a file is text. An error if the file is missing or empty; messages begin with the path.
 absl::StatusOr<bool> IsTextFile(const std::string& path);
 
 // The format that a path's ending selects: .onnx, .txt or .lemma (text), .pb (Lemma's protobuf
@@ -92,10 +92,11 @@ absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std
                                                    ModelFormat format,
                                                    std::vector<std::string>* notes = nullptr);
 
-// Prepares copies of the model's file, which had the SHA-256 `sha256` (64 hex digits) when it was
-// read, and of the files with its weights, which go into the folder of `path`. NotFound if the
-// model's file has changed, if a file cannot be read, or if another file is in the place of a file
-// with weights. Aborted if a file with weights has changed since it was read.
+// Prepares a copy of the model's file at `path`, and copies of the files with its weights in the
+// folder of `path`. `sha256` is the hash of the model's file when it was read (64 hex digits).
+// NotFound if the model's file has changed since then, if a file cannot be read, or if a file with
+// other contents is already at the place of a file with weights. Aborted if a file with weights has
+// changed since it was read.
 absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std::string& sha256,
                                                   const std::string& path);
 

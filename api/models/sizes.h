@@ -35,7 +35,9 @@ absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes);
 struct SymbolicDim {
   std::string name;   // as --dim takes it: "batch", or "x.0" for axis 0 of input x
   std::string input;  // the first input that has it
-  int64_t size = 0;   // in the graph; a symbolic size if the dimension has no number yet
+  // The size in the graph: a number or, if the dimension has none, a symbolic size
+  // (graph/sizes/symbolic_size.h).
+  int64_t size = 0;
 };
 // The symbolic dimensions in the order of the inputs; each once.
 std::vector<SymbolicDim> SymbolicDimsOf(const Model& model);

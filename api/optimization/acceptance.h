@@ -33,7 +33,7 @@ struct Contender {
 };
 
 struct AcceptanceOptions {
-  // kBitExact: the outputs must be equal bit by bit.
+  // As OptimizeOptions::numerics. With kBitExact, the outputs must be equal bit by bit.
   FloatContract numerics = FloatContract::kReassociates;
   int threads = 1;
   // Timed runs of the input and of the contender, in turn; up to four times as many if the answer

@@ -48,9 +48,9 @@ Certificate Recorded(Certificate certificate, const InputRecord& record);
 // from the line "rules …" to the line before "sha256 …" (docs/certificates.md).
 std::string HashOfSteps(const Certificate& certificate);
 
-// Adds the hash of the output, and stages the certificate for `path` (base/file.h).
-// FailedPrecondition if the output is not a regular file but, for example, a pipe, which cannot be
-// hashed.
+// Adds the hash of the output to the certificate, and prepares the certificate's file for `path`;
+// the caller commits it (StagedFile in base/file.h). FailedPrecondition if the output is not a
+// regular file but, for example, a pipe, which cannot be hashed.
 absl::StatusOr<StagedFile> StageCertificate(Certificate certificate, const StagedFile& output,
                                             const std::string& path);
 

@@ -33,8 +33,8 @@ struct CostOptions {
 
 // The cost model, with the objects that must outlive it.
 struct Costs {
-  std::unique_ptr<KernelMeasurer> measurer;  // like `db`, null with the analytic estimate
-  std::unique_ptr<optimizer::CostDb> db;
+  std::unique_ptr<KernelMeasurer> measurer;  // null if `model` is the analytic estimate
+  std::unique_ptr<optimizer::CostDb> db;     // null if `model` is the analytic estimate
   std::unique_ptr<optimizer::CostModel> model;
 };
 

@@ -21,10 +21,10 @@ namespace lemma::api {
 struct Alternative {
   std::string rule;  // its name
   int places = 0;    // the number of its matches in the graph
-  // The best change of the predicted time at a priced place (negative: a gain), and this place
-  // (Rewrite::Describe). `change` is absent, and `where` is "", if no place could be priced. The
-  // error and the certainty of the change are set only if the cost model lists kernels
-  // (CostModel::ListsKernels).
+  // Of the places that were priced, the place with the best change of the predicted time: a
+  // description of it (Rewrite::Describe), and the change (negative: a gain). If no place could be
+  // priced, `where` is "" and `change` is absent. The error and the certainty of the change are set
+  // only if the cost model lists kernels (CostModel::ListsKernels).
   std::string where;
   std::optional<optimizer::RewriteStep::Change> change;
 };
@@ -36,7 +36,7 @@ struct Alternatives {
   bool is_complete = true;
 };
 
-// The rules that match in `graph`. Prices at most four places of each. Errors of `costs`.
+// The rules that match in `graph`. Prices at most four places of each rule. Errors of `costs`.
 absl::StatusOr<Alternatives> AlternativesOf(const Graph& graph, const RewriteSource& rules,
                                             optimizer::CostModel* costs, const Deadline& deadline);
 

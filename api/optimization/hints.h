@@ -1,4 +1,5 @@
-// Chooses the sizes at which a model with symbolic dimensions is priced and executed.
+// Chooses hints for a model with symbolic dimensions: the sizes at which the model is priced and
+// executed.
 #ifndef LEMMA_API_OPTIMIZATION_HINTS_H_
 #define LEMMA_API_OPTIMIZATION_HINTS_H_
 
@@ -14,8 +15,9 @@
 namespace lemma::api {
 
 struct HintOptions {
-  std::vector<DimValues> given;  // sizes to optimize for, a hint each; they may omit dimensions
-  InputOptions inputs;           // if it has files, their tensors' sizes are the first hint
+  // Sizes to optimize for. Each entry gives one hint, and may omit dimensions.
+  std::vector<DimValues> given;
+  InputOptions inputs;  // if it has files, their tensors' sizes are the first hint
   ExecutionOptions execution;
   bool execute = true;  // whether the model may be executed to find sizes at which it runs
 };

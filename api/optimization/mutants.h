@@ -1,4 +1,4 @@
-// Adds corrected mutants of parts of the graph as rules (docs/pet.md).
+// Adds corrected mutants of parts of the graph (docs/pet.md) to the rules of a search.
 #ifndef LEMMA_API_OPTIMIZATION_MUTANTS_H_
 #define LEMMA_API_OPTIMIZATION_MUTANTS_H_
 

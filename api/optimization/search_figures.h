@@ -17,8 +17,8 @@ std::vector<std::pair<std::string, int>> RuleCounts(
 // The number of graphs generated per second of processor time.
 double GraphsPerSecond(const optimizer::SearchResult& search);
 
-// The predicted cost of the graph to which the steps lead. This graph must be one of the search's
-// result (`best`, `descended`, `certain`), or the input.
+// The predicted cost of the graph to which the steps lead. This graph must be the input or one of
+// the graphs in `search` (`best`, `descended`, `certain`).
 optimizer::Cost PredictedCost(const optimizer::SearchResult& search,
                               const std::vector<optimizer::RewriteStep>& steps);
 

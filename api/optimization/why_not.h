@@ -17,7 +17,8 @@
 
 namespace lemma::api {
 
-// Operators with the same answer (rewrite/matching/why_not.h).
+// Places in a graph where the same condition prevents the application of the rule
+// (rewrite/matching/why_not.h); with kNothing, places where the rule applies.
 struct WhyNotGroup {
   Missing missing = Missing::kNothing;
   std::string reason;

@@ -1,4 +1,4 @@
-// Small models that show mutants (docs/pet.md), for `lemma pet --example=`.
+// Small models for which PET finds mutants (docs/pet.md), for `lemma pet --example=`.
 #ifndef LEMMA_API_PET_EXAMPLES_H_
 #define LEMMA_API_PET_EXAMPLES_H_
 

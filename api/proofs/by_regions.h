@@ -1,4 +1,5 @@
-// Proves graphs that are too large for one proof, region by region, as the referee does.
+// Proves the equality of graphs that are too large for one proof. As in the referee
+// (api/referee.h), the proof is made region by region.
 #ifndef LEMMA_API_PROOFS_BY_REGIONS_H_
 #define LEMMA_API_PROOFS_BY_REGIONS_H_
 

@@ -1,4 +1,5 @@
-// Finds the ranges of a model's values on samples.
+// Counts a model's values on samples, as histograms, from which the ranges for quantization are
+// chosen.
 #ifndef LEMMA_API_QUANTIZATION_CALIBRATION_H_
 #define LEMMA_API_QUANTIZATION_CALIBRATION_H_
 

@@ -1,4 +1,4 @@
-// Measures the errors of a model's outputs.
+// Measures how much a model's outputs differ from expected outputs.
 #ifndef LEMMA_API_QUANTIZATION_OUTPUT_ERRORS_H_
 #define LEMMA_API_QUANTIZATION_OUTPUT_ERRORS_H_
 

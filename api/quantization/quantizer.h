@@ -1,4 +1,4 @@
-// The state of one quantization. Internal to api/quantization.
+// Runs one quantization in four steps, and holds its state. Internal to api/quantization.
 #ifndef LEMMA_API_QUANTIZATION_QUANTIZER_H_
 #define LEMMA_API_QUANTIZATION_QUANTIZER_H_
 
@@ -24,7 +24,7 @@ namespace lemma::api {
 // By operator (QuantizableModel::operators()), whether it is quantized.
 using Choice = std::vector<bool>;
 
-// Single operators are examined on the first samples, on at most this many.
+// The errors of single operators are measured on the first samples only: on at most this many.
 constexpr size_t kComparedSamples = 2;
 
 // Call Prepare, Choose, Write and TakeResult once each, in this order; an error ends the work.
@@ -110,7 +110,7 @@ class Quantizer {
   std::vector<std::string> reasons_;  // by operator; "": it is a candidate
   std::map<std::string, ValueHistogram> histograms_;
   std::map<std::string, QuantParams> params_;
-  std::vector<std::optional<double>> alone_, in_all_, f32_ms_;
+  std::vector<std::optional<double>> alone_, in_all_, f32_ms_;  // by operator (OperatorReport)
   std::vector<OperatorErrors> errors_;
   std::vector<std::map<std::string, Tensor>> values_;  // of the first kComparedSamples samples
 };

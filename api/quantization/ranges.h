@@ -1,4 +1,5 @@
-// Chooses the range of floats for which the integers of a value stand, by the value's histogram.
+// Chooses the range of floats for which the integers of a quantized value stand. The choice uses a
+// histogram of the value.
 #ifndef LEMMA_API_QUANTIZATION_RANGES_H_
 #define LEMMA_API_QUANTIZATION_RANGES_H_
 
@@ -12,8 +13,8 @@
 
 namespace lemma::api {
 
-// The elements of a value over all calibration samples: first the extremes, then how many elements
-// lie in each of kBins bins, which are parts of equal width of [low, high].
+// The elements of a value over all calibration samples. Widen finds their extremes. Then Count
+// counts the elements in each of kBins bins, which are parts of equal width of [low, high].
 struct ValueHistogram {
   static constexpr int kBins = 2048;
 
@@ -25,8 +26,8 @@ struct ValueHistogram {
 
   // Widens the extremes. The tensor must be f32 and finite.
   void Widen(const Tensor& tensor);
-  // Adds the elements to the counts. Call it only after Widen has got the tensors of all samples,
-  // with one of these tensors.
+  // Adds the tensor's elements to the counts. First call Widen with the tensors of all samples;
+  // then call Count with each of the same tensors.
   void Count(const Tensor& tensor);
   double width() const { return (high - low) / kBins; }
   double middle(int bin) const { return low + (bin + 0.5) * width(); }

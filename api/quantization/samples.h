@@ -33,8 +33,9 @@ bool IsSynthetic(const std::string& calibration);
 // array is cut into samples along its first axis.
 //
 // A folder has files input_0.pb (or .npy), …, which are one sample; or it has folders with such
-// files, a sample each; or .npz files; or, for a model with one input, .npy and .pb files, each
-// with one array as in a .npz file. The entries of a folder are read in the order of their names.
+// files, one sample per folder; or .npz files; or, for a model with one input, .npy and .pb files,
+// each with one array as in a .npz file. The entries of a folder are read in the order of their
+// names.
 //
 // InvalidArgument if an array does not fit its input, a value is not finite, or an option is wrong;
 // NotFound if there is no sample. Messages name the file or the option. Whether the tensors of

@@ -17,7 +17,8 @@ absl::StatusOr<Model> LoadSide(const std::string& path, const RefereeOptions& op
 // returns it if it has no symbolic dimension. Otherwise returns the first error.
 absl::StatusOr<Model> LoadAfter(const std::string& path, const RefereeOptions& options);
 
-// How default values of inputs differ, one line each: a run that leaves such an input out differs.
+// The differences between default values of the models' inputs, one line each. The models may give
+// different results if a caller leaves such an input out.
 std::vector<std::string> DefaultDifferences(const Model& before, const Model& after);
 
 }  // namespace lemma::api

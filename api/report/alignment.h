@@ -1,5 +1,5 @@
-// Finds, for each finding of the referee, the operators of both graphs that it is about. Internal
-// to the reports.
+// Groups the operators of two graphs by the referee's results about them: proved, open, refuted, ….
+// Internal to the reports.
 #ifndef LEMMA_API_REPORT_ALIGNMENT_H_
 #define LEMMA_API_REPORT_ALIGNMENT_H_
 

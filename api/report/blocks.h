@@ -1,4 +1,5 @@
-// Finds repeated blocks of operators, to draw a large graph small. Internal to the reports.
+// Finds repeated blocks of operators, so that a large graph can be drawn with few boxes. Internal
+// to the reports.
 #ifndef LEMMA_API_REPORT_BLOCKS_H_
 #define LEMMA_API_REPORT_BLOCKS_H_
 

@@ -1,4 +1,4 @@
-// Draws a reported graph with its repeated blocks folded. Internal to the reports.
+// Draws a reported graph with each repeated block of operators as one box. Internal to the reports.
 #ifndef LEMMA_API_REPORT_OVERVIEW_H_
 #define LEMMA_API_REPORT_OVERVIEW_H_
 

@@ -67,8 +67,8 @@ struct Report {
   std::vector<Substitution> rules;  // the rules that the steps name
 };
 
-// An HTML page that needs no other file. It shows a summary, both graphs with repeated blocks
-// folded, the steps one by one, times, a roofline, memory, and the rules. A script makes it
+// An HTML page that needs no other file. It shows a summary, both graphs with each repeated block
+// as one box, the steps one by one, times, a roofline, memory, and the rules. A script makes it
 // interactive; without scripts the tables, plots and overviews remain. Equal reports give equal
 // pages, unless the deadline passes. After the deadline no drawing begins; where a graph is not
 // drawn, the page says so. Errors are those of DotToSvg (api/draw.h).

@@ -1,5 +1,5 @@
-// Writes the top of a report's page, which a reader takes in within ten seconds. Internal to the
-// reports.
+// Writes the top of a report's page: a summary that a reader understands within ten seconds.
+// Internal to the reports.
 #ifndef LEMMA_API_REPORT_SUMMARY_H_
 #define LEMMA_API_REPORT_SUMMARY_H_
 

@@ -1,4 +1,4 @@
-// Imports rules in TASO's format and proves each (docs/taso.md).
+// Imports rules in TASO's format, and tries to prove each of them (docs/taso.md).
 #ifndef LEMMA_API_RULES_IMPORT_TASO_H_
 #define LEMMA_API_RULES_IMPORT_TASO_H_
 
@@ -26,7 +26,7 @@ struct ImportTasoOptions {
 };
 
 struct ImportedRule {
-  Substitution rule;      // if proved, with its guard, contract and record; else as in the file
+  Substitution rule;      // if proved, with guard, contract and proof record; else as in the file
   std::string guard;      // the guard that was found; "": none was needed or found
   Verdict without_guard;  // the verdict on the rule as it is in the file
   ProofOutcome outcome;   // of `rule`

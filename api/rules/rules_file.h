@@ -24,7 +24,8 @@ struct RulesFile {
   std::pair<size_t, size_t> late = {0, 0};
 };
 
-// The names of the built-in sets of rules. The path of a file that has such a name is "./all".
+// The names of the built-in sets of rules. For a file that has such a name, write a path such as
+// "./all".
 constexpr char kAllRules[] = "all";          // rules written by hand, and generated rules
 constexpr char kStarterRules[] = "starter";  // only the rules written by hand
 

@@ -1,4 +1,4 @@
-// Turns two graphs with symbolic sizes, in the text form, into a claim for the prover.
+// Turns two graphs with symbolic sizes into a claim for the prover: the claim that they are equal.
 #ifndef LEMMA_API_RULES_SYMBOLIC_GRAPH_H_
 #define LEMMA_API_RULES_SYMBOLIC_GRAPH_H_
 

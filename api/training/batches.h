@@ -25,7 +25,7 @@ constexpr char kSynthetic[] = "synthetic";
 
 struct BatchOptions {
   // kSynthetic, or a safetensors file. For an input of shape [a, b], the file has a tensor
-  // [batches, a, b] with the input's name.
+  // of shape [n, a, b] with the input's name, where n is the number of batches in the file.
   std::string data = kSynthetic;
   int64_t batches = 16;               // number of different random batches, at least 1
   std::map<std::string, double> set;  // values of scalar inputs, such as the learning rate `lr`
@@ -34,16 +34,16 @@ struct BatchOptions {
   int64_t int_range = 2;
 };
 
-// The values of the graph's inputs that are not state. A scalar input takes its value from the
-// option `set`; if it is not there, from the state's metadata; if it is not there either, from the
-// data file. Another input takes its values from the data file (one row for each batch) or, without
-// a file, gets random values. Equal options and metadata give equal values.
+// Gives values to the graph's inputs that are not state. The value of a scalar input comes from the
+// first place that has one: the option `set`, the state's metadata, the data file. Every other
+// input takes its values from the data file (one row for each batch) or, without a file, gets
+// random values. The same options, metadata and data file give the same values.
 class Batches {
  public:
-  // `metadata` comes from the state's file. NotFound if the data file does not exist.
-  // InvalidArgument, naming the option or the file, if a value is missing or has another type, if a
-  // scalar is not finite or is a negative learning rate, if `set` has a name that is not a scalar
-  // input, or if a label is neither a class nor the ignored label.
+  // `metadata` is the metadata of the state's file (api/train.h). NotFound if the data file does
+  // not exist. InvalidArgument, naming the option or the file, if a value is missing or has the
+  // wrong type, if a scalar is not finite or is a negative learning rate, if `set` has a name that
+  // is not a scalar input, or if a label is neither a class nor the ignored label.
   static absl::StatusOr<Batches> Create(const BatchOptions& options, const Graph& graph,
                                         const std::map<std::string, std::string>& metadata);
 

@@ -1,4 +1,4 @@
-// Asks for huge pages.
+// Asks the operating system for huge pages: pages of 2 MiB instead of 4 KiB.
 #ifndef LEMMA_BASE_MEMORY_HUGE_PAGES_H_
 #define LEMMA_BASE_MEMORY_HUGE_PAGES_H_
 
@@ -6,11 +6,12 @@
 
 namespace lemma {
 
-// Asks the system to back fresh memory by pages of 2 MiB, if it has 4 MiB or more; ignores
-// failure. On a virtual machine, the first write to memory is mostly page faults, and a fault costs
-// about as much for 2 MiB as for 4 KiB. Call it only for memory that is written once. Products with
-// operands in huge pages may be slower, since addresses at a fixed distance then fall into the same
-// sets of the second-level cache.
+// Asks the system to back the `bytes` bytes at `data` by pages of 2 MiB. Call it before the bytes
+// are written for the first time. Does nothing if `bytes` is less than 4 MiB; ignores failure. On a
+// virtual machine, page faults take most of the time of the first write to memory, and one fault
+// costs about as much for 2 MiB as for 4 KiB. Call it only for memory that is written once. Matrix
+// products with operands in huge pages may be slower, since addresses at a fixed distance then fall
+// into the same sets of the second-level cache.
 void PreferHugePages(void* data, size_t bytes);
 
 }  // namespace lemma

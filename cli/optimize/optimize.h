@@ -30,7 +30,9 @@ struct OptimizeFlags {
   int64_t memory_limit = 0;  // bytes; 0: none
   double memory_weight = 0.5;
   bool allow_unproved = false;
-  std::string certificate, replay;  // files; "none": no certificate
+  // Files. The certificate goes to `certificate`; "": to OUTPUT.cert; "none": nowhere. `replay`:
+  // the certificate to repeat, "": none. `report`: the HTML page to write, "": none.
+  std::string certificate, replay;
   std::string report;
   std::vector<std::string> command;  // set by the command: the words of its command line
   std::vector<DimValues> hints;  // --hint: sizes of symbolic dimensions to optimize the model for
@@ -42,7 +44,8 @@ struct OptimizeFlags {
   // unchanged if its flag was given; `flags` must have been parsed. Sets `search` only if the
   // objective is time.
   void SetEffort(const Flags& flags);
-  // InvalidArgument if a value is out of range, or if two flags exclude each other.
+  // InvalidArgument if a value is out of range, if -o is missing without --why-not, or if two flags
+  // exclude each other.
   absl::Status Check() const;
 
   // The flags as options of the library, without the options that depend on the model or on the
@@ -56,8 +59,8 @@ struct OptimizeFlags {
 // The library's result, and figures that only the command measures.
 struct Outcome {
   api::OptimizeResult result;
-  // The resident memory of the process when the search began, and its maximum during the search. 0
-  // if the system does not tell.
+  // The resident memory of the process when the search began, and its maximum during the search.
+  // Both are 0 if the system does not report them.
   int64_t search_start_bytes = 0, search_peak_bytes = 0;
 };
 

@@ -1,14 +1,15 @@
-// Finds what follows from known pairs by rewriting.
+// Decides by rewriting whether a pair of graphs follows from known pairs, and by which steps.
 //
 // A pair is two graphs that may be equal (generator/sets/operator_set.h). Each output of a pair is
-// an equation between terms: both sides are equal for all values of its variables for which they
-// are well-formed. Equations are used from the larger side to the smaller one in the order of
-// TermStore, so rewriting ends in a normal form. (This is ordered rewriting: an equation without a
-// larger side is used wherever it makes the term at hand smaller.) Terms with the same normal form
-// are equal if the equations are true. Terms with different normal forms may be equal too; for such
-// terms, Derive also tries one use of an equation, in either direction, on each side before it
-// rewrites. All intermediate terms are well-formed at the sizes of the enumeration; other sizes are
-// not considered. Not thread-safe.
+// an equation between terms: both sides are equal for all values of its variables for which both
+// sides are well-formed. (A term is well-formed if each of its operators takes operands of the
+// types that it has in the term.) Equations are used from the larger side to the smaller one in the
+// order of TermStore::Greater, so rewriting ends in a normal form. (This is ordered rewriting: an
+// equation without a larger side is used wherever it makes the term at hand smaller.) Terms with
+// the same normal form are equal if the equations are true. Terms with different normal forms may
+// be equal too; for such terms, Derive also tries one use of an equation, in either direction, on
+// each side before it rewrites. All intermediate terms are well-formed at the sizes that the
+// enumerated graphs have; other sizes are not considered. Not thread-safe.
 //
 // Normal forms are in derivation.cc, steps from one side to the other in derivation_steps.cc.
 #ifndef LEMMA_GENERATOR_DERIVATION_DERIVATION_H_
@@ -31,13 +32,13 @@ namespace lemma::generator {
 struct Means {
   enum Trust {
     kProved,    // proved pairs, and pairs that follow from them
-    kGuarded,   // also pairs that hold under a guard
+    kGuarded,   // also pairs that were proved under a guard (a precondition)
     kSuspected  // also pairs that are refuted or unknown
   };
   Trust trust = kProved;
-  // Whether split(concat(a, b)) always becomes a, b. If false, it becomes a, b only where the given
-  // term has it, not where rewriting brought the split and the concat together. Then a pair that
-  // merges operators by a concat and a split does not count as derived: a rewriter that cannot
+  // Whether split(concat(a, b)) always becomes a, b. If false, only a split of a concat that the
+  // given term already contains becomes a, b, not one that rewriting brought together. Then a pair
+  // that merges operators by a concat and a split does not count as derived: a rewriter that cannot
   // invent a concat needs this pair.
   bool elimination = true;
 };
@@ -53,14 +54,15 @@ void ReverseSteps(std::vector<DerivationStep>* steps);
 
 class Derivation {
  public:
-  // `set` must outlive this.
+  // `set` must outlive this object.
   explicit Derivation(OperatorSet* set) : store_(set) { Clear(); }
 
   // Adds the pair under the next number and returns this number. The pair's inputs are variables.
-  // `steps`: the derivation of a proved pair that follows from other pairs; empty if it follows
-  // from none. `types`: the types of the pair's variables, or empty. If they are given, the
-  // equation between the normal forms of the pair's sides is added too; it is needed where
-  // rewriting changes a side, so that the side itself never matches again.
+  // `trust`: derivations with this or a later Trust may use the pair. `steps`: the derivation of a
+  // proved pair that follows from other pairs; empty if it follows from none. `types`: the types of
+  // the pair's variables, or empty. If they are given and the pair has one output, the equation
+  // between the normal forms of the pair's sides is added too; it is needed where rewriting changes
+  // a side, so that the side itself never matches again.
   int Add(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps = {},
           std::vector<int> types = {});
   // Records that a proved pair follows from other pairs, by these steps.
@@ -71,12 +73,14 @@ class Derivation {
   // Forgets all terms except those of the pairs. Values from earlier calls become invalid.
   void Clear();
 
-  // The outputs of a graph as values of store(). `types`: the types of the graph's inputs. An
-  // output is TermStore::kNone if it is not well-formed; the functions below do not take it.
+  // The numbers of the graph's outputs as values of store(). `types`: the types of the graph's
+  // inputs. An output that is not well-formed has the number TermStore::kNone, which must not be
+  // passed to the functions below.
   std::vector<int> Intern(const NumberedGraph& graph, const std::vector<int>& types);
-  // The value at which rewriting by the pairs of `means` ends.
+  // The value at which rewriting by the pairs that `means` allows ends.
   int NormalForm(int value, Means means);
-  // Whether source and target have the same normal forms, output by output.
+  // Whether source and target, the values of two graphs' outputs, have the same normal forms,
+  // output by output.
   bool AreJoined(const std::vector<int>& source, const std::vector<int>& target, Means means);
 
   // Steps that lead from source to target, output by output, by proved pairs that follow from no
@@ -85,8 +89,9 @@ class Derivation {
   std::optional<std::vector<DerivationStep>> Derive(const std::vector<int>& source,
                                                     const std::vector<int>& target, Means means,
                                                     int except = -1);
-  // The number of the first pair on the path between source and target that is not proved; -1 if
-  // all are proved. AreJoined must hold.
+  // AreJoined must be true for these arguments: rewriting leads from both sides to common normal
+  // forms. Returns the number of the first pair in this rewriting that is not proved; -1 if all are
+  // proved.
   int FirstSuspect(const std::vector<int>& source, const std::vector<int>& target, Means means);
 
   // The steps by which a pair follows from other proved pairs; empty if it follows from none.

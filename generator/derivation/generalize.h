@@ -1,4 +1,5 @@
-// Generalizes a pair: replaces its terms and inputs by more variables as long as it stays true.
+// Generalizes a pair: replaces terms and inputs by new variables, as long as both graphs have equal
+// values on random inputs.
 #ifndef LEMMA_GENERATOR_DERIVATION_GENERALIZE_H_
 #define LEMMA_GENERATOR_DERIVATION_GENERALIZE_H_
 
@@ -10,7 +11,8 @@
 
 namespace lemma::generator {
 
-// A more general pair that is still equal on random values; the given pair is a special case of it.
+// A more general pair, whose graphs still have equal values on random inputs; the given pair is a
+// special case of this pair.
 // - A common term of both sides becomes a variable if its value does not matter:
 //   matmul(relu(a), add(b, c)) and … relu(a) … become matmul(d, add(b, c)) and … d …. The type of
 //   d is that of relu(a), even if no input of the set has it.

@@ -8,9 +8,9 @@
 
 namespace lemma::generator {
 
-// The argument of TermStore::SetPrecedence: a number per variant; the variant that comes first has
-// the greatest number. With this order, normal forms are sums of products rather than products of
-// sums:
+// The argument of TermStore::SetPrecedence, chosen from the known `pairs`: a number per variant;
+// the variant that comes first has the greatest number. With this order, normal forms are sums of
+// products rather than products of sums:
 // - f before g if a pair distributes f over g: f(g(x, y)) = g(f(x), f(y)).
 // - A variant that can be written in terms of other variants comes before them.
 // - If f and g can be exchanged, f(g(x), y) = g(f(x, y)), f comes before g if this holds for more

@@ -31,14 +31,14 @@ class TermStore {
   };
   static constexpr int kMostSize = 1 << 20;
 
-  // `set` must outlive this.
+  // `set` must outlive this object.
   explicit TermStore(OperatorSet* set);
 
   // The value of an input of the set, or of a variable.
   int Input(int number, int type);
   int Variable(int number);
-  // The number of the node that applies the variant to these values; kNone if the variant does not
-  // take operands of these types.
+  // The number of the node (not of a value) that applies the variant to these values; kNone if the
+  // variant does not take operands of these types.
   int Make(int variant, const std::array<int, kMostOperands>& operands);
   // The node of each operator of the graph; kNone for an operator that is not well-formed. `types`:
   // the types of the graph's inputs.
@@ -50,6 +50,7 @@ class TermStore {
   // A graph whose only output is the value. Inputs and variables keep their numbers.
   NumberedGraph GraphOf(int value) const;
 
+  // The node of which `value` is an output.
   const Node& node(int value) const { return nodes_[value / kMostOutputs]; }
   int NumOperands(const Node& node) const {
     return node.variant < 0 ? 0 : set_->variants()[node.variant].num_operands;
@@ -60,7 +61,7 @@ class TermStore {
   int TypeOf(int value) const { return node(value).types[value % kMostOutputs]; }
   // A number that is the same for values of equal dimensions, and only for them.
   int DimsOf(int value);
-  // Forgets all nodes, so that their numbers become invalid, but not the types of applications.
+  // Forgets all nodes, so that their numbers become invalid. Keeps the known types of applications.
   void Clear();
   int num_nodes() const { return static_cast<int>(nodes_.size()); }
   const OperatorSet& set() const { return *set_; }

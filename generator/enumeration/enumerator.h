@@ -1,12 +1,13 @@
-// Enumerates all graphs of up to a number of operators over an operator set, and groups graphs that
-// may be equal into classes.
+// Enumerates all graphs over an operator set that have at most a given number of operators, and
+// groups graphs that may be equal into classes.
 //
 // A graph is a set of operator nodes that contains the operands of each of its nodes. Nodes are
-// hash-consed and numbered: operands before users, and nodes that rest on (depend on) fewer
-// operators first. A graph is generated once, as the increasing sequence of its nodes' numbers. So
-// there are no isomorphic copies and no reorderings, operands of commutative operators are sorted,
-// and nodes shared by graphs are evaluated once. The outputs of a graph are the values that none of
-// its nodes reads. docs/generator.md says which graphs are left out and why that loses no rule.
+// hash-consed and numbered: operands come before users, and nodes that rest on (depend on) fewer
+// operators come first. A graph is generated once, as the increasing sequence of its nodes'
+// numbers. So there are no isomorphic copies and no reorderings, operands of commutative operators
+// are sorted, and nodes shared by graphs are evaluated once. The outputs of a graph are the values
+// that none of its nodes reads. docs/generator.md says which graphs are left out and why that loses
+// no rule.
 //
 // A value's key is a hash of its dimensions and of some of its elements, on random inputs. If other
 // values have the same key, the key also covers all elements on further inputs: small integers, all
@@ -64,7 +65,7 @@ struct EnumeratorStats {
   int64_t pruned_terms = 0;  // terms that are equal to one of their inputs or subterms
   int64_t graphs = 0;        // all graphs, of all sizes
   std::array<int64_t, kMostOps + 1> graphs_of_size = {};  // by number of operators
-  int64_t distinct = 0;                                   // distinct values
+  int64_t distinct = 0;                                   // values with different keys
   // Colliding graphs of this shard, without the decomposable ones that are left out.
   int64_t colliding_graphs = 0;
   int64_t classes = 0;       // sets of at least two colliding graphs with one key, in this shard
@@ -80,7 +81,7 @@ struct GraphRecord {
 
 class Enumerator {
  public:
-  // `set` must outlive this.
+  // `set` must outlive this object.
   Enumerator(OperatorSet* set, const EnumeratorOptions& options);
 
   // Enumerates. Call it once, before Classes, ForEachClass and ForEachGraph. Cancelled if
@@ -274,8 +275,9 @@ class Enumerator {
   };
   std::vector<std::vector<IdentityPattern>> patterns_;
 
-  std::vector<int> outputs_of_;       // of variants
-  std::vector<uint64_t> same_group_;  // [k]: inputs i such that i + k can be exchanged with i
+  std::vector<int> outputs_of_;  // of variants
+  // [k]: the inputs i such that input i + k + 1 can be exchanged with input i, as bits.
+  std::vector<uint64_t> same_group_;
   // By node; nodes of fewer than max_ops operators are stored.
   std::vector<Node> nodes_;
   std::vector<uint64_t> masks_;     // bit i: the node rests on input i
@@ -284,7 +286,7 @@ class Enumerator {
   // Whether the node's value may be an output of a partner (see bins_).
   std::vector<uint8_t> partner_;
   int most_partner_outputs_ = 0;
-  std::vector<bool> has_users_;                    // by node: it is the last node some run rests on
+  std::vector<bool> has_users_;                    // by node: some run rests on it last
   std::array<int, kMostOps + 1> first_node_ = {};  // of each size
   std::vector<int> types_;                         // of values
   std::vector<uint64_t> keys_;                     // of values; the lowest bit: it is colliding

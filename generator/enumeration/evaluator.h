@@ -1,4 +1,5 @@
-// Evaluates graphs of an operator set on random inputs, in the field of graph/expr/field.h.
+// Evaluates graphs of an operator set on random inputs, in the field of graph/expr/field.h, and
+// hashes their values to keys. Graphs with equal keys may be equal (enumerator.h).
 #ifndef LEMMA_GENERATOR_ENUMERATION_EVALUATOR_H_
 #define LEMMA_GENERATOR_ENUMERATION_EVALUATOR_H_
 
@@ -19,7 +20,7 @@ namespace lemma::generator {
 // threads at once.
 class Evaluator {
  public:
-  // `set` must outlive this.
+  // `set` must outlive this object.
   Evaluator(OperatorSet* set, uint64_t seed);
 
   static constexpr int kNone = -1;  // in place of a missing operand or its type
@@ -70,8 +71,8 @@ class Evaluator {
 
   int num_inputs() const { return num_inputs_; }
   int64_t NumElements(int type) const;
-  // Random elements for each input of the set, and then for further inputs of the types
-  // `more_types`.
+  // Random elements for each input of the set (small integers if Input::small), and then for
+  // further inputs of the types `more_types`.
   std::vector<std::vector<Field>> RandomInputs(uint64_t seed,
                                                const std::vector<int>& more_types = {}) const;
   // The same with small integers, all of one sign within each input. Signs matter where max and
@@ -80,11 +81,11 @@ class Evaluator {
                                                const std::vector<int>& more_types = {}) const;
 
   // A hash of the dimensions and of all elements of the outputs, on three further choices of random
-  // inputs.
+  // inputs. InvalidArgument if an operator of the graph does not take its operands.
   absl::StatusOr<uint64_t> ExactKey(const NumberedGraph& graph);
   // Whether the outputs of both graphs have the same dimensions and elements on further random
   // inputs, some of them as in SignedInputs. Inputs after the inputs of the set have the types
-  // `more_types`.
+  // `more_types`. Errors as in ExactKey.
   absl::StatusOr<bool> Confirm(const Pair& pair, const std::vector<int>& more_types = {});
 
  private:

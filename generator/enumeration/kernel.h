@@ -1,11 +1,12 @@
 // Applies a variant to flat arrays of field elements (graph/expr/field.h), fast.
 //
-// The only definition of an operator is the one in the operator table: its loop program is run on
-// probes (unit vectors, random vectors), and its behaviour is recorded as a table. A table is kept
-// only if it agrees with the program on further random vectors (node_program.cc). An operator that
-// passes this test is linear (or bilinear) in the field; the test errs with a probability of at
-// most degree / 2^61. Other operators run as loop programs. A mistake here could lose candidates,
-// but it could never make a false rule.
+// No operator is defined a second time here. The definition in the operator table gives a loop
+// program. This program is run on probes (unit vectors, random vectors), and the results are
+// recorded as a table. The table is kept only if it agrees with the program on further random
+// vectors (node_program.cc). An operator that passes this test is linear (or bilinear) in the
+// field; if it is a polynomial of degree d, the test errs with a probability of at most d / 2^61.
+// Other operators run as loop programs. A mistake here could lose candidates, but it could never
+// make a false rule, because every rule is proved later.
 //
 // Values must be proper field elements (Field::is_special() false).
 #ifndef LEMMA_GENERATOR_ENUMERATION_KERNEL_H_

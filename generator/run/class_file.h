@@ -1,5 +1,5 @@
-// Reads and writes files with the result of an enumeration: by one process, or by one of several
-// processes that share the work (a shard).
+// Reads and writes class files. A class file holds the result of an enumeration, or of one of its
+// shards if several processes share the enumeration.
 #ifndef LEMMA_GENERATOR_RUN_CLASS_FILE_H_
 #define LEMMA_GENERATOR_RUN_CLASS_FILE_H_
 
@@ -35,15 +35,16 @@ struct ClassFile {
 // Writes the complete file or nothing. Only the same build of the program can use the file.
 absl::Status WriteClassFile(const std::string& path, const RunId& run, const Shard& shard,
                             const Enumerated& enumerated);
-// NotFound if there is no file; InvalidArgument if it is not such a file or is damaged. The message
-// has the path. The caller must compare ClassFile::run with its own run (Difference), and check the
-// classes by CheckTerms.
+// NotFound if there is no file; InvalidArgument if it is not a class file or is damaged. The
+// message has the path. The caller must compare ClassFile::run with its own run (Difference), and
+// check the classes by CheckTerms.
 absl::StatusOr<ClassFile> ReadClassFile(const std::string& path);
 // InvalidArgument if a class is not a class of graphs over the set's variants and inputs.
 absl::Status CheckTerms(const Enumerated& enumerated, const OperatorSet& set);
 
-// The enumeration that a single process makes, with its classes in the order of SortClasses.
-// InvalidArgument unless the files are all shards of one run; the message names missing shards.
+// The enumeration that a single process would have made, with its classes in the order of
+// SortClasses. InvalidArgument unless the files are all shards of one run; the message names
+// missing shards.
 absl::StatusOr<Enumerated> Merged(std::vector<ClassFile> shards);
 
 // Sorts classes in an order that does not depend on the shards, and merges equal classes.

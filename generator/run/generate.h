@@ -20,9 +20,11 @@ namespace lemma::generator {
 
 // The result of deciding a candidate.
 struct Decision {
+  // kGuarded: proved under a guard (a precondition on sizes and attributes).
   enum class Answer { kProved, kGuarded, kRefuted, kUnknown };
   Answer answer = Answer::kUnknown;
-  Substitution rule;   // if the answer is kProved or kGuarded: with guard, contract and record
+  // If the answer is kProved or kGuarded: the rule with its guard, float contract and proof record.
+  Substitution rule;
   std::string reason;  // a counterexample, or why the answer is unknown
 };
 // Decides rules and returns the decisions, one for each rule, in the order of the rules. Cancelled
@@ -40,8 +42,8 @@ struct GenerateOptions {
 
 struct GeneratedRule {
   Pair pair;             // the pair that was lifted to the rule
-  Substitution rule;     // proved, with guard, contract and record
-  bool guarded = false;  // it needs a guard
+  Substitution rule;     // proved, with its guard, float contract and proof record
+  bool guarded = false;  // whether the rule has a guard
   // If the rule follows from other rules, and so is not needed: the names of these needed rules, in
   // the order of their use. Empty: the rule is needed.
   std::vector<std::string> follows_from;
@@ -66,11 +68,14 @@ struct Enumerated {
 };
 
 struct GenerateStats {
-  int64_t pairs = 0;       // pairs of graphs of a class, or of their parts, not known to be equal
+  int64_t pairs = 0;       // pairs of graphs of one class, or of their parts, that do not follow
+                           // from known pairs
   int64_t candidates = 0;  // distinct pairs, up to names, and more general pairs made from them
   int64_t unequal = 0;     // of `candidates`: unequal on further inputs
   int64_t derived = 0;     // of `candidates`: follow from proved rules; not counted in `proved`
-  int64_t waiting = 0;  // of `candidates`: not tried; need a guard, or follow from unproved pairs
+  // Of `candidates`: not tried. Only a limited number is tried of the candidates that need a guard,
+  // and of the candidates that follow from pairs that have a guard or are not proved.
+  int64_t waiting = 0;
   int64_t unliftable = 0;  // of `candidates`: cannot be lifted to a rule (OperatorSet::Lift)
   int64_t proved = 0, guarded = 0, refuted = 0, unknown = 0;  // by the prover's answer
   int64_t pruned = 0;  // of `proved`: derivable from the other rules (GeneratedRule::follows_from)

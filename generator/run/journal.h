@@ -38,10 +38,10 @@ class Journal {
   // The decision on the candidate; the candidate's name does not matter. nullopt if the journal has
   // no decision.
   std::optional<Decision> Find(const Substitution& candidate) const;
-  // Adds a decision. After the return, it survives the end of the process. Records are synced to
-  // disk at most once a second, so a crash of the machine may lose the last decisions; they are
-  // then made again. InvalidArgument, with the path, if this call or an earlier call cannot write
-  // the file.
+  // Adds a decision. Once Add has returned, the decision survives the end of the process. Records
+  // are synced to disk at most once a second, so a crash of the machine may lose the last
+  // decisions; they are then made again. InvalidArgument, with the path, if this call or an earlier
+  // call cannot write the file.
   absl::Status Add(const Substitution& candidate, const Decision& decision);
 
  private:

@@ -1,4 +1,4 @@
-// Finds pairs of graphs that look equal but are not known to be equal.
+// Finds pairs of graphs that have equal values on random inputs, but are not known to be equal.
 #ifndef LEMMA_GENERATOR_RUN_PAIRS_H_
 #define LEMMA_GENERATOR_RUN_PAIRS_H_
 
@@ -18,19 +18,21 @@
 
 namespace lemma::generator {
 
-// WithoutNames(set, *pair) (generator/sets/terms.h). First swaps the sides of *pair if a variable
-// of the target does not occur in the source, but each variable of the source occurs in the target.
+// Returns WithoutNames(set, *pair) (generator/sets/terms.h), after it swapped the sides of *pair if
+// needed: if a variable of the target does not occur in the source, but each variable of the source
+// occurs in the target.
 NamedPair Named(const OperatorSet& set, Pair* pair);
 
 // Collects pairs of graphs from classes of graphs; pairs that differ only in names count as one.
 class PairCollector {
  public:
   // Orders pairs: pairs with more variables come first, then pairs with fewer operators, because
-  // later pairs say less and may follow from earlier pairs.
+  // later pairs say less and may follow from earlier pairs. The elements: minus the number of
+  // variables, the number of operators of both sides, and NamedPair::key.
   using Place = std::tuple<int, size_t, std::string>;
 
-  // All arguments must outlive this. The caller may add pairs to `known` between calls. Adds to the
-  // counts in *stats.
+  // All arguments must outlive this object. The caller may add pairs to `known` between calls. Adds
+  // to the counts in *stats.
   PairCollector(const OperatorSet* set, Derivation* known, Evaluator* evaluator,
                 GenerateStats* stats);
 

@@ -9,7 +9,7 @@
 
 namespace lemma::generator {
 
-// Each file of a run contains the run's RunId, so that a run with other results rejects the file.
+// Each file of a run contains the run's RunId, so that a run with another RunId rejects the file.
 struct RunId {
   std::string ops;                // operator set and variants, joined by commas
   int64_t max_ops = 0, seed = 0;  // as in EnumeratorOptions

@@ -25,7 +25,8 @@ absl::StatusOr<std::unique_ptr<OperatorSet>> NamedSet(const std::vector<std::str
 bool IsNamedSet(const std::string& name);
 // The set that the text of a file defines, with all inputs and with the variants that `only` names
 // (empty: all). `file` is the name of the file in errors. Errors as in ReadSetFile
-// (generator/sets/set_file.h) and TableSet; InvalidArgument if `only` names no variant of the set.
+// (generator/sets/set_file.h) and TableSet; InvalidArgument if `only` has a name that no variant of
+// the set has.
 absl::StatusOr<std::unique_ptr<OperatorSet>> SetFromFile(absl::string_view text,
                                                          const std::string& file,
                                                          const std::vector<std::string>& only);

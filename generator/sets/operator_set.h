@@ -56,7 +56,8 @@ struct Input {
   // a group are consecutive.
   int group = 0;
   // Its random values are integers in [-2^20, 2^20) instead of arbitrary field elements. Sums and
-  // products of a few such values are ordered like integers, so laws about the order hold.
+  // products of a few such values are ordered like integers, so laws about the order (as for max
+  // and relu) hold.
   bool small = false;
 };
 
@@ -82,9 +83,10 @@ class OperatorSet {
   virtual absl::StatusOr<Substitution> Lift(const Pair& pair, absl::string_view name) const = 0;
 };
 
-// "add(x1, matmul(x2, w1))", with ", " between outputs; .0 and .1 distinguish the outputs of one
-// operator. kInputs: inputs have their names; kVariables: they are x1, x2, …
+// How texts name a graph's inputs. kInputs: by the names of the set; kVariables: x1, x2, …
 enum class Names { kInputs, kVariables };
+// "add(x1, matmul(x2, w1))", with ", " between outputs; .0 and .1 distinguish the outputs of one
+// operator.
 std::string ToString(const OperatorSet& set, const NumberedGraph& graph,
                      Names names = Names::kInputs);
 // "SOURCE => TARGET".

@@ -18,14 +18,15 @@ struct VariantText {
   std::string name;
   // At most two operands, with the sizes that they must have: "x: [b.., m, k], w: [k, n]". One list
   // symbol, always in front, stands for any number of batch dimensions, which every operator of the
-  // variant keeps and no attribute names. Tensors in parentheses form one operand, a bundle:
-  // "x: [n, c, h, w], (f: [k, c, r, s], b: [k])" has two operands. A rule has a variable for each
-  // tensor of a bundle.
+  // variant keeps. No attribute may name this symbol. Tensors in parentheses form one operand, a
+  // bundle: "x: [n, c, h, w], (f: [k, c, r, s], b: [k])" has two operands. A rule has a variable
+  // for each tensor of a bundle.
   std::string operands;
   // An application, "matmul(x, w)", or statements and a final "return", in which parentheses bundle
   // results. An operand may be returned as a result. A symbol that occurs in the operands is a size
-  // of the rule: either the operands determine it, or it stays open, with an equation ("n = h*d").
-  // A symbol that occurs only in attributes has one value in the whole rule.
+  // of the rule: either the operands determine it, or it remains a symbol of the rule, with an
+  // equation that it satisfies ("n = h*d"). A symbol that occurs only in attributes has one value
+  // in the whole rule.
   std::string body;
   // The values that symbols have in the enumeration, for all symbols that the operands' sizes do
   // not determine.
@@ -50,8 +51,9 @@ class TableVariant {
   static absl::StatusOr<TableVariant> Read(const VariantText& text);
 
   const Variant& variant() const { return variant_; }
-  // operands() and results() have the tensors of all operands and of all results, in order;
-  // operand_parts() and result_parts() have the number of tensors of each operand and each result.
+  // operands() and results() have an element for each tensor of all operands and of all results, in
+  // order; operand_parts() and result_parts() have the number of tensors of each operand and each
+  // result.
   const std::vector<RankPattern>& operands() const { return operands_; }
   const std::vector<RankPattern>& results() const { return results_; }
   const std::vector<int>& operand_parts() const { return operand_parts_; }
@@ -72,9 +74,10 @@ class TableVariant {
   };
   // Adds the variant's operators, applied to `in`, to the rule that `builder` builds; returns the
   // results. `in`: the tensors of all operands, whose ranks must fit operands(). *values has an
-  // element for each symbol; it has the values of the attributes() and receives the values of all
-  // symbols. Sizes that operands do not determine are taken from `fallback`, which is empty or has
-  // an element for each symbol. InvalidArgument if the variant cannot be applied.
+  // element for each symbol. Before the call it has the values of the attributes(); after the call
+  // it has the values of all symbols. Sizes that operands do not determine are taken from
+  // `fallback`, which is empty or has an element for each symbol. InvalidArgument if the variant
+  // cannot be applied.
   absl::StatusOr<std::vector<taso::TypedValue>> Lower(taso::RuleBuilder& builder,
                                                       const std::vector<taso::TypedValue>& in,
                                                       const ConstantRow& constant,

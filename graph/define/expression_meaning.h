@@ -1,4 +1,5 @@
-// Translates the expressions in operator definitions from the syntax tree (operator_syntax.h).
+// Translates the expressions in operator definitions from the syntax tree (operator_syntax.h) to
+// index expressions, guards and scalar expressions.
 #ifndef LEMMA_GRAPH_DEFINE_EXPRESSION_MEANING_H_
 #define LEMMA_GRAPH_DEFINE_EXPRESSION_MEANING_H_
 
@@ -34,20 +35,22 @@ class Expressions {
   // Both arguments must outlive the object. `c` receives the requirements.
   Expressions(const OperatorText& op, OpContext& c) : op_(op), c_(c) {}
 
+  // InvalidArgument; the text's file and `position` come before `message`.
   absl::Status Error(text::Position position, absl::string_view message) const;
   // Gives `name` a meaning; an error if it already has a meaning.
   absl::Status Bind(const std::string& name, text::Position position, Named named);
   bool IsBound(const std::string& name) const { return names_.count(name) > 0; }
+  // The meaning of `name`; an error if it has none.
   absl::StatusOr<const Named*> Find(const std::string& name, text::Position position) const;
-  // Says that the text states this size for an axis of a tensor. Reads of the tensor are checked
+  // Records that the text states this size for an axis of a tensor. Reads of the tensor are checked
   // against this size, because it is written with the same names as their indices.
   void StateSize(TensorId tensor, int axis, IndexExpr size) {
     stated_sizes_[{tensor, axis}] = std::move(size);
   }
-  // A condition that holds from here on.
+  // States a condition that holds for all expressions translated from now on.
   void Assume(Guard condition) { scope_.conditions.push_back(std::move(condition)); }
 
-  // The extent of a bound that is one variable, or the extents of a bound that is a list.
+  // If the bound is one variable, its extent; if the bound is a list of variables, their extents.
   absl::StatusOr<Idx> ExtentsOf(const Bound& bound);
   // A size, an index or an integer. Requires that divisors are positive; an error if a divisor is
   // known not to be positive.

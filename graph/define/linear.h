@@ -1,4 +1,4 @@
-// Index expressions as linear functions of one variable.
+// Writes index expressions as linear functions of one variable.
 #ifndef LEMMA_GRAPH_DEFINE_LINEAR_H_
 #define LEMMA_GRAPH_DEFINE_LINEAR_H_
 

@@ -1,4 +1,4 @@
-// Operators that a text file defines.
+// Reads the operators that a text file defines, and derives the operators for their gradients.
 #ifndef LEMMA_GRAPH_DEFINE_OPERATOR_FILE_H_
 #define LEMMA_GRAPH_DEFINE_OPERATOR_FILE_H_
 
@@ -14,8 +14,8 @@ namespace lemma {
 // The operators that `text` defines (graph/define/operator_syntax.h), in order. Each operator is
 // followed by the operators that compute its gradients: NAME.grad_X for an input X of a float type
 // on which the outputs depend. If there is no gradient, the operator's `doc` says why. Checks the
-// definitions completely, for sizes that are symbols. InvalidArgument, with "file:line:column: ",
-// for errors in the text; `file` is the text's name.
+// definitions completely, with symbols as sizes. InvalidArgument, with "file:line:column: ", for
+// errors in the text; `file` is the name of the text in these messages.
 absl::StatusOr<std::vector<OpDef>> ReadOperators(absl::string_view text, absl::string_view file);
 
 // Reads the operators and adds them to the operators that the process knows (AddOperators in

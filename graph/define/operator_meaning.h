@@ -1,4 +1,4 @@
-// The meaning of an operator that is defined by a text.
+// Makes the definition of an operator from its syntax tree (operator_syntax.h).
 #ifndef LEMMA_GRAPH_DEFINE_OPERATOR_MEANING_H_
 #define LEMMA_GRAPH_DEFINE_OPERATOR_MEANING_H_
 

@@ -105,7 +105,7 @@ struct OperatorText {
   std::string onnx;         // the ONNX operator, such as "com.example.Name"; empty: none
   std::vector<Expr> where;  // conditions on sizes and attributes
   std::vector<TensorDef> tensors;
-  std::vector<std::pair<std::string, text::Position>> results;
+  std::vector<std::pair<std::string, text::Position>> results;  // names after "return"
   text::Position position;
 };
 

@@ -1,4 +1,4 @@
-// Names of the scalar functions in operator definitions.
+// Finds scalar functions by the names that they have in operator definitions.
 #ifndef LEMMA_GRAPH_DEFINE_SCALAR_NAMES_H_
 #define LEMMA_GRAPH_DEFINE_SCALAR_NAMES_H_
 
@@ -10,8 +10,9 @@
 
 namespace lemma::define {
 
-// `name` is "+", "-" (of two numbers), "*", "/", or a function's name in scalar_functions.inc.
-// nullopt for other names, and for the functions that round to an element type (stored_f32, …).
+// The function called `name`: "+", "-" (of two numbers), "*", "/", or a function's name in
+// scalar_functions.inc. nullopt for other names, and for the functions that round to an element
+// type (stored_f32, …).
 std::optional<ScalarFn> FunctionOf(absl::string_view name);
 // The functions' names in scalar_functions.inc that FunctionOf knows, in the order of that table:
 // "add, sub, mul, …".

@@ -18,7 +18,8 @@ bool Holds(DType dtype, double value);
 bool Holds(DType to, DType from);
 
 // InvalidArgument if `definition` applies a function that has no value for integers, such as exp,
-// or has a finite constant that is no integer. Its message names the function or constant.
+// or has a constant that is neither an integer nor an infinity. Its message names the function or
+// constant.
 absl::Status CheckIntegral(const Definition& definition);
 
 // The C++ type in which all numbers of a definition are computed.

@@ -26,13 +26,13 @@ struct ComposeStep {
   std::vector<Source> inputs;              // one for each of definition->inputs
 };
 
-// One definition over `inputs` for `steps`, which are in topological order. Tensors that `outputs`
-// do not need are dropped; tensors that `outputs` need, but do not contain, become locals. An input
-// or a repeated tensor among `outputs` is copied. InvalidArgument if a source does not exist, if a
-// step and its definition have different numbers of inputs, or if the rank of a source differs from
-// the rank of the input that it feeds. The caller checks that sizes agree. If given, *made_by
-// receives for each tensor of the result the number of the step that makes it; steps.size() for a
-// copy.
+// One definition that computes `steps`, which are in topological order, from `inputs`. Tensors that
+// `outputs` do not need are dropped; tensors that `outputs` need, but do not contain, become locals
+// (tensors that are neither inputs nor outputs). An input or a repeated tensor among `outputs` is
+// copied. InvalidArgument if a source does not exist, if a step and its definition have different
+// numbers of inputs, or if the rank of a source differs from the rank of the input that it feeds.
+// The caller checks that sizes agree. If `made_by` is not null, *made_by receives for each tensor
+// of the result the number of the step that makes it; steps.size() for a copy.
 absl::StatusOr<Definition> Chain(absl::Span<const ExprType> inputs,
                                  absl::Span<const ComposeStep> steps,
                                  absl::Span<const Source> outputs,

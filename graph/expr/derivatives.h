@@ -9,9 +9,10 @@
 
 namespace lemma {
 
-// Builds derivatives of function applications as values of type V, by a formula of type F. There
-// are two such formulas: one builds operators of a graph (graph/ops/formula.h), the other scalar
-// expressions (graph/define/adjoint.cc). An empty V, which V() makes, stands for zero.
+// Builds derivatives of function applications. The derivatives are values of type V; an object of
+// type F, the formula, computes with such values. There are two such types F: one builds operators
+// of a graph (graph/ops/formula.h), the other scalar expressions (graph/define/adjoint.cc). An
+// empty V, which V() makes, stands for zero.
 //
 // F has the functions Add, Sub, Mul, Div, Neg, Square, Where, Op(name, operands) and Uniform of
 // lemma::Formula. Self is a class that derives from Derivatives and has the functions
@@ -24,8 +25,9 @@ class Derivatives {
  public:
   explicit Derivatives(F& formula) : formula_(formula) {}
 
-  // df/da * da + df/db * db + df/dc * dc for an application e = f(a, b, c). `da` is the gradient of
-  // e times the derivative of the argument a; likewise `db` and `dc`.
+  // df/da * da + df/db * db + df/dc * dc for an application e = f(a, b, c), by the row of f in the
+  // table. `da` is the gradient of e times the derivative of the argument a with respect to the
+  // input whose gradient is wanted; likewise `db` and `dc`.
   V OfRow(const ScalarExpr& e, const V& da, [[maybe_unused]] const V& db,
           [[maybe_unused]] const V& dc) {
     using Value = V;

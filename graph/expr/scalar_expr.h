@@ -16,8 +16,8 @@
 
 namespace lemma {
 
-// Numbers a tensor within one definition: first the inputs, then the tensors that the definition
-// makes.
+// The number of a tensor within one Definition (tensor_expr.h): first the inputs, then the tensors
+// that the definition makes.
 using TensorId = int32_t;
 
 // Scalar functions, one per row of scalar_functions.inc.
@@ -29,6 +29,7 @@ enum class ScalarFn {
 };
 constexpr int kNumScalarFns = static_cast<int>(ScalarFn::kStoredU64) + 1;
 
+// How a function of one argument changes if the sign of its argument changes.
 enum class Symmetry {
   kNone,
   kOdd,   // f(-x) = -f(x)
@@ -41,17 +42,17 @@ namespace scalar_fn {
 enum Traits : unsigned {
   kAlgebraic = 1,    // exact in any field
   kCommutative = 2,  // f(a, b) = f(b, a)
-  // Never rounds: if the arguments (of `where`: b and c) are values of a float type, the result is
-  // also a value of this type.
+  // Never rounds: if the arguments are values of a float type, the result is also a value of this
+  // type. For where(a, b, c), this concerns b and c only.
   kExact = 4,
-  kOdd = 8,              // f(-x) = -f(x), where x is one number
-  kEven = 16,            // f(-x) = f(x), where x is one number
+  kOdd = 8,              // f(-x) = -f(x); only for functions of one argument
+  kEven = 16,            // f(-x) = f(x); only for functions of one argument
   kTruth = 32,           // the value is 0 or 1
   kStep = 64,            // discontinuous somewhere, like rounding to integers
   kPartial = 128,        // no real value for some arguments, as log(-1); not set for div and mod
   kKeepsIntegers = 256,  // integer arguments give an integer, exactly
   kCheap = 512,          // about as fast as an addition
-  kIntegral = 1024,      // can be computed in int64_t; set for rows with an `integer` column
+  kIntegral = 1024,      // can be computed in int64_t; not written in rows: kTable below sets it
 };
 
 // The properties of a function, from its row in scalar_functions.inc.
@@ -76,6 +77,7 @@ struct Row {
   }
 };
 
+// One row per function, by ScalarFn. Call Info() below instead.
 inline constexpr Row kTable[kNumScalarFns] = {
 #define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) \
   {#name, arity, (traits) | kIntegral},
@@ -91,8 +93,8 @@ constexpr const scalar_fn::Row& Info(ScalarFn fn) {
   return scalar_fn::kTable[static_cast<int>(fn)];
 }
 
-// The function that gives the value that a number has after storing it as `dtype` and loading it
-// again. Not for opaque types.
+// The scalar function that stores its argument as `dtype` and loads it again, which may round, wrap
+// or saturate the argument. Not for opaque types.
 constexpr ScalarFn StoredAs(DType dtype) {
   return static_cast<ScalarFn>(static_cast<int>(ScalarFn::kStoredF32) + static_cast<int>(dtype));
 }
@@ -122,7 +124,7 @@ class ScalarExpr {
               // variables and earlier axes; over no elements: sum 0, prod 1, max -inf, min +inf
   };
 
-  ScalarExpr(double value = 0);  // NOLINT: a constant reads as itself
+  ScalarExpr(double value = 0);  // NOLINT: implicit, so that a number stands for a constant
   explicit ScalarExpr(std::shared_ptr<const ScalarNode> node) : node_(std::move(node)) {}
   static ScalarExpr Param(std::string name);
   static ScalarExpr Index(IndexExpr index);
@@ -131,7 +133,7 @@ class ScalarExpr {
   static ScalarExpr Select(Guard guard, ScalarExpr then, ScalarExpr otherwise);
   static ScalarExpr Reduce(ReduceKind kind, std::vector<Axis> axes, Guard where, ScalarExpr body);
 
-  // All except kind(): each only for the kinds that name it above.
+  // Except for kind(), each function is only for the kinds that name it above.
   Kind kind() const;
   double value() const;
   const std::string& name() const;
@@ -154,7 +156,7 @@ class ScalarExpr {
   std::shared_ptr<const ScalarNode> node_;
 };
 
-// Fields beside `kind` are set only for the kinds that use them.
+// The content of a ScalarExpr. Apart from `kind`, a field is set only for the kinds that use it.
 struct ScalarNode {
   ScalarExpr::Kind kind = ScalarExpr::Kind::kConst;
   double value = 0;

@@ -13,10 +13,10 @@
 namespace lemma {
 
 // Rewrites expressions to equal ones, given that every variable v satisfies 0 <= v < its extent.
-// Where these ranges decide a quotient, remainder, minimum, maximum or guard, replaces it by its
-// value, and drops branches that are never taken. A reduction sets the ranges of the variables that
-// it binds, so two reductions must not bind the same variable. Subterms shared by pointer stay
-// shared.
+// Where these ranges decide a quotient, remainder, minimum, maximum or guard, the simplifier
+// replaces it by its value. It also drops branches that are never taken. A reduction sets the
+// ranges of the variables that it binds, so two reductions must not bind the same variable.
+// Subterms shared by pointer stay shared.
 class Simplifier {
  public:
   // Sets the extent of a variable. Call it before Simplify, which caches its results. Extents that

@@ -10,11 +10,12 @@
 
 namespace lemma {
 
-// A simultaneous replacement. A variable, symbol, parameter or read without an entry stays
-// unchanged. Subterms shared by pointer stay shared. Constants and decided guards are folded.
+// Replacements that are all made at once: they are not applied to each other's results. A variable,
+// symbol, parameter or read without an entry stays unchanged. Subterms shared by pointer stay
+// shared. Arithmetic on constants, and guards that become true or false, are folded.
 struct ExprSubstitution {
-  // Must not capture: no replacement may mention a variable that a Reduce in the expression binds.
-  // A variable that a Reduce binds may be mapped only to another variable, which renames it.
+  // No replacement may mention a variable that a Reduce in the expression binds (no capture). A
+  // variable that a Reduce binds may be mapped only to another variable, which renames it.
   absl::flat_hash_map<VarId, IndexExpr> vars;
   absl::flat_hash_map<std::string, IndexExpr> symbols;
   absl::flat_hash_map<std::string, ScalarExpr> params;

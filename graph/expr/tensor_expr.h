@@ -10,7 +10,8 @@
 
 namespace lemma {
 
-// Element type and dimensions; the dimensions are constants or symbols.
+// The type of a tensor: its element type and its dimensions, which are constants or expressions
+// over symbols.
 struct ExprType {
   DType dtype = DType::kF32;
   Idx dims;
@@ -18,8 +19,8 @@ struct ExprType {
   int rank() const { return static_cast<int>(dims.size()); }
 };
 
-// One tensor. Its element at index (axes[0].var, axes[1].var, …) has the value `body`; the extents
-// of `axes` are its dimensions.
+// The definition of one tensor. Its element at index (axes[0].var, axes[1].var, …) has the value
+// `body`; the extents of `axes` are its dimensions.
 struct TensorExpr {
   DType dtype = DType::kF32;
   std::vector<Axis> axes;
@@ -29,8 +30,8 @@ struct TensorExpr {
 // The meaning of one operator application, or of a composed graph.
 //
 // Tensor ids 0 … inputs.size()-1 are the inputs. Id inputs.size() + i is tensors[i], whose body
-// reads only smaller ids. A tensor that is not an output is a local: a shared subterm that is
-// evaluated once. Substituting its body for its reads gives an equal definition (Inline,
+// reads only tensors with smaller ids. A tensor that is not an output is a local: a shared subterm
+// that is evaluated once. Substituting its body for its reads gives an equal definition (Inline,
 // compose.h).
 struct Definition {
   std::vector<ExprType> inputs;

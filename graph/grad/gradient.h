@@ -13,9 +13,9 @@ namespace lemma {
 
 // Returns the gradient sum(k) J(outputs[k], p)^T * seeds[k] for each p of `parameters`, in their
 // order; J(y, p) is the Jacobian matrix of y by p. The gradient has p's type. It is empty, which
-// means zero, if the outputs do not depend on p, or depend on p only through integers or steps such
-// as rounding. There is one seed per output; an empty seed is zero. The time is linear in the size
-// of the graph.
+// means zero, if the outputs do not depend on p, or depend on p only through integers or step
+// functions such as rounding. seeds[k] is the gradient with respect to outputs[k] from which the
+// backward pass starts; an empty seed is zero. The time is linear in the size of the graph.
 //
 // Parameters may be any values, not only inputs and weights. A parameter counts as independent of
 // its operands: gradients go from the outputs back to the parameters, and not past them.
@@ -26,10 +26,11 @@ absl::StatusOr<std::vector<Value>> Gradient(absl::Span<const Value> outputs,
                                             absl::Span<const Value> parameters);
 
 // A graph with the inputs of `graph` and, for each of `names` (inputs or weights), an output
-// `d_NAME`: the gradient of output number `output`, counted from 0. If this output is a scalar, its
-// seed is 1; otherwise the seed is a further input `d_OUTPUT` of the output's type, where OUTPUT is
-// the output's name. `d_NAME` is zero if the output does not depend on NAME. InvalidArgument for a
-// name that the graph lacks.
+// `d_NAME`: the gradient of output number `output`, counted from 0, with respect to NAME. If this
+// output is a scalar, its seed is 1; otherwise the seed is a further input `d_OUTPUT` of the
+// output's type, where OUTPUT is the output's name. `d_NAME` is zero if the output does not depend
+// on NAME. The graph must have the output. InvalidArgument for a name that the graph lacks, and as
+// in Gradient.
 absl::StatusOr<Graph> GradientGraph(const Graph& graph, int output,
                                     absl::Span<const std::string> names);
 

@@ -13,7 +13,7 @@ namespace lemma {
 enum class LossKind {
   // -mean over n, i… of log_softmax(x)[n, labels[n,i…], i…], for class_axis = 1. Labels are i64
   // class numbers, from 0 on. The mean leaves out labels equal to ignore_index; it is NaN if no
-  // label remains. A label that is no class adds 0 to the sum, but is counted.
+  // label remains. A label outside the range of class numbers adds 0 to the sum, but is counted.
   kSoftmaxCrossEntropy,
   kMeanSquaredError,          // mean((x - labels)²)
   kBinaryCrossEntropyLogits,  // mean(softplus(x) - x * labels), labels in [0, 1], of x's type
@@ -27,8 +27,8 @@ struct Loss {
 };
 
 // The type of the labels for an output of type `x`. For softmax cross entropy, it is i64 with the
-// shape of `x` without the class axis; otherwise it is `x`. InvalidArgument if `x` is no float type
-// or is empty, or for softmax cross entropy if it has no class axis.
+// shape of `x` without the class axis; otherwise it is `x` itself. InvalidArgument if `x` is no
+// float type or has no elements, or for softmax cross entropy if it has no class axis.
 absl::StatusOr<TensorType> LabelsType(const Loss& loss, const TensorType& x);
 
 // The loss, a scalar of x's element type. `labels` have the type LabelsType(loss, x.type()). If

@@ -20,7 +20,7 @@ struct TrainingOptions {
   std::vector<std::string> frozen;  // weights that are not trained
   // The new value of a running statistic is momentum * old value + (1 - momentum) * value of batch.
   double batch_norm_momentum = 0.9;
-  int64_t seed = 1;  // seed of dropouts in the first step; each step adds one
+  int64_t seed = 1;  // seed of dropouts in the first step; each step increases the seed by 1
   // If the L2 norm of all gradients together is larger than this, the gradients are scaled down to
   // this norm; 0: never.
   double clip_norm = 0;
@@ -33,8 +33,9 @@ struct TrainingOptions {
 
 struct TrainingStep {
   Graph graph;
-  // The initial values of the state, by the names of its variables. A variable X is an input X of
-  // the graph, and its new value is an output X.next of the same type.
+  // The state is what one step hands to the next (docs/training.md). This maps the name of each
+  // state variable to its initial value. A variable X is an input X of the graph, and its new value
+  // is an output X.next of the same type.
   std::map<std::string, Tensor> state;
   // The number of classes for softmax cross entropy; otherwise 0.
   int64_t classes = 0;

@@ -19,7 +19,7 @@ namespace lemma {
 // Protobuf's limit on the size of a message.
 constexpr int64_t kMaxProtoBytes = INT32_MAX;
 
-// ToOnnxType returns the type's number in ONNX's TensorProto.DataType. FromOnnxType returns the
+// ToOnnxType returns the number of `dtype` in ONNX's TensorProto.DataType. FromOnnxType returns the
 // type that has the given number, or Unimplemented if Lemma does not know it.
 int32_t ToOnnxType(DType dtype);
 absl::StatusOr<DType> FromOnnxType(int32_t onnx_type);
@@ -40,8 +40,8 @@ class TensorFiles {
   explicit TensorFiles(std::string folder) : folder_(std::move(folder)) {}
 
   const std::string& folder() const { return folder_; }
-  // The mapped file; a second call for the same path returns the same mapping. `path` is used as it
-  // is, without folder().
+  // Maps a file into memory; a second call for the same path returns the same mapping. folder() is
+  // not put in front of `path`.
   absl::StatusOr<std::shared_ptr<const MappedFile>> Map(const std::string& path);
   // All files that were mapped, by path in ascending order.
   std::vector<std::shared_ptr<const MappedFile>> mapped() const;

@@ -4,8 +4,8 @@
 // metadata. Nodes of the original model whose results the graph still needs are written as they
 // were: with their names, attributes and documentation, under the same names of values. So the
 // export of an unchanged graph gives the model that was imported, except that symbolic dimensions
-// that the import bound are numbers, and that nodes and initializers on which no output depends are
-// missing.
+// that the import bound to numbers are written as these numbers, and that nodes and initializers on
+// which no output depends are missing.
 #ifndef LEMMA_GRAPH_ONNX_EXPORT_H_
 #define LEMMA_GRAPH_ONNX_EXPORT_H_
 
@@ -47,8 +47,8 @@ absl::StatusOr<ImportedModel> RoundTrip(const Graph& graph, const ExportOptions&
                                         const ImportOptions& import);
 
 // Stages the model at `path` and, if needed, the weights at `path`.data; commit both with
-// CommitAll. Aborted if a file with weights that the graph shares has changed since it was
-// imported; InvalidArgument if the weights would overwrite such a file.
+// CommitAll (base/file.h). Aborted if a file with weights that the graph shares has changed since
+// it was imported; InvalidArgument if the weights would overwrite such a file.
 absl::StatusOr<std::vector<StagedFile>> StageOnnx(const Graph& graph, const std::string& path,
                                                   const ExportOptions& options = {});
 

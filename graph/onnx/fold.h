@@ -1,4 +1,4 @@
-// Evaluates single operators at import time by their definitions.
+// Evaluates single operators by their definitions while a model is imported.
 #ifndef LEMMA_GRAPH_ONNX_FOLD_H_
 #define LEMMA_GRAPH_ONNX_FOLD_H_
 
@@ -18,7 +18,8 @@ absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const 
 
 // Whether the node makes floats from a tensor of narrower integers with more than 64 elements and
 // more than one dimension above 1, as the dequantization of a weight does. The import does not
-// compute such a node: floats are larger, and kernels on integers would not find the integers.
+// evaluate such a node: the floats would take more memory, and the graph would no longer contain
+// the integers that integer kernels need.
 bool WidensIntegers(const Node& node);
 
 }  // namespace lemma

@@ -4,8 +4,9 @@
 // sizes, and evaluates shape arithmetic. Trained initializers become weights with their names;
 // scalars and integers become constants. From IR version 4 on, an initializer that is also an input
 // is that input's default value. The input stays an input, since callers may give it another value.
-// Before version 4, all initializers had to be inputs. An operator without a definition in Lemma
-// becomes an opaque node if its output types are declared or can be inferred.
+// Before version 4, all initializers had to be listed as inputs, so there an initializer is always
+// a weight or a constant. An operator without a definition in Lemma becomes an opaque node if its
+// output types are declared or can be inferred.
 #ifndef LEMMA_GRAPH_ONNX_IMPORT_H_
 #define LEMMA_GRAPH_ONNX_IMPORT_H_
 
@@ -39,14 +40,14 @@ struct ImportOptions {
   // dimensions set to 1, and takes the sizes with the fewest opaque operators. Notes report the
   // fixed sizes.
   bool fixes_sizes = false;
-  // Values of inputs by name. Unless `symbolic`, they bind symbolic dimensions that `dims` does not
-  // bind. If an operator needs an input's value to determine shapes, the value is taken from here,
-  // and a note says that the graph holds only for this value.
+  // Values of inputs by name. Unless `symbolic`, the shapes of these values bind symbolic
+  // dimensions that `dims` does not bind. If an operator needs an input's value to determine
+  // shapes, the value is taken from here, and a note says that the graph holds only for this value.
   std::map<std::string, Tensor> input_values;
   // Values of inputs by position: one value for each input, or for each input without a default
   // value. A value that does not fit its input is left out.
   std::vector<Tensor> inputs;
-  // Whether the values of inputs may also decide the sizes of results, as for NonZero. Otherwise
+  // Whether the values of inputs may also decide the sizes of results, as for NonZero. If false,
   // such sizes are result sizes (graph/sizes/symbolic_size.h), and so are the sizes of the results
   // of a Loop whose number of iterations depends on floats.
   bool computes_result_sizes = false;

@@ -1,4 +1,5 @@
-// One ONNX node as operators' importers see it. Internal to graph/onnx.
+// One ONNX node as the operators' importers (OnnxImporter) see it: the implementation of
+// OnnxImport. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_IMPORTED_NODE_H_
 #define LEMMA_GRAPH_ONNX_IMPORTED_NODE_H_
 
@@ -51,7 +52,7 @@ class ImportedNode : public OnnxImport {
   int used_outputs_;
   std::vector<Value> inputs_;  // an empty value stands for an absent input
   std::map<std::string, OnnxAttr, std::less<>> attrs_;
-  std::set<std::string, std::less<>> opaque_attrs_;  // of kinds that importers cannot read
+  std::set<std::string, std::less<>> opaque_attrs_;  // names; of kinds that importers cannot read
   std::set<int> inputs_read_;
   mutable std::set<std::string, std::less<>> attrs_read_;
 };

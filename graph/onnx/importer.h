@@ -29,15 +29,16 @@ namespace lemma {
 // Constant results of up to this many elements are computed at import.
 constexpr int64_t kMaxFoldElements = int64_t{1} << 16;
 
-// Whether an initializer becomes a weight: floats with rank at least 1, or more than
-// kMaxFoldElements elements. All others are parameters of operators and become constants.
+// Whether an initializer becomes a weight: if it has floats and rank 1 or more, or if it has more
+// than kMaxFoldElements elements of any type. All others are parameters of operators and become
+// constants.
 bool IsTrained(const Tensor& tensor);
-// The doc_string of an initializer that becomes a constant, or a weight, although IsTrained says
-// otherwise. Only Lemma's export writes these marks.
+// Marks in the doc_string of an initializer: with kConstantMark it becomes a constant, with
+// kWeightMark a weight, whatever IsTrained says. Only Lemma's export writes these marks.
 constexpr char kConstantMark[] = "lemma: constant";
 constexpr char kWeightMark[] = "lemma: weight";
 
-// Names and their values in a graph, a subgraph or a function's body.
+// Names and what they stand for in a graph, a subgraph or a function's body.
 struct Scope {
   const Scope* parent = nullptr;
   absl::flat_hash_map<std::string, Value> values;
@@ -94,10 +95,13 @@ class ModelImporter {
   // The same for integers that are used as sizes: an element may be a symbolic size
   // (graph/sizes/symbolic_size.h). For integers that are used otherwise, call Known.
   std::optional<Tensor> KnownSizes(const Value& value);
-  // `op` applied to `inputs`. Computed at once if all inputs are constants and the result is small.
+  // The results of `op`, applied to `inputs`. They are computed at once, and become constants, if
+  // all inputs are constants and the results are small (kMaxFoldElements); see also WidensIntegers
+  // (fold.h).
   absl::StatusOr<std::vector<Value>> Apply(absl::string_view op, std::vector<Value> inputs,
                                            Attrs attrs);
-  // The declared type of a value, if binding symbolic dimensions makes it complete.
+  // The declared type of a value; nullopt if there is none, or if a size is still unknown after
+  // symbolic dimensions are replaced by their sizes.
   std::optional<TensorType> DeclaredType(const Scope& scope, const std::string& name);
 
   // The results of `graph`, one per output. `scope` must hold its inputs and the names it captures.
@@ -116,8 +120,8 @@ class ModelImporter {
                                                  const std::vector<Result>& other,
                                                  const Scope& scope);
 
-  // Whether the argument contains a number of the model that could be mistaken for a symbolic size;
-  // always false in an import without symbolic sizes.
+  // Whether the argument contains a number that could be mistaken for a symbolic size
+  // (MayBeTakenForSymbolic); always false in an import without symbolic sizes.
   bool MistakesForSize(const OnnxAttr& attr) const;
   bool MistakesForSize(const Tensor& tensor) const;
 
@@ -148,15 +152,17 @@ class ModelImporter {
   absl::StatusOr<std::vector<int64_t>> BindDims(const onnx::ValueInfoProto& input);
   absl::StatusOr<TensorType> InputType(const onnx::ValueInfoProto& input);
   absl::Status CheckDimsUsed() const;
-  // Notes which parameters training leaves unchanged.
+  // Adds notes on the parameters that training leaves unchanged.
   void NoteUntrained();
 
   absl::Status ImportNodes(const NodeList& nodes, const std::vector<std::string>& outputs,
                            Scope* scope);
   absl::Status ImportNode(const onnx::NodeProto& node, Scope* scope);
-  // Puts the model itself into the result, without the values of its initializers.
+  // Puts the model itself into the result (OnnxInfo::origin), without the values of its
+  // initializers.
   void KeepOrigin();
-  // Remembers what the import made of a node of the main graph. `position`: among its nodes.
+  // Records the values that the import made of a node of the main graph (OnnxOrigin::nodes).
+  // `position`: the node's position in the model.
   void RecordOrigin(int position, bool draws);
   absl::StatusOr<std::vector<Result>> Translate(const onnx::NodeProto& node, const Scope& scope);
   absl::StatusOr<std::vector<Value>> CallImporter(const onnx::NodeProto& node, const Scope& scope);
@@ -263,13 +269,13 @@ class ModelImporter {
   std::vector<Value> asked_;  // the arguments of Known since the last node of the main graph
 };
 
-// Whether the sizes of the operator's results may depend on values.
+// Whether the sizes of the operator's results may depend on values of its operands.
 bool HasOpenResults(const onnx::NodeProto& node);
 
 // Whether there is an importer for the operator, in this operator set of the default domain.
 bool HasImporter(const onnx::NodeProto& node, int opset);
 
-// "" for the default domain, under either of its names.
+// `domain`, but "" for the default domain, whose other name is "ai.onnx".
 std::string NormalDomain(const std::string& domain);
 
 }  // namespace lemma

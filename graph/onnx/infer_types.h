@@ -21,17 +21,17 @@ struct OpenType {
   std::optional<TensorType> Complete() const;  // nullopt if a size is unknown
 };
 
-// A value that a node reads, as far as it is known.
+// What is known of a value that a node reads: its type and, if known, its elements.
 struct KnownValue {
   TensorType type;
   std::optional<Tensor> elements;
 };
 
-// The types of the outputs of `model`'s only node, by name, without outputs whose ranks ONNX's
-// inference does not find. ONNX sees a symbolic size of an operand as an unknown size with a name.
-// `values` are the values that the node and its subgraphs read, by name. The result is empty if the
-// node, or a node in its subgraphs or in the model's functions, is of an operator set that is later
-// than the linked library's and that may have changed the operator.
+// The types of the outputs of `model`'s only node, by name. Outputs whose ranks ONNX's inference
+// does not find are left out. ONNX sees a symbolic size of an operand as an unknown size with a
+// name. `values` are the values that the node and its subgraphs read, by name. The result is empty
+// if the node, or a node in its subgraphs or in the model's functions, is of an operator set that
+// is later than the linked library's and that may have changed the operator.
 std::map<std::string, OpenType> InferredTypes(onnx::ModelProto model,
                                               const std::map<std::string, KnownValue>& values);
 

@@ -19,7 +19,7 @@ std::string Describe(const onnx::NodeProto& node);
 
 // Names that `graph` uses but does not define, each once, in order of use.
 std::vector<std::string> CapturedNames(const onnx::GraphProto& graph);
-// The node's present inputs, then the names that its subgraphs capture.
+// The node's inputs that are not left out, then the names that its subgraphs capture.
 std::vector<std::string> NamesRead(const onnx::NodeProto& node);
 
 struct NodeOrder {

@@ -2,10 +2,11 @@
 // Internal to graph/onnx.
 //
 // The payload is an ONNX model of one node, serialized. It keeps the operator sets of the domains
-// that the node and its subgraphs use, and the model's functions that it needs. Its names are kinds
-// and numbers ("i0" for inputs, "o1" for outputs, "c2" for names that subgraphs capture), so equal
-// nodes give equal bytes, even if their values have different names. A node that may draw random
-// numbers equals no other node: a number in its doc_string identifies it, in exported models too.
+// that the node and its subgraphs use, and the model's functions that it needs. A name in it is a
+// letter for a kind of value and a number ("i0" for inputs, "o1" for outputs, "c2" for names that
+// subgraphs capture), so equal nodes give equal bytes, even if their values have different names. A
+// node that may draw random numbers equals no other node: a number in its doc_string identifies it,
+// in exported models too.
 #ifndef LEMMA_GRAPH_ONNX_OPAQUE_H_
 #define LEMMA_GRAPH_ONNX_OPAQUE_H_
 
@@ -26,8 +27,8 @@ class TensorFiles;  // convert.h
 
 struct OpaqueNode {
   std::string payload;               // see above
-  std::vector<std::string> inputs;   // names: present inputs, then captured values
-  std::vector<std::string> outputs;  // names: present outputs
+  std::vector<std::string> inputs;   // names of the present inputs, then of captured values
+  std::vector<std::string> outputs;  // names of the present outputs
 };
 // A model's functions by "domain:name"; the default domain is "".
 using FunctionMap = absl::flat_hash_map<std::string, const onnx::FunctionProto*>;

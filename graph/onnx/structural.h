@@ -1,5 +1,6 @@
-// Imports ONNX operators that work on names, subgraphs and lists of tensors instead of elements.
-// The import resolves them. Internal to graph/onnx.
+// Imports the *structural* operators of ONNX: they work on names, subgraphs and lists of tensors
+// instead of elements. The import resolves them, so they do not become operators of the graph.
+// Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_STRUCTURAL_H_
 #define LEMMA_GRAPH_ONNX_STRUCTURAL_H_
 
@@ -19,7 +20,7 @@ using StructuralImporter = absl::StatusOr<std::vector<Result>> (*)(ModelImporter
 // The importer of `node`; nullptr if its operator is not structural.
 StructuralImporter FindStructural(const onnx::NodeProto& node, const Scope& scope);
 
-// Defined in flex_attention.cc.
+// Imports FlexAttention (of the domain ai.onnx.preview), which is defined in flex_attention.cc.
 absl::StatusOr<std::vector<Result>> ImportFlexAttention(ModelImporter& importer,
                                                         const onnx::NodeProto& node,
                                                         const Scope& scope);

@@ -1,5 +1,5 @@
-// Requirements that many operators share. All functions return InvalidArgument if the requirement
-// is known to be false (LEMMA_REQUIRE).
+// Requirements that many operators share, for their definitions. Each function returns
+// InvalidArgument if its requirement is known to be false (LEMMA_REQUIRE).
 #ifndef LEMMA_GRAPH_OPS_CHECKS_H_
 #define LEMMA_GRAPH_OPS_CHECKS_H_
 

@@ -18,8 +18,8 @@ namespace lemma {
 // end.
 //
 // An empty value stands for a zero of any shape: a sum leaves it out, and a product with it is
-// empty too. Formula simplifies multiplication by 1, addition of 0 and arithmetic on constants with
-// one repeated number, so that these do not appear in graphs.
+// empty too. Formula simplifies multiplication by 1, addition of 0 and arithmetic on constants
+// whose elements are all equal, so that such operators do not appear in graphs.
 class Formula {
  public:
   // ApplyOp of graph/builder.h, which this header cannot include.
@@ -32,10 +32,12 @@ class Formula {
     if (status_.ok()) status_ = std::move(status);
   }
 
-  // The first output, or all outputs; empty if an input is empty.
+  // Apply the operator `op`. Op returns the first output, Ops all outputs; empty if an input is
+  // empty.
   Value Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
   std::vector<Value> Ops(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
 
+  // An error in `tensor` becomes this formula's error.
   Value Constant(const absl::StatusOr<Tensor>& tensor);
   Value Scalar(DType dtype, double value);
   // A tensor whose elements are all `value`.

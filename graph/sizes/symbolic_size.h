@@ -53,9 +53,9 @@ bool MayBeTakenForSymbolic(int64_t value);
 // The expression of a size: a constant, or an expression over symbolic dimensions.
 IndexExpr ToExpr(int64_t size);
 std::vector<IndexExpr> ToExprs(absl::Span<const int64_t> sizes);
-// The size of an expression over constants and symbolic dimensions; the same for all expressions
-// with one normal form (graph/expr/polynomial.h). nullopt if the expression contains something
-// else, if a divisor may be less than 1, or if a coefficient overflows.
+// The size that stands for an expression over constants and symbolic dimensions. Expressions with
+// equal normal forms (graph/expr/polynomial.h) have the same size. nullopt if the expression
+// contains anything else, if a divisor may be less than 1, or if a coefficient overflows.
 std::optional<int64_t> ToSize(const IndexExpr& expr);
 
 // Parses an expression of numbers, dimensions, sums, differences, products, quotients rounded down

@@ -1,4 +1,5 @@
-// Chooses sizes that fit together where the names of dimensions say that one is the sum of others.
+// Makes the sizes of symbolic dimensions consistent where the name of a dimension says that the
+// dimension is a sum of other dimensions.
 #ifndef LEMMA_GRAPH_SIZES_TOTALS_H_
 #define LEMMA_GRAPH_SIZES_TOTALS_H_
 
@@ -9,11 +10,12 @@
 
 namespace lemma {
 
-// Language models with a cache of keys name their dimensions as follows: total_X is past_X + kv_X
-// if there is a dimension kv_X; otherwise past_X + X, or past_X + 1 if there is no X either. The
-// name of a dimension may also be a sum of others ("past + n"). Changes sizes so that totals are
-// these sums. Names in `fixed` keep their sizes: if a total_X is fixed, a part of its sum changes,
-// unless the part would become less than 1.
+// Language models with a KV cache name their dimensions as follows: total_X is past_X + kv_X if
+// there is a dimension kv_X; otherwise past_X + X, or past_X + 1 if there is no X either. The name
+// of a dimension may also be a sum itself ("past + n"). FitTotals changes *sizes so that these
+// equations hold, as far as `fixed` allows: dimensions whose names are in `fixed` keep their sizes.
+// If total_X is fixed, past_X changes instead or, if past_X is fixed too, kv_X or X. No size
+// becomes less than 1.
 void FitTotals(const std::set<std::string>& fixed, DimValues* sizes);
 
 }  // namespace lemma

@@ -40,15 +40,15 @@ struct Token {
 // An InvalidArgument status: "file:line:column: message".
 absl::Status ErrorAt(absl::string_view file, Position position, absl::string_view message);
 
-// The tokens of `text`; the last one is kEnd. A comment runs from # to the end of the line. Errors
-// as ErrorAt makes them; `file` is the name of the text in them.
+// The tokens of `text`; the last token is kEnd. A comment runs from # to the end of the line.
+// Errors have the form of ErrorAt, where `file` is the name of the text.
 absl::StatusOr<std::vector<Token>> Tokenize(absl::string_view text, absl::string_view file);
 
 // The token as error messages call it: "')'", "the number 3", "the end of the text".
 std::string Describe(const Token& token);
 
-// A name as the text form writes it: quoted unless it is an identifier (with dots) other than
-// return, constant and _.
+// `name` as the text form writes it: without quotes if it is an identifier (with dots) other than
+// "return", "constant" and "_"; otherwise in quotes.
 std::string QuoteName(absl::string_view name);
 // Any bytes in double quotes: " and \ with a \ before them, those outside printable ASCII as \xNN.
 std::string Quote(absl::string_view content);

@@ -1,4 +1,4 @@
-// The characters of a text between two places.
+// Returns the part of a text between two positions, such as the positions of two tokens.
 #ifndef LEMMA_GRAPH_TEXT_SOURCE_TEXT_H_
 #define LEMMA_GRAPH_TEXT_SOURCE_TEXT_H_
 

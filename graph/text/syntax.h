@@ -144,8 +144,8 @@ struct Block {
 // Errors are InvalidArgument and begin with "file:line:column: ", mostly "expected …, found …".
 absl::StatusOr<std::vector<Block>> ParseBlocks(absl::string_view text, absl::string_view file);
 
-// Deeper nesting of expressions is an error; so is a sum or product of more than kMaxExprDepth + 2
-// operands.
+// The limit on the nesting of expressions. Deeper nesting is an error; so is a sum or product of
+// more than kMaxExprDepth + 2 operands.
 constexpr int kMaxExprDepth = 64;
 
 }  // namespace lemma::text

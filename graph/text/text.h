@@ -51,8 +51,8 @@ namespace text {
 // The operator whose name is most similar to `name` ("relu" for "relo"), or "" if all names differ
 // from `name` by more than two typing errors.
 std::string NearestOp(absl::string_view name);
-// A literal as an attribute: a number, a string or a list of numbers. Here and below, errors are as
-// ErrorAt makes them, and `file` is the name of the text in errors.
+// A literal as an attribute: a number, a string or a list of numbers. Here and below, errors have
+// the form of ErrorAt (graph/text/lexer.h), where `file` is the name of the text.
 absl::StatusOr<AttrValue> LiteralAttr(const Expr& expr, absl::string_view file);
 // A type whose element type is stated and whose sizes are numbers; otherwise an error.
 absl::StatusOr<TensorType> ConcreteType(const Type& type, absl::string_view file);

@@ -9,16 +9,17 @@
 //     out each reduction together. Softmax and normalizations are one kernel.
 //   * by tile: a block computes a tile of a sum of products (matrix products and convolutions of
 //     any layout, and their gradients), with the factors in shared memory. The kernel includes
-//     computations on the sum (bias, activation, residual) and on the factors. In another precision
-//     than f32, products run on tensor cores (mma.sync). If both factors are tensors of one 16-bit
-//     type, sm_90 multiplies them by warpgroup (wgmma), with tiles that the copy engine (TMA)
-//     fetches.
-//   * streamed: attention, a product with the softmax of another product's results (the scores). It
-//     multiplies by warpgroup and keeps a tile of the scores in registers.
+//     computations on the sum (bias, activation, residual) and on the factors. If the precision
+//     (product_precision.h) is not f32, products run on tensor cores (mma.sync). If both factors
+//     are tensors of one 16-bit type, sm_90 multiplies them by warpgroup (wgmma), and the copy
+//     engine (TMA) fetches the tiles.
+//   * streamed: attention, that is, a product whose first factor is the softmax of another
+//     product's results (the scores). The kernel multiplies by warpgroup and keeps a tile of the
+//     scores in registers.
 //
-// Sums are reassociated, in an order that the kernel fixes: two runs give the same bits. In a tiled
-// sum, a term that a guard excludes (padding) is 0 times the other factor: NaN if this factor is
-// infinite or NaN.
+// Sums are reassociated, but the kernel fixes their order, so two runs give the same bits. If a
+// guard excludes a term of a tiled sum (as padding does), the term is computed as 0 times the other
+// factor, which gives NaN if this factor is infinite or NaN.
 #ifndef LEMMA_KERNELS_CODEGEN_GRID_PROGRAM_H_
 #define LEMMA_KERNELS_CODEGEN_GRID_PROGRAM_H_
 
@@ -39,7 +40,7 @@ namespace lemma::codegen {
 // A tensor as the copy engine sees it (sm_90: cuTensorMapEncodeTiled). Dimensions are listed from
 // the fastest, whose stride is 1.
 struct BulkSource {
-  int slot = -1;                       // of the program
+  int slot = -1;                       // the tensor's number in GridProgram::slots
   int64_t offset = 0;                  // of the first element, in elements
   std::vector<int64_t> dims, strides;  // in elements
   std::vector<int> box;  // elements that a copy moves, by dimension; 128 bytes in dimension 0
@@ -48,8 +49,9 @@ struct BulkSource {
 // One launch of a kernel over a one-dimensional grid.
 struct GridKernel {
   std::string name;  // the function's name, derived from its code: equal kernels have equal names
-  std::string schedule;  // "by element x4", "by row of 256", "by tile 64x64x16": for people
-  std::string code;      // extern "C" __global__ void NAME(…), see SourceOf
+  // Begins with the schedule's name: "by element x4", "by row of 256", "by tile 64x64x16".
+  std::string schedule;
+  std::string code;  // extern "C" __global__ void NAME(…), see SourceOf
   int64_t blocks = 1;
   int threads = 1;            // per block
   bool synchronizes = false;  // has barriers or shuffles
@@ -57,23 +59,24 @@ struct GridKernel {
   // Slots that are read. The first arguments of the kernel are pointers to their first elements.
   // Their memory must be row-major and aligned to 256 bytes.
   std::vector<int> reads;
-  std::vector<int> writes;  // arguments after those of `reads`
-  // If set, the next argument points to an int. The kernel sets it to 1 if a loaded index is
-  // outside its tensor, and to 2 if another index is: an error in the definition. The read then
-  // gives 0.
+  std::vector<int> writes;  // slots that are written; their pointers follow those of `reads`
+  // If true, the next argument points to an int. The kernel sets this int to 1 if an index that was
+  // loaded from a tensor is out of range, and to 2 if any other index is out of range, which is an
+  // error in the definition. A read with such an index gives 0.
   bool checks = false;
   // The last arguments are maps of these tensors (BulkMap in prelude.cuh), one for each.
   std::vector<BulkSource> bulk;
-  // The same computation as a matrix product, for a library; nullopt if the kernel does not compute
-  // exactly a matrix product.
+  // The same computation as a call of a library; nullopt if the kernel computes anything that
+  // GemmCall does not describe.
   std::optional<GemmCall> gemm;
-  // Set for a kernel by tile.
+  // Set only for a kernel by tile.
   std::optional<TileUse> tile;
-  // Set for a kernel that streams a softmax of products into other products.
+  // Set only for a streamed kernel: the size of the attention that it computes.
   std::optional<StreamSize> streamed;
 };
 
-// A tensor of a program. Slots are the definition's inputs, its own tensors, then temporaries.
+// A tensor of a program. The slots are, in this order: the definition's inputs, the tensors that
+// the definition computes, and temporaries of the program.
 struct GridSlot {
   DType dtype = DType::kF32;
   int64_t elements = 1;

@@ -30,10 +30,11 @@ class NestPrinter {
   struct Options {
     Number number = Number::kFloat;  // the arithmetic of values
     bool wide = false;               // 64-bit indices
-    // Begins every name except the names of slots; tells several nests in a kernel apart.
+    // The beginning of every name except the names of slots. Nests that are printed into one kernel
+    // need different prefixes.
     std::string prefix;
-    // The number of threads that compute a cooperative reduction: 32 (a warp), or all threads of
-    // the block. 1: there is no such reduction.
+    // The number of threads that compute a cooperative reduction (SetCooperative) together: 32 (a
+    // warp), or all threads of the block. 1: no reduction is cooperative.
     int group = 1;
     // Reads of this slot are replaced by the expression `value`. -1: no reads are replaced.
     int value_slot = -1;

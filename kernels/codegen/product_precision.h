@@ -13,7 +13,7 @@ enum class ProductPrecision {
   kF32,    // not rounded; no tensor cores
   kF32x3,  // each factor is a sum of two TF32 numbers; three of the four products are added
   kTf32,   // 11 bits of significand, the range of f32
-  kF16,    // 11 bits; from 65520 on infinite, below 6.1e-5 less accurate, up to 3e-8 zero
+  kF16,    // 11 bits; infinite from 65520 on, less accurate below 6.1e-5, 0 up to 3e-8
   kBf16,   // 8 bits, the range of f32
 };
 
@@ -27,9 +27,9 @@ const char* Name(ProductPrecision precision);
 // The largest relative error of a rounded factor in the normal range; 0 for kF32.
 double UnitRoundoff(ProductPrecision precision);
 
-// B such that |computed sum - exact sum| <= B * sum |a_i| * |b_i| for `terms` products, in any
-// order of summation; not finite for very many terms (for kF32, from 2^24 on). The bound covers the
-// rounding of the factors, and tensor cores that truncate sums to 24 bits. It is not valid if a
+// Returns B such that |computed sum - exact sum| <= B * sum |a_i| * |b_i| for `terms` products, in
+// any order of summation; not finite for very many terms (for kF32, from 2^24 on). The bound covers
+// the rounding of the factors, and tensor cores that truncate sums to 24 bits. It is not valid if a
 // number overflows, or if a rounded factor (for kF32x3, one of its two numbers) or a product is
 // subnormal.
 double ProductErrorBound(ProductPrecision precision, int64_t terms);

@@ -13,8 +13,8 @@
 
 namespace lemma::codegen {
 
-// `e`, where reductions that are equal up to the names of their variables become one node.
-// Reductions inside a guard stay as they are.
+// Returns `e` with one shared node for reductions that are equal up to the names of their
+// variables. Reductions inside a guard stay as they are.
 ScalarExpr ShareReductions(const ScalarExpr& e);
 
 bool HasReduction(const ScalarExpr& e);
@@ -33,8 +33,8 @@ FoundContraction FindContraction(const loops::NestSource& source,
 std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
 
 // Moves reductions from the body of `source` into new tensors: each reduction, except `keep`
-// (nullptr: no exception), that is under no guard and depends on nothing but axes of `source`.
-// Without `all`, a reduction that depends on every axis of more than one value stays. Returns
+// (nullptr: no exception), that is under no guard and depends on nothing but axes of `source`. If
+// `all` is false, a reduction that depends on every axis of more than one value stays too. Returns
 // `source` with reads of the new tensors. Appends the sources that compute the new tensors to
 // `before`, operands before users, and the slots of the new tensors to `slots`.
 loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,

@@ -36,12 +36,12 @@ struct RowPlan {
 };
 
 enum class Rows {
-  kNone,      // no reduction, or none worth sharing: by element
-  kTogether,  // *plan is set
+  kNone,      // no reduction, or none worth sharing among threads: use KernelByElement
+  kTogether,  // the threads of a row carry out the reductions together: use KernelByRow with *plan
   kApart,     // reductions need other loops than their users: compute them as tensors of their own
 };
-// How to compute the reductions of the lowered `nest`. *plan must be empty before the call; it is
-// set for kTogether.
+// How to compute the reductions of the lowered `nest`. *plan must be empty before the call; it
+// is complete only for kTogether.
 Rows PlanRows(const loops::Nest& nest, RowPlan* plan);
 
 // The kernel of `nest`. By element: one thread per element or per pack of elements. By row: one
@@ -96,11 +96,11 @@ struct StreamedSource {
   // The type that the softmax is rounded to before the outer product, if the definition says so.
   std::optional<DType> rounded;
 };
-// `definition` with all tensors inlined except the inner products, the greatest scores and the
-// totals. nullopt unless exactly these three and the output remain.
+// `definition` with all tensors inlined except three: the inner products, the greatest scores and
+// the totals. nullopt unless exactly these three tensors and the output remain.
 std::optional<Definition> StreamedForm(const Definition& definition);
-// Matches the result of StreamedForm; nullopt if it is no such product. Reads of the given slots
-// replace the sums.
+// Matches `form`, a result of StreamedForm; nullopt if it does not compute the equations above. In
+// the result, reads of `sum_slot` and `score_slot` replace the outer and the inner sum.
 std::optional<StreamedSource> MatchStreamed(const Definition& form, int sum_slot, int score_slot,
                                             int* fresh);
 // One kernel for `source`, by warpgroup, that keeps the scores in registers; nullopt if the factors
@@ -120,8 +120,9 @@ void NumberArguments(const GridKernel& kernel, GemmCall* call);
 // enough work; 1: do not split. For nests that are not computed by tile.
 int64_t PartsFor(const loops::Nest& nest);
 
-// Whether one memory access can reach the elements at `width` consecutive values of `var`, from a
-// multiple of `width` on; `p` is the elements' index.
+// Whether one memory access can load or store `width` elements: the elements whose indices are the
+// values of `p` at `width` consecutive values of `var`, the first of which is a multiple of
+// `width`.
 bool Packs(const loops::Nest& nest, const Affine& p, int var, int width);
 
 // The change of the index `p`, in elements, from value 0 to value 1 of `var`, where all other

@@ -26,9 +26,9 @@ struct ProductSize {
 };
 
 // A block computes rows * columns elements, in steps of `depth` products per element. Each thread
-// computes thread_rows * thread_columns of the elements. On tensor cores, each warp does so, and
-// `depth` counts words of 32 bits: TF32 numbers, or pairs of 16-bit numbers. `stages` > 0: the tile
-// is for warpgroups (bulk_tile.cc), shared memory holds the factors of `stages` steps, and
+// computes thread_rows * thread_columns of these elements. On tensor cores, each warp computes this
+// many, and `depth` counts 32-bit words: TF32 numbers, or pairs of 16-bit numbers. `stages` > 0:
+// the tile is for warpgroups (bulk_tile.cc), shared memory holds the factors of `stages` steps, and
 // `copy_warps` additional warps fetch the factors.
 struct TileShape {
   int rows, columns, depth, thread_rows, thread_columns;
@@ -66,8 +66,8 @@ absl::Span<const TileShape> TileShapes(ProductPrecision precision);
 // All choices worth trying.
 std::vector<TileChoice> TileChoices(const ProductSize& size, ProductPrecision precision);
 
-// Predicted microseconds of one of TileChoices, only to compare choices: the model is fitted to an
-// H100 in f32 and to an H200 on tensor cores.
+// Predicted microseconds of a kernel with `choice`, one of TileChoices. Use it only to compare
+// choices: the time model is fitted to an H100 in f32 and to an H200 on tensor cores.
 double PredictedMicroseconds(const ProductSize& size, const TileChoice& choice,
                              ProductPrecision precision);
 
@@ -86,15 +86,15 @@ struct StreamTile {
 std::vector<StreamTile> StreamTiles(const StreamSize& size);
 // The tile of StreamTiles with the least predicted time; nullopt if there is none.
 std::optional<StreamTile> ChooseStreamTile(const StreamSize& size);
-// Predicted microseconds of a streamed kernel with one of StreamTiles; and of separate kernels for
-// the two products and the softmax.
+// Predicted microseconds of a streamed kernel with `tile`, one of StreamTiles.
 double StreamedMicroseconds(const StreamSize& size, const StreamTile& tile);
+// Predicted microseconds of separate kernels for the two products and the softmax.
 double ApartMicroseconds(const StreamSize& size, ProductPrecision precision);
 
-// Predicted microseconds of a kernel that only moves data; `bytes`: read and written, together.
+// Predicted microseconds of a kernel that only moves data. `bytes`: bytes read plus bytes written.
 double MovingMicroseconds(double bytes);
 
-// The one of TileChoices with the least predicted time. Splits the sum only if the split is
+// The element of TileChoices with the least predicted time. Splits the sum only if the split is
 // predicted to save a tenth of the time.
 TileChoice ChooseTile(const ProductSize& size, ProductPrecision precision);
 

@@ -1,4 +1,4 @@
-// Parts that the schedules by tile share (tile_schedule.cc, tensor_tile.cc, bulk_tile.cc,
+// Code that the schedules by tile share (tile_schedule.cc, tensor_tile.cc, bulk_tile.cc,
 // streamed_tile.cc). Internal to kernels/codegen.
 #ifndef LEMMA_KERNELS_CODEGEN_TILE_PARTS_H_
 #define LEMMA_KERNELS_CODEGEN_TILE_PARTS_H_
@@ -78,8 +78,8 @@ struct ResultPacking {
 ResultPacking ChooseResultPacking(const KernelContext& context, const loops::Nest& out,
                                   int sum_slot, int batch, int64_t rows, int64_t columns);
 
-// As ResultPrinter, after each warp has written the sums of its 16 rows to shared memory, as
-// staged[row][column] or, if rows are adjacent, as staged[column][row].
+// Like ResultPrinter, but the sums are read from shared memory, where each warp has written the
+// sums of its 16 rows as staged[row][column] or, if rows are adjacent, as staged[column][row].
 class PackedResultPrinter {
  public:
   PackedResultPrinter(const KernelContext& context, const loops::Nest& out, int sum_slot,
@@ -100,8 +100,9 @@ class PackedResultPrinter {
 
 // --- Parts of kernels by warpgroup. They are in bulk_tile.cc, which describes the tiles. ---
 
-// The depth of a tile, in numbers; the rows of a group, which are copied at once if rows are
-// adjacent; the bytes of a line of a tile; the bytes of a barrier.
+// kBulkDepth: the depth of a tile, in numbers. kGroupRows: the rows of a group; if rows are
+// adjacent, one copy moves a group. kLineBytes: the bytes of a line of a tile. kBarrierBytes: the
+// bytes of a barrier.
 constexpr int64_t kBulkDepth = 64, kGroupRows = 64, kLineBytes = 128, kBarrierBytes = 8;
 
 // A factor that the copy engine can move.

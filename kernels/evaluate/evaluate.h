@@ -8,7 +8,8 @@
 // Semantics in addition to graph/expr/scalar_expr.h:
 //   * min and max propagate NaN. Sums and products may be reassociated, in an order that depends
 //     on neither the machine nor the number of threads.
-//   * Locals are kept in the number type; they are not rounded to their dtype.
+//   * Locals (tensors that are neither inputs nor outputs) are kept in the number type; they are
+//     not rounded to their dtype.
 //   * int64_t: arithmetic wraps, div truncates towards zero, x/0 = x mod 0 = 0. A function or a
 //     constant that is not integral is an InvalidArgument.
 //   * A data-dependent index is computed in int64_t arithmetic from the stored integers, and always

@@ -18,15 +18,17 @@ namespace lemma {
 // A reduction over lanes keeps this many partial results: lane i goes to partial i mod kPartials.
 constexpr int kPartials = 32;
 
-// A destination may be exactly an operand; no other overlap is allowed.
+// The functions for arrays of numbers of type T. A destination (dst) may be the same array as an
+// operand; no other overlap is allowed. `n` is the number of lanes.
 template <class T>
 struct LaneOps {
   using Unary = void (*)(T* dst, const T* a, int64_t n);
   using Binary = void (*)(T* dst, const T* a, const T* b, int64_t n);
 
-  // Indexed by ScalarFn; nullptr if the function has another arity or no value in T.
+  // Functions of one (unary) and of two operands (vv, vs, sv), indexed by ScalarFn; nullptr if the
+  // function has another arity or is not defined on T.
   Unary unary[kNumScalarFns];
-  Binary vv[kNumScalarFns];
+  Binary vv[kNumScalarFns];  // a[i] and b[i]
   Binary vs[kNumScalarFns];  // b[0] for all lanes
   Binary sv[kNumScalarFns];  // a[0] for all lanes
   // dst[i] = c[i] != 0 ? a[i * a_step] : b[i * b_step], steps 0 or 1.

@@ -12,8 +12,8 @@ struct CopyAxis {
 };
 
 // For every tuple i of indices, one per axis: to[sum(i*to_stride)] = from[sum(i*from_stride)].
-// `element_size` is 1, 2, 4 or 8 bytes. Source strides may be zero or negative. The elements read
-// and written must not overlap. `threads`: the most threads to use.
+// `element_size` is 1, 2, 4 or 8 bytes. Source strides may be zero or negative. No memory that is
+// written may overlap memory that is read. `threads`: the most threads to use.
 void StridedCopy(void* to, const void* from, int64_t element_size, std::vector<CopyAxis> axes,
                  int threads);
 

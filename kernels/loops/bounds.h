@@ -9,14 +9,15 @@
 
 namespace lemma {
 
-// The reads of `definition` that interval analysis could not prove in bounds, as text: the tensors,
-// the dimension, the index, its possible values and the valid values. Empty: every read is in
-// bounds, for all values of the indices that its guards and axes admit. If the definition cannot be
-// evaluated (loop_check.h), for example because a size is not constant, the only text says why.
+// One text for each read of `definition` that interval analysis could not prove in bounds. It names
+// the tensors, the dimension, the index, the index's possible values and the valid values. Empty:
+// every read is in bounds, for all values of the indices that its guards and axes admit. If the
+// definition cannot be evaluated (loop_check.h), for example because a size is not constant, the
+// result is one text that says why.
 // Data-dependent indices are not reported, since they are checked at run time.
 //
-// Sound, but not complete: it uses the affine facts among the active guards (also under `and`, and
-// by cases under `or`), and the ranges of the variables in them.
+// Sound, but not complete: the analysis uses only the affine facts among the active guards (also
+// under `and`, and by cases under `or`), and the ranges of the variables in them.
 std::vector<std::string> UnprovedReads(const Definition& definition);
 
 }  // namespace lemma

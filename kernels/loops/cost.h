@@ -22,9 +22,9 @@ struct Work {
 //     are hoisted; a shared subterm counts once.
 //   * A guarded subterm counts for the fraction of iterations in which the guard holds. The
 //     fraction is exact for a comparison of one or two variables with up to 2^20 values together.
-//     For any other comparison it is 1; it is then 0 for the negation, and for the second case of a
-//     Select. The parts of a conjunction or disjunction count as independent. A reduction's extent
-//     that depends on indices counts as its mean.
+//     For any other comparison the fraction counts as 1; the fraction of its negation, and of the
+//     second case of a Select on it, then counts as 0. The parts of a conjunction or disjunction
+//     count as independent. If a reduction's extent depends on indices, the mean extent counts.
 //   * bytes_read: a read touches one element for each combination of values of the variables in its
 //     index. Several reads of an input count as reads of different elements, up to the size of the
 //     whole tensor.

@@ -31,7 +31,7 @@ class LeafTable {
   void AddVar(int64_t extent);
   void SetExtent(int var, int64_t extent);
 
-  BoundedAffine Var(int var) const;                // a variable of extent 1 is 0
+  BoundedAffine Var(int var) const;                // the constant 0 if the extent is 1
   BoundedAffine Load(int node, const Vars& deps);  // a node's integer value, given its variables
   // a + scale * b.
   BoundedAffine Sum(const BoundedAffine& a, const BoundedAffine& b, int64_t scale = 1) const;

@@ -72,7 +72,7 @@ struct Check {
 // How an index changes along the lanes.
 enum class LaneMode : uint8_t {
   kAffine,  // one step size for all lanes
-  kRuns,    // piecewise affine, in pieces long enough to pay
+  kRuns,    // piecewise affine, in pieces long enough to be handled one by one
   kPoints,  // any values
 };
 
@@ -90,7 +90,7 @@ struct Node {
 
   Vars deps;                  // free variables
   std::vector<int> dep_list;  // the same as a list
-  int uses = 0;               // references to it: from nodes, from IndexLeaf::load, as the root
+  int uses = 0;  // references to the node: from nodes, from IndexLeaf::load, as the root
 
   // Set by scheduling.
   int lane = -1;      // the variable this node is vectorized over; -1: a scalar

@@ -1,4 +1,4 @@
-// Cleans up loop nests. Internal to kernels.
+// Cleans up loop nests: removes unused nodes and merges axes. Internal to kernels.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_MERGE_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_MERGE_H_
 

@@ -19,12 +19,13 @@ struct NestStep {
   NestSource source;
   // Used if set, unless the factors' values rule it out (see RunContraction).
   std::optional<Contraction> contraction;
-  // If not empty, and both tensors have the same storage: the step is a copy from `copied_slot`.
+  // If not empty: the step only copies elements of `copied_slot`. StridedCopy
+  // (lanes/strided_copy.h) runs it if both tensors have the same storage, `nest` otherwise.
   std::vector<CopyAxis> copy;
   int copied_slot = -1;
   int64_t copy_to = 0, copy_from = 0;  // offsets of the first element
-  // The loops of the step. Not set if `contraction` is: PlanNest then makes them when the factors'
-  // values rule the contraction out.
+  // The loops of the step. Empty if `contraction` is set: then the loops are made by PlanNest, and
+  // only if the factors' values rule the contraction out.
   Nest nest;
 };
 

@@ -15,8 +15,9 @@ namespace lemma::optimizer {
 // Sums the roofline times (optimizer/cost/roofline.h) of the operators. The work of an operator is
 // counted from its definition (kernels/loops/cost.h). Ignores fusion. Foldable operators are free
 // (FoldableNodes in optimizer/folding/constant_folding.h). An operator whose work cannot be
-// counted, such as an opaque operator, costs the transfer of its operands and results, so it costs
-// the same before and after a rewrite. The peak memory is PeakLiveBytes of the folded graph.
+// counted, such as an opaque operator, costs the time to read its operands and write its results,
+// so it costs the same before and after a rewrite. The peak memory is PeakLiveBytes of the folded
+// graph.
 std::unique_ptr<CostModel> MakeAnalyticCostModel(const Roofline& machine = {});
 
 // For each operator, in the graph's order: the bytes of the values that are live while the operator

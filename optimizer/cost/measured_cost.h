@@ -16,7 +16,7 @@ namespace lemma::optimizer {
 
 struct MeasureOptions {
   int repetitions = 3;  // measurements per kernel; the least median counts
-  // Called before each of these measurements. May be empty.
+  // Called before each measurement, with the kernel's signature. May be empty.
   std::function<void(absl::string_view signature)> on_measure;
   // Returns the share of the machine that other processes take now, 0 to 1. Empty: the model asks
   // the system.

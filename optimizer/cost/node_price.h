@@ -22,9 +22,9 @@ class NodePrices {
   NodePrices(const EGraph* egraph, CostModel* costs) : egraph_(*egraph), costs_(*costs) {}
 
   // The prices of all nodes by number, in nanoseconds; Cost::kInfinite for a node that cannot run.
-  // Merged nodes, leaves and folded nodes cost 0. The price of another node n comes from
-  // CostModel::CostOfOperator if this gives a cost; otherwise from CostModel::CostOf if exact[n],
-  // and from CostModel::EstimateOf if not.
+  // Leaves, folded nodes, and nodes that were merged into equal nodes cost 0. The price of any
+  // other node n comes from CostModel::CostOfOperator if this gives a cost; otherwise from
+  // CostModel::CostOf if exact[n], and from CostModel::EstimateOf if not.
   absl::StatusOr<std::vector<int64_t>> All(const std::vector<bool>& exact);
 
   // Takes note of a graph that consists of nodes of the e-graph. Later calls of All give each of

@@ -24,9 +24,9 @@ struct BacktrackingOptions {
   Objective objective = {};
   // Do the first descent only.
   bool descend_only = false;
-  // If not empty, called at the end of the search for each objective, unless time or an
-  // interruption stopped the search; it is also called if the limit on steps stopped it. It may
-  // replace *best by a state of `work` that is better by the objective of `work`.
+  // If not empty, the search calls this function at its end, for each objective: also if the limit
+  // on steps stopped the search, but not if time or an interruption did. The function may replace
+  // *best by a state of `work` that is better by the objective of `work`.
   std::function<absl::Status(Workspace* work, SearchBudget* budget, SearchState* best)> finish =
       nullptr;
   // Whether to set RewriteStep::cost and RewriteStep::change of the result's steps.

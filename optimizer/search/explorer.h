@@ -89,7 +89,7 @@ class Explorer {
   // better than the start, *state is the start again. If the status is not OK, *state is a graph on
   // the way, and its rank may be an estimate.
   absl::Status Descend(SearchState* state, bool ignore_steps);
-  // The same with certain rewrites only, which need no times (CannotLose in
+  // Like Descend, but with certain rewrites only, which need no times (CannotLose in
   // optimizer/cost/plan_comparison.h). *state stays as it is if its kernels are unknown, or if the
   // result as a whole is not certainly better. Only time and interruption end this descent early.
   absl::Status DescendCertainly(SearchState* state);

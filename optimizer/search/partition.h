@@ -28,9 +28,9 @@ struct Part {
   // By node: for an input, the value of the whole graph that it stands for; for any other node, its
   // number in the whole graph (the output number has no meaning).
   std::vector<ValueRef> origin;
-  // Parts with equal keys differ only in the values of weights and constants. Where all elements of
-  // such a value are equal, the value is the same in these parts too. Rewrites found in one of the
-  // parts hold in the others.
+  // Parts with equal keys have the same operators, attributes and types. They can differ only in
+  // the elements of weights and constants that are not uniform (uniform: all elements are equal).
+  // So rewrites found in one of these parts hold in the others.
   std::vector<uint64_t> key;
 };
 

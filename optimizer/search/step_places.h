@@ -11,8 +11,8 @@
 
 namespace lemma::optimizer {
 
-// Where a step took place. Both lists are ascending and end after 200 entries. They may contain
-// nodes that are no operators.
+// Where a step took place. Both lists are ascending and have at most 200 entries. They may contain
+// nodes that are not operators.
 struct StepPlace {
   // The nodes that the step replaced, as positions in nodes() of the input. In place of a node that
   // an earlier step made, the list has the nodes in `replaced` of that earlier step. Empty if not

@@ -1,4 +1,4 @@
-// Finds the corrected mutants of a subprogram, cheapest first.
+// Finds the corrected mutants of a subprogram (pet/subprogram.h), cheapest first.
 #ifndef LEMMA_PET_CORRECTORS_CANDIDATES_H_
 #define LEMMA_PET_CORRECTORS_CANDIDATES_H_
 

@@ -1,4 +1,4 @@
-// Lists the operands to which an operator mutant may be applied.
+// Lists candidates for the operands of an operator mutant (pet/mutants/operator_mutant.h).
 #ifndef LEMMA_PET_MUTANTS_OPERAND_H_
 #define LEMMA_PET_MUTANTS_OPERAND_H_
 

@@ -21,8 +21,8 @@ class Samples {
 
   // Whether `value`, which must have the original's type, agrees with the original at half or more
   // of the positions. Elements are compared as polynomials. False if one of the two values is not a
-  // polynomial, or its polynomials are too large; but if `value` is the original itself, the error
-  // Unimplemented or ResourceExhausted.
+  // polynomial, or its polynomials are too large. Exception: if `value` is the original itself,
+  // these two cases are the errors Unimplemented and ResourceExhausted.
   absl::StatusOr<bool> AgreeWith(const Value& value);
 
  private:

@@ -26,7 +26,8 @@
 
 namespace lemma::pet {
 
-// An exact coefficient. A result that does not fit into 64 bits is invalid, and remains so.
+// An exact coefficient. A result that does not fit into 64 bits is invalid; so is every result that
+// is computed from an invalid number.
 struct Rational {
   int64_t numerator = 0, denominator = 1;  // reduced; denominator > 0, or 0 if invalid
 
@@ -44,8 +45,8 @@ struct Rational {
 struct TermRead {
   int leaf = 0;
   int64_t base = 0;
-  std::vector<int64_t> outer;  // by dimension of the box, per step of its ranges
-  std::vector<int64_t> inner;  // by axis of the summand
+  std::vector<int64_t> outer;  // by dimension of the box: the change per step of its range
+  std::vector<int64_t> inner;  // by axis of the summand: the change per step of the axis
 };
 // A summand in normal form: reads and axes are sorted, axes without reads are removed, and axes
 // that continue one another are merged. Equal summands are equal families, but equal families may
@@ -57,10 +58,11 @@ struct Summand {
 };
 using Polynomial = std::map<Summand, Rational>;
 
-// The summands of a value on a box or, if the box must be cut first, the pieces.
+// The summands of a value on a box or, if the box must be cut first, the pieces into which to cut
+// it.
 struct Family {
   Polynomial terms;
-  std::vector<Box> pieces;  // of the box; if not empty, `terms` is empty
+  std::vector<Box> pieces;  // if not empty, `terms` is empty: read each piece instead
 };
 
 // Derives polynomials from definitions (polynomial_reader.cc). It caches definitions and numbers

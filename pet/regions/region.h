@@ -2,10 +2,10 @@
 //
 // The region is found cell by cell. The definitions of both graphs are composed. The output's
 // positions are cut wherever a guard (a border, a piece of a concat) or a digit of a reshape
-// changes. On each cell the elements are two families of polynomials (pet/regions/polynomial.h). If
-// these are neither equal everywhere nor different everywhere, the cell is cut further; at a single
-// position, they are always one or the other. So both "equal" and "different" are proved, for all
-// values of the inputs.
+// changes. On each cell, the elements of each graph form one family of polynomials
+// (pet/regions/polynomial.h). If the two families are neither equal everywhere nor different
+// everywhere, the cell is cut further; at a single position, they are either equal or different. So
+// both "equal" and "different" are proved, for all values of the inputs.
 //
 // A randomized check must agree: both graphs run on random inputs in the field of 2^61 - 1
 // elements. If the polynomials have degree n, a position that differs looks equal with probability
@@ -25,8 +25,8 @@ namespace lemma::pet {
 
 struct RegionOptions {
   uint64_t seed = 1;  // of the randomized check
-  // Both graphs run as a whole if this takes at most so many operations; otherwise the check covers
-  // the corners of each cell and one position inside it.
+  // Both graphs run as a whole if this takes at most this many operations; otherwise the check
+  // covers the corners of each cell and one position inside it.
   double whole_test_ops = 2e8;
   bool compare_in_field = true;   // whether to make the randomized check
   int64_t max_cells = 20000;      // limit on the number of cells
@@ -36,8 +36,8 @@ struct RegionOptions {
 struct Region {
   Shape shape;               // of the output
   std::vector<Box> differs;  // disjoint; exactly the positions that differ
-  // The same positions as single cells, not merged. On each cell, the elements of each graph form
-  // one family.
+  // The positions of `differs`, as the cells that were compared; `differs` merges them. On each
+  // cell, the elements of each graph form one family.
   std::vector<Box> parts;
   int64_t positions = 0;  // number of positions in `differs`
   int64_t cells = 0;      // number of cells decided
@@ -50,17 +50,19 @@ struct Region {
 // Finds where the outputs of `original` and `mutant` differ. Both have one output, of the same
 // type. Inputs correspond by position, weights by name; inputs and weights may have any values.
 // InvalidArgument if the types differ; Unimplemented if the type is not a float type or, naming the
-// operator, if an element is not a polynomial in the leaves; ResourceExhausted beyond the limits;
+// operator, if an element is not a polynomial in the elements of leaves (inputs, weights and
+// constants); ResourceExhausted beyond the limits;
 // Internal if the randomized check disagrees.
 absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,
                                   const RegionOptions& options = {});
 
-// Whether two values of one type agree at all positions, as polynomials. A proof, without the
-// randomized check.
+// Whether two values of one type agree at all positions, as polynomials. The answer is proved, but
+// the randomized check is not made. Uses the default limits of RegionOptions.
 absl::StatusOr<bool> AgreeEverywhere(const Value& a, const Value& b);
 
 class PolynomialReader;
-// Whether two values of one type agree at position `index`, as polynomials, which `reader` makes.
+// Whether two values of one type agree at position `index`, as polynomials. `reader` makes the
+// polynomials.
 // ResourceExhausted if the comparison takes more than `max_products` expanded products.
 absl::StatusOr<bool> AgreeAt(const Value& original, const Value& mutant,
                              absl::Span<const int64_t> index, int64_t max_products,

@@ -1,4 +1,5 @@
-// Finds which sizes of a graph may vary.
+// Finds which sizes of a graph may vary when a mutant of the graph is made again by the same recipe
+// (pet/mutants/recipe.h).
 #ifndef LEMMA_PET_SYMBOLIC_OPEN_SIZES_H_
 #define LEMMA_PET_SYMBOLIC_OPEN_SIZES_H_
 
@@ -15,10 +16,11 @@
 namespace lemma::pet {
 
 // The open sizes of a graph's inputs and weights. A symbol stands for the size of one dimension, or
-// of two dimensions of equal size. When this size is doubled, the graph must still be well-formed
-// and, unless a dimension of the recipe's data is doubled, exactly one dimension of the output must
-// double. If the layout of the recipe divides the dimension, its size is the symbol times the
-// divisor; if the layout has to pad the dimension for this division, the size is not open.
+// of two dimensions of equal size. When this size is doubled, the graph must still be well-formed.
+// In addition, exactly one dimension of the output must double, unless the size is a size of the
+// input Recipe::data. If the layout of the recipe divides the dimension, its size is the symbol
+// times the divisor; if the layout has to pad the dimension for this division, the size is not
+// open.
 class OpenSizes {
  public:
   // The open sizes of `original` for the mutant that `recipe` makes. InvalidArgument if there are

@@ -1,4 +1,5 @@
-// Counts the products that each element of a graph sums: its value if inputs and weights are ones.
+// Counts the products that are summed in each element of a graph's output. The count is the
+// element's value if all inputs and weights are ones.
 #ifndef LEMMA_PET_SYMBOLIC_PRODUCT_COUNT_H_
 #define LEMMA_PET_SYMBOLIC_PRODUCT_COUNT_H_
 

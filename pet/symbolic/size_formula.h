@@ -11,7 +11,7 @@
 
 namespace lemma::pet {
 
-using Sizes = std::vector<int64_t>;  // by symbol
+using Sizes = std::vector<int64_t>;  // the size of each symbol, by its number
 
 // Maps products of sizes to their coefficients; the formula is the sum of coefficient * product. A
 // key lists the symbols of a product in ascending order, each once, so the formula is linear in
@@ -29,11 +29,12 @@ SizeFormula Interpolated(std::vector<int64_t> values, const Sizes& base,
 // The same function, written as a formula in the differences size - base instead of the sizes.
 SizeFormula Shifted(const SizeFormula& formula, const Sizes& base);
 
-// True: at all sizes from `base` on, the formulas differ, always in the same direction. False:
-// undecided.
+// True: at all sizes that are at least those of `base`, the formulas differ, always in the same
+// direction. False: undecided.
 bool NeverEqual(const SizeFormula& a, const SizeFormula& b, const Sizes& base);
 
-std::string SizeName(size_t symbol);  // "n0"
+std::string SizeName(size_t symbol);  // the name of a symbol: "n0"
+// The formula as a term of a rule; symbol i of the formula is symbol i of the rule.
 Term TermOf(const SizeFormula& formula);
 
 // A range as text: "0:2 * n0", "n1 + -1" for one position, or "0:n0:2". `range` points to three

@@ -12,7 +12,7 @@ namespace lemma {
 
 struct PruneOptions {
   DeriveLimits limits;
-  int typings = 3;
+  int typings = 3;  // number of typings (rewrite/derivation/typings.h) to derive a rule at
   // Called before each attempt to derive a rule (up to two per rule), with the number of calls so
   // far. If it returns false, the attempt is not made. Rules not yet known to be derivable are then
   // kept.

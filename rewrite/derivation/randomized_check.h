@@ -6,7 +6,8 @@
 // degree / 2^61. Both sides are also evaluated in double, with results rounded to f32 after each
 // operator. There the sides of a bit-exact rule must have equal bits (or both be NaN); for any
 // other rule, elements that are finite on both sides may differ only a little. A rule that passes
-// is not proved: other sizes and ranks, and laws that the field does not have, are untested.
+// is not proved: other sizes and ranks are untested. A true rule fails if its equality needs a law
+// of a function that the field does not have (graph/expr/field.h).
 #ifndef LEMMA_REWRITE_DERIVATION_RANDOMIZED_CHECK_H_
 #define LEMMA_REWRITE_DERIVATION_RANDOMIZED_CHECK_H_
 

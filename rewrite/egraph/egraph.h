@@ -62,14 +62,15 @@ class EGraph : public MatchView {
   const Node& Head(int node) const override { return *slots_[node].head; }
   absl::Span<const ValueRef> Operands(int node) const override { return slots_[node].operands; }
   ValueRef Canonical(ValueRef value) const override { return class_(value).values.front(); }
-  // Outputs of live nodes only.
+  // The values of the class that are outputs of live nodes.
   absl::Span<const ValueRef> EqualTo(const ValueRef& value) const override {
     return class_(value).values;
   }
   absl::Span<const Use> Users(ValueRef value) const override { return class_(value).uses; }
   bool IsStatic(int node) const override { return slots_[node].flags >= Flags::kStatic; }
   bool IsKnown(int node) const override { return slots_[node].flags >= Flags::kKnown; }
-  // Whether the node can be folded (EditGraphOptions::folds), with operands that can be folded too.
+  // Whether the node and everything that it is computed from can be folded
+  // (EditGraphOptions::folds). A leaf with a finite payload can be folded.
   bool IsFolded(int node) const { return slots_[node].flags == Flags::kFolded; }
   // Always false: values may be computed from themselves here.
   bool Depends(absl::Span<const ValueRef>, absl::Span<const int>) const override { return false; }

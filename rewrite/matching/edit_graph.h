@@ -2,7 +2,8 @@
 //
 // A Graph is immutable, and equal expressions are one node, so replacing a value rebuilds
 // everything computed from it. A search tries thousands of replacements for each that it keeps.
-// Here nodes refer to operands by number, so a replacement touches only its users. The hash, the
+// Here nodes refer to operands by number, so a replacement touches only the users of the replaced
+// value. The hash, the
 // number of operators and the price are kept up to date. The time to apply or undo an edit grows
 // with the size of the edit, not of the graph. ToGraph is in edit_graph_export.cc.
 #ifndef LEMMA_REWRITE_MATCHING_EDIT_GRAPH_H_
@@ -38,8 +39,9 @@ bool SameContent(const Node& a, const Node& b);
 // Equal for nodes with the same content.
 uint64_t ContentHash(const Node& head);
 
-// Adds nodes, and replaces each use of the first value of a pair by the second value. Both values
-// have one type. No new value may be computed from a replaced value.
+// A change of a graph: adds nodes and, for each pair, replaces each use of the first value by the
+// second value. Both values of a pair have the same type. No second value may be computed from the
+// value that it replaces.
 struct Edit {
   std::vector<EditNode> nodes;  // operands before users
   std::vector<std::pair<ValueRef, ValueRef>> replaced;

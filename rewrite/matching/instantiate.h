@@ -11,7 +11,7 @@
 
 namespace lemma {
 
-// Values for a rule's symbols, and its common element type.
+// Values for a rule's symbols, and the rule's common element type (rewrite/rules/substitution.h).
 struct Assignment {
   SymbolValues symbols;
   DType dtype = DType::kF32;

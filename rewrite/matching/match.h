@@ -64,8 +64,8 @@ class Matcher {
   //
   // Tries both orders of a commutative operator's first two operands. A value inside the match may
   // have users outside of it; the value's node then stays. Orders of interchangeable siblings count
-  // as one match unless the rule has a precondition. Skips matches that are Tangled, because the
-  // old output would stay in use.
+  // as one match unless the rule has a precondition. Skips matches that are Tangled (below),
+  // because the target would still use the output that it replaces.
   bool ForEach(const MatchIndex& index, int anchor,
                absl::FunctionRef<bool(const Match&)> found) const;
   // The same for all anchors in ascending order.

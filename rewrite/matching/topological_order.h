@@ -1,4 +1,5 @@
-// Keeps the ranks of nodes in topological order: a node's rank is above the ranks of its operands.
+// Keeps a topological order of nodes. Each node has a number, its rank, which is above the ranks of
+// its operands. (This rank is not the rank of a tensor.)
 #ifndef LEMMA_REWRITE_MATCHING_TOPOLOGICAL_ORDER_H_
 #define LEMMA_REWRITE_MATCHING_TOPOLOGICAL_ORDER_H_
 

@@ -37,8 +37,8 @@ class WhyNotExplainer {
   ~WhyNotExplainer();
 
   // `anchor`: the position of an application of the rule's anchor operator, which computes the
-  // source's first output. Of several interchangeable siblings, each gets its own answer as an
-  // anchor, although they form one match.
+  // source's first output. Each of several interchangeable siblings (rewrite/matching/match.h)
+  // gets its own answer as an anchor, although they form one match.
   WhyNot Explain(const MatchIndex& index, int anchor);
 
  private:

@@ -11,8 +11,8 @@ namespace lemma {
 // Rules with equal texts are equal up to the names and order of variables, symbols, values and
 // conditions: they have the same contract, the same matches and the same results. The text does not
 // depend on the rule's name, comment or record. The operands of a commutative operator are sorted
-// only if different operators compute them. So equal rules in which other operands are in another
-// order may have different texts.
+// only if different operators compute them. So two rules that differ only in the order of
+// other operands of commutative operators may have different texts.
 std::string CanonicalText(const Substitution& rule);
 
 }  // namespace lemma

@@ -2,9 +2,9 @@
 //
 // A rule is proved form by form (rewrite/rules/statement.h): for some lengths of its lists, some
 // values of attributes that an operator must know, and under the operators' requirements on open
-// sizes. A match may be an instance of no form, for example because a compound size is 1 and
-// broadcasts, a list is longer than in any form, or an axis was not tried. The rule is not applied
-// to such a match.
+// sizes. A match may be an instance of no form, for example because a size that is a sum or product
+// of several symbols is 1 and broadcasts, a list is longer than in any form, or an axis was not
+// tried. The rule is not applied to a match that is an instance of no form.
 #ifndef LEMMA_REWRITE_RULES_COVERAGE_H_
 #define LEMMA_REWRITE_RULES_COVERAGE_H_
 
@@ -39,8 +39,8 @@ class Coverage {
   // covered on two conditions. First, the statement of some proved form equals this statement, with
   // or without batch dimensions (rewrite/rules/batch_text.h). Second, the requirements of both
   // statements are true for the match's sizes; if sizes of the graph are symbolic, for all values
-  // of the symbolic dimensions. Forms are proved for floats. A match of another type is covered
-  // only if this type also represents every value that is computed.
+  // of the symbolic dimensions. Forms are proved for floats. If `common` is another type, a match
+  // is covered only if this type can also represent every value that is computed.
   bool Covers(const SymbolValues& symbols, DType common);
 
  private:

@@ -28,8 +28,9 @@ class TasoOp {
   struct Ranks {
     std::optional<int> fixed;
     int least = 0;
-    bool scalar_operand = false;     // an exception: the second operand has rank 0
-    bool counts_from_first = false;  // counts dimensions from the first: no batch dimensions before
+    bool scalar_operand = false;  // an exception: the second operand has rank 0
+    // The operator's axis counts from the first dimension, so no batch dimensions may be added.
+    bool counts_from_first = false;
   };
   Ranks ranks() const;
 

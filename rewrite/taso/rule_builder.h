@@ -14,13 +14,14 @@
 
 namespace lemma::taso {
 
-// The parts from which TASO's concats made a dimension, for TASO's split. A part may itself consist
-// of parts.
+// The parts from which TASO's concats made a dimension. TASO's split needs them: it takes apart
+// what the last concat along the same axis joined. A part may itself consist of parts.
 struct Parts {
   IndexExpr size;               // of the dimension or part
   std::vector<Parts> children;  // in order; empty: no parts are known
 };
 
+// A value of the rule with its type: shape [batch.., dims], element type `dtype`.
 struct TypedValue {
   std::string name;
   // The list symbol that stands for any number of dimensions before `dims`; "": there are none.

@@ -11,13 +11,14 @@ namespace lemma::cpu {
 
 struct BlockOptions {
   int64_t large_bytes = int64_t{8} << 20;  // only values of at least so many bytes are split
-  int64_t block_bytes = int64_t{4} << 20;  // wanted bytes of a block of the largest value;
-                                           // doubled until max_blocks suffice
+  int64_t block_bytes = int64_t{4} << 20;  // wanted bytes of a block of the largest value; doubled
+                                           // while a region has more than max_blocks blocks
   int max_blocks = 2048;                   // most blocks of one region
   bool only_cascades = true;               // false: also regions that gain nothing, for tests
 };
 
-// A graph that computes the same function of the same inputs as `wide`. A region consists of a
+// A graph that computes the same function of the same inputs as `wide` (WideGraph:
+// runtime/cpu/widening.h). A region consists of a
 // large value and the operators around it that treat each index of some dimensions independently:
 // for example the scores of attention, their softmax, and the product of the softmax with the
 // values. A region is computed for one block of these dimensions after another, and the blocks of

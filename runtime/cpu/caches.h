@@ -13,9 +13,10 @@ using MemoryRanges = std::vector<absl::Span<const char>>;
 // Arranges the caches as at the start of a kernel in a large model. `cold` ranges are in main
 // memory: weights, last read in the previous run, and memory for results, last used some kernels
 // ago. `warm` ranges, written by the preceding kernel, are in the fastest caches that are large
-// enough. The rest of what the kernel needs, including its code, has been displaced by other
-// kernels. Takes some tenths of a millisecond per megabyte, or at least some milliseconds if the
-// processor has no instruction that flushes single cache lines (x86-64 has one).
+// enough. Everything else that the kernel needs, including its code, has been displaced from the
+// caches by other kernels. Takes some tenths of a millisecond per megabyte, or at least some
+// milliseconds if the processor has no instruction that flushes single cache lines (x86-64 has
+// one).
 void ArrangeCaches(const MemoryRanges& cold, const MemoryRanges& warm);
 
 }  // namespace lemma::cpu

@@ -9,12 +9,13 @@
 
 namespace lemma::cpu {
 
-// By dimension d of the only output, by input: the input's dimension that is read at exactly the
-// output's index along d; -1 if the input is read at the same places for every index along d. The
-// inner list is empty if d cannot be computed in parts. The outer list is empty if
-// InlinedDefinition gives nullopt.
+// Element [d][i], for dimension d of a node's only output and input i: the dimension of input i
+// that is read at exactly the output's index along d; -1 if input i is read at the same places for
+// every index along d. The list [d] is empty if d cannot be computed in parts. The whole result is
+// empty if InlinedDefinition gives nullopt.
 //
-// Example: y[i, j] = f(x[i, j], sum_k x[i, k]), as in a softmax, gives {{0}, {}}.
+// Example: y[i, j] = f(x[i, j], sum_k x[i, k]), as in a softmax, gives {{0}, {}}: dimension 0 can
+// be computed in parts, which read the same parts of dimension 0 of x; dimension 1 cannot.
 using CarriedDims = std::vector<std::vector<int>>;
 CarriedDims CarriedDimsOf(const Node& node);
 

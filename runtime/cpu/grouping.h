@@ -1,4 +1,4 @@
-// Decides which applications of a graph run together in one kernel.
+// Decides which applications of operators in a graph run together in one kernel.
 #ifndef LEMMA_RUNTIME_CPU_GROUPING_H_
 #define LEMMA_RUNTIME_CPU_GROUPING_H_
 
@@ -36,7 +36,8 @@ struct Grouping {
 // A group consists of a head application, such as a convolution, and the applications fused behind
 // it. A head takes all that it can fuse. An element-wise application joins the group of its users
 // if all users are element-wise, have its shape and are in one group. Such a group has at most 24
-// applications, computed in one arithmetic (Domain). Every other application is a group of its own.
+// applications, computed in one arithmetic (Domain in
+// graph/expr/arithmetic.h). Every other application is a group of its own.
 // Dequantizations of 8-bit integers (IntegerOperand in kernels/integers/operands.h) are computed
 // again in every group that reads their results, if these groups are element-wise or products of
 // integers. Then only the integers are stored.

@@ -1,5 +1,5 @@
-// Runs the launches of a plan on a device, as nodes of CUDA graphs or one by one. Only with
-// HAVE_CUDA.
+// Runs the launches of a CUDA plan (kernels, and copies between device and host) on a device, as
+// nodes of CUDA graphs or one by one. Built only if the build finds CUDA (HAVE_CUDA).
 #ifndef LEMMA_RUNTIME_CUDA_LAUNCHES_H_
 #define LEMMA_RUNTIME_CUDA_LAUNCHES_H_
 
@@ -15,10 +15,11 @@
 
 namespace lemma::cuda {
 
-// The memory where the buffers of a plan lie. Owned by the caller.
+// The memory where the buffers of a plan lie. Owned by the caller. `statics` holds the values that
+// depend only on weights and constants; `arena` holds the other values on the device.
 struct PlacedMemory {
   CUdeviceptr arena = 0, statics = 0;
-  char* host = nullptr;    // of offloaded values
+  char* host = nullptr;    // host memory of offloaded values
   CUdeviceptr errors = 0;  // one int per launch: not 0 if the launch read outside a tensor
 
   // For all buffers but those of Buffer::Kind::kHost; HostAddressOf is for buffers of this kind.
@@ -29,6 +30,8 @@ struct PlacedMemory {
   char* HostAddressOf(const Buffer& buffer) const { return host + buffer.offset; }
 };
 
+// The launches of one plan, ready to be enqueued. `l` is the index of a launch in plan.launches.
+// Errors of the driver name the launch. Not thread-safe.
 class Launches {
  public:
   // `graph` is the graph that was planned. All arguments must outlive the object. Call Prepare
@@ -38,18 +41,18 @@ class Launches {
   Launches(const Launches&) = delete;
   ~Launches();
 
-  // Compiles and loads the kernels. With `libraries`, replaces a kernel by a cuBLASLt function that
-  // computes the same result, if there is one. `stream` is the stream on which Launch enqueues
-  // work.
+  // Compiles and loads the kernels. If `libraries` is true and cuBLASLt is installed, replaces a
+  // kernel by a cuBLASLt function that computes the same result, if there is one. `stream` is the
+  // stream on which Launch enqueues work.
   absl::Status Prepare(const PlacedMemory& memory, CUstream stream, bool libraries);
 
-  // Adds launch `l` to `graph` as a new node *node, dependent on the nodes `after`.
+  // Adds launch `l` to `graph` as a new node, which depends on the nodes `after`. Sets *node to it.
   absl::Status AddTo(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
                      CUgraphNode* node);
   // Enqueues launch `l` on the stream.
   absl::Status Launch(size_t l);
 
-  // The kernel's schedule or the library function, for people.
+  // Text for people: the schedule of launch `l`'s kernel, or the library function that replaces it.
   std::string ScheduleOf(size_t l) const;
   // The name of launch `l`, for messages.
   std::string NameOf(size_t l) const;
@@ -83,8 +86,8 @@ class Launches {
   CUstream stream_ = nullptr;
   std::vector<CUmodule> modules_;
   std::vector<CUfunction> functions_;                // by launch; nullptr: a copy
-  std::vector<std::vector<CUdeviceptr>> addresses_;  // of the launch's arguments
-  std::vector<std::vector<CUtensorMap>> maps_;       // for the copy engine
+  std::vector<std::vector<CUdeviceptr>> addresses_;  // by launch: of its arguments
+  std::vector<std::vector<CUtensorMap>> maps_;       // by launch: for the copy engine
   std::vector<std::vector<void*>> arguments_;        // pointers to the addresses and maps
   std::unique_ptr<Cublas> cublas_;
   std::vector<CUdeviceptr> workspaces_;                   // of products

@@ -11,14 +11,15 @@
 
 namespace lemma::cuda {
 
-// Internal, with the launch, buffer or output at fault, unless
+// OK if all of these hold; otherwise Internal, with a message that names the launch, buffer or
+// output at fault:
 //
 //   * every buffer lies inside its memory,
 //   * if two launches touch the same memory and one of them writes, the later launch waits for the
 //     earlier launch, directly or through others; but kernels may write parts of one result at the
 //     same time,
 //   * each launch finds in memory, in the type that it reads, the values that its operators read,
-//     and every output of `graph` is there at the end,
+//     and every output of `graph` is in memory at the end,
 //   * no launch writes a weight or a constant.
 //
 // Takes O(launches^2 * (arguments^2 + waits)) time, with the numbers of arguments and waits per
@@ -30,10 +31,11 @@ struct ProductCheck {
   int different = 0;  // the number of different signatures among these launches
 };
 
-// For each product that cuBLASLt may compute, compares two results on random values: the product as
-// described to the library (codegen::GemmCall), and its operators' definitions. Products of equal
-// signature are compared once. Internal, with the signature, if they differ by more than rounding
-// (runtime/tolerance.h). Skips products made of several kernels.
+// For each matrix product that cuBLASLt may compute, computes its result on random values in two
+// ways, both on the CPU: as the product is described to the library (codegen::GemmCall), and by its
+// operators' definitions. Internal, with the signature (CudaStep::signature), if the results differ
+// by more than rounding (runtime/tolerance.h). Products of equal signature are compared once.
+// Products that take several kernels are skipped and not counted.
 absl::StatusOr<ProductCheck> CheckProducts(const CudaPlan& plan, uint64_t seed);
 
 }  // namespace lemma::cuda

@@ -1,4 +1,4 @@
-// Puts new values of state variables into the memory of the old values.
+// Puts new values of state variables (graph/training_state.h) into the memory of the old values.
 #ifndef LEMMA_RUNTIME_CUDA_STATE_IN_PLACE_H_
 #define LEMMA_RUNTIME_CUDA_STATE_IN_PLACE_H_
 
@@ -9,11 +9,12 @@
 
 namespace lemma::cuda {
 
-// Merges the buffers of the old and the new value of each state variable in plan->state, on two
-// conditions. Nothing, including the caller of a run, reads the old value after the launch that
-// first writes the new value; and this launch reads an element of the old value only to compute the
-// same element of the new value. `buffer_of` gives a value's buffer, or -1 if the value has none.
-// Call it before memory is placed.
+// For each state variable in plan->state, gives the new value the buffer of the old value if two
+// conditions hold; otherwise the two values keep separate buffers. First, nothing reads the old
+// value after the launch that first writes the new value, and the old value is no output of the
+// graph. Second, this launch reads an element of the old value only to compute the same element of
+// the new value. `buffer_of` gives the index of a value's buffer in plan->buffers, or -1 if the
+// value has none. Call this function before the buffers get their offsets.
 void UpdateStateInPlace(absl::FunctionRef<int(const Value&)> buffer_of, NodeTraitsCache& traits,
                         CudaPlan* plan);
 

@@ -1,5 +1,5 @@
-// Makes a model of a group of operators, to time the group as ONNX Runtime executes it inside a
-// larger model.
+// Makes an ONNX model of a group of operators, so that the group can be timed as ONNX Runtime
+// executes it inside a larger model.
 //
 // ONNX Runtime computes convolutions on tensors whose channels are stored in blocks. It converts a
 // tensor where an operator with this layout meets an operator without it. So the time of a group
@@ -21,25 +21,25 @@
 
 namespace lemma::ort {
 
-// Operators with their operands.
+// A group of operators (ort_groups.h) with its operands.
 struct GroupSpec {
-  std::vector<NodePtr> nodes;  // operands before users; the last node's outputs are the results
+  std::vector<NodePtr> nodes;  // operands before users; the last one's outputs are the results
   struct Operand {
     Value value;
-    bool is_static = false;   // depends on weights only
+    bool is_static = false;   // depends on weights and constants only
     bool is_blocked = false;  // its producer stores channels in blocks
   };
   std::vector<Operand> operands;  // distinct, in order of first use
 
-  // Operators, attributes, types and layouts in one line, without names. Contains the value of an
-  // operand only if the value is a single number that is known.
+  // Operators, attributes, types and layouts in one line, without names. The value of an operand is
+  // included only if it is a single number that is known.
   std::string Signature() const;
 };
 
 struct GroupModel {
   std::string model;                         // a serialized ModelProto
-  std::vector<std::string> inputs, outputs;  // names; no outputs: the group does no work
-  std::vector<Tensor> values;                // of the inputs; random if they are f32
+  std::vector<std::string> inputs, outputs;  // names; no outputs: the group has nothing to execute
+  std::vector<Tensor> values;                // of `inputs`, in order; f32 values are random
   bool is_optimized = false;  // ONNX Runtime has optimized the model and must not do so again
   bool is_blocked = false;    // the group's first result has channels in blocks
 };
@@ -48,9 +48,9 @@ struct GroupModel {
 // not empty.
 bool MayBeBlocked(const TensorType& type);
 
-// The model of a group, for execution with `threads` threads. Weights of f32 get random values;
-// only known single numbers keep their values. Unimplemented if ONNX Runtime cannot execute the
-// group.
+// The model of a group, for execution with `threads` threads. Weights of type f32 get random
+// values; only a weight that is a single known number keeps its value. Unimplemented if ONNX
+// Runtime cannot execute the group.
 absl::StatusOr<GroupModel> MakeGroupModel(const Library* library, const GroupSpec& group,
                                           int threads);
 

@@ -1,4 +1,5 @@
-// Messages between two processes of one program, as bytes.
+// Messages between two processes of one program, as bytes: between Lemma and the process that runs
+// ONNX Runtime (ort_process.h).
 #ifndef LEMMA_RUNTIME_ONNXRUNTIME_MESSAGE_H_
 #define LEMMA_RUNTIME_ONNXRUNTIME_MESSAGE_H_
 
@@ -14,6 +15,7 @@
 
 namespace lemma::ort {
 
+// Each function appends one item to the message.
 class MessageWriter {
  public:
   void Number(int64_t number);
@@ -28,8 +30,9 @@ class MessageWriter {
   std::string bytes_;
 };
 
-// Reads the items that a MessageWriter of this program wrote, in the same order. If the bytes end
-// too soon, the missing numbers are 0, missing texts are empty, and missing statuses are OK.
+// Reads the items that a MessageWriter of this program wrote; they must be read in the order in
+// which they were written. If the bytes end too soon, missing numbers are 0, missing texts are
+// empty, and missing statuses are OK.
 class MessageReader {
  public:
   // `bytes` must outlive the reader.

@@ -15,8 +15,8 @@ namespace lemma {
 
 struct OrtOptions {
   std::string library;  // path of libonnxruntime.so; "" as in ort::Library::Load
-  // The model that the executed graphs came from; they are exported as versions of it. nullptr:
-  // there is no such model.
+  // What is kept of the ONNX model from which the executed graphs were made; the graphs are
+  // exported as versions of this model. nullptr: the graphs were not made from an ONNX model.
   std::shared_ptr<const OnnxInfo> info;
 };
 
@@ -24,10 +24,10 @@ struct OrtOptions {
 // OrtOptions.
 absl::Status CheckOrtLibrary(const std::string& library);
 
-// Compile returns Unimplemented if the graph cannot be written to ONNX, is too large for one file,
-// or has symbolic sizes, and if ONNX Runtime has no kernel for one of its operators. If the library
-// cannot be loaded, it returns the error of ort::Library::Load. How much memory a run takes is not
-// known: memory() is 0.
+// The back end's Compile returns Unimplemented in four cases: the graph cannot be written to ONNX,
+// it is too large for one file, it has symbolic sizes, or ONNX Runtime has no kernel for one of its
+// operators. If the library cannot be loaded, Compile returns the error of ort::Library::Load. It
+// is not known how much memory a run takes: Executable::memory returns zeros.
 std::unique_ptr<Backend> MakeOrtBackend(const OrtOptions& options = {});
 
 // Measures the groups of operators that ONNX Runtime probably executes together (ort_groups.h),

@@ -10,14 +10,17 @@
 
 namespace lemma::ort {
 
-// The groups, each as positions in uses.nodes, ascending; in the order of their last members.
+// Each group is a list of positions in uses.nodes, ascending. The groups are in the order of their
+// last members.
 //
-// An element-wise operator joins the group that alone reads its result, if the readers are
-// element-wise and have the shape of this result. One operator of any other kind per group, such as
-// a convolution, joins under the same condition. ONNX Runtime decides itself which operators it
-// fuses within a group. If it fuses an operator with another group, or moves it past another group,
-// the operator is priced as if it stayed in its own group. No group has operators that only give
-// values another shape (Reshape and the like), depend on weights only, or have no definition.
+// An element-wise operator joins a group if all readers of its result are element-wise operators of
+// this group, and their results have the shape of its result. Under the same condition, at most one
+// operator of another kind, such as a convolution, joins each group. A group that has reached 24
+// operators grows no further. ONNX Runtime decides itself which operators of a group it fuses. If
+// it fuses an operator with another group, or moves it past another group, the operator is timed as
+// if it stayed in its own group. Three kinds of operators are in no group: those that only give
+// values another shape (Reshape and the like), those that depend on weights and constants only, and
+// those without a definition.
 std::vector<std::vector<int>> GroupsOf(const UseTable& uses, NodeTraitsCache* traits);
 
 }  // namespace lemma::ort

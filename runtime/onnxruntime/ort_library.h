@@ -1,8 +1,8 @@
 // The shared library of ONNX Runtime, loaded when it is first needed.
 //
-// Lemma is built without ONNX Runtime. The library exports one function, which gives a table of
-// functions for C. Versions only append to the table, so a position in it holds the same function
-// in all versions from 1.7 on; ORT_FUNCTIONS lists the positions that are used.
+// Lemma is built without ONNX Runtime. The library exports one function, which returns a table of C
+// functions. New versions only append to the table, so a position in it holds the same function in
+// all versions from 1.7 on. ORT_FUNCTIONS lists the positions that Lemma uses.
 #ifndef LEMMA_RUNTIME_ONNXRUNTIME_ORT_LIBRARY_H_
 #define LEMMA_RUNTIME_ONNXRUNTIME_ORT_LIBRARY_H_
 
@@ -17,7 +17,7 @@
 
 namespace lemma::ort {
 
-// Objects of the library, known by address only.
+// Objects of the library; Lemma sees only their addresses.
 struct ApiStatus;
 struct Environment;
 struct Session;
@@ -27,7 +27,7 @@ struct MemoryInfo;
 struct RunOptions;
 struct ShapeInfo;
 
-// position, name, result, parameters
+// F(position in the table, our name of the function, result type, parameters…)
 #define ORT_FUNCTIONS(F)                                                               \
   F(1, ErrorCode, int, const ApiStatus*)                                               \
   F(2, ErrorMessage, const char*, const ApiStatus*)                                    \
@@ -78,11 +78,12 @@ class Library {
   const Functions& api() const { return functions_; }
   const Environment* environment() const { return environment_; }
   const MemoryInfo* cpu_memory() const { return memory_; }
-  // "1.30.0"
+  // For example "1.30.0".
   const std::string& version() const { return version_; }
 
-  // Converts a status of the library and releases it. OK for nullptr. Unimplemented if the library
-  // has no kernel, InvalidArgument if it refuses the model or the values, Internal otherwise.
+  // Converts a status of the library to an absl::Status and releases it. OK for nullptr.
+  // Unimplemented if the library has no kernel for an operator, InvalidArgument if it refuses the
+  // model or the values, Internal otherwise.
   absl::Status Take(ApiStatus* status) const;
 
  private:

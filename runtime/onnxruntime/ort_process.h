@@ -1,4 +1,4 @@
-// ONNX Runtime in a process of its own, for models that may make the process crash.
+// Runs ONNX Runtime in a process of its own, for models that may make ONNX Runtime crash.
 #ifndef LEMMA_RUNTIME_ONNXRUNTIME_ORT_PROCESS_H_
 #define LEMMA_RUNTIME_ONNXRUNTIME_ORT_PROCESS_H_
 
@@ -20,15 +20,16 @@ namespace lemma {
 struct OrtProcessOptions {
   std::string library;  // as OrtOptions::library
   double seconds = 30;  // limit on the time of one run
-  // If *interrupted becomes true, a run ends with Cancelled. nullptr: no run is interrupted.
+  // If *interrupted becomes true, Run stops and returns Cancelled. nullptr: Run is never
+  // interrupted.
   const std::atomic<bool>* interrupted = nullptr;
 };
 
-// Executes with one thread. The caller's own process does not load the library.
+// Executes operators with one thread. The caller's own process does not load the library.
 class OrtProcess : public Engine {
  public:
-  // Starts the process. Errors as in ort::Library::Load; ResourceExhausted if there can be no
-  // process. options.interrupted must outlive the engine.
+  // Starts the process. Errors are those of ort::Library::Load; ResourceExhausted if no process can
+  // be started. *options.interrupted must outlive the engine.
   static absl::StatusOr<std::unique_ptr<Engine>> Start(const OrtProcessOptions& options);
   ~OrtProcess() override;
   OrtProcess(const OrtProcess&) = delete;

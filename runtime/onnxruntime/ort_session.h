@@ -1,4 +1,4 @@
-// A model loaded into ONNX Runtime.
+// Loads a model into ONNX Runtime and runs it.
 #ifndef LEMMA_RUNTIME_ONNXRUNTIME_ORT_SESSION_H_
 #define LEMMA_RUNTIME_ONNXRUNTIME_ORT_SESSION_H_
 
@@ -19,7 +19,7 @@ namespace lemma::ort {
 enum class OrtLevel { kDisabled = 0, kBasic = 1, kExtended = 2, kAll = 99 };
 
 struct LoadSettings {
-  int threads = 1;  // inside an operator; operators run one after another
+  int threads = 1;  // within one operator; operators run one after another
   OrtLevel level = OrtLevel::kAll;
   std::string optimized_model;  // path to which the optimized model is written; "": none
 };
@@ -36,7 +36,7 @@ class LoadedModel {
   ~LoadedModel();
   LoadedModel(const LoadedModel&) = delete;
 
-  // The outputs, which share no memory with the session. Errors as in Library::Take.
+  // Returns the outputs, which share no memory with this object. Errors as in Library::Take.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs);
   // As Run, but does not copy the outputs out of the library; for timing.
   absl::Status RunOnly(absl::Span<const Tensor> inputs);
@@ -50,7 +50,7 @@ class LoadedModel {
 
   const Library* const library_;
   const std::vector<std::string> inputs_, outputs_;
-  std::vector<const char*> input_names_, output_names_;  // point into these
+  std::vector<const char*> input_names_, output_names_;  // point into inputs_ and outputs_
   Session* session_ = nullptr;
 };
 

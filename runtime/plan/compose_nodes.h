@@ -14,14 +14,14 @@ namespace lemma {
 // The values that `nodes` read and that none of `nodes` computes, distinct, in order of first use.
 std::vector<Value> OperandsOf(absl::Span<const NodePtr> nodes);
 
-// The arithmetic (graph/expr/arithmetic.h) that the nodes need as one kernel; kDouble if a node has
-// no definition.
+// The arithmetic (graph/expr/arithmetic.h) in which one kernel for all `nodes` must compute;
+// Arithmetic::kDouble if a node has no definition.
 Arithmetic ArithmeticOf(absl::Span<const NodePtr> nodes);
 
-// The nodes as one definition over `inputs`, whose outputs are the outputs of the last node.
-// `nodes` are in order, operands before users, and every operand is in `inputs` or an output of an
-// earlier node. The results of all nodes but the last are local tensors, rounded to their types as
-// if stored. It is an error if a node has no definition.
+// The nodes as one definition. Its inputs are `inputs`, and its outputs are the outputs of the last
+// node. `nodes` are in order, operands before users, and every operand is in `inputs` or an output
+// of an earlier node. The results of all nodes but the last are local tensors of the definition,
+// rounded to their types as if stored. It is an error if a node has no definition.
 absl::StatusOr<Definition> ComposeNodes(absl::Span<const NodePtr> nodes,
                                         absl::Span<const Value> inputs);
 

@@ -1,4 +1,4 @@
-// Element-wise applications as functions of single elements.
+// Finds the function of single elements that an element-wise operator applies.
 #ifndef LEMMA_RUNTIME_PLAN_ELEMENT_FUNCTION_H_
 #define LEMMA_RUNTIME_PLAN_ELEMENT_FUNCTION_H_
 
@@ -9,10 +9,11 @@
 
 namespace lemma {
 
-// An element of the only output as a function of one element of each input.
+// How an element of the only output is computed from one element of each input.
 struct ElementFunction {
   ScalarExpr body;  // Read(k, {}) is the element of input k
-  // By input: the dimensions of the output along which the input's element changes, ascending.
+  // By input: the dimensions of the output along which the element that is read changes, ascending.
+  // Along the others the input is broadcast.
   std::vector<std::vector<int>> dims;
 };
 

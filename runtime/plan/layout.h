@@ -1,8 +1,9 @@
-// Physical layouts of values: element strides over logical dimensions.
+// Describes where the elements of a tensor lie in memory: one stride per dimension of its shape.
 //
-// A graph has logical shapes only; strides say where an element lies in memory. Channels-last has
-// the strides [H*W*C, 1, W*C, C], a transposed view permutes strides, a slice adds an offset, a
-// broadcast has stride 0.
+// Shapes in a graph are logical; strides say where an element lies in memory. All strides are in
+// elements. For example, a tensor [N, C, H, W] in the channels-last layout has the strides
+// [H*W*C, 1, W*C, C]. A transposed view permutes strides, a slice adds an offset, and a broadcast
+// dimension has stride 0.
 #ifndef LEMMA_RUNTIME_PLAN_LAYOUT_H_
 #define LEMMA_RUNTIME_PLAN_LAYOUT_H_
 
@@ -15,13 +16,13 @@
 
 namespace lemma {
 
-using Strides = std::vector<int64_t>;
+using Strides = std::vector<int64_t>;  // by dimension, in elements
 
 // Strides of [N, C, spatial…] with the channels innermost; the rank must be at least 3.
 Strides ChannelsLast(const Shape& shape);
 
-// Whether `a` and `b` place each element of the shape at the same position. Strides of dimensions
-// of size 1 do not matter.
+// Whether `a` and `b` place each element of a tensor of this shape at the same position. Strides of
+// dimensions of size 1 do not matter.
 bool SameLayout(const Shape& shape, const Strides& a, const Strides& b);
 
 // Whether elements fill a block of memory without gaps or overlap, in some order of the dimensions.
@@ -31,20 +32,21 @@ bool IsDense(const Shape& shape, const Strides& strides);
 // tensor. Strides must not be negative.
 int64_t SpanOf(const Shape& shape, const Strides& strides);
 
-// The dimensions from the largest stride to the smallest. Dimensions of size 1 keep their places in
-// the row-major order.
+// The dimensions, ordered from the largest stride to the smallest. Dimensions of size 1 keep the
+// places that they have in the shape.
 std::vector<int> DimOrder(const Shape& shape, const Strides& strides);
 
 // Dense strides such that `order` lists the dimensions from the largest stride to the smallest.
 Strides DenseInOrder(const Shape& shape, const std::vector<int>& order);
 
-// The strides that show a tensor of shape `from` with `strides` as a tensor of shape `to` in the
-// same memory: elements with the same row-major number are the same. nullopt if no strides do so.
+// A tensor of shape `from` with `strides` is to be read as a tensor of shape `to` in the same
+// memory, so that elements with the same row-major number are the same. Returns the strides of the
+// second tensor; nullopt if no strides do this.
 std::optional<Strides> ReshapedView(const Shape& from, const Strides& strides, const Shape& to);
 
-// Takes the elements, in the order of memory, as rows of `columns` elements. Returns the distance
-// from one row to the next, in elements, if the rows have no gaps inside and are evenly spaced;
-// nullopt otherwise.
+// Splits the elements, in their order in memory, into rows of `columns` elements. Returns the
+// distance from the start of one row to the start of the next, in elements, if no row has gaps
+// inside and the rows are evenly spaced; nullopt otherwise.
 std::optional<int64_t> RowStepOf(const Shape& shape, const Strides& strides, int64_t columns);
 
 // "row-major", "channels-last", or the strides, such as "(1,8)".

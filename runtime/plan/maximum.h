@@ -7,8 +7,9 @@
 namespace lemma {
 
 // Whether each element of the only output is the largest of one or more elements of the only input,
-// at places that depend on the output element's index alone. False means only that this was not
-// shown; it is never shown if a size is not a constant.
+// as in a max pool. The indices of these input elements must depend only on the index of the output
+// element. False means only that the function could not show this. It is always false if a size is
+// not a constant.
 bool SelectsLargest(const Definition& definition);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Plans memory statically: buffers with known lifetimes share one arena.
+// Plans memory before execution: buffers with known lifetimes share one block of memory, the arena.
 #ifndef LEMMA_RUNTIME_PLAN_MEMORY_PLAN_H_
 #define LEMMA_RUNTIME_PLAN_MEMORY_PLAN_H_
 
@@ -32,12 +32,13 @@ struct MemoryPlan {
 std::vector<int64_t> LiveBytes(absl::Span<const BufferLife> buffers, size_t steps,
                                int64_t alignment = 1);
 
-// Places large buffers first, each into the smallest sufficient gap between placed buffers whose
-// lifetimes overlap its own, or else behind these buffers. Deterministic; O(n^2) for n buffers.
+// Places the buffers one by one, the largest first. Only the buffers that are already placed and
+// whose lifetimes overlap the new buffer's lifetime restrict it: it goes into the smallest
+// sufficient gap between them, or else behind them. Deterministic; O(n^2) time for n buffers.
 MemoryPlan PlanMemory(absl::Span<const BufferLife> buffers, int64_t alignment = 64);
 
-// Internal, with the numbers of the buffers, if simultaneously live buffers overlap or a buffer
-// leaves the arena.
+// OK if no two simultaneously live buffers overlap in the arena and every buffer lies inside the
+// arena; otherwise Internal, with the numbers of the buffers.
 absl::Status CheckMemoryPlan(absl::Span<const BufferLife> buffers, const MemoryPlan& plan);
 
 }  // namespace lemma

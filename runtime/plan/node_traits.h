@@ -15,10 +15,10 @@
 
 namespace lemma {
 
-// An output that is a view of one input: its element i is the input's element at
-// offset + coefficient * i.
+// An output that is a view of one input: its element at index i is the input's element at index
+// offset + coefficient * i, where i and `offset` are vectors and `coefficient` is a matrix.
 struct AffineView {
-  int input = 0;
+  int input = 0;  // the number of the input
   int output_rank = 0;
   std::vector<int64_t> offset;                    // per input dimension
   std::vector<std::vector<int64_t>> coefficient;  // [input dimension][output dimension]
@@ -26,20 +26,22 @@ struct AffineView {
   // The strides of the view, and its offset in elements, if the input has `input_strides`.
   Strides StridesOver(const Strides& input_strides) const;
   int64_t OffsetOver(const Strides& input_strides) const;
-  // Maps output dimensions to input dimensions if the view is the whole input with permuted
-  // dimensions; empty otherwise.
+  // If the view is the whole input with permuted dimensions: for each output dimension, the input
+  // dimension that it is. Otherwise empty.
   std::vector<int> permutation;
 };
 
-// A choice between values by one truth value.
+// A choice between inputs by one truth value, as in an operator `where` with a scalar condition.
 struct Choice {
   enum class Side { kThen, kElse, kBoth };
-  int condition = 0;  // the input that decides
+  int condition = 0;  // the number of the input that decides
   // By input: kThen if it is read only where the condition holds, kElse if only where it does not
   // hold, and otherwise kBoth.
   std::vector<Side> sides;
 };
 
+// Traits of one application. "The only output" and "the only input" mean that the trait is false or
+// absent if there are several.
 struct NodeTraits {
   // All sizes are known, and the operator has an executable definition. If false, all other traits
   // have their default values.
@@ -58,15 +60,15 @@ struct NodeTraits {
   // If the only output is the concatenation of two or more inputs: the dimension along which it
   // holds them.
   std::optional<int> concat_dim;
-  bool selects_largest = false;  // SelectsLargest (runtime/plan/maximum.h)
-  // If a truth value that does not depend on the index decides which inputs the only output reads.
+  bool selects_largest = false;  // the result of SelectsLargest (maximum.h)
+  // Set if one truth value, the same for all elements, decides which inputs the only output reads.
   std::optional<Choice> choice;
   // The operator with f32 in place of every f16 and bf16 computes the same real numbers, so its
   // results, rounded once, are the results of this application. False if no operand and no result
   // is f16 or bf16.
   bool widens = false;
-  // If it widens: whether a result that is computed from 16-bit floats may be a number that no
-  // 16-bit float represents.
+  // If `widens` is true: whether a result that is computed from 16-bit floats may be a number that
+  // no 16-bit float represents.
   bool rounds = false;
   Domain domain = Domain::kAny;  // graph/expr/arithmetic.h
   std::vector<bool> is_index;    // by input: its values decide where something is read or written
@@ -75,7 +77,7 @@ struct NodeTraits {
 // Caches traits by operator, attributes and input types. Not thread-safe.
 class NodeTraitsCache {
  public:
-  // The traits of an operator's application; valid as long as the cache.
+  // The traits of `node`, which must be an operator. The reference is valid as long as the cache.
   const NodeTraits& Of(const Node& node);
 
  private:

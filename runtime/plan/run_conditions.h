@@ -10,18 +10,20 @@
 
 namespace lemma {
 
-// A condition on a scalar truth value.
+// The condition that a scalar bool of the graph has a given value.
 struct RunCondition {
   Value condition;
-  bool holds = true;  // what the value must be
+  bool holds = true;  // the value that `condition` must have
 };
 
-// For each node, by its number in `uses`: conditions that all hold whenever an output of the graph
-// depends on the node's results. If one of them does not hold, the node need not be executed; if
-// there are none, it is always executed. The value of each condition is computed before the node,
-// and matters only if the conditions before it hold. A node has a condition if every use of its
-// results is on the side of a Choice (runtime/plan/node_traits.h) that the condition selects, or by
-// a node that itself has the condition. At most 8 nested conditions are looked at.
+// For each node, by its number in `uses`: a list of conditions. The node must be executed only if
+// all of them hold; a node with an empty list is always executed. The conditions are in the order
+// of their evaluation: each of them is computed before the node, and needs to be computed only if
+// the conditions before it in the list hold.
+//
+// A node has a condition if each use of its results is one of two kinds: an input of a Choice
+// (runtime/plan/node_traits.h) that is read only if the condition holds, or an input of a node that
+// has the condition itself. At most 8 nested conditions are found.
 std::vector<std::vector<RunCondition>> RunConditions(const UseTable& uses, NodeTraitsCache& traits);
 
 }  // namespace lemma

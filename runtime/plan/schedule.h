@@ -10,13 +10,14 @@
 namespace lemma {
 
 // Returns every node of graph.nodes(), operands before users, in an order that needs little memory.
-// The order is that of walks from the outputs through their operands, depth first. Outputs are
-// taken in the order of their longest paths from an input, the shortest first. So a training step
-// computes the gradient of a layer's weights and updates them before it continues with the layer
-// below. An offload (graph/barrier.h) directly follows the node whose value it copies. A state
-// variable's new value comes after all readers of the old value if possible, so that it can take
-// the old value's memory. Takes O(n log n) time for n nodes, and at most one more walk per state
-// variable. The order depends on the structure of the graph alone.
+// Depth-first walks from the outputs through their operands give the order. The outputs are visited
+// in the order of their depths, the smallest first; the depth of an output is the length of the
+// longest path to it from an input. So a training step computes the gradient of a layer's weights
+// and updates them before it continues with the layer below. An offload (graph/barrier.h) directly
+// follows the node whose value it copies. A state variable's new value is computed after all
+// readers of the old value if possible, so that it can take the old value's memory. The order
+// depends on the structure of the graph alone. Takes O(n log n) time for n nodes, and at most one
+// more walk per state variable.
 std::vector<NodePtr> ScheduleNodes(const Graph& graph);
 
 }  // namespace lemma

@@ -10,16 +10,16 @@
 
 namespace lemma {
 
-// Keeps the nodes alive; the graph need not outlive the table. The functions take only nodes and
-// values of the graph.
+// The table keeps the nodes alive; the graph need not outlive the table. The functions accept only
+// nodes and values of the graph.
 struct UseTable {
   explicit UseTable(const Graph& graph);
 
   // The numbers of a node and of a value, from 0.
   int NodeOf(const Node& node) const { return position.at(&node); }
   int IdOf(const Value& v) const { return first_value[NodeOf(v.node())] + v.output(); }
-  // The numbers of the nodes that read the value, ascending; one entry for each operand that is the
-  // value.
+  // The numbers of the nodes that read the value, ascending. A node occurs once for each of its
+  // operands that is the value.
   const std::vector<int>& Users(const Value& v) const { return users[IdOf(v)]; }
   bool IsOutput(const Value& v) const { return is_output[IdOf(v)]; }
 

@@ -11,8 +11,8 @@
 namespace lemma {
 
 // Every value of the graph, including inputs and weights. All weights must have values. `inputs`
-// are in the graph's order. Each result is rounded to its type. All values are in memory at once.
-// Errors are those of EvaluateNode (runtime/reference/reference.h).
+// are in the graph's order. Each operator's result is rounded to its type. All values are in memory
+// at once. Errors are those of EvaluateNode (runtime/reference/reference.h).
 absl::StatusOr<absl::flat_hash_map<Value, Tensor>> AllValues(const Graph& graph,
                                                              absl::Span<const Tensor> inputs,
                                                              int threads = 1);

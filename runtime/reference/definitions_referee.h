@@ -1,5 +1,6 @@
-// Compares an execution with the definitions of a graph's operators, each result rounded to its
-// type. Distinguishes faults from rounding errors that the graph amplifies.
+// Compares an execution of a graph with the reference back end, which evaluates the definitions of
+// the operators and rounds each result to its type. Distinguishes faults of the execution from
+// rounding errors that the graph amplifies.
 #ifndef LEMMA_RUNTIME_REFERENCE_DEFINITIONS_REFEREE_H_
 #define LEMMA_RUNTIME_REFERENCE_DEFINITIONS_REFEREE_H_
 
@@ -17,22 +18,28 @@ namespace lemma {
 class DefinitionsReferee {
  public:
   using Outputs = absl::StatusOr<std::vector<Tensor>>;
+  // Runs the execution under test on other inputs of the same types.
   using Execution = std::function<Outputs(const std::vector<Tensor>& inputs)>;
 
+  // Evaluates the definitions on `inputs`, which are in the graph's order.
   DefinitionsReferee(Graph graph, std::vector<Tensor> inputs);
 
   // The outputs that the definitions give, or the error of their execution. The functions below may
-  // be called only if this is no error.
+  // be called only if expected() is no error.
   const Outputs& expected() const { return expected_; }
+  // Whether an expected output has a NaN.
   bool ExpectsNaN() const;
 
-  // Returns "" if `actual`, the graph's outputs as `run` computed them from the inputs, agrees with
-  // the definitions; otherwise says which output differs and how far. A difference beyond
-  // runtime/tolerance.h is excused in three cases: the outputs of the definitions change at least a
-  // quarter as much when each operator's operands and results are disturbed within the tolerance;
-  // `run` and the definitions agree on some nearby inputs (then rounding crossed a discontinuity);
-  // or finite values agree and sums may overflow (runtime/overflow.h). *excused, if given, becomes
-  // true if an output was excused, and otherwise stays as it is.
+  // `actual` are the graph's outputs as `run` computed them from the constructor's inputs. Returns
+  // "" if they agree with the definitions; otherwise a message that says which output differs and
+  // how far. A difference beyond the tolerance of runtime/tolerance.h is excused in three cases:
+  //   * The output is sensitive to rounding: it changes by at least a quarter of the difference if
+  //     each operator's operands and results are disturbed at random within the tolerance.
+  //   * `run` and the definitions agree on some nearby inputs. Then a value crossed a discontinuity
+  //     by rounding.
+  //   * All elements that are finite on both sides agree, and a sum may overflow
+  //     (runtime/overflow.h).
+  // *excused, if given, becomes true if an output was excused, and otherwise stays as it is.
   std::string Off(const std::vector<Tensor>& actual, const Execution& run,
                   bool* excused = nullptr) const;
   // The same for one output: `output` is its number.

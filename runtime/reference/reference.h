@@ -1,4 +1,5 @@
-// The reference back ends: run every operator by its definition, in double (integers in int64_t).
+// The reference back ends execute every operator by its definition, in double (integers in
+// int64_t).
 #ifndef LEMMA_RUNTIME_REFERENCE_REFERENCE_H_
 #define LEMMA_RUNTIME_REFERENCE_REFERENCE_H_
 
@@ -11,18 +12,19 @@
 
 namespace lemma {
 
-// Whether floating-point values are rounded between operators. Integers and bools are always
-// converted to their types.
+// Whether floating-point results of operators are rounded to their types. Integers and bools are
+// always converted to their types.
 enum class BetweenOperators {
-  kRounded,    // to their types, as when every operator is a kernel: "as typed"
-  kUnrounded,  // kept in double and rounded only in graph outputs: nearer to real numbers
+  kRounded,    // rounded, as if every operator were a kernel of its own: "as typed"
+  kUnrounded,  // kept in double, and rounded only if they are graph outputs: nearer to real numbers
 };
 
-// The executables free a value after its last use, so MemoryUse::planned_bytes equals live_bytes.
+// The executables free a value after its last use, so planned_bytes and live_bytes of MemoryUse are
+// equal.
 std::unique_ptr<Backend> MakeReferenceBackend(BetweenOperators values = BetweenOperators::kRounded);
 
-// The outputs of one operator application, rounded to their types. `inputs` are its operands.
-// Unimplemented if the operator has no executable definition.
+// The outputs of `node`, which must be an operator, rounded to their types. `inputs` are the values
+// of its operands. Unimplemented if the operator has no executable definition.
 absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, absl::Span<const Tensor> inputs,
                                                  int threads = 1);
 

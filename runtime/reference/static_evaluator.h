@@ -1,4 +1,5 @@
-// Computes values that depend only on weights and constants, once, by their definitions.
+// Computes values that depend only on weights and constants. Each is computed once, by the
+// definitions of its operators.
 #ifndef LEMMA_RUNTIME_REFERENCE_STATIC_EVALUATOR_H_
 #define LEMMA_RUNTIME_REFERENCE_STATIC_EVALUATOR_H_
 
@@ -8,16 +9,18 @@
 
 namespace lemma {
 
+// Not thread-safe.
 class StaticEvaluator {
  public:
+  // `threads` is the number of threads that evaluate one operator.
   explicit StaticEvaluator(int threads) : threads_(threads) {}
 
-  // The value of `v`, which must not depend on inputs. Keeps it, and the results that it depends
-  // on, for later calls. FailedPrecondition, with the weight's name, if it depends on a weight
-  // without values.
+  // The tensor of `v`, which must not depend on inputs. Keeps the tensor, and the intermediate
+  // results from which it is computed, for later calls. FailedPrecondition, with the weight's name,
+  // if `v` depends on a weight without values.
   absl::StatusOr<Tensor> Evaluate(const Value& v);
-  // Drops the kept value of `v`; its memory is freed when no other handle exists. A later Evaluate
-  // computes the value again.
+  // Drops the kept tensor of `v`; its memory is freed when no other Tensor shares it. A later
+  // Evaluate computes the value again.
   void Forget(const Value& v) { done_.erase(v); }
 
  private:

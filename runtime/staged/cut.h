@@ -1,4 +1,5 @@
-// Cuts a graph into parts at its opaque operators. Internal to runtime/staged.
+// Cuts a graph at its opaque operators into stages, which are executed one after another. Internal
+// to runtime/staged.
 #ifndef LEMMA_RUNTIME_STAGED_CUT_H_
 #define LEMMA_RUNTIME_STAGED_CUT_H_
 
@@ -11,11 +12,12 @@
 
 namespace lemma {
 
-// One opaque operator, if `call` is set; otherwise a part of the graph. A stage is executed only if
-// all `conditions` hold; earlier stages compute the values of the conditions.
+// One opaque operator, if `call` is set; otherwise a part of the graph without opaque operators. A
+// stage is executed only if all `conditions` hold; earlier stages compute the values of the
+// conditions.
 struct Stage {
   NodePtr call;
-  Graph part;  // empty if `outputs` is empty: then there is nothing to execute
+  Graph part;  // not used if `call` is set; empty if `outputs` is empty: nothing is to be executed
   // The stage's inputs and outputs, as values of the whole graph.
   std::vector<Value> inputs, outputs;
   std::vector<RunCondition> conditions;
@@ -23,8 +25,8 @@ struct Stage {
   absl::flat_hash_map<const Node*, NodePtr> origin;
 };
 
-// The stages of `graph`, in the order of execution. The last stage is a part; its outputs are the
-// outputs of `graph`. Errors are those of GraphBuilder::Build for a part.
+// The stages of `graph`, in the order of execution. The last stage has no `call`; its outputs are
+// the outputs of `graph`. Errors are those of GraphBuilder::Build for a part.
 absl::StatusOr<std::vector<Stage>> Cut(const Graph& graph);
 
 // Whether `node`, which must be an operator, is an opaque one.

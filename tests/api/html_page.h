@@ -1,4 +1,4 @@
-// Checks the properties that every HTML page of the library must have.
+// Checks the properties that every HTML page that Lemma writes must have.
 #ifndef LEMMA_TESTS_API_HTML_PAGE_H_
 #define LEMMA_TESTS_API_HTML_PAGE_H_
 

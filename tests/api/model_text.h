@@ -1,4 +1,4 @@
-// Models for tests of the library.
+// Makes models from the text of graphs, for tests of api/.
 #ifndef LEMMA_TESTS_API_MODEL_TEXT_H_
 #define LEMMA_TESTS_API_MODEL_TEXT_H_
 
@@ -11,7 +11,8 @@
 
 namespace lemma {
 
-// A model that holds the graph with this text and belongs to no file. The text must be valid.
+// A model that holds the graph with this text (graph/text/text.h) and belongs to no file. If the
+// text is not valid, the test fails.
 inline api::Model ModelOf(const std::string& text) {
   auto graph = ParseGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();

@@ -1,4 +1,4 @@
-// Shortens tests that repeat something many times.
+// Lets tests that repeat something many times do fewer repetitions by default.
 #ifndef LEMMA_TESTS_BASE_REPETITIONS_H_
 #define LEMMA_TESTS_BASE_REPETITIONS_H_
 

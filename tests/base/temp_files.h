@@ -1,4 +1,4 @@
-// Creates and reads temporary files and folders in tests.
+// Creates and reads temporary files and folders in tests. Nothing is removed at the end of a test.
 #ifndef LEMMA_TESTS_BASE_TEMP_FILES_H_
 #define LEMMA_TESTS_BASE_TEMP_FILES_H_
 

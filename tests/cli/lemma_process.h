@@ -10,6 +10,7 @@
 
 namespace lemma {
 
+// How the command ended, and what it printed.
 struct LemmaResult {
   int exit_status = -1;  // 128 + the signal's number if a signal ended the command
   std::string out, err;  // all of standard output and standard error
@@ -27,16 +28,16 @@ LemmaResult InterruptLemma(const std::vector<std::string>& arguments,
 LemmaResult KillLemma(const std::vector<std::string>& arguments,
                       const std::function<bool()>& at_work);
 
-// As RunLemma with empty input, but another program starts the command. `wrapper` is this program
-// with its first arguments; its further arguments are the command and `arguments`.
+// As RunLemma with empty input, but another program, the wrapper, starts the command. `wrapper` is
+// this program with its first arguments; its further arguments are the command and `arguments`.
 LemmaResult RunLemmaUnder(const std::vector<std::string>& wrapper,
                           const std::vector<std::string>& arguments);
-// A wrapper that sets a limit by the shell's `ulimit`. `limit` are its arguments, such as
-// "-v 500000" (KiB).
+// A wrapper for RunLemmaUnder that sets a limit by the shell's `ulimit`. `limit` holds the
+// arguments of `ulimit`, such as "-v 500000" (500,000 KiB of address space).
 std::vector<std::string> Ulimit(const std::string& limit);
 
-// Expects exit status 2 and one line on standard error that begins with "lemma: " and contains all
-// `parts`.
+// Expects exit status 2, and exactly one line on standard error, which begins with "lemma: " and
+// contains all `parts`.
 void ExpectOneLine(const LemmaResult& result, const std::vector<std::string>& parts);
 
 }  // namespace lemma

@@ -10,16 +10,19 @@
 #include "absl/strings/string_view.h"
 
 extern "C" {
+// The target: passes the `size` bytes at `data` to the code under test. Always returns 0.
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 // Changes the `size` bytes at `data` in place; returns the new size, at most `max_size`. Defined by
 // libFuzzer and by our driver.
 size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
-// The same, defined by targets that mutate structured bytes. Optional.
+// As LLVMFuzzerMutate, but defined by a target whose bytes have a structure. Optional. Equal seeds
+// give equal changes.
 size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed);
 }
 
 namespace lemma::fuzz {
 
+// The bytes as text; they must outlive the result.
 inline absl::string_view Text(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }

@@ -1,5 +1,5 @@
-// Mutates protobuf messages by their structure, so that the results are mostly well-formed and pass
-// the parser to reach the code under test.
+// Mutates protobuf messages field by field. So the results are mostly well-formed: they get through
+// the parser and reach the code under test.
 #ifndef LEMMA_TESTS_FUZZ_MUTATE_MESSAGE_H_
 #define LEMMA_TESTS_FUZZ_MUTATE_MESSAGE_H_
 
@@ -15,8 +15,8 @@ namespace lemma::fuzz {
 // give equal changes.
 void MutateMessage(google::protobuf::Message* message, unsigned seed);
 
-// A LLVMFuzzerCustomMutator (tests/fuzz/fuzz_target.h) for serialized messages of the type of
-// `message`, whose content is overwritten.
+// Implements LLVMFuzzerCustomMutator (tests/fuzz/fuzz_target.h) for serialized messages that have
+// the type of *message. Overwrites the content of *message.
 size_t MutateSerialized(google::protobuf::Message* message, uint8_t* data, size_t size,
                         size_t max_size, unsigned seed);
 

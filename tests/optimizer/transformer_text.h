@@ -12,9 +12,10 @@ struct TransformerSizes {
   int widening = 4;  // width inside the feed-forward part, as a multiple of the model's width
 };
 
-// The text form (graph/text/text.h) of an encoder as exporters write it. Query, key and value have
-// separate projections; layer norms and GELU consist of elementary operators; weights have no
-// values and are transposed. Each layer has 55 operators and 16 weights.
+// The text form (graph/text/text.h) of a transformer encoder, as exporters of models write it.
+// Query, key and value have separate projections; layer norms and GELU consist of elementary
+// operators. Weights have no values, and the graph transposes them. Each layer has 55 operators and
+// 16 weights.
 std::string TransformerText(const TransformerSizes& sizes);
 
 }  // namespace lemma::optimizer

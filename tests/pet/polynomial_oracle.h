@@ -1,5 +1,6 @@
-// Finds where two graphs differ by expanding every element. An oracle for pet/regions/region.h that
-// shares only the operators' definitions with it. For small shapes.
+// Finds the positions where two graphs differ, by expanding every output element into a polynomial.
+// Tests compare pet/regions/region.h with it; the two share only the operators' definitions. For
+// small shapes.
 #ifndef LEMMA_TESTS_PET_POLYNOMIAL_ORACLE_H_
 #define LEMMA_TESTS_PET_POLYNOMIAL_ORACLE_H_
 

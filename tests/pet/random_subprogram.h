@@ -1,4 +1,5 @@
-// Draws random sums of products to mutate.
+// Draws random subprograms: graphs of one or a few operators that are sums of products, from which
+// PET makes mutants.
 #ifndef LEMMA_TESTS_PET_RANDOM_SUBPROGRAM_H_
 #define LEMMA_TESTS_PET_RANDOM_SUBPROGRAM_H_
 

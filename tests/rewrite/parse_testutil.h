@@ -13,7 +13,7 @@
 
 namespace lemma {
 
-// The graph of a text, which must be valid.
+// The graph of a text (graph/text/text.h), which must be valid.
 inline Graph Parse(const std::string& text) {
   auto graph = ParseGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();

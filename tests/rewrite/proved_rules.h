@@ -1,4 +1,4 @@
-// Reads the shipped rules.
+// Reads the rules that Lemma ships in data/rules.
 #ifndef LEMMA_TESTS_REWRITE_PROVED_RULES_H_
 #define LEMMA_TESTS_REWRITE_PROVED_RULES_H_
 
@@ -9,8 +9,9 @@
 
 namespace lemma {
 
-// The rules of data/rules/`file` whose records say that they are proved. `prefix` is put before
-// their names, to tell the rules of several files apart. If the file is invalid, the test fails.
+// The rules of data/rules/`file` whose proof records (docs/proofs.md) say that they are proved.
+// `prefix` is put before their names, to tell the rules of several files apart. If the file is
+// invalid, the test fails.
 std::vector<Substitution> ProvedRules(const std::string& file, const std::string& prefix = "");
 
 }  // namespace lemma

@@ -1,5 +1,5 @@
-// Makes mutants of the starter rules: rules that a small change makes false. Tests expect that they
-// are found to be false.
+// Makes mutants of the starter rules (data/rules/starter.txt): a mutant is a rule with a small
+// change that makes it false. Tests expect that the checks of rules find the mutants false.
 #ifndef LEMMA_TESTS_REWRITE_STARTER_MUTANTS_H_
 #define LEMMA_TESTS_REWRITE_STARTER_MUTANTS_H_
 
@@ -11,7 +11,7 @@
 namespace lemma {
 
 // An edit that makes the rule with the name `rule` false: the text `from` is replaced by `to`. In
-// the file, "# mutant: FROM -> TO" stands above the rule.
+// data/rules/starter.txt, it is the line "# mutant: FROM -> TO" above the rule.
 struct Mutation {
   std::string rule, from, to;
 };
@@ -19,8 +19,9 @@ struct Mutation {
 // The edits in data/rules/starter.txt.
 std::vector<Mutation> StarterMutations();
 
-// The text of the rule with every `from` replaced by `to`: in the target or, if the target does not
-// contain `from`, in the head and the source. The test fails if neither contains `from`.
+// The text of the rule with every mutation.from replaced by mutation.to: in the target or, if the
+// target does not contain `from`, in the text before the target. The test fails if neither contains
+// `from`.
 std::string Mutate(const Substitution& rule, const Mutation& mutation);
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Recognizes operators whose kernels are oneDNN's products.
+// Recognizes operators that the CPU back end computes by convolutions or matrix products of oneDNN.
 #ifndef LEMMA_TESTS_RUNTIME_PRODUCTS_H_
 #define LEMMA_TESTS_RUNTIME_PRODUCTS_H_
 
@@ -14,7 +14,7 @@ namespace lemma {
 inline bool IsProduct(const OpDef& op) {
   return absl::StrContains(op.name, "conv") || absl::StrContains(op.name, "matmul");
 }
-// Whether this holds for some operator of the graph.
+// Whether IsProduct holds for some operator of the graph.
 inline bool HasProduct(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(),
                      [](const NodePtr& node) { return node->is_op() && IsProduct(node->op()); });

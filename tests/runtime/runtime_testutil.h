@@ -26,13 +26,15 @@ Graph GraphOf(absl::string_view text, uint64_t seed = 1);
 // Random values for the graph's inputs: floats in [-1, 1), and integers and bools from 0 to 1.
 std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed = 1);
 
-// Runs `graph` on both back ends. The CPU back end runs it with and without fusion of layout
-// operators, twice each, since a second run must not depend on the first. Expects equal outputs
-// within the tolerance, and plans that keep each element until it is read. Returns the CPU's
-// executable with fusion; nullptr if the graph cannot be compiled or run.
+// Runs `graph` on the CPU back end and on the reference. The CPU back end runs it with and without
+// fusion of layout operators, twice each, since a second run must not depend on the first. Expects
+// equal outputs within the tolerance (runtime/tolerance.h), and plans that keep each element in
+// memory until its last reader has read it. Returns the CPU's executable with fusion; nullptr if
+// the graph cannot be compiled or run.
 std::unique_ptr<Executable> ExpectCpuMatchesReference(const Graph& graph,
                                                       const std::vector<Tensor>& inputs,
                                                       int threads = 1);
+// The same for the graph of `text`, on random inputs.
 std::unique_ptr<Executable> ExpectCpuMatchesReference(absl::string_view text);
 
 // The names of the kernels that `executable` runs, joined by spaces.

@@ -1,4 +1,5 @@
-// Test cases in which results are rounded to element types between operators, with NumPy's results.
+// Test cases for the rounding of each operator's results to their element types, with the results
+// that NumPy gives.
 #ifndef LEMMA_TESTS_RUNTIME_STORED_TYPE_CASES_H_
 #define LEMMA_TESTS_RUNTIME_STORED_TYPE_CASES_H_
 
@@ -10,7 +11,7 @@ namespace lemma {
 
 struct StoredTypeCase {
   const char* name;
-  const char* graph;                        // in the text form
+  const char* graph;                        // in the text form (graph/text/text.h)
   std::vector<std::vector<double>> inputs;  // by input: its elements, row-major
   std::vector<double> expected;             // NumPy's elements of the only output, row-major
 };

@@ -1,4 +1,4 @@
-// Reads rules for tests of the prover.
+// Reads and proves rules in tests of the prover.
 #ifndef LEMMA_TESTS_VERIFIER_PROVER_TESTUTIL_H_
 #define LEMMA_TESTS_VERIFIER_PROVER_TESTUTIL_H_
 
@@ -14,7 +14,7 @@ namespace lemma {
 std::vector<Substitution> Rules(const std::string& text);
 // The rules of a file, given by its path from the project's root.
 std::vector<Substitution> RulesIn(const std::string& path);
-// The verdict about the only rule of a text; unknown if the text is not one rule.
+// Proves the only rule of a text and returns the verdict; unknown if the text is not one rule.
 Verdict ProveText(const std::string& rule, const ProverOptions& options = {});
 // The rule with source and target exchanged.
 Substitution Reversed(const Substitution& rule);

@@ -1,4 +1,5 @@
-// Draws random graphs, their rewrites, and graphs that are nearly equal.
+// Draws pairs of random graphs: a graph and a rewrite of it, or a graph and a graph that is nearly
+// equal to it.
 #ifndef LEMMA_TESTS_VERIFIER_RANDOM_PAIRS_H_
 #define LEMMA_TESTS_VERIFIER_RANDOM_PAIRS_H_
 
@@ -18,13 +19,15 @@ class RandomPairs {
   // `rules_path`: a file of rules in the text form. Equal seeds give equal sequences.
   RandomPairs(const std::string& rules_path, uint64_t seed);
 
-  // The source of a random rule at small random sizes, followed by element-wise functions; nullopt
-  // if no such graph was found for the rule.
+  // A graph that consists of the source of a random rule, at small random sizes, and element-wise
+  // functions behind its outputs; nullopt if no such graph was found for the rule that was drawn.
   std::optional<Graph> DrawGraph();
-  // The graph after `steps` random rewrites, or fewer if no more apply. *done becomes their number.
+  // The graph after `steps` random rewrites, or after fewer if no further rewrite applies. *done
+  // becomes the number of rewrites.
   Graph Rewritten(const Graph& graph, int steps, int* done);
   // The graph with one operator, operand or number replaced, or with two operands exchanged. Inputs
-  // and outputs keep their types. nullopt if no such change was found. *what becomes the change.
+  // and outputs keep their types. nullopt if no such change was found. *what becomes a description
+  // of the change, for people.
   std::optional<Graph> Perturbed(const Graph& graph, std::string* what);
 
  private:
@@ -36,8 +39,9 @@ class RandomPairs {
 };
 
 // The elements of each output, evaluated in double, operator by operator. Inputs, and weights
-// without values, get random elements. For one `seed` these are equal for inputs with the same
-// number and type, and for weights with the same name and type, in any graph.
+// without values, get random elements. Calls with the same `seed` give equal elements, also in
+// different graphs, to inputs with the same number and type, and to weights with the same name and
+// type.
 std::vector<std::vector<double>> EvaluateGraph(const Graph& graph, uint64_t seed);
 // Whether some element is finite in both `a` and `b` and differs by more than rounding explains.
 bool DifferVisibly(const std::vector<std::vector<double>>& a,

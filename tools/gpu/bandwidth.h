@@ -15,7 +15,7 @@ struct BandwidthRow {
   std::string name;
   double bytes = 0;    // read and written together
   double ms = 0;       // the median of 30 executions; 0 if the back end runs on the host
-  double copy_ms = 0;  // the same for a copy in device memory that moves as many bytes
+  double copy_ms = 0;  // as `ms`, for a copy within device memory that moves as many bytes
 };
 
 // Measures relu, an addition of two tensors, a chain (mul, add of a bias, relu), a transpose, and

@@ -14,9 +14,10 @@
 
 namespace lemma::gpu {
 
+// The data of one folder NAME.
 struct LossCurve {
-  std::vector<Variant> variants;  // NAME and, if present, NAME.optimized
-  NamedTensors state;             // by input: the state before the first step
+  std::vector<Variant> variants;  // the training step NAME and, if present, NAME.optimized
+  NamedTensors state;             // by state input: the state before the first step
   NamedTensors data;              // by other input: [batches, …], or a scalar for all steps
   // By step: PyTorch's losses in f64 and in f32, and the allowed difference from the f64 loss.
   std::vector<double> expected, in_f32, allowed;
@@ -45,8 +46,8 @@ absl::StatusOr<CurveRun> RunCurve(const LossCurve& curve, const Graph& step, Bac
 struct CurveDifference {
   int step = 0;  // the first step, from 1, whose loss differs by more than allowed; 0: none
   double difference = 0, allowed = 0;  // at this step
-  // The largest relative difference from PyTorch's f64 losses: of `losses`, and of PyTorch's f32
-  // losses.
+  // The largest relative difference of a loss from PyTorch's f64 loss: `relative` is for `losses`,
+  // `relative_of_f32` for PyTorch's f32 losses.
   double relative = 0, relative_of_f32 = 0;
 };
 

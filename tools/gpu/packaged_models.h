@@ -52,7 +52,7 @@ absl::StatusOr<std::vector<Tensor>> SampledStepInputs(const Graph& graph);
 
 struct PackagedDifference {
   api::OutputDifference worst;
-  int beyond_tolerance = 0;  // as in SampledDifference; 0 without samples
+  int beyond_tolerance = 0;  // as in SampledDifference; 0 if the model has no samples
 };
 // Compares `outputs`, the outputs of `variant`, with model.expected or model.samples. `variant` is
 // the graph of one of the model's variants.

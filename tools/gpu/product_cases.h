@@ -1,4 +1,5 @@
-// Sums of products that gpu_precision_main compares and times.
+// Graphs with sums of products (matrix products and convolutions). gpu_precision_main.cc compares
+// their results with exact results, and measures their times on a GPU.
 #ifndef LEMMA_TOOLS_GPU_PRODUCT_CASES_H_
 #define LEMMA_TOOLS_GPU_PRODUCT_CASES_H_
 
@@ -12,9 +13,9 @@ struct NamedGraph {
   const char* text;
 };
 
-// Graphs whose results are compared with exact results. Errors are divided by the sum of |a| |b|
-// over all products a b. Each graph must give this sum if its inputs are replaced by their absolute
-// values.
+// Graphs whose results are compared with exact results. The error of a sum of products a·b is
+// divided by the sum of |a|·|b|. So each graph must compute this sum if its inputs are replaced by
+// their absolute values.
 inline constexpr NamedGraph kExact[] = {
     {"matmul, in packs", 520,
      "graph g(x: f32[300,520], w: f32[520,260]) { y = matmul(x, w) return y }"},
@@ -65,7 +66,7 @@ inline constexpr NamedGraph kExact[] = {
      })"},
 };
 
-// Graphs that are timed. tools/lib/gpu_product_peers.py has the same graphs in PyTorch.
+// Graphs that are only timed. tools/lib/gpu_product_peers.py has the same graphs in PyTorch.
 inline constexpr NamedGraph kTimed[] = {
     {"matmul 1024^3", 1024,
      "graph g(x: f32[1024,1024], w: f32[1024,1024]) { y = matmul(x, w) return y }"},

@@ -1,4 +1,5 @@
-// Takes samples of outputs that are too large to store, to compare later executions with them.
+// Takes samples of outputs that are too large to store. Later executions are compared with the
+// samples.
 #ifndef LEMMA_TOOLS_GPU_SAMPLED_OUTPUTS_H_
 #define LEMMA_TOOLS_GPU_SAMPLED_OUTPUTS_H_
 
@@ -27,19 +28,21 @@ absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint
 
 // The comparison of outputs with samples. Let t be the absolute tolerance of an output's elements
 // (runtime/tolerance.h).
-//   * An element may differ by t plus four times the largest difference of an element of this
-//     output that the samples state. Rounding across a discontinuity, such as the discontinuity of
-//     relu's gradient at 0, changes more than t, and each way to compute a step rounds differently.
-//   * The norm of an output of n elements may differ by t * sqrt(n) plus 4 * s * norm. Here s is
-//     the largest relative difference of a norm, beyond t * sqrt(n), that the samples state for any
-//     output: norms differ much less than elements.
+//   * An element may differ by t + 4 * d, where d is the largest difference of an element from
+//     `nearby` that the samples of this output state. The term t alone is not enough: rounding
+//     across a discontinuity, such as that of relu's gradient at 0, changes an element by more than
+//     t, and each way to compute a step rounds differently.
+//   * The norm of an output of n elements may differ by t * sqrt(n) + 4 * s * norm. Here s is the
+//     largest relative difference of a norm, beyond t * sqrt(n), that the samples of any output
+//     state: norms differ much less than elements.
 struct SampledDifference {
   api::OutputDifference worst;  // the largest difference relative to what is allowed
   int outputs = 0;              // the number of outputs
   int beyond_tolerance = 0;     // the number of outputs that differ by more than t or t * sqrt(n)
 };
 
-// InvalidArgument, naming the output, if `samples` lacks it or has another number of its elements.
+// Compares `outputs` with `samples`, which SampleOutputs made for the same graph. InvalidArgument,
+// naming the output, if `samples` lacks an output or has samples for another number of elements.
 absl::StatusOr<SampledDifference> CompareSamples(const Graph& graph,
                                                  absl::Span<const Tensor> outputs,
                                                  const NamedTensors& samples);

@@ -1,5 +1,5 @@
 // Decides whether facts about integer sizes and indices imply other facts. Internal to the prover.
-// arith_query.cc asks the solver questions that simple rules leave open.
+// Simple rules decide most questions; arith_query.cc asks the solver Z3 about the others.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
 #define LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
 
@@ -20,19 +20,20 @@ namespace lemma::prover {
 
 enum class Effort {
   kSyntax,  // no solver
-  kLinear,  // linear arithmetic: each product of variables is one unknown, with lemmas about it
+  kLinear,  // linear arithmetic: each product of leaves is one unknown, with known facts about it
   kFull,    // as kLinear; if that finds no proof, also nonlinear integer arithmetic
 };
 
-// A fact that was proved: `script` states known facts and the negation of this fact, and was found
-// to be unsatisfiable.
+// A proved fact. `script` states the known facts and the negation of this fact; the solver found
+// that they cannot all hold.
 struct Obligation {
   std::string what;    // the fact, for people
   std::string script;  // as in Solver::Check
 };
 
-// Decides implications. Incomplete: false means only that no proof was found. The leaves must
-// outlive the object.
+// Decides implications between facts (fact.h). Below, `context` are the facts that are known.
+// Incomplete: false means only that no proof was found. The leaves must outlive the object. Not
+// thread-safe.
 class Arith {
  public:
   explicit Arith(Leaves* leaves) : leaves_(*leaves), models_(*leaves) {}
@@ -57,7 +58,7 @@ class Arith {
     return NonNegative(context, r) && NonNegative(context, b - 1 - r);
   }
 
-  // Simplifies quotients, minima and maxima as far as `context` decides them.
+  // Replaces quotients, minima and maxima by simpler polynomials where `context` allows it.
   Poly SimplifyDivs(const Facts& context, const Poly& p);
   Fact SimplifyFact(const Facts& context, const Fact& fact);
 

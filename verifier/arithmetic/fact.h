@@ -1,4 +1,5 @@
-// Facts about integer sizes and indices: polynomials compared with 0. Internal to the prover.
+// Defines facts about integer sizes and indices: polynomials (Poly in graph/expr/polynomial.h)
+// compared with 0. Internal to the prover.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_FACT_H_
 #define LEMMA_VERIFIER_ARITHMETIC_FACT_H_
 

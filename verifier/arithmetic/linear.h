@@ -7,11 +7,12 @@
 
 namespace lemma::prover {
 
-// Whether all facts can hold at once, where each monomial is an unknown of its own. Bounds are
-// rounded first: 2x >= 1 becomes x >= 1. kNo: a sum of facts, each times a nonnegative number (any
-// number, if the fact is an equation), is a negative constant; the code computes this sum as a
-// check. kYes: integers were found for the unknowns. kUnknown: a solver must be asked. For most
-// questions DecideLinear takes much less time than a solver takes to start. Deterministic.
+// Whether all facts can hold at once if each monomial counts as an unknown of its own. Bounds are
+// rounded first: 2x >= 1 becomes x >= 1. kNo: they cannot, since a sum of facts, each times a
+// nonnegative number (any number, if the fact is an equation), is a negative constant; the code
+// computes this sum as a check. kYes: they can, since integers were found for the unknowns.
+// kUnknown: a solver must be asked. For most questions DecideLinear takes much less time than a
+// solver takes to start. Deterministic.
 Satisfiable DecideLinear(const Facts& facts);
 
 }  // namespace lemma::prover

@@ -1,4 +1,4 @@
-// The only interface to Z3: takes SMT-LIB text, returns an answer.
+// The only interface to the SMT solver Z3: takes a text in SMT-LIB, returns an answer.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_SOLVER_H_
 #define LEMMA_VERIFIER_ARITHMETIC_SOLVER_H_
 
@@ -7,11 +7,12 @@
 
 namespace lemma::prover {
 
+// Whether some statements can all hold at once.
 enum class Satisfiable { kNo, kYes, kUnknown };
 
-// An answer depends on the text and the limit alone: each query has its own Z3 context, and a
-// resource limit, not a clock, ends it. So answers are cached for all solvers of the process, in
-// all threads: the forms of a rule, and similar rules, lead to the same queries.
+// An answer depends on the text and the limit alone: each query has its own Z3 context, and is
+// ended by a limit on Z3's steps, not by a clock. So answers are cached for all solvers of the
+// process, in all threads: the forms of a rule, and similar rules, lead to the same queries.
 class Solver {
  public:
   // Whether the assertions of `script` can hold at once. `script` has set-logic, declarations and

@@ -1,4 +1,4 @@
-// Checks certificates: repeats the steps that an optimization recorded.
+// Checks certificates (docs/certificates.md): repeats the steps that an optimization recorded.
 //
 // The checker shares with the optimizer only the code that states the claim: graphs and operators'
 // definitions (graph/), the text of rules and certificates, and the coverage of proofs
@@ -26,11 +26,11 @@ struct CertificateCheckOptions {
   // Returns the graph that results from writing the given graph in the output's format and reading
   // it again. Absent: writing and reading do not change a graph.
   std::function<absl::StatusOr<Graph>(const Graph&)> as_written;
-  // How often `input` and the graph before folding are compared in the field, at each choice of
-  // symbolic sizes; 0: never.
+  // How often `input` and the graph after the last step (before constants are folded) are compared
+  // in the field, at each choice of symbolic sizes; 0: never.
   int samples = 1;
-  // Seed of all random values, and of the second prime, modulo which mutants are compared too. Draw
-  // the seed anew: the author of the certificate must not have known it.
+  // Seed of all random values, and of the prime modulo which mutants are compared in addition to
+  // 2^61 - 1. Draw a new seed for each check: the author of the certificate must not have known it.
   uint64_t seed = 1;
   int threads = 1;
 };
@@ -55,8 +55,8 @@ struct CertificateCheck {
 //     proof covers (verifier/certificate/step.h);
 //   * each folded constant equals the reference evaluation bit for bit;
 //   * the last graph is `output`, node by node;
-//   * `input` and the graph before folding agree on random inputs and weights in the field of
-//     2^61 - 1 elements, except for the steps that CertificateCheck::laws counts;
+//   * `input` and the graph after the last step, before folding, agree on random inputs and weights
+//     in the field of 2^61 - 1 elements, except for the steps that CertificateCheck::laws counts;
 //   * the float contract is the one that ContractOf (rewrite/rules/certificate.h) gives;
 //     certificate.result is kInput if and only if there is no step and nothing is folded.
 // The caller must check the files and their hashes. Deterministic.

@@ -11,8 +11,9 @@
 namespace lemma::certificate {
 
 // Whether a[i] and b[i] have the same elements in the field, for all i. Inputs, weights and the
-// values in `free` get random elements, as `random` says (run_graphs.h). `a` and `b` must have the
-// same length, and a[i] and b[i] the same type. Errors are those of Evaluate (run_graphs.h).
+// values in `free` are not computed; they get random elements, as `random` says (run_graphs.h). `a`
+// and `b` must have the same length, and a[i] and b[i] the same type. Errors are those of Evaluate
+// (run_graphs.h).
 absl::StatusOr<bool> AgreeInField(absl::Span<const Value> a, absl::Span<const Value> b,
                                   absl::Span<const Value> free, RandomValues random);
 

@@ -17,20 +17,21 @@
 
 namespace lemma::certificate {
 
-// `a` and `b` must have the same type and be computed by +, -, *, / and sums. Ok if equality of
+// `a` and `b` must have the same type and be computed by +, -, *, / and sums. OK if equality of
 // their elements at random points modulo 2^61 - 1 implies, with a probability near 1, that the
-// elements are equal as polynomials with rational coefficients. Otherwise FailedPrecondition, which
-// says why: a constant is not a real number; a divisor is not constant; numbers or denominators are
-// so large that a coefficient may be 0 modulo the prime; or an element is computed from 2^40 or
-// more elements, counted with repetition, so that its degree may be too large. All bounds are
-// rounded up.
+// elements are equal as polynomials with rational coefficients. Otherwise FailedPrecondition, whose
+// message says why: a constant is not a real number; a divisor is not constant; numbers or
+// denominators are so large that a coefficient may be 0 modulo the prime; or an element is computed
+// from 2^40 or more elements, counted with repetition, so that its degree may be too large. All
+// bounds are rounded up.
 absl::Status DecidedByField(const Value& a, const Value& b);
 
 // A hash for each element of `value`, in row-major order. It depends on how often the element reads
-// each element of each input that is not in `finite`: it is the sum of these counts, each times a
-// random number of the field, drawn by `seed`. Different hashes show different reads. Equal hashes
-// mean the same reads, each as often, except with probability 2^-61. FailedPrecondition if an
-// element makes 2^40 reads or more, since counts are numbers of the field.
+// each element of each input; reads of the inputs in `finite`, whose elements are known to be
+// finite, do not count. The hash is the sum of these counts, each times a random number of the
+// field, drawn by `seed`. Different hashes show different reads. Equal hashes mean the same reads,
+// each as often, except with probability 2^-61. FailedPrecondition if an element makes 2^40 reads
+// or more, since counts are numbers of the field.
 absl::StatusOr<std::vector<uint64_t>> ReadsOf(const Value& value,
                                               const absl::flat_hash_set<Value>& finite,
                                               uint64_t seed);
@@ -39,8 +40,9 @@ absl::StatusOr<std::vector<uint64_t>> ReadsOf(const Value& value,
 uint64_t DrawPrime(uint64_t seed);
 
 // Compares elements of `a` and `b`, which must have the same type, modulo `prime` on random inputs.
-// Takes the elements in a random order, drawn by `seed`, until about 2^25 steps are made. Returns
-// the number of elements compared. FailedPrecondition if an element differs or cannot be computed.
+// Takes the elements in a random order, drawn by `seed`, until about 2^25 steps of evaluation are
+// made. Returns the number of elements compared. FailedPrecondition if an element differs or cannot
+// be computed.
 // The evaluator (modulo.cc) shares no code with kernels/evaluate.
 absl::StatusOr<int64_t> CompareModulo(const Value& a, const Value& b, uint64_t prime,
                                       uint64_t seed);

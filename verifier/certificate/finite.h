@@ -1,4 +1,5 @@
-// Checks that the weights that a rule matches are finite: the rule's float contract relies on this.
+// Checks that the weights that a rule matches have only finite elements: the rule's float contract
+// relies on this.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_FINITE_H_
 #define LEMMA_VERIFIER_CERTIFICATE_FINITE_H_
 
@@ -14,10 +15,10 @@ class FiniteWeights {
   // `folder` computes values that depend on weights only; not owned.
   explicit FiniteWeights(Folder* folder) : folder_(*folder) {}
 
-  // Whether `value` depends on weights and constants only, and all elements of these, of
-  // intermediate results and of `value` are finite when they are rounded to their types. Weights
-  // without values, and values computed from such weights, are assumed to be finite. False if a
-  // value cannot be computed.
+  // Whether `value` depends on weights and constants only, and is finite: all elements of these
+  // weights and constants, of intermediate results and of `value` are finite when they are rounded
+  // to their types. Weights without known elements, and values computed from them, are assumed to
+  // be finite. False if a value cannot be computed.
   bool AreFinite(const Value& value);
 
  private:

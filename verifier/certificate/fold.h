@@ -1,4 +1,4 @@
-// Recomputes the constants that constant folding must give.
+// Recomputes the constants that constant folding must have written into an optimized graph.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_FOLD_H_
 #define LEMMA_VERIFIER_CERTIFICATE_FOLD_H_
 

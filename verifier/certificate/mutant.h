@@ -1,4 +1,5 @@
-// Checks corrected mutants (docs/pet.md): rules that are true at their own sizes only.
+// Checks corrected mutants (docs/pet.md): rules without symbols, which are true at their own sizes
+// only.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_MUTANT_H_
 #define LEMMA_VERIFIER_CERTIFICATE_MUTANT_H_
 
@@ -13,7 +14,7 @@ namespace lemma::certificate {
 // The result for a correct mutant.
 struct CheckedMutant {
   FloatContract contract = FloatContract::kRealOnly;  // the strictest contract known to hold
-  uint64_t prime = 0;                                 // the second prime
+  uint64_t prime = 0;                                 // the second prime; the first is 2^61 - 1
   // The number of elements that were compared modulo `prime`, and the number of all elements; all
   // were compared modulo 2^61 - 1.
   int64_t compared = 0, elements = 0;

@@ -1,4 +1,5 @@
-// How the certificate checker says no. Internal to verifier/certificate.
+// The status by which the certificate checker refuses a certificate. Internal to
+// verifier/certificate.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_REFUSAL_H_
 #define LEMMA_VERIFIER_CERTIFICATE_REFUSAL_H_
 

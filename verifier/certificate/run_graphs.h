@@ -16,7 +16,7 @@ namespace lemma::certificate {
 // How random elements are drawn.
 struct RandomValues {
   uint64_t seed = 1;
-  // Random integers are 0 or 1, so that they may serve as positions. If `zeros` is true, all are 0.
+  // Random integers are 0 or 1, so that they can be used as indices. If `zeros` is true, all are 0.
   bool zeros = false;
   // In double, random reals are in (0, 2], where nearly every function has a value. If `positive`
   // is false, they are in [-2, 2]. In the field, all elements are equally likely.
@@ -28,21 +28,21 @@ struct RandomValues {
 };
 
 // The elements of each value in `wanted`, in row-major order. Inputs and the values in `free` are
-// random; so are weights, with the exceptions in RandomValues. The result of an operator without a
-// definition is a random function of its operands. Shared values are computed once and dropped
-// after their last use. Number is Field or double. OutOfRange if an element is used as an index and
-// lies outside the tensor that it indexes.
+// not computed; their elements are random. So are weights, with the exceptions in RandomValues. The
+// result of an operator without a definition is a random function of its operands. Shared values
+// are computed once and dropped after their last use. Number is Field or double. OutOfRange if an
+// element is used as an index and lies outside the tensor that it indexes.
 template <class Number>
 absl::StatusOr<std::vector<std::vector<Number>>> Evaluate(absl::Span<const Value> wanted,
                                                           absl::Span<const Value> free,
                                                           const RandomValues& random);
 
-// The seed for the random elements of `input`, which must be an input of a graph. It depends on the
-// input's number, so that two inputs of the same type have different elements.
+// The seed for the random elements of `input`, which must be an input of a graph. It depends on
+// `seed` and on the input's number, so that two inputs of the same type have different elements.
 uint64_t RandomOf(uint64_t seed, const Value& input);
 
-// The definition to evaluate over the field. Real attributes are rounded to f32, as constants are,
-// unless an operand or result is f64.
+// The definition of `node`, to be evaluated over the field. Real attributes are rounded to f32, as
+// constants are, unless an operand or result is f64.
 absl::StatusOr<Definition> FieldDefinitionOf(const Node& node);
 
 }  // namespace lemma::certificate

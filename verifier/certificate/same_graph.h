@@ -14,8 +14,8 @@ namespace lemma::certificate {
 // whether a value is a weight or a constant; weights without values must have the same names.
 std::string Difference(const Graph& a, const Graph& b);
 
-// Whether both have the same kind and the same bits. Unlike ==, tells 0.0 from -0.0, and finds NaN
-// equal to itself.
+// Whether both attributes have the same kind and the same bits. Unlike ==, distinguishes 0.0 from
+// -0.0, and finds NaN equal to itself.
 bool SameBits(const AttrValue& a, const AttrValue& b);
 
 }  // namespace lemma::certificate

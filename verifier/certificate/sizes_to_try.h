@@ -1,4 +1,4 @@
-// Sizes of symbolic dimensions at which graphs are compared on random inputs.
+// Chooses sizes for symbolic dimensions, at which two graphs are then compared on random inputs.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_SIZES_TO_TRY_H_
 #define LEMMA_VERIFIER_CERTIFICATE_SIZES_TO_TRY_H_
 
@@ -10,13 +10,14 @@
 
 namespace lemma::certificate {
 
-// A model need not take every size. The first kSmallChoices choices are small: the least sizes,
-// then random ones. The others, up to choice kChoicesOfSizes - 1, are multiples of 32, as networks
-// for images want them, or the largest size of the range if that is smaller. They are for models
-// that take none of the small ones.
+// A choice is one size for each dimension. There are several choices, since a model may reject some
+// sizes of its ranges. The first kSmallChoices choices are small: choice 0 has the least size of
+// each range, the next ones have random sizes near it. The later choices, up to
+// kChoicesOfSizes - 1, are for models that reject the small choices: each size is a multiple of 32,
+// as image networks often require, or the largest size of its range if that is smaller.
 constexpr int kSmallChoices = 3, kChoicesOfSizes = 8;
-// The sizes of `choice` (0 to kChoicesOfSizes - 1), within the ranges `dims`. `seed` draws random
-// sizes.
+// The sizes of choice number `choice` (0 to kChoicesOfSizes - 1). `dims`: the range of each
+// dimension, by name. `seed`: for the random sizes.
 DimValues SizesToTry(const std::map<std::string, SizeRange>& dims, uint64_t seed, int choice);
 
 }  // namespace lemma::certificate

@@ -1,4 +1,4 @@
-// Checks one step of a certificate: is it an application of its rule?
+// Checks that one step of a certificate is an application of the rule that the step names.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_STEP_H_
 #define LEMMA_VERIFIER_CERTIFICATE_STEP_H_
 
@@ -14,7 +14,7 @@
 
 namespace lemma::certificate {
 
-// Pairs of a value of a graph and the value that replaces it.
+// Pairs (value of a graph, value that replaces it).
 using Replacements = std::vector<std::pair<Value, Value>>;
 
 // The effect of a step on a graph.
@@ -31,14 +31,15 @@ absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 //   * the source, with the step's values of symbols and variables, is in the graph where the step
 //     says, up to the order of a commutative operator's operands;
 //   * the values of the rule's weights are finite (verifier/certificate/finite.h);
-//   * the graph has the constants of the source exactly; constants of the target, and real
-//     attributes that are not merely a symbol, are rounded once at most
-//     (rewrite/rules/held_numbers.h);
+//   * the graph has exactly the constants that the source has. The constants of the target, and
+//     those real attributes that the rule computes (rather than copies from a symbol), may differ
+//     from the rule's exact numbers by one rounding (rewrite/rules/held_numbers.h);
 //   * every variable and constant has at least one element, the guard holds, and a form of the
 //     proof covers the values of the symbols;
 //   * the target is well-formed, and its outputs have the types of the source's outputs;
 //   * no variable depends on an output of the source.
-// `coverage` must belong to `rule`. `coverage` and `weights` remember answers between calls.
+// `coverage` must be the coverage of `rule`. `coverage` and `weights` are changed: they remember
+// answers between calls.
 absl::StatusOr<Replaced> CheckMatch(const Substitution& rule, const CertificateStep& step,
                                     const Graph& graph, Coverage* coverage, FiniteWeights* weights);
 

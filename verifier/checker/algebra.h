@@ -1,11 +1,12 @@
-// Computes exactly, for all values of the inputs at once: a value is a polynomial in atoms, with
-// rational coefficients.
+// Computes with exact symbolic values, which are true for all values of the inputs at once. A value
+// is a polynomial with rational coefficients. The variables of the polynomial are called atoms.
 //
-// An atom is an element of an input, a real parameter, an infinity, a constant that is no small
-// rational, or a nonlinear function of polynomials. Polynomials are kept in a canonical form, so
-// equal polynomials are identical. Values whose polynomials differ may still be equal by laws that
-// the level (Level) does not include; ApproximatelyEqual searches for a point at which they differ.
-// Functions are in algebra_fns.cc, laws in algebra_laws.cc, points in algebra_point.cc.
+// An atom is an element of an input, a real parameter, an infinity, a constant that is not a small
+// rational number, or a nonlinear function of polynomials. Polynomials are kept in a canonical
+// form, so equal polynomials are identical. Values whose polynomials differ may still be equal by
+// laws that the level (Level) does not include; ApproximatelyEqual searches for a point at which
+// they differ. Functions are in algebra_fns.cc, laws in algebra_laws.cc, points in
+// algebra_point.cc.
 #ifndef LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 #define LEMMA_VERIFIER_CHECKER_ALGEBRA_H_
 
@@ -41,13 +42,13 @@ double ValueAt(ScalarFn fn, double a, double b = 0, double c = 0);
 
 // The laws by which values are equal: one level for each float contract (docs/proofs.md).
 enum class Level {
-  kBits,  // arithmetic is uninterpreted
-  kRing,  // sums, products and maxima in any order
-  kReal,  // also laws of exp, log and reciprocals, and of squares of maxima
+  kBits,  // bit_exact: no laws; sums and products are functions of which nothing is known
+  kRing,  // reassociates: sums, products and maxima in any order
+  kReal,  // real_only: also laws of exp, log and reciprocals, and of squares of maxima
 };
 
-// kParam: a real parameter. kConstant: a number that is not a small rational, or -0. kFold: an
-// uninterpreted reduction.
+// kParam: a real parameter. kConstant: a number that is not a small rational, or -0. kFold: a
+// reduction to which no laws apply.
 struct Atom {
   enum class Kind { kInfinity, kInput, kParam, kConstant, kFn, kReciprocal, kMax, kMin, kFold };
   Kind kind = Kind::kInput;
@@ -67,8 +68,8 @@ struct AtomFacts {
 
 class Algebra {
  public:
-  // Adds one to *work for each term of a polynomial that it touches. `work` must outlive the
-  // object.
+  // The object adds one to *work for each term of a polynomial that it touches. `work` must outlive
+  // the object.
   Algebra(Level level, int64_t* work);
 
   // An element of an input (see Atom), a real parameter, and numbers. Calls with the same arguments
@@ -82,7 +83,7 @@ class Algebra {
   // The reduction of `values`, in this order.
   Value Reduce(ReduceKind kind, const std::vector<Value>& values);
   Value Reciprocal(const Value& x);
-  // These add and multiply polynomials even at Level::kBits, where Apply does not.
+  // Sum and Product add and multiply polynomials even at Level::kBits, where Apply does not.
   Value Sum(const Value& a, const Value& b, Rational factor = {1, 1});  // a + factor * b
   Value Product(const Value& a, const Value& b);
 
@@ -150,7 +151,8 @@ class Algebra {
   // integers; 1 if there are no coefficients.
   Rational Content(const std::vector<Polynomial>& set);
 
-  // The value of x in double. `point` holds the values of atoms; missing ones are added.
+  // The value of x, or of an atom, in double at point number `style` (as in Sample). `point` caches
+  // the values of atoms at this point; missing values are added.
   double At(const Polynomial& x, int style, std::map<AtomId, double>* point);
   double AtomAt(AtomId id, int style, std::map<AtomId, double>* point);
   std::string ToString(const Polynomial& x) const;

@@ -17,13 +17,15 @@ namespace lemma::checker {
 // Limits on the instances that are checked. Instances::ForEach (instances.h) says in which order
 // they are visited.
 struct Bounds {
-  // Sizes range from 1 to max_size, other integers over small values around 0. Both ranges are
+  // Sizes range from 1 to max_size. Other integers take small values around 0. Both ranges are
   // extended if that is little work.
   int64_t max_size = 3;
   int max_list = 3;        // most elements of a list, unless an operand's rank suggests more
-  int64_t work = 400'000;  // limit per rule: terms touched, the same count on every machine
+  int64_t work = 400'000;  // limit per rule: how many terms of polynomials may be touched. The
+                           // count is the same on every machine
 };
 
+// The result of CheckRule.
 struct Checked {
   enum class Answer {
     kEqual,      // the sides are equal on every instance checked; there is at least one
@@ -61,11 +63,11 @@ struct Replayed {
   int64_t uncovered = 0;  // instances within the bounds that belong to no form
 };
 
-// Repeats a proof file (verifier/prover/proof_file.h writes it, docs/proofs.md defines the format).
-// Accepts it if it proves `rule` with the rule's float contract or a stricter one, and if its steps
-// are correct on the instances checked: every recorded normal form equals its side, every pair of
-// terms agrees under its map of axes, which is one to one, and every term is used up by one step.
-// Stops at the first step that fails.
+// Repeats a proof. `file`: the content of a proof file (verifier/prover/proof_file.h writes such
+// files, docs/proofs.md defines the format). Accepts the proof if it is about `rule`, with the
+// rule's float contract or a stricter one, and if its steps are correct on the instances checked:
+// every recorded normal form equals its side, every pair of terms agrees under its map of axes,
+// which is one to one, and every term is used up by one step. Stops at the first step that fails.
 Replayed ReplayProof(absl::string_view file, const Substitution& rule, const Bounds& bounds = {});
 
 }  // namespace lemma::checker

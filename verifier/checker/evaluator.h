@@ -1,4 +1,4 @@
-// Evaluates a definition at concrete sizes over exact values.
+// Evaluates an operator's definition at concrete sizes. The elements are exact values (algebra.h).
 #ifndef LEMMA_VERIFIER_CHECKER_EVALUATOR_H_
 #define LEMMA_VERIFIER_CHECKER_EVALUATOR_H_
 
@@ -17,9 +17,9 @@ struct TensorValue {
   std::vector<Value> elements;  // row-major
 };
 
-// Reports errors, such as an index outside its tensor or an unbound symbol, to the algebra
+// Reports errors, such as an index outside its tensor or a symbol without a value, to the algebra
 // (Algebra::problem). The constructor's arguments, and the tensors that `inputs` points to, must
-// outlive the object.
+// outlive the object. `inputs`: the definition's inputs, in order.
 class Evaluator {
  public:
   Evaluator(Algebra* algebra, const Definition& definition, std::vector<const TensorValue*> inputs);

@@ -1,4 +1,4 @@
-// Evaluates the normal forms in a proof file at given values of all names.
+// Evaluates the normal forms in a proof file, given a value for each name in them.
 #ifndef LEMMA_VERIFIER_CHECKER_FORM_VALUE_H_
 #define LEMMA_VERIFIER_CHECKER_FORM_VALUE_H_
 
@@ -13,7 +13,8 @@
 
 namespace lemma::checker {
 
-// The name of an integer is given by its position in ProofText::names.
+// A name in a proof file stands for an integer: a size, an index or an axis. Arguments `name` are
+// positions in ProofText::names. Nodes are parts of the file (proof_text.h).
 class FormValue {
  public:
   // `names`: the number of names. `inputs`: the tensors that reads refer to; the tensors and
@@ -35,9 +36,9 @@ class FormValue {
   Value Summand(const Node& term);
   // The product of a summand's atoms at the values set for its axes.
   Value Atoms(const Node& term);
-  // The integer points of a summand's axes at which its guards hold, in lexicographic order. Each
-  // point has one integer per axis. The axes must have no value yet. If affine guards give an axis
-  // no lower bound, it begins at -12; if they give it no upper bound, it ends at 12.
+  // The integer points of a summand's axes at which its guards (`where`) hold, in lexicographic
+  // order. Each point has one integer per axis. The axes must have no value yet. If affine guards
+  // give an axis no lower bound, it begins at -12; if they give it no upper bound, it ends at 12.
   using Points = std::vector<std::vector<int64_t>>;
   Points PointsOf(const Node& axes, const Node& where);
   // SetAxes gives each axis its value at a point. ClearAxes removes these values.

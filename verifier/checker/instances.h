@@ -42,19 +42,20 @@ std::string Describe(const Substitution& rule, const Instance& instance);
 
 class Instances {
  public:
-  // `fixed`: by symbol; empty: nothing is fixed. ForEach adds the work done to *work. `rule` and
-  // `work` must outlive the object.
+  // `fixed`: by symbol of the rule; empty: nothing is fixed. ForEach adds the work done to *work.
+  // `rule` and `work` must outlive the object.
   Instances(const Substitution& rule, const Bounds& bounds, int64_t* work,
             std::vector<Fixed> fixed = {});
 
-  // Calls `visit` for each instance, until `visit` returns false or Bounds::work is used up. Goes
-  // through all instances by ascending weight: how far the values are from usual ones, such as 1 or
-  // an attribute's default. If half of the work does not suffice for this, the other half goes to
-  // random instances within the bounds. Visits no instance twice. To be called once.
+  // Calls `visit` for each instance, until `visit` returns false or Bounds::work is used up. Visits
+  // the instances in the order of their weights. The weight says how far an instance's values are
+  // from usual ones, such as 1 or an attribute's default. If half of Bounds::work does not suffice
+  // for all instances, the other half goes to random instances within the bounds. Visits no
+  // instance twice. Must not be called twice.
   void ForEach(const std::function<bool(const Instance&)>& visit);
 
-  // The size up to which all instances were visited: that of the bounds, a larger one if that takes
-  // little work, or 0 if even the bounds take too much.
+  // The size up to which all instances were visited: Bounds::max_size, or more if that took little
+  // work; 0 if the work did not suffice for Bounds::max_size.
   int64_t complete_size() const { return complete_size_; }
   // The largest size tried.
   int64_t max_size() const { return bounds_.max_size; }
@@ -62,10 +63,12 @@ class Instances {
   int complete_weight() const { return complete_weight_; }
   // The number of visited instances that were drawn at random.
   int64_t drawn() const { return drawn_; }
-  // Why no instance can exist; "" if one may.
+  // Why no instance can exist; "" if instances may exist.
   const std::string& problem() const { return problem_; }
 
  private:
+  // A step of the search: gives a symbol its value, computes the types of the rule's variables, or
+  // defines a node of the source.
   struct Step {
     enum class Kind { kSymbol, kVars, kNode } kind = Kind::kSymbol;
     int symbol = 0;                  // kSymbol

@@ -12,9 +12,9 @@
 
 namespace lemma::checker {
 
-// A name, a number or a list (head a b ...).
+// A part of an expression in a proof file: a name, a number or a list (head a b ...).
 struct Node {
-  std::string text;  // of a name; of a list, its head
+  std::string text;  // the name, or the head of the list
   int name = -1;     // of a name: its position in ProofText::names
   bool is_list = false, is_number = false;
   int64_t number = 0;
@@ -25,8 +25,9 @@ struct Node {
   }
 };
 
-// A step that uses up terms of a difference and makes others. Each kind is a line of the format
-// (docs/proofs.md). `line`, here and below: the number of the line in the file, from 1.
+// A step that uses up terms of a difference and makes others. Each kind of step has a line of its
+// own in the format (docs/proofs.md). `line`, here and below: the number of the line in the file,
+// from 1.
 struct Event {
   enum class Kind { kDifference, kPair, kCollect, kZero, kLaws } kind = Kind::kDifference;
   int line = 0;
@@ -34,10 +35,10 @@ struct Event {
   Node renamed, map;            // kPair: the second term with other axes, and the value of each
 };
 
-// The proof for one output. Names, here and below, are positions in ProofText::names.
+// The proof for one output. Names of type int, here and below, are positions in ProofText::names.
 struct Output {
   int line = 0;
-  int number = 0;          // of the output
+  int number = 0;          // the output's number
   bool empty = false;      // it has no elements
   std::vector<int> names;  // of its indices
   struct Digits {

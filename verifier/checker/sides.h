@@ -13,9 +13,9 @@ namespace lemma::checker {
 // The inputs and outputs of both sides.
 class Sides {
  public:
-  // fill = 0: all elements of inputs are indeterminates. fill > 0: elements of integer inputs are
-  // small pseudo-random numbers, with `fill` as the seed. Records problems in `algebra`
-  // (Algebra::problem).
+  // fill = 0: all elements of inputs are indeterminates (variables of polynomials, see algebra.h).
+  // fill > 0: elements of integer inputs are small pseudo-random numbers, with `fill` as the seed;
+  // elements of other inputs are indeterminates. Records problems in `algebra` (Algebra::problem).
   Sides(const Substitution& rule, const Instance& instance, Algebra* algebra, int fill);
 
   const TensorValue& input(int var) const { return inputs_[var]; }  // of a variable of the rule
@@ -23,7 +23,8 @@ class Sides {
   const TensorValue& target(size_t output) const { return outputs_[1][output]; }
   // `which`: 0 for the source, 1 for the target.
   const TensorValue& side(int which, size_t output) const { return outputs_[which][output]; }
-  // Whether an indeterminate was used as an index. Then evaluate again with fill > 0.
+  // Whether an indeterminate was used as an index. Then the caller has to make new Sides with
+  // fill > 0.
   bool needs_positions() const { return needs_positions_; }
   // Whether the source reads outside a tensor because of the numbers in integer inputs. These
   // numbers then say nothing about the rule.

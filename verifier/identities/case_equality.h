@@ -1,7 +1,8 @@
-// Decides equality where the usual comparison (verifier/normal_form/equality.h) fails. It writes
-// out reductions over axes of small constant extents. If an index of the element has few values, it
-// compares separately for each of them. For real numbers it also uses identities of functions and
-// asks the solver. Internal to the prover.
+// Decides whether two normal forms are equal, after the usual comparison
+// (verifier/normal_form/equality.h) has failed. It writes out reductions over axes of small
+// constant extents. If an index of the output element has few possible values, it makes one
+// comparison for each value. For real numbers it also uses identities of functions and asks the
+// solver. Internal to the prover.
 #ifndef LEMMA_VERIFIER_IDENTITIES_CASE_EQUALITY_H_
 #define LEMMA_VERIFIER_IDENTITIES_CASE_EQUALITY_H_
 
@@ -21,17 +22,22 @@ class CaseEquality {
   CaseEquality(NormalForms* forms, Arith* arith, Laws laws, uint32_t rlimit)
       : forms_(*forms), arith_(*arith), laws_(laws), rlimit_(rlimit) {}
 
-  // Whether a = b wherever `context` holds. False: no proof was found. To be called after
-  // Equality::AreEqual has failed with the same arguments: it may leave out that comparison.
+  // Whether a = b wherever `context` holds. False: no proof was found. Call this function only
+  // after Equality::AreEqual has returned false for the same arguments: it may skip what AreEqual
+  // tries.
   bool AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context);
 
-  // As Equality::remainder, of the last comparison that failed; "" if there is none.
+  // Equality::remainder of the last comparison that failed; "" if none failed.
   const std::string& remainder() const { return remainder_; }
 
  private:
+  // AreEqual, after `depth` indices have been replaced by numbers.
   bool ValueByValue(NormalForm a, NormalForm b, const Facts& context, int depth);
   bool Compare(const NormalForm& a, const NormalForm& b, const Facts& context);
+  // Only with Laws::kRealOnly.
   bool ByIdentities(const NormalForm& a, const NormalForm& b, const Facts& context);
+  // Asks the solver whether `difference` is 0 (real_query.h), separately for both truth values of
+  // guards that mention no axis. `unit`: as in Normalizer::UseIdentities.
   bool ByQuery(const NormalForm& difference, const Facts& context,
                const std::set<std::string>& defined, int64_t unit, int depth);
 

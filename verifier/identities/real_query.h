@@ -1,12 +1,13 @@
-// Asks the solver whether a form is 0 for all values of its reads. Internal to the prover.
+// Asks the solver whether a normal form is 0 for all values of the elements that it reads. Internal
+// to the prover.
 //
-// The form becomes an expression of nonlinear real arithmetic. Reads, sums over axes and functions
-// without an algebraic law are variables. Comparisons choose between values. An exponential is a
-// positive variable. The reciprocal of d is a variable r, with the law r * d = 1 if d is known not
-// to be 0. The root of d is a variable w, with the laws w >= 0 and w * w = d if d is known not to
-// be negative. Such a condition on d is known if the solver proves it. It is also known if both
-// sides compute the reciprocal or root unconditionally: then neither side has a value where the
-// condition is false.
+// The normal form becomes an expression of nonlinear real arithmetic. Reads, sums over axes and
+// functions without an algebraic law are variables. Comparisons choose between values. An
+// exponential is a positive variable. The reciprocal of d is a variable r, with the law r * d = 1
+// if d is known not to be 0. The root of d is a variable w, with the laws w >= 0 and w * w = d if d
+// is known not to be negative. Such a condition on d is known if the solver proves it. It is also
+// known if both sides compute the reciprocal or root unconditionally: then neither side has a value
+// where the condition is false.
 #ifndef LEMMA_VERIFIER_IDENTITIES_REAL_QUERY_H_
 #define LEMMA_VERIFIER_IDENTITIES_REAL_QUERY_H_
 
@@ -28,9 +29,10 @@ std::set<std::string> UnconditionalKeys(NormalForms* forms, Normalizer* normaliz
 
 class RealQuery {
  public:
-  // `equality`: recognizes equal sums and functions. `defined`: keys of reciprocals and roots that
-  // have a value wherever both sides have one. `rlimit`: the solver's limit per query, in its own
-  // steps. The objects behind the pointers, and `context`, must outlive the query.
+  // `equality`: recognizes equal sums and functions. `context`: facts that hold. `defined`: keys of
+  // reciprocals and roots that have a value wherever both sides of the claim have one. `rlimit`:
+  // the solver's limit per query, in its own steps. The objects behind the pointers, and `context`,
+  // must outlive the query.
   RealQuery(NormalForms* forms, Arith* arith, Equality* equality, const Facts& context,
             std::set<std::string> defined, uint32_t rlimit)
       : forms_(*forms),

@@ -13,13 +13,14 @@ struct Range {
   int64_t low = 0, high = 0;  // both included
 };
 
-// The range of `leaf` by those inequalities of `facts` whose only leaf is `leaf`. nullopt if the
-// range has no value or more than 16.
+// The range that `facts` give for `leaf`. Only inequalities that contain no other leaf count.
+// nullopt if `facts` do not bound `leaf` on both sides, or if the range is empty or has more than
+// 16 values.
 std::optional<Range> SmallRange(const Facts& facts, Leaf leaf);
 
 // The value of `form`, with reductions (sums, products, maxima) over axes with a SmallRange written
-// out, also in arguments of functions. With Laws::kNone, writes out maxima only. A form that would
-// get more than 600 summands stays as it is. Sets *changed to true if there are axes with a
+// out, also in arguments of functions. With Laws::kNone, only maxima are written out. A form that
+// would get more than 600 summands stays as it is. Sets *changed to true if there is an axis with a
 // SmallRange; otherwise leaves *changed as it is.
 NormalForm Unrolled(NormalForms* forms, Laws laws, const NormalForm& form, bool* changed);
 

@@ -1,15 +1,16 @@
-// Shared memory of one block, which threads, the copy engine (TMA) and products by warpgroup
-// (wgmma) access, with the barriers (mbarrier) that order the accesses. Internal to
-// verifier/kernels.
+// A model of the shared memory of one CUDA block. Threads, the copy engine (TMA) and matrix
+// products of warpgroups (wgmma) access the memory; barriers (mbarrier) order the accesses. The
+// model finds accesses in a wrong order. Internal to verifier/kernels.
 //
 // A block consists of roles: a role is a warpgroup of 128 threads, or the remaining warps behind
 // the last full warpgroup. The threads of a role run in lockstep; roles run in any order that
 // barriers allow. Conflicting accesses of a cell are faults unless barriers order them. Vector
 // clocks decide this: each role counts its own releases, and knows how many releases of every other
-// role it has seen. So one execution finds the conflicts of all orders. A product may read copied
-// numbers after its role has waited for the barrier phase to which the copy belongs. It may go on
-// reading them until its role has waited for the product; a wait in one warp counts for its
-// warpgroup, which executes the instruction together.
+// role it has seen. So one execution finds the conflicts of all orders.
+//
+// A product may read copied numbers only after its role has waited for the barrier phase to which
+// the copy belongs. The product may still read them until its role has waited for the product. The
+// warps of a warpgroup execute a product together, so a wait in one warp counts for all of them.
 #ifndef LEMMA_VERIFIER_KERNELS_BLOCK_MEMORY_H_
 #define LEMMA_VERIFIER_KERNELS_BLOCK_MEMORY_H_
 
@@ -21,8 +22,8 @@
 namespace lemma::kernels {
 
 // Functions that return text return "" if all is well, otherwise the fault. Cells are numbered from
-// 0; a cell has 2 bytes. A cell that is given must exist: this is not checked. Arguments `at` and
-// `barrier` are the offset of a barrier's first byte in the memory.
+// 0; a cell has 2 bytes. An argument `cell` must be the number of an existing cell; this is not
+// checked. Arguments `at` and `barrier` are the offset of a barrier's first byte in the memory.
 class BlockMemory {
  public:
   static constexpr int kMostRoles = 8;
@@ -36,7 +37,7 @@ class BlockMemory {
     int role, thread, warp;
   };
 
-  // `threads`: of all roles together.
+  // `bytes`: the size of the memory. `threads`: the number of threads of all roles together.
   BlockMemory(int64_t bytes, int roles, int threads);
 
   // Starts a new block: nothing is written, no barrier exists. The constructor calls it.
@@ -58,7 +59,8 @@ class BlockMemory {
   // Makes a barrier. A phase of it ends when `count` threads have arrived and all expected bytes
   // have been copied.
   const char* InitBarrier(const Access& who, int64_t at, int64_t count);
-  // Makes all barriers usable that this thread has initialized. Using a barrier earlier is a fault.
+  // Makes all barriers that this thread has initialized usable. To use a barrier earlier is a
+  // fault.
   void PublishBarriers(const Access& who);
   // One thread of the role arrives. `bytes`: how many more bytes the phase expects from copies.
   // `all`: with this thread, all threads of the role have arrived.
@@ -88,7 +90,7 @@ class BlockMemory {
   // The number of groups that the role has committed.
   int64_t committed(int role) const { return groups_[role]; }
 
-  // --- Turns: named barriers at which one role waits until another one lets it go on ---
+  // --- Turns: named barriers at which a role waits until another role lets it continue ---
   // `role` gives the role `to` a turn. A fault unless `role` knows that `to` has taken its previous
   // turn.
   const char* PassTurn(int role, int to);
@@ -97,8 +99,9 @@ class BlockMemory {
 
  private:
   using Clock = std::array<int64_t, kMostRoles>;
-  // An access: its threads, its time by the role's clock, and the numbers of the intervals between
-  // barriers of the role and of the warp in which it happened.
+  // A record of an access: its threads, its time by the role's clock, and two interval numbers. The
+  // role's barriers, and the warp's, divide the time into intervals; the numbers say in which
+  // interval the access happened.
   struct Mark {
     static constexpr int kSeveral = -1;
     int32_t block = 0;

@@ -28,14 +28,14 @@ struct Extremes {
   }
 };
 
-// Depends on `seed` only.
+// Draws the numbers s. The result depends on `seed` only.
 Extremes RandomExtremes(uint64_t seed);
 
-// Whether `definition` has a maximum or minimum over axes or, unless `only_reductions`, one of two
-// numbers.
+// Whether `definition` has a maximum or minimum over axes. Unless `only_reductions`, a maximum or
+// minimum of two numbers counts, too.
 bool HasExtremes(const Definition& definition, bool only_reductions);
 
-// `definition` with changes. If `floats`, its constants are rounded to f32. If `extremes` are
+// A changed copy of `definition`. If `floats`, its constants are rounded to f32. If `extremes` are
 // given, maxima and minima become the operations of `extremes`, and infinities become the neutral
 // elements. Indices do not change.
 Definition Restated(const Definition& definition, bool floats,

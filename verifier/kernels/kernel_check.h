@@ -1,25 +1,28 @@
 // Checks printed CUDA kernels against the operators that they stand for, before they run.
 //
-// The text itself is read and executed, for every thread of the grid and in exact arithmetic, so
-// the check does not rely on the printer. For the program's sizes it decides
+// The check reads the text of the kernels and executes it, for every thread of the grid and in
+// exact arithmetic. So it does not rely on the printer. For the program's sizes, the check decides
 //
-//   * that every access lies inside its tensor or array, and packs are aligned;
+//   * that every access lies inside its tensor or array, and that packs (consecutive elements that
+//     one instruction loads or stores) are aligned;
 //   * that each element of a result is written once, and nothing is read before it is written;
-//   * that no thread accesses shared memory that another one writes without a barrier between them;
-//   * that no thread accesses an element that another one writes, in memory that an operand and a
-//     result share;
+//   * that if a thread writes shared memory, another thread accesses it only after a barrier;
+//   * that if an operand and a result share memory, no thread accesses an element that another
+//     thread writes;
 //   * that all threads of a block reach each barrier;
-//   * that no integer overflows its type, and every conversion is one that the definition has.
+//   * that no integer overflows its type, and that the kernel has no conversion that the definition
+//     does not have.
 //
-// It compares the results with the results of the nodes, evaluated one by one, at random points of
-// the field with 2^61 - 1 elements (graph/expr/field.h). Control flow and addresses depend on no
-// values except gathered indices. Two different rational functions of degree d agree at a random
-// point with a probability of about d / 2^61. Two further checks are tests, not decisions:
-// discontinuous functions, such as comparisons, are evaluated at numbers near the definitions'
-// constants, and gathered indices are also set outside of the tensors that they index.
+// The check also compares the program's results with the results of the graph's nodes, which are
+// evaluated one by one, at random points of the field with 2^61 - 1 elements (graph/expr/field.h).
+// Control flow and addresses of a program depend on no values except gathered indices. Two
+// different rational functions of degree d agree at a random point with a probability of about
+// d/2^61. Two further checks are tests, not decisions: discontinuous functions, such as
+// comparisons, are evaluated at numbers near the definitions' constants, and gathered indices are
+// also set outside of the tensors that they index.
 //
-// It trusts the functions of the prelude (kernels/codegen/prelude.cuh), whose meaning it restates,
-// and the CUDA compiler.
+// The check trusts the CUDA compiler and the functions of the prelude
+// (kernels/codegen/prelude.cuh), whose meaning it states a second time.
 #ifndef LEMMA_VERIFIER_KERNELS_KERNEL_CHECK_H_
 #define LEMMA_VERIFIER_KERNELS_KERNEL_CHECK_H_
 
@@ -45,7 +48,7 @@ struct ProgramPart {
 struct ProgramCheckOptions {
   uint64_t seed = 1;
   // Limits on the scalar operations of one evaluation and on the bytes of memory that the check
-  // needs. A program beyond them is not checked.
+  // needs. A program beyond these limits is not checked.
   double operations = 4e9;
   int64_t bytes = int64_t{3} << 30;
   // The precision to which kernels may round the factors of products.
@@ -64,7 +67,8 @@ struct ProgramVerdict {
   std::string reason;
 };
 
-// Checks all kernels of a program together. Deterministic for a seed.
+// Checks all kernels of a program together. `parts`: by ascending first_slot. Deterministic for a
+// seed.
 ProgramVerdict CheckProgram(const codegen::GridProgram& program,
                             absl::Span<const ProgramPart> parts,
                             const ProgramCheckOptions& options = {});

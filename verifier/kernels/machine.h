@@ -1,5 +1,5 @@
-// Executes a printed kernel for every thread of its grid, in exact arithmetic, and checks every
-// access. Internal to verifier/kernels.
+// Executes a printed kernel (the text of a generated CUDA kernel, as a tree) for every thread of
+// its grid, in exact arithmetic, and checks every access. Internal to verifier/kernels.
 //
 // Scalar functions (Expr::Kind::kFunction) compute with real numbers as elements of the field
 // (graph/expr/field.h), and with int64 numbers as integers that wrap. The integers of control flow
@@ -56,9 +56,9 @@ struct KernelRun {
 
 class Machine {
  public:
-  // Executes role number `role`. `kernel` has been analyzed (printed/analysis.h). The machine
-  // writes into it where values are kept, so each role needs its own copy of the kernel. `kernel`
-  // and `run` must outlive the machine.
+  // Executes role number `role`. FindUniform (printed/analysis.h) must have analyzed `kernel`. The
+  // machine writes into `kernel` where it keeps the values of variables and expressions, so each
+  // role needs its own copy of the kernel. `kernel` and `run` must outlive the machine.
   Machine(PrintedKernel* kernel, KernelRun* run, int role);
 
   // Executes the role's threads in one block. FailedPrecondition for a fault of the kernel;

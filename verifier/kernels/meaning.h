@@ -20,10 +20,11 @@ namespace lemma::kernels {
 // The nodes of one ProgramPart (kernel_check.h), evaluated in one arithmetic.
 class Meaning {
  public:
-  // An error if a node has no definition with constant sizes. If a kernel streams a softmax into a
-  // product (`streams`), it may round the softmax at another place than the nodes do. Then the
-  // softmax, and its copies and conversions up to the product, are not rounded to their 16-bit
-  // type; InvalidArgument if they have two such types.
+  // `nodes`, `operands`: as in ProgramPart. `streams`: whether a kernel streams a softmax into a
+  // product (computes both tile by tile). Such a kernel may round the softmax at another place than
+  // the nodes do. So with `streams`, the softmax, and its copies and conversions up to the product,
+  // are not rounded to their 16-bit type; InvalidArgument if they have two different 16-bit types.
+  // Also an error if a node has no definition with constant sizes.
   static absl::StatusOr<Meaning> Of(absl::Span<const NodePtr> nodes, std::vector<Value> operands,
                                     bool streams);
 
@@ -32,11 +33,12 @@ class Meaning {
 
   Arithmetic arithmetic() const { return arithmetic_; }
   bool integers() const { return arithmetic_ == Arithmetic::kInteger; }
-  // Whether to compare under the second meaning of extremes (extremes.h) too. True if there is a
-  // maximum or minimum over axes, or if there is one of two numbers and operations() is at most
-  // 10^6. A check at random numbers may miss an operand of a maximum or minimum.
+  // Whether to compare under the second meaning of maxima and minima (extremes.h) too, since a
+  // check at random numbers may miss an operand of a maximum or minimum. True if the nodes have a
+  // maximum or minimum over axes. Also true if they have a maximum or minimum of two numbers and
+  // operations() is at most 10^6.
   bool needs_extremes() const;
-  // Scalar operations of one evaluation.
+  // The number of scalar operations of one evaluation.
   double operations() const { return operations_; }
 
   // Whether an operand is used as an index.
@@ -63,7 +65,7 @@ class Meaning {
   std::vector<bool> is_index_;           // by operand
   Arithmetic arithmetic_ = Arithmetic::kFloat;
   double operations_ = 0;
-  std::vector<double> constants_;  // of the definitions; empty unless one of them compares
+  std::vector<double> constants_;  // of the definitions; empty unless a definition compares
   std::optional<DType> free_rounding_;
   bool special_ = false;  // whether infinities and NaN are among the few numbers
 };

@@ -18,14 +18,15 @@ struct Touched {
   std::vector<int64_t> reader, writer;
 };
 
-// A tensor. An element is an integer, or the raw value of an element of the field (Field::raw).
+// A tensor of the program (a slot). An element is an integer, or the raw value of an element of the
+// field (Field::raw).
 struct SlotMemory {
   DType dtype = DType::kF32;
   bool integers = false;        // whether the elements are integers
   std::vector<int64_t> values;  // row-major
-  // By element, whether a kernel wrote it; empty for an operand of the program.
+  // By element: whether a kernel wrote it. Empty for an operand of the program.
   std::vector<bool> written;
-  // Whether the kernel that is being executed may read it, and may write it.
+  // Whether the kernel that is being executed may read the tensor, and may write it.
   bool read_by_kernel = false, written_by_kernel = false;
   // The record of the memory that the tensor shares with other tensors; nullptr if it shares none.
   // Not owned.
@@ -39,8 +40,8 @@ struct SlotMemory {
 // `value` as an element of an integer type: modulo its range; for bool, 1 unless `value` is 0.
 int64_t Wrapped(int64_t value, DType dtype);
 
-// A __shared__ array of one block. Finds conflicting accesses of a cell between two barriers.
-// Dynamic shared memory is in block_memory.h.
+// A __shared__ array of one block. Finds conflicting accesses of a cell between two barriers. For
+// dynamic shared memory, see block_memory.h.
 class SharedMemory {
  public:
   explicit SharedMemory(int64_t cells) : values_(cells), marks_(cells) {}

@@ -1,4 +1,4 @@
-// Builds normal forms from definitions. Internal to the prover.
+// Builds the normal form of a tensor's element from a definition. Internal to the prover.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_BUILD_FORM_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_BUILD_FORM_H_
 
@@ -17,11 +17,11 @@ namespace lemma::prover {
 // The constructor's arguments must outlive the object.
 class FormBuilder {
  public:
-  // `symbols` replaces symbols of the definition by polynomials. `operators`, if given: for each
-  // tensor of `definition` (inputs not counted), the number of the operator that computes it. With
-  // the laws kNone and kExact, an operator reads its own tensors unrounded and the tensors of other
-  // operators rounded; outputs are rounded. With other laws, or without `operators`, nothing is
-  // rounded.
+  // `symbols`: the polynomials that replace the definition's symbols. `operators`, if given: for
+  // each tensor of `definition` (inputs not counted), the number of the operator that computes it.
+  // It says where values are rounded. With the laws kNone and kExact, an operator reads its own
+  // tensors unrounded and the tensors of other operators rounded; outputs are rounded. With other
+  // laws, or without `operators`, nothing is rounded.
   FormBuilder(NormalForms* forms, const Definition& definition, Laws laws, const LeafMap& symbols,
               const std::vector<int>* operators = nullptr)
       : forms_(*forms),
@@ -46,11 +46,11 @@ class FormBuilder {
   NormalForm ValueIn(TensorId tensor, const ScalarExpr& e, const std::map<VarId, Poly>& env);
   // The value of an index. An integer read from a tensor becomes a leaf that may have any value.
   Poly Index(const IndexExpr& e, const std::map<VarId, Poly>& env);
-  // Mutually exclusive conjunctions whose disjunction is equivalent to `guard`, or to its negation
-  // if not `positive`.
+  // Cases, each a conjunction of facts. Where `guard` is true (if `positive`) or false (otherwise),
+  // exactly one case holds; elsewhere, none holds.
   std::vector<Facts> Cases(const Guard& guard, bool positive, const std::map<VarId, Poly>& env);
 
-  // A part that could not be expressed; "" if every form so far is usable.
+  // The part that could not be expressed, as text; "" if every form so far is usable.
   const std::string& error() const { return error_; }
 
  private:

@@ -1,13 +1,14 @@
-// Collects the values that one side of a claim reads and computes for an element, as the side's
-// definition is written. The float contract depends on these values. Internal to the prover.
+// Collects the values that one side of a claim reads and computes for one element of an output. The
+// definition is taken as it is written, before any simplification. The float contract depends on
+// these values. Internal to the prover.
 //
 // Two sides that are equal as real numbers may still differ by more than rounding, where
 //   * only one side reads some element of an input: an infinity or NaN shows on that side only;
-//   * a value in which the result is discontinuous (the operand of a comparison, of a rounding
-//     function or of a conversion to integers) is not equal bit for bit: rounding may then change
-//     the result a lot;
-//   * only one side computes a function where it may have no value (the root of a negative number):
-//     √a - √a is 0 or NaN. Divisions are not checked.
+//   * a comparison, a rounding function or a conversion to integers has an operand that is not
+//     equal bit for bit on both sides: the result depends on this operand discontinuously, so
+//     rounding may change the result a lot;
+//   * only one side computes a function that has no value for some operands, such as the root of a
+//     negative number: √a - √a is 0 or NaN. Divisions are not checked.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_ELEMENTS_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_ELEMENTS_H_
 
@@ -28,9 +29,11 @@ struct Elements {
   // since none of them is infinite or NaN.
   std::map<TensorId, std::vector<Alternative>> reads;
   // Values of functions that are discontinuous in their operands. Arithmetic in them is
-  // uninterpreted and rounds as written. Pure integer computations are exact and left out.
+  // uninterpreted (Laws::kNone) and rounds as written. Pure integer computations are exact and left
+  // out.
   std::vector<Alternative> discontinuities;
-  // Values of functions that are undefined for some numbers. Arithmetic in them is interpreted.
+  // Values of functions that are undefined for some numbers. Arithmetic in them is interpreted
+  // (Laws::kRing).
   std::vector<Alternative> partial;
   bool complete = true;  // false: there are too many, or some cannot be expressed
 };

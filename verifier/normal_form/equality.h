@@ -12,10 +12,11 @@
 
 namespace lemma::prover {
 
-// Cancels summands in pairs. A bijection of their axes, inferred from their reads, must make their
-// atoms equal; where their guards differ, a part of each summand remains. Everything inferred is
-// checked. The answer false means only that no proof was found, perhaps because a limit on the
-// number of attempts was reached. The constructor's arguments must outlive the object.
+// Compares normal forms: cancels the summands of their difference in pairs. Two summands cancel if
+// a bijection of their axes makes their atoms equal; where their guards differ, a part of each
+// summand remains. The bijection is inferred from the reads of both summands, and then checked. The
+// answer false means only that no proof was found, perhaps because a limit on the number of
+// attempts was reached. The constructor's arguments must outlive the object.
 class Equality {
  public:
   Equality(NormalForms* forms, Arith* arith, Laws laws)
@@ -30,8 +31,8 @@ class Equality {
   // Whether a - b is 0 wherever `context` holds.
   bool AreEqual(const NormalForm& a, const NormalForm& b, const Facts& context);
 
-  // `form`, simplified, after adding up those summands under its functions and maxima that are
-  // equal up to their axes. nullopt if there are no such summands.
+  // Looks into the operands of functions and maxima in `form`, and adds up summands there that are
+  // equal up to their axes. Returns the result, simplified; nullopt if there are no such summands.
   std::optional<NormalForm> Merged(const NormalForm& form, const Facts& context);
 
   Normalizer& normalizer() { return normalizer_; }
@@ -44,7 +45,8 @@ class Equality {
   struct Equation {
     Poly mine, other;
   };
-  // A map of the other summand's axes to mine, and the guards that only one side has.
+  // A map of the other summand's axes to mine, and the guards that only one summand has. In private
+  // comments and names, "mine" is the first summand of a pair, "other" the second.
   struct Pairing {
     LeafMap map;
     Summand other;  // the other summand, with its axes renamed apart
@@ -52,10 +54,12 @@ class Equality {
     Facts only_mine, only_image;
   };
 
-  // Add up summands that are equal up to their axes: AddUp those of `form` and those under its
-  // functions, AddUpUnder only the latter. Return whether there were any.
+  // Both functions add up summands that are equal up to their axes, and return whether there were
+  // any. AddUp treats the summands of `form` and those inside its functions, AddUpUnder only the
+  // latter.
   bool AddUp(NormalForm* form, const Facts& context);
   bool AddUpUnder(NormalForm* form, const Facts& context);
+  // Replaces a pair of summands by its remainder. False if no two summands form a pair.
   bool CancelOnce(std::vector<Summand>* terms, const Facts& context);
   // Prefers bijections that leave no remainder. nullopt if no bijection is found.
   std::optional<Pairing> Pair(const Summand& mine, const Summand& other, const Facts& context);
@@ -83,10 +87,15 @@ class Equality {
   // Solves for unknowns that have coefficient 1 or -1.
   LeafMap Solve(std::vector<Equation> equations, const std::vector<Leaf>& unknowns,
                 const Facts& context);
+  // Whether others = map(mine) can be solved for mine, using each equation once.
   bool Invertible(const std::vector<Leaf>& mine, const std::vector<Leaf>& others,
                   const LeafMap& map);
+  // Ways, up to a limit, to pair each atom of `mine` with an atom of `others` of the same
+  // signature: by position in `mine`, the position in `others`.
   std::vector<std::vector<int>> Assignments(const std::vector<Atom>& mine,
                                             const std::vector<Atom>& others);
+  // A text that does not depend on indices and operands. Atoms with different signatures are not
+  // tried as a pair.
   std::string Signature(const Atom& atom) const;
   std::string Signature(const std::vector<Atom>& atoms) const;
 

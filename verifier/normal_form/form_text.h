@@ -16,9 +16,9 @@ std::string TextOf(const Leaves& leaves, const Fact& fact);
 std::string TextOf(const Leaves& leaves, const Summand& term);
 std::string TextOf(const Leaves& leaves, const NormalForm& form);
 
-// Logs how the summands of a difference cancel, line by line. Summands have numbers; each step
-// names the summands that it uses up and the summands that it makes. Lines are appended to *lines.
-// `lines` and `leaves` must outlive the log.
+// Logs, as lines of a proof file, how the summands of a difference cancel. Summands have numbers;
+// each step names the summands that it uses up and the summands that it makes. Each function
+// appends its lines to *lines. `lines` and `leaves` must outlive the log.
 class StepLog {
  public:
   StepLog(const Leaves* leaves, std::vector<std::string>* lines)
@@ -26,17 +26,18 @@ class StepLog {
 
   // Appends a line that none of the functions below writes.
   void Line(std::string text) { lines_.push_back(std::move(text)); }
-  // Starts a difference of both sides; `terms` are its summands.
+  // Starts the difference source - target; `terms` are its summands.
   void Difference(const std::vector<Summand>& terms);
   // `rest` replaces `mine` and `other`. `renamed` is `other` with new axes, none of which is an
   // axis of `mine`; `map` gives the new axes as polynomials in the axes of `mine`.
   void Paired(const Summand& mine, const Summand& other, const Summand& renamed, const LeafMap& map,
               const std::vector<Summand>& rest);
-  // `terms` are the current summands, after those that differed only in coefficients were added up.
+  // Logs that summands which differed only in coefficients were added up. `terms`: the summands of
+  // the difference after that.
   void Are(const std::vector<Summand>& terms);
-  // `terms` are the summands of a difference that is 0 by laws; its steps are not written down.
+  // Logs that the difference, whose summands are `terms`, is 0 by laws, without the single steps.
   void ZeroByLaws(const std::vector<Summand>& terms);
-  // The summand `term` is 0 at all points.
+  // Logs that the summand `term` is 0 at all points.
   void Zero(const Summand& term);
 
  private:

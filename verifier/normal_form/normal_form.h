@@ -8,6 +8,10 @@
 //
 // The bounds of axes are guards like others. A summand and an alternative of an atom bind their
 // axes. No two of them in one normal form bind the same axis, and substitution renames the axes.
+//
+// Coefficients, indices and guards are integer polynomials (Poly) in leaves: symbols, axes and
+// other indices, quotients of these, and so on (graph/expr/polynomial.h). In comments of this room,
+// "form" means normal form.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_NORMAL_FORM_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_NORMAL_FORM_H_
 
@@ -29,7 +33,8 @@ struct NormalForm {
   std::vector<Summand> terms;
 };
 
-// The values of `value` at the points of `axes` where `guards` hold.
+// The values over which a maximum or another reduction is taken: `value` at all points of `axes`
+// where `guards` hold.
 struct Alternative {
   std::vector<Leaf> axes;
   Facts guards;
@@ -70,21 +75,21 @@ template <class T>
 bool IsPlain(const T& t) {
   return t.axes.empty() && t.guards.empty();
 }
-// The atom of a form that is a single atom, which points into `form`; nullptr for other forms.
+// If `form` is a single atom, a pointer to this atom inside `form`; otherwise nullptr.
 const Atom* OnlyAtom(const NormalForm& form);
 
 bool Contains(const std::vector<Leaf>& leaves, Leaf leaf);
 
 // The laws of real numbers that may be used; docs/proofs.md lists them.
 enum class Laws {
-  kNone,      // arithmetic is uninterpreted: only data is moved
+  kNone,      // arithmetic is uninterpreted (no laws of + and * are used): only data is moved
   kExact,     // laws that are true bit for bit: arithmetic is interpreted only where it is exact
   kRing,      // sums and products in any order, maxima; division only by sizes
   kRealOnly,  // also laws of exp, log and division, which rounding and overflow break
 };
 
 NormalFormPtr Share(NormalForm form);
-// The form of value / denominator.
+// The form that stands for value / denominator.
 NormalForm Number(const Poly& value, int64_t denominator = 1);
 NormalForm OfAtom(Atom atom);
 Atom FnAtom(std::string name, std::vector<NormalForm> args);
@@ -93,7 +98,8 @@ NormalForm Reciprocal(const NormalForm& x);
 NormalForm Sum(const NormalForm& a, const NormalForm& b);
 NormalForm Scaled(const NormalForm& a, int64_t factor);
 
-// A form is content / common times a form whose coefficients are coprime integers.
+// The common factor of a form's coefficients: the form equals content / common times a form whose
+// coefficients are coprime integers.
 struct Content {  // both are positive
   int64_t content = 0, common = 1;
 };

@@ -1,6 +1,6 @@
-// Simplifies normal forms under facts. Internal to the prover. Steps on reduction axes are in
-// normalize_axes.cc, laws of functions in laws.cc, function_laws.cc and rounding_laws.cc,
-// identities in identities.cc and comparison_identities.cc.
+// Simplifies normal forms, given facts about sizes and indices. Internal to the prover. Steps on
+// reduction axes are in normalize_axes.cc, laws of functions in laws.cc, function_laws.cc and
+// rounding_laws.cc, identities in identities.cc and comparison_identities.cc.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_NORMALIZE_H_
 
@@ -16,15 +16,15 @@
 
 namespace lemma::prover {
 
-// Simplifies forms. Every step replaces a form by one that is equal wherever the facts of `context`
-// hold. The constructor's arguments must outlive the object.
+// Simplifies forms. Every step replaces a form by a form that is equal wherever the facts of
+// `context` hold. The constructor's arguments must outlive the object.
 class Normalizer {
  public:
   Normalizer(NormalForms* forms, Arith* arith, Laws laws)
       : forms_(*forms), leaves_(forms->leaves()), arith_(*arith), laws_(laws) {}
 
-  // Uses identities too. If q divides `unit`, exp, sin and cos of p/q * t are written in terms of
-  // exp, sin and cos of t/unit. `unit` must be positive.
+  // Makes Simplify use identities of functions, too. If q divides `unit`, exp, sin and cos of
+  // p/q * t are written in terms of exp, sin and cos of t/unit. `unit` must be positive.
   void UseIdentities(int64_t unit) { unit_ = unit; }
 
   // Needed with Laws::kExact: the types of the inputs, and the bounds of parameters by name. Both
@@ -64,7 +64,7 @@ class Normalizer {
   static constexpr int kMaxSteps = 20000;
 
   // Each step may change `term` (kChanged), find it to be zero (kGone), or append its replacements
-  // to *out (kReplaced).
+  // to *out (kReplaced). The comments at the definitions show the laws of the steps.
   Change Guards(Summand* term, const Facts& context);
   Change OnePoint(Summand* term);
   Change Indices(Summand* term, const Facts& context);

@@ -13,14 +13,15 @@
 
 namespace lemma::prover {
 
-// For each sum of indices that was compared, keeps its range and the values that it cannot have.
-// This also decides comparisons of the sum plus a constant, and of its negative.
+// Keeps, for each sum of indices that was compared, its range and the values that it cannot have.
+// So comparisons of this sum plus a constant, and of the negated sum, are decided too.
 class PathCondition {
  public:
   // Whether e = 0 (if `equal`) or e >= 0 (otherwise); nullopt if the decisions so far do not say.
   std::optional<bool> Decide(const IndexExpr& e, bool equal) const;
-  // This path condition with one more decision: that e = 0 (if `equal`) or e >= 0 (otherwise) is
-  // true (`holds`) or false. Unchanged if a coefficient or constant in e reaches 2^60.
+  // This path condition with one more decision: the comparison e = 0 (if `equal`) or e >= 0
+  // (otherwise) is true (if `holds`) or false (otherwise). Unchanged if a coefficient or constant
+  // in e reaches 2^60.
   PathCondition With(const IndexExpr& e, bool equal, bool holds) const;
   bool empty() const { return ranges_.empty(); }
 

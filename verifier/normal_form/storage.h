@@ -10,8 +10,9 @@
 namespace lemma::prover {
 
 // The name of an uninterpreted function that stands for storing an element of `tensor`; "" if
-// storing keeps the value. A proof takes floats as real numbers and assumes that 64-bit integers do
-// not overflow, but an integer type cuts off fractions, and a narrow one wraps or saturates.
+// storing keeps the value. Such a function is needed although a proof takes floats as real numbers
+// and assumes that 64-bit integers do not overflow: an integer type cuts off fractions, and a
+// narrow integer type wraps or saturates.
 std::string IntegerStorage(const Definition& definition, const TensorExpr& tensor);
 
 // Whether the body of `tensor` computes its value from elements of a float tensor. Elements that

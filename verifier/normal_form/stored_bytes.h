@@ -6,10 +6,10 @@
 
 namespace lemma::prover {
 
-// `definition` with its outputs of type i8 and u8 as executors store them
-// (kernels/evaluate/evaluate.h): reals are rounded towards zero and saturate, integers wrap. The
-// numbers are reals if any tensor of the definition has a float type. Assumes that wider integers
-// do not overflow.
+// `definition`, changed so that its outputs of type i8 and u8 have the values that executors store
+// (kernels/evaluate/evaluate.h): a real number is rounded towards zero and saturates, an integer
+// wraps. The values count as real numbers if any tensor of the definition has a float type,
+// otherwise as integers. Assumes that wider integers do not overflow.
 Definition StoredBytes(Definition definition);
 
 }  // namespace lemma::prover

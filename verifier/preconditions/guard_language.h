@@ -15,10 +15,12 @@ namespace lemma::prover {
 // for an integer without a value.
 using GuardValues = std::vector<std::optional<int64_t>>;
 
-// One condition. x, y, u, v and w are indices into GuardValues, or kNone. kCompare: x*y, compared
-// by `relation` with scale*u*v + w + constant. A y or v that is kNone counts as 1, a w as 0. If u
-// is kNone, so are v and w, and the right side is `constant`. kDivides: u is positive, and x is a
-// multiple of u. kSameList: the lists whose lengths are x and u are equal.
+// One condition. x, y, u, v and w are positions in GuardValues, or kNone.
+//   kCompare: `relation` compares x*y with scale*u*v + w + constant. If y or v is kNone, it counts
+//     as 1; if w is kNone, it counts as 0. If u is kNone, so are v and w, and the right side is
+//     `constant`.
+//   kDivides: u is positive, and x is a multiple of u.
+//   kSameList: the lists whose lengths are x and u are equal.
 struct GuardAtom {
   static constexpr int kNone = -1;
   enum class Kind { kCompare, kDivides, kSameList };
@@ -27,7 +29,8 @@ struct GuardAtom {
   Relation relation = Relation::kEq;
   int u = kNone, v = kNone, w = kNone;
   int64_t scale = 1, constant = 0;
-  // Complexity, in no unit. If two conditions are equivalent, the one of smaller size is taken.
+  // The condition's complexity, a number without a unit. Of two equivalent conditions, the less
+  // complex one is taken.
   int size = 0;
 };
 
@@ -36,8 +39,8 @@ class GuardLanguage {
  public:
   explicit GuardLanguage(const Substitution& rule);
 
-  // All conditions, simple ones first. Leaves out those of three or four symbols if the rule has
-  // more than 14 integer symbols.
+  // All conditions, simple ones first. If the rule has more than 14 integer symbols, conditions on
+  // three or four symbols are left out.
   const std::vector<GuardAtom>& atoms() const { return atoms_; }
   // The integers of an instance with these values of symbols.
   GuardValues ValuesOf(const SymbolValues& symbols) const;

@@ -22,7 +22,7 @@ struct PreconditionOptions {
   int samples = 240;      // instances to draw first, over all forms of the rule
   int max_attempts = 48;  // guards to try on instances
   int max_proofs = 6;     // guards to give to the prover
-  int max_conjuncts = 6;  // of one guard
+  int max_conjuncts = 6;  // most conjuncts of one guard
   // Limit on the steps of all proofs and instances together; the search then ends.
   int64_t work = 2'000'000'000;
 };
@@ -46,7 +46,7 @@ struct Precondition {
 
 // Proves the rule. If it is false, refines a guard from instances on which its sides agree or
 // differ and from the prover's counterexamples. Then confirms the guard: the rule is proved with
-// all conjuncts, and it is false or not proved without any one of them.
+// all conjuncts, and if any single conjunct is left out, the rule is false or not proved.
 //
 // Rejects trivial guards, which allow only special instances. A guard is trivial if under it a
 // reduction of the target always has one term, or an operator of the target always copies its

@@ -1,4 +1,5 @@
-// Draws small instances of a rule and records whether its sides agree. Internal to the verifier.
+// Draws small instances of a rule (values of its symbols) and records on which of them both sides
+// agree. Internal to the verifier.
 #ifndef LEMMA_VERIFIER_PRECONDITIONS_RULE_INSTANCES_H_
 #define LEMMA_VERIFIER_PRECONDITIONS_RULE_INSTANCES_H_
 
@@ -38,9 +39,9 @@ class RuleInstances {
   const std::vector<RuleInstance>& all() const { return all_; }
   // The counterexample of the first instance on which the sides differed; nullopt if there is none.
   const std::optional<Refuted>& counterexample() const { return counterexample_; }
-  // Whether each effect that occurs in any instance drawn so far occurs in one of `instances`,
-  // which are positions in all(). Instances are grouped by their number of `effects`; true if this
-  // holds within one group.
+  // Whether each effect that occurs in any instance drawn so far also occurs in one of `instances`,
+  // which are positions in all(). Instances with different numbers of `effects` are not comparable,
+  // so the question is asked for each such number alone; true if one of the answers is yes.
   bool ShowEverything(const std::vector<int>& instances) const;
 
  private:

@@ -1,5 +1,5 @@
-// Turns two graphs at their shapes into a statement, and proves or refutes it (graph_refuter.cc).
-// Internal to the verifier.
+// Turns the claim that two graphs are equal, at the shapes that they have, into a statement. Proves
+// or refutes the statement (graph_refuter.cc). Internal to the verifier.
 #ifndef LEMMA_VERIFIER_PROVER_GRAPH_CLAIM_H_
 #define LEMMA_VERIFIER_PROVER_GRAPH_CLAIM_H_
 
@@ -29,8 +29,8 @@ struct GraphClaim {
 // graph has no definition, or if the definitions cannot be composed.
 absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut);
 
-// Tries to prove the claim; never answers Refuted. Sets Proved::coverage to the end of the text
-// only, perhaps ""; the caller puts the shapes of the graph's inputs before it.
+// Tries to prove the claim; never answers Refuted. Proved::coverage is incomplete: it is only the
+// end of that text, perhaps ""; the caller puts the shapes of the graph's inputs before it.
 Verdict ProveClaim(const GraphClaim& claim, const ProverOptions& options);
 
 // Searches for inputs at which the sides differ: in the field, and in double by more than rounding

@@ -12,18 +12,19 @@
 
 namespace lemma {
 
-// The lines that begin the part of a proof file about `form`: its values of the rule's symbols.
+// The first lines of that part of a proof file which is about `form`: the form's values of the
+// rule's symbols.
 std::vector<std::string> FormLines(const Substitution& rule, const RuleForm& form);
 
 // The text of a rule's proof file. `proved` must come from ProveRule(rule) with
 // ProverOptions::keep_obligations.
 std::string WriteProofFile(const Substitution& rule, const Proved& proved);
-// All obligations as one SMT-LIB 2 script, with `title` in a comment. A solver that agrees prints
-// "unsat" for each.
+// All obligations of `log` as one SMT-LIB 2 script, with `title` in a comment. A solver that
+// confirms the proof prints "unsat" for each obligation.
 std::string ObligationScript(const std::string& title, const ProofLog& log);
 
-// A rule's name as the name of a file. Each byte that is no letter, digit, _, - or . becomes % and
-// two hexadecimal digits; so does a dot at the beginning.
+// A file name for the rule of this name. Each byte that is not a letter, a digit, _, - or . becomes
+// % and two hexadecimal digits; so does a dot at the beginning.
 std::string FileNameOf(const std::string& name);
 
 }  // namespace lemma

@@ -18,17 +18,18 @@
 namespace lemma {
 
 struct ProverOptions {
-  uint64_t seed = 1;         // of the samples
+  uint64_t seed = 1;         // for the random samples
   uint32_t rlimit = 300000;  // Z3's limit per query, in steps: the same on every machine
   // Limit on the steps of one proof, with all its forms, cases and queries. Beyond it the answer is
   // Unknown. The count is the same on every machine; the default takes about 30 s, and no rule of
   // data/rules takes more than a quarter of it.
   int64_t work = 1'000'000'000;
-  // Soon after this becomes true the answer is Unknown, which then says nothing about the claim.
-  // Not owned; nullptr: never interrupted.
+  // Soon after this becomes true, the prover stops with the answer Unknown, which then says nothing
+  // about the claim. Not owned; nullptr: never interrupted.
   const std::atomic<bool>* interrupted = nullptr;
-  // Concrete comparisons before a proof is tried. 0: no comparison at all, not even at the sizes
-  // that constants suggest, which are tried after a proof has failed.
+  // The number of comparisons on concrete inputs before a proof is tried. 0 switches off all
+  // comparisons, also those that follow a failed proof, at sizes that the claim's constants
+  // suggest.
   int samples = 10;
   FormLimits forms;  // which forms of a rule ProveRule proves
   // Whether to compare case by case and by identities of real functions where nothing else

@@ -26,8 +26,8 @@ struct RecheckOptions {
 };
 
 struct RecheckResult {
-  int64_t agreed = 0;   // unsatisfiable for this solver too
-  int64_t unknown = 0;  // no answer within the limits
+  int64_t agreed = 0;   // number of queries that are unsatisfiable for this solver too
+  int64_t unknown = 0;  // number of queries without an answer within the limits
   // The solver answered "satisfiable" or rejected the query as malformed. `answer` is its output.
   struct Disagreement {
     ProofLog::Query query;
@@ -36,7 +36,8 @@ struct RecheckResult {
   std::vector<Disagreement> disagreed;
 };
 
-// Thread-safe. Keeps the answers: the solver is asked each query once.
+// Runs the second solver on queries. Thread-safe. Remembers the answers, so the solver gets each
+// query only once.
 class Rechecker {
  public:
   // FailedPrecondition if the solver cannot be started or is not cvc5.

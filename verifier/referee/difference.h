@@ -1,4 +1,4 @@
-// Shows that two graphs differ, and where. Internal to the referee.
+// Executes two graphs to show that they differ, and where. Internal to the referee.
 #ifndef LEMMA_VERIFIER_REFEREE_DIFFERENCE_H_
 #define LEMMA_VERIFIER_REFEREE_DIFFERENCE_H_
 
@@ -11,17 +11,19 @@
 
 namespace lemma::referee {
 
-// How far two tensors of the same type are apart. NaN counts as different from finite numbers only.
+// How far two tensors of the same type are apart. NaN counts as different from finite numbers, but
+// not from NaN or infinities.
 struct TensorDifference {
-  // The largest difference of two elements. Infinite if one is finite and the other is not, or if
-  // they are infinities of different signs.
+  // The largest difference of two elements at the same position. Infinite if one element is finite
+  // and the other is not, or if they are infinities of different signs.
   double largest = 0;
   double scale = 1;     // the largest magnitude of the finite elements of the two, at least 1
   int64_t element = 0;  // the row-major position of the largest difference
 };
 TensorDifference DifferenceOf(const Tensor& before, const Tensor& after);
 
-// The number of operations of an execution by definition; infinite if it is not known.
+// The number of operations of one execution of the graph by definition; infinite if it is not
+// known.
 double WorkOf(const Graph& graph);
 // FindRefutation and MeasureRegion (measure.h) execute two graphs by definition only if these have
 // at most this many operations together.
@@ -34,17 +36,18 @@ absl::StatusOr<std::vector<OutputComparison>> CompareOutputs(const Graph& before
                                                              const Graph& after, size_t sample,
                                                              const RefereeOptions& options);
 
-// Differences beyond this many times what rounding explains are not rounding.
+// A difference of more than kFarBeyond times what rounding explains does not count as rounding.
 constexpr double kFarBeyond = 20;
 
-// The output that differs most on options.samples[sample], relative to what rounding explains, even
-// if all outputs are equal. nullopt if the graphs cannot be executed or have no outputs.
+// The output that differs most on options.samples[sample], relative to what rounding explains. If
+// all outputs are equal, an output with the difference 0. nullopt if the graphs cannot be executed
+// or have no outputs.
 std::optional<Refutation> WorstOutput(const Graph& before, const Graph& after, size_t sample,
                                       const RefereeOptions& options);
 
 // Finds an output that, at some sizes, differs by more than kFarBeyond times what rounding
-// explains: on all samples of these sizes that decide (Sample::decides), or on all samples of these
-// sizes that do not. The operators' definitions must confirm the difference: on the whole graphs if
+// explains: on all samples of these sizes for which Sample::decides is true, or on all for which it
+// is false. The operators' definitions must confirm the difference: on the whole graphs if
 // these have at most kMaxWork operations, otherwise on a pair of small graphs over values that
 // agree. Adds such a pair to the result if there is one. nullopt if no difference is found and
 // confirmed.

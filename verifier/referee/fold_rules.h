@@ -1,4 +1,5 @@
-// Moves computation into weights by rules. Internal to the referee.
+// Applies rules that move computation from other values into weights (folding). Internal to the
+// referee.
 #ifndef LEMMA_VERIFIER_REFEREE_FOLD_RULES_H_
 #define LEMMA_VERIFIER_REFEREE_FOLD_RULES_H_
 
@@ -12,16 +13,17 @@ namespace lemma::referee {
 
 struct Folds {
   Graph graph;  // after all steps
-  // Outputs of the targets of rules, at matches where the target computes something from constants:
-  // the matches in the given graph, the matches in `graph`, and the match of each step.
+  // Values that rules' targets compute at matches where the target computes something from
+  // constants. These are the matches in the given graph, the matches in `graph`, and the match of
+  // each step.
   std::vector<Value> formulas;
 };
 
-// Applies rules as long as one folds. A rule folds at a match if its target applies fewer operators
-// to values that are not constants, and more operators to constants, than its source does. Does not
-// evaluate the values that are computed from constants. The result only suggests how weights of
-// another graph may have been made, so the rules need not be proved. Ends early when the deadline
-// passes.
+// Applies rules one by one, as long as a rule folds. A rule folds at a match if its target applies
+// fewer operators to values that are not constants, and more operators to constants, than its
+// source does. Does not evaluate the values that are computed from constants. The result only
+// suggests how weights of another graph may have been made, so the rules need not be proved. Ends
+// early when the deadline passes.
 Folds FoldIntoWeights(const Graph& graph, const std::vector<Substitution>& rules,
                       const Deadline& deadline);
 

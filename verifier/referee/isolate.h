@@ -1,10 +1,11 @@
-// Finds the only place, or places, where two graphs differ, if they are proved equal everywhere
-// else. Internal to the referee.
+// Finds the place where two graphs differ, or the few places, if the graphs are proved equal
+// everywhere else. Internal to the referee.
 //
 // A fault in one layer changes every value after it, so no later value can be proved equal. If the
 // value of the faulty layer is assumed to be right, all later values are right again. So pairs of
-// values are tried: if the graphs are proved equal under the assumption that the values of a pair
-// are equal, the graphs differ in this pair or nowhere.
+// values, one of each graph, are tried: if the graphs are proved equal under the assumption that
+// the values of a pair are equal, the graphs differ in this pair or nowhere. Such a pair is a
+// *place*.
 #ifndef LEMMA_VERIFIER_REFEREE_ISOLATE_H_
 #define LEMMA_VERIFIER_REFEREE_ISOLATE_H_
 
@@ -28,8 +29,8 @@ struct SweptGraphs {
   // The second graph. Each weight that is explained by weights of `before` is replaced by the
   // formula that computes it from them (relate_weights.h).
   const Graph& after;
-  const SweepResult& swept;  // FindWrongWeights does not need it; it may be empty
-  // FindPlaces does not need it; it may be empty.
+  const SweepResult& swept;  // may be empty for FindWrongWeights, which does not use it
+  // May be empty for FindPlaces, which does not use it.
   std::function<SweepResult(const Graph& after)> sweep;
   const RefereeOptions& options;
 };
@@ -53,22 +54,23 @@ struct OnlyPlace {
 // the outputs of the whole graphs differ in double too.
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
-// The place graphs.swept.assumed[0], if the graphs are proved equal but for all places of
-// `assumed`. OnlyPlace::difference is set if the sides of each region differ by more than rounding
-// explains, as above, and if on a sample, in double, the outputs of the whole graphs differ by more
-// than four times the effect of other roundings of all constants. So places whose effects cancel
-// each other are not taken for faults.
+// The place graphs.swept.assumed[0], if the graphs are proved equal except at the places in
+// graphs.swept.assumed; otherwise nullopt. OnlyPlace::difference is set if the sides of each region
+// differ by more than rounding explains (as for FindOnlyPlace), and if on a sample, in double, the
+// outputs of the whole graphs differ by more than four times the effect of other roundings of all
+// constants. So places whose effects cancel each other are not taken for faults.
 std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
 
-// Finds the place where weights with strange elements first matter. Strange elements are those that
-// are outside of what counts as rounding (UnrelatedWeight::elements). Replaces each of `weights` by
-// the formula to which it is near (UnrelatedWeight::nearest). nullopt unless the graphs are then
-// proved equal. The place is the first value of the second graph that depends on the weights, is
-// not constant itself, and is proved equal to a value of the first graph if the weights are
-// replaced; nullopt if there is none. OnlyPlace::difference is set if UnrelatedWeight::farthest is
-// more than 4 for one of the weights, and if on a sample, in double, the outputs of the two graphs
-// differ by more than four times the change that another rounding of the strange elements causes.
-// The difference at the place itself may be smaller than rounding explains.
+// Finds the place where weights with strange elements first matter. Strange elements differ from
+// their formula by more than counts as rounding (UnrelatedWeight::elements). The function replaces
+// each of `weights` by the formula to which it is near (UnrelatedWeight::nearest). nullopt unless
+// the graphs are then proved equal. The place is the first value of the second graph that depends
+// on the weights, is not constant itself, and is proved equal to a value of the first graph if the
+// weights are replaced; nullopt if there is no such value. OnlyPlace::difference is set if
+// UnrelatedWeight::farthest is more than 4 for at least one weight, and if on a sample, in double,
+// the outputs of the two graphs differ by more than four times the change that another rounding of
+// the strange elements causes. The difference at the place itself may be smaller than rounding
+// explains.
 std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
                                           const std::vector<UnrelatedWeight>& weights);
 

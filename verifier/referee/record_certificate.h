@@ -9,9 +9,10 @@
 
 namespace lemma::referee {
 
-// The certificate of `result`, which Judge(before, after, …) gave and which must be kProved. The
-// caller adds what concerns files: their hashes, and how they are read. Unimplemented if a formula
-// has symbolic sizes, which the text form of graphs does not hold.
+// The certificate of `result`, which must be the result of Judge(before, after, …) with the answer
+// kProved. The caller fills in the fields about files: their hashes, and how they are read.
+// Unimplemented if a formula has symbolic sizes, because the text form of graphs cannot express
+// them.
 absl::StatusOr<RefereeCertificate> RecordCertificate(const Graph& before, const Graph& after,
                                                      const RefereeResult& result);
 

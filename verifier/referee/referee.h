@@ -1,9 +1,10 @@
-// The referee decides whether an optimized model still is the model that it was made from
-// (docs/referee.md).
+// The referee decides whether an optimized model still computes the same as the model from which it
+// was made (docs/referee.md).
 //
-// It explains the weights of the second graph by those of the first one, finds values that agree on
-// random inputs, cuts both graphs into regions between such values, and proves each region. Names
-// and random inputs only say what to try; they prove nothing.
+// The referee finds out how the weights of the second graph follow from the weights of the first
+// graph. It finds values of both graphs that agree on random inputs, cuts both graphs into regions
+// between such values, and proves each region. Names and random inputs only say what to try; they
+// prove nothing.
 #ifndef LEMMA_VERIFIER_REFEREE_REFEREE_H_
 #define LEMMA_VERIFIER_REFEREE_REFEREE_H_
 
@@ -28,21 +29,21 @@
 
 namespace lemma::referee {
 
-// Executes a graph whose sizes are numbers on values of its inputs; returns its outputs.
+// Executes a graph without symbolic sizes on the given values of its inputs; returns its outputs.
 using Runner =
     std::function<absl::StatusOr<std::vector<Tensor>>(const Graph&, absl::Span<const Tensor>)>;
 
-// Values of the inputs of the first graph.
+// One set of values for the inputs of the first graph.
 struct Sample {
   std::vector<Tensor> inputs;
   DimValues sizes;  // of the symbolic dimensions of the first graph
-  // Samples that decide (inputs that a user gives) and samples that do not (random inputs) are
-  // judged apart: at the same sizes, a difference has to show on all samples of one kind.
+  // True for inputs that a user gives, false for random inputs. The two kinds are judged apart: to
+  // count at some sizes, a difference has to show on all samples of one kind with these sizes.
   bool decides = false;
 };
 
 struct RefereeOptions {
-  ProverOptions prover;  // `work` limits each region
+  ProverOptions prover;  // prover.work limits the steps for each region
   // Rules that may say how weights were folded (fold_rules.h). They need not be proved.
   std::vector<Substitution> rules;
   Runner run;         // in f32; finds what may be equal
@@ -70,10 +71,10 @@ struct ProvedRegion {
   std::string condition;  // "" or ", wherever both read inside their tensors"
   Value before_value;     // of the first graph, or computed from its values
   Value after_value;      // of RefereeResult::compared
-  // What the proof takes as given, as Region::inputs and Region::constants say (region.h).
+  // The values that the proof takes as given: Region::inputs and Region::constants (region.h).
   std::vector<Cut> cuts;
-  // If not -1: the number of an output. The region is about this output only; nothing that is
-  // computed from `after_value` relies on it.
+  // -1, or the number of an output. In the latter case, the region is about this output only:
+  // proofs of values that are computed from `after_value` do not rely on it.
   int output = -1;
 };
 
@@ -96,7 +97,8 @@ struct StrangeWeight {
   double value = 0, low = 0, high = 0;
 };
 
-// Two graphs of one output over the same inputs that differ: the smallest such pair found.
+// Two graphs that differ. Both have one output and the same inputs. Of several pairs found, this is
+// the smallest.
 struct DifferentPair {
   std::string before_label, after_label;  // of the values that the pair computes
   Graph before, after;
@@ -117,11 +119,12 @@ struct Refutation {
   double before = 0, after = 0;  // the elements there
   double explained = 0;          // the difference that rounding explains
   std::optional<DifferentPair> pair;
-  // Whether the graphs are proved equal under the assumption that the pair is equal, and with it
-  // `places` - 1 other pairs that differ, too.
+  // Whether the graphs are proved equal under the assumption that the two sides of the pair are
+  // equal. If `places` is more than 1, the assumption includes `places` - 1 other pairs, which
+  // differ too.
   bool only_here = false;
   int places = 1;
-  // The pair differs because of the result's strange weights.
+  // Whether the pair differs because of RefereeResult::strange_weights.
   bool by_weights = false;
 };
 
@@ -153,10 +156,10 @@ struct RefereeResult {
   std::vector<OutputComparison> outputs;
   std::optional<Refutation> refutation;
   std::vector<OpenRegion> open;  // smallest first
-  std::string reason;            // of "unknown"
-  std::string coverage;          // of "proved": the shapes, and conditions
-  int proofs = 0;                // tried: one for each region that equals no earlier one
-  int remembered = 0;            // regions that equal an earlier one
+  std::string reason;            // why the answer is kUnknown
+  std::string coverage;          // if kProved: the shapes, and conditions
+  int proofs = 0;                // proofs tried: one for each region that equals no earlier region
+  int remembered = 0;            // regions that equal an earlier region
   // The queries, the work and, with ProverOptions::keep_obligations, the log of the proofs of
   // regions, including regions that were not needed in the end.
   Proved evidence;
@@ -167,9 +170,10 @@ struct RefereeResult {
   // second value belongs to the first graph or is computed from values of the first graph. Empty
   // if no proof was tried.
   std::vector<std::pair<Value, Value>> equal;
-  // What record_certificate.h needs, beside `regions`: the formulas that replace weights of the
-  // second graph, and the values of `compared` by what they were in their own proof: computed by
-  // their operator from values that were proved equal before.
+  // For record_certificate.h, beside `regions`. `relations`: the formulas that replace weights of
+  // the second graph. `over_equals`: its values are values of `compared`. The key for a value is
+  // the result of the same operator, applied to the values that the operands were proved equal to
+  // before; a region's proof is about this key.
   std::vector<WeightRelation> relations;
   absl::flat_hash_map<Value, Value> over_equals;
 };

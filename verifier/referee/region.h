@@ -1,4 +1,5 @@
-// Cuts a pair of values that may be equal out of two graphs. Internal to the referee.
+// Cuts a region out of two graphs: the operators that compute two values that may be equal.
+// Internal to the referee.
 #ifndef LEMMA_VERIFIER_REFEREE_REGION_H_
 #define LEMMA_VERIFIER_REFEREE_REGION_H_
 
@@ -12,13 +13,15 @@
 
 namespace lemma::referee {
 
-// How to cut.
+// Says where CutRegion cuts, and what the proof of the region may use.
 struct CutOptions {
-  // How many operators deep the region reaches below the values that both graphs are known to
-  // share.
+  // A region is cut at values that both graphs share, that is, at values of the first graph. With
+  // depth 0, it is cut at the first such value on each path from the second value towards the
+  // inputs; with depth n, it includes n more operators of each path.
   int depth = 0;
-  // Which float weights keep their elements; the proof has to hold for any elements of the others.
-  // Integers, single numbers and small constants always keep theirs.
+  // Which float weights keep their elements in the region. The proof has to hold for any elements
+  // of other float weights. Integers, single numbers and small constants always keep their
+  // elements.
   enum class Weights {
     kAny,      // none
     kUniform,  // those whose elements are all equal

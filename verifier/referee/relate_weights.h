@@ -1,4 +1,5 @@
-// Explains the weights of a graph by those of another one. Internal to the referee.
+// Finds out how the weights of a graph were computed from the weights of another graph. Internal to
+// the referee.
 #ifndef LEMMA_VERIFIER_REFEREE_RELATE_WEIGHTS_H_
 #define LEMMA_VERIFIER_REFEREE_RELATE_WEIGHTS_H_
 
@@ -14,9 +15,10 @@ namespace lemma::referee {
 // In this header, weights with known elements are constants, too (evidence/constants.h).
 
 struct RelatedWeights {
-  Graph graph;  // the second graph, with `before` in the place of each `after` of `relations`
+  // The second graph. For each of `relations`, its `before` takes the place of its `after`.
+  Graph graph;
   std::vector<WeightRelation> relations;
-  std::vector<UnrelatedWeight> unrelated;
+  std::vector<UnrelatedWeight> unrelated;  // not replaced: near a value, but with elements outside
 };
 
 // Replaces constants of `after` by values that are computed from constants of `before`. These
@@ -26,9 +28,9 @@ struct RelatedWeights {
 //   * a computed value, such as a constant times a number of `before`, if each element lies in the
 //     interval of the results that an evaluation of the value in f32 can have, whatever the order
 //     of its sums (evidence/error_bounds.h).
-// A constant of one element is replaced only if `numbers` is set: it may be near many others by
-// chance, and a proof may need the number itself. Ends early when the deadline passes; the
-// remaining constants are then not replaced.
+// A constant of one element is replaced only if `numbers` is set: such a number may be near many
+// other numbers by chance, and a proof may need the number itself. Ends early when the deadline
+// passes; the remaining constants are then not replaced.
 RelatedWeights RelateWeights(const Graph& before, const Folds& folds, const Graph& after,
                              bool numbers, const Deadline& deadline);
 

@@ -21,15 +21,15 @@ namespace lemma::referee {
 // found to differ (SweepLimits::differs).
 struct Unproved {
   Value before, after;  // values of the graphs given to Sweep
-  int operators = 0;    // of a region that was tried; 0: every region was too large
+  int operators = 0;    // number in a region that was tried; 0: every region was too large
   std::string reason;
 };
 
-// A pair of values whose sketches are alike, but that differ (SweepLimits::differs) and were taken
-// to be equal. It is in SweepResult::unproved, too.
+// A pair of values whose sketches are alike, but that differ (SweepLimits::differs), and that the
+// sweep assumed to be equal. The pair is in SweepResult::unproved, too.
 struct Assumed {
   Value before, after;  // values of the graphs given to Sweep
-  Value now;            // `after`, computed from values that replaced its operands
+  Value now;            // the operator of `after`, applied to the values that replaced its operands
 };
 
 struct SweepResult {
@@ -37,9 +37,10 @@ struct SweepResult {
   std::vector<bool> covered;       // by output: whether it is proved equal
   std::vector<Unproved> unproved;  // operands first
   std::vector<Assumed> assumed;    // operands first
-  // By value of `after`: the value of `before` or of `derived` that it was proved or, with
-  // SweepLimits::assume, taken to be equal to; otherwise the result of its operator applied to the
-  // values that replace its operands.
+  // For each value of `after`, the value that takes its place. This is the value of `before` or of
+  // `derived` to which it was proved equal (or, with SweepLimits::assume, assumed to be equal). If
+  // there is none, it is the result of the same operator, applied to the values that took the
+  // places of the operands.
   absl::flat_hash_map<Value, Value> moved;
   absl::flat_hash_map<Value, Value> over_equals;  // as RefereeResult::over_equals
   bool timed_out = false;
@@ -49,20 +50,20 @@ struct SweepResult {
   bool AllCovered() const;
 };
 
-// What a sweep tries, and when it gives up.
+// Limits of a sweep: which proofs it tries, and when it gives up.
 struct SweepLimits {
   int64_t work = 0;  // most steps of the proof of one region (ProverOptions::work)
-  int failures = 0;  // most pairs of values without a proof; outputs are tried in any case
-  // Whether the sides of a region differ, on values that the graphs compute, by more than rounding
-  // explains; if `at_all`, by more than rounding in double. Asked after a first proof of a pair
-  // failed, or if the pair depends on one that differs. If true, no further proof of the pair is
-  // tried. May be empty.
+  int failures = 0;  // after this many pairs without a proof, only outputs are tried
+  // Tells whether the sides of a region differ, on values that the graphs compute, by more than
+  // rounding explains; if `at_all`, by more than rounding in double. Called if the first proof of a
+  // pair failed, or if the pair depends on a pair that differs. If the result is true, no further
+  // proof of the pair is tried. May be empty.
   std::function<bool(const Region&, bool at_all)> differs;
   // Nodes of `after` whose values are not compared: parts of formulas that explain weights.
   absl::flat_hash_set<const Node*> parts;
-  // If no candidate is proved equal to a value, whether the value is replaced by the first
-  // candidate from which it differs, as `differs` says. Then the graphs are proved equal under
-  // assumptions (SweepResult::assumed). Needs `differs`.
+  // Whether to go on with assumptions (SweepResult::assumed): a value to which no candidate is
+  // proved equal is replaced by the first candidate from which it differs, as `differs` says. All
+  // later proofs depend on these assumptions. Needs `differs`.
   bool assume = false;
   // Called with the number of nodes of `after` that were visited, and of all. May be empty.
   std::function<void(int64_t done, int64_t all)> progress;

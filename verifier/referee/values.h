@@ -1,5 +1,5 @@
-// Computes the values of two graphs on the same inputs, to find values that may be equal. Internal
-// to the referee.
+// Computes the values of a graph on given inputs, and sketches of them: a few numbers for each
+// value. Two values with similar sketches may be equal. Internal to the referee.
 #ifndef LEMMA_VERIFIER_REFEREE_VALUES_H_
 #define LEMMA_VERIFIER_REFEREE_VALUES_H_
 
@@ -25,18 +25,18 @@ absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vect
 
 // Some numbers about a value, from its tensors on one or more samples.
 struct Sketch {
-  std::vector<double> samples;  // up to 32 elements of each tensor
+  std::vector<double> samples;  // up to 32 elements of each tensor, tensor after tensor
   double scale = 0;             // the largest magnitude of an element
   // Sums of x, |x| and x² over all elements x. They do not depend on the order of the elements.
   double sum = 0, sum_of_sizes = 0, squares = 0;
 };
 // Adds the numbers of one tensor to the sketch.
 void AddTo(const Tensor& tensor, Sketch* sketch);
-// The largest difference of the scales or of two samples at the same position, relative to the
-// larger scale. Infinite if two samples differ by more than kAlikeDistance, or if the sketches have
-// different numbers of samples.
+// The larger of two numbers: the difference of both scales, and the largest difference of two
+// elements at the same position in Sketch::samples. Both are relative to the larger scale. Infinite
+// if two elements differ by more than kAlikeDistance, or if the numbers of elements differ.
 double Distance(const Sketch& a, const Sketch& b);
-// The distance up to which values may be equal.
+// The largest distance at which two values are alike: they may be equal.
 constexpr double kAlikeDistance = 1e-3;
 
 using Sketches = absl::flat_hash_map<Value, Sketch>;

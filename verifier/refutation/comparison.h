@@ -1,4 +1,4 @@
-// Compares both sides of a claim on one random input. Internal to the verifier.
+// Compares both sides of a claim on random inputs at concrete sizes. Internal to the verifier.
 #ifndef LEMMA_VERIFIER_REFUTATION_COMPARISON_H_
 #define LEMMA_VERIFIER_REFUTATION_COMPARISON_H_
 
@@ -19,11 +19,12 @@ namespace lemma::prover {
 
 // How the elements of inputs are drawn.
 struct InputStyle {
-  // kPositive: in [0.25, 1.75]. kSigned: in [-2, 2]. kSmallIntegers: integers in [-3, 3]. kOneSign:
-  // small integers, of one sign in each tensor. kSparse: most are 0, the others small integers.
-  // kSomeInfinite: as kSigned, but a quarter are infinite. kSuggested: half of them from
-  // `suggested`, the others small integers. kMonotonic: integers that rise or fall through a
-  // tensor, so that an extremum is its last or first element.
+  // For elements that are real numbers. kPositive: in [0.25, 1.75]. kSigned: in [-2, 2].
+  // kSmallIntegers: integers in [-3, 3]. kOneSign: small integers, of one sign in each tensor.
+  // kSparse: most are 0, the others small integers. kSomeInfinite: as kSigned, but a quarter are
+  // infinite. kSuggested: half of them from `suggested`, the others small integers. kMonotonic:
+  // integers that rise or fall through a tensor, so that the maximum and the minimum are its first
+  // and last elements.
   enum class Reals {
     kPositive,
     kSigned,
@@ -40,37 +41,38 @@ struct InputStyle {
   const Suggestions* suggested = nullptr;
 };
 
+// What is compared. The references must stay valid.
 struct ComparedSides {
   const Concrete& source;
   const Concrete& target;
   const std::vector<ExprType>& inputs;
   std::vector<std::string> params;  // names of the real parameters of both sides
-  // By input: its values if they are known; the others are drawn. Empty: none is known.
+  // By input: its values if they are known; other inputs are drawn. Empty: no input is known.
   std::vector<std::optional<Tensor>> known;
   double tolerance = 1e-6;  // as in LargestDifference
   // Bounds of parameters by name (Statement::bounds), if there are any.
   const std::map<std::string, std::pair<double, double>>* bounds = nullptr;
 };
 
-// An element in which outputs differ.
+// An output element in which the sides differ.
 struct DifferentElement {
   Refuted refuted;      // only output, index, source and target are set
   size_t position = 0;  // row-major, in the output
 };
 
-// The element in which the outputs of both sides differ most. All vectors are by output; elements
-// are in row-major order. nullopt if no difference exceeds `tolerance` times
-// (1 + |source| + |target|). Ignores elements that are infinite or NaN.
+// The element in which the outputs of both sides differ most. All vectors have one entry per
+// output; elements are in row-major order; `dims` are the shapes. nullopt if no difference exceeds
+// `tolerance` times (1 + |source| + |target|). Ignores elements that are infinite or NaN.
 std::optional<DifferentElement> LargestDifference(const std::vector<std::vector<double>>& source,
                                                   const std::vector<std::vector<double>>& target,
                                                   const std::vector<std::vector<int64_t>>& dims,
                                                   double tolerance);
 
-// An element in which the sides, of equal shapes, differ in double by more than rounding explains,
-// also after a small change of the inputs; some elements must also differ in the field. nullopt if
-// none is found. Depends on the arguments only. Refuted::values has the parameters only. If
-// `unequal` is given, sets it to true if two elements were unequal in double, even if only by
-// rounding or because one is NaN.
+// An element in which the sides differ in double by more than rounding explains, also after a small
+// change of the inputs; some elements must also differ in the field. The sides must have equal
+// shapes. nullopt if no such element is found. Depends on the arguments only. Refuted::values has
+// the parameters only. If `unequal` is given: sets *unequal to true if two elements were unequal in
+// double, even if only by rounding or because one is NaN; otherwise leaves *unequal as it is.
 std::optional<Refuted> FindDifference(const ComparedSides& sides, InputStyle style, uint64_t seed,
                                       bool* unequal = nullptr);
 

@@ -1,4 +1,5 @@
-// Runs definitions at concrete sizes with kernels/evaluate/evaluate.h. Internal to the verifier.
+// Evaluates definitions whose sizes are numbers, with kernels/evaluate/evaluate.h. Internal to the
+// verifier.
 #ifndef LEMMA_VERIFIER_REFUTATION_CONCRETE_H_
 #define LEMMA_VERIFIER_REFUTATION_CONCRETE_H_
 
@@ -14,6 +15,7 @@
 
 namespace lemma::prover {
 
+// The elements of one tensor.
 template <class Number>
 struct Values {
   std::vector<int64_t> dims;
@@ -34,9 +36,10 @@ class Concrete {
   size_t num_outputs() const { return program_.outputs().size(); }
   double work() const { return work_; }  // operations and elements of one run, added up
 
-  // All outputs, elements in row-major order, not rounded to their types. nullopt if an element
-  // that is used as an index is out of range, or if a parameter has no value. Number is double or
-  // Field.
+  // The elements of all outputs, in row-major order, not rounded to their types. `inputs`: the
+  // elements of each input, likewise. `params`: the values of parameters by name. nullopt if an
+  // element that is used as an index is out of range, or if a parameter has no value. Number is
+  // double or Field.
   template <class Number>
   std::optional<std::vector<std::vector<Number>>> Run(
       const std::vector<std::vector<Number>>& inputs,

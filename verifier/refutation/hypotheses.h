@@ -15,9 +15,9 @@ namespace lemma::prover {
 
 using SymbolMap = std::map<std::string, int64_t>;
 
-// The requirements, with their equations solved for symbols: with C = G * D, the product G * D
-// replaces C. If K must be divisible by g, then g times a new symbol replaces K. The leaves of
-// `forms`, and `arith`, must outlive the object.
+// The requirements, with their equations solved for symbols: if C = G * D is required, the product
+// G * D replaces C. If K must be divisible by g, then g times a new symbol replaces K. A symbol
+// that is not replaced is *free*. The leaves of `forms`, and `arith`, must outlive the object.
 class Hypotheses {
  public:
   // `positive`: expressions that are at least 1. `more`: further facts about symbols.
@@ -48,8 +48,8 @@ class Hypotheses {
   std::vector<std::vector<Facts>> undecided_;
 };
 
-// Append the names of the symbols, and of the real parameters, that are not in the list yet, in
-// order of occurrence.
+// These functions append the names of symbols and of real parameters in order of occurrence. They
+// leave out names that the list has already.
 void CollectSymbols(const IndexExpr& e, std::vector<std::string>* names);
 void CollectSymbols(const Guard& g, std::vector<std::string>* names);
 void CollectSymbols(const ScalarExpr& e, std::vector<std::string>* symbols,

@@ -16,8 +16,8 @@
 
 namespace lemma::prover {
 
-// Whether `e` depends on the order of numbers. Then elements of random signs may hide a difference
-// that only negative elements show.
+// Whether `e` contains a function that depends on the order of numbers, such as max. Then inputs of
+// random signs may hide a difference that only inputs of one sign show.
 bool ComparesNumbers(const ScalarExpr& e);
 
 // Searches for counterexamples of one statement. The constructor's arguments must outlive the
@@ -26,20 +26,24 @@ class Refuter {
  public:
   Refuter(const Statement& statement, const Hypotheses& hypotheses, Leaves* leaves, uint64_t seed);
 
+  // How Sample draws the values of symbols.
   enum class Style {
     kVaried,
     kSpecial,   // many are 0, 1 or equal, as preconditions often require
     kNegative,  // attributes, unlike sizes, may be negative
   };
-  // Values of all symbols for which the requirements hold; nullopt if none was found.
+  // Values of all symbols for which the requirements hold. nullopt if `attempts` random choices
+  // gave none.
   std::optional<SymbolMap> Sample(std::mt19937_64* random, Style style = Style::kVaried,
                                   int attempts = 3000);
-  // An element in which the sides differ at these values of all symbols, in the field and in
-  // double, or the shapes if they differ. nullopt if nothing differs, if the comparison would take
-  // too long, or if an integer type that stores a value may change it and the shapes are equal.
+  // Compares the sides at these values of all symbols. `seed`: for the elements of inputs. If the
+  // shapes of an output differ, returns the shapes; otherwise an element in which the sides differ
+  // in the field and in double. nullopt if nothing differs, or if the comparison would take too
+  // long. Also nullopt if the shapes are equal and an integer type that stores a value may change
+  // it.
   std::optional<Refuted> Compare(const SymbolMap& symbols, uint64_t seed);
-  // Searches for values of symbols at which the sides differ in the field and in double; tries up
-  // to `samples` of them. Makes the counterexample smaller. nullopt if none is found.
+  // Calls Compare at up to `samples` random choices of the symbols' values, until the sides differ.
+  // Then makes the counterexample smaller. nullopt if no difference is found.
   std::optional<Refuted> Search(int samples);
   // The same at the sizes and elements that the statement's constants suggest (suggestions.h): a
   // claim that is true only for sizes up to 40 looks true at small sizes. Takes up to `work` steps.

@@ -1,4 +1,5 @@
-// Finds values at which the constants of a claim may matter. Internal to the prover.
+// Suggests sizes and elements at which a claim may be false because of its constants. Internal to
+// the prover.
 #ifndef LEMMA_VERIFIER_REFUTATION_SUGGESTIONS_H_
 #define LEMMA_VERIFIER_REFUTATION_SUGGESTIONS_H_
 
@@ -9,12 +10,12 @@
 
 namespace lemma::prover {
 
-// Samples of small numbers do not show every difference: min(n, 40) is n for n up to 40, and
-// clip(x, 0, 6) is relu(x) for x up to 6.
+// Small random numbers do not show every difference: min(n, 40) is n for n up to 40, and
+// clip(x, 0, 6) is relu(x) for x up to 6. So larger numbers are tried, too.
 struct Suggestions {
   // For sizes and attributes: c - 1, c, c + 1, 2c and 2c + 1 for the magnitude c of each integer
-  // constant and, if there are few constants, for the sum and product c of any two magnitudes. Only
-  // values that small samples do not reach, up to 5000; ascending.
+  // constant and, if there are few constants, for the sum and product c of any two magnitudes.
+  // Leaves out values that small samples reach, and values above 5000. Ascending.
   std::vector<int64_t> sizes;
   // For elements: c - 1, c + 1 and 2c for each finite constant c above 2 in magnitude in
   // expressions of elements, by ascending c. Empty if there is none.

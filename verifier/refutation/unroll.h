@@ -1,5 +1,5 @@
-// Writes out sums and products, so that an evaluator keeps the order of their terms. Internal to
-// the verifier.
+// Writes out sums and products over axes as single operations, so that an evaluator keeps the order
+// of their terms. Internal to the verifier.
 #ifndef LEMMA_VERIFIER_REFUTATION_UNROLL_H_
 #define LEMMA_VERIFIER_REFUTATION_UNROLL_H_
 
@@ -12,8 +12,8 @@ namespace lemma::prover {
 // Replaces each sum and product over axes in `definition`, whose sizes must be constant, by
 // additions or multiplications of its terms, in the order of the axes' indices. A term that a
 // condition excludes becomes the neutral element: 0 or 1. nullopt if there are more than
-// `max_terms` terms in all, or if the extent of a sum or product depends on the index of an output
-// element, or on an axis of a reduction that is not written out, such as a maximum.
+// `max_terms` terms in all. Also nullopt if the extent of a sum or product depends on the index of
+// an output element, or on an axis of a reduction that is not written out, such as a maximum.
 std::optional<Definition> Unrolled(const Definition& definition, int max_terms);
 
 }  // namespace lemma::prover

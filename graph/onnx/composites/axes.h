@@ -1,4 +1,4 @@
-// Reads the axes that an ONNX operator works on.
+// Reads the axes of ONNX operators, and imports reductions and global pools.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_AXES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_AXES_H_
 
@@ -14,14 +14,14 @@ namespace lemma::ops {
 // outside [-rank, rank).
 absl::StatusOr<int64_t> NormalizeOnnxAxis(int64_t axis, int rank);
 
-// `x` with another shape of as many elements; `x` itself if it has that shape.
+// `x` reshaped to `shape`, which must have as many elements; `x` itself if it has that shape.
 absl::StatusOr<Value> Reshape(OnnxImport& node, const Value& x, const Shape& shape);
 
 // Applies Lemma's reduction `op` to input 0 of the node. Axes come from the attribute `axes` or, in
 // later operator sets, from input 1. Without axes, all axes are reduced, or none if the attribute
 // `noop_with_empty_axes` is set.
 absl::StatusOr<std::vector<Value>> ImportReduction(OnnxImport& node, const std::string& op);
-// The same with `x` in the place of input 0.
+// The same, but reduces `x` instead of input 0.
 absl::StatusOr<Value> ImportReductionOfValue(OnnxImport& node, const std::string& op,
                                              const Value& x);
 

@@ -59,7 +59,7 @@ class OnnxBuild {
     return Op("cast", {x}, {{"dtype", std::string(Name(to))}});
   }
 
-  // The value of `result`, or an empty T if it is an error. status() keeps the first error.
+  // The value of `result`, or an empty T if `result` is an error. status() keeps the first error.
   template <class T>
   T Take(absl::StatusOr<T> result) {
     if (result.ok()) return *std::move(result);

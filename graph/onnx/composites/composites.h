@@ -1,5 +1,6 @@
-// Imports ONNX operators as compositions of Lemma's operators. Each list is registered with the
-// Lemma operator that it uses most.
+// Imports ONNX operators as compositions of Lemma's operators. Each function returns a list of
+// importers. Unless stated otherwise, a list is registered in OpDef::onnx_import of the Lemma
+// operator that its importers use most.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_COMPOSITES_H_
 
@@ -16,7 +17,7 @@ OnnxImporter EinsumImporter();
 // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss.
 std::vector<OnnxImporter> LossComposites();
 
-// The lists below are registered with no operator.
+// The lists below belong to no operator of Lemma; graph/onnx/import_nodes.cc registers them.
 
 // DFT, STFT.
 std::vector<OnnxImporter> FourierComposites();

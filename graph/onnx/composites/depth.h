@@ -8,12 +8,13 @@
 
 namespace lemma::ops {
 
-// x, [N,C,D,H,W], as [N*E, C*T, H, W], where `depth`, a window of size T, has E positions along D.
-// The T elements along D that a window reads become neighbouring channels. Negative padding crops.
-// InvalidArgument if no window fits; Unimplemented if T exceeds 1024.
+// Turns x, [N,C,D,H,W], into [N*E, C*T, H, W]. `depth` is the window along D; it has T elements and
+// E positions. Each position becomes an entry of the batch, and the T elements along D that the
+// window reads there become neighbouring channels. Negative padding crops x. InvalidArgument if no
+// window fits; Unimplemented if T exceeds 1024.
 absl::StatusOr<Value> DepthToChannels(OnnxImport& node, const Value& x, const OnnxWindow& depth);
 
-// y, the result [N*E,K,H,W] of the convolution with two spatial axes, as [N,K,E,H,W], where N is
+// Turns y, the result [N*E,K,H,W] of the convolution with two spatial axes, into [N,K,E,H,W]. N is
 // `batch`. Unimplemented if N is 0.
 absl::StatusOr<Value> PositionsToDepth(OnnxImport& node, const Value& y, int64_t batch);
 

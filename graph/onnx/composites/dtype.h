@@ -10,9 +10,9 @@
 
 namespace lemma::ops {
 
-// The number of a type in ONNX's TensorProto.DataType, and the type of a number. The type given to
-// ToOnnxNumber must not be opaque. FromOnnxNumber returns Unimplemented for the numbers of opaque
-// types and for unknown numbers.
+// ToOnnxNumber returns the type's number in ONNX's TensorProto.DataType; the type must not be
+// opaque. FromOnnxNumber returns the type that has the given number, or Unimplemented if the number
+// is unknown or belongs to an opaque type.
 int64_t ToOnnxNumber(DType dtype);
 absl::StatusOr<DType> FromOnnxNumber(const OnnxImport& node, int64_t number);
 

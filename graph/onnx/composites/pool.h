@@ -11,7 +11,7 @@ namespace lemma::ops {
 
 // ImportMaxPool, ImportAveragePool and ImportLpPool take one to three spatial axes. With symbolic
 // sizes they take at most two, and so does ImportMaxPool if its second output, Indices, is used.
-// Otherwise they return Unimplemented.
+// They return Unimplemented for more axes.
 absl::StatusOr<std::vector<Value>> ImportMaxPool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportMaxUnpool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportAveragePool(OnnxImport& node);

@@ -48,11 +48,13 @@ Value PerColumn(OnnxBuild& b, const Value& v);
 // Unimplemented unless the integers of both factors are u8 or i8 and have at least two dimensions.
 absl::Status CheckFactors(OnnxImport& node, const QuantizedMatrix& left,
                           const QuantizedMatrix& right);
-// sum(k) (a - a_zero) (b - b_zero) in the type that ProductType gives, f32 or i32; exact if 32 bits
-// hold the sum.
+// sum(k) (a - a_zero) (b - b_zero), where a is left.x, b is right.x, and a_zero and b_zero are
+// their zero points. Computed in the type that ProductType gives, f32 or i32; exact if 32 bits hold
+// the sum.
 Value IntegerProduct(OnnxBuild& b, const QuantizedMatrix& left, const QuantizedMatrix& right);
-// IntegerProduct * (a_scale * b_scale) + bias. The product is computed in f32 and converted to the
-// type of a_scale before the bias is added. An empty `bias` stands for 0.
+// IntegerProduct(b, left, right) * (left.scale * right.scale) + bias. The scaled product is
+// computed in f32, and converted to the type of left.scale before the bias is added. An empty
+// `bias` stands for 0.
 Value FloatProduct(OnnxBuild& b, const QuantizedMatrix& left, const QuantizedMatrix& right,
                    const Value& bias);
 

@@ -8,17 +8,18 @@
 
 namespace lemma::ops {
 
-// The elements along one axis that take part in samples. Each field has shape [B,P…,K]: K elements
-// for each position P… of batch B. A dimension of size 1 is broadcast to the size that it has for
-// another axis. In SampledTerms, either all axes have a `weight` or none; likewise for `inside`.
+// The elements along one axis that take part in samples. Each field has shape [B,P…,K]: for each of
+// the B batches and each position P… of a sample, K elements. A dimension B or P… of size 1 is
+// broadcast to the size that the dimension has for another axis. In the argument of SampledTerms,
+// either all axes have a `weight` or none; likewise for `inside`.
 struct SampledAxis {
   Value index;   // whole numbers inside the axis, of a float type
   Value weight;  // empty: all 1
   Value inside;  // false where the element counts as 0; empty: all true
 };
 
-// The K = 2 elements before and after each of `positions`, [B,P…], weighted linearly. Elements
-// outside [0, size) count as 0.
+// For linear interpolation along an axis of `size` elements: the K = 2 elements next to each of
+// `positions`, [B,P…], one on each side, with their weights. Elements outside [0, size) count as 0.
 SampledAxis LinearOrZero(OnnxBuild& b, const Value& positions, int64_t size);
 
 // min(max(x, low), high), and low for NaN.

@@ -16,6 +16,7 @@
 
 namespace lemma::ops {
 
+// A function that exports one application of an operator (OpDef::onnx_export).
 using ExportHook = std::function<absl::Status(OnnxExport&)>;
 
 // The types of indices that ONNX's gather and scatter operators take.
@@ -38,8 +39,8 @@ inline ExportHook ExportFor(std::vector<DType> types, ExportHook hook) {
   };
 }
 
-// A hook that runs `hook`. Input number `input`, which must have an integer type, is first cast to
-// i64 if its type is not among `types`. Every index fits into i64.
+// A hook that runs `hook`. Input number `input`, which holds indices and must have an integer type,
+// is first cast to i64 if its type is not among `types`. Every index fits into i64.
 inline ExportHook ExportWithPositions(int input, std::vector<DType> types, ExportHook hook) {
   class Widened : public OnnxExport {
    public:

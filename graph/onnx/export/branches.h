@@ -1,4 +1,4 @@
-// Moves nodes into the branches of If nodes. Internal to graph/onnx/export.
+// Joins If nodes, and moves other nodes into their branches. Internal to graph/onnx/export.
 #ifndef LEMMA_GRAPH_ONNX_EXPORT_BRANCHES_H_
 #define LEMMA_GRAPH_ONNX_EXPORT_BRANCHES_H_
 

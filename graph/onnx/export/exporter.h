@@ -1,4 +1,6 @@
-// One attempt to write a graph as an ONNX model of a given operator set. Internal to graph/onnx.
+// Writes a graph as an ONNX model of a given operator set. One Exporter makes one attempt. The
+// caller makes another Exporter if the model needs a later operator set, or if nodes of the
+// imported model cannot be kept. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_EXPORT_EXPORTER_H_
 #define LEMMA_GRAPH_ONNX_EXPORT_EXPORTER_H_
 
@@ -72,7 +74,8 @@ class Exporter {
   const onnx::TensorProto* KnownInitializer(const std::string& name) const;
   void AddTensor(const std::string& name, const Tensor& tensor, bool is_weight,
                  bool only_if_read = false);
-  // The name of a constant with these values; if they are symbolic sizes, of a computed vector.
+  // The name of a constant with these values or, if they are symbolic sizes, of a vector that new
+  // nodes compute.
   std::string AddConstant(Tensor tensor);
   std::string AddSizes(const Tensor& tensor);
 
@@ -81,11 +84,13 @@ class Exporter {
   void NameAfterUsers();
   std::string Fresh(absl::string_view wish);
   const std::string& NameOf(const Value& value);
-  // The name of a constant after the weights that it was computed from; "" if they are unknown.
+  // A name for a constant that was computed from weights: their names, as recorded in
+  // OnnxChange::folded; "" if nothing is recorded for the constant.
   std::string NameOfFolded(const Value& value) const;
   std::string OutputName(const Value& value);
-  // A new node's unique name: NODE/RULE, NODE/RULE/OP_TYPE or NODE/OP_TYPE. NODE made the value in
-  // the imported model, or is the value's name; RULE is the rule that replaced the value.
+  // A new node's unique name: NODE/RULE, NODE/RULE/OP_TYPE or NODE/OP_TYPE. NODE is the name of the
+  // node that made the value in the imported model or, without such a node, the value's name; RULE
+  // is the name of the rule that replaced the value. If the graph was not imported: OP_TYPE/OUTPUT.
   std::string NodeName(const std::string& op_type, const std::string& output);
 
   // export_nodes.cc
@@ -93,13 +98,13 @@ class Exporter {
   void AddKept(const OriginNode& origin, const KeptNode& kept);
   bool IsUsable(const OriginNode& origin) const;
   absl::Status AddOpaque(const NodePtr& node);
-  // Whether a `where` is written as an If.
+  // Whether the operator `where` at this node is written as an If.
   bool IsBranch(const Node& node) const;
   void AddIf(const NodePtr& node);
   absl::Status AddFunction(const onnx::FunctionProto& function);
   absl::Status CheckOpset(const onnx::NodeProto& node, const std::map<std::string, int>& opsets);
   void Need(int opset, std::string reason);
-  // Adds a node of kExportOpset.
+  // Adds a node that is given in operator set kExportOpset, converted to opset_.
   absl::Status AddForm(onnx::NodeProto node);
   // Adds the ONNX node of another domain that `node` becomes.
   absl::Status AddOfDomain(onnx::NodeProto proto, const Node& node);

@@ -15,7 +15,8 @@ namespace lemma {
 // `model` is a serialized ModelProto whose initializers have no values. The returned pieces,
 // joined, are what protobuf would serialize for the same model with `values[i]` as raw_data of
 // initializer i; an empty handle stands for no raw_data. The pieces point into `model`, into
-// `values`, and into `headers`, to which the function adds the bytes that stand before a field.
+// `values`, and into `headers`: the function adds to `headers` the bytes (tag and length) that
+// stand in front of a field. All three must outlive the pieces.
 std::vector<absl::string_view> WithInlineValues(absl::string_view model,
                                                 const std::vector<Tensor>& values,
                                                 std::deque<std::string>* headers);

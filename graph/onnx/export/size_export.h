@@ -22,9 +22,9 @@ class SizeExport {
   // Adds a node with one output of a fresh name, and returns that name.
   using Emit = std::function<std::string(absl::string_view op_type, std::vector<std::string> inputs,
                                          std::map<std::string, int64_t> attrs)>;
-  // The name of an i64 vector with these elements.
+  // Returns the name of a constant i64 vector with these elements.
   using Constant = std::function<std::string(const std::vector<int64_t>& elements)>;
-  // The name of a value of the graph.
+  // Returns the name of a value of the graph.
   using NameOf = std::function<std::string(const Value&)>;
   SizeExport(const Graph& graph, Emit emit, Constant constant, NameOf name_of)
       : graph_(graph),
@@ -32,10 +32,13 @@ class SizeExport {
         constant_(std::move(constant)),
         name_of_(std::move(name_of)) {}
 
-  // The name of an i64 vector of sizes. Each size is computed once.
+  // Returns the name of an i64 vector that holds `sizes`, and adds the nodes that compute it. Each
+  // size is computed once for the whole model.
   std::string Vector(absl::Span<const int64_t> sizes);
-  // Unimplemented if a dimension was needed that cannot be read from a shape, because no size of an
-  // input or of a result of an opaque operator is exactly this dimension (`n`, not `2*n`).
+  // An error if a size could not be computed: Unimplemented if a dimension cannot be read from a
+  // shape, because no size of an input or of a result of an opaque operator is exactly this
+  // dimension
+  // (`n`, not `2*n`).
   const absl::Status& status() const { return status_; }
 
  private:

@@ -1,4 +1,5 @@
-// Lists results that ONNX does not define, so that engines may differ in them.
+// Recognizes results that the ONNX specification leaves undefined, so that engines may differ in
+// them.
 #ifndef LEMMA_GRAPH_ONNX_LEFT_OPEN_LEFT_OPEN_H_
 #define LEMMA_GRAPH_ONNX_LEFT_OPEN_LEFT_OPEN_H_
 
@@ -10,8 +11,8 @@
 
 namespace lemma {
 
-// Why ONNX does not define the result of the operator `node` on these operands, such as "two
-// updates of one element"; "" if no such reason is known.
+// Why ONNX does not define the result of the operator `node` on these values of its operands, such
+// as "two updates of one element"; "" if no such reason is known.
 std::string LeftOpen(const Node& node, absl::Span<const Tensor> operands);
 
 }  // namespace lemma

@@ -15,7 +15,7 @@
 
 namespace lemma {
 
-// The operator set of the nodes that operators' export hooks emit.
+// The operator set of the nodes that OpDef::onnx_export emits.
 constexpr int kExportOpset = 17;
 
 // The model that the node is part of, as far as a conversion needs it.
@@ -29,12 +29,13 @@ struct ConversionContext {
 };
 
 struct ConvertedNode {
-  std::vector<onnx::NodeProto> nodes;  // operands before users; empty if the set has no such form
+  std::vector<onnx::NodeProto> nodes;  // operands before users; empty if there is a problem
   std::string problem;                 // what the set lacks, such as "a computed axes"; else ""
 };
 
-// Nodes of operator set `opset` that compute the same as `node` does in kExportOpset. `types` holds
-// the types of the inputs and gets those of the outputs, unless `opset` is above LastKnownOpset().
+// Nodes of operator set `opset` that compute the same as `node` does in kExportOpset. `types` must
+// hold the types of the inputs; the function adds the types of the outputs, unless `opset` is above
+// LastKnownOpset().
 ConvertedNode ConvertNode(int opset, onnx::NodeProto node, const ConversionContext& context,
                           ElementTypes* types);
 

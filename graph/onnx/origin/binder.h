@@ -22,7 +22,8 @@ class Binder {
   bool Match(const Value& pattern, const Value& value);
   // The value that the input was bound to; empty if no matched expression contains the input.
   Value Bound(const Value& input) const;
-  // Binds a free input. False if the input does not accept the value.
+  // Binds a free input. False if the value cannot replace the input: for example, it has another
+  // type, or the import looked up the input's elements (OriginNode::asked).
   bool Bind(const Value& input, const Value& value);
   // The expression `pattern` with bound inputs replaced. Free inputs stay.
   Value Apply(const Value& pattern);

@@ -1,4 +1,5 @@
-// Finds the operators of a graph that stand for nodes of the ONNX model from which it was imported.
+// Finds the operators of a graph that still compute nodes of the ONNX model from which the graph
+// was imported.
 #ifndef LEMMA_GRAPH_ONNX_ORIGIN_KEPT_BODIES_H_
 #define LEMMA_GRAPH_ONNX_ORIGIN_KEPT_BODIES_H_
 

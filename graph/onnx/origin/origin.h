@@ -26,7 +26,7 @@ struct OriginNode {
   std::vector<int> nodes;
   std::vector<NamedValue> inputs;   // tensors that `nodes` read, in subgraphs too; each once
   std::vector<NamedValue> outputs;  // tensors that the node makes
-  std::vector<Value> asked;         // values whose elements the import looked up
+  std::vector<Value> asked;         // values whose elements the import of the node looked up
   bool makes_list = false;          // whether it makes a list of tensors: not written on its own
   bool draws = false;               // whether it may draw random numbers
 };

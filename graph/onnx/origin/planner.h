@@ -14,9 +14,10 @@
 
 namespace lemma {
 
-// Goes through the graph from its outputs to its inputs. Users ask for a value by the name that it
-// had in the model. The model's node that makes this name is kept if its expressions, with other
-// inputs, give the value.
+// Goes through the graph from its outputs to its inputs. The outputs, and the nodes that are kept,
+// ask for each value that they read by the name that the value had in the model. The model's node
+// that makes a value of this name is kept if its expressions, possibly with other inputs, give the
+// value that is asked for.
 class Planner {
  public:
   // `banned`: positions in origin.nodes of nodes that must not be kept. All arguments must outlive
@@ -25,10 +26,11 @@ class Planner {
   OriginPlan Run();  // to be called once
 
  private:
-  // Records that `value` has to be computed; `wish` is a name that a user wants for it, or "".
+  // Records that `value` has to be computed. `wish` is the name under which a kept node or an
+  // output reads it, or "".
   void Demand(const Value& value, const std::string& wish);
   void PlanOp(const NodePtr& node);
-  // Tries the names that users wish for; returns whether the value then has a source.
+  // Tries the wished names of the value; returns whether the value then has a source (OriginPlan).
   bool GrantWishes(const Value& value);
   // Looks for a node of the model that makes the value; returns whether the value has a source.
   bool FindSource(const Value& value);
@@ -40,7 +42,7 @@ class Planner {
   // Chooses values for inputs on which no matched expression depends.
   bool BindRest(const OriginNode& node, const Value& value, Binder* binder) const;
 
-  // Names spelled values as their users wish.
+  // Gives spelled values their wished names.
   void NameSpelled();
   void PlanLeaves();
   bool GrantLeaf(const std::string& name, const Value& value);

@@ -30,7 +30,7 @@ struct QuantizedModel::Impl {
 };
 
 // The names of the values that chosen operators write as integers: the results of all chosen
-// operators except Gemm and MatMul, whose results stay floats.
+// operators except Gemm and MatMul, whose results stay floats. chosen[i] belongs to ops[i].
 std::set<std::string> ResultsOf(const std::vector<QuantizableOp>& ops,
                                 const std::vector<bool>& chosen);
 

@@ -36,8 +36,8 @@ class ModelIndex {
   // also behind Identity nodes and, for a matrix, behind Transpose nodes.
   bool IsConstant(const std::string& value) const;
   // The constant's element type (TensorProto.DataType), shape and elements. If the value is no
-  // constant, they return 0, {} and an Internal error. Constant also returns an error if the data
-  // cannot be read.
+  // constant, these functions return 0, {} and an Internal error, in this order. Constant also
+  // returns an error if the data cannot be read.
   int ConstantType(const std::string& value) const;
   Shape ConstantShape(const std::string& value) const;
   absl::StatusOr<Tensor> Constant(const std::string& value) const;

@@ -23,8 +23,9 @@ struct QuantParams {
 };
 
 // Parameters of 8-bit integers for the floats in [low, high]. The range is widened to include 0, so
-// that an integer stands for exactly 0. Symmetric: i8 with zero point 0, whose integers from -127
-// to 127 cover the range; otherwise u8. A scale below 2^-100 becomes 1, with zero point 0.
+// that an integer stands for exactly 0. If `symmetric`, the type is i8 with zero point 0, and the
+// integers from -127 to 127 cover the range; otherwise the type is u8. A scale below 2^-100 becomes
+// 1, with zero point 0.
 QuantParams ParamsOfRange(double low, double high, bool symmetric);
 
 // The nearest float to `x` that an integer stands for, as QuantizeLinear and then DequantizeLinear

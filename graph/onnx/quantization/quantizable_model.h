@@ -1,5 +1,5 @@
-// ONNX models whose operators can be computed on integers: finds these operators, and writes the
-// model with some of them quantized. Everything else of the model stays as it is.
+// Quantizes ONNX models: finds the operators that can be computed on integers, and writes the model
+// with some of them quantized. Everything else of the model stays as it is.
 #ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_QUANTIZABLE_MODEL_H_
 #define LEMMA_GRAPH_ONNX_QUANTIZATION_QUANTIZABLE_MODEL_H_
 
@@ -19,17 +19,17 @@
 
 namespace lemma {
 
-// What an operator does to the integers.
+// What an operator computes, as far as its quantization depends on it.
 enum class QuantizedRole {
   kProduct,     // sums of products: Conv, Gemm, MatMul
   kArithmetic,  // other operators, whose result has a range of its own: Add, AveragePool, Concat
   kSelection,   // moves or selects elements, so that the result has the operand's range: MaxPool
 };
 
-// An operator of the main graph that can be quantized, together with its followers: the nodes
-// behind it that are computed with it. A BatchNormalization of constants behind a Conv becomes part
-// of the weight. A Relu or Clip behind an operator that is no selection becomes part of the
-// rounding.
+// An operator of the main graph that can be quantized, together with its followers: nodes behind it
+// that are quantized with it. A BatchNormalization with constant parameters behind a Conv becomes
+// part of the Conv's weight. A Relu or Clip behind an operator that is not a selection becomes part
+// of the rounding.
 struct QuantizableOp {
   std::string name;  // of the node, or of its result if the node has none
   std::string type;  // "Conv"
@@ -70,11 +70,12 @@ struct ProductWeights {
   QuantizedWeight quantized;
   std::vector<int32_t> bias_integers;  // by channel; empty: the bias stays in floats
   std::vector<double> bias_scales;     // by channel, or one for all
-  // The sum of the absolute values of the terms that make up a channel's bias: the maximum over the
-  // channels.
+  // A channel's bias is a sum of terms. This is the sum of their absolute values, for the channel
+  // in which it is largest.
   double bias_magnitude = 0;
 
-  // A bound of the absolute difference, in any channel, between the exact bias and the rounded one.
+  // An upper bound of the absolute difference between the exact and the rounded bias, in any
+  // channel.
   double bias_error() const;
 };
 
@@ -97,9 +98,9 @@ class QuantizableModel {
   std::vector<std::string> NodeNames() const;
   // How many nodes of the main graph, other than constants, are of each type of operator.
   std::map<std::string, int> CountTypes() const;
-  // The chain of up to four values behind the result of operator number `op`. Each value is the
-  // result of the only node that reads the previous value: an engine may fuse these nodes with the
-  // operator.
+  // A chain of up to four values that starts behind the result of operator number `op`. Each value
+  // is the result of the only node that reads the value before it, so an engine may fuse these
+  // nodes with the operator.
   std::vector<std::string> ValuesAfter(int op) const;
   // The types of the followers of operator number `op`.
   std::vector<std::string> TypesWith(int op) const;
@@ -113,9 +114,10 @@ class QuantizableModel {
   // "" if it can.
   std::string ProblemOf(int op, const QuantizationPlan& plan) const;
 
-  // `chosen` without the operators that cannot be quantized together with the rest. A product
-  // stays. Any other operator stays if the operators that stay write all its operands as integers;
-  // for a selection, one of them must also read its result.
+  // Removes from `chosen` the operators that cannot be quantized together with the rest, and
+  // returns what is left. A product always stays. Any other operator stays if all its operands are
+  // written as integers by operators that stay. For a
+  // selection, an operator that stays must also read the result of the selection.
   std::vector<bool> Settled(std::vector<bool> chosen) const;
   // The values that need parameters if these operators are quantized in the static form.
   std::set<std::string> ValuesOf(const std::vector<bool>& chosen) const;
@@ -133,16 +135,17 @@ class QuantizableModel {
   // the product's operands 0 and 1, with these types.
   absl::StatusOr<ImportedModel> ImportProduct(int op, const TensorType& left,
                                               const TensorType& right) const;
-  // A bound of the absolute error of the result of operator number `op`, in real numbers and before
-  // the result is rounded, if the values that it reads have at most these magnitudes and absolute
-  // errors (one each for every entry of QuantizableOp::reads). `weights`: for a product, the result
-  // of WeightsOf. `terms`: for a product without a weight, the number of products in each sum.
-  // nullopt if there is no bound.
+  // An upper bound of the absolute error of the result of operator number `op`, computed in real
+  // numbers, before the result is rounded. `magnitudes` and `errors` have one entry for each value
+  // in QuantizableOp::reads: upper bounds of its absolute value and of its absolute error.
+  // `weights`: for a product, the result of WeightsOf. `terms`: for a product without a constant
+  // weight, the number of products in each sum. nullopt if no bound is known for the operator.
   std::optional<double> ErrorBound(int op, const std::vector<double>& magnitudes,
                                    const std::vector<double>& errors, const ProductWeights& weights,
                                    int64_t terms) const;
-  // A bound of the sum of the absolute values of the products that make up an element of the result
-  // of product number `op`, with rounded weights and without the bias. Arguments as in ErrorBound.
+  // For operator number `op`, which must be a product: each element of the result is a sum of
+  // products, plus the bias. Returns an upper bound of the sum of these products' absolute values,
+  // with rounded weights. Arguments as in ErrorBound.
   double LargestSum(int op, const std::vector<double>& magnitudes, const ProductWeights& weights,
                     int64_t terms) const;
 
@@ -165,7 +168,8 @@ class QuantizedModel {
   absl::StatusOr<ImportedModel> Import(const std::vector<std::string>& values,
                                        const ImportOptions& options) const;
   // Stages the model's file, for `path`. If the constants are too large for one file, the first
-  // staged file is a file of constants, for DataPath(path). Commit the files with CommitAll.
+  // staged file is a file of constants, for DataPath(path). Commit the files with CommitAll
+  // (base/file.h).
   absl::StatusOr<std::vector<StagedFile>> Stage(const std::string& path) const;
   static std::string DataPath(const std::string& path);
   // Further changes to the model, such as a later operator set, one line each.

@@ -21,12 +21,12 @@ namespace lemma {
 absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                              ModelEditor* editor, std::vector<std::string>* notes);
 
-// Raises the model's operator set, if needed, to the one that has what `plan` writes:
-// QuantizeLinear and DequantizeLinear (10), with a scale for each channel (13). Adds a note if so.
+// Raises the model's operator set if it is too low for `plan`, and then adds a note. QuantizeLinear
+// and DequantizeLinear need operator set 10; with a scale for each channel, they need 13.
 absl::Status RaiseOpsetFor(const QuantizationPlan& plan, ModelEditor* editor,
                            std::vector<std::string>* notes);
-// Puts a DequantizeLinear of constants before the operator's node, which reads its result in place
-// of the weight.
+// Puts a DequantizeLinear of constants before the operator's node. The node then reads the result
+// of the DequantizeLinear instead of the weight.
 absl::Status WriteQuantizedWeight(const QuantizableOp& op, const ProductWeights& weights,
                                   ModelEditor* editor);
 // Makes the bias of `weights` the node's operand 2: as integers with a DequantizeLinear if it is

@@ -2,8 +2,8 @@
 //
 // Some operators have no definition before a graph runs: their results' sizes, or which of their
 // subgraphs is executed and how often, depend on values. Such an operator is imported as a graph at
-// run time, with the types of the operands and, where the import needs them, their values. So its
-// importer defines the result, as for all other operators.
+// run time, with the types of the operands and, where the import needs them, their values. So the
+// operator's importer defines the result, as for all other operators.
 #ifndef LEMMA_GRAPH_ONNX_RUN_TIME_CALL_H_
 #define LEMMA_GRAPH_ONNX_RUN_TIME_CALL_H_
 

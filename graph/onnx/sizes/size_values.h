@@ -1,6 +1,6 @@
 // Computes the elements of small tensors that depend on symbolic sizes: the shape arithmetic of a
-// model. Assumes that sums and products of sizes fit into 64 bits, since no tensor is larger.
-// Internal to graph/onnx.
+// model. The computation assumes that sums and products of sizes fit into 64 bits, since no tensor
+// is larger. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_SIZES_SIZE_VALUES_H_
 #define LEMMA_GRAPH_ONNX_SIZES_SIZE_VALUES_H_
 

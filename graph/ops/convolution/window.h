@@ -30,11 +30,11 @@ struct WindowAxis {
 
 using Windows = std::array<WindowAxis, 2>;  // height, width
 
-// The specifications of the attributes `strides`, `pads`, `dilations`.
+// The declarations of the attributes `strides`, `pads` and `dilations`.
 std::vector<AttrSpec> WindowAttrs();
 
-// The windows of an operator with WindowAttrs() whose input 0 is [N,C,H,W]. Requires valid
-// attributes.
+// The windows of an operator with WindowAttrs() and kernels of the given size. Requires, as
+// LEMMA_REQUIRE does, that input 0 is [N,C,H,W] and that the attributes are valid.
 absl::StatusOr<Windows> ReadWindows(OpContext& c, const IndexExpr& kernel_height,
                                     const IndexExpr& kernel_width);
 // Requires that at least one window fits into the padded input.

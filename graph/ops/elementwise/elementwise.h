@@ -22,7 +22,7 @@ absl::Status RequireDType(OpContext& c, int input, Accepts accepts);
 using UnaryBody = std::function<ScalarExpr(const OpContext&, const ScalarExpr&)>;
 using BinaryBody =
     std::function<ScalarExpr(const OpContext&, const ScalarExpr&, const ScalarExpr&)>;
-// The body that applies `fn` to the elements.
+// The bodies that apply `fn` to the elements.
 inline UnaryBody ByFn(ScalarFn fn) {
   return [fn](const OpContext&, const ScalarExpr& x) { return Apply(fn, x); };
 }

@@ -1,5 +1,5 @@
-// The arithmetic of ONNX's Resize and Upsample along one axis, and their linear and cubic modes.
-// The import is in resize.cc.
+// Computes what ONNX's Resize and Upsample do along one axis, and implements their linear and cubic
+// modes. resize.cc imports the two operators.
 #ifndef LEMMA_GRAPH_OPS_LAYOUT_INTERPOLATION_H_
 #define LEMMA_GRAPH_OPS_LAYOUT_INTERPOLATION_H_
 
@@ -30,7 +30,7 @@ struct ResizeAxis {
   }
 };
 
-// The position along x, as a real number, that element i of the result shows, in ONNX's
+// The position along x, as a real number, whose value element i of the result shows, in ONNX's
 // coordinate_transformation_mode `mode`. Unimplemented for an unknown mode, and for
 // tf_crop_and_resize if scale * input is not the integer `output`.
 absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& axis, int64_t i,
@@ -54,8 +54,9 @@ struct Interpolation {
 // Each element of the result along an axis is a weighted sum of `per_element` elements of x.
 struct Taps {
   int64_t per_element = 1;
-  // Both are [output, per_element], row-major. An element with fewer summands repeats a position
-  // with weight 0; in tf_crop_and_resize, an element that lies outside of x has only weights 0.
+  // The positions along x and their weights. Both have shape [output, per_element], row-major. An
+  // element with fewer summands repeats a position with weight 0; in tf_crop_and_resize, an element
+  // that lies outside of x has only weights 0.
   std::vector<int64_t> positions;
   std::vector<double> weights;
 };
@@ -63,7 +64,8 @@ struct Taps {
 absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis& axis,
                                        const Interpolation& how);
 
-// Resamples x along every axis that changes, one after the other. Unimplemented for integers.
+// Resamples x along every axis that changes, one axis after the other; `axes` has one entry per
+// dimension of x. Unimplemented for integers.
 absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
                                   const std::vector<ResizeAxis>& axes, const Interpolation& how);
 

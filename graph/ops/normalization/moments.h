@@ -10,7 +10,8 @@
 namespace lemma::ops {
 
 struct Moments {
-  TensorId mean = -1, variance = -1;  // indexed by the axes of input 0 that are not in `over`
+  // Local tensors; their dimensions are the axes of input 0 that are not in `over`.
+  TensorId mean = -1, variance = -1;
 };
 
 // Mean and population variance of input 0 over the axes `over` (in [0, rank)), as local tensors of

@@ -18,8 +18,8 @@ struct TrainingContext {
 };
 
 struct TrainingReplacement {
-  std::vector<Value> outputs;  // replace the application's outputs
-  // Inputs, by number, that hold running statistics, and their values after this step.
+  std::vector<Value> outputs;  // the values that replace the application's outputs, in order
+  // The numbers of the inputs that hold running statistics, each with its value after this step.
   std::vector<std::pair<int, Value>> running;
 };
 

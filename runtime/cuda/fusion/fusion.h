@@ -35,8 +35,9 @@ struct Fusion {
 // another product, or if it is a cast to 16 bits. For an operator with reductions, the last
 // condition is met if the users are element-wise and have the value's shape (an epilogue), or if
 // the whole group is still one kernel by row (grid_program.h), such as a normalization written as
-// small operators. An operator that is read at loaded indices joins only if an index outside its
-// result is outside its operands too, so that the kernel reports the index.
+// small operators. If the users read an operator's result at indices that are themselves loaded
+// from a tensor (as in a gather), the operator joins only if an index outside its result is outside
+// its operands too, so that the kernel reports the index.
 //
 // With a precision other than f32, a cast from 16 bits to f32 is an alias if its operand is stored
 // anyway: kernels read the narrow value. With such a precision, a factor of 16 bits is stored too

@@ -1,4 +1,5 @@
-// An engine that executes ONNX models by the definitions, except for deliberate faults.
+// An engine with deliberate faults: otherwise, it executes ONNX models by the definitions of their
+// operators. Tests of `lemma hunt` use it.
 #ifndef LEMMA_TESTS_API_HUNTING_WRONG_ENGINE_H_
 #define LEMMA_TESTS_API_HUNTING_WRONG_ENGINE_H_
 
@@ -15,8 +16,9 @@ namespace lemma {
 
 class WrongEngine : public Engine {
  public:
-  // Gets a node, its operands and the level of optimization. Returns a wrong tensor for the first
-  // result of the node, or nullopt to keep the right results. Run returns the errors of the fault.
+  // Called for each operator of the model with its node, the values of its operands and the level
+  // of optimization. Returns a wrong tensor for the first result of the node, or nullopt to keep
+  // the right results. If it returns an error, Run returns this error.
   using Fault = std::function<absl::StatusOr<std::optional<Tensor>>(
       const Node&, const std::vector<Tensor>&, const std::string&)>;
   explicit WrongEngine(Fault fault) : fault_(std::move(fault)) {}

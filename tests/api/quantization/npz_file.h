@@ -1,4 +1,4 @@
-// Writes NumPy's .npz files, as numpy.savez does.
+// Makes the bytes of .npz files, as NumPy's numpy.savez writes them.
 #ifndef LEMMA_TESTS_API_QUANTIZATION_NPZ_FILE_H_
 #define LEMMA_TESTS_API_QUANTIZATION_NPZ_FILE_H_
 
@@ -12,8 +12,9 @@
 
 namespace lemma {
 
-// The bytes of an archive with these arrays, given by name. `method` is the compression method
-// (zip's number) that the archive states; the arrays are never compressed.
+// The bytes of an archive with `arrays`, which are pairs of name and values. `method` is the number
+// of the zip compression method that the headers state; the arrays are never compressed, even if
+// `method` is not 0.
 inline std::string NpzFile(const std::vector<std::pair<std::string, Tensor>>& arrays,
                            uint32_t method = 0) {
   auto number = [](uint64_t value, int size) {

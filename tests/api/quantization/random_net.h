@@ -1,4 +1,4 @@
-// Random small networks in ONNX's text form.
+// Makes random small networks in ONNX's text form, for tests of quantization.
 #ifndef LEMMA_TESTS_API_QUANTIZATION_RANDOM_NET_H_
 #define LEMMA_TESTS_API_QUANTIZATION_RANDOM_NET_H_
 
@@ -10,8 +10,8 @@
 
 namespace lemma {
 
-// A Constant node with the output `name`: `count` normally distributed numbers. `dims` is the shape
-// of the output, such as "5,3,3,3".
+// The text of a Constant node with the output `name`, whose elements are normally distributed.
+// `dims` is the shape of the output, such as "5,3,3,3", and `count` is its number of elements.
 inline std::string RandomConstant(const std::string& name, const std::string& dims, int count,
                                   std::mt19937_64* random) {
   std::normal_distribution<double> normal;
@@ -22,9 +22,9 @@ inline std::string RandomConstant(const std::string& name, const std::string& di
   return text + "}> ()\n";
 }
 
-// A network with the input x, a float[1,3,6,6], and the output y, a float[1,4]: convolutions with
-// normalization and relu, a pool, a sum of two branches, and a matrix product. Equal seeds give
-// equal networks.
+// The text of a network with the input x, a float[1,3,6,6], and the output y, a float[1,4]. It has
+// two convolutions, a batch normalization, two relus, a pool, a sum of two branches, and a matrix
+// product. Equal seeds give equal networks.
 inline std::string RandomConvNet(uint64_t seed) {
   std::mt19937_64 random(seed);
   std::string text = "g (float[1,3,6,6] x) => (float[1,4] y) {\n";

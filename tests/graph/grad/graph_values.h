@@ -1,4 +1,4 @@
-// Evaluates a graph in any number type, node by node.
+// Evaluates a graph node by node in a given type of numbers, Number: double or Field.
 #ifndef LEMMA_TESTS_GRAPH_GRAD_GRAPH_VALUES_H_
 #define LEMMA_TESTS_GRAPH_GRAD_GRAPH_VALUES_H_
 
@@ -18,7 +18,7 @@ struct TensorValues {
   std::vector<Number> numbers;
   std::vector<int64_t> integers;
 
-  // Refers to the elements in this struct.
+  // A view of the elements in this struct, which must outlive it.
   TensorView View(const TensorType& type) const {
     const bool is_float = IsFloat(type.dtype);
     TensorView view;
@@ -29,10 +29,12 @@ struct TensorValues {
   }
 };
 
+// Sets *number to `value`.
 inline void FromDouble(double value, double* number) { *number = value; }
 inline void FromDouble(double value, Field* number) { *number = Field::FromDouble(value); }
 
-// The loops of the node's definition. Compiles each node once, and keeps the node and the result.
+// The node's definition, compiled to a loop nest. Each node is compiled once; the node and the
+// result are kept until the process ends. Not thread-safe.
 inline absl::StatusOr<LoopProgram> LoopsOf(const NodePtr& node) {
   static auto* programs = new absl::flat_hash_map<NodePtr, LoopProgram>;
   auto it = programs->find(node);
@@ -44,7 +46,8 @@ inline absl::StatusOr<LoopProgram> LoopsOf(const NodePtr& node) {
   return program;
 }
 
-// The outputs of `graph` for `inputs`; its weights must have values.
+// The outputs of `graph` for `inputs`, both in the graph's order. Weights must have values. It is
+// an error if an operator has no definition that can be executed.
 template <class Number>
 absl::StatusOr<std::vector<TensorValues<Number>>> GraphValues(
     const Graph& graph, const std::vector<TensorValues<Number>>& inputs) {

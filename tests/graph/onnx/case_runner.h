@@ -7,12 +7,13 @@
 
 namespace lemma {
 
-// Runs the case in `directory`: model.onnx and test_data_set_I/{input,output}_J.pb. Returns a line:
+// Runs the case in `directory`: model.onnx and test_data_set_I/{input,output}_J.pb. Returns one of
+// these lines:
 //   "pass"
 //   "pass, not exported: REASON"
 //   "unsupported: OP (reason)"
 //   "contradiction: …" if the case's inputs do not have the types that its model declares
-//   "FAIL: …" with what differs, or with the reason if the case cannot be read or run
+//   "FAIL: …" with the difference, or with the reason if the case cannot be read or run
 // A model that passes is also exported. The exported model must satisfy ONNX's checker and have the
 // same meaning after another import.
 std::string RunCase(const std::string& directory);

@@ -1,4 +1,4 @@
-// Compares computed values with published ones.
+// Compares computed outputs with expected outputs that somebody else has published.
 #ifndef LEMMA_TESTS_GRAPH_ONNX_COMPARE_H_
 #define LEMMA_TESTS_GRAPH_ONNX_COMPARE_H_
 
@@ -17,9 +17,9 @@ namespace lemma {
 //
 // `findings` are the findings of the execution (Executable::findings). Floats may differ by the
 // tolerance of runtime/tolerance.h plus `slack`. Both are relative to the largest element of the
-// expected output, even if this is below 1. Integers must be equal. If the graph rounds reals to
-// integers, integers may differ by 1: a number that is halfway between two integers in f32 may lie
-// elsewhere in double.
+// expected output, even if this element is below 1. Integers must be equal. If the graph rounds
+// reals to integers, integers may differ by 1: a number that is halfway between two integers in f32
+// may be nearer to one of them in double.
 std::string Mismatch(const Graph& graph, absl::Span<const Tensor> actual,
                      absl::Span<const Tensor> expected, double slack = 0,
                      const RunFindings& findings = {});

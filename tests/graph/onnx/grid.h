@@ -17,9 +17,10 @@ constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 struct Grid {
   Shape shape;
-  std::vector<double> values;
+  std::vector<double> values;  // row-major
 
   Grid() = default;
+  // A grid whose elements are all `value`.
   explicit Grid(Shape s, double value = 0);
 
   // The element at an index; one argument per dimension.
@@ -40,28 +41,30 @@ struct Grid {
 Grid Random(Shape shape, uint64_t seed);
 // A grid of rank 1 with these values.
 Grid Vector(std::vector<double> values);
-// a + b. The dimensions of b must be the last dimensions of a.
+// a + b, with b broadcast. The dimensions of b must be the last dimensions of a.
 Grid Sum(Grid a, const Grid& b);
 // Turns [B,L,H*D] into [B,H,L,D], where H is `heads`.
 Grid InHeads(const Grid& x, int64_t heads);
 // The inverse: turns [B,H,L,D] into [B,L,H*D].
 Grid OfHeads(const Grid& x);
 
-// The model's outputs on these inputs, computed by definition. `graph` is in ONNX's text form; its
-// nodes, except constants, are in `domain`. If there is an error, the test fails.
+// The outputs of an ONNX model on these inputs, computed by the definitions of its operators.
+// `graph` is the model's graph in ONNX's text form, and `opset` its operator set; its nodes, except
+// constants, are in `domain`. If there is an error, the test fails.
 std::vector<Grid> RunGraph(const std::string& graph, int opset, const std::vector<Grid>& inputs,
                            const std::string& domain = "");
-// The error message of importing such a model, or of its first operator that is imported as opaque;
-// "no error" if there is none.
+// The error message that the import of `graph` gives; if the import succeeds, the error message of
+// the first operator that is imported as opaque. "no error" if there is none. Parameters are as in
+// RunGraph.
 std::string ErrorOfGraph(const std::string& graph, int opset, const std::string& domain = "");
 
 // Whether the shapes are equal and the elements differ by at most `tolerance`, absolutely.
 testing::AssertionResult Near(const Grid& actual, const Grid& expected, double tolerance = 2e-6);
 
 // Attention: y[b,h,i] = sum(j) p[j] v[b,g,j], where p is the softmax over j of the scores
-// score(b, h, i, j, q[b,h,i]·k[b,g,j] * scale); 0 where all scores are -inf. The grids have the
-// dimensions [batch, head, position, width]. With H heads of q and K heads of k and v, head h of q
-// reads head g = h div (H div K).
+// score(b, h, i, j, q[b,h,i]·k[b,g,j] * scale). y[b,h,i] is 0 if all its scores are -inf. The grids
+// have the dimensions [batch, head, position, width]. With H heads of q and K heads of k and v,
+// head h of q reads head g = h div (H div K). `score` changes or masks the scaled product s.
 using Score = std::function<double(int64_t b, int64_t h, int64_t i, int64_t j, double s)>;
 Grid AttentionByLoops(const Grid& q, const Grid& k, const Grid& v, double scale,
                       const Score& score);

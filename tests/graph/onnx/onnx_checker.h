@@ -1,4 +1,4 @@
-// Runs ONNX's own checker.
+// Runs the checker of the ONNX project on a model.
 #ifndef LEMMA_TESTS_GRAPH_ONNX_ONNX_CHECKER_H_
 #define LEMMA_TESTS_GRAPH_ONNX_ONNX_CHECKER_H_
 

@@ -14,7 +14,8 @@ namespace lemma {
 // "g (float[2] x) => (float[2] y) {y = Relu(x)}". If the graph does not parse, the test fails.
 onnx::ModelProto OnnxModel(const std::string& graph, int opset = 17);
 
-// Adds to the graph an initializer of floats that are all 1.
+// Adds to the model's graph an initializer called `name` of shape `dims`, with floats that are
+// all 1.
 void AddOnes(onnx::ModelProto* model, const std::string& name, std::initializer_list<int64_t> dims);
 
 }  // namespace lemma

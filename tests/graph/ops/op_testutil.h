@@ -21,6 +21,7 @@ struct Arg {
   TensorType type;
   std::vector<double> values;
 
+  // The element at `index`, which must lie inside the tensor.
   double At(const std::vector<int64_t>& index) const;
   // The element at `index`, or 0 outside the tensor.
   double AtOr0(const std::vector<int64_t>& index) const;
@@ -43,13 +44,14 @@ std::vector<double> Eval1(absl::string_view op, const std::vector<Arg>& args, At
 std::string TypeOf(absl::string_view op, const std::vector<TensorType>& inputs, Attrs attrs = {},
                    int i = 0);
 
-// The requirements that `op` states for f32 operands with these dimensions, as text; on error the
-// test fails. `dims` has a list for each operand, of sizes and of names of symbols:
-// {"N", "C", "3"}.
+// The requirements (graph/op_def.h) of `op` for f32 operands with these dimensions, as text; on
+// error the test fails. For each operand, `dims` has the list of its dimensions, which are sizes or
+// names of symbols: {"N", "C", "3"}.
 std::vector<std::string> Requirements(absl::string_view op,
                                       const std::vector<std::vector<std::string>>& dims,
                                       ExprAttrs attrs = {});
-// Index expressions: numbers for sizes, symbols for names.
+// One index expression per element of `names`: a number if the element is a size such as "3",
+// otherwise the symbol with this name.
 Idx Symbols(const std::vector<std::string>& names);
 
 }  // namespace lemma

@@ -100,6 +100,8 @@ constexpr size_t kStackBytes = 128 * 1024;
 // What a thread waits for: nothing, the threads of its warp, the threads of SyncThreads, the block,
 // a phase of a BulkBarrier (WaitFor), or its warpgroup's turn (TakeTurn). kDone: it has ended.
 enum class State { kReady, kAtWarp, kAtSome, kAtBlock, kAtPhase, kAtTurn, kDone };
+// A warpgroup has 128 threads. kTurnThreads: a turn concerns the threads of two warpgroups, those
+// that pass it and those that take it.
 constexpr int kMostWarpgroups = 4, kTurnThreads = 256;
 
 // A bulk copy from the box of the tensor that starts at index `at`.
@@ -110,7 +112,7 @@ struct Copy {
   int at[5];
 };
 
-// A product of tiles that a thread has issued and not waited for.
+// A product of tiles that a thread has issued and not waited for yet.
 struct Product {
   std::function<void(int place)> compute;  // place: the product's number in Fiber::words
   int group;                               // the number of its group, from 0
@@ -143,7 +145,7 @@ struct Block {
   int turns[kMostWarpgroups] = {};
   std::vector<Copy> copies;   // copies that are issued and not yet carried out
   void* scheduler = nullptr;  // as Fiber::place
-  int running = 0;
+  int running = 0;            // the index of the running fiber
   std::function<void()> kernel;
 #if defined(__SANITIZE_ADDRESS__)
   const void* scheduler_stack = nullptr;
@@ -211,7 +213,7 @@ inline void Resume(int i) {
 }
 
 // Makes the fibers [from, to) ready if all of them that have not ended are at `state`. Returns
-// whether it did.
+// whether it made some of them ready.
 inline bool Release(int from, int to, State state) {
   int waiting = 0, living = 0;
   for (int i = from; i < to; ++i) {
@@ -506,8 +508,8 @@ inline void WaitForProducts(int groups) {
                       fiber.pending.end());
 }
 
-// Runs `kernel` for every thread of a grid. If `synchronizes` is false, this is faster, but threads
-// must not wait for each other.
+// Runs `kernel` for every thread of a grid of `blocks` blocks with `threads` threads each. Pass
+// false for `synchronizes` only if threads never wait for each other; the run is then faster.
 inline void Launch(long long blocks, int threads, bool synchronizes,
                    const std::function<void()>& kernel) {
   Block state;

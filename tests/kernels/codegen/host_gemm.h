@@ -1,4 +1,4 @@
-// Computes on the host a matrix product that a CUDA plan leaves to cuBLASLt.
+// Computes on the host the matrix products that a CUDA plan may leave to cuBLASLt.
 #ifndef LEMMA_TESTS_KERNELS_CODEGEN_HOST_GEMM_H_
 #define LEMMA_TESTS_KERNELS_CODEGEN_HOST_GEMM_H_
 
@@ -10,9 +10,9 @@
 
 namespace lemma {
 
-// Runs the product. By argument of the kernel: `pointers` has its memory, and `elements` its number
-// of elements. InvalidArgument if a matrix does not lie inside its argument, or has a layout that
-// GemmCall excludes.
+// Runs the product. For each argument of the kernel that the product replaces, `pointers` has the
+// argument's memory and `elements` its number of elements. InvalidArgument if a matrix does not lie
+// inside its argument, or has a layout that GemmCall excludes.
 absl::Status RunGemm(const codegen::GemmCall& call, const std::vector<void*>& pointers,
                      const std::vector<int64_t>& elements);
 

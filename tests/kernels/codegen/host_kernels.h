@@ -1,4 +1,5 @@
-// Runs grid programs on the host: compiles their kernels as C++ with the grid emulator.
+// Runs grid programs (kernels/codegen/grid_program.h) on the host: compiles their CUDA kernels as
+// C++ with the grid emulator (grid_emulator.h).
 #ifndef LEMMA_TESTS_KERNELS_CODEGEN_HOST_KERNELS_H_
 #define LEMMA_TESTS_KERNELS_CODEGEN_HOST_KERNELS_H_
 
@@ -22,9 +23,10 @@ class HostKernels {
       const std::vector<const codegen::GridProgram*>& programs);
   ~HostKernels();
 
-  // Runs one of the compiled kernels. `pointers` are its arguments without the last one, which is
-  // the word in which a kernel reports errors. NotFound if the kernel was not compiled; OutOfRange
-  // or Internal if it finds an index outside a tensor.
+  // Runs one of the compiled kernels. `pointers` are its arguments except for the last one, the
+  // word in which the kernel reports errors. NotFound if the kernel was not compiled. If the kernel
+  // finds an index outside a tensor: OutOfRange if the index was loaded from a tensor, otherwise
+  // Internal.
   absl::Status Launch(const codegen::GridKernel& kernel, std::vector<void*> pointers) const;
 
   // Runs one of the compiled programs. The tensors in *outputs must have the types of its outputs;

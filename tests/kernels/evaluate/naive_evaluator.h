@@ -1,5 +1,5 @@
-// A slow recursive evaluator of definitions, with which fast evaluators are compared. It shares no
-// code with kernels/evaluate/evaluate.h.
+// A slow recursive evaluator of definitions. Tests compare the fast evaluators with it. It shares
+// no code with kernels/evaluate/evaluate.h.
 #ifndef LEMMA_TESTS_KERNELS_EVALUATE_NAIVE_EVALUATOR_H_
 #define LEMMA_TESTS_KERNELS_EVALUATE_NAIVE_EVALUATOR_H_
 
@@ -14,14 +14,15 @@
 
 namespace lemma {
 
+// A tensor with elements of type T.
 template <class T>
 struct Dense {
   std::vector<int64_t> dims;
   std::vector<T> data;  // row-major
 };
 
-// All tensors of `definition`: the given inputs, then its own tensors. An error, such as a read
-// outside a tensor, ends the program with a message.
+// All tensors of `definition`: the given inputs, then the tensors that it computes, in its order.
+// An error, such as a read outside a tensor, ends the program with a message.
 template <class T>
 std::vector<Dense<T>> EvaluateNaively(const Definition& definition, std::vector<Dense<T>> inputs);
 

@@ -12,12 +12,13 @@
 
 namespace lemma {
 
-// Builds one definition. Add all inputs first.
+// Builds one definition (graph/expr/tensor_expr.h). Add all inputs first.
 class DefinitionBuilder {
  public:
   TensorId Input(std::vector<int64_t> dims, DType dtype = DType::kF32);
 
-  // Gives the expression at `index`, which has one variable for each dimension or extent.
+  // Returns the expression of the element at `index`. `index` has one variable for each dimension
+  // of the tensor or each extent of the reduction.
   using Body = std::function<ScalarExpr(const Idx& index)>;
   TensorId Local(Idx dims, const Body& body, DType dtype = DType::kF32);
   TensorId Output(Idx dims, const Body& body, DType dtype = DType::kF32);

@@ -1,4 +1,4 @@
-// Builds TASO rule files in memory.
+// Builds in memory files of rules in the format of TASO, another optimizer (rewrite/taso/format.h).
 #ifndef LEMMA_TESTS_REWRITE_TASO_TASO_TESTUTIL_H_
 #define LEMMA_TESTS_REWRITE_TASO_TASO_TESTUTIL_H_
 
@@ -10,21 +10,23 @@
 
 namespace lemma::taso {
 
-// Parameters: pairs of key and value. The keys are defined in rewrite/taso/format.h: 4 and 5 are
-// the kernel's height and width, 6 and 7 the strides, 8 the padding, 9 the activation.
+// The parameters of an operator: pairs of key and value. The keys are defined in
+// rewrite/taso/format.h: 4 and 5 are the height and the width of a convolution's kernel, 6 and 7
+// the strides, 8 the padding, 9 the activation.
 using Params = std::vector<std::pair<int, int>>;
 
 // 3 x 3 kernels. kSame: stride 1, padding "same". kValid: strides 2 and 1, no padding, then relu.
 inline const Params kSame = {{4, 3}, {5, 3}, {6, 1}, {7, 1}, {8, 0}, {9, 0}};
 inline const Params kValid = {{4, 3}, {5, 3}, {6, 2}, {7, 1}, {8, 1}, {9, 2}};
 
-// An operator of type `type` (rewrite/taso/format.h). `inputs` are its operands. An operand is a
-// pair: the position of an operator and the number of an output, or the negative number of a
-// variable and 0.
+// An operator of type `type` (rewrite/taso/format.h). `inputs` are its operands. Each operand is a
+// pair: the position of an operator on the same side of the rule and the number of its output, or
+// the negative number of a variable and 0.
 Operator Op(int type, const std::vector<std::pair<int, int>>& inputs, const Params& params = {});
 
-// The bytes of a file with one rule. Each side's output is output 0 of its last operator; if
-// `variable` is negative, the target's output is this variable instead.
+// The bytes of a file with one rule from `source` to `target`. Each side's output is output 0 of
+// its last operator; but if `variable` is negative, the target's output is the variable of this
+// number.
 std::string File(const std::vector<Operator>& source, const std::vector<Operator>& target,
                  int variable = 0);
 

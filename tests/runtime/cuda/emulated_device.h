@@ -1,5 +1,5 @@
-// Emulates a CUDA device on the host: implements the driver's functions with the grid emulator.
-// Only with HAVE_CUDA.
+// Emulates a CUDA device on the host: implements the driver's functions with the grid emulator
+// (tests/kernels/codegen/grid_emulator.h). Built only if the build finds CUDA (HAVE_CUDA).
 #ifndef LEMMA_TESTS_RUNTIME_CUDA_EMULATED_DEVICE_H_
 #define LEMMA_TESTS_RUNTIME_CUDA_EMULATED_DEVICE_H_
 
@@ -13,25 +13,27 @@
 
 namespace lemma {
 
-// Work on a stream runs only when the stream is waited for; before that, memory has its old values.
-// The nodes of a CUDA graph run in a random order that the graph allows. Functions of the driver
-// return CUDA_ERROR_INVALID_VALUE unless these conditions hold:
+// Work on a stream runs only when the host waits for the stream; until then, memory keeps its old
+// values. The nodes of a CUDA graph run in a random order that respects their dependencies.
+// Functions of the driver return CUDA_ERROR_INVALID_VALUE unless these conditions hold:
 //   * copies and memsets stay within allocations of device memory or pinned host memory (the source
 //     of cuMemcpyHtoD may be any memory);
-//   * a launch provides the shared memory that its kernel needs, and may use as much;
+//   * a launch provides at least the shared memory that its kernel needs, and no more than the
+//     function's attributes allow;
 //   * tensor maps are valid, and a launch gets the tensor maps that its kernel was made for.
 // Only one object may exist at a time.
 class EmulatedDevice {
  public:
-  // A device that can launch the kernels of `plans`, whose programs must outlive it. `seed` decides
-  // the random orders. An error if a kernel does not compile.
+  // A device that can launch the kernels of `plans`. The programs of the plans must outlive the
+  // device. `seed` decides the random orders. Returns an error if a kernel does not compile.
   static absl::StatusOr<std::unique_ptr<EmulatedDevice>> Create(
       const std::vector<const cuda::CudaPlan*>& plans, uint64_t seed);
   ~EmulatedDevice();
 
   const cuda::CudaDevice& device() const { return device_; }
 
-  // The bytes copied so far, and the bytes that are allocated at present, on device and host.
+  // The numbers of bytes copied so far, by direction, and the number of bytes that are allocated at
+  // present, on device and host together.
   int64_t copied_to_device() const;
   int64_t copied_to_host() const;
   int64_t copied_on_device() const;

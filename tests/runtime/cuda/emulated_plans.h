@@ -1,4 +1,5 @@
-// Runs CUDA plans of graphs on the host with the grid emulator.
+// Runs CUDA plans of graphs on the host with the grid emulator
+// (tests/kernels/codegen/grid_emulator.h).
 #ifndef LEMMA_TESTS_RUNTIME_CUDA_EMULATED_PLANS_H_
 #define LEMMA_TESTS_RUNTIME_CUDA_EMULATED_PLANS_H_
 
@@ -18,7 +19,8 @@ namespace lemma {
 // Add all graphs, compile once, then run. Graphs are numbered from 0 in the order of Add.
 class EmulatedPlans {
  public:
-  // Plans the graph. An error also if a check of the plan fails.
+  // Plans the graph. Returns an error if the graph cannot be planned, or if a check of the plan
+  // fails.
   absl::Status Add(const Graph& graph, const cuda::PlanOptions& options = {});
   // Compiles the kernels of all plans.
   absl::Status Compile();
@@ -34,9 +36,9 @@ class EmulatedPlans {
   // their kernels.
   absl::StatusOr<std::vector<Tensor>> Run(size_t i, absl::Span<const Tensor> inputs, uint64_t seed,
                                           bool products = false) const;
-  // Runs plan `i` in two orders, with the seeds `seed` and `seed` + 1, the second time with
-  // `products`. Expects the results of the reference, within the tolerance. The inputs are random
-  // unless they are given.
+  // Runs plan `i` in two orders, with the seeds `seed` and `seed` + 1; the second run passes true
+  // for `products`. Expects the results of the reference back end, within the tolerance
+  // (runtime/tolerance.h). The inputs are random unless they are given.
   void ExpectMatchesReference(size_t i, uint64_t seed = 1) const;
   void ExpectMatchesReference(size_t i, absl::Span<const Tensor> inputs, uint64_t seed = 1) const;
 

@@ -1,4 +1,4 @@
-// Runs ONNX Runtime (tools/ort_run) in another process, to compare Lemma with it.
+// Runs ONNX Runtime in another process (tools/ort_run), so that tests can compare Lemma with it.
 #ifndef LEMMA_TESTS_RUNTIME_ORT_ENGINE_H_
 #define LEMMA_TESTS_RUNTIME_ORT_ENGINE_H_
 
@@ -16,8 +16,8 @@ namespace lemma {
 // Only one engine may exist in a process at a time: all use the same folder.
 class OrtEngine {
  public:
-  // `arguments` are further arguments of `tools/ort_run each`. FailedPrecondition if ONNX Runtime
-  // is not installed; the message says how to install it. Installs nothing.
+  // Starts `tools/ort_run each` with the further arguments `arguments`. FailedPrecondition if ONNX
+  // Runtime is not installed; the message says how to install it. Installs nothing.
   static absl::StatusOr<std::unique_ptr<OrtEngine>> Start(std::vector<std::string> arguments);
   ~OrtEngine();
 

@@ -16,12 +16,14 @@ namespace lemma {
 // known.
 std::string OrtException(const Node& node, absl::Span<const Tensor> operands);
 
-// For each output of `graph`: the reasons for all nodes that it depends on, on these inputs.
-// Executes the definitions; if this fails, gives no reasons.
+// For each output of `graph`: the reasons (OrtException) of all nodes that the output depends on,
+// on these inputs. Executes the definitions to get the operands of the nodes; if the execution
+// fails, gives no reasons.
 std::vector<std::set<std::string>> OrtExceptions(const Graph& graph,
                                                  absl::Span<const Tensor> inputs);
 
-// Why ONNX Runtime may call the valid model of `graph` invalid; "" if no reason is known.
+// Why ONNX Runtime may refuse the model of `graph` as invalid, although it is valid; "" if no
+// reason is known.
 std::string WhyRefused(const Graph& graph);
 
 }  // namespace lemma

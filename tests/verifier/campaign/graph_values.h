@@ -1,4 +1,5 @@
-// Evaluates graphs in several kinds of numbers, without any code of the prover.
+// Evaluates graphs in several kinds of numbers, without any code of the prover. The judge
+// (judge.h) of the campaign uses it.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_GRAPH_VALUES_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_GRAPH_VALUES_H_
 
@@ -12,33 +13,34 @@
 
 namespace lemma {
 
-// Facts about the operands of all operators, and about the outputs, in one or more runs.
+// Facts about the elements of all operands of operators, and of the graph's outputs, in one or more
+// runs.
 struct Seen {
   double largest = 1;      // the largest finite magnitude, at least 1
   bool all_finite = true;  // no element was infinite or NaN
 };
 
-// A graph with each operator compiled for kernels/evaluate/evaluate.h.
+// A graph whose operators are compiled for the evaluator of kernels/evaluate/evaluate.h.
 class GraphRunner {
  public:
-  // An error if an operator has no definition, or if its definition cannot be compiled.
+  // Returns an error if an operator has no definition, or if its definition cannot be compiled.
   static absl::StatusOr<GraphRunner> Of(const Graph& graph);
 
   // Each function below takes the values of the graph's inputs, in order, and returns the values of
   // its outputs. OutOfRange if an element that is used as an index lies outside the indexed
   // dimension.
 
-  // Computes with real numbers: floats are doubles and are not rounded to their types; integers are
-  // stored in their types. Unless `seen` is null, adds this run to *seen.
+  // Computes with doubles in place of real numbers: floats are not rounded to their types, but
+  // integers are stored in their types. Unless `seen` is null, adds the facts of this run to *seen.
   absl::StatusOr<std::vector<std::vector<double>>> RunReal(const std::vector<Tensor>& inputs,
                                                            Seen* seen) const;
-  // Rounds the results of each operator to their types.
+  // As RunReal, but rounds the results of each operator to their types.
   absl::StatusOr<std::vector<Tensor>> RunTyped(const std::vector<Tensor>& inputs) const;
   // Computes in the field. Only for graphs for which rational() is true.
   absl::StatusOr<std::vector<std::vector<Field>>> RunField(
       const std::vector<std::vector<Field>>& inputs) const;
 
-  // Each of these functions returns whether the graph has a property.
+  // Each of these functions returns whether the sentences above it are true of the graph.
   // The graph has only floats, sums, products, quotients and moves. If two such graphs have
   // different values in the field, they also differ as real functions.
   bool rational() const { return rational_; }
@@ -52,9 +54,9 @@ class GraphRunner {
   bool adds_up() const { return adds_up_; }
   // All floats of the graph are f64, so constants keep the values that they are written with.
   bool wide() const { return wide_; }
-  // The graph has discontinuities (roundings, comparisons, integers) and functions like tanh and
-  // exp. Rounding alone may put tanh(-18) + 1 or log(exp(x)) - x on the other side of a
-  // discontinuity, also at nearby inputs.
+  // The graph has both discontinuities (roundings, comparisons, integers) and functions like tanh
+  // and exp. In such a graph, rounding errors alone may put tanh(-18) + 1 or log(exp(x)) - x on the
+  // other side of a discontinuity, at nearby inputs too.
   bool discontinuous_where_rounded() const { return (discontinuous_ || integers_) && saturates_; }
   // The graph has f16 or bf16.
   bool narrow() const { return narrow_; }
@@ -82,9 +84,9 @@ class GraphRunner {
   double work_ = 0;
 };
 
-// Does the same as RunReal with tests/kernels/evaluate/naive_evaluator.h, which shares no code with
-// the evaluator of GraphRunner. Only for graphs without integers. An error if an operator has no
-// definition.
+// As GraphRunner::RunReal, but evaluates with tests/kernels/evaluate/naive_evaluator.h, which
+// shares no code with the evaluator of GraphRunner. Only for graphs without integers. Returns an
+// error if an operator has no definition.
 absl::StatusOr<std::vector<std::vector<double>>> RunNaively(const Graph& graph,
                                                             const std::vector<Tensor>& inputs);
 

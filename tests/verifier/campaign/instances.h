@@ -1,5 +1,5 @@
-// Draws instances of a claim at many sizes: small ones, primes, and sizes near the claim's
-// constants.
+// Draws instances of a rule, that is, values of its symbols: small sizes, primes, and sizes near
+// the constants in the rule.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_INSTANCES_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_INSTANCES_H_
 
@@ -23,9 +23,9 @@ class Instances {
   // `rule` must outlive the object.
   Instances(const Substitution& rule, uint64_t seed);
 
-  // Values of the rule's symbols that were not drawn before, for which the source is well-formed,
-  // the condition is true and no input is empty; nullopt if none were found. About two of three
-  // results are earlier results with some values changed.
+  // Values of the rule's symbols that were not drawn before. With them, the source is well-formed,
+  // the rule's precondition is true and no input is empty. nullopt if none were found. About two of
+  // three results are earlier results with some values changed.
   std::optional<Assignment> Draw();
 
  private:

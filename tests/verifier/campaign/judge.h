@@ -1,5 +1,5 @@
-// Judges claims without any proof: runs both sides of a rule, as graphs, at many sizes and on many
-// inputs.
+// Judges a rule without any proof: runs both of its sides, as graphs, at many sizes and on many
+// inputs. The campaign (docs/reliability.md) judges what the prover has proved.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_JUDGE_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_JUDGE_H_
 
@@ -12,11 +12,12 @@
 namespace lemma {
 
 struct JudgeOptions {
-  int instances = 24;  // limit on the number of instances that are run
+  int instances = 24;  // limit on the number of instances (sizes and attributes) that are run
   uint64_t seed = 1;
   // If true, uses only instances that the rule's proof covers, and checks the rule's float
   // contract. Otherwise uses any instance for which both sides are well-formed, and checks only
-  // that both sides give the same types and the same real numbers. Large instances are not run.
+  // that both sides give the same types and the same real numbers. In both cases, large instances
+  // are not run.
   bool as_proved = true;
 };
 
@@ -28,17 +29,18 @@ struct Judgement {
   // `comparisons`.
   int typed = 0;
   int64_t largest_size = 0;  // the largest size of a dimension of an input
-  // At which sizes, on which inputs and how the sides differ; nullopt if no difference was found.
+  // A message that says at which sizes, on which inputs and how the sides differ; nullopt if no
+  // difference was found.
   std::optional<std::string> difference;
 };
 
-// Compares both sides. A comparison "as typed" rounds each operator's results to their types. By
-// contract of the rule:
+// Compares both sides of `rule`. A comparison "as typed" rounds each operator's results to their
+// types. The float contract of the rule (docs/proofs.md) decides what is compared:
 //   * every contract: types, and elements as real numbers: in double (small graphs without integers
 //     by two evaluators) and, for rational graphs, in the field of 2^61 - 1 elements. Ignores
-//     elements that are infinite or NaN on either side: the claim is about real numbers. If a side
-//     has discontinuities (floor, a comparison, integers) beside a function like exp or tanh,
-//     elements that differ in double are ignored too: doubles cannot tell on which side of a
+//     elements that are infinite or NaN on either side, since the rule is about real numbers. If a
+//     side has both discontinuities (floor, a comparison, integers) and a function like exp or
+//     tanh, elements that differ in double are ignored too: doubles cannot tell on which side of a
 //     discontinuity a value is.
 //   * reassociates: also as typed, with f32 where the rule leaves the element type open. Elements
 //     may differ only by rounding; a larger difference shows that a value crossed a discontinuity.

@@ -1,4 +1,5 @@
-// Makes small changes to the terms of a rule.
+// Makes small changes to the terms of a rule (expressions over its symbols: sizes, attributes and
+// constants), for the mutants of the campaign (mutator.h).
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_MUTATE_TERMS_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_MUTATE_TERMS_H_
 
@@ -15,8 +16,8 @@ namespace lemma {
 // such a rule when it reads the rule's text.
 Term MutatedTerm(const Term& term, const std::vector<Symbol>& names, std::mt19937_64* random);
 
-// Changes or removes one comparison of the guard `where`, which often makes the guard weaker.
-// Returns false if the guard has no comparison.
+// Changes or removes one comparison of the rule's guard (precondition) *where. This often makes the
+// guard weaker. Returns false if the guard has no comparison.
 bool MutateGuard(std::vector<Comparison>* where, const std::vector<Symbol>& names,
                  std::mt19937_64* random);
 

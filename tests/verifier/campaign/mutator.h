@@ -1,4 +1,5 @@
-// Draws mutants of rules: claims that are nearly true, and some that are true.
+// Draws mutants of rules for the campaign: rules with small changes. Most of them are nearly true,
+// and some are true.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_MUTATOR_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_MUTATOR_H_
 
@@ -14,20 +15,21 @@
 namespace lemma {
 
 struct RuleMutant {
-  Substitution rule;  // its contract is real_only, which promises the least
+  Substitution rule;  // its float contract is real_only, the loosest
   std::string text;   // the text of the rule, from which `rule` was parsed
   std::string what;   // for people: the original rule and the changes
 };
 
 class Mutator {
  public:
-  // `families`: true rules; a mutant is made from each family equally often. Equal seeds give equal
-  // sequences of mutants.
+  // `families` are lists of true rules. Each try to make a mutant first chooses one of the lists,
+  // all equally likely. Equal seeds give equal sequences of mutants.
   Mutator(std::vector<std::vector<Substitution>> families, uint64_t seed);
 
-  // A mutant that was not drawn before: a rule, its reverse, or one side as both sides, with one to
-  // four changes, some of which keep it true. Both sides are well-formed for some sizes. Their
-  // outputs have the same element types and ranks. Their definitions are not written alike.
+  // A mutant that was not drawn before. It is made from a rule, from the reverse of a rule, or from
+  // a rule that has one side of a rule as both its sides, by one to four changes. Some changes keep
+  // the rule true. Both sides of the mutant are well-formed for some sizes. Their outputs have the
+  // same element types and ranks. The definitions of the two sides differ as text.
   RuleMutant Draw();
   // The number of mutants tried so far, including those that Draw rejected.
   int64_t tries() const { return tries_; }

@@ -1,4 +1,4 @@
-// Makes claims about every operator of the table.
+// Makes rules about every operator of the operator table. The campaign makes mutants from them.
 #ifndef LEMMA_TESTS_VERIFIER_CAMPAIGN_OPERATOR_CLAIMS_H_
 #define LEMMA_TESTS_VERIFIER_CAMPAIGN_OPERATOR_CLAIMS_H_
 
@@ -8,10 +8,10 @@
 
 namespace lemma {
 
-// For each example of an operator, two rules that say that the operator equals itself: one at the
-// example's sizes, and one where each size above 1 is a symbol (equal sizes are the same symbol).
-// Examples that give no valid rule are left out, such as those with empty inputs. The rules are
-// trivially true; mutants are made from them.
+// For each example of an operator (graph/examples/op_examples.h), two rules that say that the
+// operator equals itself: one at the example's sizes, and one where each size above 1 is a symbol
+// (equal sizes are the same symbol). Examples that give no valid rule are left out, such as those
+// with empty inputs. The rules are trivially true.
 std::vector<Substitution> OperatorClaims();
 
 }  // namespace lemma

@@ -1,4 +1,4 @@
-// Builds certificates to check and to tamper with.
+// Builds certificates (docs/certificates.md) for tests to check and to tamper with.
 #ifndef LEMMA_TESTS_VERIFIER_CERTIFICATE_CERTIFICATE_CASES_H_
 #define LEMMA_TESTS_VERIFIER_CERTIFICATE_CERTIFICATE_CASES_H_
 
@@ -26,22 +26,24 @@ const std::vector<Substitution>& StarterRules();
 // The graph of `text`, which must be valid.
 Graph GraphOf(const std::string& text);
 
-// The source of a random rule of `rules` at small random sizes; nullopt if no sizes were found.
+// The source of a random rule of `rules`, as a graph with small random sizes; nullopt if no sizes
+// were found.
 std::optional<Graph> RandomInstance(const std::vector<Substitution>& rules, uint64_t seed);
 
-// The certificate of up to `steps` random rewrites of the graph and of constant folding. Weights
-// without values get values first.
+// The case for an optimization of `graph` that consists of up to `steps` random rewrites by `rules`
+// and of constant folding. Weights without values get values first.
 CertificateCase RandomWalk(const Graph& graph, const std::vector<Substitution>& rules, int steps,
                            uint64_t seed);
-// The same for rewrites by the rules with these names, each at its first match; but weights without
-// values stay as they are.
+// As RandomWalk, but `graph` is a text, and the rewrites are by the rules with these names, in
+// order, each at its first match. Weights without values stay as they are.
 CertificateCase Walk(const std::string& graph, const std::vector<Substitution>& rules,
                      const std::vector<std::string>& names);
 
-// The problem that a check of the three files finds if it trusts exactly the starter rules; "" if
-// it finds none.
+// Checks the three files; only the starter rules are trusted. Returns the problem that the check
+// finds; "" if there is none.
 std::string Problem(const CertificateCase& files);
-// The same. `why_untrusted` says why a rule is not trusted, and returns "" for a trusted rule.
+// The same with other trusted rules: `why_untrusted` returns "" for a trusted rule, and otherwise
+// says why the rule is not trusted.
 std::string Problem(const CertificateCase& files,
                     const std::function<std::string(const Substitution&)>& why_untrusted);
 

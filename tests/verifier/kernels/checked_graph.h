@@ -1,4 +1,4 @@
-// Checks the kernels of a graph's CUDA plan.
+// Makes the CUDA plan of a graph and checks its kernels with verifier/kernels, for tests.
 #ifndef LEMMA_TESTS_VERIFIER_KERNELS_CHECKED_GRAPH_H_
 #define LEMMA_TESTS_VERIFIER_KERNELS_CHECKED_GRAPH_H_
 
@@ -17,15 +17,15 @@ namespace lemma {
 // The CUDA plan of `graph`. If there is none, the test fails and the result is empty.
 cuda::CudaPlan CudaPlanOf(const Graph& graph, const codegen::GridOptions& options = {});
 
-// The verdict about the program of `step`, which must have one. If `change` is given, it changes a
-// copy of the program, and the verdict is about the copy. Kernels may round the factors of products
-// to `precision`.
+// The verdict about the program of `step`; step.program must not be null. If `change` is given, it
+// changes a copy of the program, and the verdict is about this copy. Kernels may round the factors
+// of products to `precision`.
 kernels::ProgramVerdict CheckStep(
     const cuda::CudaStep& step, const std::function<void(codegen::GridProgram*)>& change = nullptr,
     codegen::ProductPrecision precision = codegen::ProductPrecision::kF32);
 
-// For each program of the graph's plan: its operators and the verdict. Equal programs are listed
-// once; programs without kernels are left out.
+// For each program of the graph's plan, a pair: the names of its operators and the verdict. Equal
+// programs are listed once; programs without kernels are left out.
 using StepVerdicts = std::vector<std::pair<std::string, kernels::ProgramVerdict>>;
 StepVerdicts CheckSteps(const Graph& graph);
 

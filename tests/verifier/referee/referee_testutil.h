@@ -1,4 +1,4 @@
-// Small models for tests of the referee, and the referee with this program's back ends.
+// Runs the referee (docs/referee.md) on small models, and makes such models, for tests.
 #ifndef LEMMA_TESTS_VERIFIER_REFEREE_REFEREE_TESTUTIL_H_
 #define LEMMA_TESTS_VERIFIER_REFEREE_REFEREE_TESTUTIL_H_
 
@@ -12,16 +12,17 @@ namespace lemma {
 
 // Numbers in [low, high). Equal seeds give equal numbers.
 std::vector<float> RandomFloats(int64_t count, uint64_t seed, float low = -1, float high = 1);
-// The values as text of the text form, such as "[1.0, 2.5]"; reading it gives the same floats.
+// The values as a list in the text form of graphs, such as "[1.0, 2.5]". Reading the list gives the
+// same floats.
 std::string Listed(const std::vector<float>& values);
 
-// The referee's answer, after at most about `seconds`. The referee executes graphs on the CPU back
-// end. It uses the starter rules unless `rules` are given, and two random sets of inputs unless
-// `inputs` are given. Graphs as text are without their beginning "graph NAME":
-// "(x: f32[2]) { y = relu(x) return y }".
+// The referee's answer about the graphs `before` and `after`. The referee stops after about
+// `seconds`. It executes graphs on the CPU back end. It uses the starter rules unless `rules` are
+// given, and two random sets of inputs unless `inputs` are given. A graph that is given as a text
+// is written without its beginning "graph NAME": "(x: f32[2]) { y = relu(x) return y }".
 //
-// For each proof, the certificate has to survive writing and reading, and its check has to find the
-// same contract.
+// If the verdict is a proof, these functions also write its certificate, read it again and check
+// it. The test fails unless the certificate stays the same and the check finds the same contract.
 referee::RefereeResult JudgeTexts(const std::string& before, const std::string& after,
                                   double seconds = 60);
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds = 60);
@@ -43,8 +44,8 @@ struct ConvNorm {
   std::vector<float> mean = RandomFloats(4, 4), var = RandomFloats(4, 5, 0.5, 1.5);
 
   std::string Text(const std::string& epsilon = "1e-05") const;
-  // The convolution's weight and bias, computed in f32, into which the normalization with the
-  // epsilon 1e-5 is folded; and the model with them.
+  // The weight and the bias of a convolution that replaces the convolution and the normalization
+  // (with the epsilon 1e-5), computed in f32. FoldedText is the model with this convolution.
   std::vector<float> FoldedWeight() const;
   std::vector<float> FoldedBias() const;
   static std::string FoldedText(const std::vector<float>& w, const std::vector<float>& bias);

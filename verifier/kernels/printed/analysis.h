@@ -7,8 +7,8 @@
 
 namespace lemma::kernels {
 
-// Sets Variable::uniform, Expr::uniform and ::steady, Statement::diverges, ::exits and
-// ::accumulates (printed_kernel.h). A variable is uniform if
+// Sets these fields (printed_kernel.h): Variable::uniform; Expr::uniform and Expr::steady;
+// Statement::diverges, Statement::exits and Statement::accumulates. A variable is uniform if
 //   * it has no dimensions, is not shared, and has none of the types kElement, kWord and kRow;
 //   * it is declared with a value, and each value assigned to it is uniform;
 //   * it is assigned only where the same threads run as at its declaration.

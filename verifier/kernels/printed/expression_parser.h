@@ -40,6 +40,9 @@ class ExpressionParser {
   };
 
   // --- Tokens ---
+  // Peek: the token `ahead` tokens after the next one. Is: whether this token is `text`. Accept: if
+  // the next token is `text`, consumes it and returns true. Expect: fails unless Accept succeeds.
+  // Name: consumes a name.
   const Token& Peek(size_t ahead = 0) const;
   bool Is(absl::string_view text, size_t ahead = 0) const;
   bool Accept(absl::string_view text);
@@ -67,16 +70,16 @@ class ExpressionParser {
   DType DTypeOf(int slot) const { return slots_[slot].dtype; }
 
   // --- Types ---
-  // Reads "int", "unsigned", "int64", "float", "double" or "bool"; nullopt if there is none.
+  // Reads "int", "unsigned", "int64", "float", "double" or "bool"; nullopt for any other token.
   std::optional<Type> AcceptType();
-  // The element type at the cursor; nullopt if there is none.
+  // Reads the name of an element type; nullopt for any other token.
   std::optional<DType> AcceptElementType();
 
   // --- Expressions ---
   ExprPtr Expression();
   // An integer expression.
   ExprPtr Index();
-  // A condition.
+  // A condition: an expression of type bool.
   ExprPtr Truth();
   // `e`, which must have `type`, or be an integer constant or an integer that converts to it.
   ExprPtr As(Type type, ExprPtr e);
@@ -90,7 +93,7 @@ class ExpressionParser {
   Names names_;
   std::vector<Variable> variables_;
   int call_ = -1;          // the number of the call that is being inlined; -1: none
-  std::string declaring_;  // the variable whose first value is being read: it has none yet
+  std::string declaring_;  // the variable whose initial value is being read; it has no value yet
 
  private:
   ExprPtr Disjunction();

@@ -1,4 +1,4 @@
-// Splits a kernel's text into tokens.
+// Splits the text of a printed CUDA kernel into tokens.
 #ifndef LEMMA_VERIFIER_KERNELS_PRINTED_LEXER_H_
 #define LEMMA_VERIFIER_KERNELS_PRINTED_LEXER_H_
 
@@ -17,8 +17,9 @@ struct Token {
   int line = 0;      // from 1
 };
 
-// The tokens of `text`, with kEnd last. Leaves out comments and #pragma unroll. InvalidArgument,
-// with the line, for any other directive or character.
+// The tokens of `text`; the last one is kEnd. Leaves out comments and #pragma unroll.
+// InvalidArgument, with the line, for any other preprocessor directive, and for a character that
+// begins no token.
 absl::StatusOr<std::vector<Token>> TokensOf(absl::string_view text);
 
 }  // namespace lemma::kernels

@@ -1,4 +1,4 @@
-// Reads the text of a printed kernel.
+// Parses the text of a printed (generated) CUDA kernel into a tree (printed_kernel.h).
 #ifndef LEMMA_VERIFIER_KERNELS_PRINTED_PARSER_H_
 #define LEMMA_VERIFIER_KERNELS_PRINTED_PARSER_H_
 
@@ -12,10 +12,10 @@
 namespace lemma::kernels {
 
 // Reads the subset of CUDA C++ that kernels/codegen prints, with the types and functions of its
-// prelude (kernels/codegen/prelude.cuh). `slots`: the program's slots, by number. Functions that a
-// horizontally fused kernel calls are inlined. InvalidArgument, with the line, for any other text,
-// such as an operand of another type than the printer writes, or a parameter whose type is not that
-// of its slot.
+// prelude (kernels/codegen/prelude.cuh). `slots`: the program's tensors, by slot number. Functions
+// that a horizontally fused kernel calls are inlined. InvalidArgument, with the line, for any other
+// text. This includes an operand of a type that the printer does not write there, and a parameter
+// whose type differs from the type of its slot.
 absl::StatusOr<PrintedKernel> ParseKernel(const codegen::GridKernel& kernel,
                                           absl::Span<const SlotInfo> slots);
 

@@ -1,4 +1,5 @@
-// A printed kernel as a tree, which the checker executes. parser.h makes it from a kernel's text.
+// The syntax tree of a printed kernel (a CUDA kernel that kernels/codegen generated as text).
+// parser.h makes the tree from the text; the checker executes it (machine.h).
 #ifndef LEMMA_VERIFIER_KERNELS_PRINTED_PRINTED_KERNEL_H_
 #define LEMMA_VERIFIER_KERNELS_PRINTED_PRINTED_KERNEL_H_
 
@@ -58,8 +59,8 @@ struct Variable {
   int64_t cells = 1;      // the product of `dims`; 1 for a pointer
   bool constant = false;  // whether it is declared const
   bool shared = false;    // whether it is a __shared__ array
-  // Whether all threads that may read it hold the same value, so it is stored once. Set by analysis
-  // (analysis.h).
+  // Whether all threads that may read the variable hold the same value; it is then stored once. Set
+  // by analysis (analysis.h).
   bool uniform = false;
   // Whether the machine remembers which cells have been assigned. Set by the machine, for a
   // variable declared without a value that is neither shared nor an array of reals, words or rows.
@@ -109,8 +110,8 @@ struct Expr {
     kLeast,
     kGreatest,
   };
-  // Special literals of real types. kInfinity has the sign of `real`. kNoScore is -inf as the score
-  // of a key that does not exist.
+  // Special literals of real types. kInfinity has the sign of `real`. kNoScore is -inf, used as the
+  // score of an attention key that does not exist.
   enum class Special { kNone, kInfinity, kNaN, kNoScore };
 
   Kind kind = Kind::kLiteral;
@@ -123,8 +124,8 @@ struct Expr {
   int variable = -1, slot = -1;
   std::vector<ExprPtr> args;
   bool uniform = false;  // the same for all threads of a block; set by analysis
-  // An integer that depends only on threadIdx.x, literals and single variables declared const. Set
-  // by analysis.
+  // Whether this is an integer that depends only on threadIdx.x, literals, and variables that are
+  // single cells and declared const. Set by analysis.
   bool steady = false;
   int64_t scratch = 0;  // where its values begin in the machine's buffer; set by the machine
   // For a steady integer, set by the machine: when its values were computed, and their range.

@@ -10,9 +10,10 @@
 
 namespace lemma::kernels {
 
-// Returns "" if every number that the kernel truncates to bf16 (WordsBf16::Join) is a bf16 number
-// already (0, loaded from bf16, or rounded to it), and if the tensors of its maps have the format
-// of its words (PrintedKernel::words); otherwise what is wrong.
+// Returns "" if two conditions hold, otherwise what is wrong. First, every number that the kernel
+// truncates to bf16 (WordsBf16::Join) is a bf16 number already: 0, loaded from bf16, or rounded to
+// bf16. Second, the tensors that the copy engine reads (PrintedKernel::maps) have the kernel's
+// format of factors (PrintedKernel::words). `slots`: the program's tensors, by slot number.
 std::string CheckRoundings(const PrintedKernel& kernel, absl::Span<const SlotInfo> slots);
 
 }  // namespace lemma::kernels

@@ -1,5 +1,6 @@
-// Reads the declarations and calls of kernels for tensor cores: dynamic shared memory and pointers
-// into it, words (Type::kWord), barriers, copies, products. Internal to verifier/kernels.
+// Parses those declarations and calls that only kernels for tensor cores have: dynamic shared
+// memory and pointers into it, words (Type::kWord), barriers, copies, products. Internal to
+// verifier/kernels.
 #ifndef LEMMA_VERIFIER_KERNELS_PRINTED_TENSOR_PARSER_H_
 #define LEMMA_VERIFIER_KERNELS_PRINTED_TENSOR_PARSER_H_
 
@@ -13,7 +14,7 @@
 
 namespace lemma::kernels {
 
-// Called by the parser of whole kernels (parser.cc), which derives from it.
+// A base class of the parser of whole kernels (parser.cc).
 class TensorParser : public ExpressionParser {
  public:
   using ExpressionParser::ExpressionParser;
@@ -27,7 +28,7 @@ class TensorParser : public ExpressionParser {
   StatementPtr AcceptTensorStatement();
   // Reads a parameter "const __grid_constant__ BulkMap NAME". Maps are numbered in order, from 0.
   void MapParameter();
-  // Sets shared_bytes, warpgroups, words, rounds and streams of `kernel`. To be called at the end.
+  // Sets shared_bytes, warpgroups, words, rounds and streams of `kernel`. Call it at the end.
   void Finish(PrintedKernel* kernel) const;
 
  private:
@@ -83,7 +84,7 @@ class TensorParser : public ExpressionParser {
 
   int region_ = -1;  // the variable that is the block's shared memory; -1: not declared yet
   int64_t shared_bytes_ = 0;
-  int64_t meeting_threads_ = 0;  // of all calls of SyncThreads; 0: there is none
+  int64_t meeting_threads_ = 0;  // SyncThreads<meeting_threads_> in all calls; 0: no call so far
   bool warpgroups_ = false, rounds_ = false, streams_ = false;
   Words words_ = Words::kNone;
   std::map<std::string, int64_t> maps_;  // numbers, by name

@@ -31,8 +31,8 @@ Span SpanOf(double value);
 // The span of all values of an element type; exact for integers and truth values, unbounded for
 // others.
 Span SpanOf(DType dtype);
-// The span of a number that is in `a` or in `b`; of the sum, and of the product, of a number in `a`
-// and a number in `b`.
+// Hull: the span of a number that is in `a` or in `b`. Plus, Times: the span of the sum, and of the
+// product, of a number in `a` and a number in `b`.
 Span Hull(const Span& a, const Span& b);
 Span Plus(const Span& a, const Span& b);
 Span Times(const Span& a, const Span& b);

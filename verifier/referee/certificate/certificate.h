@@ -1,10 +1,10 @@
-// The certificate of a proof by the referee: what others need to repeat the proof that two models
-// are equal, without a search.
+// The certificate of a proof by the referee. With a certificate, others can repeat the proof that
+// two models are equal, without a search.
 //
-// The certificate is text (docs/referee.md). It says which weights of the second model are computed
-// from those of the first one and by which formulas, and which values are equal, operands first.
-// For each such pair, it says what its proof takes as given. record_certificate.h makes
-// certificates, certificate/check.h checks them.
+// A certificate is text (docs/referee.md). It says which weights of the second model are computed
+// from weights of the first model, and by which formulas. It lists the pairs of equal values of
+// both models, operands first, and what the proof of each pair takes as given. record_certificate.h
+// makes certificates, certificate/check.h checks them.
 #ifndef LEMMA_VERIFIER_REFEREE_CERTIFICATE_CERTIFICATE_H_
 #define LEMMA_VERIFIER_REFEREE_CERTIFICATE_CERTIFICATE_H_
 
@@ -27,9 +27,10 @@ struct ValueName {
   enum class Graph {
     kBefore,    // the first model
     kFormulas,  // RefereeCertificate::formulas
-    // The second model, with inputs and outputs in the order of the first one. In a region, a value
-    // of it stands for the result of its operator, applied to the values that its operands were
-    // proved equal to; a weight of RefereeCertificate::weights stands for its formula.
+    // The second model, with inputs and outputs in the order of the first model. In a region, a
+    // value of the second model stands for the result of its operator, applied to the values that
+    // its operands were proved equal to. A weight in RefereeCertificate::weights stands for its
+    // formula.
     kAfter,
   };
   Graph graph = Graph::kBefore;
@@ -42,8 +43,8 @@ struct CertifiedRegion {
   ValueName after, before;  // `before`: kBefore or kFormulas
   // The values that the proof does not look into, and what it uses of their elements.
   std::vector<std::pair<ValueName, Known>> cuts;
-  // If not -1: an output's number. Then the region proves this output only: operators that read
-  // `after` still read `after`, not `before`.
+  // -1, or the number of an output. In the latter case, the region proves only this output: later
+  // regions do not use that `after` equals `before`.
   int output = -1;
 };
 
@@ -56,11 +57,11 @@ struct RefereeCertificate {
   int64_t channel_block = 0;
   FloatContract contract = FloatContract::kRealOnly;
   // A graph in text form (graph/text/text.h), or "". Each input is a value of the first model and
-  // has its name, such as b12 or b12.1. All nodes may be named by ValueName.
+  // has its name, such as b12 or b12.1. A ValueName may refer to any node of this graph.
   std::string formulas;
   // Weights of the second model (kAfter), and the values that they equal, but for rounding.
   std::vector<std::pair<ValueName, ValueName>> weights;
-  std::vector<CertifiedRegion> regions;  // operands first, then those of outputs
+  std::vector<CertifiedRegion> regions;  // operands before users; regions of outputs come last
 };
 
 // "b12", "f3.1", "a7".
@@ -71,10 +72,10 @@ absl::StatusOr<ValueName> ParseValueName(absl::string_view text);
 
 // The text, which ends in a checksum of all text before it.
 std::string Print(const RefereeCertificate& certificate);
-// Whether `text` claims to be such a certificate, of any version.
+// Whether `text` begins as a certificate of the referee does, of any version.
 bool IsRefereeCertificate(absl::string_view text);
-// Accepts exactly the texts that Print writes. Errors are InvalidArgument. An error in one line
-// names it; errors about the version, the checksum or the text as a whole name no line.
+// Accepts exactly the texts that Print writes. Errors are InvalidArgument. An error in a single
+// line names this line; errors about the version, the checksum or the text as a whole name no line.
 absl::StatusOr<RefereeCertificate> ParseRefereeCertificate(absl::string_view text);
 
 }  // namespace lemma::referee

@@ -19,12 +19,12 @@
 namespace lemma::referee {
 
 struct CertificateCheckOptions {
-  // `work` limits each region, and, with 100 steps more per element, each weight and computed
-  // constant.
+  // prover.work limits the steps for each region. The limit for each weight and for each computed
+  // constant is prover.work plus 100 steps per element.
   ProverOptions prover;
   // How often the outputs are compared on random inputs, in double, at each choice of symbolic
-  // sizes; 8 times as often if the inputs have less than 64 elements. At least 1: a read by
-  // positions that are constants is only seen to be inside its tensor if it is executed.
+  // sizes; 8 times as often if the inputs have less than 64 elements. Must be at least 1: only an
+  // execution shows that a read at constant positions is inside its tensor.
   int samples = 1;
   uint64_t seed = 1;  // of the random inputs; the author of the certificate should not know it
   int threads = 1;
@@ -37,28 +37,29 @@ struct CertificateCheck {
   FloatContract contract = FloatContract::kRealOnly;  // of the whole models
   std::string coverage;            // the shapes and sizes for which the models are equal
   std::vector<std::string> notes;  // as MatchedInterface::notes
-  int regions = 0;                 // in the certificate
-  int proofs = 0;                  // made: one for each region that equals no earlier one
-  int weights = 0;                 // that are copies of weights, or computed from them exactly
-  int computed = 0;                // that are near their formulas
-  double ulps = 0;                 // the largest distance of these, in units in the last place
-  // The number of samples, each compared on positive inputs and on inputs of both signs; with
-  // formulas in the place of weights.
+  int regions = 0;                 // number of regions in the certificate
+  int proofs = 0;    // number of proofs made: one for each region that equals no earlier region
+  int weights = 0;   // number of weights that are copies, or computed exactly, from weights
+  int computed = 0;  // number of weights that are near their formulas
+  double ulps = 0;   // the largest distance of `computed` weights, in units in the last place
+  // The number of comparisons on random inputs, with formulas in the place of weights. Each
+  // comparison uses positive inputs and inputs of both signs.
   int samples = 0;
-  int64_t elements = 0;  // of the outputs in the last comparison
+  int64_t elements = 0;  // number of elements of the outputs in the last comparison
 };
 
 // Checks that the certificate proves the two graphs equal:
 //   * inputs and outputs correspond (evidence/interface.h);
 //   * formulas compute constants only, or move other values;
-//   * constants that `after` computes are finite, where they can be evaluated: in f32, or moved;
+//   * constants that `after` computes are finite, as far as they can be evaluated: those that are
+//     computed in f32, and those that are only moved;
 //   * each weight that is replaced has the elements that its formula gives, or elements in the
 //     interval of the formula's evaluations in f32 (evidence/weight_comparison.h);
 //   * each region is proved (evidence/region_proof.h), on the values that were proved equal before,
 //     and with the facts about elements of constants that the certificate names;
 //   * regions are cut only at values of `before`, at inputs and leaves, or at constants;
-//   * all outputs are equal then, and the contract that follows (evidence/conclusion.h) is the one
-//     in the certificate;
+//   * it follows that all outputs are equal, and the float contract that follows
+//     (evidence/conclusion.h) is the contract in the certificate;
 //   * the outputs agree on random inputs in double.
 // The caller must read the graphs as the certificate says (dims, symbolic, channel_block), compare
 // the files' hashes and the symbolic dimensions with the certificate, and compare the default

@@ -10,13 +10,15 @@
 
 namespace lemma::referee {
 
-// Both graphs must have the same inputs, and no symbolic sizes. Executes them by definition in
-// double: on positive numbers, and on numbers of both signs. FailedPrecondition if an element
-// differs by more than `tolerance` times the largest magnitude in all outputs of `before` (at least
-// 1), and by more than four times the effect of other roundings of the constants of `after`. Also
-// if an element of `after` is not finite where that of `before` is, or is NaN or the other infinity
-// where that of `before` is infinite. Other errors are those of the execution, such as OutOfRange
-// if a position is outside of its tensor even when all random integers are 0.
+// Executes both graphs by definition in double: on positive numbers, and on numbers of both signs.
+// The graphs must have the same inputs, and no symbolic sizes. FailedPrecondition in these cases:
+//   * an output element differs by more than `tolerance` times the largest magnitude in all outputs
+//     of `before` (at least 1), and by more than four times the effect of other roundings of the
+//     constants of `after` (evidence/other_roundings.h);
+//   * an element is finite in `before` but not in `after`;
+//   * an element is infinite in `before`, and NaN or the other infinity in `after`.
+// Other errors are those of the execution, such as OutOfRange if a position is outside of its
+// tensor even when all random integers are 0.
 absl::Status AgreeOnRandomInputs(const Graph& before, const Graph& after, double tolerance,
                                  uint64_t seed, int threads);
 

@@ -1,5 +1,5 @@
-// Copies a region out of two models, as a certificate cuts it. Internal to the check of
-// certificates of the referee.
+// Copies a region out of two models, cut at the values that a certificate names. Internal to the
+// check of certificates of the referee.
 #ifndef LEMMA_VERIFIER_REFEREE_CERTIFICATE_REGION_MAKER_H_
 #define LEMMA_VERIFIER_REFEREE_CERTIFICATE_REGION_MAKER_H_
 
@@ -13,14 +13,15 @@
 
 namespace lemma::referee {
 
-// Whether the value is computed from one of the nodes, or is a result of one.
+// Whether the value is a result of one of the nodes, or is computed from such a result.
 bool DependsOn(const Value& value, const absl::flat_hash_set<const Node*>& nodes);
 
-// The claim that `before` and `after` are equal, whatever the values in `cuts` are, except for what
-// `cuts` says of their elements. Inputs may have any value, too; constants that are not cut keep
-// their elements. `own_numbers`: nodes whose numbers the author of the certificate chose; if one
-// takes part, RegionClaim::near_numbers is false. FailedPrecondition if `cuts` says something about
-// elements that is not so, or if the region has more than 400 operators.
+// The claim that `before` and `after` are equal for all values of `cuts` whose elements are as
+// `cuts` says. Inputs may have any value, too; constants that are not cut keep their elements.
+// `own_numbers`: nodes whose numbers the author of the certificate chose; if the region contains
+// such a node, RegionClaim::near_numbers is false. `evaluator` computes constants.
+// FailedPrecondition if `cuts` states a fact about elements that is false, or if the region has
+// more than 400 operators.
 absl::StatusOr<RegionClaim> MakeRegion(const Value& before, const Value& after,
                                        const absl::flat_hash_map<Value, Known>& cuts,
                                        const absl::flat_hash_set<const Node*>& own_numbers,

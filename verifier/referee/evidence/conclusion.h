@@ -1,4 +1,5 @@
-// What follows for whole graphs if their regions are proved equal. Internal to the referee.
+// Says what is proved of two whole graphs if all their regions are proved equal. Internal to the
+// referee.
 #ifndef LEMMA_VERIFIER_REFEREE_EVIDENCE_CONCLUSION_H_
 #define LEMMA_VERIFIER_REFEREE_EVIDENCE_CONCLUSION_H_
 
@@ -16,9 +17,10 @@ std::string WhyNoProof(const Graph& before, const Graph& after);
 
 // What is proved of two graphs.
 struct ProvedParts {
-  int regions = 0;                                    // their number
+  int regions = 0;                                    // the number of regions
   FloatContract contract = FloatContract::kBitExact;  // the loosest contract of all regions
-  std::string condition;  // of the regions, as a text that Conclusion::coverage ends in; or ""
+  std::string condition;  // a condition of the regions' proofs, as the end of
+                          // Conclusion::coverage; "" if there is none
   // Whether every weight equals its formula exactly (WeightRelation::exact).
   bool exact_weights = true;
 };
@@ -32,10 +34,10 @@ struct Conclusion {
 };
 
 // The caller must have proved all outputs equal; `parts` says how. `after` must have its own
-// weights, not the formulas that replaced them. The contract may be looser than that of every
-// region: a weight that is not exact makes it kReassociates at least; a value that one region
-// rounds differently may cross a discontinuity in a later region; a zero of undetermined sign may
-// become a divisor there.
+// weights, not the formulas that replaced them. The contract of the whole graphs may be looser than
+// the contract of every region, for three reasons. A weight that is not exact makes it at least
+// kReassociates. A value that one region rounds differently may cross a discontinuity in a later
+// region. A zero of undetermined sign may become a divisor in a later region.
 Conclusion ConclusionOf(const Graph& before, const Graph& after, const ProvedParts& parts);
 
 }  // namespace lemma::referee

@@ -12,13 +12,13 @@
 
 namespace lemma::referee {
 
-// Whether the operator only moves elements, so that its results are exact. False if an operand of
-// another element type than the results is used for more than positions.
+// Whether the operator only moves elements, so that its results are exact. False if an operand has
+// another element type than the results, unless the operand is used for positions only.
 bool OnlyMoves(const Node& node);
 
-// The nodes among `nodes` that depend on known elements only, including weights and constants
-// themselves. Leaves out operators without a definition, without operands, or with symbolic sizes.
-// `nodes` must have operands before users.
+// The nodes among `nodes` whose values depend only on known elements: weights with known elements,
+// constants, and operators on these. Leaves out operators without a definition, without operands,
+// or with symbolic sizes. `nodes` must have operands before users.
 absl::flat_hash_set<const Node*> ConstantNodes(const std::vector<NodePtr>& nodes);
 
 // A constant with the bounds of error_bounds.h, by element in row-major order.
@@ -32,9 +32,9 @@ struct BoundedTensor {
 // Computes constants and remembers the small ones.
 class ConstantEvaluator {
  public:
-  // The elements of `value`; nullptr if they cannot be computed, or if integers are too large for
-  // double. Recurses through the operators that compute the constant. Spends work for each element
-  // (base/work.h).
+  // The elements of `value`; nullptr if they cannot be computed, or if an integer is too large for
+  // double. Recurses through the operators that compute the constant. Each element computed counts
+  // as work (base/work.h).
   std::shared_ptr<const BoundedTensor> Of(const Value& value);
 
  private:

@@ -17,9 +17,9 @@ struct MatchedInterface {
   Graph after;
 };
 
-// Inputs and outputs correspond by name, or by position if the sets of names differ. These are
-// differences: another number of inputs or outputs; another type; if inputs or outputs correspond
-// by position, a name that both graphs have at different positions.
+// Inputs and outputs correspond by name, or by position if the sets of names differ. The following
+// count as differences: different numbers of inputs or outputs; different types; and, if inputs or
+// outputs correspond by position, a name that both graphs have at different positions.
 MatchedInterface MatchInterface(const Graph& before, const Graph& after);
 
 }  // namespace lemma::referee

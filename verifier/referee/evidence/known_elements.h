@@ -21,15 +21,15 @@ enum class Known {
 const char* Name(Known known);
 
 // The fact about signs that holds for the exact elements and for every evaluation in f32. kAny if a
-// zero has another sign than the other elements, if an element may have either sign, or if one is
-// not finite. Never kElements.
+// zero has another sign than the other elements, if an element may have either sign, or if an
+// element is not finite. Never kElements.
 Known SignsOf(const BoundedTensor& tensor);
 
-// The element type of the input from which Restricted makes a value of this element type.
+// The element type that the `input` of Restricted must have if the result has the type `dtype`.
 DType InputTypeFor(Known known, DType dtype);
-// A value with the elements that `known` allows, whatever the elements of `input` are: `input`
-// itself (kAny), |input|, -|input|, or 1 and 0 where the booleans `input` are true and false. An
-// error for kElements.
+// A value of type `dtype` that satisfies `known`, whatever the elements of `input` are: `input`
+// itself (kAny), |input| (kNotNegative), -|input| (kNotPositive), or 1 where the boolean `input` is
+// true and 0 where it is false (kZeroOrOne). An error for kElements.
 absl::StatusOr<Value> Restricted(Known known, DType dtype, const Value& input);
 
 // `value` as a constant; nullopt unless it is a float that is computed from constants without

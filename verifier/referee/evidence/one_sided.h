@@ -12,16 +12,18 @@ namespace lemma::referee {
 // Whether the operator reads at positions that elements of its operands give.
 bool ReadsByData(const Node& node);
 
-// Says why the second side may read outside of a tensor where the first one does not: an operator
-// reads at positions that are data, or that are constants while sizes are symbolic, and the first
-// side has no such operator with the same attributes, the same positions and a first operand of the
-// same shape. "" if there is no such operator.
+// Says why the second side of the region may read outside of a tensor where the first side does
+// not. The reason is an operator of the second side that reads at positions that are data, or that
+// are constants while sizes are symbolic. Such an operator is no reason if the first side has the
+// same operator with the same attributes, the same positions and a first operand of the same shape.
+// "" if there is no reason.
 std::string ReadsElsewhere(const RegionClaim& region);
 
-// Conversions of integers to floats that only one side has.
+// Which conversions of integers to floats only one side has.
 struct OneSidedConversions {
   bool any = false;
-  // Whether one makes a 16-bit float. f16 has no integer beyond 65504, and not all beyond 2048.
+  // Whether a conversion makes a 16-bit float. f16 has no integer beyond 65504, and not all
+  // integers beyond 2048.
   bool to_half = false;
 };
 OneSidedConversions ConversionsOf(const RegionClaim& region);

@@ -1,4 +1,4 @@
-// Changes constants of a graph as rounding may. Internal to the referee.
+// Changes the constants of a graph as much as rounding may. Internal to the referee.
 #ifndef LEMMA_VERIFIER_REFEREE_EVIDENCE_OTHER_ROUNDINGS_H_
 #define LEMMA_VERIFIER_REFEREE_EVIDENCE_OTHER_ROUNDINGS_H_
 
@@ -10,8 +10,9 @@ namespace lemma::referee {
 
 // The graph with its float constants, and its weights with known elements, changed as another
 // rounding may change them: each element by a few units in the last place. A constant of one
-// element stays if it is a multiple of 1/4096. Draw 0 moves all constants away from 0, draw 1
-// towards 0; in other draws each constant moves in one of these directions, at random.
+// element is not changed if it is a multiple of 1/4096. `draw` chooses the directions: draw 0 moves
+// all constants away from 0, draw 1 towards 0; in other draws each constant moves in one of these
+// directions, at random.
 Graph WithOtherRoundings(const Graph& graph, uint64_t draw);
 
 }  // namespace lemma::referee

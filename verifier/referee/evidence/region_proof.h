@@ -1,4 +1,5 @@
-// Proves that two small graphs compute the same. Internal to the referee.
+// Proves that the two sides of a region, which are small graphs, compute the same. Internal to the
+// referee.
 #ifndef LEMMA_VERIFIER_REFEREE_EVIDENCE_REGION_PROOF_H_
 #define LEMMA_VERIFIER_REFEREE_EVIDENCE_REGION_PROOF_H_
 
@@ -23,11 +24,11 @@ struct RegionClaim {
   bool near_numbers = true;
 };
 
-// Proves regions and remembers the answers: layers repeat.
+// Proves regions. Remembers the answers, because the layers of a model often repeat.
 class RegionProver {
  public:
-  // `assumptions`: what the symbolic dimensions of the whole graphs satisfy, beside being in their
-  // ranges. `options` must outlive the object.
+  // `assumptions`: conditions that the symbolic dimensions of the whole graphs satisfy, beside
+  // being in their ranges. `options` must outlive the object.
   explicit RegionProver(const ProverOptions& options, std::vector<Guard> assumptions = {})
       : options_(options), assumptions_(std::move(assumptions)) {}
   // Never answers Refuted. Spends at most `work` steps (ProverOptions::work) on each of up to two
@@ -45,7 +46,8 @@ class RegionProver {
 
   const ProverOptions& options_;
   const std::vector<Guard> assumptions_;
-  // Equal graphs have equal outputs, since equal values are one value.
+  // The outputs of both graphs, and the other fields of the region. Values that are equal as
+  // expressions are one object, so equal graphs have the same outputs.
   using Key = std::tuple<Value, Value, std::vector<bool>, bool>;
   struct Remembered {
     Verdict verdict;

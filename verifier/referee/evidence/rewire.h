@@ -10,8 +10,8 @@
 namespace lemma::referee {
 
 using ValueMap = absl::flat_hash_map<Value, Value>;
-// The operator of `node` applied to moved[operand] in the place of each operand; `moved` must have
-// all of them. A node that is not an operator is returned unchanged.
+// The operator of `node`, applied to moved[operand] in the place of each operand. `moved` must
+// contain all operands. A node that is not an operator is returned unchanged.
 NodePtr OverMoved(const NodePtr& node, const ValueMap& moved);
 // Replaces each key of `replaced` by its value, in all uses in `graph`. Returns, for each value of
 // `graph`, the value that then takes its place.

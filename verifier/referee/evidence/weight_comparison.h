@@ -13,8 +13,8 @@ namespace lemma::referee {
 
 // In this header, weights with known elements are constants, too.
 
-// `before`, which is computed from constants of the first graph, explains `after`, a constant of
-// the second graph.
+// The relation of `after`, a constant of the second graph, to `before`, a value computed from
+// constants of the first graph: `after` equals `before`, perhaps up to rounding.
 struct WeightRelation {
   Value after, before;
   bool exact = true;     // true: the same numbers; false: within the error of an f32 evaluation
@@ -23,14 +23,14 @@ struct WeightRelation {
 };
 
 // `after`, a constant of the second graph, is near `nearest`, a value computed from constants of
-// the first graph, but `after` has elements that are outside (CompareWeights).
+// the first graph. But some elements of `after` are outside, as CompareWeights defines it.
 struct UnrelatedWeight {
   Value after, nearest;
   int64_t outside = 0;            // the number of elements that are outside
   std::vector<int64_t> elements;  // the positions of these elements
-  // The largest distance of these elements from their exact values, in half-widths of the interval
-  // that f32 evaluations give (not narrowed by `most`), or in half units in the last place if these
-  // are larger. Each of these units counts as 2^-126 at least.
+  // The largest distance of these elements from their exact values. Its unit is half the width of
+  // the interval that f32 evaluations give (not narrowed by `most`), or half a unit in the last
+  // place if that is larger; at least 2^-126.
   double farthest = 0;
   int64_t element = 0;  // the position of the first of these elements
   // This element, and the ends of the interval in which it would count as rounding.
@@ -40,12 +40,12 @@ struct UnrelatedWeight {
 struct WeightComparison {
   WeightRelation relation;    // holds if related()
   UnrelatedWeight unrelated;  // holds if bounded && !related()
-  bool bounded = true;        // whether each element that differs has a bound
+  bool bounded = true;        // whether each element that differs has a bound (error_bounds.h)
   bool related() const { return bounded && unrelated.outside == 0; }
 };
 
-// The largest distance that counts as rounding, relative to the weight's largest element: a formula
-// such as (w + 1e10) - 1e10 has an interval that no weight leaves.
+// The largest distance that counts as rounding, relative to the weight's largest element. It is
+// needed because a formula such as (w + 1e10) - 1e10 has an interval that contains every weight.
 constexpr double kMostRelative = 0x1p-11;
 
 // Compares `x`, the elements of `after`, with `y`, the elements of `before` and their bounds. Both

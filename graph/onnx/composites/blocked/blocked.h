@@ -1,5 +1,6 @@
-// Imports the operators of com.microsoft.nchwc. ONNX Runtime writes them when it saves a model that
-// it optimized at its graph optimization level "all".
+// Imports the operators of the domain com.microsoft.nchwc, whose tensors have the layout NCHWc
+// (layout.h). ONNX Runtime writes these operators when it saves a model that it optimized at its
+// graph optimization level "all".
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_BLOCKED_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_BLOCKED_H_
 
@@ -9,6 +10,7 @@
 
 namespace lemma::ops {
 
+// One importer for each of these operators.
 std::vector<OnnxImporter> BlockedComposites();
 
 }  // namespace lemma::ops

@@ -1,4 +1,4 @@
-// Imports Conv of com.microsoft.nchwc. Internal to the room.
+// Imports Conv of com.microsoft.nchwc. Internal to graph/onnx/composites/blocked.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_CONVOLUTION_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_CONVOLUTION_H_
 
@@ -9,6 +9,7 @@
 
 namespace lemma::ops {
 
+// Returns the convolution's only output, in blocked form (layout.h).
 absl::StatusOr<std::vector<Value>> ImportBlockedConv(OnnxImport& node);
 
 }  // namespace lemma::ops

@@ -13,19 +13,22 @@
 namespace lemma::ops {
 
 struct RecurrentActivation {
-  std::string name;  // in ONNX
+  std::string name;  // ONNX's, such as "Tanh"
   double alpha = 0, beta = 0;
 };
 
 // The activations that the attributes of the node give: first those of direction 0, then those of
-// direction 1. `usual` are the activations of each direction if the attribute `activations` is
-// absent. The values of activation_alpha belong, in order, to the activations that have an alpha;
-// likewise for beta. Where values are missing, the defaults of ONNX's operators of the same names
-// are taken. Unimplemented if there is no default, or if there are more values of alpha (or beta)
-// than activations that have an alpha (or beta): ONNX does not say which activations they are for.
+// direction 1, if `directions` is 2. `usual` are the activations of each direction if the attribute
+// `activations` is absent. The values of activation_alpha belong, in order, to the activations that
+// have an alpha; likewise for beta. Where values are missing, the defaults of ONNX's operators of
+// the same names are taken. Unimplemented if there is no default, or if there are more values of
+// alpha (or beta) than activations that have an alpha (or beta): ONNX does not say which
+// activations they are for.
 absl::StatusOr<std::vector<RecurrentActivation>> ReadActivations(
     OnnxImport& node, const std::vector<std::string>& usual, int64_t directions);
 
+// f(x).
+// f(x), element by element.
 Value Activate(OnnxBuild& b, const RecurrentActivation& f, const Value& x);
 
 }  // namespace lemma::ops

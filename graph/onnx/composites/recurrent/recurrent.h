@@ -8,6 +8,7 @@
 
 namespace lemma::ops {
 
+// One importer for each of the three operators.
 std::vector<OnnxImporter> RecurrentComposites();
 
 }  // namespace lemma::ops

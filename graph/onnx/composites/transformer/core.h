@@ -9,15 +9,15 @@
 namespace lemma::ops {
 
 // y = p v, p = softmax(c + bias), c = cap * tanh(s / cap), s = (q √scale) (k √scale)ᵀ, for each
-// batch and head. H query heads share K heads of keys and values, K divides H: query head h reads
-// head floor(h / (H / K)). L: number of queries, S: number of keys, D: size of a head of q and k,
-// E: size of a head of v.
+// batch and head. B: batch size. H query heads share K heads of keys and values, K divides H: query
+// head h reads head floor(h / (H / K)). L: number of queries, S: number of keys, D: size of a head
+// of q and k, E: size of a head of v.
 struct AttentionCore {
   Value q, k, v;  // [B,H,L,D], [B,K,S,D], [B,K,S,E]; p gets the type of v
   double scale = 1;
   double cap = 0;               // 0: c = s
   Value bias;                   // broadcasts to [B,H,L,S]; empty: none
-  bool may_hide_rows = false;   // needs a bias: where a row of it is -inf throughout, p is 0
+  bool may_hide_rows = false;   // needs a bias: p is 0 in rows where all of the bias is -inf
   DType softmax = DType::kF32;  // the type in which softmax is computed
   // score_mod is applied to c + bias, and prob_mod to p. An empty function changes nothing.
   std::function<Value(const Value&)> score_mod, prob_mod;
@@ -29,8 +29,8 @@ struct AttentionValues {
   Value y, s, c, biased, p;
 };
 
-// `b` records InvalidArgument if the shapes do not fit, if H, K or D is symbolic, or if the scale
-// is negative, and Unimplemented if S is 0.
+// Builds y and the intermediate values. `b` records InvalidArgument if the shapes do not fit, if H,
+// K or D is symbolic, or if the scale is negative, and Unimplemented if S is 0.
 AttentionValues Attend(OnnxImport& node, OnnxBuild& b, const AttentionCore& core);
 
 // 1 / √D, where D is the last size of q; 1 if q is empty.

@@ -1,4 +1,5 @@
-// The lists that TransformerComposites() joins, one for each file.
+// Lists of importers for operators of transformers. TransformerComposites() (transformer.h) joins
+// them to one list.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_PARTS_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_PARTS_H_
 

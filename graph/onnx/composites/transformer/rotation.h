@@ -8,7 +8,7 @@ namespace lemma::ops {
 
 // Turns pair i, (x0, x1), into (cos[i] x0 - sin[i] x1, sin[i] x0 + cos[i] x1), for i < width/2. The
 // pair is (x[i], x[i + width/2]) or, if interleaved, (x[2i], x[2i + 1]). Elements from `width` on
-// stay.
+// stay. B: batch size, H: number of heads, L: number of positions, D: size of a head.
 struct Rotation {
   Value cos, sin;     // [B,L,width/2]
   int64_t width = 0;  // 0: the size of a head

@@ -13,7 +13,7 @@ namespace lemma::ops {
 // A limit on the positions of one sequence.
 constexpr int64_t kMaxPositions = int64_t{1} << 24;
 
-// Records an InvalidArgument error.
+// Records an InvalidArgument error in `b`.
 void Fail(OnnxBuild& b, const std::string& message);
 
 // [B,L,H*D] as [B,H,L,D], and back.

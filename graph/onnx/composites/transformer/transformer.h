@@ -9,7 +9,8 @@
 
 namespace lemma::ops {
 
-// One importer for each such operator. A name without a domain is of ONNX's default domain.
+// One importer for each of these operators. An operator name without a domain is of ONNX's default
+// domain.
 std::vector<OnnxImporter> TransformerComposites();
 
 }  // namespace lemma::ops

@@ -30,6 +30,7 @@ class ChainProgram {
   const std::vector<kernels::ChainStep>& steps() const { return steps_; }
   const std::vector<Source>& sources() const { return sources_; }
   kernels::ChainResult result() const { return result_; }
+  // Whether a step is kLoadVector: it reads one number per column.
   bool has_vectors() const { return has_vectors_; }
 
   // Runs the chain on a block of rows and columns. `inputs`: as in Kernel::Run. x is nullptr if the

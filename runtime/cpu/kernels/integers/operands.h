@@ -10,7 +10,8 @@
 
 namespace lemma::cpu {
 
-// A value (source - zero) * scales[n - 1] * … * scales[0], element by element, in f32 or i32.
+// A value (source - zero) * scales[n - 1] * … * scales[0], element by element, in f32 or i32, where
+// n is scales.size().
 struct IntegerOperand {
   Value source;                // u8 or i8, dynamic
   Value zero;                  // one number, an integer in [-255, 255]; empty: 0
@@ -23,7 +24,7 @@ struct IntegerOperand {
 // nodes.
 std::optional<IntegerOperand> IntegerOperandOf(const Value& v);
 
-// What a product's head computes.
+// The kind of product that a head application computes; kNone: no such product.
 enum class ProductHead { kNone, kConvolution, kMatrices };
 ProductHead HeadOf(const Node& node);  // defined in product_kernel.cc, which lists the operators
 

@@ -51,7 +51,8 @@ inline int64_t ChannelWeight(int64_t tap, int64_t channel) {
   return tap / 2 * 2 * kPanelColumns + half + channel / 8 * 8 + channel % 4 * 2 + tap % 2;
 }
 
-// Moves rows that are `step` >= columns numbers apart to the front, one behind the other.
+// Moves rows that are `step` >= columns numbers apart to the front, so that no gaps remain between
+// them.
 void CompactTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step);
 
 // As CompactTile, and replaces each int32 in place by a float: float(sum) * scale[j] + shift[j],

@@ -7,7 +7,7 @@
 namespace lemma::kernels {
 
 // y[i * step + j] = sum(k < taps) weights[i * taps + k] * x[starts[i * taps + k] + j] for
-// i < rows, j < columns.
+// i < rows, j < columns. `starts` and `step` count floats.
 void WeightedRows(const float* x, const int64_t* starts, const float* weights, int64_t taps,
                   int64_t rows, int64_t columns, float* y, int64_t step);
 

@@ -1,4 +1,5 @@
-// Compares the import of a model with symbolic dimensions with its imports at some sizes.
+// Checks symbolic dimensions: a model that is imported with them must give the same outputs as the
+// model that is imported at concrete sizes.
 #ifndef LEMMA_TESTS_GRAPH_ONNX_SYMBOLIC_ALL_SIZES_H_
 #define LEMMA_TESTS_GRAPH_ONNX_SYMBOLIC_ALL_SIZES_H_
 
@@ -16,7 +17,8 @@
 
 namespace lemma {
 
-// Options with which dimensions stay symbolic, in these ranges (by name).
+// Import options that keep dimensions symbolic. `ranges` gives the range of a dimension by its
+// name.
 ImportOptions Symbolic(std::map<std::string, SizeRange> ranges = {});
 
 // The outputs of the reference back end on random inputs. Graphs whose inputs have equal types get
@@ -27,9 +29,9 @@ std::vector<Tensor> RunOnReference(const Graph& graph);
 // them in messages.
 void ExpectSame(const Graph& a, const Graph& b, const std::string& what);
 
-// The running test fails unless, at each of `sizes`, the import with symbolic dimensions gives the
-// same outputs (ExpectSame) as the import at these sizes, before and after an export. `ranges` is
-// as in Symbolic.
+// Imports `model` with symbolic dimensions, and once more at each of `sizes`. The running test
+// fails unless both imports give the same outputs (ExpectSame) at these sizes. The same must hold
+// after the symbolic import was exported and imported again. `ranges` is as in Symbolic.
 void ExpectOneModelForAllSizes(const onnx::ModelProto& model, const std::vector<DimValues>& sizes,
                                const std::map<std::string, SizeRange>& ranges = {});
 
