@@ -41,16 +41,11 @@ struct CommonFlags {
   int64_t reseed = -1;  // the seed of new random weights; negative: the model keeps its weights
   bool json = false;    // print JSON instead of text
   int64_t seed = 1;     // of random inputs
-<<<<<<< HEAD
-  int64_t threads = 1;
+  int64_t threads = 1;  // inside one kernel
+  // --backend, --fusion, --winograd, --reuse, --precision, and --onnxruntime: the file of ONNX
+  // Runtime's library.
   std::string backend, fusion = "on", winograd = "on", reuse = "late", precision = "f32",
                        onnxruntime;
-=======
-  int64_t threads = 1;  // inside one kernel
-  // --backend, --fusion, --reuse, --precision, and --onnxruntime: the file of ONNX Runtime's
-  // library.
-  std::string backend, fusion = "on", reuse = "late", precision = "f32", onnxruntime;
->>>>>>> words
   std::vector<std::string> inputs;  // files of input values; empty: random values
   int64_t int_range = 2;            // random integers are in [0, int_range)
   bool training = false;            // set by commands: keep operators that act in training only

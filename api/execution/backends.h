@@ -51,8 +51,8 @@ std::unique_ptr<KernelMeasurer> MakeMeasurer(absl::string_view backend, int thre
 
 // InvalidArgument if fuse_layout or winograd is false for a back end other than "cpu", if the
 // precision is not f32 for a back end other than "cuda" and "cuda-generated", or if the number of
-// threads is not in 1…1024; ResourceExhausted if the system cannot start so many threads; NotFound or
-// FailedPrecondition if a target's library cannot be loaded. Messages name options
+// threads is not in 1…1024; ResourceExhausted if the system cannot start so many threads; NotFound
+// or FailedPrecondition if a target's library cannot be loaded. Messages name options
 // (api/models/option_error.h). Does not check the back end's name; MakeBackend does.
 absl::Status CheckExecutionOptions(const ExecutionOptions& execution);
 

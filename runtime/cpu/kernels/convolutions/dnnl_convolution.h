@@ -34,8 +34,8 @@ bool IsByProducts(const Shape& weights, int64_t groups);
 
 // The kernel that computes `conv` and the operations fused behind it; y is output 0 of the spec. x
 // and y are in channels-last layout, or x is static. Where oneDNN's kernels for another layout are
-// faster, the kernel reorders x before the convolution and y after it. Where Winograd's algorithm is
-// faster, images without infinities and NaN are computed by it (winograd.h). Throws dnnl::error.
+// faster, the kernel reorders x before the convolution and y after it. Where Winograd's algorithm
+// is faster, images without infinities and NaN are computed by it (winograd.h). Throws dnnl::error.
 std::unique_ptr<Kernel> MakeDnnlConvolution(const CpuKernelSpec& spec, const StaticValues& statics,
                                             const DnnlConvolution& conv, const Epilogue& epilogue);
 
