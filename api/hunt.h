@@ -58,8 +58,8 @@ struct Finding {
   // Numbers of later cases that reduce to the same operators, element types and kind of fault.
   std::vector<int64_t> again;
   // Why the finding is Lemma's fault and not the engine's fault: the exported model, read again,
-  // computes something else (WhyExportDiffers in api/hunting/own_faults.h). "": no such reason was
-  // found.
+  // computes other results than `model` by the definitions, or cannot be read (WhyExportDiffers in
+  // api/hunting/own_faults.h). "": no such reason was found.
   std::string own_fault;
   std::string repeat;  // the command that runs the case again
   std::string folder;  // where the finding was written; "": nowhere

@@ -29,11 +29,11 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
   // Outputs of the set.
   struct Output {
     uint32_t bit;
-    bool cold;  // no graph to compare with has this output
+    bool is_unique;  // no other graph that this graph could be paired with has this output
     uint64_t key;
   };
   std::array<Output, kMostOps * kMostOutputs> outputs;
-  int num_outputs = 0, cold = 0;
+  int num_outputs = 0, num_unique = 0;
   uint64_t sum = 0;
   const uint64_t place = static_cast<uint64_t>(size) << kSizeShift | cursor->set++ << kLocalBits;
   const bool decomposable_only = which == Which::kDecomposable;
@@ -46,7 +46,7 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
       const bool is_unique = decomposable_only ? !partner_[set.nodes[i]] : (key & kColliding) == 0;
       outputs[num_outputs++] = {bit, is_unique, key};
       sum += key & ~kColliding;
-      cold += is_unique;
+      num_unique += is_unique;
     }
   }
   const bool colliding_only = which != Which::kAll;
@@ -56,13 +56,13 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
   auto add = [&](uint64_t sum_of_keys, bool last_is_colliding) {
     visited.key = sum + sum_of_keys;
     visited.num_outputs = num_outputs + outputs_of_[visited.variant];
-    int still_unique = cold;
+    int still_unique = num_unique;
     if (const uint32_t read = ReadBits(set, *visited.operands); read != 0) {
       for (int i = 0; i < num_outputs; ++i) {
         if ((outputs[i].bit & read) == 0) continue;
         visited.key -= outputs[i].key & ~kColliding;
         --visited.num_outputs;
-        still_unique -= outputs[i].cold;
+        still_unique -= outputs[i].is_unique;
       }
     }
     if (colliding_only && (!last_is_colliding || still_unique > 0)) return;
@@ -72,14 +72,16 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
     visit(visited);
   };
   const bool hopeless =
-      (colliding_only && cold > kMostOperands) ||
+      (colliding_only && num_unique > kMostOperands) ||
       (decomposable_only && num_outputs + 1 - kMostOperands > most_partner_outputs_);
   const std::vector<uint8_t>& colliding = decomposable_only ? partner_ : colliding_;
-  // A stored node rests on fewer than max_ops operators, so the graph has another output.
+  // A graph of max_ops operators that ends in a stored node has another output, because the node
+  // and what it rests on are fewer operators. So the graph is decomposable unless one of its nodes
+  // has two outputs.
   const bool all_decomposable = divide && size == options_.max_ops && !set.two_outputs;
   const int least = set.size == 0 ? 0 : set.nodes[set.size - 1] + 1;
   for (const NodeRun& run : runs) {
-    if (hopeless || (colliding_only && run.on_nothing && cold > 0)) continue;
+    if (hopeless || (colliding_only && run.on_nothing && num_unique > 0)) continue;
     if (decomposable_only && run.on_nothing && num_outputs >= most_partner_outputs_) continue;
     if (which == Which::kIndecomposable && all_decomposable && !run.two_outputs) continue;
     for (int node = std::max(run.begin, least); node < run.end; ++node) {
@@ -92,7 +94,8 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
       add(sums_[node], colliding[node] != 0);
     }
   }
-  // A new term reads every output of the set, so it is the only output unless some node has two.
+  // A graph that ends in a new term is not decomposable: if no node has two outputs, the term reads
+  // every output of the set, so the graph has one output.
   if (size < options_.max_ops || decomposable_only) return;
   visited.place = place | kTermPlace;
   ForEachNewApplication(set, false, [&](const NewApplication& term) {

@@ -13,7 +13,7 @@ namespace lemma {
 // The values of the outputs of `node`, an operator with a definition, for these input values. They
 // are computed as exact integers if all inputs and outputs are integers or bools and all
 // intermediate results are integers, otherwise as doubles. ResourceExhausted if an output cannot be
-// allocated.
+// allocated; OutOfRange if an element that serves as an index is outside its tensor.
 absl::StatusOr<std::vector<Tensor>> FoldNode(const Node& node, absl::Span<const Tensor> inputs);
 
 // Whether the node makes floats from a tensor of narrower integers with more than 64 elements and

@@ -72,18 +72,20 @@ struct OpaqueNode;  // opaque.h
 // Imports one model. `model` and `options` must outlive it; the import takes values out of `model`.
 class ModelImporter {
  public:
-  // `folder` holds external data; they are refused if `folder` is empty. `values`: by position, the
-  // values of initializers whose messages have none; may be shorter than the list of initializers.
+  // `folder`: the path of the folder with the external data; if it is "", external data are
+  // refused. `values`: by position, the values of initializers whose messages have none; may be
+  // shorter than the list of initializers.
   ModelImporter(onnx::ModelProto* model, const ImportOptions& options, std::string folder,
                 std::vector<RawBytes> values = {});
   absl::StatusOr<ImportedModel> Run();  // to be called once
-  // After a run that failed at an operator: the usual sizes of the symbolic dimensions that this
-  // operator reads; dimensions of usual size 1 are left out if there are others. Empty if the
-  // operator reads no symbolic dimensions.
+  // After a run that failed at an operator: the sizes, as in UsualSizes, of the symbolic dimensions
+  // that this operator reads; dimensions of usual size 1 are left out if there are others. Empty if
+  // the operator reads no symbolic dimensions.
   const DimValues& needed_sizes() const { return needed_sizes_; }
   // After a run: sizes of all symbolic dimensions of inputs, chosen so that they fit together
   // (graph/sizes/totals.h). Sizes from ImportOptions::dims and from given values are kept; the
-  // others are usual sizes.
+  // others are usual sizes (UsualSize in graph/sizes/symbolic_size.h), changed where a sum requires
+  // it.
   DimValues UsualSizes() const;
   // After a run: the dimensions that have the size ImportOptions::default_dim, because nothing gave
   // a size.
@@ -172,7 +174,8 @@ class ModelImporter {
   // `types`: the types of the present outputs, in order; if empty, declared or inferred types.
   absl::StatusOr<std::vector<Value>> MakeOpaque(const onnx::NodeProto& node, const Scope& scope,
                                                 std::vector<TensorType> types = {});
-  // The types that ONNX infers for the outputs of a packed node, by their names in it.
+  // The types that ONNX infers for the outputs of an opaque node, by the names that its payload
+  // gives to the outputs ("o0", …; opaque.h).
   std::map<std::string, OpenType> InferredTypesOf(const OpaqueNode& opaque,
                                                   const std::vector<Value>& inputs);
   // Whether sizes may be symbolic.
@@ -216,12 +219,13 @@ class ModelImporter {
   Value Untied(const onnx::NodeProto& node, const Scope& scope);
   // Adds to makers_ the results of an opaque operator that have a result size.
   void NoteMakers(const std::vector<Value>& results);
-  // Puts barriers on the results of an operator whose sizes or attributes contain a result size
-  // that no operand has. The barriers make the results depend on a value that has this size.
-  // Otherwise nothing would compute this value if only its size is used.
+  // If the shape of a result, or an attribute of the operator, contains a result size that no
+  // operand's shape contains, puts barriers on all results. The barriers make the results depend on
+  // a value that has this size. Otherwise nothing would compute this value if only its size is
+  // used.
   void KeepMakers(std::vector<Value>* results) const;
-  // `value`, the result of `node`, or a weight of the same name if `value` is a constant that holds
-  // trained values.
+  // `value` is a result of `node`. Returns a weight named like node.output(0) if `value` is a
+  // constant that holds trained values, otherwise `value`.
   Value PromoteToWeight(const onnx::NodeProto& node, const Value& value);
 
   // The input's given value, else its default; nullptr if there is neither.
@@ -240,7 +244,7 @@ class ModelImporter {
   std::map<std::string, Tensor> given_;  // by input
   std::map<std::string, int64_t> bound_dims_;
   DimValues usual_sizes_;              // of dimensions that stay symbolic
-  std::set<std::string> valued_dims_;  // dimensions in usual_sizes_ of inputs that have values
+  std::set<std::string> valued_dims_;  // the part of usual_sizes_ of inputs with values
   DimValues needed_sizes_;
   std::set<std::string> dim_names_;  // names of dimensions, without expressions over dimensions
   int64_t nodes_imported_ = 0;
@@ -252,7 +256,7 @@ class ModelImporter {
   std::set<std::string> result_sizes_;              // names of dimensions of results
   absl::flat_hash_map<std::string, Value> makers_;  // by result size: a value that has it
   mutable bool has_odd_numbers_ = false;            // numbers that MistakesForSize looks for
-  absl::flat_hash_set<std::string> draws_;          // marks of nodes that may draw random numbers
+  absl::flat_hash_set<std::string> draws_;  // marks (opaque.h) that keep apart nodes that may draw
   // Which of the inputs' given values Known may use: values that are data must not become part of
   // the graph.
   enum class Use { kNone, kIntegers, kAll };
@@ -260,7 +264,8 @@ class ModelImporter {
   absl::flat_hash_map<Value, std::optional<Tensor>> known_[3];  // by use
   SizeValues sizes_;
   std::shared_ptr<OnnxOrigin> origin_ = std::make_shared<OnnxOrigin>();
-  absl::flat_hash_map<std::string, size_t> list_makers_;  // by list: its position in origin_->nodes
+  // By name of a list: the position in origin_->nodes of the node that makes it.
+  absl::flat_hash_map<std::string, size_t> list_makers_;
   // Results of TypesOfBranches. The key is a hash of the If, `use_` and the operator sets, and the
   // values that the If reads.
   absl::flat_hash_map<std::pair<std::string, std::vector<Value>>,

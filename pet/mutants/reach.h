@@ -1,5 +1,5 @@
-// Computes the reach of an output element in a leaf: how far apart the elements of the leaf are
-// that the output element reads.
+// Computes the reach of an output element in a leaf: for each dimension of the leaf, the distance
+// from the first to the last position that the output element reads.
 #ifndef LEMMA_PET_MUTANTS_REACH_H_
 #define LEMMA_PET_MUTANTS_REACH_H_
 
@@ -13,7 +13,8 @@ namespace lemma::pet {
 
 // By dimension of `leaf`: the distance from the first to the last position that the middle element
 // of `output` reads; 0 if it reads one position. Empty if this element does not read `leaf`, or if
-// `leaf` has no dimensions. Unimplemented, naming the operator, if `output` is not a polynomial.
+// `leaf` has no dimensions. `output` must have elements. Unimplemented, naming the operator, if the
+// element is not a polynomial; ResourceExhausted as in PolynomialReader::Read.
 absl::StatusOr<std::vector<int64_t>> ReachOf(const Value& output, const Value& leaf);
 
 }  // namespace lemma::pet

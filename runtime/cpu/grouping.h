@@ -22,9 +22,11 @@ enum class NodeRole {
 
 struct Group {
   const KernelDef* def = nullptr;
-  std::vector<int> nodes;   // positions, ascending; the last node's outputs are the group's
+  // Positions in UseTable::nodes, ascending. The last node's outputs are the group's.
+  std::vector<int> nodes;
   std::vector<int> copies;  // the part of `nodes` that other groups may contain too
-  int head = -1;            // position of the head of a product of integers; -1: the first node
+  // Position in UseTable::nodes of the head of a product of integers; -1: the head is nodes[0].
+  int head = -1;
 };
 
 struct Grouping {
@@ -34,15 +36,16 @@ struct Grouping {
 };
 
 // A group consists of a head application, such as a convolution, and the applications fused behind
-// it. A head takes all that it can fuse. An element-wise application joins the group of its users
-// if all users are element-wise, have its shape and are in one group. Such a group has at most 24
-// applications, computed in one arithmetic (Domain in
-// graph/expr/arithmetic.h). Every other application is a group of its own.
+// it. A head takes all that it can fuse. An element-wise application that no head took joins the
+// group of its users if all users are in one element-wise group (a group without a head operator)
+// and have its shape. An element-wise group has at most 24 applications, computed in one arithmetic
+// (Domain in graph/expr/arithmetic.h). Every other application is a group of its own.
 // Dequantizations of 8-bit integers (IntegerOperand in kernels/integers/operands.h) are computed
 // again in every group that reads their results, if these groups are element-wise or products of
 // integers. Then only the integers are stored.
-// `fuse_layout`: see CpuOptions. Without it, only an application that moves no element is a view;
-// other layout operators are kernels that copy.
+// `fuse_layout`: see CpuOptions. Without it, only an application that moves no element is a view,
+// other layout operators are kernels that copy, dequantizations are not computed again, and there
+// are no groups of integer products.
 Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);
 
 }  // namespace lemma::cpu

@@ -15,8 +15,9 @@
 namespace lemma {
 
 // A rule, given by parts of its text: `vars`, `contract`, `source` and `target`. `source` ends with
-// "return z". `mutant` is for certificates that claim that the rule is a corrected mutant
-// (docs/pet.md): it is the target of this mutant before its correction. `problem` is a part of the
+// "return z". `mutant` is the text of the mutant of which the certificate claims that
+// `target` is its correction (docs/certificates.md#corrected-mutants); ProblemOf needs it, other
+// functions do not. `problem` is a part of the
 // message with which the checker must refuse the rule. `name` is for people.
 struct Forgery {
   std::string name, vars, contract, source, target, mutant, problem;

@@ -108,12 +108,12 @@ add("optimizer_178_constant_nodes", OPTIMIZER + "178",
     "fuse_bn_into_conv leaves redundant nodes, with weights as Constant nodes too; scores of a "
     "detector are reported to change by up to 5.5 %. In the pair the nodes compute the folded "
     "weight.",
-    proved("reassociates", "the nodes compute the right weight; they are only not folded"),
+    proved("reassociates", "the nodes compute the right weight, but they are not folded"),
     lambda random: folded_in_graph(random, True))
 add("optimizer_133_initializers", OPTIMIZER + "133",
     "fuse_bn_into_conv is called broken since version 0.3.9 for weights that are initializers; "
     "what it writes is only in pictures. In the pair, nodes compute the folded weight.",
-    proved("reassociates", "the nodes compute the right weight; they are only not folded"),
+    proved("reassociates", "the nodes compute the right weight, but they are not folded"),
     lambda random: folded_in_graph(random, False))
 
 

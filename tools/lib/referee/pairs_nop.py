@@ -46,11 +46,11 @@ nop(273, "cast", "eliminate_nop_cast is reported to change outputs.",
 nop(274, "dropout", f"eliminate_nop_dropout: {SAME}.",
     lambda g, y: g.Dropout(y), "a Dropout that is not training")
 nop(275, "expand", "eliminate_nop_expand is reported to change outputs by 6.",
-    lambda g, y: g.Expand(y, g.ints("shape", [1, 3])), "an Expand to a shape that it has")
+    lambda g, y: g.Expand(y, g.ints("shape", [1, 3])), "an Expand to the shape that the value has")
 nop(276, "flatten", f"eliminate_nop_flatten: {SAME}.",
     lambda g, y: g.Flatten(y, axis=1), "a Flatten of a matrix")
 nop(282, "reshape", f"eliminate_nop_reshape: {SAME}.",
-    lambda g, y: g.Reshape(y, g.ints("shape", [2, 3])), "a Reshape to the shape that it has")
+    lambda g, y: g.Reshape(y, g.ints("shape", [2, 3])), "a Reshape to the shape that the value has")
 nop(283, "split", f"eliminate_nop_split: {SAME}.",
     lambda g, y: g.Split(y, g.ints("sizes", [2]), axis=0), "a Split into one part")
 nop(284, "transpose", f"eliminate_nop_transpose: {SAME}.",

@@ -6,8 +6,8 @@
 // evaluation in f32 that rounds each operation, sums in any order and distributes products over
 // sums gives a number within r * u * 1.01 * m of v, with u = 2^-24 (Higham, Accuracy and Stability
 // of Numerical Algorithms, chapters 3 and 4). The formulas for v, m and r are derived from the
-// operator's definition. BoundOf adds (r + 1) * 2^-149 for subnormal numbers, and gives no bound if
-// r * u > 0.005.
+// operator's definition. BoundOf is 0 if r is 0. Otherwise it adds (r + 1) * 2^-149 for subnormal
+// numbers; it gives no bound if r * u > 0.005.
 #ifndef LEMMA_VERIFIER_REFEREE_EVIDENCE_ERROR_BOUNDS_H_
 #define LEMMA_VERIFIER_REFEREE_EVIDENCE_ERROR_BOUNDS_H_
 
@@ -18,9 +18,9 @@ namespace lemma::referee {
 
 // A definition with three inputs in f64 (value, magnitude, roundings) for each input of
 // `definition`, and likewise three outputs for each output. Where no bound is known, the number of
-// roundings is infinite. Elements of inputs that are positions, and integers in general, have to be
-// exact. Unimplemented if an input has floats that are not f32, or if a tensor of the definition is
-// not f32.
+// roundings is infinite. The caller must give exact values for all integer inputs, also where
+// their elements serve as positions. Unimplemented if an input has floats that are not f32, or if a
+// tensor of the definition is not f32.
 absl::StatusOr<Definition> BoundedDefinition(const Definition& definition);
 
 // The largest distance of an f32 evaluation from the value; infinite if no bound is known.
