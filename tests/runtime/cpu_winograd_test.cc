@@ -168,7 +168,7 @@ TEST(Winograd, IsTakenWhereItIsFaster) {
   EXPECT_TRUE(IsFasterByWinograd({1, 64, 64, 56, 56}, small, 1));
   EXPECT_TRUE(IsFasterByWinograd({1, 256, 256, 14, 14}, small, 1));
   EXPECT_FALSE(IsFasterByWinograd({1, 144, 144, 13, 13}, small, 1));
-  EXPECT_FALSE(IsFasterByWinograd({1, 16, 16, 28, 28}, small, 1));
+  EXPECT_FALSE(IsFasterByWinograd({1, 16, 16, 112, 112}, small, 1));
   EXPECT_TRUE(IsFasterByWinograd({1, 128, 128, 28, 28}, large, 1));
   EXPECT_FALSE(IsFasterByWinograd({1, 640, 640, 17, 17}, large, 1));
   EXPECT_FALSE(IsFasterByWinograd({1, 32, 64, 147, 147}, large, 1));

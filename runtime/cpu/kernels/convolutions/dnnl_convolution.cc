@@ -105,7 +105,7 @@ std::unique_ptr<Kernel> MakeWinograd(const CpuKernelSpec& spec, const StaticValu
                             conv.x_input, NumElements(x), largest, spec.threads);
   } catch (const dnnl::error& error) {
     // The library lacks a kernel for these sizes, or for this epilogue.
-    if (error.status != dnnl_unimplemented) throw;
+    if (error.status != dnnl_unimplemented && error.status != dnnl_invalid_arguments) throw;
     return nullptr;
   }
 }

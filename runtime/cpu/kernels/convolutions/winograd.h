@@ -2,10 +2,11 @@
 //
 // The algorithm transforms tiles of 4 x 4 or 6 x 6 pixels and the weights, multiplies them, and
 // transforms the products into 2 x 2 or 4 x 4 outputs. It needs 2.25 or 4 times fewer
-// multiplications than the definition. Its rounding errors are as small relative to the largest
-// output (runtime/tolerance.h). But each output of a tile is computed from all pixels of the tile,
-// those with factors that cancel included. So an infinity or NaN in one pixel would reach outputs
-// whose windows do not contain it. Such inputs go to the direct convolution.
+// multiplications than the definition. Its rounding errors are relative to the largest values
+// nearby, not to each output; relative to the largest output, as in runtime/tolerance.h, they are
+// up to twice those of the direct convolution. Each output of a tile is computed from all pixels of
+// the tile, also from pixels whose factors cancel. So an infinity or NaN in one pixel would reach
+// outputs whose windows do not contain it. Such inputs go to the direct convolution.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_WINOGRAD_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_WINOGRAD_H_
 
@@ -31,8 +32,8 @@ struct WinogradSizes {
 bool MayTakeWinograd(const WinogradSizes& sizes);
 
 // Whether oneDNN's kernel `code` (impl_info_str) is faster than its direct convolution on images
-// channels last, if it reorders input and output. The answer depends on nothing else, so that a
-// model has the same results in every run.
+// channels last, if it reorders input and output. The answer depends on these arguments only, so
+// that a model has the same results in every run with so many threads.
 bool IsFasterByWinograd(const WinogradSizes& sizes, const std::string& code, int threads);
 
 // The largest magnitude of an input for which no intermediate result of the algorithm overflows.
@@ -41,7 +42,7 @@ float LargestWinogradInput(absl::Span<const float> weights, int64_t out);
 
 // A kernel that runs `winograd` if all `elements` of input `x_input` are of magnitude `largest` or
 // less; otherwise, it runs the kernel that `make_direct` returns, which is made when it is first
-// needed. The input is dense.
+// needed. The input is dense, and is checked on up to `threads` threads.
 std::unique_ptr<Kernel> WinogradOrDirect(
     std::unique_ptr<Kernel> winograd,
     std::function<absl::StatusOr<std::unique_ptr<Kernel>>()> make_direct, int x_input,
