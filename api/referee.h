@@ -33,11 +33,12 @@ struct RefereeOptions {
   // too.
   DimValues hint;
   // Channels in a block of the layout NCHWc: 8 or 16. 0: each model decides (LoadOptions in
-  // api/models/model_file.h); if the models are not proved equal then, 8 is tried, too.
+  // api/models/model_file.h); if that is 16 by default and the outputs differ by more than rounding
+  // explains, 8 is taken if the outputs are nearer then.
   int64_t channel_block = 0;
   // Limit on one comparison in seconds, without the time for reading; 0: no limit. When the time is
-  // up, the answer is "unknown". Each comparison has this limit; there may be several comparisons
-  // if `channel_block` is 0, or if AFTER can be read only at fixed sizes.
+  // up, the answer is "unknown". If AFTER can be read only at fixed sizes, there are several
+  // comparisons, each with this limit.
   double time_limit = 300;
   int64_t work = 100000000;  // limit on the steps of the proof of one region
   int64_t seed = 1;          // of random inputs and of the prover

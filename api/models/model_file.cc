@@ -145,6 +145,7 @@ absl::StatusOr<Model> Load(const std::string& path, const LoadOptions& how) {
   model.bound_dims = std::move(imported->bound_dims);
   model.default_dims = std::move(imported->default_dims);
   model.fixed_inputs = std::move(imported->fixed_inputs);
+  model.guesses_channel_block = imported->guesses_channel_block;
   for (std::string& line : imported->opaque) model.notes.push_back(std::move(line));
   return model;
 }

@@ -36,6 +36,8 @@ struct Model {
   // By name, inputs whose given values (LoadOptions::input_files, input_values) became part of the
   // graph. The graph is right for these values only.
   std::map<std::string, Tensor> fixed_inputs;
+  // Whether the model uses the layout NCHWc and LoadOptions::channel_block could be 8 or 16.
+  bool guesses_channel_block = false;
 };
 
 // Reads a model. Recognizes the format by content, not by name. Messages begin with the path.

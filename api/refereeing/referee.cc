@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -31,6 +32,14 @@
 namespace lemma::api {
 namespace {
 
+// Both models are executed in turns, each on several samples.
+constexpr size_t kMostCompiled = 2;
+
+struct Compiled {
+  Graph graph;  // its nodes identify it
+  std::unique_ptr<Executable> executable;
+};
+
 absl::StatusOr<referee::Runner> RunnerOf(const std::string& name, int64_t threads) {
   ExecutionOptions execution;
   execution.backend = name;
@@ -40,13 +49,21 @@ absl::StatusOr<referee::Runner> RunnerOf(const std::string& name, int64_t thread
   if (!made.ok()) return made.status();
   std::shared_ptr<Backend> backend = *std::move(made);
   const CompileOptions compile = CompileOptionsOf(execution);
-  return
-      [backend, compile](const Graph& graph,
-                         absl::Span<const Tensor> inputs) -> absl::StatusOr<std::vector<Tensor>> {
-        auto executable = backend->Compile(graph, compile);
-        if (!executable.ok()) return executable.status();
-        return (*executable)->Run(inputs);
-      };
+  auto recent = std::make_shared<std::deque<Compiled>>();
+  return [backend, compile, recent](
+             const Graph& graph,
+             absl::Span<const Tensor> inputs) -> absl::StatusOr<std::vector<Tensor>> {
+    auto known = std::find_if(recent->begin(), recent->end(), [&](const Compiled& compiled) {
+      return compiled.graph.inputs() == graph.inputs() &&
+             compiled.graph.outputs() == graph.outputs();
+    });
+    if (known != recent->end()) return known->executable->Run(inputs);
+    if (recent->size() == kMostCompiled) recent->pop_front();
+    auto executable = backend->Compile(graph, compile);
+    if (!executable.ok()) return executable.status();
+    recent->push_back({graph, *std::move(executable)});
+    return recent->back().executable->Run(inputs);
+  };
 }
 
 absl::Status CheckOptions(const RefereeOptions& options) {
@@ -129,16 +146,6 @@ absl::StatusOr<referee::RefereeOptions> EngineOptions(const RefereeOptions& opti
 
 bool IsProved(const RefereeResult& result) {
   return result.verdict.answer == referee::Answer::kProved;
-}
-
-// How far the outputs of both models are apart, against what rounding explains; infinite if they
-// could not be compared.
-double DistanceOf(const RefereeResult& result) {
-  double distance = result.verdict.outputs.empty() ? std::numeric_limits<double>::infinity() : 0;
-  for (const referee::OutputComparison& output : result.verdict.outputs) {
-    distance = std::max(distance, output.difference / (output.explained + 1e-300));
-  }
-  return distance;
 }
 
 // LoadSide for the model that the other one is compared with. Says which size is missing if some
@@ -264,21 +271,19 @@ RefereeResult WithDefaults(RefereeResult result, const Model& before, const Mode
 
 absl::StatusOr<RefereeResult> Judged(const Graph& before, const Graph& after,
                                      const RefereeOptions& options,
-                                     std::vector<referee::Sample> samples) {
+                                     const referee::RefereeOptions& engine) {
   const auto start = std::chrono::steady_clock::now();
-  auto engine = EngineOptions(options, std::move(samples));
-  if (!engine.ok()) return engine.status();
   RefereeResult result;
   result.before = before;
   result.after = after;
-  result.verdict = referee::Judge(before, after, *engine);
+  result.verdict = referee::Judge(before, after, engine);
   if (options.interrupted != nullptr && *options.interrupted) return Deadline::Interruption();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   result.accepted = result.verdict.answer == referee::Answer::kProved &&
                     result.verdict.contract <= options.accept;
   const auto& refutation = result.verdict.refutation;
   if (refutation && !options.counterexample.empty()) {
-    absl::Status saved = SaveCounterexample(*refutation, engine->samples[refutation->sample].inputs,
+    absl::Status saved = SaveCounterexample(*refutation, engine.samples[refutation->sample].inputs,
                                             options.counterexample, &result.files);
     if (!saved.ok()) return saved;
   }
@@ -307,7 +312,9 @@ absl::StatusOr<RefereeResult> JudgedAtSizes(const Model& before, const std::stri
     }
     auto a = Specialize(before.graph, sizes);
     if (!a.ok()) return a.status();
-    auto judged = Judged(*a, b->graph, fixed, at_sizes);
+    auto engine = EngineOptions(fixed, at_sizes);
+    if (!engine.ok()) return engine.status();
+    auto judged = Judged(*a, b->graph, fixed, *engine);
     if (!judged.ok()) return judged.status();
     if (judged->verdict.refutation) judged->verdict.refutation->sizes = sizes;
     if (judged->verdict.answer != referee::Answer::kUnknown && !IsProved(*judged)) return judged;
@@ -332,6 +339,36 @@ absl::StatusOr<RefereeResult> JudgedAtSizes(const Model& before, const std::stri
   return *std::move(result);
 }
 
+// Both models, read with one size of the blocks of NCHWc.
+struct Reading {
+  RefereeOptions options;
+  Model before, after;
+};
+
+// Sets *channel_block to the option with which the models were read.
+absl::StatusOr<RefereeResult> JudgedReading(const Reading& reading,
+                                            const referee::RefereeOptions& engine,
+                                            int64_t* channel_block) {
+  *channel_block = reading.options.channel_block;
+  auto result = Judged(reading.before.graph, reading.after.graph, reading.options, engine);
+  if (!result.ok()) return result;
+  return WithDefaults(*std::move(result), reading.before, reading.after);
+}
+
+// The same models with blocks of 8 channels.
+std::optional<Reading> WithBlocksOf8(const std::string& before, const std::string& after,
+                                     const RefereeOptions& options) {
+  Reading reading;
+  reading.options = options;
+  reading.options.channel_block = 8;
+  reading.options.note = nullptr;
+  auto a = LoadSide(before, reading.options), b = LoadSide(after, reading.options);
+  if (!a.ok() || !b.ok()) return std::nullopt;
+  reading.before = *std::move(a);
+  reading.after = *std::move(b);
+  return reading;
+}
+
 // Sets *channel_block to the option with which the models of the result were read.
 absl::StatusOr<RefereeResult> JudgedFiles(const std::string& before, const std::string& after,
                                           const RefereeOptions& options, int64_t* channel_block) {
@@ -345,30 +382,26 @@ absl::StatusOr<RefereeResult> JudgedFiles(const std::string& before, const std::
     if (!IsSymbolic(a->graph)) return b.status();
     return JudgedAtSizes(*a, after, b.status(), options, *samples);
   }
-  auto result = Judged(a->graph, b->graph, options, *samples);
-  if (!result.ok()) return result.status();
-  const bool is_proved = IsProved(*result);
-  result = WithDefaults(*std::move(result), *a, *b);
-  if (options.channel_block != 0 || is_proved) return result;
-  // The size of a block of NCHWc was guessed.
-  RefereeOptions other = options;
-  other.channel_block = 8;
-  other.note = nullptr;
-  auto a8 = LoadSide(before, other), b8 = LoadSide(after, other);
-  if (!a8.ok() || !b8.ok()) return result;
-  if (a8->graph.StructuralHash() == a->graph.StructuralHash() &&
-      b8->graph.StructuralHash() == b->graph.StructuralHash()) {
-    return result;
+  const bool is_guess = a->guesses_channel_block || b->guesses_channel_block;
+  auto engine = EngineOptions(options, *std::move(samples));
+  if (!engine.ok()) return engine.status();
+  const Reading given = {options, *std::move(a), *std::move(b)};
+  // With blocks of the wrong size even equal models differ, so the outputs say which size is right.
+  std::optional<Reading> other;
+  double distance = 0, distance_of_other = std::numeric_limits<double>::infinity();
+  auto distance_of = [&](const Reading& reading) {
+    return referee::OutputDistance(reading.before.graph, reading.after.graph, *engine);
+  };
+  if (is_guess) distance = distance_of(given);
+  if (distance > 1) other = WithBlocksOf8(before, after, options);
+  if (other) distance_of_other = distance_of(*other);
+  if (!(distance_of_other < distance)) return JudgedReading(given, *engine, channel_block);
+  auto result = JudgedReading(*other, *engine, channel_block);
+  if (result.ok()) {
+    result->verdict.notes.push_back(absl::StrCat(IsProved(*result) ? "proved" : "compared",
+                                                 " with blocks of 8 channels in the layout NCHWc"));
   }
-  auto second = Judged(a8->graph, b8->graph, other, *samples);
-  if (!second.ok()) return result;
-  // With blocks of the wrong size, even equal models differ.
-  if (!IsProved(*second) && DistanceOf(*second) >= DistanceOf(*result)) return result;
-  second->verdict.notes.push_back(IsProved(*second)
-                                      ? "proved with blocks of 8 channels in the layout NCHWc"
-                                      : "compared with blocks of 8 channels in the layout NCHWc");
-  *channel_block = other.channel_block;
-  return WithDefaults(*std::move(second), *a, *b);
+  return result;
 }
 
 }  // namespace
@@ -384,7 +417,9 @@ absl::StatusOr<RefereeResult> Referee(const Graph& before, const Graph& after,
   model.graph = before;
   auto samples = SamplesFor(model, options);
   if (!samples.ok()) return samples.status();
-  return Judged(before, after, options, *std::move(samples));
+  auto engine = EngineOptions(options, *std::move(samples));
+  if (!engine.ok()) return engine.status();
+  return Judged(before, after, options, *engine);
 }
 
 absl::StatusOr<RefereeResult> Referee(const std::string& before, const std::string& after,

@@ -71,6 +71,8 @@ struct ImportedModel {
   std::vector<std::string> default_dims;
   // Inputs whose given values became part of the graph, with these values.
   std::map<std::string, Tensor> fixed_inputs;
+  // Whether the model uses the layout NCHWc and ImportOptions::channel_block could be 8 or 16.
+  bool guesses_channel_block = false;
   // Reasons for opaque operators, one line each: "node 'a' (TopK): unsupported: TopK (…)".
   std::vector<std::string> opaque;
 };

@@ -162,6 +162,7 @@ void ModelImporter::FindChannelBlock() {
     channel_block_ = 8;
     is_known = true;
   }
+  result_.guesses_channel_block = used && !is_known;
   if (used) {
     Note(absl::StrCat("the layout NCHWc is taken to have blocks of ", channel_block_, " channels"));
   }

@@ -1,6 +1,7 @@
 #include "verifier/referee/referee.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -455,6 +456,21 @@ RefereeResult Judge(const Graph& before, const Graph& after, const RefereeOption
     result.reason = end.Reason("the comparison of graphs");
     return result;
   }
+}
+
+double OutputDistance(const std::vector<OutputComparison>& outputs) {
+  double distance = outputs.empty() ? std::numeric_limits<double>::infinity() : 0;
+  for (const OutputComparison& output : outputs) {
+    distance = std::max(distance, output.difference / (output.explained + 1e-300));
+  }
+  return distance;
+}
+
+double OutputDistance(const Graph& before, const Graph& after, const RefereeOptions& options) {
+  const MatchedInterface interface = MatchInterface(before, after);
+  if (!interface.differences.empty()) return std::numeric_limits<double>::infinity();
+  auto outputs = CompareOutputs(before, interface.after, 0, options);
+  return OutputDistance(outputs.ok() ? *outputs : std::vector<OutputComparison>());
 }
 
 }  // namespace lemma::referee

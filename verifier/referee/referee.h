@@ -183,6 +183,12 @@ struct RefereeResult {
 // compared for all sizes in the ranges of these dimensions.
 RefereeResult Judge(const Graph& before, const Graph& after, const RefereeOptions& options);
 
+// How far the outputs of both graphs are apart on options.samples[0], relative to what rounding
+// explains: the largest over all outputs. Infinite if the graphs have different interfaces or
+// cannot be executed.
+double OutputDistance(const Graph& before, const Graph& after, const RefereeOptions& options);
+double OutputDistance(const std::vector<OutputComparison>& outputs);
+
 }  // namespace lemma::referee
 
 #endif  // LEMMA_VERIFIER_REFEREE_REFEREE_H_

@@ -17,6 +17,7 @@ constexpr int kCandidates = 3;  // values of `before` tried for one of `after`
 constexpr int kMaxDepth = 2;
 // Choices between the elements of several constants multiply, and so does the memory of a proof.
 constexpr int64_t kLessWithValues = 20;
+constexpr int64_t kLessAfterFault = 20;
 constexpr int kForOutputs = 96;  // operators in a region that ends at an output
 
 class Sweeper {
@@ -155,8 +156,10 @@ class Sweeper {
             return false;
           }
         }
-        const Verdict verdict = prover_.Prove(
-            *region, weights == Weights::kFew ? limits_.work / kLessWithValues : limits_.work);
+        const int64_t less = follows_fault              ? kLessAfterFault
+                             : weights == Weights::kFew ? kLessWithValues
+                                                        : 1;
+        const Verdict verdict = prover_.Prove(*region, limits_.work / less);
         if (const auto* proved = std::get_if<Proved>(&verdict)) {
           Record(candidate, value, *region, *proved, output);
           return true;

@@ -122,6 +122,10 @@ std::string WhyRefused(const Graph& graph) {
       return "fault: reductions of nothing along a negative axis have another shape";
     }
     if (node->IsOp("top_k")) return "fault: TopK of nothing ends the process";
+    const Shape& shape = node->inputs()[0].shape();
+    if (absl::StrContains(node->op().name, "pool") && shape.size() == 4 && shape[1] == 0) {
+      return "fault: optimizations put a pooling of no channels into blocks of channels";
+    }
   }
   return "";
 }

@@ -82,6 +82,7 @@ absl::StatusOr<GraphRunner> GraphRunner::Of(const Graph& graph) {
     runner.operators_.push_back({node, std::move(program), exact});
     for (const TensorExpr& tensor : definition.tensors) {
       runner.rational_ = runner.rational_ && IsAlgebraic(tensor.body);
+      runner.divides_ = runner.divides_ || Divides(tensor.body);
       runner.polynomial_ = runner.polynomial_ && !Divides(tensor.body);
       runner.discontinuous_ = runner.discontinuous_ || AnyFunction(tensor.body, [](ScalarFn fn) {
                                 return Info(fn).discontinuous();

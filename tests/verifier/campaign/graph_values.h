@@ -54,6 +54,10 @@ class GraphRunner {
   bool adds_up() const { return adds_up_; }
   // All floats of the graph are f64, so constants keep the values that they are written with.
   bool wide() const { return wide_; }
+  // The graph has roundings or comparisons.
+  bool discontinuous() const { return discontinuous_; }
+  // The graph has quotients.
+  bool divides() const { return divides_; }
   // The graph has both discontinuities (roundings, comparisons, integers) and functions like tanh
   // and exp. In such a graph, rounding errors alone may put tanh(-18) + 1 or log(exp(x)) - x on the
   // other side of a discontinuity, at nearby inputs too.
@@ -80,7 +84,7 @@ class GraphRunner {
   Graph graph_;
   std::vector<Operator> operators_;
   bool rational_ = true, polynomial_ = true, compares_ = false, adds_up_ = false, wide_ = true,
-       narrow_ = false, discontinuous_ = false, saturates_ = false, integers_ = false;
+       narrow_ = false, discontinuous_ = false, saturates_ = false, integers_ = false, divides_ = false;
   double work_ = 0;
 };
 

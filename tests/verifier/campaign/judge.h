@@ -36,12 +36,13 @@ struct Judgement {
 
 // Compares both sides of `rule`. A comparison "as typed" rounds each operator's results to their
 // types. The float contract of the rule (docs/proofs.md) decides what is compared:
-//   * every contract: types, and elements as real numbers: in double (small graphs without integers
-//     by two evaluators) and, for rational graphs, in the field of 2^61 - 1 elements. Ignores
-//     elements that are infinite or NaN on either side, since the rule is about real numbers. If a
-//     side has both discontinuities (floor, a comparison, integers) and a function like exp or
-//     tanh, elements that differ in double are ignored too: doubles cannot tell on which side of a
-//     discontinuity a value is.
+//   * every contract: types, and elements as real numbers: in double and, for rational graphs, in
+//     the field of 2^61 - 1 elements. Small graphs without integers, and without quotients beside
+//     discontinuities (floor, a comparison, integers), are run by two evaluators in double. Ignores
+//     elements that are infinite or NaN on either side, since the rule is about real numbers.
+//     Doubles cannot tell on which side of a discontinuity a value is. So if a side has a
+//     discontinuity, elements that differ in double are ignored if a side also has a function like
+//     exp or tanh, or if the elements are equal in the field.
 //   * reassociates: also as typed, with f32 where the rule leaves the element type open. Elements
 //     may differ only by rounding; a larger difference shows that a value crossed a discontinuity.
 //     A NaN in one element of an input that is not a weight must give NaN in the same elements of
