@@ -133,7 +133,11 @@ IndexExpr FloorDiv(const IndexExpr& a, const IndexExpr& b) {
   return MakeBinary(Kind::kFloorDiv, a, b);
 }
 
-IndexExpr CeilDiv(const IndexExpr& a, const IndexExpr& b) { return -FloorDiv(-a, b); }
+IndexExpr CeilDiv(const IndexExpr& a, const IndexExpr& b) {
+  if (a.is_const() && b.is_const()) return -FloorDiv(-a, b);
+  // The form of the number of windows, so that equal sizes have one normal form.
+  return FloorDiv(a + (b - 1), b);
+}
 
 IndexExpr Mod(const IndexExpr& a, const IndexExpr& b) {
   if (b.is_const() && b.value() == 1) return 0;

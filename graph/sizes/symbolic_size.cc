@@ -4,6 +4,7 @@
 #include <atomic>
 #include <limits>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -180,12 +181,23 @@ class SizePolynomials {
   }
 
  private:
-  static constexpr int kMaxReplacements = 4;
+  static constexpr int kMaxReplacements = 6;
 
   // A lower bound. A term c*leaf of a leaf that is a minimum, a maximum or a quotient may be
   // replaced by something less: -min(a, b) by -a or -b, max(a, b) by a or b, and n*(a div n) by
-  // a - n + 1, -n*(a div n) by -a.
+  // a - n + 1, -n*(a div n) by -a. A common factor of the coefficients is taken out first, since
+  // the bound of the rest is rounded up to an integer: 2*s - 2*(s div 2) is at least 2.
   __int128 LeastOf(const Poly& p, int replaced) const {
+    if (const int64_t factor = CommonFactor(p); factor > 1) {
+      Poly rest;
+      int64_t constant = 0;
+      for (const auto& [monomial, c] : p.terms()) {
+        if (monomial.empty()) constant = c;
+        if (!monomial.empty()) rest = rest + Poly::Of(monomial, c / factor);
+      }
+      const __int128 least = EndProduct(LeastOf(rest, replaced), factor);
+      return least <= -Bounds::kFar ? least : Bounds::Clamp(least + constant);
+    }
     __int128 best = IntervalOf(p).lo;
     if (p.overflowed() || replaced >= kMaxReplacements) return best;
     for (const auto& [monomial, c] : p.terms()) {
@@ -204,6 +216,17 @@ class SizePolynomials {
       }
     }
     return best;
+  }
+
+  // Of all coefficients but the constant; 0 if there is none or one is too large.
+  static int64_t CommonFactor(const Poly& p) {
+    int64_t factor = 0;
+    if (p.overflowed()) return 0;
+    for (const auto& [monomial, c] : p.terms()) {
+      if (c == INT64_MIN) return 0;
+      if (!monomial.empty()) factor = std::gcd(factor, c);
+    }
+    return factor;
   }
 
   Bounds IntervalOf(const Poly& p) const {
@@ -272,6 +295,14 @@ class SizePolynomials {
   }
 
   Bounds LeafBounds(Leaf leaf) const {
+    auto known = leaf_bounds_.find(leaf);
+    if (known != leaf_bounds_.end()) return known->second;
+    const Bounds bounds = ComputeLeafBounds(leaf);
+    leaf_bounds_.emplace(leaf, bounds);
+    return bounds;
+  }
+
+  Bounds ComputeLeafBounds(Leaf leaf) const {
     const LeafInfo& info = leaves_.Info(leaf);
     switch (info.kind) {
       case LeafInfo::Kind::kSymbol: {
@@ -299,6 +330,7 @@ class SizePolynomials {
   }
 
   Leaves leaves_;
+  mutable absl::flat_hash_map<Leaf, Bounds> leaf_bounds_;  // nested quotients share leaves
 };
 
 // Whether a - b has these bounds; nullopt if the expressions are not sizes.

@@ -69,6 +69,9 @@ TEST(SymbolicSizeTest, DecidesForAllSizesInRange) {
   EXPECT_EQ(Decide(Le(FloorDiv(kSeq + 1, 2) * 2, kSeq + 1)), true);
   EXPECT_EQ(Decide(Le(kSeq - 1, FloorDiv(kSeq, 2) * 2)), true);
   EXPECT_EQ(Decide(Le(kSeq, FloorDiv(kSeq, 2) * 2)), std::nullopt);
+  EXPECT_EQ(Decide(Le(3, 2 * kSeq - 2 * FloorDiv(kSeq, 2) + 1)), true) << "an odd number above 2";
+  EXPECT_EQ(Decide(Le(3, 4 * kSeq - 2 * FloorDiv(kSeq, 2))), true);
+  EXPECT_EQ(Decide(Le(3, 4 * kSeq - 2)), std::nullopt);
   EXPECT_EQ(Decide(!(Le(kHeight, 31)) && Le(1, kSeq)), true);
   EXPECT_EQ(Decide(Eq(kSeq, 5) || Le(1, kSeq)), true);
 }
@@ -86,6 +89,8 @@ TEST(SymbolicSizeTest, DecisionsHoldAtSmallSizes) {
                                         Min(a, b) * 2,
                                         Max(a - 4, b),
                                         a * a - b * 2,
+                                        a * 2 - FloorDiv(a, 2) * 2 - 2,
+                                        FloorDiv(a + FloorDiv(a, 2), 2) * 3 - a * 3 + 1,
                                         IndexExpr(3),
                                         IndexExpr(0) - a};
   auto value = [](const IndexExpr& e, int64_t a_value, int64_t b_value) {

@@ -60,10 +60,12 @@ absl::StatusOr<RegionDifference> MeasureRegion(const Graph& before, const Region
   result.before = x[0];
   result.after = y[0];
   result.found = DifferenceOf(x[0], y[0]);
-  if (result.found.largest == 0) return result;
+  const double units = kUnits * 0x1p-24 * result.found.scale;
+  result.explained = units;
+  if (result.found.largest <= units) return result;
   LEMMA_ASSIGN_OR_RETURN(const double of_a, Response(a, x[0], result.inputs, definition));
   LEMMA_ASSIGN_OR_RETURN(const double of_b, Response(b, y[0], result.inputs, definition));
-  result.explained = kTimes * std::max(of_a, of_b) + kUnits * 0x1p-24 * result.found.scale;
+  result.explained = kTimes * std::max(of_a, of_b) + units;
   return result;
 }
 

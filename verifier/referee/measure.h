@@ -16,7 +16,9 @@ struct RegionDifference {
   std::vector<Tensor> inputs;     // of both sides
   Tensor before, after;    // both sides' results, computed in double and stored in their types
   TensorDifference found;  // between the results
-  double explained = 0;    // the largest difference that rounding explains; 0 if found.largest is 0
+  // The largest difference that rounding explains. If found.largest is at most 2^-22 of the largest
+  // magnitude, only this part of it.
+  double explained = 0;
 };
 
 // Executes both sides with options.definition on the values that the graph `before` has on

@@ -28,14 +28,15 @@ absl::StatusOr<Value> ApplyPool(OnnxImport& node, const std::string& op, const V
     return Reshape(node, y, {y.shape()[0], y.shape()[1], y.shape()[3]});
   }
   if (w.rank() != 3) return node.Unsupported(absl::StrCat(w.rank(), " spatial axes"));
-  if (IsSymbolic(shape)) return node.Unsupported("symbolic sizes in 3 spatial dimensions");
   // First height and width for every depth, then depth for every position of the result.
-  LEMMA_ASSIGN_OR_RETURN(Value slices,
-                         Reshape(node, x, {shape[0], shape[1] * shape[2], shape[3], shape[4]}));
+  LEMMA_ASSIGN_OR_RETURN(
+      Value slices,
+      Reshape(node, x, {shape[0], ProductOf({shape[1], shape[2]}), shape[3], shape[4]}));
   LEMMA_ASSIGN_OR_RETURN(Value planes, apply2d(slices, w.Axes(1, 3)));
   const int64_t rows = planes.shape()[2], columns = planes.shape()[3];
-  LEMMA_ASSIGN_OR_RETURN(Value tall,
-                         Reshape(node, planes, {shape[0], shape[1], shape[2], rows * columns}));
+  LEMMA_ASSIGN_OR_RETURN(
+      Value tall,
+      Reshape(node, planes, {shape[0], shape[1], shape[2], ProductOf({rows, columns})}));
   OnnxWindow depth = w.Axes(0, 1).WithUnitAxis();
   for (std::vector<int64_t>* v : {&depth.kernel, &depth.strides, &depth.dilations}) {
     std::swap((*v)[0], (*v)[1]);
@@ -64,7 +65,7 @@ absl::StatusOr<Value> PaddedForCeil(OnnxImport& node, const Value& x, OnnxWindow
   return node.Op("pad", {x}, {{"pads", pads}});
 }
 
-struct OnnxPadding {
+struct ExportedPadding {
   std::vector<int64_t> pads;
   bool ceil_mode;
   bool changed = false;
@@ -72,8 +73,8 @@ struct OnnxPadding {
 
 // With ONNX's ceil_mode there may be one more window that covers no element. In that case the end
 // padding is adjusted to give the right windows, instead of ceil_mode.
-OnnxPadding ExportPadding(const Node& node, const Shape& pooled) {
-  OnnxPadding padding{node.Ints("pads"), node.Int("ceil_mode") != 0};
+ExportedPadding ExportPadding(const Node& node, const Shape& pooled) {
+  ExportedPadding padding{node.Ints("pads"), node.Int("ceil_mode") != 0};
   if (!padding.ceil_mode) return padding;
   std::vector<int64_t> pads = padding.pads;
   for (int i = 0; i < 2; ++i) {
@@ -93,10 +94,12 @@ OnnxPadding ExportPadding(const Node& node, const Shape& pooled) {
 
 using OnnxAttrs = std::vector<std::pair<std::string, OnnxAttr>>;
 
-OnnxAttrs WindowAttrsOf(const Node& node, const OnnxPadding& padding) {
-  return {{"kernel_shape", node.Ints("kernel")},
-          {"strides", node.Ints("strides")},
-          {"pads", padding.pads},
+OnnxAttrs WindowAttrsOf(const Node& node, const ExportedPadding& padding) {
+  const OnnxWindow window{node.Ints("kernel"), node.Ints("strides"), node.Ints("dilations"),
+                          padding.pads};
+  return {{"kernel_shape", window.kernel},
+          {"strides", window.strides},
+          OnnxPadding(node.inputs()[0].shape(), window),
           {"ceil_mode", int64_t{padding.ceil_mode}}};
 }
 
@@ -235,7 +238,7 @@ absl::Status ExportMaxPoolGradient(OnnxExport& out) {
 
 absl::Status ExportAveragePool(OnnxExport& out) {
   const Node& node = out.node();
-  OnnxPadding padding = ExportPadding(node, node.type(0).shape);
+  ExportedPadding padding = ExportPadding(node, node.type(0).shape);
   if (node.Ints("dilations") != std::vector<int64_t>{1, 1}) {
     return absl::UnimplementedError("AveragePool has no dilations in operator set 17");
   }

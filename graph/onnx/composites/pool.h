@@ -9,9 +9,9 @@
 
 namespace lemma::ops {
 
-// ImportMaxPool, ImportAveragePool and ImportLpPool take one to three spatial axes. With symbolic
-// sizes they take at most two, and so does ImportMaxPool if its second output, Indices, is used.
-// They return Unimplemented for more axes.
+// ImportMaxPool, ImportAveragePool and ImportLpPool take one to three spatial axes; ImportMaxPool
+// takes at most two if its second output, Indices, is used. They return Unimplemented for more axes.
+// ImportLpPool takes no symbolic sizes.
 absl::StatusOr<std::vector<Value>> ImportMaxPool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportMaxUnpool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportAveragePool(OnnxImport& node);

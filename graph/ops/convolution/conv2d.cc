@@ -102,9 +102,6 @@ absl::StatusOr<Value> ImportConvOf(OnnxImport& node, std::vector<Value> in) {
   LEMMA_ASSIGN_OR_RETURN(auto kernel, KernelOfWeight(node, in[1].shape(), 3));
   LEMMA_ASSIGN_OR_RETURN(OnnxWindow window, ReadOnnxWindow(node, in[0].shape(), kernel));
   LEMMA_ASSIGN_OR_RETURN(int64_t groups, node.Int("group", 1));
-  if (window.rank() == 3 && IsSymbolic(in[0].shape())) {
-    return node.Unsupported("symbolic sizes in 3 spatial dimensions");
-  }
   if (window.rank() == 3) return ApplyConv3d(node, std::move(in), window, groups);
   return ApplyConv(node, std::move(in), window, groups);
 }
@@ -228,7 +225,26 @@ std::optional<int64_t> LargestMagnitude(const Value& v) {
 }
 
 // ONNX's Conv takes floats only. One that holds every sum gives the same integers.
-absl::Status ExportIntegerConv(OnnxExport& out, const AttrNames& names) {
+std::vector<std::pair<std::string, OnnxAttr>> ConvAttrs(const Node& node) {
+  const Shape &x = node.inputs()[0].shape(), &w = node.inputs()[1].shape();
+  const OnnxWindow window{
+      {w[2], w[3]}, node.Ints("strides"), node.Ints("dilations"), node.Ints("pads")};
+  return {{"strides", window.strides},
+          OnnxPadding(x, window),
+          {"dilations", window.dilations},
+          {"group", node.Int("groups")}};
+}
+
+absl::Status ExportFloatConv(OnnxExport& out) {
+  std::vector<std::string> inputs;
+  for (size_t i = 0; i < out.node().inputs().size(); ++i) {
+    inputs.push_back(out.Input(static_cast<int>(i)));
+  }
+  out.Emit("Conv", std::move(inputs), {out.Output(0)}, ConvAttrs(out.node()));
+  return absl::OkStatus();
+}
+
+absl::Status ExportIntegerConv(OnnxExport& out) {
   const std::vector<Value>& in = out.node().inputs();
   const std::optional<int64_t> x = LargestMagnitude(in[0]), w = LargestMagnitude(in[1]);
   const std::optional<int64_t> bias = in.size() < 3 ? 0 : LargestMagnitude(in[2]);
@@ -245,13 +261,7 @@ absl::Status ExportIntegerConv(OnnxExport& out, const AttrNames& names) {
     out.Emit("Cast", {out.Input(i)}, {inputs.back()}, {{"to", ToOnnxNumber(number)}});
   }
   const std::string sum = out.Temporary(), wide = out.Temporary();
-  std::vector<std::pair<std::string, OnnxAttr>> attrs;
-  for (const auto& [ours, onnx] : names) {
-    const AttrValue& value = out.node().attrs().at(ours);
-    if (const auto* one = std::get_if<int64_t>(&value)) attrs.emplace_back(onnx, *one);
-    if (const auto* all = std::get_if<std::vector<int64_t>>(&value)) attrs.emplace_back(onnx, *all);
-  }
-  out.Emit("Conv", std::move(inputs), {sum}, std::move(attrs));
+  out.Emit("Conv", std::move(inputs), {sum}, ConvAttrs(out.node()));
   // By way of 64 bits, from which a cast to fewer wraps.
   out.Emit("Cast", {sum}, {wide}, {{"to", ToOnnxNumber(DType::kI64)}});
   out.Emit("Cast", {wide}, {out.Output(0)}, {{"to", ToOnnxNumber(in[0].dtype())}});
@@ -288,13 +298,9 @@ OpDef Make_conv2d() {
                     {"com.microsoft.FusedConv", ImportFusedConv},
                     {"ConvInteger", ImportConvInteger},
                     {"QLinearConv", ImportQuantizedConv}};
-  const AttrNames names = {
-      {"strides", "strides"}, {"pads", "pads"}, {"dilations", "dilations"}, {"groups", "group"}};
-  op.onnx_export = [names,
-                    floats = ExportFor(OnnxFloats(), ExportAs("Conv", names))](OnnxExport& out) {
+  op.onnx_export = [floats = ExportFor(OnnxFloats(), ExportFloatConv)](OnnxExport& out) {
     const DType dtype = out.node().inputs()[0].dtype();
-    return dtype == DType::kI32 || dtype == DType::kI64 ? ExportIntegerConv(out, names)
-                                                        : floats(out);
+    return dtype == DType::kI32 || dtype == DType::kI64 ? ExportIntegerConv(out) : floats(out);
   };
   return op;
 }

@@ -84,6 +84,35 @@ OnnxWindow OnnxWindow::WithUnitAxis() const {
   return w;
 }
 
+int64_t OnnxWindow::Reach(size_t axis) const { return (kernel[axis] - 1) * dilations[axis] + 1; }
+
+std::optional<std::pair<int64_t, int64_t>> SamePadding(int64_t size, int64_t reach,
+                                                       int64_t stride) {
+  const IndexExpr x = ToExpr(size), windows = CeilDiv(x, stride);
+  IndexExpr total = (windows - 1) * stride + reach - x;
+  // Windows of one element never leave the tensor; others do if they meet or overlap.
+  if (reach == 1) total = 0;
+  if (reach != 1 && reach < stride) return std::nullopt;
+  const IndexExpr less = FloorDiv(total, 2);
+  const auto a = ToSize(less), b = ToSize(total - less);
+  if (!a || !b) return std::nullopt;
+  return std::pair(*a, *b);
+}
+
+std::pair<std::string, OnnxAttr> OnnxPadding(const Shape& input, const OnnxWindow& window) {
+  if (!IsSymbolic(window.pads)) return {"pads", window.pads};
+  bool upper = true, lower = true;
+  for (size_t i = 0; i < window.kernel.size(); ++i) {
+    const auto same = SamePadding(input[i + 2], window.Reach(i), window.strides[i]);
+    const std::pair pads(window.pads[i], window.pads[window.kernel.size() + i]);
+    upper = upper && same && pads == *same;
+    lower = lower && same && pads == std::pair(same->second, same->first);
+  }
+  if (upper) return {"auto_pad", "SAME_UPPER"};
+  if (lower) return {"auto_pad", "SAME_LOWER"};
+  return {"pads", window.pads};
+}
+
 Attrs OnnxWindow::ToAttrs() const {
   return {{"strides", strides}, {"pads", pads}, {"dilations", dilations}};
 }
@@ -134,14 +163,14 @@ absl::StatusOr<OnnxWindow> ReadOnnxWindow(const OnnxImport& node, const Shape& i
   for (size_t i = 0; i < rank; ++i) {
     if (w.strides[i] < 1) return absl::InvalidArgumentError("strides must be positive");
     if (IsSymbolic(input[i + 2])) {
-      // The total padding depends on the size, unless the windows do not move by more than 1.
-      const int64_t total = (w.kernel[i] - 1) * w.dilations[i];
-      if (w.strides[i] != 1) {
+      const auto pads = SamePadding(input[i + 2], w.Reach(i), w.strides[i]);
+      if (!pads) {
         return node.Unsupported(absl::StrCat("auto_pad ", auto_pad, " with a stride of ",
-                                             w.strides[i], " and a symbolic size"));
+                                             w.strides[i], ", windows of ", w.Reach(i),
+                                             " and a symbolic size"));
       }
-      w.pads[i] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
-      w.pads[rank + i] = total - w.pads[i];
+      w.pads[i] = auto_pad == "SAME_UPPER" ? pads->first : pads->second;
+      w.pads[rank + i] = auto_pad == "SAME_UPPER" ? pads->second : pads->first;
       continue;
     }
     int64_t size = input[i + 2], reach = (w.kernel[i] - 1) * w.dilations[i] + 1;

@@ -3,6 +3,9 @@
 #define LEMMA_GRAPH_OPS_CONVOLUTION_WINDOW_H_
 
 #include <array>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -50,9 +53,21 @@ struct OnnxWindow {
   OnnxWindow Axes(int begin, int end) const;
   // Adds a leading axis of one position, which turns a 1-d window into a 2-d one.
   OnnxWindow WithUnitAxis() const;
+  // The number of input positions from a window's first to its last, along one axis.
+  int64_t Reach(size_t axis) const;
   // The attributes strides, pads, dilations of a 2-d operator.
   Attrs ToAttrs() const;
 };
+// ONNX's padding SAME of one axis, whose size may be symbolic: as many windows as `size / stride`,
+// rounded up. Returns the smaller and the larger end, which are symbolic if they depend on a
+// symbolic size. nullopt if windows of more than one element are shorter than the stride, or if an
+// end cannot be written as a size.
+std::optional<std::pair<int64_t, int64_t>> SamePadding(int64_t size, int64_t reach, int64_t stride);
+
+// The ONNX attribute for the padding of a window over `input`, [N, C, spatial…]: pads, or auto_pad
+// if the padding is symbolic and is the padding SAME.
+std::pair<std::string, OnnxAttr> OnnxPadding(const Shape& input, const OnnxWindow& window);
+
 // The spatial sizes of `weight`, [., ., spatial…]. InvalidArgument if there are none or if
 // kernel_shape contradicts them; Unimplemented if there are more than `most`.
 absl::StatusOr<std::vector<int64_t>> KernelOfWeight(const OnnxImport& node, const Shape& weight,

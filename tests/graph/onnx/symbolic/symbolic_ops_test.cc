@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "graph/onnx/export.h"
 #include "gtest/gtest.h"
 #include "tests/graph/onnx/onnx_text.h"
@@ -139,6 +140,66 @@ TEST(SymbolicOpsTest, InterpolatesToTheSizeOfAnotherTensor) {
             .SerializeAsString();
     ExpectNearOneModel(model);
   }
+}
+
+// The padding SAME depends on whether the size is even.
+INSTANTIATE_TEST_SUITE_P(
+    Windows, SymbolicOpsTest,
+    testing::Values(
+        Case{"float[batch,2,seq,9] x, float[4,2,3,3] w",
+             "y = Conv<auto_pad = \"SAME_UPPER\", strides = [2, 2]>(x, w)",
+             "float[batch,4,half,5]"},
+        Case{"float[batch,2,seq,9] x, float[4,2,4,2] w",
+             "y = Conv<auto_pad = \"SAME_LOWER\", strides = [3, 2]>(x, w)",
+             "float[batch,4,part,5]"},
+        Case{"float[batch,2,seq,9] x, float[4,2,3,3] w, float[4,4,3,3] v",
+             "a = Conv<auto_pad = \"SAME_LOWER\", strides = [2, 2]>(x, w)"
+             " y = Conv<auto_pad = \"SAME_LOWER\", strides = [2, 2]>(a, v)",
+             "float[batch,4,part,3]"},
+        Case{"float[batch,2,seq] x, float[4,2,1] w",
+             "y = Conv<auto_pad = \"SAME_UPPER\", strides = [2]>(x, w)", "float[batch,4,half]"},
+        // Equal sizes by other padding.
+        Case{"float[batch,2,seq,9] x, float[2,2,3,3] w, float[2,2,1,1] v",
+             "a = Conv<auto_pad = \"SAME_UPPER\", strides = [2, 2]>(x, w)"
+             " b = Conv<strides = [2, 2]>(x, v)"
+             " c = MaxPool<kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]>(x)"
+             " d = Add(a, b) y = Add(c, d)",
+             "float[batch,2,half,5]"},
+        Case{kImage,
+             "y = MaxPool<kernel_shape = [3, 2], auto_pad = \"SAME_UPPER\", strides = [2, 2]>(x)",
+             "float[batch,8,half,3]"},
+        Case{kImage,
+             "y = AveragePool<kernel_shape = [2, 2], auto_pad = \"SAME_LOWER\", strides = [2, "
+             "2]>(x)",
+             "float[batch,8,half,3]"},
+        Case{kImage,
+             "y = AveragePool<kernel_shape = [3, 3], auto_pad = \"SAME_UPPER\", strides = [2, 2],"
+             " count_include_pad = 1>(x)",
+             "float[batch,8,half,3]"},
+        Case{"float[batch,2,seq,3,4] x",
+             "y = MaxPool<kernel_shape = [3, 2, 2], pads = [1, 0, 0, 1, 0, 0], strides = [2, 1, "
+             "2]>(x)",
+             "float[batch,2,half,2,2]"},
+        Case{"float[batch,2,seq,3,4] x",
+             "y = AveragePool<kernel_shape = [1, 2, 2], strides = [1, 1, 2]>(x)",
+             "float[batch,2,seq,2,2]"},
+        Case{"float[batch,2,seq,3,4] x, float[4,2,3,2,2] w, float[4] b",
+             "y = Conv<pads = [1, 0, 0, 1, 0, 0], strides = [2, 1, 1]>(x, w, b)",
+             "float[batch,4,half,2,3]"},
+        Case{"float[batch,2,seq,seq,4] x, float[4,1,3,3,2] w",
+             "y = Conv<auto_pad = \"SAME_UPPER\", strides = [2, 2, 1], group = 2>(x, w)",
+             "float[batch,4,half,half,4]"}));
+
+// A window of several elements that is shorter than the stride: which padding it has depends on
+// more than the parity of the size.
+TEST(SymbolicOpsTest, WindowsWithGapsNeedNumbers) {
+  const auto model = OnnxModel(
+      "g (float[batch,2,seq,9] x, float[4,2,2,2] w) => (float[batch,4,part,3] y) {"
+      " y = Conv<auto_pad = \"SAME_UPPER\", strides = [3, 3]>(x, w) }");
+  auto imported = ImportOnnxBytes(model.SerializeAsString(), Symbolic());
+  EXPECT_THAT(std::string(imported.status().message()),
+              testing::HasSubstr("auto_pad SAME_UPPER with a stride of 3, windows of 2 and a "
+                                 "symbolic size"));
 }
 
 INSTANTIATE_TEST_SUITE_P(
