@@ -18,11 +18,16 @@ constexpr char kIntroduction[] = R"(# Operators
 Each operator has one definition, from which its shapes, its execution, its fingerprint and its
 proofs follow ([architecture](architecture.md)); [adding an operator](adding-an-operator.md) says
 how to write one. The equations below are for people: they say for every element of the result where
-it comes from. A reduction `sum(k < K)` runs over 0 <= k < K; `div` and `mod` round down; i…
-stands for any number of indices.
+it comes from. A reduction `sum(k < K)` runs over 0 <= k < K; in equations, `a div b` is the
+quotient rounded down, and `a mod b` is the remainder a - b * (a div b); i… stands for any number of
+indices.
 
-An attribute without a default has to be given. One marked *symbol* may be a symbol in a rule.
-Operators have gradients ([training](training.md)) unless they say that they do not.
+An attribute without a default has to be given. Any attribute marked *symbol* may be a symbol in a
+rule. Operators have gradients ([training](training.md)) unless they say that they do not.
+
+"Imported from" lists the ONNX operators whose importers are registered with this operator. Such an
+importer may build other operators instead. Importers that are registered with no operator, such as
+those of most composites ([glossary](glossary.md)), are not listed.
 )";
 
 const char* KindName(AttrKind kind) {

@@ -49,8 +49,10 @@ struct Draft {
   // values, an operator has no definition, or a weight has no values.
   static std::optional<Draft> Of(const Subject& subject);
 
-  // The draft as a subject, without the steps and leaves on which no output depends; nullopt if the
-  // draft is not well-formed. Leaves and outputs get new names.
+  // The draft as a subject, without the steps and leaves on which no output depends. Leaves and
+  // outputs get new names. nullopt if an operator does not accept its operands or attributes, if an
+  // output names a result that its step does not have, or if there are no outputs. Each operand
+  // must name an existing leaf, or an existing result of an earlier step.
   std::optional<Subject> Build() const;
 
   // Every use of `from`, as an operand or an output, becomes a use of `to`.

@@ -36,9 +36,10 @@ class TrainingLog {
   std::vector<std::vector<double>> values_;
   std::vector<double> ms_;
 };
-// A run: an object with graph, backend, threads, operators (their number) and steps_done; outputs
-// (by name, a list with a number for each step of the log), ms (a list) and median_ms; state_bytes,
-// and the executable's peak_bytes and weight_bytes.
+// A run: an object with graph (the step's name), backend, threads, operators (their number) and
+// steps_done; outputs (by name, a list with a number for each step of the log), ms (a list) and
+// median_ms (null if the log has no steps); state_bytes, and the executable's peak_bytes and
+// weight_bytes.
 Json ToJson(const Model& step, const ExecutionOptions& execution, const TrainingRun& run,
             const TrainingLog& log);
 

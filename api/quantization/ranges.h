@@ -40,7 +40,8 @@ std::vector<std::string> RangeMethodNames();
 
 struct RangeOptions {
   RangeMethod method = RangeMethod::kMinMax;
-  double percentile = 99.99;  // kPercentile: at least this percentage is inside; at most 100
+  // For kPercentile: at least this percentage of the elements lies inside the range; in (50, 100].
+  double percentile = 99.99;
   // kMse: whether the caller will widen the range to a range that is symmetric around 0. The other
   // methods ignore it.
   bool symmetric = false;

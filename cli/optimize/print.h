@@ -9,8 +9,8 @@ namespace lemma::cli {
 
 // Prints the result to standard output: one JSON object with --json, otherwise a table with
 // remarks, then the tables of --explain and the answer to --why-not, if these flags are given.
-// Without -o, the first table is left out, and the JSON object holds only the answer to --why-not.
-// `input` is the input model's graph.
+// Without -o, the table and its remarks are left out, and the JSON object is that of WhyNotJson
+// (api/json/optimize.h). `input` is the input model's graph.
 void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome);
 
 }  // namespace lemma::cli

@@ -11,16 +11,16 @@
 namespace lemma {
 
 // Replacements that are all made at once: they are not applied to each other's results. A variable,
-// symbol, parameter or read without an entry stays unchanged. Subterms shared by pointer stay
-// shared. Arithmetic on constants, and guards that become true or false, are folded.
+// symbol or parameter without an entry stays unchanged. Subterms shared by pointer stay shared.
+// Arithmetic on constants, and guards that become true or false, are folded.
 struct ExprSubstitution {
   // No replacement may mention a variable that a Reduce in the expression binds (no capture). A
   // variable that a Reduce binds may be mapped only to another variable, which renames it.
   absl::flat_hash_map<VarId, IndexExpr> vars;
   absl::flat_hash_map<std::string, IndexExpr> symbols;
   absl::flat_hash_map<std::string, ScalarExpr> params;
-  // Gives the replacement of a read of `tensor`, whose `indices` are already substituted. nullptr:
-  // reads stay.
+  // Gives the replacement of a read of `tensor`, whose `indices` are already substituted. Called
+  // for every read. nullptr: a read keeps its tensor, with substituted indices.
   std::function<ScalarExpr(TensorId tensor, Idx indices)> read;
   // If set, every Reduce binds fresh variables, numbered from *fresh on; *fresh is increased by
   // their number.

@@ -31,8 +31,8 @@ struct TensorExpr {
 //
 // Tensor ids 0 … inputs.size()-1 are the inputs. Id inputs.size() + i is tensors[i], whose body
 // reads only tensors with smaller ids. A tensor that is not an output is a local: a shared subterm
-// that is evaluated once. Substituting its body for its reads gives an equal definition (Inline,
-// compose.h).
+// that is evaluated once. Replacing each read of a local by the local's body gives an equal
+// definition (Inline, compose.h).
 struct Definition {
   std::vector<ExprType> inputs;
   std::vector<TensorExpr> tensors;

@@ -1,5 +1,6 @@
-// Imports ONNX operators whose results are known once shapes are known. They leave no node in the
-// graph.
+// Imports ONNX operators whose results follow from attributes, shapes and constant inputs. The
+// result is a constant; if it depends on symbolic sizes, operators such as `sizes`, `iota` or
+// `expand` compute it.
 #ifndef LEMMA_GRAPH_ONNX_CONSTANT_OPS_H_
 #define LEMMA_GRAPH_ONNX_CONSTANT_OPS_H_
 

@@ -22,7 +22,7 @@ struct Extraction {
   // A lower bound on the prices of all graphs considered, with a relative tolerance of 1e-6. At
   // most best.price.
   int64_t bound = 0;
-  int num_left_out = 0;  // outputs of nodes that are excluded because they would close a cycle
+  int num_left_out = 0;  // number of node outputs excluded because they would close a cycle
 };
 
 struct ExtractionOptions {

@@ -8,6 +8,9 @@
 //   element(v) = sum of summands;  summand(v) = coefficient * sum(r < extents) product of reads,
 //   read(v, r) = leaf[base + outer . v + inner . r]        (row-major positions)
 //
+// v counts the steps from the box's first position, by dimension (0 <= v[d] < box[d].count); r
+// counts along the summand's axes.
+//
 // Families are derived from operator definitions, never from operator names. Two families are equal
 // on the box if their summands cancel.
 #ifndef LEMMA_PET_REGIONS_POLYNOMIAL_H_
@@ -49,8 +52,8 @@ struct TermRead {
   std::vector<int64_t> inner;  // by axis of the summand: the change per step of the axis
 };
 // A summand in normal form: reads and axes are sorted, axes without reads are removed, and axes
-// that continue one another are merged. Equal summands are equal families, but equal families may
-// be written as different summands.
+// that continue one another are merged. Equal Summands have the same value at every position of the
+// box. Different Summands may also have the same values everywhere.
 struct Summand {
   std::vector<int64_t> extents;
   std::vector<TermRead> reads;
@@ -75,7 +78,8 @@ class PolynomialReader {
   // The elements of `value` in `box`, which must lie inside the value's shape. Leaves are inputs,
   // weights and non-uniform constants, all with arbitrary values; a uniform constant is a
   // coefficient. Unimplemented, naming the operator, if an element is not a polynomial;
-  // ResourceExhausted if a coefficient does not fit or there are more than a million summands.
+  // ResourceExhausted if a constant has no valid Rational or there are more than a million
+  // summands. A coefficient that overflows later is invalid in the result; Compare reports it.
   absl::StatusOr<Family> Read(const Value& value, const Box& box);
 
   // The number of a leaf in TermRead; -1 if it was not read yet.

@@ -1,5 +1,6 @@
 // Counts the products that are summed in each element of a graph's output. The count is the
-// element's value if all inputs and weights are ones.
+// element's value if all inputs, weights and non-uniform constants are ones. (OverOnes replaces
+// inputs and weights only.)
 #ifndef LEMMA_PET_SYMBOLIC_PRODUCT_COUNT_H_
 #define LEMMA_PET_SYMBOLIC_PRODUCT_COUNT_H_
 
@@ -17,15 +18,15 @@ namespace lemma::pet {
 // or not.
 absl::StatusOr<Graph> GraphOf(const Graph& like, const Value& output);
 
-// A box on which all elements of a graph sum the same number of products, for each of two graphs.
-// Each product counts with its coefficient.
+// A box on which, within each of two graphs, all elements of the output sum the same number of
+// products. The two graphs may have different numbers. Each product counts with its coefficient.
 struct Count {
   Box box;
   int64_t original = 0, mutant = 0;  // the counts of the two graphs
 };
 
-// The boxes of region.parts with their counts. InvalidArgument if a count is not a positive
-// integer.
+// The boxes of region.parts with their counts. `region` must be the result of FindRegion(original,
+// mutant). InvalidArgument if a count is not a positive integer.
 absl::StatusOr<std::vector<Count>> CountsOf(const Graph& original, const Graph& mutant,
                                             const Region& region);
 

@@ -35,8 +35,9 @@ class Cublas {
   virtual ~Cublas() = default;
   // The product of `call`, with the algorithm that the library's heuristics rank first. The
   // algorithm may round factors to the call's precision, but no further: f32 does not use TF32.
-  // `arguments` are the addresses of the kernel's arguments, `most_workspace` the bytes of the
-  // largest workspace allowed. Unimplemented if the library has no algorithm for such matrices.
+  // `arguments[i]` is the device address of argument i; GemmMatrix::argument and
+  // GemmCall::bias_argument are such numbers. `most_workspace` is the limit on the workspace in
+  // bytes. Unimplemented if the library has no algorithm for such matrices.
   virtual absl::StatusOr<std::unique_ptr<MatrixProduct>> Choose(
       const codegen::GemmCall& call, absl::Span<const CUdeviceptr> arguments,
       int64_t most_workspace) const = 0;
@@ -50,8 +51,8 @@ absl::StatusOr<std::unique_ptr<Cublas>> OpenCublas(int newest);
 // if there is none. Needs no GPU.
 absl::StatusOr<std::string> CublasVersion(int newest);
 
-// OK if the library accepts the description of `call`, otherwise the library's error.
-// FailedPrecondition if there is no library. Needs no GPU.
+// OK if the library accepts the description of `call`, otherwise the library's error. The numbers
+// of arguments in `call` must be below 8. FailedPrecondition if there is no library. Needs no GPU.
 absl::Status CheckDescription(const codegen::GemmCall& call);
 
 }  // namespace lemma::cuda

@@ -43,7 +43,8 @@ class Launches {
 
   // Compiles and loads the kernels. If `libraries` is true and cuBLASLt is installed, replaces a
   // kernel by a cuBLASLt function that computes the same result, if there is one. `stream` is the
-  // stream on which Launch enqueues work.
+  // stream on which Launch enqueues work. AddTo captures cuBLASLt calls on it, so no other capture
+  // of this stream may be active.
   absl::Status Prepare(const PlacedMemory& memory, CUstream stream, bool libraries);
 
   // Adds launch `l` to `graph` as a new node, which depends on the nodes `after`. Sets *node to it.
@@ -52,7 +53,8 @@ class Launches {
   // Enqueues launch `l` on the stream.
   absl::Status Launch(size_t l);
 
-  // Text for people: the schedule of launch `l`'s kernel, or the library function that replaces it.
+  // Text for people: the schedule of launch `l`'s kernel; "cuBLASLt" if a library function replaces
+  // the kernel; "copy" for a copy.
   std::string ScheduleOf(size_t l) const;
   // The name of launch `l`, for messages.
   std::string NameOf(size_t l) const;
@@ -87,8 +89,9 @@ class Launches {
   std::vector<CUmodule> modules_;
   std::vector<CUfunction> functions_;                // by launch; nullptr: a copy
   std::vector<std::vector<CUdeviceptr>> addresses_;  // by launch: of its arguments
-  std::vector<std::vector<CUtensorMap>> maps_;       // by launch: for the copy engine
-  std::vector<std::vector<void*>> arguments_;        // pointers to the addresses and maps
+  // By launch: the tensor maps of its kernel's bulk copies (TMA).
+  std::vector<std::vector<CUtensorMap>> maps_;
+  std::vector<std::vector<void*>> arguments_;  // pointers to the addresses and maps
   std::unique_ptr<Cublas> cublas_;
   std::vector<CUdeviceptr> workspaces_;                   // of products
   std::vector<std::unique_ptr<MatrixProduct>> products_;  // by launch; empty without the library

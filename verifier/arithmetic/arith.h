@@ -24,8 +24,8 @@ enum class Effort {
   kFull,    // as kLinear; if that finds no proof, also nonlinear integer arithmetic
 };
 
-// A proved fact. `script` states the known facts and the negation of this fact; the solver found
-// that they cannot all hold.
+// A proved fact. `script` states the known facts and the negation of this fact. They cannot all
+// hold: DecideLinear (linear.h) or the solver found this.
 struct Obligation {
   std::string what;    // the fact, for people
   std::string script;  // as in Solver::Check

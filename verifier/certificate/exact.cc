@@ -328,7 +328,7 @@ absl::StatusOr<std::vector<uint64_t>> ReadsOf(const Value& value,
   auto leaf = [&](const Value& v) {
     std::vector<Field> row(static_cast<size_t>(v.type().num_elements()));
     const bool read = v.node().kind() != Node::Kind::kConstant && !finite.contains(v);
-    const uint64_t hash = RandomOf(seed, v);
+    const uint64_t hash = SeedOf(seed, v);
     for (size_t i = 0; i < row.size() && read; ++i) {
       row[i] = Field::FromRaw(HashCombine(hash, i) % Field::kPrime);
     }

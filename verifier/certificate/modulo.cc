@@ -82,7 +82,7 @@ class Reader {
     const Node& node = value.node();
     if (!node.is_op()) {
       if (node.kind() == Node::Kind::kConstant) return Number(node.payload().AtDouble(position));
-      return HashCombine(RandomOf(seed_, value), position) % prime_;
+      return HashCombine(SeedOf(seed_, value), position) % prime_;
     }
     auto [it, added] = tables_[value].try_emplace(position, 0);
     if (!added) return it->second;

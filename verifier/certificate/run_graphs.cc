@@ -180,7 +180,7 @@ class Evaluator {
 
 }  // namespace
 
-uint64_t RandomOf(uint64_t seed, const Value& input) {
+uint64_t SeedOf(uint64_t seed, const Value& input) {
   return HashCombine(seed, static_cast<uint64_t>(input.node().input_index()));
 }
 

@@ -21,7 +21,7 @@ struct RandomValues {
   // In double, random reals are in (0, 2], where nearly every function has a value. If `positive`
   // is false, they are in [-2, 2]. In the field, all elements are equally likely.
   bool positive = true;
-  int threads = 1;
+  int threads = 1;  // that evaluate an operator; not used for drawing
   // Float weights that keep their values. Other float weights become random. Integer weights with
   // values, and constants, always keep their values.
   absl::flat_hash_set<const Node*> kept;
@@ -37,9 +37,10 @@ absl::StatusOr<std::vector<std::vector<Number>>> Evaluate(absl::Span<const Value
                                                           absl::Span<const Value> free,
                                                           const RandomValues& random);
 
-// The seed for the random elements of `input`, which must be an input of a graph. It depends on
-// `seed` and on the input's number, so that two inputs of the same type have different elements.
-uint64_t RandomOf(uint64_t seed, const Value& input);
+// A seed for random elements of `input`, which must be an input of a graph. It depends on `seed`
+// and on the input's number. For callers that evaluate elements themselves; Evaluate does not use
+// it.
+uint64_t SeedOf(uint64_t seed, const Value& input);
 
 // The definition of `node`, to be evaluated over the field. Real attributes are rounded to f32, as
 // constants are, unless an operand or result is f64.

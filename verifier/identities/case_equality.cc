@@ -117,7 +117,7 @@ bool CaseEquality::ByIdentities(const NormalForm& a, const NormalForm& b, const 
   std::set<std::string> defined;
   std::set_intersection(mine.begin(), mine.end(), other.begin(), other.end(),
                         std::inserter(defined, defined.end()));
-  return ByQuery(equality.left(), context, defined, unit, 0);
+  return ByQuery(equality.remaining(), context, defined, unit, 0);
 }
 
 bool CaseEquality::ByQuery(const NormalForm& difference, const Facts& context,

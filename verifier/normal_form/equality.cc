@@ -46,7 +46,7 @@ bool Equality::IsZero(const NormalForm& difference, const Facts& context) {
   }
   if (!zero && depth_ == 0) {
     remainder_ = forms_.Key(left);
-    left_ = std::move(left);
+    remaining_ = std::move(left);
   }
   return zero;
 }

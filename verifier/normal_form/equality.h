@@ -12,11 +12,13 @@
 
 namespace lemma::prover {
 
-// Compares normal forms: cancels the summands of their difference in pairs. Two summands cancel if
-// a bijection of their axes makes their atoms equal; where their guards differ, a part of each
-// summand remains. The bijection is inferred from the reads of both summands, and then checked. The
-// answer false means only that no proof was found, perhaps because a limit on the number of
-// attempts was reached. The constructor's arguments must outlive the object.
+// Compares normal forms: replaces pairs of summands of their difference until no pair is left. Two
+// summands form a pair if a bijection between their axes makes their atoms equal. Where the guards
+// of both hold, their coefficients are added (the sum is 0 if they cancel); where the guards of
+// only one hold, that part of this summand remains. The bijection is inferred from the reads of
+// both summands, and then checked. The answer false means only that no proof was found, perhaps
+// because the limit on the number of attempts was reached. The limit counts the attempts of all
+// calls of one object. The constructor's arguments must outlive the object.
 class Equality {
  public:
   Equality(NormalForms* forms, Arith* arith, Laws laws)
@@ -38,15 +40,16 @@ class Equality {
   Normalizer& normalizer() { return normalizer_; }
   // The summands that IsZero could not cancel when it last failed, as text for people.
   const std::string& remainder() const { return remainder_; }
-  const NormalForm& left() const { return left_; }  // the same summands as a form
+  // The summands of remainder(), as a form.
+  const NormalForm& remaining() const { return remaining_; }
   StepLog* log = nullptr;  // if set, receives the steps of IsZero; not owned
 
  private:
+  // In private comments and names, "mine" is the first summand of a pair, "other" the second.
   struct Equation {
     Poly mine, other;
   };
-  // A map of the other summand's axes to mine, and the guards that only one summand has. In private
-  // comments and names, "mine" is the first summand of a pair, "other" the second.
+  // A map of the other summand's axes to mine, and the guards that only one summand has.
   struct Pairing {
     LeafMap map;
     Summand other;  // the other summand, with its axes renamed apart
@@ -78,8 +81,11 @@ class Equality {
   // Whether every value of `a` is also a value of `b`.
   bool Covers(const Atom& b, const Alternative& a, const Facts& context, int depth);
 
-  // Equations that hold if the factors are paired in order. Bound axes of the other side are
-  // unknowns too. My bound axes go to *bound: no solution may mention them.
+  // Adds equations between the indices of reads; they hold if the parts of `mine` and `other` are
+  // equal pair by pair. Arguments and alternatives are paired by position. Summands are paired if
+  // their signature occurs once on each side; their atoms are paired by the first of Assignments.
+  // Bound axes of the other side are unknowns too. My bound axes go to *bound: no solution may
+  // mention them.
   void Equations(const Atom& mine, const Atom& other, std::vector<Equation>* equations,
                  std::vector<Leaf>* unknowns, std::vector<Leaf>* bound, int depth);
   void Equations(const NormalForm& mine, const NormalForm& other, std::vector<Equation>* equations,
@@ -107,7 +113,7 @@ class Equality {
   int depth_ = 0;
   int budget_ = 4000;  // attempts to pair or compare that are left
   std::string remainder_;
-  NormalForm left_;
+  NormalForm remaining_;
 };
 
 }  // namespace lemma::prover

@@ -1,13 +1,15 @@
 // The prover's normal form, which writes a scalar expression as a sum. Internal to the prover.
 //
 //   normal form = sum of any number of summands
-//   summand     = coefficient / denominator * the sum, over the integer points of its axes at which
-//                 all guards hold, of the product of its atoms
+//   summand     = 1 / denominator * the sum, over the integer points of its axes at which all
+//                 guards hold, of coefficient * the product of its atoms
 //   atom        = a read of an input | a constant | a function of normal forms | the reciprocal of
 //                 a normal form or of a size | a maximum or another reduction over points
 //
-// The bounds of axes are guards like others. A summand and an alternative of an atom bind their
-// axes. No two of them in one normal form bind the same axis, and substitution renames the axes.
+// The coefficient may depend on the axes. The bounds of axes are guards like others. A summand and
+// an alternative of an atom bind their axes. Two summands of one form may bind the same axes; each
+// binds them for itself. Product and the Substitute of a whole form give new axes to everything
+// that is bound.
 //
 // Coefficients, indices and guards are integer polynomials (Poly) in leaves: symbols, axes and
 // other indices, quotients of these, and so on (graph/expr/polynomial.h). In comments of this room,
@@ -100,7 +102,7 @@ NormalForm Scaled(const NormalForm& a, int64_t factor);
 
 // The common factor of a form's coefficients: the form equals content / common times a form whose
 // coefficients are coprime integers.
-struct Content {  // both are positive
+struct Content {  // ContentOfAll returns positive numbers
   int64_t content = 0, common = 1;
 };
 // The content of a form; nullopt if the form is 0 or 64 bits do not suffice.

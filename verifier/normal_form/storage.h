@@ -11,8 +11,8 @@ namespace lemma::prover {
 
 // The name of an uninterpreted function that stands for storing an element of `tensor`; "" if
 // storing keeps the value. Such a function is needed although a proof takes floats as real numbers
-// and assumes that 64-bit integers do not overflow: an integer type cuts off fractions, and a
-// narrow integer type wraps or saturates.
+// and assumes that i64 does not overflow: an integer type cuts off fractions, and every integer
+// type but i64 (u64 too) wraps integers and saturates floats.
 std::string IntegerStorage(const Definition& definition, const TensorExpr& tensor);
 
 // Whether the body of `tensor` computes its value from elements of a float tensor. Elements that

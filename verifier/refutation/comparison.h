@@ -20,11 +20,11 @@ namespace lemma::prover {
 // How the elements of inputs are drawn.
 struct InputStyle {
   // For elements that are real numbers. kPositive: in [0.25, 1.75]. kSigned: in [-2, 2].
-  // kSmallIntegers: integers in [-3, 3]. kOneSign: small integers, of one sign in each tensor.
-  // kSparse: most are 0, the others small integers. kSomeInfinite: as kSigned, but a quarter are
-  // infinite. kSuggested: half of them from `suggested`, the others small integers. kMonotonic:
-  // integers that rise or fall through a tensor, so that the maximum and the minimum are its first
-  // and last elements.
+  // kSmallIntegers: integers in [-3, 3]. kOneSign: integers in [1, 4] or in [-4, -1], of one sign
+  // in each tensor. kSparse: most are 0, the others small integers. kSomeInfinite: as kSigned, but
+  // a quarter are infinite. kSuggested: half of them from `suggested`, the others small integers.
+  // kMonotonic: integers that rise or fall through a tensor, so that the maximum and the minimum
+  // are its first and last elements.
   enum class Reals {
     kPositive,
     kSigned,
@@ -60,19 +60,21 @@ struct DifferentElement {
   size_t position = 0;  // row-major, in the output
 };
 
-// The element in which the outputs of both sides differ most. All vectors have one entry per
-// output; elements are in row-major order; `dims` are the shapes. nullopt if no difference exceeds
-// `tolerance` times (1 + |source| + |target|). Ignores elements that are infinite or NaN.
+// The element with the largest difference relative to 1 + |source| + |target|. All vectors have one
+// entry per output; elements are in row-major order; `dims` are the shapes. nullopt if no
+// difference exceeds `tolerance` times (1 + |source| + |target|). Ignores elements that are
+// infinite or NaN.
 std::optional<DifferentElement> LargestDifference(const std::vector<std::vector<double>>& source,
                                                   const std::vector<std::vector<double>>& target,
                                                   const std::vector<std::vector<int64_t>>& dims,
                                                   double tolerance);
 
 // An element in which the sides differ in double by more than rounding explains, also after a small
-// change of the inputs; some elements must also differ in the field. The sides must have equal
-// shapes. nullopt if no such element is found. Depends on the arguments only. Refuted::values has
-// the parameters only. If `unequal` is given: sets *unequal to true if two elements were unequal in
-// double, even if only by rounding or because one is NaN; otherwise leaves *unequal as it is.
+// change of the inputs. In addition, the outputs must differ in the field, in this element or in
+// another. The sides must have equal shapes. nullopt if no such element is found. Depends on the
+// arguments only. Refuted::values has the parameters only. If `unequal` is given: sets *unequal to
+// true if two elements were unequal in double, even if only by rounding or because one is NaN;
+// otherwise leaves *unequal as it is.
 std::optional<Refuted> FindDifference(const ComparedSides& sides, InputStyle style, uint64_t seed,
                                       bool* unequal = nullptr);
 

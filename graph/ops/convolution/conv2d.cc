@@ -283,7 +283,7 @@ OpDef Make_conv2d() {
   op.max_inputs = 3;
   op.attrs = WindowAttrs();
   op.attrs.push_back({"groups", AttrKind::kInt, int64_t{1}, true,
-                      "the channels of x and of y are cut into as many groups"});
+                      "number of groups into which the channels of x and of y are divided"});
   op.define = DefineConv2d;
   op.gradient = Conv2dGradient;
   op.examples = {

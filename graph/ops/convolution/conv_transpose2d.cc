@@ -241,7 +241,7 @@ OpDef Make_conv_transpose2d() {
   op.max_inputs = 3;
   op.attrs = WindowAttrs();
   op.attrs.push_back({"groups", AttrKind::kInt, int64_t{1}, true,
-                      "the channels of x and of y are cut into as many groups"});
+                      "number of groups into which the channels of x and of y are divided"});
   op.attrs.push_back({"output_padding", AttrKind::kInts, std::vector<int64_t>{0, 0}, true,
                       "rows and columns added at the bottom and at the right"});
   op.define = DefineConvTranspose2d;

@@ -338,7 +338,7 @@ OpDef Make_clip() {
   op.name = "clip";
   op.group = "activation";
   op.equation = "y = min(max(x, min), max)";
-  op.doc = "An infinite bound is none.";
+  op.doc = "min = -inf and max = inf have no effect.";
   op.input_names = {"x"};
   op.attrs = {Real("min", -kInfinity, "lower bound"), Real("max", kInfinity, "upper bound")};
   op.define = [](OpContext& c) -> absl::Status {

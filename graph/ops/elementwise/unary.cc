@@ -96,8 +96,8 @@ OpDef Make_is_nan() {
 
 OpDef Make_is_inf() {
   OpDef op = UnaryTest(
-      "is_inf", "y = x is infinite, of a sign asked for", "", Accepts::kFloat,
-      [](const OpContext& c, const ScalarExpr& x) {
+      "is_inf", "y = (x = -inf and detect_negative) or (x = +inf and detect_positive)", "",
+      Accepts::kFloat, [](const OpContext& c, const ScalarExpr& x) {
         bool negative = c.Int("detect_negative") != 0, positive = c.Int("detect_positive") != 0;
         ScalarExpr infinite = Apply(ScalarFn::kIsInf, x);
         if (negative && positive) return infinite;

@@ -160,8 +160,8 @@ AttrSpec ReductionAttr() {
 }
 
 const char kDuplicates[] =
-    "A negative index counts from the end. With reduction none no two updates may go to one "
-    "element (ONNX leaves the result open; here it is their sum).";
+    "A negative index counts from the end. With reduction none, the result is the sum of the "
+    "updates if several go to one element; ONNX leaves this result open.";
 
 // Writes the nodes of a scatter by max or min, which operator set 17 has not: for each position p
 // of the axis, the extreme of x and of all updates, those that do not go to p replaced by x.

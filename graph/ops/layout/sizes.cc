@@ -35,7 +35,7 @@ OpDef Make_sizes() {
   op.name = "sizes";
   op.group = "layout";
   op.equation = "y[i] = sizes[i]";
-  op.doc = "Sizes as a tensor, for models with symbolic sizes.";
+  op.doc = "Sizes as an i64 tensor, for models with symbolic sizes.";
   op.min_inputs = op.max_inputs = 0;
   op.attrs = {{"sizes", AttrKind::kInts, std::nullopt, true, "the elements"}};
   op.define = DefineSizes;
@@ -53,7 +53,7 @@ OpDef Make_iota() {
   op.name = "iota";
   op.group = "layout";
   op.equation = "y[i] = i";
-  op.doc = "The numbers from 0 on.";
+  op.doc = "The numbers from 0 on, as i64.";
   op.min_inputs = op.max_inputs = 0;
   op.attrs = {{"size", AttrKind::kInt, std::nullopt, true, "size of the result"}};
   op.define = DefineIota;

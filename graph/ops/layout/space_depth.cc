@@ -77,7 +77,8 @@ OpDef Make_depth_to_space() {
   op.input_names = {"x"};
   op.attrs = {Block(),
               {"mode", AttrKind::kString, std::string("DCR"), false,
-               "DCR: blocks outside channels; CRD: channels outside blocks"}};
+               "DCR: in k, the position in the block is the outer index and the channel the inner "
+               "one; CRD: the reverse"}};
   op.define = DefineDepthToSpace;
   op.gradient = DepthToSpaceGradient;
   op.examples = {"(f32[1,8,2,3]) {block = 2}", "(f32[2,8,2,3]) {block = 2, mode = \"CRD\"}",

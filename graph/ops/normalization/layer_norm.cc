@@ -285,7 +285,8 @@ OpDef Make_group_norm() {
       "population.";
   op.input_names = {"x", "scale", "bias"};
   op.min_inputs = op.max_inputs = 3;
-  op.attrs = {{"groups", AttrKind::kInt, std::nullopt, true, "the channels are cut into as many"},
+  op.attrs = {{"groups", AttrKind::kInt, std::nullopt, true,
+               "number of groups into which the channels are divided"},
               Epsilon()};
   op.define = DefineGroupNorm;
   op.gradient = [](GradientBuilder& f) { return GroupedGradient(f, f.node().Int("groups")); };

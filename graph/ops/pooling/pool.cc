@@ -275,8 +275,8 @@ OpDef Make_max_pool2d_index() {
   op.name = "max_pool2d_index";
   op.group = "pooling";
   op.equation =
-      "y[n,c,p,q] = min(r < R, s < S, inside x, x[at] = max_pool2d(x)[n,c,p,q]) position of at, "
-      "at = n, c, p*sh + r*dh - top, q*sw + s*dw - left";
+      "y[n,c,p,q] = min(r < R, s < S, inside x, x[e] = max_pool2d(x)[n,c,p,q]) position of e, "
+      "where e = (n, c, p*sh + r*dh - top, q*sw + s*dw - left)";
   op.doc =
       "Positions count the elements of x row by row. NaN is the maximum of a window that holds it.";
   op.input_names = {"x"};

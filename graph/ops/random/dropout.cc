@@ -123,8 +123,9 @@ OpDef Make_dropout() {
   op.group = "element-wise";
   op.equation = "y = x";
   op.doc =
-      "Dropout in inference, which does nothing. Only `lemma train` imports it, and puts random "
-      "zeros in its place.";
+      "The identity. Only the import for training makes this node; `lemma train` then replaces it "
+      "by a dropout with random zeros. Every other import of ONNX's Dropout returns x itself, "
+      "except in training mode.";
   op.input_names = {"x"};
   op.attrs = {{"ratio", AttrKind::kFloat, 0.5, true, "share of the elements that training drops"}};
   op.define = DefineDropout;

@@ -18,7 +18,7 @@ struct TensorValues {
   std::vector<Number> numbers;
   std::vector<int64_t> integers;
 
-  // A view of the elements in this struct, which must outlive it.
+  // A view of these elements as a tensor of type `type`. This struct must outlive the view.
   TensorView View(const TensorType& type) const {
     const bool is_float = IsFloat(type.dtype);
     TensorView view;
