@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/composites.h"
+#include "graph/sizes/symbolic_size.h"
 
 namespace lemma::ops {
 namespace {
@@ -29,6 +30,21 @@ Value WithLastAxis(OnnxBuild& b, const Value& x) {
   return b.Reshape(x, shape);
 }
 
+// An i64 scalar with the value of a size.
+Value SizeOf(OnnxBuild& b, int64_t size) {
+  if (!IsSymbolic(size)) return b.Scalar(DType::kI64, static_cast<double>(size));
+  return b.Reshape(b.Op("sizes", {}, {{"sizes", Shape{size}}}), {});
+}
+
+Value Clamped(OnnxBuild& b, const Value& x, const Value& low, const Value& high) {
+  const Value above = b.Op("where", {b.Op("greater_equal", {x, low}), x, low});
+  return b.Op("min", {above, high});
+}
+
+Value Within(OnnxBuild& b, const Value& x, const Value& low, const Value& high) {
+  return b.Op("and", {b.Op("greater_equal", {x, low}), b.Op("less_equal", {x, high})});
+}
+
 // How GridSample finds elements along an axis of `size` elements.
 struct GridAxis {
   std::string mode, padding;
@@ -36,16 +52,30 @@ struct GridAxis {
   int64_t size;
 
   double Low() const { return align_corners ? 0 : -0.5; }
-  double High() const { return static_cast<double>(size) - (align_corners ? 1 : 0.5); }
+  // times * size + plus, as a scalar of x's element type.
+  Value Number(OnnxBuild& b, const Value& x, double times, double plus) const {
+    if (!x) return x;
+    if (!IsSymbolic(size)) {
+      return b.Scalar(x.dtype(), times * static_cast<double>(size) + plus);
+    }
+    Value number = b.Cast(SizeOf(b, size), x.dtype());
+    if (times != 1) number = b.Mul(number, times);
+    return plus == 0 ? number : b.Add(number, plus);
+  }
+  Value Lowest(OnnxBuild& b, const Value& x) const { return Number(b, x, 0, Low()); }
+  Value Highest(OnnxBuild& b, const Value& x) const {
+    return Number(b, x, 1, align_corners ? -1 : -0.5);
+  }
 };
 
 // x mirrored at both borders until it lies between them.
 Value Reflected(OnnxBuild& b, const Value& x, const GridAxis& axis) {
-  const double low = axis.Low(), range = axis.High() - low;
-  if (!x || range <= 0) return Clamped(b, x, low, low);
-  const Value along = b.Op("mod", {b.Add(x, -low), b.Scalar(x.dtype(), 2 * range)});
-  const Value back = b.Op("greater", {along, b.Scalar(along ? along.dtype() : DType::kF32, range)});
-  return b.Add(b.Op("where", {back, b.From(2 * range, along), along}), low);
+  const double less = axis.align_corners ? 1 : 0;  // the borders are size - less apart
+  if (!x || axis.size == less) return Clamped(b, x, axis.Low(), axis.Low());
+  const Value turn = axis.Number(b, x, 2, -2 * less);
+  const Value along = b.Op("mod", {b.Add(x, -axis.Low()), turn});
+  const Value back = b.Op("greater", {along, axis.Number(b, x, 1, -less)});
+  return b.Add(b.Op("where", {back, b.Sub(turn, along), along}), axis.Low());
 }
 
 // The weights of the elements at distances -1 - t, -t, 1 - t and 2 - t.
@@ -67,16 +97,18 @@ Value CubicWeights(OnnxBuild& b, const Value& t) {
 
 // The elements for `grid`, [N,P], which has -1 and 1 at the borders.
 SampledAxis SampleGrid(OnnxImport& node, OnnxBuild& b, const Value& grid, const GridAxis& axis) {
-  const double size = static_cast<double>(axis.size);
+  const auto number = [&](double times, double plus) { return axis.Number(b, grid, times, plus); };
+  const Value first = number(0, 0), last = number(1, -1);
   // (n + 1) / 2 * (size - 1), or ((n + 1) * size - 1) / 2
   Value x = b.Add(grid, 1);
-  x = axis.align_corners ? b.Mul(b.Mul(x, 0.5), size - 1) : b.Mul(b.Add(b.Mul(x, size), -1), 0.5);
+  x = axis.align_corners ? b.Mul(b.Mul(x, 0.5), last)
+                         : b.Mul(b.Add(b.Mul(x, number(1, 0)), -1), 0.5);
   if (axis.mode == "nearest") x = b.Op("round", {x});
   // Cubic weights reach inwards from outside the border, so only the elements are clamped.
   if (axis.padding == "reflection" || (axis.padding == "border" && axis.mode != "cubic")) {
     const Value moved =
-        axis.padding == "border" ? Clamped(b, x, 0, size - 1) : Reflected(b, x, axis);
-    x = b.Op("where", {Within(b, x, axis.Low(), axis.High()), x, moved});
+        axis.padding == "border" ? Clamped(b, x, first, last) : Reflected(b, x, axis);
+    x = b.Op("where", {Within(b, x, axis.Lowest(b, x), axis.Highest(b, x)), x, moved});
   }
   x = WithLastAxis(b, x);
   if (!x) return {};
@@ -91,9 +123,9 @@ SampledAxis SampleGrid(OnnxImport& node, OnnxBuild& b, const Value& grid, const 
                            : b.Op("concat", {b.From(1, t), t},
                                   {{"axis", static_cast<int64_t>(x.type().rank() - 1)}});
   }
-  if (axis.padding == "zeros") sampled.inside = Within(b, at, 0, size - 1);
+  if (axis.padding == "zeros") sampled.inside = Within(b, at, first, last);
   if (axis.padding == "reflection") at = Reflected(b, at, axis);
-  sampled.index = Clamped(b, at, 0, size - 1);
+  sampled.index = Clamped(b, at, first, last);
   return sampled;
 }
 
@@ -122,12 +154,20 @@ Values ImportGridSample(OnnxImport& node) {
   if (axis.mode != "nearest" && !IsFloat(x.dtype())) {
     return node.Unsupported("interpolation between integers");
   }
-  if (shape[0] > (int64_t{1} << 24)) return node.Unsupported("batches this large");
+  if (!IsSymbolic(shape[0]) && shape[0] > (int64_t{1} << 24)) {
+    return node.Unsupported("batches this large");
+  }
+  const bool reflects_between_ends = axis.padding == "reflection" && axis.align_corners;
   for (int d = 2; d < rank; ++d) {
     if (shape[d] < 1) return absl::InvalidArgumentError("X has an empty axis");
+    if (!IsSymbolic(shape[d])) continue;
+    if (!IsAtLeast(shape[d], reflects_between_ends ? 2 : 1)) {
+      return node.Unsupported(
+          absl::StrCat("a symbolic size that may be ", reflects_between_ends ? 1 : 0));
+    }
   }
   OnnxBuild b(node);
-  const int64_t points = NumElements(Shape(at.begin() + 1, at.end() - 1));
+  const int64_t points = ProductOf(Shape(at.begin() + 1, at.end() - 1));
   grid = b.Reshape(Widened(b, grid), {at[0], points, spatial});
   std::vector<SampledAxis> axes;
   for (int d = 0; d < spatial; ++d) {
@@ -206,15 +246,12 @@ Values ImportAffineGrid(OnnxImport& node) {
 
 Value Clamped(OnnxBuild& b, const Value& x, double low, double high) {
   if (!x) return x;
-  const Value least = b.Scalar(x.dtype(), low);
-  const Value above = b.Op("where", {b.Op("greater_equal", {x, least}), x, least});
-  return b.Op("min", {above, b.Scalar(x.dtype(), high)});
+  return Clamped(b, x, b.Scalar(x.dtype(), low), b.Scalar(x.dtype(), high));
 }
 
 Value Within(OnnxBuild& b, const Value& x, double low, double high) {
   if (!x) return x;
-  return b.Op("and", {b.Op("greater_equal", {x, b.Scalar(x.dtype(), low)}),
-                      b.Op("less_equal", {x, b.Scalar(x.dtype(), high)})});
+  return Within(b, x, b.Scalar(x.dtype(), low), b.Scalar(x.dtype(), high));
 }
 
 SampledAxis LinearOrZero(OnnxBuild& b, const Value& positions, int64_t size) {
@@ -243,12 +280,12 @@ Value SampledTerms(OnnxImport& node, OnnxBuild& b, const Value& x,
     if (!x || !axis.index) return Value();
   }
   const Shape& shape = x.shape();
-  const int64_t channels = shape[1], elements = NumElements(Shape(shape.begin() + 2, shape.end()));
+  const int64_t channels = shape[1], elements = ProductOf(Shape(shape.begin() + 2, shape.end()));
   // Rows of the channels of one element.
   std::vector<int64_t> perm = {0};
   for (int d = 2; d < x.type().rank(); ++d) perm.push_back(d);
   perm.push_back(1);
-  const Value rows = b.Reshape(b.Transpose(x, perm), {shape[0] * elements, channels});
+  const Value rows = b.Reshape(b.Transpose(x, perm), {ProductOf({shape[0], elements}), channels});
 
   // [B,P…,K_d] as [B,P…,1,…,K_d,…,1]: one dimension for each axis' K.
   const size_t before = axes[0].index.shape().size() - 1;
@@ -260,11 +297,11 @@ Value SampledTerms(OnnxImport& node, OnnxBuild& b, const Value& x,
     return b.Reshape(v, wide);
   };
   Value row, weight, inside;
-  int64_t stride = elements;
   for (size_t d = 0; d < axes.size(); ++d) {
-    stride /= shape[2 + d];
+    const int64_t stride =
+        ProductOf(Shape(shape.begin() + 3 + static_cast<std::ptrdiff_t>(d), shape.end()));
     Value step = apart(b.Cast(axes[d].index, DType::kI64), d);
-    if (stride != 1) step = b.Mul(step, static_cast<double>(stride));
+    if (stride != 1) step = b.Mul(step, SizeOf(b, stride));
     row = d == 0 ? step : b.Add(row, step);
     if (axes[d].weight) {
       const Value w = apart(axes[d].weight, d);
@@ -279,6 +316,7 @@ Value SampledTerms(OnnxImport& node, OnnxBuild& b, const Value& x,
   // The first row of each batch's image.
   const int64_t batches = row.shape()[0];
   Value first = images;
+  if (!first && IsSymbolic(batches)) first = b.Op("iota", {}, {{"size", batches}});
   if (!first) {
     std::vector<int64_t> numbers;
     for (int64_t n = 0; n < batches; ++n) numbers.push_back(n);
@@ -287,15 +325,15 @@ Value SampledTerms(OnnxImport& node, OnnxBuild& b, const Value& x,
   Shape per_batch(row.shape().size(), 1);
   per_batch[0] = batches;
   if (batches != 1 || images) {
-    first = b.Mul(b.Cast(first, DType::kI64), static_cast<double>(elements));
+    first = b.Mul(b.Cast(first, DType::kI64), SizeOf(b, elements));
     row = b.Add(row, b.Reshape(first, per_batch));
   }
   // [B,P…,K,C]
   auto merged = [&](const Value& v, int64_t last) {
     if (!v) return v;
     Shape merged(v.shape().begin(), v.shape().begin() + static_cast<std::ptrdiff_t>(before));
-    merged.push_back(NumElements(
-        Shape(v.shape().begin() + static_cast<std::ptrdiff_t>(before), v.shape().end())));
+    merged.push_back(
+        ProductOf(Shape(v.shape().begin() + static_cast<std::ptrdiff_t>(before), v.shape().end())));
     if (last > 0) merged.push_back(last);
     return b.Reshape(v, merged);
   };

@@ -202,6 +202,41 @@ TEST(SymbolicOpsTest, WindowsWithGapsNeedNumbers) {
                                  "symbolic size"));
 }
 
+// Grids of random numbers in [-1, 1], and of three times them, which leave the image.
+INSTANTIATE_TEST_SUITE_P(
+    Sampling, SymbolicOpsTest,
+    testing::Values(Case{"float[batch,2,seq,5] x, float[batch,seq,3,2] g", "y = GridSample(x, g)",
+                         "float[batch,2,seq,3]"},
+                    Case{"float[batch,2,seq,5] x, float[batch,3,4,2] g",
+                         "k = Constant<value_float = 3.0>() s = Mul(g, k)"
+                         " y = GridSample<padding_mode = \"reflection\">(x, s)",
+                         "float[batch,2,3,4]"},
+                    Case{"float[batch,2,seq,5] x, float[batch,3,4,2] g",
+                         "k = Constant<value_float = 3.0>() s = Mul(g, k)"
+                         " y = GridSample<padding_mode = \"border\", align_corners = 1>(x, s)",
+                         "float[batch,2,3,4]"},
+                    Case{"float[batch,2,seq,5] x, float[batch,3,4,2] g",
+                         "k = Constant<value_float = 3.0>() s = Mul(g, k)"
+                         " y = GridSample<mode = \"nearest\", align_corners = 1>(x, s)",
+                         "float[batch,2,3,4]"},
+                    Case{"float[2,batch,5,seq] x, float[2,seq,batch,2] g",
+                         "y = GridSample<mode = \"bicubic\", padding_mode = \"border\">(x, g)",
+                         "float[2,batch,seq,batch]"}));
+
+// Mirrored at the first and the last element, an axis of one element has no second border.
+TEST(SymbolicOpsTest, AMirroredGridNeedsTwoElements) {
+  const auto model = OnnxModel(
+      "g (float[batch,2,seq,5] x, float[batch,3,4,2] g) => (float[batch,2,3,4] y) {"
+      " k = Constant<value_float = 3.0>() s = Mul(g, k)"
+      " y = GridSample<padding_mode = \"reflection\", align_corners = 1>(x, s) }");
+  auto imported = ImportOnnxBytes(model.SerializeAsString(), Symbolic());
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  ASSERT_EQ(imported->opaque.size(), 1);
+  EXPECT_THAT(imported->opaque[0], testing::HasSubstr("a symbolic size that may be 1"));
+  ExpectOneModelForAllSizes(model, {{{"batch", 1}, {"seq", 2}}, {{"batch", 3}, {"seq", 7}}},
+                            {{"seq", {2, 64}}});
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Normalizations, SymbolicOpsTest,
     testing::Values(Case{kRows, "y = Hardmax(x)", "float[batch,seq,8]"},
