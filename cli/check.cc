@@ -123,7 +123,11 @@ void Print(const api::CheckResult& answer) {
                 static_cast<long long>(mutant.compared),
                 static_cast<unsigned long long>(mutant.prime));
   }
-  if (check.samples > 0) {
+  if (check.by_steps > 0) {
+    std::printf(
+        "each step agrees by itself; in the field, an index of the whole model is outside its "
+        "tensor\n");
+  } else if (check.samples > 0) {
     std::printf("input and output agree in the field: %d x %lld elements\n", check.samples,
                 static_cast<long long>(check.elements));
   }

@@ -40,6 +40,7 @@ Json ToJson(const CheckResult& answer, const std::string& advice) {
   }
   json.Set("mutants", std::move(mutants)).Set("seed", static_cast<int64_t>(answer.seed));
   json.Set("samples", check.samples).Set("elements", check.elements).Set("laws", check.laws);
+  json.Set("by_steps", check.by_steps);
   return json;
 }
 

@@ -46,6 +46,8 @@ struct CertificateCheck {
   // The number of steps that need laws that hold for real numbers, but not in the field. Source and
   // target of such a step are compared in double instead.
   int64_t laws = 0;
+  // How many of the comparisons were made step by step: each step on its own, on random values.
+  int by_steps = 0;
 };
 
 // Checks that the certificate's steps turn `input` into `output`:
@@ -56,7 +58,9 @@ struct CertificateCheck {
 //   * each folded constant equals the reference evaluation bit for bit;
 //   * the last graph is `output`, node by node;
 //   * `input` and the graph after the last step, before folding, agree on random inputs and weights
-//     in the field of 2^61 - 1 elements, except for the steps that CertificateCheck::laws counts;
+//     in the field of 2^61 - 1 elements, except for the steps that CertificateCheck::laws counts.
+//     If a graph computes an index by a function that the field lacks, so that the index lies
+//     outside its tensor, the steps are compared one by one instead;
 //   * the float contract is the one that ContractOf (rewrite/rules/certificate.h) gives;
 //     certificate.result is kInput if and only if there is no step and nothing is folded.
 // The caller must check the files and their hashes. Deterministic.

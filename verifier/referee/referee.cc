@@ -1,8 +1,13 @@
 #include "verifier/referee/referee.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <limits>
+#include <mutex>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -79,6 +84,38 @@ absl::flat_hash_set<const Node*> PartsOf(const std::vector<WeightRelation>& rela
   return parts;
 }
 
+// Sets a flag when a deadline passes or another flag is set.
+class Alarm {
+ public:
+  Alarm(const Deadline& deadline, const std::atomic<bool>* interrupted)
+      : thread_([this, deadline, interrupted] {
+          std::unique_lock<std::mutex> lock(mutex_);
+          while (!is_over_ && !flag_) {
+            flag_ = deadline.Passed() || (interrupted != nullptr && *interrupted);
+            if (!flag_) changed_.wait_for(lock, std::chrono::milliseconds(50));
+          }
+        }) {}
+  ~Alarm() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+
+  const std::atomic<bool>* flag() const { return &flag_; }
+
+ private:
+  std::atomic<bool> flag_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  std::thread thread_;  // last, since it uses the others
+};
+
 class Case {
  public:
   Case(const Graph& before, const RefereeOptions& options)
@@ -89,6 +126,12 @@ class Case {
     if (result_.refutation) {
       result_.refutation->sizes = options_.samples[result_.refutation->sample].sizes;
     }
+    return std::move(result_);
+  }
+
+  // What is known if an exception ended Run.
+  RefereeResult Ended(std::string reason) {
+    result_.reason = std::move(reason);
     return std::move(result_);
   }
 
@@ -446,15 +489,19 @@ const char* Name(Answer answer) {
   return "";
 }
 
-RefereeResult Judge(const Graph& before, const Graph& after, const RefereeOptions& options) {
-  // Each region has its own limit; the deadline limits their number.
+RefereeResult Judge(const Graph& before, const Graph& after, const RefereeOptions& given) {
+  // A proof ends when it is interrupted or after its number of steps; it does not look at the
+  // clock.
+  const Alarm alarm(given.deadline, given.prover.interrupted);
+  RefereeOptions options = given;
+  options.prover.interrupted = alarm.flag();
   WorkScope work(kUnlimitedWork, options.prover.interrupted);
+  Case judged(before, options);
   try {
-    return Case(before, options).Run(after);
+    return judged.Run(after);
   } catch (const WorkEnded& end) {
-    RefereeResult result;
-    result.reason = end.Reason("the comparison of graphs");
-    return result;
+    const bool is_late = end.limit == 0 && given.deadline.Passed() && !given.deadline.interrupted();
+    return judged.Ended(is_late ? "the time is up" : end.Reason("the comparison of graphs"));
   }
 }
 

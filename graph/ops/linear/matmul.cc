@@ -125,7 +125,7 @@ absl::StatusOr<std::vector<Value>> ImportGemm(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
-// f(Gemm), of com.microsoft. Activations with parameters are not supported.
+// f(Gemm), of com.microsoft.
 absl::StatusOr<std::vector<Value>> ImportFusedGemm(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(std::vector<Value> y, ImportGemm(node));
   LEMMA_ASSIGN_OR_RETURN(y[0], ApplyNamedActivation(node, y[0]));

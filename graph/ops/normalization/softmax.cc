@@ -124,8 +124,8 @@ absl::StatusOr<std::vector<Value>> ImportSoftmax(OnnxImport& node, const std::st
   LEMMA_ASSIGN_OR_RETURN(Value x, node.Input(0));
   const bool flattens = node.opset() < 13;
   const int rank = x.type().rank();
-  LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", flattens ? 1 : -1));
-  if (flattens && axis == rank) axis = rank - 1;  // lines of one element would give only ones
+  // The default of a vector is its only axis: lines of one element would give only ones.
+  LEMMA_ASSIGN_OR_RETURN(int64_t axis, node.Int("axis", flattens && rank > 1 ? 1 : -1));
   LEMMA_ASSIGN_OR_RETURN(axis, NormalizeOnnxAxis(axis, rank));
   Shape shape = x.shape(), lines = shape;
   if (flattens) {

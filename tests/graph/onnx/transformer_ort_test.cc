@@ -114,6 +114,13 @@ TEST(TransformerOrtTest, ContribNormalizationsAndProducts) {
        "y = FusedMatMul<transBatchA = 1, transB = 1, alpha = 0.5>(a, w)"},
       {"float[2,3] x, float[4,3] w, float[4] b",
        "y = FusedGemm<alpha = 0.5, beta = 0.25, transB = 1, activation = \"Relu\">(x, w, b)"},
+      {"float[2,3] x, float[4,3] w, float[4] b",
+       "y = FusedGemm<transB = 1, activation = \"HardSigmoid\", activation_alpha = 0.3, "
+       "activation_beta = 0.4>(x, w, b)"},
+      {"float[2,3] x, float[4,3] w, float[4] b",
+       "y = FusedGemm<transB = 1, activation = \"Elu\", activation_alpha = 0.3>(x, w, b)"},
+      {"float[2,3] x, float[4,3] w, float[4] b",
+       "y = FusedGemm<transB = 1, activation = \"Softplus\">(x, w, b)"},
       {"float[1,2,5,5] x, float[3,2,3,3] w, float[3] b, float[1,3,5,5] z",
        "y = FusedConv<activation = \"Relu\", pads = [1, 1, 1, 1]>(x, w, b, z)"},
       {"float[1,2,5,5] x, float[3,2,3,3] w, float[3] b",

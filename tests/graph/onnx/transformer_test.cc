@@ -252,6 +252,21 @@ TEST(FusedProducts, GemmActivates) {
   EXPECT_TRUE(Near(y.at(0), expected));
 }
 
+// FusedGemm names the parameters of its activation.
+TEST(FusedProducts, GemmActivatesWithParameters) {
+  const Grid a = Random({1, 4}, 1);
+  Grid expected({1, 4}), unit({4, 4});
+  for (size_t i = 0; i < 4; ++i) {
+    unit.values[5 * i] = 1;
+    expected.values[i] = std::min(std::max(0.5 * a.values[i] + 0.25, 0.0), 1.0);
+  }
+  const auto y = RunGraph(
+      "g (float[1,4] a, float[4,4] w, float[4] c) => (float[1,4] y) { y = FusedGemm<activation = "
+      "\"HardSigmoid\", activation_alpha = 0.5, activation_beta = 0.25>(a, w, c) }",
+      17, {a, unit, Grid({4}, 0)}, kContrib);
+  EXPECT_TRUE(Near(y.at(0), expected));
+}
+
 TEST(FusedProducts, ConvAddsAndActivates) {
   const Grid x = Random({1, 1, 2, 2}, 1), z = Random({1, 1, 2, 2}, 2);
   Grid expected({1, 1, 2, 2});

@@ -223,6 +223,27 @@ TEST(CertificateTest, LawsThatTheFieldLacksAreComparedInDouble) {
   EXPECT_EQ(check.laws, 1);
 }
 
+// As in T5: the index of a bucket is computed by log, whose values in the field are arbitrary.
+TEST(CertificateTest, IndicesByFunctionsAreComparedStepByStep) {
+  const std::string graph =
+      "graph g(x: f32[4,3]) { n = iota() {size = 4} f = cast(n) {dtype = \"f32\"}"
+      " one = constant f32[] fill 1.0 p = add(f, one) l = log(p) i = cast(l) {dtype = \"i64\"}"
+      " a = relu(x) b = relu(a) y = gather(b, i) {axis = 0} return y }";
+  auto check_of = [](const CertificateCase& files) {
+    auto certificate = ParseCertificate(files.certificate);
+    EXPECT_TRUE(certificate.ok()) << certificate.status();
+    return CheckCertificate(*certificate, GraphOf(files.input), GraphOf(files.output), {});
+  };
+  const CertificateCheck right = check_of(Walk(graph, StarterRules(), {"relu_of_relu"}));
+  EXPECT_EQ(right.problem, "");
+  EXPECT_EQ(right.by_steps, right.samples);
+  const Substitution wrong = Forged(
+      "rule twice(x: [n,m]) bit_exact { a = relu(x) b = relu(a) return b } =>"
+      " { b = abs(x) return b }");
+  EXPECT_THAT(check_of(Walk(graph, {wrong}, {"twice"})).problem,
+              HasSubstr("twice: source and target differ"));
+}
+
 TEST(CertificateTest, AGuardThatDoesNotHoldIsNoticed) {
   const std::string text =
       "rule guarded(x: [n]) bit_exact where n >= $ { a = relu(x) b = relu(a) return b } =>"

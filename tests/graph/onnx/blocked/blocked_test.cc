@@ -107,6 +107,8 @@ TEST(BlockedTest, AgainstOnnxRuntime) {
       {"float[1,32,4,4] x, float[32,16,1,1] w", "y = Conv<group = 2>(x, w)"},
       {"float[1,16,4,4] x, float[16,16,1,1] w, float[16] b, float[1,16,4,4] s",
        "y = Conv<activation = \"LeakyRelu\", activation_params = [0.25]>(x, w, b, s)"},
+      {"float[1,16,4,4] x, float[16,16,1,1] w, float[16] b",
+       "y = Conv<activation = \"HardSwish\">(x, w, b)"},
       {"float[1,20,2,3] x", "y = ReorderInput(x)"},
       {"float[1,2,3,20] x", "y = ReorderInput<channels_last = 1>(x)"},
       {"float[1,32,2,3] x", "y = ReorderOutput<channels = 28>(x)"},
