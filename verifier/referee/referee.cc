@@ -1,13 +1,8 @@
 #include "verifier/referee/referee.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <limits>
-#include <mutex>
 #include <set>
-#include <thread>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -16,6 +11,7 @@
 #include "base/work.h"
 #include "graph/sizes/assumptions.h"
 #include "graph/sizes/specialize.h"
+#include "verifier/referee/alarm.h"
 #include "verifier/referee/difference.h"
 #include "verifier/referee/evidence/conclusion.h"
 #include "verifier/referee/evidence/interface.h"
@@ -83,38 +79,6 @@ absl::flat_hash_set<const Node*> PartsOf(const std::vector<WeightRelation>& rela
   for (const Node* node : whole) parts.erase(node);
   return parts;
 }
-
-// Sets a flag when a deadline passes or another flag is set.
-class Alarm {
- public:
-  Alarm(const Deadline& deadline, const std::atomic<bool>* interrupted)
-      : thread_([this, deadline, interrupted] {
-          std::unique_lock<std::mutex> lock(mutex_);
-          while (!is_over_ && !flag_) {
-            flag_ = deadline.Passed() || (interrupted != nullptr && *interrupted);
-            if (!flag_) changed_.wait_for(lock, std::chrono::milliseconds(50));
-          }
-        }) {}
-  ~Alarm() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      is_over_ = true;
-    }
-    changed_.notify_one();
-    thread_.join();
-  }
-  Alarm(const Alarm&) = delete;
-  Alarm& operator=(const Alarm&) = delete;
-
-  const std::atomic<bool>* flag() const { return &flag_; }
-
- private:
-  std::atomic<bool> flag_ = false;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_over_ = false;
-  std::thread thread_;  // last, since it uses the others
-};
 
 class Case {
  public:

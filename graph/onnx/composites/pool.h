@@ -10,8 +10,8 @@
 namespace lemma::ops {
 
 // ImportMaxPool, ImportAveragePool and ImportLpPool take one to three spatial axes; ImportMaxPool
-// takes at most two if its second output, Indices, is used. They return Unimplemented for more axes.
-// ImportLpPool takes no symbolic sizes.
+// takes at most two if its second output, Indices, is used. They return Unimplemented for more
+// axes. ImportLpPool takes no symbolic sizes.
 absl::StatusOr<std::vector<Value>> ImportMaxPool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportMaxUnpool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportAveragePool(OnnxImport& node);

@@ -84,7 +84,8 @@ class GraphRunner {
   Graph graph_;
   std::vector<Operator> operators_;
   bool rational_ = true, polynomial_ = true, compares_ = false, adds_up_ = false, wide_ = true,
-       narrow_ = false, discontinuous_ = false, saturates_ = false, integers_ = false, divides_ = false;
+       narrow_ = false, discontinuous_ = false, saturates_ = false, integers_ = false,
+       divides_ = false;
   double work_ = 0;
 };
 

@@ -181,8 +181,8 @@ class JudgedClaim {
 
   // Small integers are the same numbers in the field. The field has fewer laws than the reals.
   // nullopt if a side has no value in the field.
-  static std::optional<bool> DifferInField(const Sides& sides, const std::vector<Tensor>& inputs, size_t o,
-                            size_t i) {
+  static std::optional<bool> DifferInField(const Sides& sides, const std::vector<Tensor>& inputs,
+                                           size_t o, size_t i) {
     std::vector<std::vector<Field>> elements;
     for (const Tensor& t : inputs) {
       elements.emplace_back();

@@ -72,13 +72,13 @@ TEST(Judge, HoldsClaimsToTheirContract) {
 // The mean of x - 1/mean is not exact in double, and its sign is not 0.
 TEST(Judge, LeavesOutRoundingsAtDiscontinuities) {
   const std::string mean = " m = reduce_mean(f) {axes = [1], keepdims = 1}";
-  EXPECT_EQ(DifferenceAs("real_only", "x: [n,m]",
-                         "f = floor(x)" + mean + " d = sub(f, m) z = sign(d)",
-                         "f = floor(x)" + mean +
-                             " r = reciprocal(m) s = sub(f, r)"
-                             " n = reduce_mean(s) {axes = [1], keepdims = 1}"
-                             " d = sub(s, n) z = sign(d)"),
-            "");
+  EXPECT_EQ(
+      DifferenceAs("real_only", "x: [n,m]", "f = floor(x)" + mean + " d = sub(f, m) z = sign(d)",
+                   "f = floor(x)" + mean +
+                       " r = reciprocal(m) s = sub(f, r)"
+                       " n = reduce_mean(s) {axes = [1], keepdims = 1}"
+                       " d = sub(s, n) z = sign(d)"),
+      "");
 }
 
 // 3/0 - 2/0 and (3 - 2)/0 have no value as real numbers, although u8 makes 0 and 255 of them.
