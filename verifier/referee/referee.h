@@ -187,6 +187,7 @@ RefereeResult Judge(const Graph& before, const Graph& after, const RefereeOption
 // explains: the largest over all outputs. Infinite if the graphs have different interfaces or
 // cannot be executed.
 double OutputDistance(const Graph& before, const Graph& after, const RefereeOptions& options);
+// The same for outputs that were compared; infinite if there are none.
 double OutputDistance(const std::vector<OutputComparison>& outputs);
 
 }  // namespace lemma::referee
