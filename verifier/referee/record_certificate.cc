@@ -3,7 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
@@ -104,23 +106,33 @@ class Recorder {
       replaced[relation.after] = relation.before;
       const ValueName& name = in_after.at(&relation.after.node());
       LEMMA_ASSIGN_OR_RETURN(const ValueName formula, NameOf(relation.before));
-      certificate.weights.emplace_back(
-          ValueName{name.graph, name.position, relation.after.output()}, formula);
+      const ValueName weight{name.graph, name.position, relation.after.output()};
+      certificate.weights.emplace_back(weight, formula);
+      weights_.insert(Print(weight));
     }
     for (const auto& [value, now] : AfterReplacing(after, replaced)) {
       ValueName name = in_after.at(&value.node());
       name.output = value.output();
       auto [it, added] = compared_.try_emplace(now, name);
       // Several weights may have one formula; any of them names it.
-      if (!added && name.position < it->second.position) it->second = name;
+      if (!added && Order(name) < Order(it->second)) it->second = name;
     }
     for (const ProvedRegion& region : result_.regions) {
       LEMMA_ASSIGN_OR_RETURN(certificate.regions.emplace_back(), Certified(region));
     }
+    absl::c_stable_sort(certificate.regions, [this](const auto& a, const auto& b) {
+      return std::pair(a.output >= 0, a.output < 0 ? Order(a.after) : 0) <
+             std::pair(b.output >= 0, b.output < 0 ? Order(b.after) : 0);
+    });
     return certificate;
   }
 
  private:
+  // Regions of weights come first, as they were proved; the others in the order of the graph.
+  int Order(const ValueName& after) const {
+    return weights_.contains(Print(after)) ? -1 : after.position;
+  }
+
   absl::StatusOr<CertifiedRegion> Certified(const ProvedRegion& region) const {
     CertifiedRegion certified;
     auto after = compared_.find(region.after_value);
@@ -140,6 +152,11 @@ class Recorder {
       return ValueName{it->second.graph, it->second.position, value.output()};
     }
     auto it = result_.over_equals.find(value);
+    if (it != result_.over_equals.end()) {  // a part of a formula
+      if (auto part = names_.find(&it->second.node()); part != names_.end()) {
+        return ValueName{part->second.graph, part->second.position, it->second.output()};
+      }
+    }
     auto name = it == result_.over_equals.end() ? compared_.end() : compared_.find(it->second);
     if (name == compared_.end()) return absl::InternalError("a value has no name");
     return name->second;
@@ -147,6 +164,7 @@ class Recorder {
 
   const RefereeResult& result_;
   Names names_;                                     // of nodes of the first graph and of formulas
+  absl::flat_hash_set<std::string> weights_;        // names of weights that have a formula
   absl::flat_hash_map<Value, ValueName> compared_;  // by value of RefereeResult::compared
 };
 

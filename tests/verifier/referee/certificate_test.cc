@@ -1,5 +1,7 @@
 // Certificates of the referee: forged ones are rejected. referee_testutil.cc checks the certificate
 // of every proof in this folder's tests.
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "tests/verifier/referee/referee_testutil.h"
+#include "rewrite/rules/rule_text.h"
 #include "verifier/referee/record_certificate.h"
 
 namespace lemma {
@@ -29,11 +32,13 @@ struct Proof {
   RefereeCertificate certificate;
 };
 
-Proof ProofOf(const std::string& before, const std::string& after) {
+// With other rules than the starter rules if `rules` are given.
+Proof ProofOf(const std::string& before, const std::string& after, const std::string& rules = "") {
   Proof proof;
   proof.before = *ParseGraph("graph before" + before);
   proof.after = *ParseGraph("graph after" + after);
-  const auto result = JudgeGraphs(proof.before, proof.after);
+  const std::vector<Substitution> parsed = *ParseRules(rules, "rules");
+  const auto result = JudgeGraphs(proof.before, proof.after, 60, rules.empty() ? nullptr : &parsed);
   EXPECT_EQ(result.answer, referee::Answer::kProved) << Summary(result);
   auto certificate = referee::RecordCertificate(proof.before, proof.after, result);
   EXPECT_TRUE(certificate.ok()) << certificate.status();
@@ -287,6 +292,36 @@ TEST(RefereeCertificateTest, RegionsComeInTheOrderOfTheirOperands) {
   EXPECT_NE(After(proof, [](auto* c) { c->regions.push_back(c->regions[0]); }), "");
   EXPECT_NE(After(proof, [](auto* c) { c->regions.erase(c->regions.begin()); }), "");
   EXPECT_NE(After(proof, [](auto* c) { c->regions[0].output = 0; }), "");
+}
+
+// A product computes rows of the input and a row of weights together. The second model has that
+// last row as one weight and, in front of it in the graph, a weight that is computed from the row.
+TEST(RefereeCertificateTest, WeightsMayBeProvedInAnyOrder) {
+  const std::vector<float> b = RandomFloats(4 * 5, 1), c = RandomFloats(5, 2);
+  const std::vector<float> w = RandomFloats(4, 3);
+  std::vector<float> product(5, 0), computed;
+  for (size_t k = 0; k < 4; ++k) {
+    for (size_t j = 0; j < 5; ++j) product[j] += w[k] * b[k * 5 + j];
+  }
+  for (const float x : c) computed.push_back(std::max(x, 0.0f));
+  for (const float x : product) computed.push_back(std::abs(x));
+  const std::string inputs = absl::StrCat("(x: f32[3,4], b: weight f32[4,5] = ", Listed(b));
+  const Proof proof = ProofOf(
+      absl::StrCat(inputs, ", c: weight f32[1,5] = ", Listed(c), ", w: weight f32[1,4] = ",
+                   Listed(w),
+                   ") {\n p = concat(x, w) {axis = 0}\n q = matmul(p, b)\n"
+                   "u, r = split(q) {axis = 0, sizes = [3, 1]}\n"
+                   "g = relu(c)\n h = abs(r)\n y = concat(g, h) {axis = 0}\n return y, u, r }"),
+      absl::StrCat(inputs, ") {\n y = constant f32[2,5] ", Listed(computed),
+                   "\n u = matmul(x, b)\n r = constant f32[1,5] ", Listed(product),
+                   "\n return y, u, r }"),
+      "rule rows(x: [m,k], w: [n,k], b: [k,l]) reassociates {\n p = concat(x, w) {axis = 0}\n"
+      "q = matmul(p, b)\n u, r = split(q) {axis = 0, sizes = [m, n]}\n return u, r\n} => {\n"
+      "u = matmul(x, b)\n r = matmul(w, b)\n return u, r\n}\n");
+  ASSERT_GE(proof.certificate.regions.size(), 2) << Print(proof.certificate);
+  EXPECT_GT(proof.certificate.regions[0].after.position,
+            proof.certificate.regions[1].after.position)
+      << Print(proof.certificate);
 }
 
 TEST(RefereeCertificateTest, OtherModelsAreRejected) {

@@ -50,7 +50,8 @@ void ExpectCertificate(const Graph& before, const Graph& after,
   const std::string text = Print(*made);
   const auto read = referee::ParseRefereeCertificate(text);
   ASSERT_TRUE(read.ok()) << read.status() << "\n" << text;
-  EXPECT_EQ(ProblemOf(*read, before, after), "") << text;
+  EXPECT_EQ(ProblemOf(*read, before, after), "")
+      << text << PrintGraph(before) << PrintGraph(after);
   EXPECT_EQ(read->contract, result.contract);
 }
 
@@ -100,7 +101,8 @@ referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
   return result;
 }
 
-referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds) {
+referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds,
+                                   const std::vector<Substitution>* rules) {
   std::vector<std::vector<Tensor>> samples;
   for (uint64_t sample = 0; sample < 2; ++sample) {
     std::vector<Tensor> inputs;
@@ -112,7 +114,7 @@ referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, doub
     }
     samples.push_back(std::move(inputs));
   }
-  return JudgeGraphs(before, after, std::move(samples), seconds);
+  return JudgeGraphs(before, after, std::move(samples), seconds, rules);
 }
 
 referee::RefereeResult JudgeTexts(const std::string& before, const std::string& after,

@@ -25,7 +25,8 @@ std::string Listed(const std::vector<float>& values);
 // it. The test fails unless the certificate stays the same and the check finds the same contract.
 referee::RefereeResult JudgeTexts(const std::string& before, const std::string& after,
                                   double seconds = 60);
-referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds = 60);
+referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds = 60,
+                                   const std::vector<Substitution>* rules = nullptr);
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
                                    std::vector<std::vector<Tensor>> inputs, double seconds = 60,
                                    const std::vector<Substitution>* rules = nullptr);

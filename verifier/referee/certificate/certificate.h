@@ -61,7 +61,9 @@ struct RefereeCertificate {
   std::string formulas;
   // Weights of the second model (kAfter), and the values that they equal, but for rounding.
   std::vector<std::pair<ValueName, ValueName>> weights;
-  std::vector<CertifiedRegion> regions;  // operands before users; regions of outputs come last
+  // Operands before users: regions of weights first, regions of outputs last, the others in the
+  // order of the second graph.
+  std::vector<CertifiedRegion> regions;
 };
 
 // "b12", "f3.1", "a7".

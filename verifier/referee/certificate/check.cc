@@ -237,13 +237,20 @@ class Checker {
     result_.regions = static_cast<int>(certificate_.regions.size());
     size_t next = 0;
     const std::vector<NodePtr>& nodes = after_.nodes();
+    // Formulas use no values of the second graph, so their regions come first, in any order.
+    for (; next < certificate_.regions.size(); ++next) {
+      const CertifiedRegion& region = certificate_.regions[next];
+      if (region.output >= 0 || !IsWeight(region.after)) break;
+      LEMMA_RETURN_IF_ERROR(Prove(region, nullptr));
+    }
     for (size_t i = 0; i < nodes.size(); ++i) {
       const NodePtr now = OverMoved(nodes[i], equal_);
       over_equals_.push_back(now);
       for (int o = 0; o < nodes[i]->num_outputs(); ++o) {
         const Value value(nodes[i], o);
         auto weight = weights_.find(value);
-        equal_[value] = weight == weights_.end() ? ProvedEqual(Value(now, o)) : weight->second;
+        equal_[value] = weight == weights_.end() ? ProvedEqual(Value(now, o))
+                                                 : OverProved(weight->second);
       }
       for (; next < certificate_.regions.size(); ++next) {
         const CertifiedRegion& region = certificate_.regions[next];
@@ -279,11 +286,49 @@ class Checker {
     return it == proved_.end() ? now : it->second;
   }
 
+  // Whether it names a weight of the second graph that has a formula.
+  bool IsWeight(const ValueName& name) const {
+    if (name.graph != ValueName::Graph::kAfter) return false;
+    const auto node = NodeAt(after_.nodes(), name);
+    return node.ok() && weights_.contains(Value(*node, name.output));
+  }
+
+  // A value of the formulas, over what the values in it are proved equal to.
+  Value OverProved(const Value& value) { return proved_.empty() ? value : OverProvedMoved(value); }
+
+  Value OverProvedMoved(const Value& formula) {
+    ValueMap moved;
+    std::vector<Value> stack = {formula};
+    while (!stack.empty()) {
+      const Value value = stack.back();
+      if (moved.contains(value)) {
+        stack.pop_back();
+        continue;
+      }
+      const Node& node = value.node();
+      const size_t open = stack.size();
+      if (!in_before_.contains(&node)) {
+        for (const Value& operand : node.inputs()) {
+          if (!moved.contains(operand)) stack.push_back(operand);
+        }
+      }
+      if (stack.size() > open) continue;
+      stack.pop_back();
+      NodePtr now = value.node_ptr();
+      if (!in_before_.contains(&node)) {
+        now = OverMoved(now, moved);
+        if (own_numbers_.contains(&node)) own_numbers_.insert(now.get());
+      }
+      moved.emplace(value, ProvedEqual(Value(now, value.output())));
+    }
+    return moved.at(formula);
+  }
+
   static std::string NameOf(const CertifiedRegion& region) {
     return absl::StrCat("region ", Print(region.after), " = ", Print(region.before));
   }
 
-  // Sets *equal to the value that the region's value is proved equal to.
+  // Sets *equal, if given, to the value that the region's value is proved equal to.
   absl::Status Prove(const CertifiedRegion& region, Value* equal) {
     const std::string name = NameOf(region);
     if (region.after.graph != ValueName::Graph::kAfter ||
@@ -314,7 +359,7 @@ class Checker {
     ++parts_.regions;
     parts_.contract = std::max(parts_.contract, proved->contract);
     if (parts_.condition.empty()) parts_.condition = proved->coverage;
-    *equal = before;
+    if (equal != nullptr) *equal = before;
     if (region.output < 0) proved_[now] = before;
     return absl::OkStatus();
   }
@@ -329,16 +374,16 @@ class Checker {
   }
 
   // A value of kAfter: see ValueName.
-  absl::StatusOr<Value> Resolve(const ValueName& name) const {
+  absl::StatusOr<Value> Resolve(const ValueName& name) {
+    if (IsWeight(name)) {
+      return OverProved(weights_.at(Value(after_.nodes()[name.position], name.output)));
+    }
     const std::vector<NodePtr>& nodes = name.graph == ValueName::Graph::kBefore ? before_.nodes()
                                         : name.graph == ValueName::Graph::kFormulas ? formulas_
                                                                                     : over_equals_;
     LEMMA_ASSIGN_OR_RETURN(const NodePtr node, NodeAt(nodes, name));
-    if (name.graph == ValueName::Graph::kAfter) {
-      auto weight = weights_.find(Value(after_.nodes()[name.position], name.output));
-      if (weight != weights_.end()) return weight->second;
-    }
-    return Value(node, name.output);
+    const Value value(node, name.output);
+    return name.graph == ValueName::Graph::kFormulas ? OverProved(value) : value;
   }
 
   // Executes both graphs on the same random inputs; at several sizes if some are symbolic.
