@@ -15,7 +15,7 @@
 namespace lemma::api {
 
 // The execution of one graph by its operators' definitions on one set of inputs. Each operator's
-// result is rounded to its type (BetweenOperators::kRounded in graph/expr/arithmetic.h).
+// result is rounded to its type (BetweenOperators::kRounded in runtime/reference/reference.h).
 class Definitions {
  public:
   // Unimplemented if an operator has no definition. The inputs must outlive the object.

@@ -283,6 +283,11 @@ absl::Status ModelImporter::ImportNode(const onnx::NodeProto& node, Scope* scope
     }
     Value value = PromoteToWeight(node, (*results)[i].value);
     builder_.Label(value, name);
+    if (node.domain() == "com.microsoft.nchwc") {
+      for (const Value& plain : ops::PlainForms(value, channel_block_)) {
+        names_of_blocked_.emplace_back(plain, name);
+      }
+    }
     scope->values[name] = std::move(value);
   }
   return absl::OkStatus();

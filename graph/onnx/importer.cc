@@ -556,6 +556,8 @@ absl::StatusOr<ImportedModel> ModelImporter::Run() {
   if (outputs.empty()) return absl::InvalidArgumentError("the graph has no outputs");
   if (auto s = ImportNodes(graph.node(), outputs, &main_); !s.ok()) return s;
   if (auto s = ReadOutputs(main_); !s.ok()) return s;
+  // A label stays if the value has one.
+  for (const auto& [value, name] : names_of_blocked_) builder_.Label(value, name);
   auto built = std::move(builder_).Build();
   if (!built.ok()) return built.status();
   result_.graph = *std::move(built);

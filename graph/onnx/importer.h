@@ -249,6 +249,8 @@ class ModelImporter {
   std::set<std::string> dim_names_;  // names of dimensions, without expressions over dimensions
   int64_t nodes_imported_ = 0;
   int64_t channel_block_ = 16;
+  // Names of tensors in this layout, by the tensor in the usual layout, which then has no name.
+  std::vector<std::pair<Value, std::string>> names_of_blocked_;
   absl::flat_hash_set<std::string> used_;  // names that some node reads
   absl::flat_hash_set<std::string> initializers_;
   std::vector<std::pair<std::string, Value>> parameters_;                   // float initializers

@@ -1,11 +1,13 @@
-// Trades time for memory: drops values that wait long for their next use and recomputes them.
+// Trades time for memory: values that wait long for their next use are dropped and recomputed or,
+// on a device with its own memory, kept in host memory (offloaded) and copied back.
 //
 // A training step keeps most results of its forward pass until the backward pass needs them.
 // Recomputation (Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016) is written
 // into the graph itself: late users read a second copy, behind `barrier`s
 // (graph/ops/training/barrier.cc) that delay its computation until it is needed
 // (optimizer/memory/rematerialized_graph.h). So the result is an ordinary graph that every back end
-// executes; it equals the input once barriers are removed (WithoutBarriers in graph/barrier.h).
+// executes; it equals the input once barriers and offloads are removed (WithoutBarriers in
+// graph/barrier.h).
 // optimizer/memory/memory_reduction.h lists the possible reductions; this file chooses among them.
 #ifndef LEMMA_OPTIMIZER_MEMORY_REMATERIALIZATION_H_
 #define LEMMA_OPTIMIZER_MEMORY_REMATERIALIZATION_H_

@@ -168,7 +168,7 @@ def other_order(model, draw):
     nodes[nodes.index(add)] = onnx.helper.make_node("Relu", [a], [middle], name=add.name)
     del model.graph.node[:]
     model.graph.node.extend(nodes)
-    return result
+    return middle
 
 
 def other_activation(model, draw):

@@ -271,8 +271,8 @@ std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after
     const auto region = first.Cut(u, w);
     if (!region) continue;
     if (auto pair = Confirm(before, *region, sample, options)) {
-      pair->before_label = std::string(before.LabelOf(u));
-      pair->after_label = std::string(after.LabelOf(w));
+      pair->before_label = LabelNear(before, u);
+      pair->after_label = LabelNear(after, w);
       pair->before_value = u;
       pair->after_value = w;
       refutation->pair = *std::move(pair);

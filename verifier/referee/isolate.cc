@@ -322,8 +322,8 @@ class Isolator {
     DifferentPair pair;
     pair.difference = measured.found.largest;
     pair.explained = measured.explained;
-    pair.before_label = std::string(c_.before.LabelOf(place->before));
-    pair.after_label = std::string(c_.after.LabelOf(place->after));
+    pair.before_label = LabelNear(c_.before, place->before);
+    pair.after_label = LabelNear(c_.after, place->after);
     pair.before = std::move(measured.before_side);
     pair.after = std::move(measured.after_side);
     pair.inputs = std::move(measured.inputs);

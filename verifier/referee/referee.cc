@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -28,8 +29,15 @@ namespace lemma::referee {
 namespace {
 
 constexpr int kQuickFailures = 8, kMostFailures = 60;
+// If outputs are far off and no smaller pair of graphs shows it, the place is looked for so long.
+constexpr int kSmallPair = 8;  // operators
+constexpr double kSecondsForPlace = 30;
 constexpr size_t kComparedSamples = 2;  // on which values are compared
 constexpr double kDouble = 1e-10;  // equal values in double differ by less, relative to the largest
+
+int64_t OperatorsIn(const Graph& graph) {
+  return absl::c_count_if(graph.nodes(), [](const NodePtr& node) { return node->is_op(); });
+}
 
 // The weights that a constant is computed from, and the operators.
 std::string Formula(const Value& value) {
@@ -82,24 +90,33 @@ absl::flat_hash_set<const Node*> PartsOf(const std::vector<WeightRelation>& rela
 
 class Case {
  public:
-  Case(const Graph& before, const RefereeOptions& options)
-      : before_(before), options_(options), assumptions_(AssumptionsOf(before)) {}
+  Case(const Graph& before, RefereeOptions options)
+      : before_(before), options_(std::move(options)), assumptions_(AssumptionsOf(before)) {}
 
   RefereeResult Run(const Graph& given) {
     Compare(given);
+    return Result();
+  }
+
+  // What is known if an exception ended Run.
+  RefereeResult Ended(std::string reason) {
+    result_.reason = std::move(reason);
+    return Result();
+  }
+
+ private:
+  RefereeResult Result() {
+    if (certain_ && result_.answer != Answer::kRefuted) {
+      result_.answer = Answer::kRefuted;
+      result_.refutation = std::move(certain_);
+      result_.reason.clear();
+    }
     if (result_.refutation) {
       result_.refutation->sizes = options_.samples[result_.refutation->sample].sizes;
     }
     return std::move(result_);
   }
 
-  // What is known if an exception ended Run.
-  RefereeResult Ended(std::string reason) {
-    result_.reason = std::move(reason);
-    return std::move(result_);
-  }
-
- private:
   void Compare(const Graph& given) {
     MatchedInterface interface = MatchInterface(before_, given);
     result_.notes = interface.notes;
@@ -124,7 +141,17 @@ class Case {
     if (!result_.reason.empty()) return;
     // A pair that differs needs no proof; most cases are decided here or by the sweep.
     CompareOnInputs(after);
-    if (far_off_ && Refute(after)) return;
+    if (far_off_ && Refute(after)) {
+      const auto& pair = result_.refutation->pair;
+      if (pair && OperatorsIn(pair->before) + OperatorsIn(pair->after) <= kSmallPair) return;
+      // The verdict is certain. A sweep may find the place of the difference.
+      certain_.swap(result_.refutation);
+      result_.answer = Answer::kUnknown;
+      const Deadline& all = options_.deadline;
+      const double left = all.seconds_left();
+      options_.deadline = Deadline::After(
+          left > 0 ? std::min(left, kSecondsForPlace) : kSecondsForPlace, all.interruption());
+    }
     Prove(after);
   }
 
@@ -328,8 +355,8 @@ class Case {
   }
 
   void SetOpen(const OnlyPlace& place, const Graph& after) {
-    only_open_ = {std::string(before_.LabelOf(place.before)),
-                  std::string(after.LabelOf(place.after)),
+    only_open_ = {LabelNear(before_, place.before),
+                  LabelNear(after, place.after),
                   place.region.operators,
                   place.reason,
                   place.before,
@@ -391,9 +418,8 @@ class Case {
 
   void Explain(const SweepResult& swept, const Graph& after) {
     for (const Unproved& u : swept.unproved) {
-      result_.open.push_back({std::string(before_.LabelOf(u.before)),
-                              std::string(after.LabelOf(u.after)), u.operators, u.reason, u.before,
-                              u.after});
+      result_.open.push_back({LabelNear(before_, u.before), LabelNear(after, u.after), u.operators,
+                              u.reason, u.before, u.after});
     }
     std::stable_sort(result_.open.begin(), result_.open.end(),
                      [](const OpenRegion& a, const OpenRegion& b) {
@@ -427,10 +453,11 @@ class Case {
   }
 
   const Graph& before_;
-  const RefereeOptions& options_;
+  RefereeOptions options_;
   const std::vector<Guard> assumptions_;  // at sizes that do not meet these, no model runs
   RefereeResult result_;
   bool far_off_ = false;
+  std::optional<Refutation> certain_;  // shown by outputs; its place may not be found yet
   std::string not_executed_;
   Sketches in_before_;
   SweepLimits limits_;
@@ -460,7 +487,7 @@ RefereeResult Judge(const Graph& before, const Graph& after, const RefereeOption
   RefereeOptions options = given;
   options.prover.interrupted = alarm.flag();
   WorkScope work(kUnlimitedWork, options.prover.interrupted);
-  Case judged(before, options);
+  Case judged(before, std::move(options));
   try {
     return judged.Run(after);
   } catch (const WorkEnded& end) {

@@ -100,7 +100,8 @@ struct StrangeWeight {
 // Two graphs that differ. Both have one output and the same inputs. Of several pairs found, this is
 // the smallest.
 struct DifferentPair {
-  std::string before_label, after_label;  // of the values that the pair computes
+  // Of the values that the pair computes, or of the nearest values computed from these.
+  std::string before_label, after_label;
   Graph before, after;
   std::vector<Tensor> inputs;
   double difference = 0, explained = 0;  // the largest difference, and what rounding explains

@@ -29,6 +29,30 @@ absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vect
   return runner(at_sizes, sample.inputs);
 }
 
+std::string LabelNear(const Graph& graph, const Value& value) {
+  std::string label(graph.LabelOf(value));
+  if (!label.empty()) return label;
+  absl::flat_hash_map<const Node*, int> steps = {{&value.node(), 0}};
+  int least = std::numeric_limits<int>::max();
+  for (const NodePtr& node : graph.nodes()) {
+    if (!node->is_op() || steps.contains(node.get())) continue;
+    int own = std::numeric_limits<int>::max();
+    for (const Value& operand : node->inputs()) {
+      auto it = steps.find(&operand.node());
+      if (it != steps.end()) own = std::min(own, it->second + 1);
+    }
+    if (own >= least) continue;
+    steps[node.get()] = own;
+    for (int o = 0; o < node->num_outputs(); ++o) {
+      const absl::string_view found = graph.LabelOf(Value(node, o));
+      if (found.empty() || own >= least) continue;
+      label = std::string(found);
+      least = own;
+    }
+  }
+  return label;
+}
+
 void AddTo(const Tensor& tensor, Sketch* sketch) {
   const int64_t size = tensor.size();
   for (int64_t i = 0; i < std::min(size, kValueSamples); ++i) {

@@ -3,6 +3,7 @@
 #ifndef LEMMA_VERIFIER_REFEREE_VALUES_H_
 #define LEMMA_VERIFIER_REFEREE_VALUES_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -22,6 +23,11 @@ absl::StatusOr<Graph> AtSizes(const Graph& graph, const DimValues& sizes);
 // `runner`.
 absl::StatusOr<std::vector<Tensor>> Evaluate(const Graph& graph, const std::vector<Value>& values,
                                              const Sample& sample, const Runner& runner);
+
+// The label of a value. If it has none, such as a value inside of an operator of ONNX that Lemma
+// computes by several operators: the label of the nearest value computed from it. "" if there is
+// none.
+std::string LabelNear(const Graph& graph, const Value& value);
 
 // Some numbers about a value, from its tensors on one or more samples.
 struct Sketch {

@@ -14,8 +14,8 @@
 #include "gmock/gmock.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
-#include "tests/verifier/referee/referee_testutil.h"
 #include "rewrite/rules/rule_text.h"
+#include "tests/verifier/referee/referee_testutil.h"
 #include "verifier/referee/record_certificate.h"
 
 namespace lemma {
@@ -307,8 +307,8 @@ TEST(RefereeCertificateTest, WeightsMayBeProvedInAnyOrder) {
   for (const float x : product) computed.push_back(std::abs(x));
   const std::string inputs = absl::StrCat("(x: f32[3,4], b: weight f32[4,5] = ", Listed(b));
   const Proof proof = ProofOf(
-      absl::StrCat(inputs, ", c: weight f32[1,5] = ", Listed(c), ", w: weight f32[1,4] = ",
-                   Listed(w),
+      absl::StrCat(inputs, ", c: weight f32[1,5] = ", Listed(c),
+                   ", w: weight f32[1,4] = ", Listed(w),
                    ") {\n p = concat(x, w) {axis = 0}\n q = matmul(p, b)\n"
                    "u, r = split(q) {axis = 0, sizes = [3, 1]}\n"
                    "g = relu(c)\n h = abs(r)\n y = concat(g, h) {axis = 0}\n return y, u, r }"),

@@ -56,6 +56,35 @@ TEST(IsolateTest, OneLayerIsAnotherOne) {
   }
 }
 
+// The outputs alone decide, but the whole chain is no place.
+TEST(IsolateTest, AnOutputThatIsFarOffHasAPlaceToo) {
+  const std::string after = Chain("n", Weights());
+  const std::string wrong = absl::StrReplaceAll(
+      after, {{"leaky_relu(pn2) {alpha = 0.1}", "leaky_relu(pn2) {alpha = -9.0}"}});
+  ASSERT_NE(wrong, after);
+  const auto result = JudgeTexts(Chain("", Weights()), wrong);
+  ASSERT_EQ(Summary(result), "refuted");
+  ASSERT_GT(std::abs(result.refutation->before - result.refutation->after),
+            100 * result.refutation->explained);
+  EXPECT_TRUE(result.refutation->only_here);
+  ASSERT_TRUE(result.refutation->pair.has_value());
+  EXPECT_EQ(result.refutation->pair->before_label, "r2");
+  EXPECT_EQ(result.refutation->pair->after_label, "rn2");
+}
+
+// The value after the fault has no name in the second graph, but the one computed from it has.
+TEST(IsolateTest, AValueWithoutANameIsNamedByTheNextOne) {
+  const std::string after = Chain("n", Weights());
+  const std::string wrong =
+      absl::StrReplaceAll(after, {{"pn2 = matmul(rn1, w2)", "%0 = tanh(rn1)"}, {"(pn2)", "(%0)"}});
+  ASSERT_NE(wrong, after);
+  const auto result = JudgeTexts(Chain("", Weights()), wrong);
+  ASSERT_EQ(Summary(result), "refuted");
+  ASSERT_TRUE(result.refutation->pair.has_value());
+  EXPECT_EQ(result.refutation->pair->before_label, "p2");
+  EXPECT_EQ(result.refutation->pair->after_label, "rn2");
+}
+
 // One number that all layers use: no place is the only one.
 TEST(IsolateTest, AllLayersUseAnotherNumber) {
   const std::string before = Chain("", Weights());

@@ -50,8 +50,7 @@ void ExpectCertificate(const Graph& before, const Graph& after,
   const std::string text = Print(*made);
   const auto read = referee::ParseRefereeCertificate(text);
   ASSERT_TRUE(read.ok()) << read.status() << "\n" << text;
-  EXPECT_EQ(ProblemOf(*read, before, after), "")
-      << text << PrintGraph(before) << PrintGraph(after);
+  EXPECT_EQ(ProblemOf(*read, before, after), "") << text << PrintGraph(before) << PrintGraph(after);
   EXPECT_EQ(read->contract, result.contract);
 }
 

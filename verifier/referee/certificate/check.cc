@@ -249,8 +249,8 @@ class Checker {
       for (int o = 0; o < nodes[i]->num_outputs(); ++o) {
         const Value value(nodes[i], o);
         auto weight = weights_.find(value);
-        equal_[value] = weight == weights_.end() ? ProvedEqual(Value(now, o))
-                                                 : OverProved(weight->second);
+        equal_[value] =
+            weight == weights_.end() ? ProvedEqual(Value(now, o)) : OverProved(weight->second);
       }
       for (; next < certificate_.regions.size(); ++next) {
         const CertifiedRegion& region = certificate_.regions[next];

@@ -39,8 +39,8 @@ struct CertificateCheck {
   std::vector<std::string> notes;  // as MatchedInterface::notes
   int regions = 0;                 // number of regions in the certificate
   int proofs = 0;    // number of proofs made: one for each region that equals no earlier region
-  int weights = 0;   // number of weights that are copies, or computed exactly, from weights
-  int computed = 0;  // number of weights that are near their formulas
+  int weights = 0;   // number of weights of `after` that equal their formulas exactly, as copies do
+  int computed = 0;  // number of the other weights with a formula: they equal it up to rounding
   double ulps = 0;   // the largest distance of `computed` weights, in units in the last place
   // The number of comparisons on random inputs, with formulas in the place of weights. Each
   // comparison uses positive inputs and inputs of both signs.
@@ -57,7 +57,9 @@ struct CertificateCheck {
 //     interval of the formula's evaluations in f32 (evidence/weight_comparison.h);
 //   * each region is proved (evidence/region_proof.h), on the values that were proved equal before,
 //     and with the facts about elements of constants that the certificate names;
-//   * regions are cut only at values of `before`, at inputs and leaves, or at constants;
+//   * regions are cut only at values of `before`, at leaves (inputs, weights, constants), or at
+//     values that are computed from constants, if the certificate names a fact about their
+//     elements;
 //   * it follows that all outputs are equal, and the float contract that follows
 //     (evidence/conclusion.h) is the contract in the certificate;
 //   * the outputs agree on random inputs in double.

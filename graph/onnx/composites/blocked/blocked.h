@@ -4,14 +4,20 @@
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_BLOCKED_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_BLOCKED_BLOCKED_H_
 
+#include <cstdint>
 #include <vector>
 
+#include "graph/graph.h"
 #include "graph/op_def.h"
 
 namespace lemma::ops {
 
 // One importer for each of these operators.
 std::vector<OnnxImporter> BlockedComposites();
+
+// The tensor of which x is the blocked form, and this tensor without channels that a pad appends.
+// {} if x is no such form.
+std::vector<Value> PlainForms(const Value& x, int64_t block);
 
 }  // namespace lemma::ops
 

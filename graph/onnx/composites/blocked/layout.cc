@@ -109,6 +109,16 @@ Value FromBlocked(OnnxBuild& b, const Value& x, int64_t block) {
   return b.Reshape(b.Transpose(split, FromBlockedOrder()), x.shape());
 }
 
+std::vector<Value> PlainForms(const Value& x, int64_t block) {
+  if (x.type().rank() != 4 || IsSymbolic(x.shape()[1]) || x.shape()[1] % block != 0) return {};
+  const Value z = HasOnePosition(x) ? x : Undone(x, PlainShape(x.shape(), block), ToBlockedOrder());
+  if (!z) return {};
+  if (z.node().IsOp("pad") && z.node().inputs()[0].type().rank() == 4) {
+    return {z, z.node().inputs()[0]};
+  }
+  return {z};
+}
+
 static std::optional<PaddedChannels> Find(OnnxBuild& b, const Value& x, int depth);
 
 // The same for an element-wise operator on such tensors: f(pad(x, a), pad(y, b)) is

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/import.h"
+#include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/reference/reference.h"
 #include "tests/graph/onnx/compare.h"
@@ -72,6 +73,22 @@ TEST(BlockedTest, LayoutsCancel) {
                "32>(b)")
           .graph;
   EXPECT_EQ(joined.num_ops(), 1);
+}
+
+// The file names only tensors in the layout, and none of these is computed.
+TEST(BlockedTest, TensorsInTheUsualLayoutHaveTheNames) {
+  const Graph graph =
+      Imported("float[1,20,3,3] x, float[32,1,1,1] w",
+               "a = ReorderInput(x) b = Conv<group = 32, kernel_shape = [1, 1]>(a, w)"
+               "c = MaxPool<kernel_shape = [2, 2]>(b) y = ReorderOutput<channels = 20>(c)")
+          .graph;
+  std::vector<std::string> names;
+  for (const NodePtr& node : graph.nodes()) {
+    if (node->IsOp("depthwise_conv2d") || node->IsOp("conv2d") || node->IsOp("max_pool2d")) {
+      names.emplace_back(graph.LabelOf(Value(node, 0)));
+    }
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"b", "c"})) << PrintGraph(graph);
 }
 
 // An operator that does not know the layout reads what lies in memory.
