@@ -288,14 +288,20 @@ class Case {
   SweepResult AlignAndSweep(const Graph& after, RegionProver* prover) {
     if (not_executed_.empty() && in_before_.empty()) {
       auto sketches = SketchValues(before_, SomeSamples(), options_.run, options_.deadline);
-      if (sketches.ok()) in_before_ = *std::move(sketches);
-      if (!sketches.ok()) not_executed_ = std::string(sketches.status().message());
+      if (sketches.ok()) {
+        in_before_ = *std::move(sketches);
+      } else {
+        not_executed_ = std::string(sketches.status().message());
+      }
     }
     Sketches a = in_before_, b;
     if (not_executed_.empty()) {
       auto sketches = SketchValues(after, SomeSamples(), options_.run, options_.deadline);
-      if (sketches.ok()) b = *std::move(sketches);
-      if (!sketches.ok()) not_executed_ = std::string(sketches.status().message());
+      if (sketches.ok()) {
+        b = *std::move(sketches);
+      } else {
+        not_executed_ = std::string(sketches.status().message());
+      }
     }
     std::vector<Value> derived = OtherLayouts(before_, after, a, b);
     for (const Sample& sample : SomeSamples()) {

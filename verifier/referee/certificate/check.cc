@@ -31,7 +31,7 @@
 namespace lemma::referee {
 namespace {
 
-absl::Status No(std::string problem) { return absl::FailedPreconditionError(std::move(problem)); }
+absl::Status Rejected(const std::string& problem) { return absl::FailedPreconditionError(problem); }
 
 class Checker {
  public:
@@ -58,20 +58,21 @@ class Checker {
   absl::Status All(const Graph& given) {
     MatchedInterface interface = MatchInterface(before_, given);
     result_.notes = interface.notes;
-    if (!interface.differences.empty()) return No(interface.differences[0]);
+    if (!interface.differences.empty()) return Rejected(interface.differences[0]);
     after_ = std::move(interface.after);
     if (before_.outputs() != after_.outputs()) {
-      if (std::string reason = WhyNoProof(before_, after_); !reason.empty()) return No(reason);
+      if (std::string reason = WhyNoProof(before_, after_); !reason.empty())
+        return Rejected(reason);
     }
     LEMMA_RETURN_IF_ERROR(Formulas());
     LEMMA_RETURN_IF_ERROR(Constants());
     LEMMA_RETURN_IF_ERROR(Weights());
     LEMMA_RETURN_IF_ERROR(Regions());
     const Conclusion conclusion = ConclusionOf(before_, after_, parts_);
-    if (!conclusion.problem.empty()) return No(conclusion.problem);
+    if (!conclusion.problem.empty()) return Rejected(conclusion.problem);
     if (conclusion.contract != certificate_.contract) {
-      return No(absl::StrCat("the contract is ", Name(conclusion.contract), ", not ",
-                             Name(certificate_.contract)));
+      return Rejected(absl::StrCat("the contract is ", Name(conclusion.contract), ", not ",
+                                   Name(certificate_.contract)));
     }
     result_.contract = conclusion.contract;
     result_.coverage = conclusion.coverage;
@@ -85,7 +86,7 @@ class Checker {
     parse.file = "formulas";
     LEMMA_ASSIGN_OR_RETURN(const Graph graph, ParseGraph(certificate_.formulas, parse));
     if (PrintGraph(graph) != certificate_.formulas) {
-      return No("the formulas are not written as Lemma writes them");
+      return Rejected("the formulas are not written as Lemma writes them");
     }
     LEMMA_RETURN_IF_ERROR(CheckSizes(graph));
     ValueMap moved;
@@ -93,11 +94,11 @@ class Checker {
       const std::string& name = graph.input_names()[i];
       LEMMA_ASSIGN_OR_RETURN(const ValueName at, ParseValueName(name));
       if (at.graph != ValueName::Graph::kBefore || Print(at) != name) {
-        return No(absl::StrCat("formulas: ", name, " is no value of the first model"));
+        return Rejected(absl::StrCat("formulas: ", name, " is no value of the first model"));
       }
       LEMMA_ASSIGN_OR_RETURN(const Value value, Resolve(at));
       if (value.type() != graph.inputs()[i].type()) {
-        return No(absl::StrCat("formulas: ", name, " has another type"));
+        return Rejected(absl::StrCat("formulas: ", name, " has another type"));
       }
       moved[graph.inputs()[i]] = value;
     }
@@ -121,9 +122,9 @@ class Checker {
       for (const Value& operand : node->inputs()) {
         own = std::max(own, depth.at(&operand.node()) + 1);
       }
-      if (own > kMostDeep) return No("the formulas are too deep");
+      if (own > kMostDeep) return Rejected("the formulas are too deep");
       for (const TensorType& type : node->types()) {
-        if (type.num_elements() > kMostElements) return No("the formulas are too large");
+        if (type.num_elements() > kMostElements) return Rejected("the formulas are too large");
       }
     }
     return absl::OkStatus();
@@ -140,7 +141,7 @@ class Checker {
       if (!node->is_op() || in_before_.contains(node.get())) continue;
       const bool moves = OnlyMoves(*node) && !ReadsByData(*node);
       if (moves || constants.contains(node.get())) continue;
-      return No(absl::StrCat("formulas: ", node->op().name, " computes more than weights"));
+      return Rejected(absl::StrCat("formulas: ", node->op().name, " computes more than weights"));
     }
     return absl::OkStatus();
   }
@@ -179,8 +180,8 @@ class Checker {
         const double most = LargestFinite(node->type(o).dtype);
         for (const double x : computed->value) {
           if (std::abs(x) <= most) continue;
-          return No(absl::StrCat("a constant that the second model computes by ", node->op().name,
-                                 " is not finite"));
+          return Rejected(absl::StrCat("a constant that the second model computes by ",
+                                       node->op().name, " is not finite"));
         }
       }
     }
@@ -202,7 +203,7 @@ class Checker {
     for (const auto& [after, before] : certificate_.weights) {
       const std::string name = absl::StrCat("weight ", Print(after));
       if (after.graph != ValueName::Graph::kAfter || before.graph == ValueName::Graph::kAfter) {
-        return No(absl::StrCat(name, ": it is no weight of the second model"));
+        return Rejected(absl::StrCat(name, ": it is no weight of the second model"));
       }
       LEMMA_ASSIGN_OR_RETURN(const NodePtr node, NodeAt(after_.nodes(), after));
       const Value weight(node, after.output);
@@ -210,22 +211,24 @@ class Checker {
       const WorkScope work(WorkFor(weight.type()), options_.prover.interrupted);
       const auto x = evaluator_.Of(weight), y = evaluator_.Of(formula);
       if (!IsFloat(weight.dtype()) || x == nullptr || !x->exact()) {
-        return No(absl::StrCat(name, " has no known elements"));
+        return Rejected(absl::StrCat(name, " has no known elements"));
       }
       if (y == nullptr || formula.type() != weight.type()) {
-        return No(absl::StrCat(name, ": its formula does not give such a weight"));
+        return Rejected(absl::StrCat(name, ": its formula does not give such a weight"));
       }
       // The author of the certificate chose these numbers: their roundings may be as large as ever.
       constexpr double kMostOfOwn = 0x1p-16;
       const WeightComparison all =
           CompareWeights(weight, x->value, formula, *y,
                          DependsOn(formula, own_numbers_) ? kMostOfOwn : kMostRelative);
-      if (!all.bounded) return No(absl::StrCat(name, ": its formula has no bounds"));
+      if (!all.bounded) return Rejected(absl::StrCat(name, ": its formula has no bounds"));
       if (!all.related()) {
-        return No(absl::StrCat(name, ": ", all.unrelated.outside,
-                               " elements are outside of what evaluations of its formula give"));
+        return Rejected(
+            absl::StrCat(name, ": ", all.unrelated.outside,
+                         " elements are outside of what evaluations of its formula give"));
       }
-      if (!weights_.emplace(weight, formula).second) return No(absl::StrCat(name, " comes twice"));
+      if (!weights_.emplace(weight, formula).second)
+        return Rejected(absl::StrCat(name, " comes twice"));
       parts_.exact_weights &= all.relation.exact;
       (all.relation.exact ? result_.weights : result_.computed) += 1;
       result_.ulps = std::max(result_.ulps, all.relation.ulps);
@@ -262,11 +265,12 @@ class Checker {
     for (; next < certificate_.regions.size(); ++next) {
       const CertifiedRegion& region = certificate_.regions[next];
       const size_t output = static_cast<size_t>(region.output);
-      if (region.output < 0) return No(NameOf(region) + " is not in the order of the operands");
+      if (region.output < 0)
+        return Rejected(NameOf(region) + " is not in the order of the operands");
       LEMMA_ASSIGN_OR_RETURN(const NodePtr node, NodeAt(nodes, region.after));
       if (output >= after_.outputs().size() ||
           after_.outputs()[output] != Value(node, region.after.output)) {
-        return No(NameOf(region) + " is not that output");
+        return Rejected(NameOf(region) + " is not that output");
       }
       LEMMA_RETURN_IF_ERROR(Prove(region, &outputs[region.output]));
     }
@@ -274,7 +278,7 @@ class Checker {
       auto proved = outputs.find(static_cast<int>(o));
       const Value& now = proved == outputs.end() ? equal_.at(after_.outputs()[o]) : proved->second;
       if (now == before_.outputs()[o]) continue;
-      return No(absl::StrCat("output ", before_.output_names()[o], " is not proved equal"));
+      return Rejected(absl::StrCat("output ", before_.output_names()[o], " is not proved equal"));
     }
     return absl::OkStatus();
   }
@@ -333,28 +337,28 @@ class Checker {
     const std::string name = NameOf(region);
     if (region.after.graph != ValueName::Graph::kAfter ||
         region.before.graph == ValueName::Graph::kAfter) {
-      return No(name + " is not between the two models");
+      return Rejected(name + " is not between the two models");
     }
     LEMMA_ASSIGN_OR_RETURN(const Value now, Resolve(region.after));
     LEMMA_ASSIGN_OR_RETURN(const Value before, Resolve(region.before));
-    if (now.type() != before.type()) return No(name + ": the types differ");
+    if (now.type() != before.type()) return Rejected(name + ": the types differ");
     absl::flat_hash_map<Value, Known> cuts;
     for (const auto& [at, known] : region.cuts) {
       LEMMA_ASSIGN_OR_RETURN(const Value value, Resolve(at));
       // The first model computes the value, so what is read for it is inside its tensor.
       if (known == Known::kAny && value.node().is_op() && !in_before_.contains(&value.node())) {
-        return No(absl::StrCat(name, ": the first model does not compute ", Print(at)));
+        return Rejected(absl::StrCat(name, ": the first model does not compute ", Print(at)));
       }
       if (!cuts.emplace(value, known).second) {
-        return No(absl::StrCat(name, ": ", Print(at), " comes twice"));
+        return Rejected(absl::StrCat(name, ": ", Print(at), " comes twice"));
       }
     }
     auto claim = MakeRegion(before, now, cuts, own_numbers_, &evaluator_);
-    if (!claim.ok()) return No(absl::StrCat(name, ": ", claim.status().message()));
+    if (!claim.ok()) return Rejected(absl::StrCat(name, ": ", claim.status().message()));
     const Verdict verdict = prover_.Prove(*claim, options_.prover.work);
     const auto* proved = std::get_if<Proved>(&verdict);
     if (proved == nullptr) {
-      return No(absl::StrCat(name, " is not proved: ", Explanation(verdict)));
+      return Rejected(absl::StrCat(name, " is not proved: ", Explanation(verdict)));
     }
     ++parts_.regions;
     parts_.contract = std::max(parts_.contract, proved->contract);
@@ -368,7 +372,7 @@ class Checker {
     const auto position = static_cast<size_t>(name.position);
     if (name.position < 0 || position >= nodes.size() || name.output < 0 ||
         name.output >= nodes[position]->num_outputs()) {
-      return No(absl::StrCat("there is no value ", Print(name)));
+      return Rejected(absl::StrCat("there is no value ", Print(name)));
     }
     return nodes[position];
   }
@@ -405,15 +409,15 @@ class Checker {
       if (!before.ok()) continue;  // the first model does not run at these sizes
       auto after = Specialize(with_formulas, sizes);
       if (!after.ok()) {
-        return No(absl::StrCat("at some sizes only the first model is well-formed: ",
-                               after.status().message()));
+        return Rejected(absl::StrCat("at some sizes only the first model is well-formed: ",
+                                     after.status().message()));
       }
       LEMMA_RETURN_IF_ERROR(CompareAt(*before, *after));
       LEMMA_ASSIGN_OR_RETURN(const Graph own, Specialize(after_, sizes));
       LEMMA_RETURN_IF_ERROR(CompareWithWeights(*before, own));
     }
     if (result_.samples > 0) return absl::OkStatus();
-    return No("the first model takes none of the sizes that were tried");
+    return Rejected("the first model takes none of the sizes that were tried");
   }
 
   // The second graph has its own weights, so rounding may add up over its layers.

@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "graph/onnx/composites/blocked/blocked.h"
+#include "graph/sizes/symbolic_size.h"
+
 namespace lemma::ops {
 namespace {
 
