@@ -16,8 +16,8 @@ struct OptimizeContext {
   std::string output, certificate;  // files; "": none
   // Memory of the process when the search began, and its peak while the search ran.
   int64_t search_start_bytes = 0, search_peak_bytes = 0;
-  // Why the search did not use the rule OptimizeOptions::why_not, in the caller's words; "": the
-  // search used it.
+  // Why the rule OptimizeOptions::why_not was excluded from the search, in the caller's words; "":
+  // it was not excluded, though it may have been applied nowhere.
   std::string excluded;
 };
 

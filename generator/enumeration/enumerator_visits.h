@@ -76,8 +76,8 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
       (decomposable_only && num_outputs + 1 - kMostOperands > most_partner_outputs_);
   const std::vector<uint8_t>& colliding = decomposable_only ? partner_ : colliding_;
   // A graph of max_ops operators that ends in a stored node has another output, because the node
-  // and what it rests on are fewer operators. So the graph is decomposable unless one of its nodes
-  // has two outputs.
+  // and the nodes that it rests on are fewer than max_ops operators. So the graph is decomposable
+  // unless one of its nodes has two outputs.
   const bool all_decomposable = divide && size == options_.max_ops && !set.two_outputs;
   const int least = set.size == 0 ? 0 : set.nodes[set.size - 1] + 1;
   for (const NodeRun& run : runs) {

@@ -22,9 +22,10 @@ std::optional<Interval> BoundsOf(const loops::Nest& nest, const Affine& p);
 // of extents are below 2^30, so that `int` holds them. False if a bound is unknown.
 bool FitsInt(const loops::Nest& nest);
 
-// Emits statements that compute the values of nodes. Each value is computed once, in the outermost
-// open scope in which it is defined. The caller opens a scope for each block of code, asks for
-// values, closes the scopes and joins the blocks.
+// Emits statements that compute the values of nodes. Each value is computed in the outermost open
+// scope to which it may move (Open), and is reused while this scope is open. Index arithmetic that
+// reads no tensor may move out of any scope that does not define its variables. The caller opens a
+// scope for each block of code, asks for values, closes the scopes and joins the blocks.
 class NestPrinter {
  public:
   struct Options {

@@ -41,8 +41,9 @@ class KnownPlans {
   absl::flat_hash_map<std::vector<uint64_t>, std::unique_ptr<Plan>> plans_;
 };
 
-// A graph, its matches, and the path that led to it. The time of a step is proportional to the size
-// of its edit. Ranks are found in one of three ways:
+// A graph, its matches, and the path that led to it. The time to apply or undo an edit is
+// proportional to the size of the edit; the time to find a rank may be longer. Ranks are found in
+// one of three ways:
 //   * If only time counts and the cost model is a sum over operators, ranks are exact sums.
 //   * If only time counts, but the model is not a sum, a rewrite's effect is estimated: the
 //     operators around it are planned as a graph of their own, before and after the rewrite. But a

@@ -10,9 +10,10 @@ namespace lemma {
 
 // Rules with equal texts are equal up to the names and order of variables, symbols, values and
 // conditions: they have the same contract, the same matches and the same results. The text does not
-// depend on the rule's name, comment or record. The operands of a commutative operator are sorted
-// only if different operators compute them. So two rules that differ only in the order of
-// other operands of commutative operators may have different texts.
+// depend on the rule's name, comment or record. The two operands of a commutative operator are
+// sorted by the operators that compute them, directly or indirectly, and by the roles of the
+// variables in them. If these are the same for both operands, the operands stay in their order: two
+// rules that differ only in such an order may have different texts.
 std::string CanonicalText(const Substitution& rule);
 
 }  // namespace lemma

@@ -62,9 +62,9 @@ struct CpuPlan {
   // element of the input only to compute the same element of the output.
   bool MayOverwrite(int input, int output) const;
 
-  // Lifetimes of the arena's buffers; appends the buffers' indices in `buffers` to *ids. Then
-  // follow the lifetimes of scratch memory: step i needs scratch[i] additional bytes while it runs;
-  // steps that need none are left out.
+  // Returns the lifetimes of the arena's buffers, and appends their indices in `buffers` to *ids.
+  // After them, the result has one lifetime for each step i that needs scratch[i] > 0 additional
+  // bytes while it runs; *ids gets no entry for these.
   std::vector<BufferLife> ArenaLives(std::vector<int>* ids,
                                      absl::Span<const int64_t> scratch = {}) const;
   // The nodes of the graph passed to PlanGraph that the step computes, wholly or in part.

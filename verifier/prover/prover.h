@@ -3,7 +3,8 @@
 //
 // A proof is about real numbers. The answer "proved" relies on the normal form
 // (verifier/normal_form/normal_form.h) and on Z3. The answer "refuted" comes with sizes at which
-// the two sides differ when they run on the same random inputs, both in the field and in double.
+// either the shapes of an output differ, or an element differs when both sides run on the same
+// random inputs, both in the field and in double.
 #ifndef LEMMA_VERIFIER_PROVER_PROVER_H_
 #define LEMMA_VERIFIER_PROVER_PROVER_H_
 

@@ -17,8 +17,9 @@
 namespace lemma::referee {
 namespace {
 
-constexpr size_t kMaxPairs = 16;  // tried before the search gives up
-constexpr int kMaxChain = 3;      // operators between a value and the one that it may stand for
+constexpr size_t kMaxPairs = 16;   // tried before the search gives up
+constexpr int kMaxChain = 3;       // operators between a value and the one that it may stand for
+constexpr size_t kMaxBetween = 8;  // values between a value and values of the first graph
 constexpr int kMaxOperators = 64;
 constexpr double kIsolatedInDouble =
     1e-11;  // equal values in double differ by less, relative to the largest
@@ -111,13 +112,16 @@ class Isolator {
   std::optional<OnlyPlace> FindPlaces() const {
     if (c_.swept.assumed.empty() || !c_.swept.AllCovered()) return std::nullopt;
     std::vector<OnlyPlace> places;
+    absl::flat_hash_set<const Node*> constants;
     for (const Assumed& assumed : c_.swept.assumed) {
       auto place = PlaceOf(assumed.before, assumed.after, assumed.now);
       if (!place) return std::nullopt;
+      AddConstants(assumed.before, place->region, &constants);
+      AddConstants(assumed.now, place->region, &constants);
       places.push_back(*std::move(place));
     }
     for (size_t sample = 0; sample < c_.options.samples.size(); ++sample) {
-      if (!OutputsDiffer(sample)) continue;
+      if (!OutputsDiffer(sample, constants)) continue;
       for (size_t i = places.size(); i-- > 0;) {
         if (c_.options.deadline.Passed()) return std::nullopt;
         auto measured = MeasureRegion(c_.before, places[i].region, sample, c_.options);
@@ -208,17 +212,33 @@ class Isolator {
 
   // Values of `before` that are computed from an operand of `now`, by the same operator or, after
   // those, by another one; and values of this type that are computed from nothing else of this
-  // kind, such as its normalization.
+  // kind, such as its normalization. If an operand is no value of `before`, its operands stand for
+  // it.
   std::vector<Value> OfSameOperands(const Value& now) const {
     std::vector<Value> found;
+    const std::vector<Value> operands = SharedOperands(now);
     for (const bool same_operator : {true, false}) {
-      for (const Value& operand : now.node().inputs()) {
+      for (const Value& operand : operands) {
         auto it = users_.find(operand);
-        if (it == users_.end() || !operand.node().is_op()) continue;
+        if (it == users_.end() || operand.node().has_payload()) continue;
         for (const NodePtr& user : it->second) {
           if ((&user->op() == &now.node().op()) != same_operator) continue;
           if (user->types() == now.node().types()) AddChain(Value(user, now.output()), &found);
         }
+      }
+    }
+    return found;
+  }
+
+  // The values of `before` that `now` is computed from by a few operators.
+  std::vector<Value> SharedOperands(const Value& now) const {
+    std::vector<Value> found, next(now.node().inputs().begin(), now.node().inputs().end());
+    for (size_t i = 0; i < next.size() && i < kMaxBetween; ++i) {
+      const Value operand = next[i];
+      if (shared_.contains(&operand.node())) {
+        found.push_back(operand);
+      } else {
+        next.insert(next.end(), operand.node().inputs().begin(), operand.node().inputs().end());
       }
     }
     return found;
@@ -252,9 +272,14 @@ class Isolator {
     return place;
   }
 
-  // Sets place->difference if the sides differ by more than rounding explains, and the outputs do
-  // so too. `right`: the second graph with the first side in the place of the second one.
+  // Sets place->difference if the sides differ by more than rounding explains, and the outputs by
+  // more than other roundings of the sides' constants explain. The latter is needed: with y =
+  // relu(x), the values x and relu(x) may differ much, but not the outputs. `right`: the second
+  // graph with the first side in the place of the second one.
   void Measure(const Graph& right, OnlyPlace* place) const {
+    absl::flat_hash_set<const Node*> constants;
+    AddConstants(place->before, place->region, &constants);
+    AddConstants(c_.swept.moved.at(place->after), place->region, &constants);
     for (size_t sample = 0; sample < c_.options.samples.size(); ++sample) {
       if (c_.options.deadline.Passed()) return;
       const Sample& values = c_.options.samples[sample];
@@ -263,25 +288,50 @@ class Isolator {
       if (!(measured->found.largest > measured->explained)) continue;
       const auto outputs = DifferenceOfOutputs(c_.after, right, values, c_.options.definition);
       if (!outputs || !(outputs->largest > kIsolatedInDouble * outputs->scale)) continue;
+      if (!IsFarFromRounding(*outputs, {&c_.after, &right}, values, constants)) continue;
       SetDifference(*std::move(measured), sample, place);
       return;
     }
   }
 
-  // Whether the outputs differ by more than other roundings of all constants explain.
-  bool OutputsDiffer(size_t number) const {
-    const Sample& sample = c_.options.samples[number];
-    const auto outputs = DifferenceOfOutputs(c_.before, c_.after, sample, c_.options.definition);
-    if (!outputs || !(outputs->largest > kIsolatedInDouble * outputs->scale)) return false;
-    for (const Graph* graph : {&c_.before, &c_.after}) {
+  // Adds the constants and weights that `value`, a side of the region, is computed from.
+  static void AddConstants(const Value& value, const Region& region,
+                           absl::flat_hash_set<const Node*>* constants) {
+    absl::flat_hash_set<Value> seen;
+    for (const Cut& cut : region.inputs) seen.insert(cut.value);
+    std::vector<Value> stack = {value};
+    while (!stack.empty()) {
+      const Value next = stack.back();
+      stack.pop_back();
+      if (!seen.insert(next).second) continue;
+      if (next.node().has_payload()) constants->insert(&next.node());
+      stack.insert(stack.end(), next.node().inputs().begin(), next.node().inputs().end());
+    }
+  }
+
+  // Whether `outputs` differ by more than other roundings of `constants` explain.
+  bool IsFarFromRounding(const OutputDifference& outputs,
+                         std::initializer_list<const Graph*> graphs, const Sample& sample,
+                         const absl::flat_hash_set<const Node*>& constants) const {
+    if (constants.empty()) return true;
+    for (const Graph* graph : graphs) {
       for (uint64_t draw = 0; draw < kRoundings; ++draw) {
         if (c_.options.deadline.Passed()) return false;
-        const auto response = DifferenceOfOutputs(*graph, WithOtherRoundings(*graph, draw), sample,
-                                                  c_.options.definition);
-        if (!response || !(outputs->largest > kFarOutside * response->largest)) return false;
+        const Graph other = WithOtherRoundings(*graph, draw, &constants);
+        if (other.outputs() == graph->outputs()) continue;
+        const auto response = DifferenceOfOutputs(*graph, other, sample, c_.options.definition);
+        if (!response || !(outputs.largest > kFarOutside * response->largest)) return false;
       }
     }
     return true;
+  }
+
+  // Whether the outputs differ by more than other roundings of `constants` explain.
+  bool OutputsDiffer(size_t number, const absl::flat_hash_set<const Node*>& constants) const {
+    const Sample& sample = c_.options.samples[number];
+    const auto outputs = DifferenceOfOutputs(c_.before, c_.after, sample, c_.options.definition);
+    if (!outputs || !(outputs->largest > kIsolatedInDouble * outputs->scale)) return false;
+    return IsFarFromRounding(*outputs, {&c_.before, &c_.after}, sample, constants);
   }
 
   // The same if the weights are all that differs: the outputs must differ by much more than another

@@ -29,14 +29,20 @@ namespace lemma::referee {
 namespace {
 
 constexpr int kQuickFailures = 8, kMostFailures = 60;
-// If outputs are far off and no smaller pair of graphs shows it, the place is looked for so long.
-constexpr int kSmallPair = 8;  // operators
+// If graphs differ and no small pair of graphs shows it, a smaller one is looked for so long.
+constexpr int64_t kSmallPair = 8;  // operators
 constexpr double kSecondsForPlace = 30;
 constexpr size_t kComparedSamples = 2;  // on which values are compared
 constexpr double kDouble = 1e-10;  // equal values in double differ by less, relative to the largest
 
-int64_t OperatorsIn(const Graph& graph) {
-  return absl::c_count_if(graph.nodes(), [](const NodePtr& node) { return node->is_op(); });
+// The number of operators in the smallest pair of graphs that shows the difference.
+int64_t SizeOfPair(const Refutation& refutation) {
+  if (!refutation.pair) return std::numeric_limits<int64_t>::max();
+  int64_t size = 0;
+  for (const Graph* graph : {&refutation.pair->before, &refutation.pair->after}) {
+    size += absl::c_count_if(graph->nodes(), [](const NodePtr& node) { return node->is_op(); });
+  }
+  return size;
 }
 
 // The weights that a constant is computed from, and the operators.
@@ -106,7 +112,9 @@ class Case {
 
  private:
   RefereeResult Result() {
-    if (certain_ && result_.answer != Answer::kRefuted) {
+    // The smaller pair of graphs says more.
+    if (certain_ && (result_.answer != Answer::kRefuted ||
+                     SizeOfPair(*result_.refutation) >= SizeOfPair(*certain_))) {
       result_.answer = Answer::kRefuted;
       result_.refutation = std::move(certain_);
       result_.reason.clear();
@@ -142,17 +150,21 @@ class Case {
     // A pair that differs needs no proof; most cases are decided here or by the sweep.
     CompareOnInputs(after);
     if (far_off_ && Refute(after)) {
-      const auto& pair = result_.refutation->pair;
-      if (pair && OperatorsIn(pair->before) + OperatorsIn(pair->after) <= kSmallPair) return;
-      // The verdict is certain. A sweep may find the place of the difference.
-      certain_.swap(result_.refutation);
-      result_.answer = Answer::kUnknown;
-      const Deadline& all = options_.deadline;
-      const double left = all.seconds_left();
-      options_.deadline = Deadline::After(
-          left > 0 ? std::min(left, kSecondsForPlace) : kSecondsForPlace, all.interruption());
+      if (SizeOfPair(*result_.refutation) <= kSmallPair) return;
+      KeepRefutation();
     }
     Prove(after);
+  }
+
+  // The verdict is certain, but a smaller place of the difference may be found in some seconds.
+  void KeepRefutation() {
+    certain_ = std::move(result_.refutation);
+    result_.refutation.reset();
+    result_.answer = Answer::kUnknown;
+    const Deadline& all = options_.deadline;
+    const double left = all.seconds_left();
+    options_.deadline = Deadline::After(
+        left > 0 ? std::min(left, kSecondsForPlace) : kSecondsForPlace, all.interruption());
   }
 
   void Tell(const char* stage, size_t done = 0, size_t all = 0) const {
@@ -260,7 +272,12 @@ class Case {
     }
     Describe(related, after);
     result_.equal = swept.equal;
-    if (!swept.AllCovered() && RefuteAtPlaces(related.graph, after, &prover)) return;
+    if (!swept.AllCovered() && RefuteAtPlaces(related.graph, after, &prover)) {
+      if (result_.refutation->places > 1 || SizeOfPair(*result_.refutation) <= kSmallPair) return;
+      KeepRefutation();
+      RefuteAtOnePlace(swept, related.graph, after, &prover);
+      return;
+    }
     if (!swept.AllCovered() && RefuteAtOnePlace(swept, related.graph, after, &prover)) return;
     if (!swept.AllCovered()) {
       limits_.failures = kMostFailures;

@@ -110,8 +110,10 @@ class Sweeper {
     for (const Value& candidate : of_type->second) {
       if (candidate.type() != value.type()) continue;
       double distance = Distance(in_before_.at(candidate), sketch->second);
-      if (distance > kAlikeDistance) continue;
-      if (!label.empty() && before_.LabelOf(candidate) == label) distance = -1;
+      const bool is_named = !label.empty() && before_.LabelOf(candidate) == label;
+      // The effects of assumed places add up.
+      if (distance > kAlikeDistance && !(is_named && limits_.assume)) continue;
+      if (is_named) distance = -1;
       if (derived_.count(candidate) > 0) distance += 1;
       near.emplace_back(distance, candidate);
     }

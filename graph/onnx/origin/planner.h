@@ -14,10 +14,11 @@
 
 namespace lemma {
 
-// Goes through the graph from its outputs to its inputs. The outputs, and the nodes that are kept,
-// ask for each value that they read by the name that the value had in the model. The model's node
-// that makes a value of this name is kept if its expressions, possibly with other inputs, give the
-// value that is asked for.
+// Goes through the graph from its outputs to its inputs. An output of the graph asks for its value
+// under the output's name. A kept node asks for the value of each of its inputs under the name that
+// this input has in the model; the value may be another one than in the model. The model's node
+// that makes the value of this name is kept if its expressions, possibly with other inputs, give
+// the value that is asked for.
 class Planner {
  public:
   // `banned`: positions in origin.nodes of nodes that must not be kept. All arguments must outlive
@@ -34,7 +35,9 @@ class Planner {
   bool GrantWishes(const Value& value);
   // Looks for a node of the model that makes the value; returns whether the value has a source.
   bool FindSource(const Value& value);
-  // The same, only among nodes that have an output with the outermost operator of the value.
+  // Like FindSource, but looks only among nodes that have an output with the outermost operator of
+  // the value. Returns whether the value got the name of such an output; it may still have no
+  // source, if the kept node only passes it on.
   bool FindByShape(const Value& value);
   // Gives the value the name of an output of one of the model's nodes, and keeps that node.
   bool Grant(const std::string& name, const Value& value);

@@ -100,6 +100,17 @@ TEST(IsolateTest, AllLayersUseAnotherNumber) {
   }
 }
 
+// The effects add up, so that later values of both graphs are not alike.
+TEST(IsolateTest, AllLayersUseAVeryDifferentNumber) {
+  const std::string before = Chain("", Weights());
+  const std::string wrong = absl::StrReplaceAll(before, {{"alpha = 0.1}", "alpha = 0.102}"}});
+  const auto result = JudgeTexts(before, wrong);
+  ASSERT_EQ(Summary(result), "refuted");
+  EXPECT_EQ(result.refutation->places, kLayers);
+  ASSERT_TRUE(result.refutation->pair.has_value());
+  EXPECT_EQ(result.refutation->pair->before_label, "r0");
+}
+
 // x * 3 and x / 3: neither place is like the one before, but together they change nothing.
 TEST(IsolateTest, PlacesThatMakeGoodForEachOtherAreNoFault) {
   const std::string weights =

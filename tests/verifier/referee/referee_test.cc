@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/verifier/referee/referee_testutil.h"
@@ -29,11 +30,16 @@ TEST(RefereeTest, AFoldedNormalizationReassociates) {
   EXPECT_EQ(result.regions.size(), 1);
 }
 
-TEST(RefereeTest, UnfoldingIsProvedToo) {
+// The models differ by the rounding of the folded weights. With relu(y) in the place of y, they are
+// equal too, since relu(relu(y)) = relu(y), and these two values differ much: no fault.
+TEST(RefereeTest, UnfoldingIsNoFault) {
   const ConvNorm model;
-  const auto result =
-      JudgeTexts(ConvNorm::FoldedText(model.FoldedWeight(), model.FoldedBias()), model.Text());
-  EXPECT_NE(Summary(result), "refuted");
+  const std::string before = ConvNorm::FoldedText(model.FoldedWeight(), model.FoldedBias());
+  EXPECT_NE(Summary(JudgeTexts(before, model.Text())), "refuted");
+  const auto behind_tanh = [](const std::string& text) {
+    return absl::StrReplaceAll(text, {{") { ", ") { t = tanh(x)\n "}, {"conv2d(x,", "conv2d(t,"}});
+  };
+  EXPECT_NE(Summary(JudgeTexts(behind_tanh(before), behind_tanh(model.Text()))), "refuted");
 }
 
 // A weight just outside of its interval changes the result by less than rounding does, so nothing

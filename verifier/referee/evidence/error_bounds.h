@@ -18,9 +18,10 @@ namespace lemma::referee {
 
 // A definition with three inputs in f64 (value, magnitude, roundings) for each input of
 // `definition`, and likewise three outputs for each output. Where no bound is known, the number of
-// roundings is infinite. The caller must give exact values for all integer inputs, also where
-// their elements serve as positions. Unimplemented if an input has floats that are not f32, or if a
-// tensor of the definition is not f32.
+// roundings is infinite. For an integer input, the caller must give the exact values, their
+// absolute values, and 0 roundings; where its elements serve as positions, the values are read.
+// Unimplemented if an input has floats that are not f32, or if a tensor of the definition is not
+// f32.
 absl::StatusOr<Definition> BoundedDefinition(const Definition& definition);
 
 // The largest distance of an f32 evaluation from the value; infinite if no bound is known.

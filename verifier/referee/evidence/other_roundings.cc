@@ -47,11 +47,12 @@ std::optional<Tensor> Perturbed(const Tensor& tensor, bool up, std::mt19937_64* 
 
 }  // namespace
 
-Graph WithOtherRoundings(const Graph& graph, uint64_t draw) {
+Graph WithOtherRoundings(const Graph& graph, uint64_t draw,
+                         const absl::flat_hash_set<const Node*>* only) {
   std::mt19937_64 random(draw);
   ValueMap replaced;
   for (const NodePtr& node : graph.nodes()) {
-    if (!node->has_payload()) continue;
+    if (!node->has_payload() || (only != nullptr && !only->contains(node.get()))) continue;
     const bool up = draw < 2 ? draw == 0 : random() % 2 == 0;
     if (auto tensor = Perturbed(node->payload(), up, &random)) {
       replaced[Value(node, 0)] = Value(Node::Constant(*std::move(tensor)), 0);

@@ -19,12 +19,14 @@ struct AttentionCore {
   Value bias;                   // broadcasts to [B,H,L,S]; empty: none
   bool may_hide_rows = false;   // needs a bias: p is 0 in rows where all of the bias is -inf
   DType softmax = DType::kF32;  // the type in which softmax is computed
-  // score_mod is applied to c + bias, and prob_mod to p. An empty function changes nothing.
+  // score_mod is applied to c + bias, and prob_mod to the softmax, both in the type `softmax`.
+  // score_mod may change the last size; the result of prob_mod must have the shape [B,H,L,S]. An
+  // empty function changes nothing.
   std::function<Value(const Value&)> score_mod, prob_mod;
 };
 
-// y has shape [B,H,L,E], the other values have shape [B,H,L,S]. `biased` is c + bias, without
-// score_mod. After an error, values that could not be built are empty.
+// y has shape [B,H,L,E], the other values have shape [B,H,L,S]. `biased` is c + bias, before
+// score_mod; p is after prob_mod. After an error, values that could not be built are empty.
 struct AttentionValues {
   Value y, s, c, biased, p;
 };

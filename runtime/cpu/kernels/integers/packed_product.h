@@ -49,10 +49,11 @@ class PackedProduct {
 
   // Computes the sums for result rows [begin, end) of an image and for the outputs [first, last).
   // With several groups, [first, last) must be all outputs. Otherwise `first` must be a multiple of
-  // kPanelColumns, and so must `last` unless it is the number of outputs. The sums of the i-th of
-  // these pixels lie at sums + i * step. Up to kPanelColumns - 1 numbers behind them are
-  // overwritten too. So `step` must be at least last - first rounded up to a multiple of
-  // kPanelColumns, plus kPanelColumns with several groups.
+  // kPanelColumns, and so must `last` unless it is the number of outputs. The pixels of these rows
+  // are numbered row by row; the sums of pixel i lie at sums + i * step, beginning with the sum for
+  // output `first`. Up to kPanelColumns - 1 numbers behind them are overwritten too. So `step` must
+  // be at least last - first rounded up to a multiple of kPanelColumns, plus kPanelColumns with
+  // several groups.
   void Multiply(const int16_t* patch, int64_t begin, int64_t end, int64_t first, int64_t last,
                 int32_t* sums, int64_t step) const;
 
@@ -70,8 +71,8 @@ class PackedProduct {
 
   WindowSizes sizes_;
   int64_t group_channels_ = 1, group_outputs_ = 1;
-  // Offsets in a patch of the runs (tiles.h); if by_channel_, of an even number of pixels of a
-  // window.
+  // Offsets in a patch: of the runs (tiles.h) or, if by_channel_, of all pixels of a window. In the
+  // latter case, the last offset comes twice, with weight 0, if the number of pixels is odd.
   std::vector<int64_t> runs_;
   bool by_channel_ = false;  // output i reads channel i only, as in a depthwise convolution
   bool whole_rows_ = false;  // a run is a row of the window, otherwise a pixel of a group
