@@ -121,6 +121,7 @@ class Sweeper {
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     if (near.size() > kCandidates) near.resize(kCandidates);
     std::vector<Value> candidates;
+    candidates.reserve(near.size());
     for (auto& [distance, candidate] : near) candidates.push_back(std::move(candidate));
     return candidates;
   }
