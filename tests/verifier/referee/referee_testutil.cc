@@ -59,7 +59,7 @@ void ExpectCertificate(const Graph& before, const Graph& after,
 std::string ProblemOf(const referee::RefereeCertificate& certificate, const Graph& before,
                       const Graph& after) {
   referee::CertificateCheckOptions options;
-  options.prover.work = 100'000'000;  // as in api/referee.h
+  options.prover.work = kWork;
   return CheckCertificate(certificate, before, after, options).problem;
 }
 
@@ -85,10 +85,10 @@ std::string Listed(const std::vector<float>& values) {
 
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
                                    std::vector<std::vector<Tensor>> inputs, double seconds,
-                                   const std::vector<Substitution>* rules) {
+                                   const std::vector<Substitution>* rules, int64_t work) {
   referee::RefereeOptions options;
   options.rules = rules == nullptr ? StarterRules() : *rules;
-  options.prover.work = 100'000'000;  // as in api/referee.h
+  options.prover.work = work;
   options.run = RunnerOf(MakeCpuBackend());
   options.definition = RunnerOf(MakeReferenceBackend(BetweenOperators::kUnrounded));
   options.tolerances = [](const Graph& graph) { return RelativeTolerances(graph); };
@@ -96,7 +96,8 @@ referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
     options.samples.push_back({std::move(values), {}, false});
   options.deadline = Deadline::After(seconds);
   referee::RefereeResult result = referee::Judge(before, after, options);
-  if (result.answer == referee::Answer::kProved) ExpectCertificate(before, after, result);
+  if (work == kWork && result.answer == referee::Answer::kProved)
+    ExpectCertificate(before, after, result);
   return result;
 }
 

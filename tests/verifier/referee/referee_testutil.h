@@ -10,6 +10,8 @@
 
 namespace lemma {
 
+constexpr int64_t kWork = 100'000'000;  // as in api/referee.h
+
 // Numbers in [low, high). Equal seeds give equal numbers.
 std::vector<float> RandomFloats(int64_t count, uint64_t seed, float low = -1, float high = 1);
 // The values as a list in the text form of graphs, such as "[1.0, 2.5]". Reading the list gives the
@@ -17,19 +19,22 @@ std::vector<float> RandomFloats(int64_t count, uint64_t seed, float low = -1, fl
 std::string Listed(const std::vector<float>& values);
 
 // The referee's answer about the graphs `before` and `after`. The referee stops after about
-// `seconds`. It executes graphs on the CPU back end. It uses the starter rules unless `rules` are
-// given, and two random sets of inputs unless `inputs` are given. A graph that is given as a text
-// is written without its beginning "graph NAME": "(x: f32[2]) { y = relu(x) return y }".
+// `seconds`. The proof of a region ends after `work` steps. It executes graphs on the CPU back end.
+// It uses the starter rules unless `rules` are given, and two random sets of inputs unless `inputs`
+// are given. A graph that is given as a text is written without its beginning "graph NAME": "(x:
+// f32[2]) { y = relu(x) return y }".
 //
-// If the verdict is a proof, these functions also write its certificate, read it again and check
-// it. The test fails unless the certificate stays the same and the check finds the same contract.
+// If the verdict is a proof and the prover had kWork steps, these functions also write its
+// certificate, read it again and check it. The test fails unless the certificate stays the same and
+// the check finds the same contract.
 referee::RefereeResult JudgeTexts(const std::string& before, const std::string& after,
                                   double seconds = 60);
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds = 60,
                                    const std::vector<Substitution>* rules = nullptr);
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after,
                                    std::vector<std::vector<Tensor>> inputs, double seconds = 60,
-                                   const std::vector<Substitution>* rules = nullptr);
+                                   const std::vector<Substitution>* rules = nullptr,
+                                   int64_t work = kWork);
 
 // What is wrong with the certificate for these graphs; "" if it is right.
 std::string ProblemOf(const referee::RefereeCertificate& certificate, const Graph& before,
