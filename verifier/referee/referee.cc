@@ -158,7 +158,9 @@ class Case {
 
   // The verdict is certain, but a smaller place of the difference may be found in some seconds.
   void KeepRefutation() {
-    certain_ = std::move(result_.refutation);
+    if (!certain_ || SizeOfPair(*result_.refutation) < SizeOfPair(*certain_)) {
+      certain_ = std::move(result_.refutation);
+    }
     result_.refutation.reset();
     result_.answer = Answer::kUnknown;
     const Deadline& all = options_.deadline;
