@@ -60,7 +60,7 @@ TEST(IsolateTest, OneLayerIsAnotherOne) {
 TEST(IsolateTest, AnOutputThatIsFarOffHasAPlaceToo) {
   const std::string after = Chain("n", Weights());
   const std::string wrong = absl::StrReplaceAll(
-      after, {{"leaky_relu(pn2) {alpha = 0.1}", "leaky_relu(pn2) {alpha = -9.0}"}});
+      after, {{"leaky_relu(pn3) {alpha = 0.1}", "leaky_relu(pn3) {alpha = -9.0}"}});
   ASSERT_NE(wrong, after);
   const auto result = JudgeTexts(Chain("", Weights()), wrong);
   ASSERT_EQ(Summary(result), "refuted");
@@ -68,8 +68,8 @@ TEST(IsolateTest, AnOutputThatIsFarOffHasAPlaceToo) {
             100 * result.refutation->explained);
   EXPECT_TRUE(result.refutation->only_here);
   ASSERT_TRUE(result.refutation->pair.has_value());
-  EXPECT_EQ(result.refutation->pair->before_label, "r2");
-  EXPECT_EQ(result.refutation->pair->after_label, "rn2");
+  EXPECT_EQ(result.refutation->pair->before_label, "r3");
+  EXPECT_EQ(result.refutation->pair->after_label, "rn3");
 }
 
 // The value after the fault has no name in the second graph, but the one computed from it has.
