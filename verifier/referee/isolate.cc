@@ -112,7 +112,7 @@ class Isolator {
   std::optional<OnlyPlace> FindPlaces() const {
     if (c_.swept.assumed.empty() || !c_.swept.AllCovered()) return std::nullopt;
     std::vector<OnlyPlace> places;
-    absl::flat_hash_set<const Node*> constants;
+    absl::flat_hash_set<const Node*> constants = Numbers();
     for (const Assumed& assumed : c_.swept.assumed) {
       auto place = PlaceOf(assumed.before, assumed.after, assumed.now);
       if (!place) return std::nullopt;
@@ -273,11 +273,11 @@ class Isolator {
   }
 
   // Sets place->difference if the sides differ by more than rounding explains, and the outputs by
-  // more than other roundings of the sides' constants explain. The latter is needed: with y =
-  // relu(x), the values x and relu(x) may differ much, but not the outputs. `right`: the second
+  // more than other roundings of the sides' constants and of numbers explain. This is needed: with
+  // y = relu(x), the values x and relu(x) may differ much, but not the outputs. `right`: the second
   // graph with the first side in the place of the second one.
   void Measure(const Graph& right, OnlyPlace* place) const {
-    absl::flat_hash_set<const Node*> constants;
+    absl::flat_hash_set<const Node*> constants = Numbers();
     AddConstants(place->before, place->region, &constants);
     AddConstants(c_.swept.moved.at(place->after), place->region, &constants);
     for (size_t sample = 0; sample < c_.options.samples.size(); ++sample) {
@@ -292,6 +292,17 @@ class Isolator {
       SetDifference(*std::move(measured), sample, place);
       return;
     }
+  }
+
+  // Single numbers of both graphs: proofs take some for equal that rounding made different.
+  absl::flat_hash_set<const Node*> Numbers() const {
+    absl::flat_hash_set<const Node*> numbers;
+    for (const Graph* graph : {&c_.before, &c_.after}) {
+      for (const NodePtr& node : graph->nodes()) {
+        if (node->has_payload() && node->payload().size() == 1) numbers.insert(node.get());
+      }
+    }
+    return numbers;
   }
 
   // Adds the constants and weights that `value`, a side of the region, is computed from.

@@ -52,14 +52,15 @@ struct OnlyPlace {
 // OnlyPlace::difference is set if, on a sample, the two sides of the region, computed by definition
 // in double on values of the first graph, differ by more than rounding explains (measure.h), and
 // the outputs of the whole graphs differ in double by more than four times the effect of other
-// roundings of the constants in the region.
+// roundings of the constants in the region, and of all single numbers.
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
 // The place graphs.swept.assumed[0], if the graphs are proved equal except at the places in
 // graphs.swept.assumed; otherwise nullopt. OnlyPlace::difference is set if the sides of each region
 // differ by more than rounding explains (as for FindOnlyPlace), and if on a sample, in double, the
 // outputs of the whole graphs differ by more than four times the effect of other roundings of the
-// constants in these regions. So places whose effects cancel each other are not taken for faults.
+// constants in these regions, and of all single numbers. So places whose effects cancel each other
+// are not taken for faults.
 std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
 
 // Finds the place where weights with strange elements first matter. Strange elements differ from
