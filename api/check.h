@@ -27,8 +27,9 @@ struct CheckOptions {
   // (api/rules/rules_file.h) takes it; "": all built-in rules.
   std::string rules;
   bool prove = false;  // trust no record: prove the certificate's rules anew
-  // A folder with a file NAME.proof for each rule NAME. The small checker (verifier/checker)
-  // repeats these proofs. "": no proof is repeated. Ignored with `prove`.
+  // A folder with a file NAME.proof for each rule NAME of the certificate. The small checker
+  // (verifier/checker) repeats these proofs; a missing file is a fault. "": no proof is repeated.
+  // Ignored with `prove`.
   std::string proofs;
   // How often the input model and the output model are compared on random values in the field
   // (graph/expr/field.h); 0: never.

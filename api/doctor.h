@@ -21,9 +21,9 @@ struct ExaminedPart {
 };
 const char* Name(ExaminedPart::State state);  // "works", "missing", "broken"
 
-// Examines, in this order: processor, memory, every back end, the second SMT solver, drawing, and
-// the database of costs. Each back end executes a small graph, whose results are compared with
-// known results. `costs` is the path of the database; "": there is none.
+// Examines, in this order: processor, memory, every back end, the second SMT solver (cvc5), drawing
+// by Graphviz, and the database of costs. Each back end executes a small graph, whose results are
+// compared with known results. `costs` is the path of the database; "": there is none.
 std::vector<ExaminedPart> Examine(const std::string& costs);
 
 }  // namespace lemma::api

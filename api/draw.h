@@ -12,7 +12,7 @@ namespace lemma::api {
 
 struct DotOptions {
   // Returns the CSS classes of a node's box in the SVG, separated by spaces; "" for none. A page
-  // can use them to colour the box. Absent: no node has classes.
+  // can use them to color the box. Absent: no node has classes.
   std::function<std::string(const Node&)> classes;
   // Returns whether to draw an operator or input. An output of the graph is drawn only if the node
   // that computes it is drawn. Absent: all are drawn.

@@ -31,7 +31,7 @@ struct GenerateOptions {
   // result.
   int64_t memory = generator::EnumeratorOptions().max_memory;
   std::string output;    // the file for the rules or the shard; CountGraphs needs no file
-  std::string rejected;  // the file that lists refuted and undecided candidates; "": none
+  std::string rejected;  // the file that lists candidates that gave no rule, and why; "": none
   // Whether Generate continues an unfinished run with the same options. If false, the folder that
   // such a run left is an error. EnumerateShard describes its own use of `resume`.
   bool resume = false;

@@ -198,7 +198,7 @@ absl::StatusOr<std::vector<StagedFile>> StageOptimized(Model input, const InputR
                                                        const std::string& path,
                                                        const std::string& certificate,
                                                        std::vector<std::string>* notes = nullptr);
-// Prepares and commits the files: writes all of them, or none.
+// Prepares the files as StageOptimized does and, once all are complete on disk, commits them.
 absl::Status SaveOptimized(Model input, const InputRecord& record, const OptimizeResult& result,
                            const std::string& path, const std::string& certificate);
 

@@ -40,8 +40,9 @@ struct ProofOptions {
 // The answer to one claim, and the answers of the programs that repeated its proof.
 struct ProofOutcome {
   Verdict verdict = Unknown{"not tried"};
-  double seconds = 0;                                 // time of the proof alone
-  FloatContract promised = FloatContract::kRealOnly;  // by the rule; for two graphs, kRealOnly
+  double seconds = 0;  // time of the proof alone
+  // The rule's contract, if the rule is proved; otherwise, and for two graphs, kRealOnly.
+  FloatContract promised = FloatContract::kRealOnly;
   // The answers of the second solver (`recheck`), of the small checker's test at small sizes
   // (`checked`), and of its repetition of the steps (`replayed`). Absent if the program was not
   // asked, or if nothing was proved.

@@ -33,7 +33,9 @@ struct QuantizeOptions {
   std::vector<std::string> keep;  // names of nodes, or types of operators, that stay as they are
   // Limit on the relative error (OutputError) of each output on the samples; negative: none.
   double max_error = -1;
-  bool alone = true;  // measure the error of each product alone; done anyway with max_error
+  // Whether to measure, for each product (Conv, Gemm, MatMul), the error if only this product is
+  // quantized. With max_error, these errors are always measured.
+  bool alone = true;
   // Sizes of symbolic dimensions, by name. Other dimensions get the sizes of the samples or, for
   // random samples, usual sizes.
   std::map<std::string, int64_t> dims;
@@ -81,7 +83,7 @@ struct OperatorReport {
   std::string name, type;  // of its node in the ONNX model
   bool quantized = false;
   std::string reason;              // why it is not quantized; "" if it is
-  std::vector<std::string> reads;  // names of those of its operands that have a range
+  std::vector<std::string> reads;  // names of its operands that have a range
   std::string result;              // the name of its result
   OperatorErrors errors;           // set only if `quantized` is true
   // Relative error of the worst output on the first two samples, if only this operator is

@@ -33,8 +33,8 @@ struct RefereeOptions {
   // too.
   DimValues hint;
   // Channels in a block of the layout NCHWc: 8 or 16. 0: each model decides (LoadOptions in
-  // api/models/model_file.h); if that is 16 by default and the outputs differ by more than rounding
-  // explains, 8 is taken if the outputs are nearer then.
+  // api/models/model_file.h). If a model allows both, 16 is tried first; if the outputs then differ
+  // by more than rounding explains, and differ less with 8, both models are read with 8.
   int64_t channel_block = 0;
   // Limit on one comparison in seconds, without the time for reading; 0: no limit. When the time is
   // up, the answer is "unknown". If AFTER can be read only at fixed sizes, there are several

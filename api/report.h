@@ -44,12 +44,12 @@ absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor
                                      const ReportFiles& files);
 
 // The result of Referee as one HTML page that needs no other file: the verdict, the regions in the
-// order of the second model, both graphs with the regions in colours, the smallest pair of graphs
+// order of the second model, both graphs with the regions in colors, the smallest pair of graphs
 // that differs, computed weights, and differences of outputs. `before` and `after` are the paths of
-// the two models; they are only printed. If a graph has more than 800 operators, only operators
-// that are open or refuted, and their operands, are drawn; and those of proved regions in which the
-// operators of the models differ, if all these are at most 800. After the deadline nothing is
-// drawn, and the page says so.
+// the two models; they are only printed. If a graph has more than 800 operators, only these and
+// their operands are drawn: the open and refuted operators, and the operators of proved regions in
+// which the operators of the two models differ. If these are more than 800 in all, those of proved
+// regions are left out. After the deadline nothing is drawn, and the page says so.
 absl::StatusOr<std::string> ReportOf(const std::string& before, const std::string& after,
                                      const RefereeResult& result,
                                      const Deadline& deadline = Deadline());

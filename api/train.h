@@ -61,7 +61,7 @@ struct TrainingRunOptions {
   std::string state;       // file of the initial state, in safetensors; "": StatePathOf(step.path)
   std::string checkpoint;  // file to save the state to, in safetensors; "": none
   int64_t every = 100;     // steps between two checkpoints, at least 1
-  bool resume = false;     // continue from `checkpoint`, which must be set, if that file exists
+  bool resume = false;     // continue from the file `checkpoint` if it exists; needs `checkpoint`
 };
 
 // InvalidArgument if an option is out of range. Messages name options ("option every").

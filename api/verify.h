@@ -48,7 +48,7 @@ struct VerifyCounts {
 };
 
 struct VerifyResult {
-  std::string file;  // its path, or "built-in rules"
+  std::string file;  // its path, or the name of a built-in set (RulesFile::name)
   std::vector<VerifiedRule> rules;
   std::string solver;  // the second solver's name and version; "" if none was used
   double seconds = 0;  // wall-clock time for all rules

@@ -63,7 +63,7 @@ class Flags {
   // Whether --help or -h was among the arguments before "--". Parse() then sets no variable and
   // returns an empty list.
   bool help() const { return help_; }
-  // What --help prints: text, or one JSON object after --help=json.
+  // The output of --help: text or, for --help=json, one JSON object.
   std::string Help() const;
 
  private:

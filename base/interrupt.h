@@ -10,7 +10,7 @@
 namespace lemma {
 
 // While an InterruptScope lives, the first Ctrl-C sets a flag that the work polls
-// (base/deadline.h); the second has the effect of a Ctrl-C without a scope: the handler of
+// (base/deadline.h). The second Ctrl-C acts as if there were no scope: the handler of
 // base/failures.h, if installed, removes temporary files and ends the program. A process that
 // ignored Ctrl-C before, such as a background job, still ignores it. Only one InterruptScope may
 // exist at a time.

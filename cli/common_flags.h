@@ -62,11 +62,11 @@ struct CommonFlags {
   api::ExecutionOptions Execution() const;
   api::InputOptions InputValues() const;
 
-  // InvalidArgument if a value is out of range, or if the back end does not know --fusion or
-  // --winograd.
+  // The errors of api::CheckExecutionOptions and api::CheckInputOptions; messages name flags.
   absl::Status Check() const;
   // Calls Check, reads the model, and replaces its weights if --reseed-weights is given. Prints the
-  // model's notes on standard error, unless --json is given.
+  // model's notes on standard error, unless --json is given. If the model cannot be read with
+  // symbolic sizes and --range is not given, reads it with fixed sizes, and says so there.
   absl::StatusOr<api::Model> Load(const std::string& path) const;
   // The values of the model's inputs: the files of --inputs, default values, or random values.
   // ResourceExhausted, before anything is allocated, if the graph needs more than max_memory_gb.

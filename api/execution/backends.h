@@ -24,11 +24,14 @@ std::vector<std::string> TargetNames();
 // Whether `backend` is in TargetNames().
 bool IsTarget(absl::string_view backend);
 
-// The comment on an option names the back ends that use it. Other back ends ignore it, but
-// CheckExecutionOptions refuses fuse_layout, winograd and precision for them.
+// The comment on an option names the back ends that use it; other back ends ignore it. For these,
+// CheckExecutionOptions accepts only the defaults of fuse_layout, winograd and precision.
 struct BackendOptions {
-  bool fuse_layout = true;  // "cpu": as in CpuOptions (runtime/cpu/cpu_backend.h)
-  bool reuse_late = true;  // "cuda", "cuda-generated": as in PlanOptions (runtime/cuda/cuda_plan.h)
+  // "cpu": whether to fuse layout operators (CpuOptions in runtime/cpu/cpu_backend.h).
+  bool fuse_layout = true;
+  // "cuda", "cuda-generated": whether memory may stay unused for a while, so that more kernels run
+  // at the same time (PlanOptions in runtime/cuda/cuda_plan.h).
+  bool reuse_late = true;
   // "cuda", "cuda-generated": the precision of the factors in sums of products.
   codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
   OrtOptions ort;        // "onnxruntime"

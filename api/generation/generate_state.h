@@ -25,9 +25,10 @@ absl::StatusOr<uint64_t> ProgramHash();
 // decisions.
 class GenerateState {
  public:
-  // Opens the folder of the run that writes `output`, or creates it. InvalidArgument if the folder
-  // contains a file that is not Lemma's, is damaged, or belongs to another run; without `resume`,
-  // also if it contains classes or decisions.
+  // Opens the folder of the run that writes `output`, or creates it. InvalidArgument if another
+  // process has the folder open, or if the folder contains a file that is not Lemma's or is
+  // damaged; with `resume`, also if it belongs to another run; without `resume`, also if it
+  // contains classes or decisions.
   static absl::StatusOr<std::unique_ptr<GenerateState>> Open(const std::string& output,
                                                              const generator::OperatorSet& set,
                                                              const generator::RunId& run,

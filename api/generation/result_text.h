@@ -17,7 +17,7 @@ std::string RulesText(const generator::RunId& run, const generator::Generated& g
 // The text of the file of rules that follow from needed rules. The last comment line above each
 // rule names the needed rules from which it follows. "" if there are no such rules.
 std::string PrunedText(const generator::RunId& run, const generator::Generated& generated);
-// One line per refuted or undecided pair, with the reason.
+// One line for each candidate that did not become a rule, with the reason.
 std::string RejectedText(const generator::Generated& generated);
 
 }  // namespace lemma::api

@@ -16,13 +16,14 @@ namespace lemma::api {
 // level, tensors, and fields that are not set are left out.
 Json ToJson(const Finding& finding, const std::string& engine);
 
-// Writes model.onnx and input_0.pb, … to a folder, which is created if missing. Writes all files or
-// none. Errors of hunt::Serialized: Unimplemented if the subject has no form in ONNX.
+// Writes model.onnx and input_0.pb, … to a folder, which is created if missing. Replaces no file
+// before all files are complete on disk. Errors of hunt::Serialized: Unimplemented if the subject
+// has no form in ONNX.
 absl::Status WriteSubject(const hunt::Subject& subject, const std::string& folder);
 
 // Writes the reduced model to finding.folder as WriteSubject does, and in the same folder the
 // outputs by the definitions (expected_0.pb, …), the outputs by the engine (seen_0.pb, …) and the
-// record (finding.json). Writes all files or none.
+// record (finding.json). Replaces no file before all files are complete on disk.
 absl::Status WriteFinding(const Finding& finding, const std::string& engine);
 
 }  // namespace lemma::api

@@ -102,7 +102,7 @@ absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std
 absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std::string& sha256,
                                                   const std::string& path);
 
-// Writes a model: all its files or, after an error, none.
+// Writes a model. Replaces no file before all its files are complete on disk.
 absl::Status SaveModel(const Model& model, const std::string& path, ModelFormat format);
 
 // Returns an error if one of `outputs` cannot be written, or would overwrite another output or an

@@ -21,10 +21,10 @@ namespace lemma::api {
 struct Alternative {
   std::string rule;  // its name
   int places = 0;    // the number of its matches in the graph
-  // Of the places that were priced, the place with the best change of the predicted time: a
-  // description of it (Rewrite::Describe), and the change (negative: a gain). If no place could be
-  // priced, `where` is "" and `change` is absent. The error and the certainty of the change are set
-  // only if the cost model lists kernels (CostModel::ListsKernels).
+  // The best place, by the change of the predicted time, among the places that were priced: `where`
+  // describes it (Rewrite::Describe); `change` is its change (negative: a gain). If no place could
+  // be priced, `where` is "" and `change` is absent. The error and the certainty of the change are
+  // set only if the cost model lists kernels (CostModel::ListsKernels).
   std::string where;
   std::optional<optimizer::RewriteStep::Change> change;
 };

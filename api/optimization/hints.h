@@ -24,8 +24,8 @@ struct HintOptions {
 
 struct Hints {
   std::vector<optimizer::SizeHint> sizes;  // empty if every size of the model is a number
-  // No sizes were given: `sizes` is from RunningSizes (api/execution/running_sizes.h) or, without
-  // execution, from DefaultSizes (api/models/sizes.h).
+  // Whether no sizes were given, so that `sizes` is from RunningSizes
+  // (api/execution/running_sizes.h) or, without execution, from DefaultSizes (api/models/sizes.h).
   bool are_usual = false;
 };
 

@@ -14,9 +14,9 @@ namespace lemma::api {
 // Options for a PetFinder that prices candidates by `costs`; `costs` must outlive the finder.
 pet::PetOptions PetOptionsOf(optimizer::CostModel* costs, const Deadline& deadline);
 
-// For each part of the graph, adds the corrected mutants that cost no more than the part to the
-// run's rules. Leaves out mutants that `lemma check` could not verify. Returns the number of new
-// rules.
+// Adds corrected mutants to the run's rules: for each part of the graph, the mutants that cost no
+// more than the part. Leaves out mutants that `lemma check` could not verify. Returns the number of
+// new rules.
 absl::StatusOr<int> AddMutants(const Graph& graph, pet::PetFinder* finder, SearchRun* run);
 
 // Checks the corrected mutants of a certificate (CheckMutant in verifier/certificate/mutant.h), and

@@ -33,7 +33,8 @@ class Quantizer {
   // `options` must outlive the quantizer.
   Quantizer(QuantizableModel model, const QuantizeOptions& options);
 
-  // Reads the samples, finds the operators that can be quantized, and their ranges.
+  // Reads the samples, and finds the operators that can be quantized and the ranges of the values
+  // that they read and compute.
   absl::Status Prepare();
   // Chooses the operators: all operators that can be quantized or, with max_error, as many of them
   // as the search finds within this limit. InvalidArgument if none can be quantized.
@@ -73,10 +74,12 @@ class Quantizer {
   absl::Status MeasureAlone();
   absl::Status MeasureOneAlone(size_t op);
   absl::Status TimeOperators();
-  // The values of the model in f32 on the first samples, by sample and name.
+  // Sets values_: by sample and name, the f32 values that chosen operators read or compute.
   absl::Status KeepValues();
-  // The two bounds of each operator (OperatorErrors in api/quantize.h).
+  // Sets the two bounds of each chosen operator in errors_ (OperatorErrors in api/quantize.h).
   absl::Status FindBounds();
+  // Sets OperatorErrors::for_inputs of a product. `terms`: the most numbers that are added up for
+  // an element of its result.
   absl::Status BoundForInputs(size_t op, const ProductWeights& weights, int64_t terms);
   // The floats for which the integers of a value stand; `tensor` is the value in the f32 model.
   std::vector<float> RoundedValue(const std::string& name, const Tensor& tensor) const;

@@ -52,7 +52,7 @@ struct RangeOptions {
 //   kMinMax      contains all elements;
 //   kPercentile  leaves out at most (100 - percentile) / 2 percent of the elements on each side;
 //                its ends are ends of bins, or 0;
-//   kMse         of 100 ranges that shrink towards 0, the range with the least expected square of
+//   kMse         of 100 ranges that shrink toward 0, the range with the least expected square of
 //                the error: rounding inside the range, clipping outside;
 //   kEntropy     of the same 100 ranges, the range whose 128 steps lose the least information
 //                (Kullback-Leibler divergence from the histogram), as Migacz ("8-bit Inference with

@@ -31,10 +31,12 @@ struct Part {
   std::string before, after;              // in each graph, the label of the last value; "": none
   // Names of the operators of each graph, in the order of the graph.
   std::vector<std::string> before_operators, after_operators;
-  std::string note;  // a condition of the proof, or why the part is open; "": nothing
+  // A condition of the proof, why the part is open, or "a weight now" if the second graph stores
+  // the part's result as a weight; "": nothing.
+  std::string note;
 };
 
-// The part of an operator.
+// The verdict on one operator, and the part to which it belongs.
 struct Place {
   Standing standing = Standing::kUnsaid;
   int part = -1;  // number in Alignment::parts; -1: none

@@ -21,7 +21,7 @@ std::vector<double> RoundNumbers(double top);
 // numbered from 0 by the time that their kernels take in both graphs together, the longest time
 // first.
 std::map<std::string, int> KernelKinds(const Report& report);
-// The CSS class that gives the kernel the colour of its kind: "k0" to "k6" for the numbers 0 to 6,
+// The CSS class that gives the kernel the color of its kind: "k0" to "k6" for the numbers 0 to 6,
 // "k7" for all greater numbers. `kinds` must contain the kind.
 std::string KindClass(const std::map<std::string, int>& kinds, const KernelTiming& kernel);
 

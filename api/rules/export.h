@@ -18,7 +18,7 @@ namespace lemma::api {
 // member usable says whether it is empty.
 Json RuleJson(const Substitution& rule, const std::string& problem);
 
-// Prints the rules with these names, or all rules if `names` is empty. `rules` is a file or a
+// Returns the rules with these names, or all rules if `names` is empty. `rules` is a file or a
 // built-in set (LoadRulesFile in api/rules/rules_file.h). Formats: "text", which LoadRulesFile
 // reads as the same rules; "json", an object whose member rules is a list with the object of
 // RuleJson for each rule, to which the rule's variables and both sides (as lists of nodes) are

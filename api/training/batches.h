@@ -59,7 +59,7 @@ class Batches {
     int input = 0;
     TensorType type;
     std::string name;
-    std::optional<Tensor> fixed;
+    std::optional<Tensor> fixed;     // a scalar's value from `set` or from the metadata
     std::map<int64_t, Tensor> made;  // random values by batch, made when first used
   };
 
