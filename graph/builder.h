@@ -12,9 +12,9 @@
 namespace lemma {
 
 // Applies operator `op` to `inputs`: fills in default attributes, checks types, infers output
-// types. Returns one value per output. Errors are InvalidArgument, and name the operator, the sizes
-// and what would be accepted; or Unimplemented for opaque element types. No value in `inputs` may
-// be empty.
+// types. Returns one value per output. InvalidArgument if there is no such operator, or if it does
+// not accept the inputs or attributes; the message names the operator, the sizes and what is
+// accepted. Unimplemented for opaque element types. No value in `inputs` may be empty.
 absl::StatusOr<std::vector<Value>> ApplyOp(absl::string_view op, std::vector<Value> inputs,
                                            Attrs attrs = {});
 // The same for an operator with one output; InvalidArgument if it has another number of outputs.
@@ -37,17 +37,17 @@ class GraphBuilder {
   Value Weight(std::string name, TensorType type);  // values unknown
   Value Weight(std::string name, Tensor payload);   // values known
   Value Constant(Tensor payload);
-  // Apply operators as Apply1 and ApplyOp do.
+  // Op applies an operator as Apply1 does, Ops as ApplyOp does.
   absl::StatusOr<Value> Op(absl::string_view op, std::vector<Value> inputs, Attrs attrs = {});
   absl::StatusOr<std::vector<Value>> Ops(absl::string_view op, std::vector<Value> inputs,
                                          Attrs attrs = {});
-  // Gives `value` a label for people, unless it has a label.
+  // Gives `value` a label for people, unless it already has one.
   void Label(const Value& value, std::string label);
-  // Adds the next output. `name` becomes the label of `value`, unless it has a label.
+  // Adds the next output. `name` becomes the label of `value`, unless `value` already has one.
   void Output(std::string name, Value value);
 
-  // The graph; call it once, at the end. InvalidArgument if two inputs or two outputs have the same
-  // name, or if there is no output.
+  // Returns the graph. Call Build once, at the end. InvalidArgument if two inputs or two outputs
+  // have the same name, or if there is no output.
   absl::StatusOr<Graph> Build() &&;
 
  private:

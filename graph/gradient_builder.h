@@ -1,5 +1,5 @@
-// What an operator's gradient function (OpDef::gradient) works with: one application of the
-// operator, and the gradients of its outputs.
+// The object that an operator's gradient function (OpDef::gradient) receives: it holds one
+// application of the operator and the gradients of its outputs, and it applies operators.
 //
 // For each input x, the gradient function returns the sum over all outputs y of J(y, x)^T * dy,
 // where J(y, x) is the Jacobian matrix of y by x, and dy is the gradient of y. The function builds

@@ -103,8 +103,9 @@ class OpContext {
   const Idx& dims(int i) const { return input(i).dims; }
   const IndexExpr& Dim(int i, int axis) const { return input(i).dims[axis]; }
 
-  // The value of attribute `name`. The process aborts if the operator does not declare the
-  // attribute with this kind, or if Int or Ints is called for a symbolic value.
+  // The value of attribute `name`. Int and Ints give an integer attribute as numbers; Size and
+  // Sizes give it as expressions, which may be symbolic. The process aborts if the operator does
+  // not declare the attribute with this kind, or if Int or Ints is called for a symbolic value.
   int64_t Int(absl::string_view name) const;
   std::vector<int64_t> Ints(absl::string_view name) const;
   const IndexExpr& Size(absl::string_view name) const;
@@ -164,7 +165,9 @@ class OpContext {
   std::vector<Guard> requirements_;
 };
 
-// Returns an error with the message from a `define` function if `guard` is known to be false.
+// For `define` functions and their helpers: requires `guard` (OpContext::Holds). If `guard` is
+// known to be false, the function returns the error of OpContext::Fail; its message is the StrCat
+// of the further arguments.
 #define LEMMA_REQUIRE(context, guard, ...)              \
   do {                                                  \
     if (!(context).Holds(guard)) {                      \
@@ -192,8 +195,8 @@ struct OpMeaning {
   // Conditions on sizes and attributes under which the application is well-formed.
   std::vector<Guard> requirements;
 };
-// `attrs` must be complete. Errors are as in InferTypes, but an undecided requirement is no error:
-// it is returned.
+// `attrs` must be complete. Errors are as in InferTypes, but an undecided requirement is not an
+// error: it is returned.
 absl::StatusOr<OpMeaning> Define(const OpDef& op, std::vector<ExprType> inputs,
                                  const ExprAttrs& attrs);
 // The same without the requirements: the caller ensures them by InferTypes.

@@ -43,7 +43,7 @@ class Expressions {
   // The meaning of `name`; an error if it has none.
   absl::StatusOr<const Named*> Find(const std::string& name, text::Position position) const;
   // Records that the text states this size for an axis of a tensor. Reads of the tensor are checked
-  // against this size, because it is written with the same names as their indices.
+  // against this size, because the text writes it with the same names as the indices of the reads.
   void StateSize(TensorId tensor, int axis, IndexExpr size) {
     stated_sizes_[{tensor, axis}] = std::move(size);
   }

@@ -17,6 +17,8 @@
 //   reduction  = ( "sum" | "prod" | "max" | "min" ) "(" bound { "," bound } [ "where" condition ]
 //                "," expr ")"
 //   condition  = comparisons ("=", "!=", "<", "<=", ">", ">=") joined by "and", "or" and "not"
+//   length     = an integer from 1 to 64
+//   literal    = a number (for "int" an integer); for "int[length]" a list "[" … "]" of integers
 #ifndef LEMMA_GRAPH_DEFINE_OPERATOR_SYNTAX_H_
 #define LEMMA_GRAPH_DEFINE_OPERATOR_SYNTAX_H_
 
@@ -37,11 +39,12 @@ namespace lemma::define {
 struct Bound;
 
 struct Expr {
+  // Each comment names the fields that the kind uses (`integer`, `real`, `text`, …).
   enum class Kind {
     kInt,     // integer
     kReal,    // real
     kName,    // text: a size, an index, an attribute
-    kSplice,  // text: a list of sizes or indices
+    kSplice,  // text: a list of sizes or indices ("text..")
     kRead,    // text[args]: an element of a tensor, or of an attribute that is a list
     kCall,    // text(args): "+", "exp", "<", "and", "if", …; "-" with one argument is a negation
     kReduce,  // text: sum, prod, max, min; bounds; args: the element, then the condition, if any

@@ -9,15 +9,15 @@
 
 namespace lemma::define {
 
-// What is known at the place where an element is read.
+// The facts that are known at the place where an element is read.
 struct Scope {
   std::vector<Axis> axes;         // variables in scope; an extent uses only earlier variables
   std::vector<Guard> conditions;  // on variables and sizes, which hold at this place
 };
 
 // A condition on sizes that implies 0 <= index < dim for all values of the variables in scope that
-// meet the scope's conditions. It may be stronger than needed: it is true if the statement is known
-// to hold for all sizes, and false if no condition is found.
+// meet the scope's conditions. It may be stronger than needed. The guard `true` means that the
+// statement is known to hold for all sizes, `false` that no condition was found.
 Guard Inside(const IndexExpr& index, const IndexExpr& dim, const Scope& scope);
 // Like Inside, for the statement 0 <= e.
 Guard NonNegative(const IndexExpr& e, const Scope& scope);

@@ -11,8 +11,8 @@
 namespace lemma::define {
 
 // The function called `name`: "+", "-" (of two numbers), "*", "/", or a function's name in
-// scalar_functions.inc. nullopt for other names, and for the functions that round to an element
-// type (stored_f32, …).
+// graph/expr/scalar_functions.inc. nullopt for other names, and for the functions that round to an
+// element type (stored_f32, …).
 std::optional<ScalarFn> FunctionOf(absl::string_view name);
 // The functions' names in scalar_functions.inc that FunctionOf knows, in the order of that table:
 // "add, sub, mul, …".

@@ -24,7 +24,7 @@ struct OpExample {
 std::ostream& operator<<(std::ostream& out, const OpExample& example);
 
 // Parses "(f32[2,3], i64[4]) {axis = 1}". `op` must outlive the result. InvalidArgument if the text
-// or an attribute is wrong; whether the operator takes the types of the inputs is not checked.
+// or an attribute is wrong. Does not check whether the operator accepts the types of the inputs.
 absl::StatusOr<OpExample> ParseExample(const OpDef& op, absl::string_view text);
 
 // The examples of all operators, also of operators that are defined in files. Skips examples that

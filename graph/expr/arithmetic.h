@@ -27,8 +27,8 @@ enum class Arithmetic { kFloat, kDouble, kInteger };  // float, double, int64_t
 
 // The arithmetic in which the definition is computed; "tensor" means an input or a tensor that the
 // definition makes.
-//   * kInteger, which is exact, if no tensor has a float type and CheckIntegral is OK, or if the
-//     definition only moves elements, no input has a float type, and no tensor has type u64.
+//   * kInteger, which is exact, in two cases: no tensor has a float type and CheckIntegral is OK;
+//     or the definition only moves elements, no input has a float type, and no tensor has type u64.
 //   * Otherwise kDouble, if no tensor has a float type, if a tensor has type f64, or if a tensor
 //     that the definition makes has an integer type of more than 16 bits.
 //   * Otherwise kFloat.

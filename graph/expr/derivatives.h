@@ -60,8 +60,9 @@ class Derivatives {
     return formula_.Op("where", {negative, formula_.Op("ceil", {x}), formula_.Op("floor", {x})});
   }
 
-  // max(a, b) is a where b < a, and min(a, b) is a where a < b. If b is a number, the tests are
-  // written as b < max(a, b) and min(a, b) < b: these read the result, so a need not be kept.
+  // The gradient of max(a, b) goes to a where b < a, that of min(a, b) where a < b; elsewhere it
+  // goes to b. If b is a number and the result exists already, the tests are written as
+  // b < max(a, b) and min(a, b) < b: these read the result, so a need not be kept.
   V OfExtreme(const ScalarExpr& e, const V& da, const V& db) {
     return OfExtreme(e, e.args()[0], e.args()[1], da, db);
   }

@@ -53,7 +53,7 @@ class IndexExpr {
     if (is_const()) return value_;
     return std::nullopt;
   }
-  // Each only for the kinds that name it above.
+  // Each function is only for the kinds that name it above.
   const std::string& name() const;
   VarId var() const;
   const IndexExpr& lhs() const;
@@ -74,7 +74,7 @@ class IndexExpr {
   std::shared_ptr<const IndexNode> node_;
 };
 
-// Fields beside `kind` are set only for the kinds that use them.
+// Apart from `kind`, a field is set only for the kinds that use it.
 struct IndexNode {
   IndexExpr::Kind kind;
   VarId var = -1;

@@ -40,7 +40,7 @@ namespace scalar_fn {
 
 // Properties of a function that hold for all arguments.
 enum Traits : unsigned {
-  kAlgebraic = 1,    // exact in any field
+  kAlgebraic = 1,    // +, -, *, / or negation: has the same meaning in every field
   kCommutative = 2,  // f(a, b) = f(b, a)
   // Never rounds: if the arguments are values of a float type, the result is also a value of this
   // type. For where(a, b, c), this concerns b and c only.

@@ -27,8 +27,8 @@ struct Loss {
 };
 
 // The type of the labels for an output of type `x`. For softmax cross entropy, it is i64 with the
-// shape of `x` without the class axis; otherwise it is `x` itself. InvalidArgument if `x` is no
-// float type or has no elements, or for softmax cross entropy if it has no class axis.
+// shape of `x` without the class axis; otherwise it is `x` itself. InvalidArgument if `x` is
+// not a float type or has no elements, or for softmax cross entropy if it has no class axis.
 absl::StatusOr<TensorType> LabelsType(const Loss& loss, const TensorType& x);
 
 // The loss, a scalar of x's element type. `labels` have the type LabelsType(loss, x.type()). If

@@ -12,7 +12,8 @@ namespace lemma {
 enum class UpdateKind { kSgd, kAdam, kAdamW };
 
 // PyTorch's updates. w is the weight, g its gradient, r the learning rate, t = 1, 2, … the step
-// number, d is weight_decay, m and v are the update's variables, and ' marks the new value:
+// number, d is weight_decay, m and v are the update's variables, m', v' and w' are new values, and
+// g' is the gradient with weight decay:
 //   sgd:    g' = g + d w; without momentum w' = w - r g'; with momentum
 //           m' = momentum m + g', w' = w - r m', or with nesterov w' = w - r (g' + momentum m')
 //   adam:   g' = g + d w, m' = beta1 m + (1 - beta1) g', v' = beta2 v + (1 - beta2) g'²,

@@ -164,7 +164,7 @@ class ModelImporter {
   // initializers.
   void KeepOrigin();
   // Records the values that the import made of a node of the main graph (OnnxOrigin::nodes).
-  // `position`: the node's position in the model.
+  // `position`: the node's position in the model. `draws`: whether it may draw random numbers.
   void RecordOrigin(int position, bool draws);
   absl::StatusOr<std::vector<Result>> Translate(const onnx::NodeProto& node, const Scope& scope);
   absl::StatusOr<std::vector<Value>> CallImporter(const onnx::NodeProto& node, const Scope& scope);
@@ -185,7 +185,8 @@ class ModelImporter {
   // Whether a size or an element of an operand depends on a result size.
   bool ReadsResultSizes(const onnx::NodeProto& node, const Scope& scope);
 
-  // open_types.cc: types of results whose sizes are known only at run time.
+  // The types of the present outputs of an opaque node. Sizes that are known only at run time
+  // become result sizes.
   absl::StatusOr<std::vector<TensorType>> TypesOfOutputs(const onnx::NodeProto& node,
                                                          const Scope& scope,
                                                          const OpaqueNode& opaque,
@@ -244,12 +245,13 @@ class ModelImporter {
   std::map<std::string, Tensor> given_;  // by input
   std::map<std::string, int64_t> bound_dims_;
   DimValues usual_sizes_;              // of dimensions that stay symbolic
-  std::set<std::string> valued_dims_;  // the part of usual_sizes_ of inputs with values
+  std::set<std::string> valued_dims_;  // dimensions in usual_sizes_ of inputs with values
   DimValues needed_sizes_;
   std::set<std::string> dim_names_;  // names of dimensions, without expressions over dimensions
   int64_t nodes_imported_ = 0;
   int64_t channel_block_ = 16;
-  // Names of tensors in this layout, by the tensor in the usual layout, which then has no name.
+  // Names of tensors in the layout NCHWc, each with the same tensor in the usual layout, which gets
+  // the name as its label unless it has a label.
   std::vector<std::pair<Value, std::string>> names_of_blocked_;
   absl::flat_hash_set<std::string> used_;  // names that some node reads
   absl::flat_hash_set<std::string> initializers_;
@@ -257,8 +259,8 @@ class ModelImporter {
   absl::flat_hash_map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name"
   std::set<std::string> result_sizes_;              // names of dimensions of results
   absl::flat_hash_map<std::string, Value> makers_;  // by result size: a value that has it
-  mutable bool has_odd_numbers_ = false;            // numbers that MistakesForSize looks for
-  absl::flat_hash_set<std::string> draws_;  // marks (opaque.h) that keep apart nodes that may draw
+  mutable bool has_odd_numbers_ = false;            // whether MistakesForSize saw such a number
+  absl::flat_hash_set<std::string> draws_;  // marks of nodes that may draw (kDrawMark in opaque.h)
   // Which of the inputs' given values Known may use: values that are data must not become part of
   // the graph.
   enum class Use { kNone, kIntegers, kAll };

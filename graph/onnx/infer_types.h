@@ -21,7 +21,7 @@ struct OpenType {
   std::optional<TensorType> Complete() const;  // nullopt if a size is unknown
 };
 
-// What is known of a value that a node reads: its type and, if known, its elements.
+// A value that a node reads, as far as it is known: its type and perhaps its elements.
 struct KnownValue {
   TensorType type;
   std::optional<Tensor> elements;

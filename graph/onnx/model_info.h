@@ -34,7 +34,7 @@ struct OnnxChange {
   std::map<std::string, std::string> metadata;
 };
 
-// What an imported model says about itself. The defaults describe a model that was not imported.
+// An imported model's own description. The defaults describe a model that was not imported.
 struct OnnxInfo {
   int64_t ir_version = 0;
   int opset = 17;                     // of the default domain
@@ -47,7 +47,7 @@ struct OnnxInfo {
   std::map<std::string, Tensor> defaults;
   // Files with the values of weights, relative to the model's folder; each once.
   std::vector<std::string> data_files;
-  // Those of `data_files` that are mapped into memory, where weights share their bytes.
+  // Those of `data_files` that are mapped into memory. Weights may share the mapped bytes.
   std::vector<std::shared_ptr<const MappedFile>> mapped_files;
   OnnxChange change;
   // The model itself, for exports to keep what did not change; nullptr if there is none.

@@ -27,7 +27,7 @@ struct NodeOrder {
   std::vector<std::string> used;  // sorted: `outputs` and the names that `nodes` read
 };
 // `given` tells whether a name has a value without a node: an input, an initializer or a name of an
-// outer graph. Keeps the given order of nodes where possible. InvalidArgument, with the node's or
+// outer graph. Keeps the order of `nodes` where possible. InvalidArgument, with the node's or
 // output's name, for a cycle, an undefined name, or a name defined twice.
 absl::StatusOr<NodeOrder> OrderNodes(const NodeList& nodes,
                                      const std::function<bool(const std::string&)>& given,

@@ -91,8 +91,8 @@ struct Target {
 
 struct Statement {
   std::vector<Target> targets;
-  // `type` is given for a constant, whose values are `payload`. It is absent for an application of
-  // `op`, to which the fields below it belong.
+  // A constant has `type` and, as its values, `payload`. An application of an operator has no
+  // `type`; the fields `op`, `args` and `attrs` belong to it.
   std::optional<Type> type;
   Payload payload;
   Name op;

@@ -54,7 +54,7 @@ std::string NearestOp(absl::string_view name);
 // A literal as an attribute: a number, a string or a list of numbers. Here and below, errors have
 // the form of ErrorAt (graph/text/lexer.h), where `file` is the name of the text.
 absl::StatusOr<AttrValue> LiteralAttr(const Expr& expr, absl::string_view file);
-// A type whose element type is stated and whose sizes are numbers; otherwise an error.
+// `type` as a TensorType; an error unless its element type is stated and its sizes are numbers.
 absl::StatusOr<TensorType> ConcreteType(const Type& type, absl::string_view file);
 // The values that `payload` gives for a tensor of `type`. Subtracts the bytes of a `fill` from
 // *fill_budget; an error if they exceed it.

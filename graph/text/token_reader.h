@@ -27,7 +27,7 @@ class TokenReader {
   const Token& Peek(size_t ahead = 0) const {
     return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
   }
-  // Returns the next token and moves behind it, but never behind kEnd.
+  // Returns the next token and moves past it, but never past kEnd.
   const Token& Take() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
   // The token that was taken last; only after a Take of a token other than kEnd.
   const Token& Last() const { return tokens_[at_ - 1]; }

@@ -10,7 +10,7 @@ namespace lemma::ops {
 
 // Turns x, [N,C,D,H,W], into [N*E, C*T, H, W]. `depth` is the window along D; it has T elements and
 // E positions. Each position becomes an entry of the batch, and the T elements along D that the
-// window reads there become neighbouring channels. Negative padding crops x. InvalidArgument if no
+// window reads there become neighboring channels. Negative padding crops x. InvalidArgument if no
 // window fits; Unimplemented if T exceeds 1024.
 absl::StatusOr<Value> DepthToChannels(OnnxImport& node, const Value& x, const OnnxWindow& depth);
 

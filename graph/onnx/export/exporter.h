@@ -106,7 +106,7 @@ class Exporter {
   void Need(int opset, std::string reason);
   // Adds a node that is given in operator set kExportOpset, converted to opset_.
   absl::Status AddForm(onnx::NodeProto node);
-  // Adds the ONNX node of another domain that `node` becomes.
+  // Adds `proto`, which is the form of `node` in a domain other than ONNX's default domain.
   absl::Status AddOfDomain(onnx::NodeProto proto, const Node& node);
   ConversionContext MakeContext();
 

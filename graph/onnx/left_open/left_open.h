@@ -11,8 +11,8 @@
 
 namespace lemma {
 
-// Why ONNX does not define the result of the operator `node` on these values of its operands, such
-// as "two updates of one element"; "" if no such reason is known.
+// The reason why ONNX does not define the result of the operator `node` on these values of its
+// operands, such as "two updates of one element"; "" if no such reason is known.
 std::string LeftOpen(const Node& node, absl::Span<const Tensor> operands);
 
 }  // namespace lemma

@@ -24,11 +24,12 @@ int SinceOpset(const std::string& op_type, int opset);
 // By name of a value, its element type as a number of TensorProto.DataType; 0 or absent: unknown.
 using ElementTypes = std::map<std::string, int>;
 
-// Why the node is not valid in operator set `opset` of the default domain: the first part of the
-// node that the set lacks, such as "attribute axis". The parts are the operator, the numbers of
-// inputs and outputs, the attributes and the types, in this order. "" if the node is valid, or if
-// `opset` is above LastKnownOpset(). Removes attributes that the set lacks if their values are the
-// defaults of the last known set. If the node is valid, adds the types of its outputs to `types`.
+// The reason why the node is not valid in operator set `opset` of the default domain: the first
+// part of the node that the set lacks, such as "attribute axis". The parts are the operator, the
+// numbers of inputs and outputs, the attributes and the types, in this order. "" if the node is
+// valid, or if `opset` is above LastKnownOpset(). Removes attributes that the set lacks if their
+// values are the defaults of the last known set. If the node is valid, adds the types of its
+// outputs to `types`.
 std::string SchemaProblem(int opset, onnx::NodeProto* node, ElementTypes* types);
 
 }  // namespace lemma

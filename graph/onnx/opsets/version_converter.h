@@ -1,5 +1,4 @@
-// Converts nodes of operator set 17 to other operator sets.
-// Internal to graph/onnx.
+// Converts nodes of operator set 17 to other operator sets. Internal to graph/onnx.
 #ifndef LEMMA_GRAPH_ONNX_OPSETS_VERSION_CONVERTER_H_
 #define LEMMA_GRAPH_ONNX_OPSETS_VERSION_CONVERTER_H_
 
@@ -20,8 +19,8 @@ constexpr int kExportOpset = 17;
 
 // The model that the node is part of, as far as a conversion needs it.
 struct ConversionContext {
-  // By the name of a value: its elements, or nullptr if it is no constant; its type, or nullptr if
-  // the type is unknown.
+  // By the name of a value. `constant`: its elements; nullptr if the value is not a constant.
+  // `type`: its type; nullptr if the type is unknown.
   std::function<const Tensor*(const std::string&)> constant;
   std::function<const TensorType*(const std::string&)> type;
   std::function<std::string(Tensor)> new_constant;  // adds a constant, and returns its name

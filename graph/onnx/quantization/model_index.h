@@ -26,16 +26,16 @@ class ModelIndex {
 
   // The position of the node that makes the value; -1 if there is none.
   int MakerOf(const std::string& value) const;
-  // The position of the only node of the main graph that reads the value; -1 if several nodes or
-  // none read it, if a subgraph reads it, or if it is an output of the graph.
+  // The position of the only node of the main graph that reads the value; -1 if no node reads it,
+  // if it is read several times or by a subgraph, or if it is an output of the graph.
   int OnlyReaderOf(const std::string& value) const;
   bool IsOutput(const std::string& value) const { return outputs_.count(value) > 0; }
   bool IsInput(const std::string& value) const { return inputs_.count(value) > 0; }
 
-  // Whether the value is an initializer that callers cannot replace or the result of a Constant,
-  // also behind Identity nodes and, for a matrix, behind Transpose nodes.
+  // Whether the value is a constant: an initializer that callers cannot replace, the result of a
+  // Constant, or the result of an Identity of a constant or of a Transpose of a constant matrix.
   bool IsConstant(const std::string& value) const;
-  // The constant's element type (TensorProto.DataType), shape and elements. If the value is no
+  // The constant's element type (TensorProto.DataType), shape and elements. If the value is not a
   // constant, these functions return 0, {} and an Internal error, in this order. Constant also
   // returns an error if the data cannot be read.
   int ConstantType(const std::string& value) const;

@@ -19,7 +19,7 @@
 
 namespace lemma {
 
-// What an operator computes, as far as its quantization depends on it.
+// The kind of an operator's computation, as far as its quantization depends on it.
 enum class QuantizedRole {
   kProduct,     // sums of products: Conv, Gemm, MatMul
   kArithmetic,  // other operators, whose result has a range of its own: Add, AveragePool, Concat
@@ -91,16 +91,17 @@ class QuantizableModel {
   // The bytes of the model's file and of the files with its constants together. An error if the
   // size of a file cannot be read.
   absl::StatusOr<int64_t> BytesOnDisk() const;
-  // In the order of the graph.
+  // In the order of the graph. The functions below take an operator's number: its position in
+  // operators(), from 0.
   const std::vector<QuantizableOp>& operators() const;
   const std::vector<KeptOp>& kept() const;
   // Names of all nodes of the main graph.
   std::vector<std::string> NodeNames() const;
   // How many nodes of the main graph, other than constants, are of each type of operator.
   std::map<std::string, int> CountTypes() const;
-  // A chain of up to four values that starts behind the result of operator number `op`. Each value
-  // is the result of the only node that reads the value before it, so an engine may fuse these
-  // nodes with the operator.
+  // A chain of up to four values behind the result of operator number `op`. Each is the only result
+  // of the only node that reads the value before it; the first of these nodes reads the operator's
+  // result. An engine may fuse these nodes with the operator.
   std::vector<std::string> ValuesAfter(int op) const;
   // The types of the followers of operator number `op`.
   std::vector<std::string> TypesWith(int op) const;
@@ -110,14 +111,14 @@ class QuantizableModel {
   absl::StatusOr<ImportedModel> Import(const std::vector<std::string>& values,
                                        const ImportOptions& options) const;
 
-  // Why operator number `op` cannot be quantized in the plan's form: "its weight is not a matrix";
-  // "" if it can.
+  // The reason why operator number `op` cannot be quantized in the plan's form, such as "its weight
+  // is not a matrix"; "" if it can.
   std::string ProblemOf(int op, const QuantizationPlan& plan) const;
 
   // Removes from `chosen` the operators that cannot be quantized together with the rest, and
-  // returns what is left. A product always stays. Any other operator stays if all its operands are
-  // written as integers by operators that stay. For a
-  // selection, an operator that stays must also read the result of the selection.
+  // returns the rest. A product always stays. Any other operator stays if operators that stay write
+  // all its operands as integers. A selection stays only if an operator that stays also reads its
+  // result.
   std::vector<bool> Settled(std::vector<bool> chosen) const;
   // The values that need parameters if these operators are quantized in the static form.
   std::set<std::string> ValuesOf(const std::vector<bool>& chosen) const;

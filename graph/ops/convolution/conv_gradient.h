@@ -9,8 +9,8 @@
 namespace lemma::ops {
 
 // The transpose of conv2d with kernel `w` as a linear map of x: the gradient for x, given the
-// gradient `y` of the result, [N,K,P,Q]. The result is [N,C,H,W], where `sizes` is {H, W}. Rows and
-// columns that no window reaches are 0.
+// gradient `y` of the result, [N,K,P,Q]. For `w` of shape [K,C,R,S], the result is
+// [N,C*groups,H,W], where `sizes` is {H, W}. Rows and columns that no window reaches are 0.
 Value SpreadWindows(Formula& f, const Node& node, const Value& y, const Value& w, int64_t groups,
                     const Shape& sizes);
 

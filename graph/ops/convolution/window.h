@@ -59,9 +59,9 @@ struct OnnxWindow {
   Attrs ToAttrs() const;
 };
 // ONNX's padding SAME of one axis, whose size may be symbolic: as many windows as `size / stride`,
-// rounded up. Returns the smaller and the larger end, which are symbolic if they depend on a
-// symbolic size. nullopt if windows of more than one element are shorter than the stride, or if an
-// end cannot be written as a size.
+// rounded up. Returns the paddings of the two ends, the smaller one first; they are symbolic if
+// they depend on a symbolic size. nullopt if windows of more than one element are shorter than the
+// stride, or if a padding cannot be written as a size.
 std::optional<std::pair<int64_t, int64_t>> SamePadding(int64_t size, int64_t reach, int64_t stride);
 
 // The ONNX attribute for the padding of a window over `input`, [N, C, spatial…]: pads, or auto_pad

@@ -1,4 +1,5 @@
-// Turns elements of tensors into positions along an axis, as in gather and scatter.
+// Turns elements of tensors into positions along an axis, as in gather and scatter. Defined in
+// gather.cc.
 #ifndef LEMMA_GRAPH_OPS_INDEXING_POSITIONS_H_
 #define LEMMA_GRAPH_OPS_INDEXING_POSITIONS_H_
 
@@ -13,8 +14,7 @@ absl::Status RequirePositions(OpContext& c, int input);
 // `position`, or position + size if it is negative: it then counts from the end of an axis of
 // `size` elements. The result may still be out of range.
 ScalarExpr Wrapped(const ScalarExpr& position, const IndexExpr& size);
-// Wrapped() as an index expression. The executor checks at run time that the
-// position is in range.
+// Wrapped() as an index expression. The executor checks at run time that the position is in range.
 IndexExpr Position(const ScalarExpr& position, const IndexExpr& size);
 
 }  // namespace lemma::ops

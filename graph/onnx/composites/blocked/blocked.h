@@ -15,8 +15,8 @@ namespace lemma::ops {
 // One importer for each of these operators.
 std::vector<OnnxImporter> BlockedComposites();
 
-// The tensor of which x is the blocked form, and this tensor without channels that a pad appends.
-// {} if x is no such form.
+// If x is the blocked form of a tensor, with blocks of `block` channels, returns this tensor. If a
+// pad makes this tensor, also returns the operand of the pad. {} if x is not a blocked form.
 std::vector<Value> PlainForms(const Value& x, int64_t block);
 
 }  // namespace lemma::ops

@@ -27,7 +27,6 @@ struct RecurrentActivation {
 absl::StatusOr<std::vector<RecurrentActivation>> ReadActivations(
     OnnxImport& node, const std::vector<std::string>& usual, int64_t directions);
 
-// f(x).
 // f(x), element by element.
 Value Activate(OnnxBuild& b, const RecurrentActivation& f, const Value& x);
 

@@ -17,7 +17,7 @@ struct AttentionCore {
   double scale = 1;
   double cap = 0;               // 0: c = s
   Value bias;                   // broadcasts to [B,H,L,S]; empty: none
-  bool may_hide_rows = false;   // needs a bias: p is 0 in rows where all of the bias is -inf
+  bool may_hide_rows = false;   // true: p is 0 in rows whose bias is all -inf (if there is a bias)
   DType softmax = DType::kF32;  // the type in which softmax is computed
   // score_mod is applied to c + bias, and prob_mod to the softmax, both in the type `softmax`.
   // score_mod may change the last size; the result of prob_mod must have the shape [B,H,L,S]. An

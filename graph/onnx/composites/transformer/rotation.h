@@ -1,4 +1,5 @@
 // Rotary position embedding: rotates pairs of elements by an angle that depends on the position.
+// Defined in rotary.cc.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_ROTATION_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_TRANSFORMER_ROTATION_H_
 

@@ -10,7 +10,7 @@
 
 namespace lemma::ops {
 
-// A limit on the positions of one sequence.
+// The greatest number of positions of one sequence that the importers accept.
 constexpr int64_t kMaxPositions = int64_t{1} << 24;
 
 // Records an InvalidArgument error in `b`.
