@@ -21,15 +21,15 @@ struct GemmMatrix {
 };
 
 // D = A * B + C + bias for each of `batch` matrices, in column-major order. A and B are stored in
-// the type `factors`: f32, f16 or bf16. C and bias are f32. D has the type `result`: f32 or,
-// without C and bias, also the type `factors`. A is m by k, B is k by n. C and D are m by n and not
-// transposed. bias[i] is added to all elements of row i. Sizes and leading dimensions are below
+// the type `factors`: f32, f16 or bf16. C and bias are f32. D has the type `result`: f32, or the
+// type `factors` if there is neither C nor bias. A is m by k, B is k by n. C and D are m by n and
+// not transposed. bias[i] is added to all elements of row i. Sizes and leading dimensions are below
 // 2^31. C and D do not overlap.
 struct GemmCall {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   GemmMatrix a, b, c, d;
-  int bias_argument = -1;  // -1: no bias
-  int64_t bias_offset = 0;
+  int bias_argument = -1;   // as GemmMatrix::argument; -1: no bias
+  int64_t bias_offset = 0;  // in elements
   ProductPrecision precision = ProductPrecision::kF32;
   DType factors = DType::kF32, result = DType::kF32;
 };

@@ -17,9 +17,9 @@
 //     product's results (the scores). The kernel multiplies by warpgroup and keeps a tile of the
 //     scores in registers.
 //
-// Sums are reassociated, but the kernel fixes their order, so two runs give the same bits. If a
-// guard excludes a term of a tiled sum (as padding does), the term is computed as 0 times the other
-// factor, which gives NaN if this factor is infinite or NaN.
+// Sums are reassociated, but the kernel fixes their order, so two runs give the same bits. In a
+// tiled sum, a factor that a guard excludes (as padding does) counts as 0; its term is still
+// computed, and is NaN if the other factor is infinite or NaN.
 #ifndef LEMMA_KERNELS_CODEGEN_GRID_PROGRAM_H_
 #define LEMMA_KERNELS_CODEGEN_GRID_PROGRAM_H_
 
@@ -111,8 +111,8 @@ struct GridOptions {
 absl::StatusOr<GridProgram> MakeGridProgram(const Definition& definition,
                                             const GridOptions& options = {});
 
-// Whether `definition`, which has one output and local tensors, can be one kernel that computes no
-// reduction twice.
+// Whether `definition` has one output and at least one local tensor, and can be one kernel that
+// computes no reduction twice.
 bool IsOneKernel(const Definition& definition);
 
 // The size of the attention if MakeGridProgram makes `definition` one streamed kernel; nullopt

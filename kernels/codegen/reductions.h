@@ -34,7 +34,7 @@ std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
 
 // Moves reductions from the body of `source` into new tensors: each reduction, except `keep`
 // (nullptr: no exception), that is under no guard and depends on nothing but axes of `source`. If
-// `all` is false, a reduction that depends on every axis of more than one value stays too. Returns
+// `all` is false, a reduction that depends on all axes with extents above 1 stays too. Returns
 // `source` with reads of the new tensors. Appends the sources that compute the new tensors to
 // `before`, operands before users, and the slots of the new tensors to `slots`.
 loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,

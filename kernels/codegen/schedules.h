@@ -86,7 +86,8 @@ GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& til
 //   score[batch, m, key] = f(sum(depth) query(batch, m, depth) * key(batch, key, depth))
 //   out[batch, m, n] = g(sum(key) exp(score - most) / total * value(batch, key, n))
 //
-// where `most` is the greatest score of all keys and `total` the sum of exp(score - most).
+// where `most` is the greatest score of all keys and `total` the sum of exp(score - most). f and g
+// are any computations on single elements, such as a scale, a mask or a bias.
 struct StreamedSource {
   loops::NestSource source;  // of the result; reads slot sum_slot in place of the outer sum
   std::vector<Axis> batch, m, keys, depth, n;

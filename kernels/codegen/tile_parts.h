@@ -100,9 +100,9 @@ class PackedResultPrinter {
 
 // --- Parts of kernels by warpgroup. They are in bulk_tile.cc, which describes the tiles. ---
 
-// kBulkDepth: the depth of a tile, in numbers. kGroupRows: the rows of a group; if rows are
-// adjacent, one copy moves a group. kLineBytes: the bytes of a line of a tile. kBarrierBytes: the
-// bytes of a barrier.
+// kBulkDepth: the depth of a tile, in numbers. kGroupRows: the rows of a group, which one warpgroup
+// multiplies; if rows are adjacent in memory, one copy moves a group. kLineBytes: the bytes of a
+// line of a tile. kBarrierBytes: the bytes of a barrier.
 constexpr int64_t kBulkDepth = 64, kGroupRows = 64, kLineBytes = 128, kBarrierBytes = 8;
 
 // A factor that the copy engine can move.

@@ -60,8 +60,8 @@ class NestRunner {
   const T* SelectVector(const Node& node, int64_t from, int64_t to, T* dst);
   void IndexVector(const Node& node, int64_t from, int64_t to, T* dst);
   void ApplyVector(const Node& node, int64_t from, int64_t to, T* dst);
-  // Computes a sum or difference with a product that has no other user in one loop; false if `node`
-  // is no such sum or difference.
+  // If `node` adds or subtracts a product that has no other user, computes both in one loop.
+  // Otherwise returns false.
   bool MulThenVector(const Node& node, int64_t from, int64_t to, T* dst);
   void ReduceVector(const Node& node, int64_t from, int64_t to, T* dst);
   void AccumulateVector(const Node& node, int64_t from, int64_t to, T* acc);
@@ -83,6 +83,7 @@ class NestRunner {
   void ForRuns(int cond, int lane, int64_t from, int64_t to, const Then& then,
                const Otherwise& otherwise);
 
+  // Whether operand `child` of `parent` may be computed in the buffer of `parent`.
   bool Shareable(const Node& parent, int child) const;
   T* Buffer(int n) { return buffers_.get() + buffer_[n]; }
   void Load(const BoundSlot& slot, int64_t offset, int64_t stride, T* dst, int64_t n);

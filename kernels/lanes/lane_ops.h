@@ -76,7 +76,7 @@ template <class T>
 T ReduceIdentity(ReduceKind kind);
 template <class T>
 T NumberFromDouble(double value);
-// Truncates; gives 0 for a number without an integer value.
+// Truncates and saturates. NaN and the special values of Field give 0.
 template <class T>
 int64_t IntegerFromNumber(T value);
 

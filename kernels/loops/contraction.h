@@ -20,8 +20,8 @@ namespace loops {
 struct ContractionSource {
   std::vector<Axis> batch, m, n, k;
   ScalarExpr a, b;
-  // Whether the sum has a guard. A term that the guard excludes is computed as 0 times the other
-  // factor; if that factor is infinite or NaN, this differs from leaving the term out.
+  // Whether the sum has a guard. The guard is moved into the factors: a factor that it excludes is
+  // 0. If the other factor is infinite or NaN, the term is then NaN instead of left out.
   bool guarded = false;
 };
 
@@ -53,8 +53,8 @@ struct Contraction {
   bool guarded = false;  // as in ContractionSource
 };
 
-// Makes ready to run the contraction that MatchContraction found. The body of `source` must be this
-// contraction. *fresh is the number of the next new variable, and is advanced.
+// Lowers `contraction`, a result of MatchContraction, so that it can run. The body of `source` must
+// be this contraction. *fresh is the number of the next new variable, and is advanced.
 Contraction LowerContraction(const NestSource& source, const ContractionSource& contraction,
                              absl::Span<const Slot> slots, int* fresh);
 

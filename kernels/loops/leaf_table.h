@@ -26,13 +26,14 @@ struct BoundedAffine {
 // Owns the leaves of one nest. Equal leaves are stored once.
 class LeafTable {
  public:
-  // Adds the next variable, numbered from 0. Add all variables before any other leaf. Set a
-  // variable's extent before the variable is used.
+  // Adds the next variable, numbered from 0. Add all variables before any other leaf. SetExtent
+  // replaces a variable's extent; call it before the variable is used.
   void AddVar(int64_t extent);
   void SetExtent(int var, int64_t extent);
 
-  BoundedAffine Var(int var) const;                // the constant 0 if the extent is 1
-  BoundedAffine Load(int node, const Vars& deps);  // a node's integer value, given its variables
+  BoundedAffine Var(int var) const;  // the constant 0 if the extent is 1
+  // The integer value of node number `node`, which depends on the variables `deps`.
+  BoundedAffine Load(int node, const Vars& deps);
   // a + scale * b.
   BoundedAffine Sum(const BoundedAffine& a, const BoundedAffine& b, int64_t scale = 1) const;
   // Div and Mod round towards minus infinity.

@@ -96,8 +96,10 @@ struct Node {
   int lane = -1;      // the variable this node is vectorized over; -1: a scalar
   int own_lane = -1;  // scalar kReduce: the one of its `axes` that its body is vectorized over
   LaneMode mode = LaneMode::kAffine;
-  std::vector<std::vector<int>> level_guards;  // kReduce; [i]: conjuncts to test inside i loops
-  int lane_guard = kCondTrue;                  // kReduce: the conjuncts that depend on the lane
+  // kReduce: the conjuncts of `guard`. Those that depend on the lane form lane_guard. The others
+  // are in level_guards: those at [i] are tested inside the first i loops of `axes`.
+  std::vector<std::vector<int>> level_guards;
+  int lane_guard = kCondTrue;
 };
 
 struct LoopVar {

@@ -10,7 +10,7 @@
 namespace lemma::cpu {
 
 struct BlockOptions {
-  int64_t large_bytes = int64_t{8} << 20;  // only values of at least so many bytes are split
+  int64_t large_bytes = int64_t{8} << 20;  // only values of at least this many bytes are split
   int64_t block_bytes = int64_t{4} << 20;  // wanted bytes of a block of the largest value; doubled
                                            // while a region has more than max_blocks blocks
   int max_blocks = 2048;                   // most blocks of one region
@@ -18,16 +18,15 @@ struct BlockOptions {
 };
 
 // A graph that computes the same function of the same inputs as `wide` (WideGraph:
-// runtime/cpu/widening.h). A region consists of a
-// large value and the operators around it that treat each index of some dimensions independently:
-// for example the scores of attention, their softmax, and the product of the softmax with the
-// values. A region is computed for one block of these dimensions after another, and the blocks of
-// its results are concatenated. This is done only if
+// runtime/cpu/widening.h). A region consists of a large value and the operators around it that
+// treat each index of some dimensions independently: for example the scores of attention, their
+// softmax, and the product of the softmax with the values. A region is computed for one block of
+// these dimensions after another, and the blocks of its results are concatenated. Conditions:
 //
-// - no large value of the region that takes at least a quarter of the largest value's memory is
-//   read outside the region;
+// - no value that takes at least large_bytes and at least a quarter of the largest value's memory
+//   is read outside the region;
 // - some value is read both by a reduction and together with the reduction's result, as in a
-//   softmax: other regions gain nothing;
+//   softmax (a cascade): other regions gain nothing;
 // - a block is small enough, and operands that stay whole are not read too often;
 // - no weights of a product would be divided.
 //

@@ -7,8 +7,8 @@
 
 namespace lemma::cpu {
 
-// Internal, with the step's name, unless the elements that each step reads and writes lie inside
-// their buffers, as its kernel's spec says, and no two elements that it writes share a place.
+// Internal, with the step's name, unless the operands and results of each step lie inside live
+// buffers, with the strides in its kernel's spec, and no two elements that it writes share a place.
 // O(steps * rank^2).
 absl::Status CheckPlaces(const CpuPlan& plan);
 

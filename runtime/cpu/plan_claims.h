@@ -1,5 +1,5 @@
-// Lists the claims of a plan's kernels, so that they can be checked: each claims that it computes
-// its nodes.
+// Lists what the kernels of a plan claim to compute, so that the claims can be checked: each kernel
+// claims that it computes its nodes.
 #ifndef LEMMA_RUNTIME_CPU_PLAN_CLAIMS_H_
 #define LEMMA_RUNTIME_CPU_PLAN_CLAIMS_H_
 

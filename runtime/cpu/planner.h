@@ -81,7 +81,8 @@ struct PlanOptions {
 };
 
 // The plan of `graph`, whose weights need no values. Unimplemented ("unsupported: OP (reason)") for
-// an operator without a definition; InvalidArgument as in CheckLimits (limits.h).
+// an operator without a definition, or for an input or weight of an opaque type (graph/dtype.h);
+// InvalidArgument as in CheckLimits (limits.h).
 absl::StatusOr<CpuPlan> PlanGraph(const Graph& graph, NodeTraitsCache& traits,
                                   const PlanOptions& options);
 

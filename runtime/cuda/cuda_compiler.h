@@ -10,11 +10,11 @@
 
 namespace lemma::cuda {
 
-// Compiles `source` for sm_`architecture` into a cubin. `folder`, if not empty, caches cubins under
-// a hash of source, architecture and NVRTC's version; it is created if needed. Uses the newest
-// NVRTC that can be loaded, up to the major CUDA version `newest` (0: any), since a driver cannot
-// load machine code of a later version. FailedPrecondition if there is no such NVRTC; Internal with
-// the compiler's messages if `source` does not compile. Needs no GPU.
+// Compiles `source` for `architecture` (80 means sm_80; 90 means sm_90a) into a cubin. `folder`, if
+// not empty, caches cubins under a hash of source, architecture and NVRTC's version; it is created
+// if needed. Uses the newest NVRTC that can be loaded, up to the major CUDA version `newest` (0:
+// any), since a driver cannot load machine code of a later version. FailedPrecondition if there is
+// no such NVRTC; Internal with the compiler's messages if `source` does not compile. Needs no GPU.
 absl::StatusOr<std::string> CompileCubin(const std::string& source, int architecture,
                                          const std::string& folder, int newest = 0);
 

@@ -15,7 +15,8 @@ namespace lemma::cuda {
 // costs. Weights are rounded once; other values are rounded by the kernels that make them, or by
 // one more kernel. The products multiply the same rounded factors as without casts; only the order
 // of their sums differs. If a factor comes from a transpose, a reshape or a slice, a cast in front
-// of that operator is tried too; splits become slices. For all other options, returns `graph`.
+// of that operator is tried too. Splits are replaced by slices, which can be fused into the kernels
+// that read them. For all other options, returns `graph`.
 Graph StoreFactors(const Graph& graph, NodeTraitsCache& traits,
                    const codegen::GridOptions& options);
 

@@ -27,13 +27,13 @@ struct WinogradSizes {
   int64_t rows = 1, columns = 1;        // of the output, in pixels
 };
 
-// Whether oneDNN may have a kernel for it that is faster than its direct convolution: AVX-512, and
-// channels that fill vectors of 16.
+// Whether oneDNN may have a Winograd kernel for these sizes that is faster than its direct
+// convolution. True only with AVX-512 and channels that fill vectors of 16.
 bool MayTakeWinograd(const WinogradSizes& sizes);
 
-// Whether oneDNN's kernel `code` (impl_info_str) is faster than its direct convolution on images
-// channels last, if it reorders input and output. The answer depends on these arguments only, so
-// that a model has the same results in every run with so many threads.
+// Whether oneDNN's Winograd kernel `code` (impl_info_str) is faster than its direct convolution on
+// channels-last images. The time of reordering input and output counts. The answer depends on these
+// arguments only, so a model has the same results in every run with the same number of threads.
 bool IsFasterByWinograd(const WinogradSizes& sizes, const std::string& code, int threads);
 
 // The largest magnitude of an input for which no intermediate result of the algorithm overflows.

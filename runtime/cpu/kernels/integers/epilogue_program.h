@@ -30,8 +30,8 @@ absl::StatusOr<EpilogueGraph> MakeEpilogueGraph(const Value& product,
                                                 absl::Span<const NodePtr> nodes, int channel,
                                                 int64_t rows, int64_t columns);
 
-// The nodes of `nodes`, which is not empty, that compute the output of the last node when `product`
-// is given, in order. So the nodes that only compute the product or its operands are left out.
+// Those of `nodes`, in order, that compute the output of the last node when `product` is given.
+// Nodes that only compute the product or its operands are left out. `nodes` must not be empty.
 std::vector<NodePtr> NodesBehind(const Value& product, absl::Span<const NodePtr> nodes);
 
 }  // namespace lemma::cpu

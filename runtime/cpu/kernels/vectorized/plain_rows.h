@@ -9,10 +9,10 @@ namespace lemma::kernels {
 // Whether each row contains a finite number, no NaN and no +infinity. Rows are contiguous.
 bool HasPlainRows(const float* x, int64_t rows, int64_t columns);
 
-// Whether every number is greater than -infinity. NaN is not.
+// Whether every number is greater than -infinity; false if any is NaN.
 bool AllAboveMinusInfinity(const float* x, int64_t count);
 
-// Whether the magnitude of every number is `largest` or less. NaN has none.
+// Whether the magnitude of every number is `largest` or less; false if any is NaN.
 bool AllWithin(const float* x, int64_t count, float largest);
 
 }  // namespace lemma::kernels
