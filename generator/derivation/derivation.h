@@ -36,10 +36,10 @@ struct Means {
     kSuspected  // also pairs that are refuted or unknown
   };
   Trust trust = kProved;
-  // Whether split(concat(a, b)) always becomes a, b. If false, only a split of a concat that the
-  // given term already contains becomes a, b, not one that rewriting brought together. Then a pair
-  // that merges operators by a concat and a split does not count as derived: a rewriter that cannot
-  // invent a concat needs this pair.
+  // Whether split(concat(a, b)) always becomes a, b. If false, it becomes a, b only if the given
+  // term already contains split(concat(a, b)), not if rewriting brought the split and the concat
+  // together. Then a pair that merges operators by a concat and a split does not count as derived:
+  // a rewriter that cannot invent a concat needs this pair.
   bool elimination = true;
 };
 
@@ -61,8 +61,8 @@ class Derivation {
   // `trust`: derivations with this or a later Trust may use the pair. `steps`: the derivation of a
   // proved pair that follows from other pairs; empty if it follows from none. `types`: the types of
   // the pair's variables, or empty. If they are given and the pair has one output, the equation
-  // between the normal forms of the pair's sides is added too; it is needed where rewriting changes
-  // a side, so that the side itself never matches again.
+  // between the normal forms of the pair's sides is added too, under a number of its own; it is
+  // needed where rewriting changes a side, so that the side itself never matches again.
   int Add(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps = {},
           std::vector<int> types = {});
   // Records that a proved pair follows from other pairs, by these steps.
@@ -109,7 +109,7 @@ class Derivation {
     bool eliminates = false;            // one side consists of several variables only
     std::vector<DerivationStep> steps;  // by proved pairs
     std::vector<int> types;             // of the pair's variables, if given
-    int normal_of = -1;                 // if >= 0: the pair whose sides' normal forms `pair` has
+    int normal_of = -1;  // if >= 0: `pair` consists of the normal forms of this pair's sides
   };
   // An equation used in one direction.
   struct Direction {
@@ -128,7 +128,9 @@ class Derivation {
   struct Run {
     Means means;
     int except = -1;
-    bool as_given = true;  // true: the term was given; false: a step made it after its eliminations
+    // Whether the term is the given one, not the result of a step. With Means::elimination = false,
+    // only a split of a concat in the given term is eliminated.
+    bool as_given = true;
     std::vector<DerivationStep>* trace = nullptr;
     absl::flat_hash_map<int, int> memo;
   };
@@ -153,6 +155,7 @@ class Derivation {
                  std::vector<DerivationStep>* steps);
   std::vector<DerivationStep> Expanded(const std::vector<DerivationStep>& steps) const;
 
+  // A known normal form. Valid while `epoch` is the current epoch_ of its Means.
   struct Memo {
     int epoch = 0, value = 0;
   };
@@ -161,8 +164,9 @@ class Derivation {
   TermStore store_;
   std::vector<Known> known_;
   std::vector<Direction> directions_;
-  std::vector<std::vector<int>> by_root_;  // by variant and output
-  std::array<std::vector<Memo>, kNumMeans> memo_;
+  // By the root's variant and output of `from`: numbers in directions_.
+  std::vector<std::vector<int>> by_root_;
+  std::array<std::vector<Memo>, kNumMeans> memo_;  // by NumberOf(means), then by value
   std::array<int, kNumMeans> epoch_ = {};
   Bindings bound_ = {};
 };

@@ -13,12 +13,12 @@ namespace lemma::generator {
 
 // A more general pair, whose graphs still have equal values on random inputs; the given pair is a
 // special case of this pair.
-// - A common term of both sides becomes a variable if its value does not matter:
-//   matmul(relu(a), add(b, c)) and … relu(a) … become matmul(d, add(b, c)) and … d …. The type of
-//   d is that of relu(a), even if no input of the set has it.
-// - Some uses of an input become a new input, also in a term that is used twice:
-//   add(concat(a, b), concat(c, c)) becomes add(concat(a, b), concat(c, d)), even if the set has
-//   only three inputs of that kind.
+// - A common term of both sides becomes a variable if its value does not matter. If relu(a) occurs
+//   on both sides, a new variable d takes its place on both: matmul(relu(a), add(b, c)) becomes
+//   matmul(d, add(b, c)). The type of d is that of relu(a), even if no input of the set has it.
+// - Some uses of an input become a new input: add(concat(a, b), concat(c, c)) becomes
+//   add(concat(a, b), concat(c, d)), even if the set has only three inputs of that kind. If a term
+//   is used twice, its input may change in one of these uses only.
 // The search is greedy: it tries larger terms first, and takes the first change that works.
 struct GeneralPair {
   Pair pair;

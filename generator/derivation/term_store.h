@@ -20,13 +20,13 @@ namespace lemma::generator {
 class TermStore {
  public:
   static constexpr int kNone = -1;
-  static constexpr int kInput = -1, kVariable = -2;  // variants
+  static constexpr int kInput = -1, kVariable = -2;  // Node::variant of inputs and of variables
   struct Node {
     int variant = kInput;
     // Values; kNone in place of a missing operand. For an input or a variable, operands[0] is its
-    // number instead.
+    // number instead, counted from 0.
     std::array<int, kMostOperands> operands = {kNone, kNone};
-    std::array<int, kMostOutputs> types = {kNone, kNone};
+    std::array<int, kMostOutputs> types = {kNone, kNone};  // of the outputs
     int size = 0;  // number of operators, counted as in a tree; at most kMostSize
   };
   static constexpr int kMostSize = 1 << 20;
@@ -34,7 +34,7 @@ class TermStore {
   // `set` must outlive this object.
   explicit TermStore(OperatorSet* set);
 
-  // The value of an input of the set, or of a variable.
+  // The value of an input of the set, or of a variable. Numbers count from 0.
   int Input(int number, int type);
   int Variable(int number);
   // The number of the node (not of a value) that applies the variant to these values; kNone if the
@@ -47,7 +47,8 @@ class TermStore {
   // well-formed. `nodes` must come from NodesOf with the same types.
   int ValueOf(int value, const std::vector<int>& nodes, const std::vector<int>& types);
 
-  // A graph whose only output is the value. Inputs and variables keep their numbers.
+  // A graph whose only output is the value. The input or variable with number i becomes
+  // InputValue(i).
   NumberedGraph GraphOf(int value) const;
 
   // The node of which `value` is an output.

@@ -49,7 +49,8 @@ struct EnumeratorOptions {
   int threads = 1;    // for graphs; terms are made on one thread. Results do not depend on it
   const std::atomic<bool>* interrupted = nullptr;  // true: end soon with Cancelled; may be null
   // Limit in bytes for terms with their values and for records of graphs. If the records do not
-  // fit, graphs are enumerated again for each share of the keys. Results do not depend on it.
+  // fit, the keys are divided into shares, and graphs are enumerated again for each share. Results
+  // do not depend on the limit.
   int64_t max_memory = int64_t{8} << 30;
   // If max_ops exceeds this, classes that have only decomposable graphs are left out.
   int max_ops_of_decomposable = 4;
@@ -179,7 +180,8 @@ class Enumerator {
   absl::Status AddNode(int size, const NewApplication& term, const Keys& keys);
   absl::Status EvaluateLastLevel();
   // Visits the applications to inputs and to values of the set that leave no node of the set
-  // unread. Skips operand types that were not met before, unless `compile`.
+  // unread. `compile`: whether to compile applications to operand types that were not met before;
+  // if false, these applications are skipped.
   template <class Visit>
   absl::Status ForEachNewApplication(const NodeSet& set, bool compile, const Visit& visit);
   absl::Status Evaluate(const NodeSet& set, const NewApplication& term, Keys* keys, bool* pruned);
@@ -286,7 +288,8 @@ class Enumerator {
   // Whether the node's value may be an output of a partner (see bins_).
   std::vector<uint8_t> partner_;
   int most_partner_outputs_ = 0;
-  std::vector<bool> has_users_;                    // by node: some run rests on it last
+  // By node: whether some run rests on this node and on no node with a higher number.
+  std::vector<bool> has_users_;
   std::array<int, kMostOps + 1> first_node_ = {};  // of each size
   std::vector<int> types_;                         // of values
   std::vector<uint64_t> keys_;                     // of values; the lowest bit: it is colliding

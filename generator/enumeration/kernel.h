@@ -85,7 +85,7 @@ class Kernel {
   }
 
   std::vector<Step> steps_;
-  std::vector<Source> gather_;
+  std::vector<Source> gather_;                    // the positions of the wanted elements, in order
   std::vector<std::pair<int, Field>> constants_;  // stored in scratch memory first
   int scratch_size_ = 0;
 };

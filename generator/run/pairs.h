@@ -32,7 +32,7 @@ class PairCollector {
   using Place = std::tuple<int, size_t, std::string>;
 
   // All arguments must outlive this object. The caller may add pairs to `known` between calls. Adds
-  // to the counts in *stats.
+  // to `pairs` and `candidates` in *stats.
   PairCollector(const OperatorSet* set, Derivation* known, Evaluator* evaluator,
                 GenerateStats* stats);
 

@@ -35,7 +35,8 @@ struct Objective {
   // In bytes; 0: no limit. Graphs above the limit rank by their excess, behind all other graphs.
   int64_t memory_limit = 0;
   double memory_weight = 0.5;  // w of kProduct, 0 to 1
-  Cost reference = {};         // kProduct: times and peaks are divided by those of this cost
+  // kProduct: times and peaks are divided by the time and the peak of this cost (by 1 if it is 0).
+  Cost reference = {};
 
   // Whether only time counts, so that a price per operator suffices.
   bool IsTime() const { return goal == Goal::kTime && memory_limit == 0; }

@@ -9,6 +9,7 @@
 namespace lemma::optimizer {
 
 // The kernels that only one of two plans has, or has more often than the other plan.
+// KernelUse::times: how much more often.
 struct PlanDifference {
   KernelList before, after;
 };

@@ -26,8 +26,8 @@ struct SaturationOptions {
 // follows. The result is the best graph reached by the first search, the rewrites or the descent.
 //
 // A cost model that is not a sum over operators is approximated by such a sum
-// (optimizer/cost/node_price.h); the bound then refers to the approximation. The result itself is
-// priced exactly. SearchResult::bound is set unless time or an interruption stopped the search, or
+// (optimizer/cost/node_price.h); SearchResult::bound then refers to the approximation. The result
+// itself is priced exactly. The bound is set unless time or an interruption stopped the search, or
 // no graph can run. `source` and `costs` must outlive the search.
 std::unique_ptr<Search> MakeSaturationSearch(const RewriteSource* source, CostModel* costs,
                                              const SaturationOptions& options = {});

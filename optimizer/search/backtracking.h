@@ -34,9 +34,9 @@ struct BacktrackingOptions {
 };
 
 // Creates the search. It makes three kinds of moves:
-//   * Descent: it applies each rewrite that lowers the cost (or, at equal cost, the number of
-//     operators) until no rewrite does. Real models need hundreds of such rewrites, one per layer;
-//     a queue of single rewrites would not reach that far.
+//   * Descent: it applies each rewrite that makes the graph better (Workspace::Outcome::is_better)
+//     until no rewrite does. Real models need hundreds of such rewrites, one per layer; a queue of
+//     single rewrites would not reach that far.
 //   * Single rewrite: it applies one rewrite, whether or not the cost falls. The cheapest queued
 //     graph is expanded first. Graphs that cost more than alpha times the best, and graphs whose
 //     structural hash was seen before, are dropped.

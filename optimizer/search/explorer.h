@@ -77,9 +77,10 @@ absl::StatusOr<bool> IsBetter(const SearchState& next, const SearchState& best, 
 class Explorer {
  public:
   // Expands promising graphs only. A graph is promising if it costs at most `alpha` times as much
-  // as the best graph. With a memory limit, it must also exceed the limit by at most
-  // (alpha - 1) * limit more than the best graph does; while the best graph exceeds the limit, only
-  // this counts. Offers every priced graph to `front`, which may be null.
+  // as the best graph. With a memory limit there is a second condition: its excess over the limit
+  // is at most (alpha - 1) * limit larger than the best graph's excess. While the best graph
+  // exceeds the limit, only the second condition counts. Offers every priced graph to `front`,
+  // which may be null.
   Explorer(Workspace* work, SearchBudget* budget, double alpha, ParetoFront* front = nullptr)
       : work_(*work), budget_(*budget), alpha_(alpha), front_(front) {}
 

@@ -19,7 +19,7 @@ struct RewriteFilter {
   std::set<std::string> only;      // names of rules that are accepted; empty: all
   bool allow_unproved = false;
 
-  // Whether a rule of this name and contract is accepted, apart from its proof.
+  // Whether the filter asks for a rule of this name and contract, whatever its proof record says.
   bool Asks(const std::string& name, FloatContract contract) const;
   // Whether Asks() is true and, unless `allow_unproved` is set, the rule's record says that the
   // rule is proved.

@@ -26,12 +26,14 @@ using RewritePathPtr = std::shared_ptr<const RewritePath>;
 inline int LengthOf(const RewritePathPtr& path) { return path == nullptr ? 0 : path->length; }
 std::vector<MatchedEditPtr> MatchedEditsOf(const RewritePathPtr& path);  // oldest first
 
-// The plans of small graphs, by Part::key. The workspaces of one search share this object.
+// The plans of small graphs, by Part::key (optimizer/search/partition.h). The workspaces of one
+// search share this object.
 class KnownPlans {
  public:
   struct Plan {
     std::optional<KernelList> kernels;  // if the cost model lists kernels and the graph can run
-    std::optional<int64_t> ns;          // set when it is first asked for
+    // nullopt: the time follows from the prices of `kernels`, which may be measured again.
+    std::optional<int64_t> ns;
   };
   // The plan of a graph that consists of the operators `nodes` of `graph`, all of which must depend
   // on an input. The plan lives as long as this object.
@@ -55,6 +57,7 @@ class Workspace {
   // `costs` and `plans` must outlive the workspace.
   Workspace(const Graph& graph, RuleIndexPtr rules, CostModel* costs, KnownPlans* plans,
             const Objective& objective = {});
+  // The same for the graph of `nodes`, given as in EditGraph.
   Workspace(absl::Span<const EditNode> nodes, absl::Span<const ValueRef> outputs,
             RuleIndexPtr rules, CostModel* costs, KnownPlans* plans,
             const Objective& objective = {});

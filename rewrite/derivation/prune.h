@@ -13,9 +13,9 @@ namespace lemma {
 struct PruneOptions {
   DeriveLimits limits;
   int typings = 3;  // number of typings (rewrite/derivation/typings.h) to derive a rule at
-  // Called before each attempt to derive a rule (up to two per rule), with the number of calls so
-  // far. If it returns false, the attempt is not made. Rules not yet known to be derivable are then
-  // kept.
+  // Called before each attempt to derive a rule (up to two per rule), with the number of earlier
+  // calls. If it returns false, the attempt is not made. Rules not yet known to be derivable are
+  // then kept.
   std::function<bool(int)> go_on = [](int) { return true; };
 };
 

@@ -21,8 +21,8 @@ struct RuleInstance {
   Graph source;
 };
 
-// A random instance of the rule; equal seeds give equal instances. A size that is a single symbol
-// in the rule may be up to 32; other sizes are small. nullopt if no instance was found.
+// A random instance of the rule; equal seeds give equal instances. Integer symbols have values up
+// to 32, elements of list symbols are small. nullopt if no instance was found.
 std::optional<RuleInstance> DrawInstance(const Substitution& rule, uint64_t seed);
 
 // RuleInstance::source of DrawInstance for a random rule of `rules`, which must not be empty.

@@ -84,7 +84,8 @@ class EGraph : public MatchView {
 
   // The matches for which Apply returned true, in order.
   const std::vector<Application>& applications() const { return applications_; }
-  // The application that added the node; -1 for the original graph's nodes.
+  // The index in applications() of the application that added the node; -1 for the original
+  // graph's nodes.
   int Creator(int node) const { return slots_[node].creator; }
 
  private:

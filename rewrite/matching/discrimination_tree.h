@@ -78,7 +78,7 @@ class DiscriminationTree {
     PatternTest test;
     int child = 0;
   };
-  struct Branch {  // tests that look at the same thing
+  struct Branch {  // tests of one kind at one place, which differ only in what they expect there
     std::vector<Case> cases;
   };
   struct Node {

@@ -1,11 +1,11 @@
 // A graph that a search edits in place and restores by undo.
 //
 // A Graph is immutable, and equal expressions are one node, so replacing a value rebuilds
-// everything computed from it. A search tries thousands of replacements for each that it keeps.
-// Here nodes refer to operands by number, so a replacement touches only the users of the replaced
-// value. The hash, the
-// number of operators and the price are kept up to date. The time to apply or undo an edit grows
-// with the size of the edit, not of the graph. ToGraph is in edit_graph_export.cc.
+// everything computed from it. A search tries thousands of replacements for each one that it keeps.
+// In an EditGraph, nodes refer to operands by number, so a replacement touches only the users of
+// the replaced value. The hash, the number of operators and the price are kept up to date. The time
+// to apply or undo an edit grows with the size of the edit, not of the graph. ToGraph is in
+// edit_graph_export.cc.
 #ifndef LEMMA_REWRITE_MATCHING_EDIT_GRAPH_H_
 #define LEMMA_REWRITE_MATCHING_EDIT_GRAPH_H_
 
@@ -91,6 +91,7 @@ class EditGraph : public MatchView {
   // equal hashes. Different graphs have equal hashes only by chance.
   uint64_t hash() const { return hash_; }
   int num_ops() const { return num_ops_; }
+  // The sum of EditGraphOptions::price of the live operators that are not folded.
   int64_t price() const { return price_; }
 
   // Adds the edit's nodes, or takes existing equal nodes; replaces the values; merges users that
@@ -136,7 +137,7 @@ class EditGraph : public MatchView {
     absl::InlinedVector<ValueInfo, 1> values;
     uint64_t content = 0;  // hash of all but the operands
     int64_t price = 0;
-    int64_t rank = 0;  // above its operands'
+    int64_t rank = 0;  // above the ranks of its operands (topological_order.h)
     bool live = false, is_static = false, is_known = false, is_folded = false;
   };
   struct Entry {  // of the log

@@ -26,7 +26,7 @@ struct WhyNot {
   int held = 0;                // number of conditions that hold together at the operator
   bool only_obstacle = false;  // all other conditions hold
   std::string reason;          // for people: why the condition fails; "" if the rule applies
-  int at = -1;                 // position of the node that the reason is about
+  int at = -1;  // position of the node that the reason is about; the anchor if the rule applies
   std::vector<Match> matches;  // if the rule applies: up to 32 matches whose anchor is the operator
 };
 

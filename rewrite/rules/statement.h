@@ -1,7 +1,6 @@
 // Expresses the claim of a rule as statements about tensor expressions. The prover proves
 // statements, a proof id is a hash of statements, and a match is covered if it is an instance of a
-// proved statement.
-// Statements are made in statement.cc, forms in forms.cc.
+// proved statement. Statements are made in statement.cc, forms in forms.cc.
 #ifndef LEMMA_REWRITE_RULES_STATEMENT_H_
 #define LEMMA_REWRITE_RULES_STATEMENT_H_
 

@@ -40,7 +40,7 @@ namespace lemma {
 enum class FloatContract {
   kBitExact,      // equal bits: the rule moves data or does the same arithmetic
   kReassociates,  // equal as real numbers, rounded differently
-  kRealOnly,      // overflow, NaN or infinities may differ too
+  kRealOnly,      // overflow, NaN, infinities, and results at discontinuities may differ too
 };
 // "bit_exact", "reassociates", "real_only".
 const char* Name(FloatContract contract);

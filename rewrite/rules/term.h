@@ -99,7 +99,7 @@ class Term {
 using SymbolValues = std::vector<std::optional<ExprAttr>>;
 
 // The value of `term`. nullopt if a symbol in it is unknown or the term has no value: lists of
-// unequal length are added, a division by 0, a list that is no permutation, kinds that do not fit.
+// unequal length are added, a divisor is 0 or negative, a list is no permutation, kinds do not fit.
 std::optional<ExprAttr> Evaluate(const Term& term, const SymbolValues& values);
 
 // Whether both have the same kind and value. Expressions with symbols are the same only if they are

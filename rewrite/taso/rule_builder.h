@@ -54,6 +54,7 @@ class RuleBuilder {
                                                 ExprAttrs attrs = {});
   absl::StatusOr<TypedValue> ApplyOne(absl::string_view op, const std::vector<TypedValue>& inputs,
                                       ExprAttrs attrs = {});
+  // Adds a constant of shape [batch.., dims], whose elements are all `fill`, to the current side.
   TypedValue Constant(ScalarExpr fill, std::string batch, Idx dims);
   // Adds the condition a <= b to the rule, unless it holds for all sizes.
   void RequireLe(const IndexExpr& a, const IndexExpr& b) { at_most_.emplace_back(a, b); }

@@ -60,8 +60,9 @@ class SizeSolver {
   // A new symbol. `hint`: its preferred name.
   IndexExpr New(absl::string_view hint, Kind kind);
 
-  // Adds the equation a = b. InvalidArgument if the equations contradict each other. An equation
-  // that cannot be solved is kept. Ignores an equation if a side is not a polynomial over atoms.
+  // Adds the equation a = b. InvalidArgument if the equations contradict each other or a size
+  // overflows. An equation that cannot be solved is kept. Ignores an equation if a side is not a
+  // polynomial over atoms.
   // `stated`: no operator implies the equation, so Unsolved must list it.
   absl::Status Equate(const IndexExpr& a, const IndexExpr& b, bool stated = false);
   // Adds all equations in the conjunction `guard`; ignores its other conditions.
