@@ -38,8 +38,8 @@ class PetFinder {
   explicit PetFinder(PetOptions options) : options_(std::move(options)) {}
 
   // The candidates of one subprogram. There are none if the subprogram is not a sum of products or
-  // is too large to decide. A result that CandidateOptions::deadline cut short is not cached. Other
-  // errors are those of FindCandidates.
+  // is too large to decide. A result that CandidateOptions::deadline cut short is not cached.
+  // Errors are those of FindCandidates, except Unimplemented and ResourceExhausted.
   absl::StatusOr<std::shared_ptr<const Candidates>> CandidatesOf(const Graph& part);
 
   // The rules for all subprograms of a graph, by subprogram, then by cost. A candidate that cannot

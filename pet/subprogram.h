@@ -12,8 +12,9 @@ namespace lemma::pet {
 
 struct Subprogram {
   // The graph has one output. Its inputs stand for values of the whole graph. A value that depends
-  // only on weights and constants becomes a weight, which is named by its place and filled with
-  // ones, so that equal parts of a model are equal graphs; but a uniform constant stays a constant.
+  // only on weights and constants becomes a weight, which is named by its number among the leaves
+  // and filled with ones, so that equal parts of a model are equal graphs; but a uniform constant
+  // stays a constant.
   Graph graph;
   int occurrences = 1;  // in the whole graph
   Value first;          // the output at the first occurrence, as a value of the whole graph

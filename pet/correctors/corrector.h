@@ -18,8 +18,8 @@ namespace lemma::pet {
 // is proved equal to it (pet/regions/region.h).
 absl::StatusOr<Value> Restricted(const Value& value, const Box& box);
 
-// `mutant` with the boxes overwritten by `original`: slices of both, joined by concats. The boxes
-// must be disjoint.
+// `mutant` with the boxes overwritten by `original`: slices of `mutant` and Restricted values of
+// `original`, joined by concats (and reshapes, if boxes have steps). The boxes must be disjoint.
 absl::StatusOr<Value> Overwritten(const Value& original, const Value& mutant,
                                   absl::Span<const Box> boxes);
 

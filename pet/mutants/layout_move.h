@@ -31,7 +31,7 @@ absl::StatusOr<Value> ApplyMove(const Value& x, const DigitMove& move);
 Shape ShapeAfter(Shape shape, const DigitMove& move);
 
 // Cuts dimension `from` into `blocks` blocks of equal size and makes the block's number the first
-// digit of `to`. Neighbouring blocks share `overlap` elements. Uses slices and a concat.
+// digit of `to`. Neighboring blocks share `overlap` elements. Uses slices and a concat.
 struct BlockMove {
   int from = 0, to = 0;
   int64_t blocks = 1, overlap = 0;

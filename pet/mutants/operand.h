@@ -39,7 +39,8 @@ Siblings SiblingsOf(const Graph& part);
 //   * for several applications: their leaf if they share it, and their leaves concatenated along
 //     each dimension; from place 2 on also the sum of their leaves;
 //   * if the applications have no operand at this place: constants of ones of rank 4. The first two
-//     sizes are each 1 or a size of the first leaf, and the last two are one of `lists`.
+//     sizes are each 1 or a size of the first leaf, and the last two are a list of two positive
+//     numbers in `lists`.
 std::vector<Operand> OperandsAt(const Siblings& part, size_t place);
 
 }  // namespace lemma::pet

@@ -16,8 +16,9 @@ namespace lemma::pet {
 // equals the original everywhere. Calls `found` for each mutant until `found` returns false.
 //
 // Each product of the original occurs exactly once, either in the mutant or in the rest, and
-// neither has other products. So a NaN or an infinity of a leaf reaches the same elements, unless a
-// sum overflows only in the new order: no zeros are multiplied, and nothing is subtracted again.
+// neither has other products. So a NaN or an infinity of a leaf reaches the same elements as in the
+// original: no zeros are multiplied, and nothing is subtracted again. The new order of the sum may
+// overflow where the original order does not.
 absl::Status ForEachSplitMutant(const Graph& original, Samples* samples,
                                 const std::function<bool(Mutant)>& found);
 

@@ -16,10 +16,11 @@ namespace lemma::pet {
 // The position of a range as a function of variable `var`, which counts the positions from 0.
 Affine PositionsOf(const Range& range, int var);
 
-// Where to cut the range of a variable so that a question about it can be decided on each piece.
+// Where to cut the range of a variable, because a question about an affine function is not decided
+// on the whole range. It may be decided on the pieces.
 struct Cut {
   int var = -1;
-  int64_t at = 0;       // if modulus is 0: cut before position number `at` of the range
+  int64_t at = 0;       // if modulus is 0: cut before position number `at` (from 0) of the range
   int64_t modulus = 0;  // otherwise: cut into this many residues
 
   // The pieces of the range of `var`.
@@ -35,17 +36,19 @@ class AffineScope {
     return static_cast<int>(extents_.size()) - 1;
   }
   int64_t extent(int var) const { return extents_[var]; }
+  // The least and the greatest value of f.
   Interval Bounds(const Affine& f) const;
 
-  // Whether f >= 0 (or f = 0): true if this holds everywhere, false if nowhere. nullopt if it holds
-  // at some values of the variables only, or is undecided; *cut then says where to cut.
+  // IsNonNegative: whether f >= 0. IsZero: whether f = 0. True if this holds everywhere, false if
+  // nowhere. nullopt if it holds at some values of the variables only, or is undecided; *cut then
+  // says where to cut.
   std::optional<bool> IsNonNegative(const Affine& f, Cut* cut) const;
   std::optional<bool> IsZero(const Affine& f, Cut* cut) const;
   // floor(f / m) for m > 0. nullopt if it is not affine; *cut then says where to cut.
   std::optional<Affine> Quotient(const Affine& f, int64_t m, Cut* cut) const;
 
  private:
-  // The variable of f with the fewest values.
+  // The variable of f with the fewest values, and its coefficient.
   std::pair<int, int64_t> Shortest(const Affine& f) const;
   std::vector<int64_t> extents_;
 };

@@ -46,7 +46,7 @@ struct Rational {
 };
 
 struct TermRead {
-  int leaf = 0;
+  int leaf = 0;  // number of the leaf (PolynomialReader::NumberOf)
   int64_t base = 0;
   std::vector<int64_t> outer;  // by dimension of the box: the change per step of its range
   std::vector<int64_t> inner;  // by axis of the summand: the change per step of the axis

@@ -51,8 +51,7 @@ struct Region {
 // type. Inputs correspond by position, weights by name; inputs and weights may have any values.
 // InvalidArgument if the types differ; Unimplemented if the type is not a float type or, naming the
 // operator, if an element is not a polynomial in the elements of leaves (inputs, weights and
-// constants); ResourceExhausted beyond the limits;
-// Internal if the randomized check disagrees.
+// constants); ResourceExhausted beyond the limits; Internal if the randomized check disagrees.
 absl::StatusOr<Region> FindRegion(const Graph& original, const Graph& mutant,
                                   const RegionOptions& options = {});
 
@@ -62,8 +61,7 @@ absl::StatusOr<bool> AgreeEverywhere(const Value& a, const Value& b);
 
 class PolynomialReader;
 // Whether two values of one type agree at position `index`, as polynomials. `reader` makes the
-// polynomials.
-// ResourceExhausted if the comparison takes more than `max_products` expanded products.
+// polynomials. ResourceExhausted if the comparison expands more than `max_products` products.
 absl::StatusOr<bool> AgreeAt(const Value& original, const Value& mutant,
                              absl::Span<const int64_t> index, int64_t max_products,
                              PolynomialReader* reader);

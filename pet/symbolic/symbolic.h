@@ -23,7 +23,7 @@ struct SymbolicRegion {
   // rule's precondition allows.
   std::vector<Substitution> rules;
   std::vector<Verdict> verdicts;     // of the rules
-  std::vector<std::string> agrees;   // the boxes: "[0:2*n, 0:k, 0:h - 1, 0:w]"
+  std::vector<std::string> agrees;   // the boxes: "[0:2 * n0, 0:n1, n2 + -1, 0:n3]"
   std::vector<std::string> differs;  // the other boxes: the graphs differ at all sizes tried
 
   bool proved() const;  // whether all of `rules` are proved

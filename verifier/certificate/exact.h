@@ -22,8 +22,8 @@ namespace lemma::certificate {
 // elements are equal as polynomials with rational coefficients. Otherwise FailedPrecondition, whose
 // message says why: a constant is not a real number; a divisor is not constant; numbers or
 // denominators are so large that a coefficient may be 0 modulo the prime; or an element is computed
-// from 2^40 or more elements, counted with repetition, so that its degree may be too large. All
-// bounds are rounded up.
+// from 2^40 or more elements, counted with repetition, so that its degree may be too large. The
+// estimates of coefficients, denominators and degrees are upper bounds.
 absl::Status DecidedByField(const Value& a, const Value& b);
 
 // A hash for each element of `value`, in row-major order. It depends on how often the element reads
@@ -42,8 +42,7 @@ uint64_t DrawPrime(uint64_t seed);
 // Compares elements of `a` and `b`, which must have the same type, modulo `prime` on random inputs.
 // Takes the elements in a random order, drawn by `seed`, until about 2^25 steps of evaluation are
 // made. Returns the number of elements compared. FailedPrecondition if an element differs or cannot
-// be computed.
-// The evaluator (modulo.cc) shares no code with kernels/evaluate.
+// be computed. The evaluator (modulo.cc) shares no code with kernels/evaluate.
 absl::StatusOr<int64_t> CompareModulo(const Value& a, const Value& b, uint64_t prime,
                                       uint64_t seed);
 

@@ -1,5 +1,5 @@
-// Computes with exact symbolic values, which are true for all values of the inputs at once. A value
-// is a polynomial with rational coefficients. The variables of the polynomial are called atoms.
+// Computes exactly and symbolically, so that one computation covers all values of the inputs. A
+// value is a polynomial with rational coefficients. Its variables are called atoms.
 //
 // An atom is an element of an input, a real parameter, an infinity, a constant that is not a small
 // rational number, or a nonlinear function of polynomials. Polynomials are kept in a canonical

@@ -32,7 +32,7 @@ struct Event {
   enum class Kind { kDifference, kPair, kCollect, kZero, kLaws } kind = Kind::kDifference;
   int line = 0;
   std::vector<int> used, made;  // keys of Output::terms
-  Node renamed, map;            // kPair: the second term with other axes, and the value of each
+  Node renamed, map;            // kPair: the second term with other axes, and their values
 };
 
 // The proof for one output. Names of type int, here and below, are positions in ProofText::names.

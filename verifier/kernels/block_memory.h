@@ -69,7 +69,8 @@ class BlockMemory {
   // for all of them in order. `parity` must be the phase's number modulo 2. Sets *ready to whether
   // the phase has ended and the wait is over; if not, call Wait again later.
   const char* Wait(int role, int64_t at, int64_t parity, bool* ready);
-  // To be called after the block. A fault if a copy is under way, or if no role waited for a copy.
+  // To be called after the block. A fault if a copy is under way, or if there is a copy for which
+  // no role has waited.
   const char* End() const;
 
   // --- Copies and products ---
@@ -157,8 +158,8 @@ class BlockMemory {
   // barrier of the copy engine does not say what the other threads of its role have done.
   std::vector<Clock> met_;
   // By role: for each other role, the time that all threads of that role have passed, as far as the
-  // first role knows. Warps of a warpgroup pass a wait one by one; a product that is complete
-  // needed all of them.
+  // first role knows. Warps of a warpgroup pass a wait one by one, so a wait shows nothing about
+  // the other warps. A complete product shows that all of them have committed it.
   std::vector<Clock> passed_;
   std::vector<std::vector<int64_t>> committed_at_;  // by role and group
   std::vector<int64_t> interval_;                   // by role

@@ -48,7 +48,7 @@ class Meaning {
   bool compares() const { return !constants_.empty(); }
   // Random values of operand `k`. An operand that is used as an index is drawn from [`least`,
   // `end`), limited to its type's range. `few`: any other operand is drawn from few numbers, among
-  // them the constants of the definitions, their neighbours and, where they may occur, infinities
+  // them the constants of the definitions, their neighbors and, where they may occur, infinities
   // and NaN. `few` has no effect unless compares() is true.
   SlotMemory Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bool few) const;
   // The results of the last node for `operands`, given in order. The results are not rounded to

@@ -19,9 +19,9 @@ class FormBuilder {
  public:
   // `symbols`: the polynomials that replace the definition's symbols. `operators`, if given: for
   // each tensor of `definition` (inputs not counted), the number of the operator that computes it.
-  // It says where values are rounded. With the laws kNone and kExact, an operator reads its own
-  // tensors unrounded and the tensors of other operators rounded; outputs are rounded. With other
-  // laws, or without `operators`, nothing is rounded.
+  // These numbers say where values are rounded. With the laws kNone and kExact, an operator reads
+  // its own tensors unrounded and the tensors of other operators rounded; outputs are rounded. With
+  // other laws, or without `operators`, nothing is rounded.
   FormBuilder(NormalForms* forms, const Definition& definition, Laws laws, const LeafMap& symbols,
               const std::vector<int>* operators = nullptr)
       : forms_(*forms),

@@ -35,7 +35,7 @@ struct Elements {
   // Values of functions that are undefined for some numbers. Arithmetic in them is interpreted
   // (Laws::kRing).
   std::vector<Alternative> partial;
-  bool complete = true;  // false: there are too many, or some cannot be expressed
+  bool complete = true;  // false: there are too many values, or some cannot be expressed
 };
 
 // The sets for one side's element of `tensor` at index `at`. `symbols`, `operators`: as in

@@ -95,7 +95,7 @@ class Normalizer {
   std::optional<NormalForm> SymmetryLaw(const Atom& atom);
   std::optional<NormalForm> CompareLaw(const Atom& atom);
   std::optional<NormalForm> TruthLaw(const Atom& atom);
-  // Laws that hold bit for bit (exact_laws.cc).
+  // Laws that hold bit for bit (exact/exact_laws.cc).
   std::optional<NormalForm> ExactLaw(const Atom& atom, const Facts& context);
   std::optional<NormalForm> RoundedLaw(const Atom& atom, DType dtype, const Facts& context);
   std::optional<NormalForm> ToIntegerLaw(const Atom& atom, const Facts& context);

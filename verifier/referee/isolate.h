@@ -56,11 +56,11 @@ struct OnlyPlace {
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
 // The place graphs.swept.assumed[0], if the graphs are proved equal except at the places in
-// graphs.swept.assumed; otherwise nullopt. OnlyPlace::difference is set if the sides of each region
-// differ by more than rounding explains (as for FindOnlyPlace), and if on a sample, in double, the
-// outputs of the whole graphs differ by more than four times the effect of other roundings of the
-// constants in these regions, and of all single numbers. So places whose effects cancel each other
-// are not taken for faults.
+// graphs.swept.assumed; otherwise nullopt. OnlyPlace::difference is set if, on one sample, the
+// sides of each region differ by more than rounding explains (as for FindOnlyPlace), and the
+// outputs of the whole graphs differ in double by more than four times the effect of other
+// roundings of the constants in these regions, and of all single numbers. So places whose effects
+// cancel each other are not taken for faults.
 std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
 
 // Finds the place where weights with strange elements first matter. Strange elements differ from

@@ -16,8 +16,8 @@ struct RegionDifference {
   std::vector<Tensor> inputs;     // of both sides
   Tensor before, after;    // both sides' results, computed in double and stored in their types
   TensorDifference found;  // between the results
-  // The largest difference that rounding explains. If found.largest is at most 2^-22 of the largest
-  // magnitude, only this part of it.
+  // The largest difference that rounding explains: the sum of two numbers (see MeasureRegion). If
+  // the second number alone is at least found.largest, the first one is left out.
   double explained = 0;
 };
 

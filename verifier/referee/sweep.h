@@ -29,7 +29,9 @@ struct Unproved {
 // sweep assumed to be equal. The pair is in SweepResult::unproved, too.
 struct Assumed {
   Value before, after;  // values of the graphs given to Sweep
-  Value now;            // the operator of `after`, applied to the values that replaced its operands
+  // The result of the operator that computes `after`, applied to the values that replaced its
+  // operands.
+  Value now;
 };
 
 struct SweepResult {

@@ -41,7 +41,7 @@ struct InputStyle {
   const Suggestions* suggested = nullptr;
 };
 
-// What is compared. The references must stay valid.
+// The two sides of a comparison. What the references and `bounds` refer to must outlive the object.
 struct ComparedSides {
   const Concrete& source;
   const Concrete& target;

@@ -1,5 +1,5 @@
 // The syntax tree of a printed kernel (a CUDA kernel that kernels/codegen generated as text).
-// parser.h makes the tree from the text; the checker executes it (machine.h).
+// parser.h makes the tree from the text; the kernel check executes it (verifier/kernels/machine.h).
 #ifndef LEMMA_VERIFIER_KERNELS_PRINTED_PRINTED_KERNEL_H_
 #define LEMMA_VERIFIER_KERNELS_PRINTED_PRINTED_KERNEL_H_
 

@@ -56,6 +56,7 @@ class TensorParser : public ExpressionParser {
   StatementPtr StorePack();
   StatementPtr StoreFloat();
   StatementPtr MultiplyAdd(const std::string& words);
+  // `argument`: whether the call has an argument after the barrier.
   StatementPtr BarrierCall(Function function, bool argument);
   StatementPtr CopyInBulk();
   StatementPtr ProductCall(Function function);

@@ -3,8 +3,8 @@
 //
 // A certificate is text (docs/referee.md). It says which weights of the second model are computed
 // from weights of the first model, and by which formulas. It lists the pairs of equal values of
-// both models, operands first, and what the proof of each pair takes as given. record_certificate.h
-// makes certificates, certificate/check.h checks them.
+// both models, operands first, and what the proof of each pair takes as given.
+// verifier/referee/record_certificate.h makes certificates, check.h checks them.
 #ifndef LEMMA_VERIFIER_REFEREE_CERTIFICATE_CERTIFICATE_H_
 #define LEMMA_VERIFIER_REFEREE_CERTIFICATE_CERTIFICATE_H_
 

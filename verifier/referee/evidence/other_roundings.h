@@ -13,7 +13,7 @@ namespace lemma::referee {
 // rounding may change them: each element by a few units in the last place. A constant of one
 // element is not changed if it is a multiple of 1/4096. `draw` chooses the directions: draw 0 moves
 // all constants away from 0, draw 1 towards 0; in other draws each constant moves in one of these
-// directions, at random. If `only` is given, other constants and weights than these nodes stay.
+// directions, at random. If `only` is given, only the constants and weights in it are changed.
 Graph WithOtherRoundings(const Graph& graph, uint64_t draw,
                          const absl::flat_hash_set<const Node*>* only = nullptr);
 
