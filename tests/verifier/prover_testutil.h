@@ -12,7 +12,7 @@ namespace lemma {
 
 // The rules of a text. If the text is not valid, the test fails.
 std::vector<Substitution> Rules(const std::string& text);
-// The rules of a file, given by its path from the project's root.
+// The same for a file, given by its path from the project's root.
 std::vector<Substitution> RulesIn(const std::string& path);
 // Proves the only rule of a text and returns the verdict; unknown if the text is not one rule.
 Verdict ProveText(const std::string& rule, const ProverOptions& options = {});

@@ -1,5 +1,5 @@
-// An engine with deliberate faults: otherwise, it executes ONNX models by the definitions of their
-// operators. Tests of `lemma hunt` use it.
+// An engine that executes ONNX models by the definitions of their operators, except for faults that
+// a test puts in. Tests of `lemma hunt` use it.
 #ifndef LEMMA_TESTS_API_HUNTING_WRONG_ENGINE_H_
 #define LEMMA_TESTS_API_HUNTING_WRONG_ENGINE_H_
 
@@ -16,8 +16,8 @@ namespace lemma {
 
 class WrongEngine : public Engine {
  public:
-  // Called for each operator of the model with its node, the values of its operands and the level
-  // of optimization. Returns a wrong tensor for the first result of the node, or nullopt to keep
+  // Called for each node that applies an operator, with the node, the values of its operands and
+  // the level of optimization. Returns a wrong tensor for the first result of the node, or nullopt to keep
   // the right results. If it returns an error, Run returns this error.
   using Fault = std::function<absl::StatusOr<std::optional<Tensor>>(
       const Node&, const std::vector<Tensor>&, const std::string&)>;

@@ -49,8 +49,9 @@ Grid InHeads(const Grid& x, int64_t heads);
 Grid OfHeads(const Grid& x);
 
 // The outputs of an ONNX model on these inputs, computed by the definitions of its operators.
-// `graph` is the model's graph in ONNX's text form, and `opset` its operator set; its nodes, except
-// constants, are in `domain`. If there is an error, the test fails.
+// `graph` is the model's graph in ONNX's text form. `opset` is the version of ONNX's own
+// operator set. All nodes except constants are in `domain`; "" is ONNX's own domain, and any other
+// domain has version 1. If there is an error, the test fails.
 std::vector<Grid> RunGraph(const std::string& graph, int opset, const std::vector<Grid>& inputs,
                            const std::string& domain = "");
 // The error message that the import of `graph` gives; if the import succeeds, the error message of

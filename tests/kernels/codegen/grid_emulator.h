@@ -1,7 +1,7 @@
 // Runs CUDA kernels that were compiled as host C++. Blocks run one after another; the threads of a
 // block are fibers that take turns at barriers and shuffles.
 //
-// Include before kernels/codegen/prelude.cuh. Behaviour that a GPU leaves undefined ends the
+// Include before kernels/codegen/prelude.cuh. Behavior that a GPU leaves undefined ends the
 // process with a message: a barrier that some threads of a block do not reach, or a shuffle in
 // which some living threads of a warp do not take part.
 #ifndef LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_
@@ -396,6 +396,8 @@ inline void CopyInBulk(void* to, const BulkMap& map, BulkBarrier* barrier, const
 
 // --- Products by warpgroup (sm_90a) ---
 
+// The descriptor of a tile is its address. The flag rows_adjacent of the device's function is not
+// needed here: products get it as a parameter.
 inline unsigned long long TileDescriptor(const void* tile, bool) {
   return reinterpret_cast<uintptr_t>(tile);
 }
@@ -467,6 +469,7 @@ void MultiplyAddWords(float* upper, float* lower, int eighths, const unsigned in
   };
   Issue(std::move(compute), words);
 }
+// Ends a group: the next product that the thread issues belongs to the next group.
 inline void CommitProducts() { ++block->fibers[block->running].groups; }
 inline void SyncThreads(int threads) {
   if (block->running >= threads) Fail("a thread at a barrier for others");
@@ -482,6 +485,7 @@ inline void TakeTurn(int warpgroup) {
 }
 inline void PassTurn(int to) { ++block->turns[to]; }
 
+// Completes the thread's committed products, except those in its last `groups` groups.
 inline void WaitForProducts(int groups) {
   const int me = block->running, warp = me / kWarp * kWarp;
   Wait(State::kAtWarp);

@@ -1,4 +1,4 @@
-// Lists cases in which ONNX Runtime may differ from the definitions: behaviour that ONNX leaves
+// Lists cases in which ONNX Runtime may differ from the definitions: behavior that ONNX leaves
 // open, and ONNX Runtime's faults (docs/reliability.md).
 #ifndef LEMMA_TESTS_RUNTIME_ORT_EXCEPTIONS_H_
 #define LEMMA_TESTS_RUNTIME_ORT_EXCEPTIONS_H_

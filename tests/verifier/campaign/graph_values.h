@@ -40,7 +40,8 @@ class GraphRunner {
   absl::StatusOr<std::vector<std::vector<Field>>> RunField(
       const std::vector<std::vector<Field>>& inputs) const;
 
-  // Each of these functions returns whether the sentences above it are true of the graph.
+  // Each function from here to integers() returns whether the first sentence above it is true.
+
   // The graph has only floats, sums, products, quotients and moves. If two such graphs have
   // different values in the field, they also differ as real functions.
   bool rational() const { return rational_; }

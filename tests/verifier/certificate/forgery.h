@@ -15,10 +15,9 @@
 namespace lemma {
 
 // A rule, given by parts of its text: `vars`, `contract`, `source` and `target`. `source` ends with
-// "return z". `mutant` is the text of the mutant of which the certificate claims that
-// `target` is its correction (docs/certificates.md#corrected-mutants); ProblemOf needs it, other
-// functions do not. `problem` is a part of the
-// message with which the checker must refuse the rule. `name` is for people.
+// "return z". `mutant` is the text of a mutant; the certificate claims that `target` corrects it
+// (docs/certificates.md#corrected-mutants). Only ProblemOf needs `mutant`. `problem` is a part of
+// the message with which the checker must refuse the rule. `name` is for people.
 struct Forgery {
   std::string name, vars, contract, source, target, mutant, problem;
 };

@@ -19,10 +19,10 @@ std::vector<float> RandomFloats(int64_t count, uint64_t seed, float low = -1, fl
 std::string Listed(const std::vector<float>& values);
 
 // The referee's answer about the graphs `before` and `after`. The referee stops after about
-// `seconds`. The proof of a region ends after `work` steps. It executes graphs on the CPU back end.
-// It uses the starter rules unless `rules` are given, and two random sets of inputs unless `inputs`
-// are given. A graph that is given as a text is written without its beginning "graph NAME": "(x:
-// f32[2]) { y = relu(x) return y }".
+// `seconds`. It ends the proof of a region after `work` steps. It executes graphs on the CPU back
+// end. It uses the starter rules unless `rules` are given, and two random sets of inputs unless
+// `inputs` are given. A graph that is given as a text is written without its beginning
+// "graph NAME": "(x: f32[2]) { y = relu(x) return y }".
 //
 // If the verdict is a proof and the prover had kWork steps, these functions also write its
 // certificate, read it again and check it. The test fails unless the certificate stays the same and
