@@ -17,8 +17,8 @@ namespace lemma {
 class WrongEngine : public Engine {
  public:
   // Called for each node that applies an operator, with the node, the values of its operands and
-  // the level of optimization. Returns a wrong tensor for the first result of the node, or nullopt to keep
-  // the right results. If it returns an error, Run returns this error.
+  // the level of optimization. Returns a wrong tensor for the first result of the node, or nullopt
+  // to keep the right results. If it returns an error, Run returns this error.
   using Fault = std::function<absl::StatusOr<std::optional<Tensor>>(
       const Node&, const std::vector<Tensor>&, const std::string&)>;
   explicit WrongEngine(Fault fault) : fault_(std::move(fault)) {}

@@ -44,8 +44,8 @@ inline ScalarExpr ReadWhere(Guard inside, TensorId tensor, Idx indices) {
 
 int64_t ElementsIn(const std::vector<int64_t>& dims);
 
-// The convolution y[n, k, p, q] = sum(c, r, s) x[n, (k div (K/groups))*C + c, p*stride + r - pad, …]
-// * w[k, c, r, s], padded with zeros. `x` and `w` are shapes; K and C are the first two sizes of w.
+// The convolution y[n, k, p, q] = sum(c, r, s) x[n, (k div (K/groups))*C + c, p*stride + r - pad,
+// …] * w[k, c, r, s], padded with zeros. `x` and `w` are shapes; w begins with the sizes K and C.
 Definition Conv(std::vector<int64_t> x, std::vector<int64_t> w, int64_t stride, int64_t pad,
                 int64_t groups);
 Definition Matmul(int64_t m, int64_t k, int64_t n);
