@@ -204,10 +204,10 @@ ScalarExpr OpContext::Reduce(ReduceKind kind, const Idx& extents, const Body& bo
   return ScalarExpr::Reduce(kind, std::move(axes), std::move(guard), body(index));
 }
 
-absl::Status OpContext::DefineInFull(absl::FunctionRef<absl::Status(OpContext&)> define) {
-  if (mode_ == Mode::kFull) return define(*this);
+absl::Status OpContext::DefineInFull(absl::FunctionRef<absl::Status(OpContext&)> build) {
+  if (mode_ == Mode::kFull) return build(*this);
   OpContext full(op_, definition_.inputs, attrs_, Mode::kFull);
-  if (auto s = define(full); !s.ok()) return s;
+  if (auto s = build(full); !s.ok()) return s;
   definition_ = std::move(full.definition_);
   requirements_ = std::move(full.requirements_);
   return absl::OkStatus();

@@ -141,10 +141,11 @@ class OpContext {
     return Reduce(ReduceKind::kSum, extents, body);
   }
 
-  // For a `define` function whose requirements depend on bodies. Calls `define` with a context that
-  // builds bodies: with this one or, in kTypesOnly mode, with a new one for the same inputs and
-  // attributes, whose outputs and requirements then replace those of this context.
-  absl::Status DefineInFull(absl::FunctionRef<absl::Status(OpContext&)> define);
+  // For an OpDef::define whose requirements depend on bodies: it passes its whole work as `build`.
+  // Calls `build` once, with a context that builds bodies: with this one or, in kTypesOnly mode,
+  // with a new one for the same inputs and attributes, whose outputs and requirements then replace
+  // those of this context.
+  absl::Status DefineInFull(absl::FunctionRef<absl::Status(OpContext&)> build);
   // Sets the whole definition at once, instead of adding outputs one by one. It must be a
   // definition for this context's inputs.
   void Adopt(Definition definition);

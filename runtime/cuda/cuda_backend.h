@@ -22,7 +22,7 @@ struct CudaOptions {
   // generated.
   bool libraries = true;
   // The precision of products, and forced tiles for measurements. grid.architecture is used only if
-  // there is no device.
+  // there is no device; otherwise the device's architecture is.
   codegen::GridOptions grid = {};
   // As in PlanOptions (runtime/cuda/cuda_plan.h). For peak memory, a measurer takes it as false.
   bool reuse_late = true;

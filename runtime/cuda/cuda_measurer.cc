@@ -79,6 +79,13 @@ void AddSources(const CudaPlan& plan, std::vector<std::string>* sources) {
   for (const KernelSet& set : KernelSetsOf(plan)) sources->push_back(codegen::SourceOf(set));
 }
 
+// The options for the device, if there is one.
+CudaOptions ForDevice(CudaOptions options) {
+  auto device = OpenDevice();
+  if (device.ok()) options.grid.architecture = (*device)->architecture;
+  return options;
+}
+
 absl::Status Precompile(const std::vector<std::string>& sources) {
   auto device = OpenDevice();
   if (!device.ok()) return device.status();
@@ -88,6 +95,8 @@ absl::Status Precompile(const std::vector<std::string>& sources) {
 }
 #else
 void AddSources(const CudaPlan&, std::vector<std::string>*) {}
+
+CudaOptions ForDevice(const CudaOptions& options) { return options; }
 
 absl::Status Precompile(const std::vector<std::string>&) { return absl::OkStatus(); }
 
@@ -149,7 +158,7 @@ MemoryTimeline TimelineOf(const CudaPlan& plan) {
 class CudaMeasurer : public KernelMeasurer {
  public:
   explicit CudaMeasurer(const CudaOptions& options)
-      : options_(options), backend_(MakeCudaBackend(options)) {}
+      : options_(ForDevice(options)), backend_(MakeCudaBackend(options)) {}
 
   // Change the number when kernels, or the way they are measured, change.
   std::string device() const override {

@@ -32,7 +32,7 @@ std::vector<Value> BatchNormGradient(GradientBuilder& f) {
   const Value inverse = InverseDeviation(f, f.Input(4), f.node().Float("epsilon"));
   const Value factor = f.Mul(scale, inverse);
   const Value centered = f.Sub(x, PerChannel(f, f.Input(3), rank));
-  const Value s = f.Sum(f.Mul(dy, centered), OverChannels(x)), t = f.Sum(dy, OverChannels(x));
+  const Value s = f.Sum(f.Mul(dy, centered), AllButChannels(x)), t = f.Sum(dy, AllButChannels(x));
   return {f.Mul(dy, PerChannel(f, factor, rank)), f.Mul(s, inverse), t, f.Neg(f.Mul(t, factor)),
           f.Mul(f.Mul(f.Mul(s, factor), f.Square(inverse)), -0.5)};
 }
@@ -88,7 +88,7 @@ absl::Status RequireChannelVectors(OpContext& c, const std::vector<const char*>&
   return absl::OkStatus();
 }
 
-std::vector<int64_t> OverChannels(const Value& x) { return AxesBut(x.type().rank(), {1}); }
+std::vector<int64_t> AllButChannels(const Value& x) { return AxesBut(x.type().rank(), {1}); }
 
 AttrSpec BatchNormEpsilon() {
   return {"epsilon", AttrKind::kFloat, 1e-5, true, "added to the variance"};

@@ -17,7 +17,7 @@ absl::Status RequireChannelVectors(OpContext& c, const std::vector<const char*>&
 
 // The axes of x, [N,C,spatial…], without axis 1 (the channels). Statistics are taken over these
 // axes.
-std::vector<int64_t> OverChannels(const Value& x);
+std::vector<int64_t> AllButChannels(const Value& x);
 
 // The attribute `epsilon`, which is added to the variance; 1e-5 by default.
 AttrSpec BatchNormEpsilon();
