@@ -296,7 +296,7 @@ absl::Status ExplainWhyNot(const Graph& input, const Graph& graph, SearchRun* ru
   for (const optimizer::RewriteStep& step : run->result.search.rewrites) {
     report.applied += step.name == report.rule ? 1 : 0;
   }
-  const Deadline deadline = run->DeadlineAfterSearch().NotWithin(kWhyNotSeconds);
+  const Deadline deadline = run->DeadlineAfterSearch().WithAtLeast(kWhyNotSeconds);
   for (auto [explained, found] : {std::pair(&input, &report.input), {&graph, &report.result}}) {
     auto answer = ExplainIn(rule, *explained, options.objective, run->costs.model.get(), deadline);
     if (!answer.ok()) return answer.status();
