@@ -257,14 +257,13 @@ absl::Status SearchAgain(const Graph& input, SearchRun* run) {
   return RunSearch(input, run);
 }
 
-absl::StatusOr<bool> Calibrate(SearchRun* run) {
+absl::StatusOr<bool> LearnKernelTimes(SearchRun* run) {
   OptimizeResult& result = run->result;
   if (result.accepted.in_graph.empty() || run->costs.db == nullptr) return false;
-  auto calibrated =
-      run->costs.db->PutInGraph(run->costs.measurer->device(), result.accepted.in_graph);
-  if (!calibrated.ok()) return calibrated.status();
-  result.calibrated += *calibrated;
-  return *calibrated > 0 && result.accepted.kept_input() &&
+  auto learned = run->costs.db->PutInGraph(run->costs.measurer->device(), result.accepted.in_graph);
+  if (!learned.ok()) return learned.status();
+  result.calibrated += *learned;
+  return *learned > 0 && result.accepted.kept_input() &&
          run->options.deadline.seconds_left() == 0 &&
          result.search.stop != optimizer::StopReason::kCancelled;
 }
