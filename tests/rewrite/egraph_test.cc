@@ -138,8 +138,8 @@ TEST(EGraphTest, SaysNothingNewTwice) {
   EXPECT_FALSE(egraph.Apply(matched_edits[0]));
   egraph.Rebuild();
   EXPECT_FALSE(egraph.Apply(matched_edits[0]));
-  EXPECT_EQ(egraph.applications().size(), 1u);
-  EXPECT_EQ(egraph.applications()[0].made, made);
+  EXPECT_EQ(egraph.applied_matches().size(), 1u);
+  EXPECT_EQ(egraph.applied_matches()[0].made, made);
   ExpectConsistent(egraph);
   // relu(relu(x)) is now relu of its own class, so further rounds add nothing.
   EXPECT_EQ(Saturate(&egraph, *rules, 2), 0);
