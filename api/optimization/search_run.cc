@@ -74,7 +74,7 @@ absl::StatusOr<optimizer::SearchResult> ReplaySteps(const Graph& graph, SearchRu
   auto certificate = ParseCertificate(*text);
   if (!certificate.ok()) return Prefixed(path, certificate.status());
   for (const Substitution& rule : certificate->rules) {
-    if (run->filter.Asks(rule.name, rule.contract)) continue;
+    if (run->filter.AsksFor(rule.name, rule.contract)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": uses the rule ", rule.name, ", which the flags leave out"));
   }
