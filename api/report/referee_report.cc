@@ -21,13 +21,13 @@ constexpr size_t kMostNames = 12;    // operators named in a row
 constexpr int64_t kMostNumbers = 8;  // of a tensor
 constexpr size_t kMostDrawn = 800;   // operators that matter, in a graph of which a part is drawn
 
-// Classes of the page's style sheet, which gives them colours.
+// Classes of the page's style sheet, which gives them colors.
 std::string ClassOf(Standing standing, const std::optional<FloatContract>& contract) {
   switch (standing) {
     case Standing::kSame:
       return "same";
     case Standing::kProved:
-      // Where the contract is not known, no colour says more than the loosest one.
+      // Where the contract is not known, no color says more than the loosest one.
       return Name(contract.value_or(FloatContract::kRealOnly));
     case Standing::kOpen:
       return "open";

@@ -341,8 +341,8 @@ int Derivation::FirstSuspect(const std::vector<int>& source, const std::vector<i
   return -1;
 }
 
-void Derivation::ForEachNeighbour(int value, const Run& run,
-                                  absl::FunctionRef<void(int, DerivationStep)> visit) {
+void Derivation::ForEachNeighbor(int value, const Run& run,
+                                 absl::FunctionRef<void(int, DerivationStep)> visit) {
   const TermStore::Node node = store_.node(value);
   if (node.variant < 0) return;
   for (int number : by_root_[node.variant * kMostOutputs + value % kMostOutputs]) {
@@ -362,7 +362,7 @@ void Derivation::ForEachNeighbour(int value, const Run& run,
     for (int result : results) visit(result, direction.step);
   }
   for (int k = 0; k < store_.NumOperands(node); ++k) {
-    ForEachNeighbour(node.operands[k], run, [&](int operand, DerivationStep step) {
+    ForEachNeighbor(node.operands[k], run, [&](int operand, DerivationStep step) {
       std::array<int, kMostOperands> operands = node.operands;
       operands[k] = operand;
       const int made = store_.Make(node.variant, operands);

@@ -153,8 +153,8 @@ class Derivation {
   int RewriteRoot(int value, bool elimination, Run* run);
   int Trace(int value, DerivationOptions options, int except, bool is_given_term,
             std::vector<DerivationStep>* trace);
-  void ForEachNeighbour(int value, const Run& run,
-                        absl::FunctionRef<void(int, DerivationStep)> visit);
+  void ForEachNeighbor(int value, const Run& run,
+                       absl::FunctionRef<void(int, DerivationStep)> visit);
   bool DeriveOne(int source, int target, DerivationOptions options, int except,
                  std::vector<DerivationStep>* steps);
   std::vector<DerivationStep> Expanded(const std::vector<DerivationStep>& steps) const;

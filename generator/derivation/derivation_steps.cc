@@ -9,7 +9,7 @@
 namespace lemma::generator {
 namespace {
 
-constexpr size_t kMostNeighbours = 400;  // limit for one term
+constexpr size_t kMostNeighbors = 400;  // limit for one term
 
 }  // namespace
 
@@ -45,8 +45,8 @@ bool Derivation::DeriveOne(int source, int target, DerivationOptions options, in
   // The normal forms near one side, with the steps that reach them.
   auto near = [&](int value, int form) {
     std::vector<std::pair<int, DerivationStep>> found;
-    ForEachNeighbour(value, run, [&](int result, DerivationStep step) {
-      if (found.size() < kMostNeighbours) found.emplace_back(result, step);
+    ForEachNeighbor(value, run, [&](int result, DerivationStep step) {
+      if (found.size() < kMostNeighbors) found.emplace_back(result, step);
     });
     absl::flat_hash_map<int, Near> forms;
     forms.emplace(form, Near{value, {}});

@@ -231,7 +231,7 @@ TEST(BacktrackingTest, KeepsToItsLimits) {
   EXPECT_EQ(result.stop, StopReason::kCancelled);
 }
 
-TEST(RewriteFilterTest, HonoursContractAndNames) {
+TEST(RewriteFilterTest, HonorsContractAndNames) {
   auto rules = RuleSetOf(absl::StrCat(kRelu, kDetour));
   PriceList costs({{"abs", 3}, {"neg", 50}});
   Graph g = Parse("graph g(x: f32[4]) { a = relu(x)\n b = relu(a)\n c = exp(b)\n return c }");

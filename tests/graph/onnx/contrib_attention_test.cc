@@ -90,7 +90,7 @@ TEST(ContribAttention, MultiHeadFormsOfKeysAndValues) {
   const Grid expected = AttentionByLoops(biased(q, 0), biased(k, 8), biased(v, 16), 0.5, score);
   EXPECT_TRUE(Near(y.at(0), JoinedHeads(expected), 1e-5));
 
-  // Query, key and value of a head are neighbours.
+  // Query, key and value of a head are neighbors.
   const Grid packed = Random({2, 3, 24}, 5);
   auto unpacked = [&](int part) {
     Grid x({2, 2, 3, 4});

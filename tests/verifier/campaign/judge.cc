@@ -71,7 +71,7 @@ class JudgedClaim {
         random_(HashCombine(options.seed, 7)),
         constants_(ConstantsOf(rule)) {}
 
-  Judgement Run() {
+  Judgment Run() {
     for (int tries = 0; tries < 3 * options_.instances; ++tries) {
       if (result_.instances >= options_.instances) break;
       auto assignment = instances_.Draw();
@@ -370,12 +370,12 @@ class JudgedClaim {
   Instances instances_;
   std::mt19937_64 random_;
   const std::vector<double> constants_;
-  Judgement result_;
+  Judgment result_;
 };
 
 }  // namespace
 
-Judgement Judge(const Substitution& rule, const JudgeOptions& options) {
+Judgment Judge(const Substitution& rule, const JudgeOptions& options) {
   return JudgedClaim(rule, options).Run();
 }
 
