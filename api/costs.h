@@ -64,7 +64,7 @@ struct Calibration {
 // Compares the predicted times of a model's kernels with their times in a run. Kernels without
 // costs are measured, and their costs stored. The timing of the whole model ends after a minute.
 // Errors about the model begin with its path; errors about an option name the option.
-absl::StatusOr<Calibration> Calibrate(const Model& model, const CalibrationOptions& options);
+absl::StatusOr<Calibration> CompareCosts(const Model& model, const CalibrationOptions& options);
 // A table of the kernels by kind, for people.
 std::string TextOf(const Calibration& report);
 

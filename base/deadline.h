@@ -45,7 +45,7 @@ class Deadline {
   // A copy of this deadline that leaves at least `seconds` from now, even if this deadline has
   // passed. An interruption still ends it. For work that begins after other work, which may have
   // used all of the time.
-  Deadline NotWithin(double seconds) const {
+  Deadline WithAtLeast(double seconds) const {
     Deadline later = *this;
     if (at_) later.at_ = std::max(*at_, In(seconds));
     return later;

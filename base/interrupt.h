@@ -30,7 +30,7 @@ class InterruptScope {
   struct sigaction previous_;
 };
 
-// The error of a command that was interrupted before it had a result: Cancelled.
+// The error of a command, or of other work, that was interrupted before it had a result: Cancelled.
 absl::Status InterruptedError();
 
 }  // namespace lemma

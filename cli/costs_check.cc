@@ -25,7 +25,7 @@ absl::StatusOr<int> RunCostsCheck(Arguments arguments) {
     if (!model.ok()) return model.status();
     options.execution = common.Execution();
     options.inputs = common.InputValues();
-    auto report = api::Calibrate(*model, options);
+    auto report = api::CompareCosts(*model, options);
     if (!report.ok()) return WithFlags(report.status());
     if (common.json) PrintJson(ToJson(*report));
     if (!common.json) std::fputs(TextOf(*report).c_str(), stdout);

@@ -14,7 +14,7 @@
 #include "base/progress_line.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/verdict_text.h"
+#include "cli/proof_commands.h"
 #include "graph/text/text.h"
 #include "pet/regions/picture.h"
 

@@ -11,7 +11,7 @@
 #include "base/interrupt.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/verdict_text.h"
+#include "cli/proof_commands.h"
 
 namespace lemma::cli {
 namespace {
@@ -22,7 +22,7 @@ constexpr double kLateSeconds = 10;
 absl::Status WriteReport(const std::string& before, const std::string& after,
                          const Deadline& deadline, const std::string& path,
                          api::RefereeResult* result) {
-  auto page = api::ReportOf(before, after, *result, deadline.NotWithin(kLateSeconds));
+  auto page = api::ReportOf(before, after, *result, deadline.WithAtLeast(kLateSeconds));
   if (!page.ok()) return page.status();
   result->files.push_back(path);
   return WriteFileAtomically(path, {*page});

@@ -18,7 +18,7 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
-#include "cli/verdict_text.h"
+#include "cli/proof_commands.h"
 
 namespace lemma::cli {
 namespace {

@@ -108,12 +108,12 @@ class Writer {
         }
         break;
     }
-    bool labelled = false;
+    bool labeled = false;
     for (int i = 0; i < node->num_outputs(); ++i) {
       WriteType(node->type(i), out->add_types());
-      labelled = labelled || !graph_.LabelOf(Value(node, i)).empty();
+      labeled = labeled || !graph_.LabelOf(Value(node, i)).empty();
     }
-    if (!labelled) return;
+    if (!labeled) return;
     for (int i = 0; i < node->num_outputs(); ++i) {
       out->add_labels(std::string(graph_.LabelOf(Value(node, i))));
     }

@@ -4,7 +4,7 @@
 Usage: python/build_wheel.py (--binary LEMMA | --tree FOLDER) --output FOLDER
 
 The wheel holds the package `lemma` beside this script, and the command: LEMMA alone, which uses the
-system's libraries, or with the libraries and licences in the folder that tools/lib/package/tree.py
+system's libraries, or with the libraries and licenses in the folder that tools/lib/package/tree.py
 wrote. Prints the wheel's path.
 """
 

@@ -19,6 +19,7 @@
 #include "api/rules/rules_file.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/interrupt.h"
 #include "generator/run/journal.h"
 #include "generator/sets/named_sets.h"
 #include "graph/op_table.h"
@@ -160,7 +161,7 @@ generator::EnumeratorOptions Run::EnumeratorOptions() const {
 
 // The error in words for the user.
 absl::Status Explained(const absl::Status& status) {
-  if (absl::IsCancelled(status)) return Interrupted();
+  if (absl::IsCancelled(status)) return InterruptedError();
   if (!absl::IsResourceExhausted(status)) return status;
   return NamesOptions(
       absl::ResourceExhaustedError(absl::StrCat("option memory: ", status.message())));
@@ -204,7 +205,7 @@ absl::StatusOr<GenerateResult> Run::WriteRules() {
   auto result = WriteRules(state->get());
   if (result.ok() || !absl::IsCancelled(result.status()) || (*state)->empty()) return result;
   return NamesOptions(
-      absl::CancelledError(absl::StrCat(Interrupted().message(), "; ", (*state)->folder(),
+      absl::CancelledError(absl::StrCat(InterruptedError().message(), "; ", (*state)->folder(),
                                         " keeps what was done, for option resume")));
 }
 
@@ -240,7 +241,7 @@ absl::StatusOr<std::vector<Decision>> Run::Prove(const std::vector<Substitution>
       },
       [](int) {});
   if (!status.ok()) return status;
-  if (!finished || interrupted()) return Interrupted();
+  if (!finished || interrupted()) return InterruptedError();
   return decisions;
 }
 

@@ -147,9 +147,9 @@ class Hunter {
   bool IsFile(int64_t number) const { return number < cases_->num_files(); }
 
   absl::Status Examine(const Subject& subject, const hunt::Case& made, int64_t number) {
-    auto judgement = judge_.Of(subject);
-    if (!judgement.ok()) return judgement.status();
-    switch (judgement->outcome) {
+    auto judgment = judge_.Of(subject);
+    if (!judgment.ok()) return judgment.status();
+    switch (judgment->outcome) {
       case Outcome::kAgrees:
         ++result_.agree;
         break;
@@ -160,27 +160,27 @@ class Hunter {
         ++result_.undecided;
         break;
       case Outcome::kLeftOpenByOnnx:
-        Count(judgement->reason, number, &result_.open);
+        Count(judgment->reason, number, &result_.open);
         break;
       case Outcome::kRefused:
-        Count(Kind(judgement->reason), number, &result_.refused);
+        Count(Kind(judgment->reason), number, &result_.refused);
         return absl::OkStatus();
       case Outcome::kNotCompared:
-        Count(Kind(judgement->reason), number, &result_.not_compared);
+        Count(Kind(judgment->reason), number, &result_.not_compared);
         return absl::OkStatus();
       case Outcome::kDiffers:
         break;
     }
     ++result_.models;
-    if (judgement->outcome != Outcome::kDiffers) return absl::OkStatus();
-    return Take(subject, *judgement->difference, made.source, number);
+    if (judgment->outcome != Outcome::kDiffers) return absl::OkStatus();
+    return Take(subject, *judgment->difference, made.source, number);
   }
 
   // A smaller subject shows the same fault if it is as clear a one.
   bool Shows(const Subject& subject, const Difference& original) const {
-    const auto judgement = judge_.Of(subject);
-    if (!judgement.ok() || judgement->outcome != Outcome::kDiffers) return false;
-    const Difference& difference = *judgement->difference;
+    const auto judgment = judge_.Of(subject);
+    if (!judgment.ok() || judgment->outcome != Outcome::kDiffers) return false;
+    const Difference& difference = *judgment->difference;
     return difference.fault == original.fault &&
            difference.is_optimization == original.is_optimization &&
            (difference.is_finite || !original.is_finite);
@@ -209,16 +209,16 @@ class Hunter {
                     int64_t number) {
     Finding finding;
     finding.model = Reduce(subject, original);
-    auto judgement = judge_.Of(finding.model);
-    if (!judgement.ok()) return judgement.status();
-    const bool differs = judgement->outcome == Outcome::kDiffers;
+    auto judgment = judge_.Of(finding.model);
+    if (!judgment.ok()) return judgment.status();
+    const bool differs = judgment->outcome == Outcome::kDiffers;
     if (!differs && original.fault == hunt::Fault::kNoAnswer) {  // a busy machine
       Count("no answer, once", number, &result_.refused);
       return absl::OkStatus();
     }
     // A fault that comes and goes: the first difference stands.
     if (!differs) finding.model = subject;
-    finding.difference = differs ? *judgement->difference : original;
+    finding.difference = differs ? *judgment->difference : original;
     std::vector<Finding>& list =
         finding.difference.is_finite ? result_.findings : result_.not_finite;
     const std::string signature = SignatureOf(finding.model.graph, finding.difference);

@@ -82,20 +82,20 @@ class Examination {
     return "";
   }
 
-  absl::StatusOr<Judgement> At(const std::string& level) {
+  absl::StatusOr<Judgment> At(const std::string& level) {
     Outputs seen = engine_.Run(*model_, subject_.inputs, level);
     if (absl::IsCancelled(seen.status())) return seen.status();
     if (seen.ok()) return Compared(*seen, level);
-    Judgement judgement;
+    Judgment judgment;
     if (absl::IsAborted(seen.status()) || absl::IsDeadlineExceeded(seen.status())) {
-      judgement.outcome = Outcome::kDiffers;
-      judgement.difference = Begin(Fault::kNoAnswer, level);
+      judgment.outcome = Outcome::kDiffers;
+      judgment.difference = Begin(Fault::kNoAnswer, level);
     } else {
-      judgement.outcome = Outcome::kRefused;
-      judgement.difference = Begin(Fault::kRefusal, level);
+      judgment.outcome = Outcome::kRefused;
+      judgment.difference = Begin(Fault::kRefusal, level);
     }
-    judgement.reason = judgement.difference->message = std::string(seen.status().message());
-    return judgement;
+    judgment.reason = judgment.difference->message = std::string(seen.status().message());
+    return judgment;
   }
 
  private:
@@ -109,22 +109,22 @@ class Examination {
     return difference;
   }
 
-  Judgement Compared(const std::vector<Tensor>& seen, const std::string& level) {
-    Judgement judgement;
+  Judgment Compared(const std::vector<Tensor>& seen, const std::string& level) {
+    Judgment judgment;
     const std::vector<Tensor>& expected = *referee_.expected();
     for (size_t i = 0; i < expected.size(); ++i) {
       if (i >= seen.size() || seen[i].type() != expected[i].type()) {
-        judgement.outcome = Outcome::kDiffers;
-        judgement.difference = OfType(i, seen, level);
-        return judgement;
+        judgment.outcome = Outcome::kDiffers;
+        judgment.difference = OfType(i, seen, level);
+        return judgment;
       }
     }
     for (size_t i = 0; i < expected.size(); ++i) {
-      Judgement here = ValuesAt(i, seen, level);
+      Judgment here = ValuesAt(i, seen, level);
       if (here.outcome == Outcome::kDiffers) return here;
-      if (judgement.outcome == Outcome::kAgrees) judgement = std::move(here);
+      if (judgment.outcome == Outcome::kAgrees) judgment = std::move(here);
     }
-    return judgement;
+    return judgment;
   }
 
   Difference OfType(size_t output, const std::vector<Tensor>& seen, const std::string& level) {
@@ -138,28 +138,28 @@ class Examination {
     return difference;
   }
 
-  Judgement ValuesAt(size_t output, const std::vector<Tensor>& seen, const std::string& level) {
-    Judgement judgement;
+  Judgment ValuesAt(size_t output, const std::vector<Tensor>& seen, const std::string& level) {
+    Judgment judgment;
     const auto run = [&](const std::vector<Tensor>& inputs) {
       return engine_.Run(*model_, inputs, level);
     };
     bool excused = false;
     const std::string off = referee_.OffAt(output, seen, run, &excused);
-    if (excused) judgement.outcome = Outcome::kRounding;
-    if (off.empty()) return judgement;
+    if (excused) judgment.outcome = Outcome::kRounding;
+    if (off.empty()) return judgment;
     if (!open_) open_ = OpenReasons(subject_);
     if (!(*open_)[output].empty()) {
-      judgement.outcome = Outcome::kLeftOpenByOnnx;
-      judgement.reason = (*open_)[output];
-      return judgement;
+      judgment.outcome = Outcome::kLeftOpenByOnnx;
+      judgment.reason = (*open_)[output];
+      return judgment;
     }
     if (!InDoubleToo(output, seen)) {
-      judgement.outcome = Outcome::kUndecided;
-      return judgement;
+      judgment.outcome = Outcome::kUndecided;
+      return judgment;
     }
-    judgement.outcome = Outcome::kDiffers;
-    judgement.difference = OfValues(output, seen, level, off);
-    return judgement;
+    judgment.outcome = Outcome::kDiffers;
+    judgment.difference = OfValues(output, seen, level, off);
+    return judgment;
   }
 
   // Whether the definitions in double agree with those as typed, and differ from the engine.
@@ -221,9 +221,9 @@ const char* Name(Fault fault) {
   return "";
 }
 
-absl::StatusOr<Judgement> Judge::Of(const Subject& subject) const {
+absl::StatusOr<Judgment> Judge::Of(const Subject& subject) const {
   Examination examination(engine_, subject);
-  Judgement none;
+  Judgment none;
   none.outcome = Outcome::kNotCompared;
   none.reason = examination.Obstacle();
   if (!none.reason.empty()) return none;
@@ -252,8 +252,8 @@ std::vector<std::string> Judge::LevelsWith(const Subject& subject, Fault fault) 
   std::vector<std::string> levels;
   if (!examination.Obstacle().empty()) return levels;
   for (const std::string& level : engine_.Levels()) {
-    auto judgement = examination.At(level);
-    if (judgement.ok() && judgement->difference && judgement->difference->fault == fault) {
+    auto judgment = examination.At(level);
+    if (judgment.ok() && judgment->difference && judgment->difference->fault == fault) {
       levels.push_back(level);
     }
   }

@@ -60,7 +60,7 @@ struct Difference {
   std::vector<Tensor> expected_outputs, seen_outputs;
 };
 
-struct Judgement {
+struct Judgment {
   Outcome outcome = Outcome::kAgrees;
   std::string reason;                    // set for kLeftOpenByOnnx, kRefused and kNotCompared
   std::optional<Difference> difference;  // set for kDiffers
@@ -77,7 +77,7 @@ class Judge {
   // a difference if the engine agrees with the definitions at its lowest level and refuses the
   // model at its highest level. A crash or a missing answer is always a difference. Cancelled if
   // the engine was interrupted.
-  absl::StatusOr<Judgement> Of(const Subject& subject) const;
+  absl::StatusOr<Judgment> Of(const Subject& subject) const;
 
   // The names of the engine's levels at which the subject shows this fault. Meant for a subject
   // that Of has judged to differ.

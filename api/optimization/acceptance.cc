@@ -107,7 +107,7 @@ struct Pair {
 absl::Status Time(Pair pair, absl::Span<const Tensor> inputs, bool is_certain,
                   const AcceptanceOptions& options, Acceptance* result) {
   std::vector<double> a, b;
-  const Deadline enough = options.deadline.NotWithin(kLateSeconds);
+  const Deadline enough = options.deadline.WithAtLeast(kLateSeconds);
   const int least = options.only_executed ? kLeastRenewed : 1;
   for (int batch = 0; batch < kBatches; ++batch) {
     if (options.only_executed && batch > 0) {

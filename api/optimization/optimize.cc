@@ -175,9 +175,9 @@ absl::Status Judge(const Graph& input, absl::Span<const Tensor> inputs, SearchRu
                                          run->options.hints, options);
     if (!accepted.ok()) return accepted.status();
     run->result.accepted = *std::move(accepted);
-    auto calibrated = Calibrate(run);
-    if (!calibrated.ok()) return calibrated.status();
-    if (!*calibrated || search == 2) return absl::OkStatus();
+    auto search_again = LearnKernelTimes(run);
+    if (!search_again.ok()) return search_again.status();
+    if (!*search_again || search == 2) return absl::OkStatus();
     if (absl::Status s = SearchAgain(input, run); !s.ok()) return s;
   }
 }

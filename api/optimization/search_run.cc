@@ -74,7 +74,7 @@ absl::StatusOr<optimizer::SearchResult> ReplaySteps(const Graph& graph, SearchRu
   auto certificate = ParseCertificate(*text);
   if (!certificate.ok()) return Prefixed(path, certificate.status());
   for (const Substitution& rule : certificate->rules) {
-    if (run->filter.Asks(rule.name, rule.contract)) continue;
+    if (run->filter.AsksFor(rule.name, rule.contract)) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": uses the rule ", rule.name, ", which the flags leave out"));
   }
@@ -257,14 +257,13 @@ absl::Status SearchAgain(const Graph& input, SearchRun* run) {
   return RunSearch(input, run);
 }
 
-absl::StatusOr<bool> Calibrate(SearchRun* run) {
+absl::StatusOr<bool> LearnKernelTimes(SearchRun* run) {
   OptimizeResult& result = run->result;
   if (result.accepted.in_graph.empty() || run->costs.db == nullptr) return false;
-  auto calibrated =
-      run->costs.db->PutInGraph(run->costs.measurer->device(), result.accepted.in_graph);
-  if (!calibrated.ok()) return calibrated.status();
-  result.calibrated += *calibrated;
-  return *calibrated > 0 && result.accepted.kept_input() &&
+  auto learned = run->costs.db->PutInGraph(run->costs.measurer->device(), result.accepted.in_graph);
+  if (!learned.ok()) return learned.status();
+  result.calibrated += *learned;
+  return *learned > 0 && result.accepted.kept_input() &&
          run->options.deadline.seconds_left() == 0 &&
          result.search.stop != optimizer::StopReason::kCancelled;
 }
@@ -296,7 +295,7 @@ absl::Status ExplainWhyNot(const Graph& input, const Graph& graph, SearchRun* ru
   for (const optimizer::RewriteStep& step : run->result.search.rewrites) {
     report.applied += step.name == report.rule ? 1 : 0;
   }
-  const Deadline deadline = run->DeadlineAfterSearch().NotWithin(kWhyNotSeconds);
+  const Deadline deadline = run->DeadlineAfterSearch().WithAtLeast(kWhyNotSeconds);
   for (auto [explained, found] : {std::pair(&input, &report.input), {&graph, &report.result}}) {
     auto answer = ExplainIn(rule, *explained, options.objective, run->costs.model.get(), deadline);
     if (!answer.ok()) return answer.status();

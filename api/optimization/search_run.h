@@ -74,7 +74,7 @@ absl::Status SearchAgain(const Graph& input, SearchRun* run);
 // Stores the times of kernels in contenders that were not better (Acceptance::in_graph) in the cost
 // database. Returns whether to search again: some times were new, nothing was accepted, there is no
 // time limit, and the search was not cancelled.
-absl::StatusOr<bool> Calibrate(SearchRun* run);
+absl::StatusOr<bool> LearnKernelTimes(SearchRun* run);
 
 // With options.explain, sets run->result.alternatives for the result `graph`; otherwise does
 // nothing.

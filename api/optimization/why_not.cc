@@ -56,7 +56,7 @@ std::string AppliesText(const optimizer::Objective& objective, const optimizer::
 WhyNotGroup& GroupOf(WhyNotGraph* graph, const WhyNot& answer, const std::string& reason) {
   for (WhyNotGroup& group : graph->groups) {
     if (group.missing != answer.missing || group.reason != reason) continue;
-    group.held = std::max(group.held, answer.held);
+    group.most_conditions_held = std::max(group.most_conditions_held, answer.held);
     group.only_obstacle = group.only_obstacle || answer.only_obstacle;
     return group;
   }
@@ -77,8 +77,8 @@ void AddChange(const optimizer::Rank& before, const optimizer::Rank& after,
 // Orders groups: the nearest to a match first, then the most frequent.
 std::tuple<int, bool, bool, int, int> Key(const WhyNotGroup& group) {
   const Missing stage = std::max(group.missing, Missing::kGuard);  // matched at all
-  return {-static_cast<int>(stage), !group.only_obstacle, !group.change.has_value(), -group.held,
-          -static_cast<int>(group.places.size())};
+  return {-static_cast<int>(stage), !group.only_obstacle, !group.change.has_value(),
+          -group.most_conditions_held, -static_cast<int>(group.places.size())};
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ namespace lemma::api {
 struct WhyNotGroup {
   Missing missing = Missing::kNothing;
   std::string reason;
-  int held = 0;                     // the largest number of conditions that hold at one place
+  int most_conditions_held = 0;     // the largest number of conditions that hold at one place
   bool only_obstacle = false;       // at one place or more, no other condition fails
   std::vector<std::string> places;  // labels, or positions in the graph; never empty
   // If the rule applies: the least and the greatest change of the graph's predicted time and peak

@@ -10,9 +10,9 @@
 #include "api/models/random_values.h"
 #include "api/proofs/by_regions.h"
 #include "api/proofs/worker.h"
-#include "api/rules/jobs.h"
-#include "api/rules/symbolic_graph.h"
+#include "api/rules/equality_claim.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 
 namespace lemma::api {
 namespace {
@@ -69,7 +69,7 @@ absl::StatusOr<Graph> LoadGraph(const std::string& path, const ProveOptions& opt
 }
 
 absl::StatusOr<ProveResult> Result(const ProofWorker& worker, ProofOutcome outcome, bool symbolic) {
-  if (worker.interrupted()) return Interrupted();
+  if (worker.interrupted()) return InterruptedError();
   if (!outcome.status.ok()) return outcome.status;
   return ProveResult{std::move(outcome), symbolic, worker.solver()};
 }

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "api/rules/jobs.h"
 #include "api/rules/rules_file.h"
 #include "api/verify.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "verifier/prover/proof_file.h"
 
 namespace lemma::api {
@@ -52,7 +52,7 @@ absl::StatusOr<ReplayResult> Replay(const std::string& rules, const std::string&
   ReplayResult result;
   result.file = file->name;
   for (const Substitution* rule : *asked) {
-    if (options.interrupted != nullptr && *options.interrupted) return Interrupted();
+    if (options.interrupted != nullptr && *options.interrupted) return InterruptedError();
     if (options.progress) options.progress(rule->name);
     result.rules.push_back(ReplayRule(*rule, folder));
   }

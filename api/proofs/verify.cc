@@ -11,6 +11,7 @@
 #include "api/rules/jobs.h"
 #include "api/rules/rules_file.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
 
@@ -84,7 +85,7 @@ absl::StatusOr<VerifyResult> Verify(const std::string& rules, const VerifyOption
       [&](int done) {
         if (options.progress) options.progress(done, n);
       });
-  if (!finished || (*worker)->interrupted()) return Interrupted();
+  if (!finished || (*worker)->interrupted()) return InterruptedError();
   for (const VerifiedRule& rule : result.rules) {
     if (!rule.outcome.status.ok()) return rule.outcome.status;
   }

@@ -171,7 +171,7 @@ absl::Status Quantizer::KeepValues() {
       },
       options_.execution, options_.dims);
   for (size_t s = 0; s < std::min(calibration_, kComparedSamples); ++s) {
-    LEMMA_RETURN_IF_ERROR(GoesOn("executing the model in f32"));
+    LEMMA_RETURN_IF_ERROR(ReportProgress("executing the model in f32"));
     LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, runner.Run(samples_[s]));
     values_.emplace_back();
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -187,7 +187,7 @@ absl::Status Quantizer::FindBounds() {
       plan.form == QuantizationForm::kStatic ? model_.WrittenBy(chosen_) : std::set<std::string>();
   for (size_t i = 0; i < ops().size(); ++i) {
     if (!chosen_[i]) continue;
-    LEMMA_RETURN_IF_ERROR(GoesOn("finding bounds"));
+    LEMMA_RETURN_IF_ERROR(ReportProgress("finding bounds"));
     const QuantizableOp& op = ops()[i];
     OperatorErrors& errors = errors_[i];
     errors.exact = op.role == QuantizedRole::kSelection;

@@ -5,7 +5,7 @@
 
 namespace lemma::api {
 
-absl::StatusOr<std::map<std::string, ValueHistogram>> Calibrate(
+absl::StatusOr<std::map<std::string, ValueHistogram>> HistogramsOf(
     SampleRunner* runner, absl::Span<const Sample> samples, const std::set<std::string>& values,
     const std::function<absl::Status()>& goes_on) {
   std::map<std::string, ValueHistogram> histograms;

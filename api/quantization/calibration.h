@@ -22,7 +22,7 @@ namespace lemma::api {
 // Each sample is executed twice: for the extremes, then for the counts. `goes_on` is called before
 // each execution; if it returns an error, the calibration ends and returns this error.
 // InvalidArgument, with the value's name, if an element is not finite.
-absl::StatusOr<std::map<std::string, ValueHistogram>> Calibrate(
+absl::StatusOr<std::map<std::string, ValueHistogram>> HistogramsOf(
     SampleRunner* runner, absl::Span<const Sample> samples, const std::set<std::string>& values,
     const std::function<absl::Status()>& goes_on);
 

@@ -36,7 +36,7 @@ Quantizer::Quantizer(QuantizableModel model, const QuantizeOptions& options)
       options.dims);
 }
 
-absl::Status Quantizer::GoesOn(const std::string& what) const {
+absl::Status Quantizer::ReportProgress(const std::string& what) const {
   if (options_.interrupted != nullptr && *options_.interrupted) return Deadline::Interruption();
   if (options_.progress) options_.progress(what);
   return absl::OkStatus();
@@ -49,7 +49,7 @@ absl::Status Quantizer::SplitSamples(std::vector<Sample> samples) {
   result_.calibration_samples = static_cast<int64_t>(calibration_);
   result_.held_out_samples = static_cast<int64_t>(held);
   for (const Sample& sample : samples_) {
-    LEMMA_RETURN_IF_ERROR(GoesOn("executing the model in f32"));
+    LEMMA_RETURN_IF_ERROR(ReportProgress("executing the model in f32"));
     auto outputs = f32_->Run(sample);
     if (!outputs.ok()) return Prefixed(model_.path(), outputs.status());
     expected_.push_back(*std::move(outputs));
@@ -119,8 +119,8 @@ absl::Status Quantizer::CheckTypes() {
                      : kNothingToFollow);
     }
   }
-  auto histograms = Calibrate(&runner, absl::MakeSpan(samples_).subspan(0, calibration_), floats,
-                              [&] { return GoesOn("finding ranges"); });
+  auto histograms = HistogramsOf(&runner, absl::MakeSpan(samples_).subspan(0, calibration_), floats,
+                                 [&] { return ReportProgress("finding ranges"); });
   if (!histograms.ok()) return Prefixed(model_.path(), histograms.status());
   histograms_ = *std::move(histograms);
   return absl::OkStatus();
@@ -200,7 +200,7 @@ absl::StatusOr<ErrorSums> Quantizer::ErrorsOf(
     absl::Span<const std::vector<Tensor>> expected) const {
   ErrorSums sums(output_names_.size());
   for (size_t s = 0; s < samples.size(); ++s) {
-    LEMMA_RETURN_IF_ERROR(GoesOn("measuring errors"));
+    LEMMA_RETURN_IF_ERROR(ReportProgress("measuring errors"));
     LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, runner->Run(samples[s]));
     AddErrors(outputs, expected[s], output_names_.size(), &sums);
   }

@@ -47,7 +47,7 @@ class Quantizer {
  private:
   const std::vector<QuantizableOp>& ops() const { return model_.operators(); }
   // Reports progress; Cancelled if the caller has interrupted the work.
-  absl::Status GoesOn(const std::string& what) const;
+  absl::Status ReportProgress(const std::string& what) const;
   // Sets samples_ and calibration_, and executes the model in f32 for expected_.
   absl::Status SplitSamples(std::vector<Sample> samples);
 

@@ -18,7 +18,7 @@ constexpr int kReturns = 8;
 
 absl::Status Quantizer::TimeOperators() {
   if (options_.runs == 0) return absl::OkStatus();
-  LEMMA_RETURN_IF_ERROR(GoesOn("measuring times"));
+  LEMMA_RETURN_IF_ERROR(ReportProgress("measuring times"));
   LEMMA_RETURN_IF_ERROR(f32_->Prepare(samples_[0]));
   LEMMA_ASSIGN_OR_RETURN(
       const std::vector<KernelTiming> rows,
@@ -74,7 +74,7 @@ absl::Status Quantizer::MeasureAlone() {
   for (size_t i = 0; i < ops().size(); ++i) {
     if (!chosen_[i] || ops()[i].role != QuantizedRole::kProduct) continue;
     LEMMA_RETURN_IF_ERROR(
-        GoesOn(absl::StrCat("quantizing one operator alone: ", ++done, " of ", count)));
+        ReportProgress(absl::StrCat("quantizing one operator alone: ", ++done, " of ", count)));
     LEMMA_RETURN_IF_ERROR(MeasureOneAlone(i));
   }
   return absl::OkStatus();

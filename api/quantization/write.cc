@@ -45,7 +45,7 @@ absl::Status Quantizer::VerifyFile(const std::string& output) {
 
 absl::Status Quantizer::TimeBoth(SampleRunner* quantized) {
   if (options_.runs == 0) return absl::OkStatus();
-  LEMMA_RETURN_IF_ERROR(GoesOn("measuring times"));
+  LEMMA_RETURN_IF_ERROR(ReportProgress("measuring times"));
   LEMMA_RETURN_IF_ERROR(f32_->Prepare(samples_[0]));
   LEMMA_RETURN_IF_ERROR(quantized->Prepare(samples_[0]));
   Executable* both[] = {&f32_->executable(), &quantized->executable()};
@@ -68,7 +68,7 @@ absl::Status Quantizer::CompareResults(const QuantizedModel& model) {
                    options_.execution, options_.dims);
   std::map<std::string, ErrorSum> sums;
   for (size_t s = 0; s < std::min(calibration_, kComparedSamples); ++s) {
-    LEMMA_RETURN_IF_ERROR(GoesOn("comparing results of operators"));
+    LEMMA_RETURN_IF_ERROR(ReportProgress("comparing results of operators"));
     LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> actual, quantized.Run(samples_[s]));
     LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> expected, f32.Run(samples_[s]));
     for (size_t i = 0; i < actual.size(); ++i) {

@@ -11,7 +11,7 @@ namespace lemma::api {
 namespace {
 
 using NodeSet = absl::flat_hash_set<const Node*>;
-using Places = absl::flat_hash_map<const Node*, Place>;
+using Places = absl::flat_hash_map<const Node*, PartOfOperator>;
 
 bool AreAlike(const Node& a, const Node& b) {
   return a.is_op() && b.is_op() && &a.op() == &b.op() && a.inputs().size() == b.inputs().size();
@@ -85,7 +85,7 @@ std::vector<std::string> NamesOf(const Graph& graph) {
 
 // A part, and the values at which it ends: of the first graph, and of the compared one.
 struct End {
-  Part part;
+  AlignedPart part;
   Value before, after;
   const referee::DifferentPair* pair = nullptr;
 };
@@ -211,13 +211,13 @@ class Aligner {
       run = static_cast<int>(result_.parts.size());
       result_.parts.emplace_back().standing = Standing::kSame;
     }
-    Part& part = result_.parts[run];
+    AlignedPart& part = result_.parts[run];
     for (auto* operators : {&part.before_operators, &part.after_operators}) {
       operators->push_back(node->op().name);
     }
     part.after = std::string(after_.LabelOf(Value(node, 0)));
-    result_.after.emplace(node.get(), Place{Standing::kSame, run});
-    result_.before.emplace(&same, Place{Standing::kSame, run});
+    result_.after.emplace(node.get(), PartOfOperator{Standing::kSame, run});
+    result_.before.emplace(&same, PartOfOperator{Standing::kSame, run});
     return run;
   }
 
@@ -225,12 +225,12 @@ class Aligner {
   bool AddComputedWeight(const NodePtr& node, const Value& now) {
     const Value partner = PartnerOf(now);
     if (!partner || !partner.node().is_op()) return false;
-    Part part;
+    AlignedPart part;
     part.standing = Standing::kProved;
     part.before = std::string(before_.LabelOf(partner));
     part.after = std::string(after_.LabelOf(Value(node, 0)));
     part.note = "a weight now";
-    const Place place{part.standing, static_cast<int>(result_.parts.size())};
+    const PartOfOperator place{part.standing, static_cast<int>(result_.parts.size())};
     std::vector<std::string> names;
     for (const Node* computes : OperatorsUpTo(partner, {})) {
       PlaceAt(computes, place, &result_.before);
@@ -242,7 +242,7 @@ class Aligner {
   }
 
   void PlacePart(End* end) {
-    const Place place{end->part.standing, static_cast<int>(result_.parts.size())};
+    const PartOfOperator place{end->part.standing, static_cast<int>(result_.parts.size())};
     std::vector<const Node*> before, after;
     if (end->pair != nullptr) {
       before = CopiedBy(end->pair->before, end->before);
@@ -281,7 +281,7 @@ class Aligner {
     if (!found.empty()) names->assign(found.rbegin(), found.rend());
   }
 
-  static void PlaceAt(const Node* node, const Place& place, Places* places) {
+  static void PlaceAt(const Node* node, const PartOfOperator& place, Places* places) {
     const bool added = places->emplace(node, place).second;
     if (!added && place.standing == Standing::kRefuted) (*places)[node] = place;
   }
@@ -300,7 +300,7 @@ class Aligner {
       const bool is_behind =
           std::any_of(node->inputs().begin(), node->inputs().end(),
                       [&](const Value& operand) { return is_wrong(operand.node()); });
-      if (is_behind) places->emplace(node.get(), Place{Standing::kBehind, -1});
+      if (is_behind) places->emplace(node.get(), PartOfOperator{Standing::kBehind, -1});
     }
   }
 

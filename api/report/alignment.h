@@ -25,7 +25,7 @@ enum class Standing {
 };
 
 // Operators of both graphs that belong together: a row of the page.
-struct Part {
+struct AlignedPart {
   Standing standing = Standing::kUnsaid;
   std::optional<FloatContract> contract;  // set for kProved if the contract is known
   std::string before, after;              // in each graph, the label of the last value; "": none
@@ -37,7 +37,7 @@ struct Part {
 };
 
 // The verdict on one operator, and the part to which it belongs.
-struct Place {
+struct PartOfOperator {
   Standing standing = Standing::kUnsaid;
   int part = -1;  // number in Alignment::parts; -1: none
 };
@@ -45,10 +45,10 @@ struct Place {
 struct Alignment {
   // In the order of the second graph; parts without an operator there come last. Successive
   // operators that both graphs have are one part.
-  std::vector<Part> parts;
-  // The places of the operators of the first (`before`) and of the second graph (`after`).
+  std::vector<AlignedPart> parts;
+  // The parts of the operators of the first (`before`) and of the second graph (`after`).
   // Operators with kUnsaid are missing.
-  absl::flat_hash_map<const Node*, Place> before, after;
+  absl::flat_hash_map<const Node*, PartOfOperator> before, after;
 };
 
 // `before` and `after` are the graphs that the verdict is about, and must outlive the result. Empty

@@ -12,7 +12,7 @@
 namespace lemma::api {
 namespace {
 
-constexpr int kColours = 7;
+constexpr int kColors = 7;
 
 std::string KindOf(const KernelTiming& kernel) {
   return kernel.kernel.substr(0, kernel.kernel.find_first_of("+ "));
@@ -81,7 +81,7 @@ std::string ByKind(const std::vector<KernelTiming>& kernels, const char* side, d
     const auto& [ms, kind] = sums[i];
     const double width = Percent(ms, top);
     absl::StrAppendFormat(&svg, "<rect class=\"k%d\" x=\"%.4f%%\" width=\"%.4f%%\" height=\"20\"/>",
-                          std::min<int>(static_cast<int>(i), kColours), x, width);
+                          std::min<int>(static_cast<int>(i), kColors), x, width);
     const std::string text = absl::StrCat(kind, " ", FormatMs(ms));
     if (width > 1.0 * static_cast<double>(text.size())) {
       svg += TextAt(x + width / 2, 14.5, "middle", text);
@@ -95,11 +95,10 @@ std::string Legend(const std::map<std::string, int>& kinds) {
   std::vector<std::string> names(kinds.size());
   for (const auto& [kind, number] : kinds) names[number] = kind;
   std::string html = "<p class=\"legend\">";
-  for (size_t i = 0; i < names.size() && i < kColours; ++i) {
+  for (size_t i = 0; i < names.size() && i < kColors; ++i) {
     absl::StrAppend(&html, "<span class=\"k", i, "\">", Escaped(names[i]), "</span> ");
   }
-  if (names.size() > kColours)
-    absl::StrAppend(&html, "<span class=\"k", kColours, "\">other</span>");
+  if (names.size() > kColors) absl::StrAppend(&html, "<span class=\"k", kColors, "\">other</span>");
   return html + "</p>\n";
 }
 
@@ -214,7 +213,7 @@ std::map<std::string, int> KernelKinds(const Report& report) {
 }
 
 std::string KindClass(const std::map<std::string, int>& kinds, const KernelTiming& kernel) {
-  return absl::StrCat("k", std::min(kinds.at(KindOf(kernel)), kColours));
+  return absl::StrCat("k", std::min(kinds.at(KindOf(kernel)), kColors));
 }
 
 std::string TimeFigure(const Report& report) {

@@ -21,13 +21,13 @@ constexpr size_t kMostNames = 12;    // operators named in a row
 constexpr int64_t kMostNumbers = 8;  // of a tensor
 constexpr size_t kMostDrawn = 800;   // operators that matter, in a graph of which a part is drawn
 
-// Classes of the page's style sheet, which gives them colours.
+// Classes of the page's style sheet, which gives them colors.
 std::string ClassOf(Standing standing, const std::optional<FloatContract>& contract) {
   switch (standing) {
     case Standing::kSame:
       return "same";
     case Standing::kProved:
-      // Where the contract is not known, no colour says more than the loosest one.
+      // Where the contract is not known, no color says more than the loosest one.
       return Name(contract.value_or(FloatContract::kRealOnly));
     case Standing::kOpen:
       return "open";
@@ -45,7 +45,7 @@ std::string Badge(const std::string& tone, const std::string& text) {
   return absl::StrCat("<span class=\"badge ", tone, "\">", Escaped(text), "</span>");
 }
 
-std::string BadgeOf(const Part& part) {
+std::string BadgeOf(const AlignedPart& part) {
   std::string text = ClassOf(part.standing, part.contract);
   if (part.standing == Standing::kProved && !part.contract) text = "proved";
   return Badge(ClassOf(part.standing, part.contract), text);
@@ -177,7 +177,7 @@ std::string Review(const Alignment& alignment) {
       "<table id=\"review\">\n<tr><th class=\"number\"></th><th></th><th>before</th><th>after</th>"
       "<th></th></tr>\n";
   for (size_t i = 0; i < alignment.parts.size(); ++i) {
-    const Part& part = alignment.parts[i];
+    const AlignedPart& part = alignment.parts[i];
     absl::StrAppend(&html, "<tr id=\"part-", i, "\" data-part=\"", i,
                     "\"><td class=\"number\"><a href=\"#part-", i, "\">", i + 1, "</a></td><td>",
                     BadgeOf(part), "</td>");
@@ -198,8 +198,9 @@ std::string Review(const Alignment& alignment) {
 }
 
 // Of a graph too large to be drawn whole: what is not proved, and, if there is room, what differs.
-std::function<bool(const Node&)> MattersIn(const Graph& graph, const Alignment& alignment,
-                                           const absl::flat_hash_map<const Node*, Place>& places) {
+std::function<bool(const Node&)> MattersIn(
+    const Graph& graph, const Alignment& alignment,
+    const absl::flat_hash_map<const Node*, PartOfOperator>& places) {
   const auto matters = [&](const Node& node, bool proved_too) {
     auto it = places.find(&node);
     if (it == places.end()) return false;
@@ -208,7 +209,7 @@ std::function<bool(const Node&)> MattersIn(const Graph& graph, const Alignment& 
       case Standing::kRefuted:
         return true;
       case Standing::kProved: {
-        const Part& part = alignment.parts[it->second.part];
+        const AlignedPart& part = alignment.parts[it->second.part];
         return proved_too && part.before_operators != part.after_operators;
       }
       default:

@@ -71,7 +71,7 @@ absl::StatusOr<ReportGraph> GraphOf(const Graph& graph, const OptimizeOptions& o
   auto executable = backend->Compile(graph, compile);
   if (!executable.ok()) return executable.status();
   auto kernels = ProfileRuns(executable->get(), inputs, static_cast<int>(options.runs),
-                             options.deadline.NotWithin(kLateSeconds));
+                             options.deadline.WithAtLeast(kLateSeconds));
   if (!kernels.ok()) return kernels.status();
   result.kernels = *std::move(kernels);
   return result;
@@ -202,7 +202,7 @@ absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor
   if (!after.ok()) return after.status();
   report.after = *std::move(after);
   if (times) report.roofline = RooflineOf(options, backend->get());
-  return ReportPage(report, options.deadline.NotWithin(kLateSeconds));
+  return ReportPage(report, options.deadline.WithAtLeast(kLateSeconds));
 }
 
 }  // namespace lemma::api

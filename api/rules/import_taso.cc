@@ -10,6 +10,7 @@
 #include "api/proofs/worker.h"
 #include "api/rules/jobs.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "rewrite/matching/rewrite_source.h"
 #include "rewrite/rules/rule_text.h"
 #include "rewrite/taso/import.h"
@@ -113,7 +114,7 @@ absl::StatusOr<ImportedTaso> ImportTasoFile(const std::string& path,
       [&](int done) {
         if (options.progress) options.progress(done, n);
       });
-  if (!finished || (*worker)->interrupted()) return Interrupted();
+  if (!finished || (*worker)->interrupted()) return InterruptedError();
   for (const ImportedRule& rule : result.rules) {
     if (!rule.outcome.status.ok()) return rule.outcome.status;
   }

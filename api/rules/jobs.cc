@@ -35,6 +35,4 @@ absl::Status CheckJobs(int64_t jobs) {
   return OptionError("option jobs: must be in 1…256");
 }
 
-absl::Status Interrupted() { return absl::CancelledError("interrupted: no result was written"); }
-
 }  // namespace lemma::api

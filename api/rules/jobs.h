@@ -20,9 +20,6 @@ bool RunJobs(int n, int jobs, const std::atomic<bool>* stop, absl::FunctionRef<v
 // InvalidArgument if the option `jobs` is not in 1…256.
 absl::Status CheckJobs(int64_t jobs);
 
-// The Cancelled status of work that was interrupted before it had a result.
-absl::Status Interrupted();
-
 }  // namespace lemma::api
 
 #endif  // LEMMA_API_RULES_JOBS_H_

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/models/option_error.h"
-#include "api/rules/jobs.h"
 #include "api/rules/rules_file.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "rewrite/derivation/prune.h"
 #include "rewrite/rules/proof_check.h"
 #include "rewrite/rules/rule_text.h"
@@ -105,7 +105,7 @@ absl::StatusOr<PrunedFile> PruneFile(const std::string& path, const PruneFileOpt
     return !interrupted();
   };
   Pruned pruned = PruneRules(rules, prune);
-  if (interrupted()) return Interrupted();
+  if (interrupted()) return InterruptedError();
   std::sort(pruned.left_out.begin(), pruned.left_out.end(),
             [](const auto& a, const auto& b) { return a.rule < b.rule; });
   for (const Pruned::LeftOut& one : pruned.left_out) {

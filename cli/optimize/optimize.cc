@@ -134,7 +134,8 @@ absl::StatusOr<api::ReportFiles> ReportFilesOf(const OptimizeFlags& flags, const
   return files;
 }
 
-// The model, its certificate and the report: all of them, or none.
+// Writes the model, its certificate and the report. Replaces no file before all of them are
+// complete on disk.
 absl::Status Write(const OptimizeFlags& flags, const std::string& path, const api::Model& model,
                    const std::vector<optimizer::SizeHint>& hints, const api::InputRecord& record,
                    const Outcome& outcome, const std::vector<Tensor>& inputs,

@@ -13,8 +13,8 @@
 #include "base/progress_line.h"
 #include "base/text_table.h"
 #include "cli/common_flags.h"
+#include "cli/proof_commands.h"
 #include "cli/rules/commands.h"
-#include "cli/verdict_text.h"
 #include "rewrite/rules/rule_text.h"
 
 namespace lemma::cli {

@@ -13,15 +13,16 @@ constexpr int kMostNormalSize = 16;  // limit for a side of an equation between 
 
 }  // namespace
 
-int Derivation::Add(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps,
-                    std::vector<int> types) {
+int Derivation::Add(const Pair& pair, DerivationOptions::Trust trust,
+                    std::vector<DerivationStep> steps, std::vector<int> types) {
   const int number = Append(pair, trust, std::move(steps));
   known_[number].types = std::move(types);
   AddNormalForms(number);
   return number;
 }
 
-int Derivation::Append(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps) {
+int Derivation::Append(const Pair& pair, DerivationOptions::Trust trust,
+                       std::vector<DerivationStep> steps) {
   Known& known = known_.emplace_back();
   known.pair = pair;
   known.trust = trust;
@@ -30,20 +31,20 @@ int Derivation::Append(const Pair& pair, Means::Trust trust, std::vector<Derivat
     known.eliminates |= side->outputs.size() > 1 && side->ops.empty();
   }
   AddDirections(num_pairs() - 1);
-  for (int i = 2 * trust; i < kNumMeans; ++i) ++epoch_[i];
+  for (int i = 2 * trust; i < kNumOptions; ++i) ++epoch_[i];
   return num_pairs() - 1;
 }
 
 void Derivation::AddNormalForms(int pair) {
   const Known known = known_[pair];
   if (known.types.empty() || known.pair.source.outputs.size() != 1) return;
-  const Means means{known.trust, true};
+  const DerivationOptions options{known.trust, true};
   const int source = Intern(known.pair.source, known.types)[0];
   const int target = Intern(known.pair.target, known.types)[0];
   if (source == TermStore::kNone || target == TermStore::kNone) return;
   std::vector<DerivationStep> steps, rest;
-  const int source_form = Trace(source, means, pair, true, &steps);
-  const int target_form = Trace(target, means, pair, true, &rest);
+  const int source_form = Trace(source, options, pair, true, &steps);
+  const int target_form = Trace(target, options, pair, true, &rest);
   if (source_form == target_form || (source_form == source && target_form == target)) return;
   if (std::max(store_.node(source_form).size, store_.node(target_form).size) > kMostNormalSize) {
     return;
@@ -51,7 +52,7 @@ void Derivation::AddNormalForms(int pair) {
   ReverseSteps(&steps);
   steps.push_back({pair, false});
   steps.insert(steps.end(), rest.begin(), rest.end());
-  if (known.trust == Means::kProved) {
+  if (known.trust == DerivationOptions::kProved) {
     steps = Expanded(steps);
   } else {
     steps.clear();
@@ -75,7 +76,7 @@ void Derivation::Clear() {
   directions_.clear();
   by_root_.assign(store_.set().variants().size() * kMostOutputs, {});
   for (int i = 0; i < num_pairs(); ++i) AddDirections(i);
-  for (int i = 0; i < kNumMeans; ++i) {
+  for (int i = 0; i < kNumOptions; ++i) {
     memo_[i] = {};
     epoch_[i] = 1;
   }
@@ -84,7 +85,9 @@ void Derivation::Clear() {
 bool Derivation::ChoosePrecedence() {
   std::vector<const Pair*> pairs;
   for (const Known& known : known_) {
-    if (known.trust != Means::kSuspected && known.normal_of < 0) pairs.push_back(&known.pair);
+    if (known.trust != DerivationOptions::kSuspected && known.normal_of < 0) {
+      pairs.push_back(&known.pair);
+    }
   }
   std::vector<int> precedence = PrecedenceOf(store_.set(), pairs);
   if (precedence == store_.precedence()) return false;
@@ -156,7 +159,7 @@ std::vector<int> Derivation::Intern(const NumberedGraph& graph, const std::vecto
 
 bool Derivation::IsUsable(int pair, const Run& run, bool elimination) const {
   const Known& known = known_[pair];
-  if (pair == run.except || known.trust > run.means.trust) return false;
+  if (pair == run.except || known.trust > run.options.trust) return false;
   if (known.eliminates && !elimination) return false;
   return std::none_of(known.steps.begin(), known.steps.end(),
                       [&](const DerivationStep& step) { return step.pair == run.except; });
@@ -256,16 +259,16 @@ int Derivation::Normalize(int value, Run* run) {
   if (run->trace != nullptr) {
     if (auto it = run->memo.find(value); it != run->memo.end()) return it->second;
   } else {
-    const int means = NumberOf(run->means);
-    const std::vector<Memo>& memo = memo_[means];
-    if (static_cast<size_t>(value) < memo.size() && memo[value].epoch == epoch_[means]) {
+    const int number = NumberOf(run->options);
+    const std::vector<Memo>& memo = memo_[number];
+    if (static_cast<size_t>(value) < memo.size() && memo[value].epoch == epoch_[number]) {
       return memo[value].value;
     }
   }
   int result = value;
-  if (!run->means.elimination && store_.set().variants()[node.variant].num_outputs > 1) {
+  if (!run->options.elimination && store_.set().variants()[node.variant].num_outputs > 1) {
     // First the term as it stands, before rewriting brings a split and a concat together.
-    result = RewriteRoot(value, run->as_given, run);
+    result = RewriteRoot(value, run->is_given_term, run);
     if (result != value) return Remember(value, Normalize(result, run), run);
   }
   std::array<int, kMostOperands> operands = node.operands;
@@ -279,7 +282,7 @@ int Derivation::Normalize(int value, Run* run) {
     }
     if (same) result = OutputValue(made, value % kMostOutputs);
   }
-  const int rewritten = RewriteRoot(result, run->means.elimination, run);
+  const int rewritten = RewriteRoot(result, run->options.elimination, run);
   if (rewritten != result) result = Normalize(rewritten, run);
   return Remember(value, result, run);
 }
@@ -289,60 +292,63 @@ int Derivation::Remember(int value, int form, Run* run) {
     run->memo[value] = form;
     return form;
   }
-  const int means = NumberOf(run->means);
-  std::vector<Memo>& memo = memo_[means];
+  const int number = NumberOf(run->options);
+  std::vector<Memo>& memo = memo_[number];
   if (memo.size() <= static_cast<size_t>(value)) {
     memo.resize(std::max<size_t>(kMostOutputs * store_.num_nodes(), memo.size() * 3 / 2));
   }
-  memo[value] = {epoch_[means], form};
+  memo[value] = {epoch_[number], form};
   return form;
 }
 
-int Derivation::NormalForm(int value, Means means) {
+int Derivation::NormalForm(int value, DerivationOptions options) {
   Run run;
-  run.means = means;
+  run.options = options;
   return Normalize(value, &run);
 }
 
-int Derivation::Trace(int value, Means means, int except, bool as_given,
+int Derivation::Trace(int value, DerivationOptions options, int except, bool is_given_term,
                       std::vector<DerivationStep>* trace) {
   Run run;
-  run.means = means;
+  run.options = options;
   run.except = except;
-  run.as_given = as_given;
+  run.is_given_term = is_given_term;
   run.trace = trace;
   return Normalize(value, &run);
 }
 
 bool Derivation::AreJoined(const std::vector<int>& source, const std::vector<int>& target,
-                           Means means) {
+                           DerivationOptions options) {
   for (size_t i = 0; i < source.size(); ++i) {
-    if (NormalForm(source[i], means) != NormalForm(target[i], means)) return false;
+    if (NormalForm(source[i], options) != NormalForm(target[i], options)) return false;
   }
   return true;
 }
 
 int Derivation::FirstSuspect(const std::vector<int>& source, const std::vector<int>& target,
-                             Means means) {
+                             DerivationOptions options) {
   std::vector<DerivationStep> trace;
   for (size_t i = 0; i < source.size(); ++i) {
-    Trace(source[i], means, -1, true, &trace);
-    Trace(target[i], means, -1, true, &trace);
+    Trace(source[i], options, -1, true, &trace);
+    Trace(target[i], options, -1, true, &trace);
   }
   for (const DerivationStep& step : trace) {
     const Known& known = known_[step.pair];
-    if (known.trust != Means::kProved) return known.normal_of < 0 ? step.pair : known.normal_of;
+    if (known.trust != DerivationOptions::kProved) {
+      return known.normal_of < 0 ? step.pair : known.normal_of;
+    }
   }
   return -1;
 }
 
-void Derivation::ForEachNeighbour(int value, const Run& run,
-                                  absl::FunctionRef<void(int, DerivationStep)> visit) {
+void Derivation::ForEachNeighbor(int value, const Run& run,
+                                 absl::FunctionRef<void(int, DerivationStep)> visit) {
   const TermStore::Node node = store_.node(value);
   if (node.variant < 0) return;
   for (int number : by_root_[node.variant * kMostOutputs + value % kMostOutputs]) {
     const Direction direction = directions_[number];
-    if (!MayMatch(direction, node) || !IsUsable(direction.step.pair, run, run.means.elimination)) {
+    if (!MayMatch(direction, node) ||
+        !IsUsable(direction.step.pair, run, run.options.elimination)) {
       continue;
     }
     bound_.fill(TermStore::kNone);
@@ -356,7 +362,7 @@ void Derivation::ForEachNeighbour(int value, const Run& run,
     for (int result : results) visit(result, direction.step);
   }
   for (int k = 0; k < store_.NumOperands(node); ++k) {
-    ForEachNeighbour(node.operands[k], run, [&](int operand, DerivationStep step) {
+    ForEachNeighbor(node.operands[k], run, [&](int operand, DerivationStep step) {
       std::array<int, kMostOperands> operands = node.operands;
       operands[k] = operand;
       const int made = store_.Make(node.variant, operands);

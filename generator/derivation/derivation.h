@@ -29,7 +29,7 @@
 namespace lemma::generator {
 
 // Selects the pairs that a derivation may use.
-struct Means {
+struct DerivationOptions {
   enum Trust {
     kProved,    // proved pairs, and pairs that follow from them
     kGuarded,   // also pairs that were proved under a guard (a precondition)
@@ -63,7 +63,7 @@ class Derivation {
   // the pair's variables, or empty. If they are given and the pair has one output, the equation
   // between the normal forms of the pair's sides is added too, under a number of its own; it is
   // needed where rewriting changes a side, so that the side itself never matches again.
-  int Add(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps = {},
+  int Add(const Pair& pair, DerivationOptions::Trust trust, std::vector<DerivationStep> steps = {},
           std::vector<int> types = {});
   // Records that a proved pair follows from other pairs, by these steps.
   void SetDerived(int pair, std::vector<DerivationStep> steps);
@@ -77,22 +77,24 @@ class Derivation {
   // inputs. An output that is not well-formed has the number TermStore::kNone, which must not be
   // passed to the functions below.
   std::vector<int> Intern(const NumberedGraph& graph, const std::vector<int>& types);
-  // The value at which rewriting by the pairs that `means` allows ends.
-  int NormalForm(int value, Means means);
+  // The value at which rewriting by the pairs that `options` allows ends.
+  int NormalForm(int value, DerivationOptions options);
   // Whether source and target, the values of two graphs' outputs, have the same normal forms,
   // output by output.
-  bool AreJoined(const std::vector<int>& source, const std::vector<int>& target, Means means);
+  bool AreJoined(const std::vector<int>& source, const std::vector<int>& target,
+                 DerivationOptions options);
 
   // Steps that lead from source to target, output by output, by proved pairs that follow from no
-  // other pairs; means.trust must be kProved. Pair number `except` is not used (-1: all pairs may
+  // other pairs; options.trust must be kProved. Pair number `except` is not used (-1: all pairs may
   // be used). nullopt if no steps were found.
   std::optional<std::vector<DerivationStep>> Derive(const std::vector<int>& source,
-                                                    const std::vector<int>& target, Means means,
-                                                    int except = -1);
+                                                    const std::vector<int>& target,
+                                                    DerivationOptions options, int except = -1);
   // AreJoined must be true for these arguments: rewriting leads from both sides to common normal
   // forms. Returns the number of the first pair in this rewriting that is not proved; -1 if all are
   // proved.
-  int FirstSuspect(const std::vector<int>& source, const std::vector<int>& target, Means means);
+  int FirstSuspect(const std::vector<int>& source, const std::vector<int>& target,
+                   DerivationOptions options);
 
   // The steps by which a pair follows from other proved pairs; empty if it follows from none.
   const std::vector<DerivationStep>& StepsOf(int pair) const { return known_[pair].steps; }
@@ -105,7 +107,7 @@ class Derivation {
   using Bindings = std::array<int, kMostVariables>;
   struct Known {
     Pair pair;
-    Means::Trust trust = Means::kProved;
+    DerivationOptions::Trust trust = DerivationOptions::kProved;
     bool eliminates = false;            // one side consists of several variables only
     std::vector<DerivationStep> steps;  // by proved pairs
     std::vector<int> types;             // of the pair's variables, if given
@@ -126,16 +128,17 @@ class Derivation {
   };
   // One normalization. With a trace, results are cached in `memo` only.
   struct Run {
-    Means means;
+    DerivationOptions options;
     int except = -1;
-    // Whether the term is the given one, not the result of a step. With Means::elimination = false,
-    // only a split of a concat in the given term is eliminated.
-    bool as_given = true;
+    // Whether the term is the given one, not the result of a step. With
+    // DerivationOptions::elimination = false, only a split of a concat in the given term is
+    // eliminated.
+    bool is_given_term = true;
     std::vector<DerivationStep>* trace = nullptr;
     absl::flat_hash_map<int, int> memo;
   };
 
-  int Append(const Pair& pair, Means::Trust trust, std::vector<DerivationStep> steps);
+  int Append(const Pair& pair, DerivationOptions::Trust trust, std::vector<DerivationStep> steps);
   void AddNormalForms(int pair);
   void AddDirections(int pair);
   int PatternOf(const NumberedGraph& graph, int value);
@@ -148,26 +151,29 @@ class Derivation {
   int Normalize(int value, Run* run);
   int Remember(int value, int form, Run* run);
   int RewriteRoot(int value, bool elimination, Run* run);
-  int Trace(int value, Means means, int except, bool as_given, std::vector<DerivationStep>* trace);
-  void ForEachNeighbour(int value, const Run& run,
-                        absl::FunctionRef<void(int, DerivationStep)> visit);
-  bool DeriveOne(int source, int target, Means means, int except,
+  int Trace(int value, DerivationOptions options, int except, bool is_given_term,
+            std::vector<DerivationStep>* trace);
+  void ForEachNeighbor(int value, const Run& run,
+                       absl::FunctionRef<void(int, DerivationStep)> visit);
+  bool DeriveOne(int source, int target, DerivationOptions options, int except,
                  std::vector<DerivationStep>* steps);
   std::vector<DerivationStep> Expanded(const std::vector<DerivationStep>& steps) const;
 
-  // A known normal form. Valid while `epoch` is the current epoch_ of its Means.
+  // A known normal form. Valid while `epoch` is the current epoch_ of its DerivationOptions.
   struct Memo {
     int epoch = 0, value = 0;
   };
-  static constexpr int kNumMeans = 6;
-  static int NumberOf(Means means) { return 2 * means.trust + (means.elimination ? 1 : 0); }
+  static constexpr int kNumOptions = 6;
+  static int NumberOf(DerivationOptions options) {
+    return 2 * options.trust + (options.elimination ? 1 : 0);
+  }
   TermStore store_;
   std::vector<Known> known_;
   std::vector<Direction> directions_;
   // By the root's variant and output of `from`: numbers in directions_.
   std::vector<std::vector<int>> by_root_;
-  std::array<std::vector<Memo>, kNumMeans> memo_;  // by NumberOf(means), then by value
-  std::array<int, kNumMeans> epoch_ = {};
+  std::array<std::vector<Memo>, kNumOptions> memo_;  // by NumberOf(options), then by value
+  std::array<int, kNumOptions> epoch_ = {};
   Bindings bound_ = {};
 };
 

@@ -9,7 +9,7 @@
 namespace lemma::generator {
 namespace {
 
-constexpr size_t kMostNeighbours = 400;  // limit for one term
+constexpr size_t kMostNeighbors = 400;  // limit for one term
 
 }  // namespace
 
@@ -18,25 +18,25 @@ void ReverseSteps(std::vector<DerivationStep>* steps) {
   for (DerivationStep& step : *steps) step.backward = !step.backward;
 }
 
-bool Derivation::DeriveOne(int source, int target, Means means, int except,
+bool Derivation::DeriveOne(int source, int target, DerivationOptions options, int except,
                            std::vector<DerivationStep>* steps) {
   auto finish = [&](int from, std::optional<DerivationStep> first, int to,
                     std::optional<DerivationStep> last) {
     if (first) steps->push_back(*first);
-    Trace(from, means, except, !first, steps);
+    Trace(from, options, except, !first, steps);
     std::vector<DerivationStep> back;
     if (last) back.push_back(*last);
-    Trace(to, means, except, !last, &back);
+    Trace(to, options, except, !last, &back);
     ReverseSteps(&back);
     steps->insert(steps->end(), back.begin(), back.end());
     return true;
   };
   std::vector<DerivationStep> ignored;
-  const int source_form = Trace(source, means, except, true, &ignored);
-  const int target_form = Trace(target, means, except, true, &ignored);
+  const int source_form = Trace(source, options, except, true, &ignored);
+  const int target_form = Trace(target, options, except, true, &ignored);
   if (source_form == target_form) return finish(source, {}, target, {});
   Run run;
-  run.means = means;
+  run.options = options;
   run.except = except;
   struct Near {
     int value;
@@ -45,15 +45,15 @@ bool Derivation::DeriveOne(int source, int target, Means means, int except,
   // The normal forms near one side, with the steps that reach them.
   auto near = [&](int value, int form) {
     std::vector<std::pair<int, DerivationStep>> found;
-    ForEachNeighbour(value, run, [&](int result, DerivationStep step) {
-      if (found.size() < kMostNeighbours) found.emplace_back(result, step);
+    ForEachNeighbor(value, run, [&](int result, DerivationStep step) {
+      if (found.size() < kMostNeighbors) found.emplace_back(result, step);
     });
     absl::flat_hash_map<int, Near> forms;
     forms.emplace(form, Near{value, {}});
     for (const auto& [result, step] : found) {
-      const int normal = except < 0 && means.elimination
-                             ? NormalForm(result, means)
-                             : Trace(result, means, except, false, &ignored);
+      const int normal = except < 0 && options.elimination
+                             ? NormalForm(result, options)
+                             : Trace(result, options, except, false, &ignored);
       forms.emplace(normal, Near{result, step});
     }
     return forms;
@@ -75,10 +75,11 @@ bool Derivation::DeriveOne(int source, int target, Means means, int except,
 
 std::optional<std::vector<DerivationStep>> Derivation::Derive(const std::vector<int>& source,
                                                               const std::vector<int>& target,
-                                                              Means means, int except) {
+                                                              DerivationOptions options,
+                                                              int except) {
   std::vector<DerivationStep> steps;
   for (size_t i = 0; i < source.size(); ++i) {
-    if (source[i] != target[i] && !DeriveOne(source[i], target[i], means, except, &steps)) {
+    if (source[i] != target[i] && !DeriveOne(source[i], target[i], options, except, &steps)) {
       return std::nullopt;
     }
   }

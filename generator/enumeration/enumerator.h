@@ -187,7 +187,7 @@ class Enumerator {
   absl::Status Evaluate(const NodeSet& set, const NewApplication& term, Keys* keys, bool* pruned);
   absl::StatusOr<bool> IsIdentity(const NodeSet& set, const NewApplication& term,
                                   const std::vector<int>& targets);
-  bool IsOfOneForm(int value, int other) const;
+  bool MayShareLaw(int value, int other) const;
   bool Matches(const NumberedGraph& pattern, int value, int of, std::vector<int>* inputs,
                std::vector<int>* ops) const;
   const Field* Elements(int value);
@@ -241,13 +241,13 @@ class Enumerator {
   void CountGraphs(int size, const NodeSet& set, absl::Span<const NodeRun> runs);
   absl::Status FindGraphs();
   // Data on indecomposable graphs with several outputs.
-  struct Siblings {
+  struct IndecomposableKeys {
     std::vector<uint64_t> keys;
     absl::flat_hash_set<uint64_t> outputs;
     int most_outputs = 0;
   };
   // Finds decomposable graphs that have one of these keys.
-  absl::Status FindPartners(std::vector<Siblings> siblings);
+  absl::Status FindPartners(std::vector<IndecomposableKeys> indecomposable);
   absl::Status FindRecords(uint64_t first_bin, uint64_t end_bin);
   absl::Status ForEachShare(const std::function<absl::Status()>& visit);
   // The bins of this shard.

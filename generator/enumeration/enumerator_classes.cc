@@ -33,14 +33,14 @@ void Enumerator::ForEachOutput(const Visited& visited, const Visit& visit) const
 
 absl::Status Enumerator::FindGraphs() {
   std::vector<std::array<int64_t, kBins>> counts(options_.threads);
-  std::vector<Siblings> siblings(options_.threads);
+  std::vector<IndecomposableKeys> indecomposable(options_.threads);
   for (auto& count : counts) count.fill(0);
   LEMMA_RETURN_IF_ERROR(
       VisitAllGraphs(Which::kIndecomposable, [&](int thread, const Visited& visited) {
         if (!IsOfShard(visited.key)) return;
         ++counts[thread][BinOf(visited.key)];
         if (visited.num_outputs == 1 || !SkipsDecomposable()) return;
-        Siblings& here = siblings[thread];
+        IndecomposableKeys& here = indecomposable[thread];
         here.keys.push_back(visited.key);
         ForEachOutput(visited, [&](uint64_t key) { here.outputs.insert(key); });
         here.most_outputs = std::max(here.most_outputs, visited.num_outputs);
@@ -49,14 +49,14 @@ absl::Status Enumerator::FindGraphs() {
   for (const auto& count : counts) {
     for (uint64_t bin = 0; bin < kBins; ++bin) bins_[bin] += count[bin];
   }
-  LEMMA_RETURN_IF_ERROR(FindPartners(std::move(siblings)));
+  LEMMA_RETURN_IF_ERROR(FindPartners(std::move(indecomposable)));
   stats_.colliding_graphs = std::accumulate(bins_.begin(), bins_.end(), int64_t{0});
   return ForEachShare([] { return absl::OkStatus(); });
 }
 
-absl::Status Enumerator::FindPartners(std::vector<Siblings> siblings) {
+absl::Status Enumerator::FindPartners(std::vector<IndecomposableKeys> indecomposable) {
   std::vector<uint64_t> all_keys, all_outputs;
-  for (Siblings& some : siblings) {
+  for (IndecomposableKeys& some : indecomposable) {
     all_keys.insert(all_keys.end(), some.keys.begin(), some.keys.end());
     all_outputs.insert(all_outputs.end(), some.outputs.begin(), some.outputs.end());
     most_partner_outputs_ = std::max(most_partner_outputs_, some.most_outputs);

@@ -57,7 +57,7 @@ absl::StatusOr<Kernel> KernelCompiler::Compile(const Graph& graph,
     std::sort(elements.begin(), elements.end());
     elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
     if (elements.empty() || !node->is_op()) continue;
-    LEMMA_ASSIGN_OR_RETURN(const NodeProgram* form, FormOf(node));
+    LEMMA_ASSIGN_OR_RETURN(const NodeProgram* form, ProgramOf(node));
     auto need_flat = [&](int flat) {
       const auto& offsets = form->operand_offset;
       const int operand = static_cast<int>(std::upper_bound(offsets.begin(), offsets.end(), flat) -
@@ -103,7 +103,7 @@ absl::StatusOr<Kernel> KernelCompiler::Compile(const Graph& graph,
       }
       continue;
     }
-    LEMMA_ASSIGN_OR_RETURN(const NodeProgram* form, FormOf(node));
+    LEMMA_ASSIGN_OR_RETURN(const NodeProgram* form, ProgramOf(node));
     auto flat_source = [&](int flat) {
       const auto& offsets = form->operand_offset;
       const int operand = static_cast<int>(std::upper_bound(offsets.begin(), offsets.end(), flat) -

@@ -98,7 +98,7 @@ class KernelCompiler {
   // `wanted`: for each output of the graph, the row-major positions of the elements to compute.
   absl::StatusOr<Kernel> Compile(const Graph& graph, const std::vector<std::vector<int>>& wanted);
   // How the operator of `node` is computed. The result lives as long as the compiler.
-  absl::StatusOr<const NodeProgram*> FormOf(const NodePtr& node);
+  absl::StatusOr<const NodeProgram*> ProgramOf(const NodePtr& node);
 
  private:
   template <class Number>
@@ -111,7 +111,7 @@ class KernelCompiler {
   std::vector<Field> Random(int n);
 
   uint64_t state_;
-  absl::flat_hash_map<const Node*, std::unique_ptr<NodeProgram>> forms_;
+  absl::flat_hash_map<const Node*, std::unique_ptr<NodeProgram>> node_programs_;
   absl::flat_hash_map<const Node*, std::shared_ptr<LoopProgram>> programs_;
 };
 

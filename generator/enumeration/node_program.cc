@@ -191,8 +191,8 @@ absl::StatusOr<bool> KernelCompiler::ProbeElementwise(NodeProgram* form) {
   return true;
 }
 
-absl::StatusOr<const NodeProgram*> KernelCompiler::FormOf(const NodePtr& node) {
-  std::unique_ptr<NodeProgram>& form = forms_[node.get()];
+absl::StatusOr<const NodeProgram*> KernelCompiler::ProgramOf(const NodePtr& node) {
+  std::unique_ptr<NodeProgram>& form = node_programs_[node.get()];
   if (form != nullptr) return form.get();
   auto made = std::make_unique<NodeProgram>();
   made->node = node;

@@ -61,7 +61,9 @@ struct Candidate {
   std::optional<bool> passes;  // the check at other sizes
 
   // A split joins several outputs; elimination is off, since a rewriter must find the merge.
-  Means With(Means::Trust trust) const { return {trust, sources.size() == 1}; }
+  DerivationOptions With(DerivationOptions::Trust trust) const {
+    return {trust, sources.size() == 1};
+  }
 };
 
 class Generation {
@@ -110,7 +112,7 @@ class Generation {
       }
     }
     known_.Clear();
-    for (auto& [place, pair] : pairs_.Take()) {
+    for (auto& [priority, pair] : pairs_.Take()) {
       queues_[kGeneral].emplace_back().pair = std::move(pair);
     }
     for (int stage = 0; stage < kNumStages; ++stage) {
@@ -147,9 +149,9 @@ class Generation {
   // Whether to decide it in this stage. If not, moves it to another queue or lists it as not tried.
   absl::StatusOr<bool> IsDue(Stage stage, Candidate* candidate) {
     Stage due = kGeneral;
-    if (Follows(*candidate, Means::kGuarded)) {
+    if (Follows(*candidate, DerivationOptions::kGuarded)) {
       due = kUnderGuard;
-    } else if (Follows(*candidate, Means::kSuspected)) {
+    } else if (Follows(*candidate, DerivationOptions::kSuspected)) {
       due = kFromUnproved;
     } else {
       LEMMA_ASSIGN_OR_RETURN(const bool passes, PassesTest(candidate));
@@ -174,11 +176,11 @@ class Generation {
     return tried;
   }
 
-  bool Follows(const Candidate& candidate, Means::Trust trust) {
+  bool Follows(const Candidate& candidate, DerivationOptions::Trust trust) {
     return known_.AreJoined(candidate.sources, candidate.targets, candidate.With(trust));
   }
   bool IsDerived(const Candidate& candidate) {
-    const bool derived = Follows(candidate, Means::kProved);
+    const bool derived = Follows(candidate, DerivationOptions::kProved);
     if (derived) CountDerived(candidate);
     return derived;
   }
@@ -194,7 +196,7 @@ class Generation {
       return false;
     }
     if (IsDerived(*candidate)) return false;
-    if (candidate->rule || Follows(*candidate, Means::kGuarded)) return true;
+    if (candidate->rule || Follows(*candidate, DerivationOptions::kGuarded)) return true;
     if (!candidate->special) {
       LEMMA_ASSIGN_OR_RETURN(const bool equal, evaluator_.Confirm(candidate->pair));
       if (!equal) {
@@ -207,7 +209,7 @@ class Generation {
       if (!now) return false;
     }
     if (IsKnownBySteps(*candidate)) return false;
-    if (Follows(*candidate, Means::kGuarded)) return true;
+    if (Follows(*candidate, DerivationOptions::kGuarded)) return true;
     return HasRule(candidate);
   }
 
@@ -259,16 +261,17 @@ class Generation {
   }
 
   bool IsKnownBySteps(const Candidate& candidate) {
-    auto steps =
-        known_.Derive(candidate.sources, candidate.targets, candidate.With(Means::kProved));
+    auto steps = known_.Derive(candidate.sources, candidate.targets,
+                               candidate.With(DerivationOptions::kProved));
     if (!steps) return false;
     CountDerived(candidate);
-    known_.Add(candidate.named.pair, Means::kProved, *std::move(steps), candidate.types);
+    known_.Add(candidate.named.pair, DerivationOptions::kProved, *std::move(steps),
+               candidate.types);
     return true;
   }
 
   void Prepare(Candidate* candidate) {
-    candidate->named = Named(set_, &candidate->pair);
+    candidate->named = OrientWithoutNames(set_, &candidate->pair);
     candidate->types.clear();
     for (int v : candidate->named.inputs) {
       const size_t input = static_cast<size_t>(-1 - v);
@@ -289,9 +292,10 @@ class Generation {
 
   void NotTried(Candidate* candidate, Stage stage) {
     ++result_.stats.waiting;
-    const int by = known_.FirstSuspect(
-        candidate->sources, candidate->targets,
-        candidate->With(stage == kFromUnproved ? Means::kSuspected : Means::kGuarded));
+    const int by =
+        known_.FirstSuspect(candidate->sources, candidate->targets,
+                            candidate->With(stage == kFromUnproved ? DerivationOptions::kSuspected
+                                                                   : DerivationOptions::kGuarded));
     std::string reason = kStages[stage].reason;
     if (by >= 0) absl::StrAppend(&reason, ": ", suspects_[by]);
     result_.rejected.push_back({Text(*candidate), "not tried", std::move(reason)});
@@ -321,10 +325,10 @@ class Generation {
   }
 
   void Reject(const Candidate& candidate, const char* word, std::string reason) {
-    Suspect(candidate, Means::kSuspected);
+    Suspect(candidate, DerivationOptions::kSuspected);
     result_.rejected.push_back({Text(candidate), word, std::move(reason)});
   }
-  void Suspect(const Candidate& candidate, Means::Trust trust) {
+  void Suspect(const Candidate& candidate, DerivationOptions::Trust trust) {
     const int number = known_.Add(candidate.named.pair, trust, {}, candidate.types);
     suspects_.emplace(number, Text(candidate));
   }
@@ -338,13 +342,14 @@ class Generation {
       case Decision::Answer::kProved:
         ++stats.proved;
         stats.derived += candidate->special.has_value();
-        numbers_.push_back(known_.Add(candidate->named.pair, Means::kProved, {}, candidate->types));
+        numbers_.push_back(
+            known_.Add(candidate->named.pair, DerivationOptions::kProved, {}, candidate->types));
         Keep(*candidate, std::move(decision.rule), false);
         return;
       case Decision::Answer::kGuarded:
         ++stats.guarded;
         // A pair that follows from it holds where the guard does, and perhaps elsewhere.
-        Suspect(*candidate, Means::kGuarded);
+        Suspect(*candidate, DerivationOptions::kGuarded);
         numbers_.push_back(-1);
         Keep(*candidate, std::move(decision.rule), true);
         break;
@@ -384,10 +389,10 @@ class Generation {
       if (rules[i].guarded) continue;
       Progress("looking for rules that follow from others", rules.size() - i, rules.size());
       LEMMA_RETURN_IF_ERROR(Check());
-      auto steps =
-          known_.Derive(known_.Intern(rules[i].pair.source, types_[i]),
-                        known_.Intern(rules[i].pair.target, types_[i]),
-                        {Means::kProved, rules[i].pair.source.outputs.size() == 1}, numbers_[i]);
+      auto steps = known_.Derive(
+          known_.Intern(rules[i].pair.source, types_[i]),
+          known_.Intern(rules[i].pair.target, types_[i]),
+          {DerivationOptions::kProved, rules[i].pair.source.outputs.size() == 1}, numbers_[i]);
       if (!steps || steps->size() > kMostSteps) continue;
       if (std::any_of(steps->begin(), steps->end(), introduces)) continue;
       known_.SetDerived(numbers_[i], *std::move(steps));

@@ -9,11 +9,12 @@
 namespace lemma::generator {
 namespace {
 
-constexpr Means kProved{Means::kProved, true}, kSplitsStay{Means::kProved, false};
+constexpr DerivationOptions kProved{DerivationOptions::kProved, true},
+    kSplitsStay{DerivationOptions::kProved, false};
 
 }  // namespace
 
-NamedPair Named(const OperatorSet& set, Pair* pair) {
+NamedPair OrientWithoutNames(const OperatorSet& set, Pair* pair) {
   NamedPair named = WithoutNames(set, *pair);
   if (named.covers) return named;
   NamedPair turned = WithoutNames(set, {pair->target, pair->source});
@@ -36,7 +37,7 @@ absl::Status PairCollector::Collect(const ValueClass& one, int size) {
   const bool has_splits = one.members[0].num_outputs > 1 &&
                           std::any_of(one.members.begin(), one.members.begin() + count,
                                       [&](const CompactGraph& graph) { return HasSplit(graph); });
-  const Means means = has_splits ? kSplitsStay : kProved;
+  const DerivationOptions options = has_splits ? kSplitsStay : kProved;
   struct Candidate {  // a member that no other one has the normal forms of
     std::vector<int> values;
     size_t member;
@@ -45,7 +46,7 @@ absl::Status PairCollector::Collect(const ValueClass& one, int size) {
   std::vector<Candidate> candidates;
   for (size_t i = 0; i < count; ++i) {
     std::vector<int> values = known_.Intern(Expanded(one.members[i]), input_types_);
-    for (int& v : values) v = known_.NormalForm(v, means);
+    for (int& v : values) v = known_.NormalForm(v, options);
     if (std::none_of(candidates.begin(), candidates.end(),
                      [&](const Candidate& candidate) { return candidate.values == values; })) {
       candidates.push_back({std::move(values), i});
@@ -70,7 +71,7 @@ absl::Status PairCollector::Collect(const ValueClass& one, int size) {
   return absl::OkStatus();
 }
 
-std::map<PairCollector::Place, Pair> PairCollector::Take() { return std::exchange(found_, {}); }
+std::map<PairCollector::Priority, Pair> PairCollector::Take() { return std::exchange(found_, {}); }
 
 bool PairCollector::HasSplit(const CompactGraph& graph) const {
   return std::any_of(graph.ops.begin(), graph.ops.begin() + graph.num_ops,
@@ -132,11 +133,11 @@ void PairCollector::AddParts(const Pair& pair, const std::vector<int>& source_fo
     RemoveUnread(&some.source);
     RemoveUnread(&some.target);
     ++stats_.pairs;
-    const NamedPair named = Named(set_, &some);
+    const NamedPair named = OrientWithoutNames(set_, &some);
     if (!IsNew(named.key)) continue;
     ++stats_.candidates;
     found_.emplace(
-        Place{-named.num_variables, some.source.ops.size() + some.target.ops.size(), named.key},
+        Priority{-named.num_variables, some.source.ops.size() + some.target.ops.size(), named.key},
         std::move(some));
   }
 }

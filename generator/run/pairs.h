@@ -21,7 +21,7 @@ namespace lemma::generator {
 // Returns WithoutNames(set, *pair) (generator/sets/terms.h), after it swapped the sides of *pair if
 // needed: if a variable of the target does not occur in the source, but each variable of the source
 // occurs in the target.
-NamedPair Named(const OperatorSet& set, Pair* pair);
+NamedPair OrientWithoutNames(const OperatorSet& set, Pair* pair);
 
 // Collects pairs of graphs from classes of graphs; pairs that differ only in names count as one.
 class PairCollector {
@@ -29,7 +29,7 @@ class PairCollector {
   // Orders pairs: pairs with more variables come first, then pairs with fewer operators, because
   // later pairs say less and may follow from earlier pairs. The elements: minus the number of
   // variables, the number of operators of both sides, and NamedPair::key.
-  using Place = std::tuple<int, size_t, std::string>;
+  using Priority = std::tuple<int, size_t, std::string>;
 
   // All arguments must outlive this object. The caller may add pairs to `known` between calls. Adds
   // to `pairs` and `candidates` in *stats.
@@ -41,7 +41,7 @@ class PairCollector {
   // equal values on further random inputs too.
   absl::Status Collect(const ValueClass& one, int size);
   // The pairs added since the last call.
-  std::map<Place, Pair> Take();
+  std::map<Priority, Pair> Take();
 
   // True at the first call with this key (NamedPair::key), false at later ones.
   bool IsNew(const std::string& key) { return seen_.insert(key).second; }
@@ -58,7 +58,7 @@ class PairCollector {
   GenerateStats& stats_;
   std::vector<int> input_types_;
   absl::flat_hash_set<std::string> seen_;
-  std::map<Place, Pair> found_;
+  std::map<Priority, Pair> found_;
 };
 
 }  // namespace lemma::generator

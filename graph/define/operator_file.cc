@@ -118,7 +118,7 @@ absl::StatusOr<Definition> Symbolic(const OperatorText& text, const OpDef& op) {
 // Which results have a gradient: those whose type is not stated to be another than a float type.
 std::vector<int> SeededResults(const OperatorText& op) {
   const bool has_common = std::any_of(op.params.begin(), op.params.end(), [](const Param& param) {
-    return param.accepts != Accepts::kFixed && param.accepts != Accepts::kIndex;
+    return param.accepts != Accepts::kFixed && param.accepts != Accepts::kInteger;
   });
   const bool first_is_float =
       op.params[0].accepts == Accepts::kFixed && IsFloat(op.params[0].dtype);

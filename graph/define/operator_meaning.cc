@@ -59,7 +59,7 @@ class Interpreter {
           LEMMA_REQUIRE(c_, dtype == param.dtype, param.name, " must be of type ",
                         Name(param.dtype), ", not ", Name(dtype));
           continue;
-        case Accepts::kIndex:
+        case Accepts::kInteger:
           LEMMA_REQUIRE(c_, dtype == DType::kI64 || dtype == DType::kI32, param.name,
                         " must be of type i64 or i32, not ", Name(dtype));
           continue;
@@ -285,7 +285,7 @@ std::vector<ExprType> SymbolicInputs(const OperatorText& op, int least) {
       case Accepts::kFixed:
         type.dtype = param.dtype;
         break;
-      case Accepts::kIndex:
+      case Accepts::kInteger:
         type.dtype = DType::kI64;
         break;
       default:

@@ -117,7 +117,7 @@ class Parser : public text::TokenReader {
       } else if (type == "any") {
         param->accepts = Accepts::kAny;
       } else if (type == "integer") {
-        param->accepts = Accepts::kIndex;
+        param->accepts = Accepts::kInteger;
       } else if (auto dtype = ParseDType(type); dtype && !IsOpaque(*dtype)) {
         param->accepts = Accepts::kFixed;
         param->dtype = *dtype;

@@ -68,9 +68,9 @@ struct Bound {
 };
 
 // Which element types an input takes: float types (kFloat), float and integer types (kNumber), all
-// types that are not opaque (kAny), i64 and i32 (kIndex), or a stated type (kFixed). All inputs
-// that are not kFixed or kIndex must have the same type.
-enum class Accepts { kFloat, kNumber, kAny, kIndex, kFixed };
+// types that are not opaque (kAny), i64 and i32 (kInteger), or a stated type (kFixed). All inputs
+// that are not kFixed or kInteger must have the same type.
+enum class Accepts { kFloat, kNumber, kAny, kInteger, kFixed };
 
 struct Param {
   std::string name;

@@ -88,8 +88,8 @@ std::optional<BulkFactors> MatchBulkFactors(const KernelContext& context,
   }
   const int batch = static_cast<int>(c.batch.size());
   const int64_t k = Size(c.k);
-  const Nest a = LowerOf(context, c.a, 0, {}, c.batch, c.m, c.k, fresh);
-  const Nest b = LowerOf(context, c.b, 0, {}, c.batch, c.n, c.k, fresh);
+  const Nest a = LowerMerged(context, c.a, 0, {}, c.batch, c.m, c.k, fresh);
+  const Nest b = LowerMerged(context, c.b, 0, {}, c.batch, c.n, c.k, fresh);
   auto factor_a = MatchBulkFactor(context, a, batch, Size(c.m), k);
   auto factor_b = MatchBulkFactor(context, b, batch, Size(c.n), k);
   if (!factor_a || !factor_b || factor_a->dtype != factor_b->dtype) return std::nullopt;
@@ -207,8 +207,8 @@ GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& til
   BulkFactors factors = *MatchBulkFactors(context, c, fresh);
   const int64_t batch = Size(c.batch), m = Size(c.m), n = Size(c.n), k = Size(c.k);
   const int nb = static_cast<int>(c.batch.size());
-  const Nest out = LowerOf(context, tiled.source.body, tiled.source.slot, tiled.source.out, c.batch,
-                           c.m, c.n, fresh);
+  const Nest out = LowerMerged(context, tiled.source.body, tiled.source.slot, tiled.source.out,
+                               c.batch, c.m, c.n, fresh);
   BulkResult result(context, out, tiled, m, n);
   const int64_t tiles_m = CeilDivide(m, tile.rows), tiles_n = CeilDivide(n, tile.columns);
   const int64_t a_bytes = tile.rows * kLineBytes, b_bytes = tile.columns * kLineBytes;

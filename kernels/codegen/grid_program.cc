@@ -198,7 +198,7 @@ class Builder {
 
   NestSource Extracted(const NestSource& source, bool all, const ScalarNode* keep, bool* any) {
     std::vector<NestSource> before;
-    NestSource rest = ExtractReductions(source, all, keep, &context_.slots, &before);
+    NestSource rest = MoveReductionsOut(source, all, keep, &context_.slots, &before);
     AddStorage();
     for (const NestSource& nest : before) Emit(nest);
     *any = !before.empty();

@@ -123,7 +123,7 @@ std::string NestPrinter::AffineText(const Affine& p) {
   std::string text;
   for (const auto& [t, c] : p.terms) {
     std::string term =
-        nest_.leaves[t].kind == IndexLeaf::Kind::kVar ? VarName(t) : Memo(What::kLeaf, t);
+        nest_.leaves[t].kind == IndexLeaf::Kind::kVar ? VarName(t) : Memo(ValueKind::kLeaf, t);
     if (t == packed_var_ && at_pack_start_) term += "_start";
     if (c == -1) {
       absl::StrAppend(&text, text.empty() ? "-" : " - ", term);
@@ -151,22 +151,22 @@ std::string NestPrinter::PackStartText(const Affine& p) {
 }
 
 std::string NestPrinter::Value(int node) {
-  return Memo(options_.number == Number::kInteger ? What::kInteger : What::kNode, node);
+  return Memo(options_.number == Number::kInteger ? ValueKind::kInteger : ValueKind::kNode, node);
 }
 
 std::string NestPrinter::Argument(int node, Number number) {
-  return Memo(number == Number::kInteger ? What::kInteger : What::kNode, node);
+  return Memo(number == Number::kInteger ? ValueKind::kInteger : ValueKind::kNode, node);
 }
 
-const Vars& NestPrinter::DepsOf(What what, int id) const {
-  return what == What::kLeaf ? nest_.leaves[id].deps : nest_.nodes[id].deps;
+const Vars& NestPrinter::DepsOf(ValueKind kind, int id) const {
+  return kind == ValueKind::kLeaf ? nest_.leaves[id].deps : nest_.nodes[id].deps;
 }
 
-size_t NestPrinter::LevelFor(What what, int id) const {
-  const Vars& deps = DepsOf(what, id);
+size_t NestPrinter::LevelFor(ValueKind kind, int id) const {
+  const Vars& deps = DepsOf(kind, id);
   // Index arithmetic that cannot fail may move out of any scope.
   bool harmless = false;
-  if (what == What::kLeaf) {
+  if (kind == ValueKind::kLeaf) {
     const IndexLeaf& leaf = nest_.leaves[id];
     harmless = leaf.kind != IndexLeaf::Kind::kLoad && !LoadsAffine(leaf.a) && !LoadsAffine(leaf.b);
   }
@@ -181,27 +181,27 @@ size_t NestPrinter::LevelFor(What what, int id) const {
   return level;
 }
 
-std::string NestPrinter::Memo(What what, int id) {
+std::string NestPrinter::Memo(ValueKind kind, int id) {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    auto it = scope->known.find({what, id});
+    auto it = scope->known.find({kind, id});
     if (it != scope->known.end()) return it->second;
   }
-  const size_t level = LevelFor(what, id);
+  const size_t level = LevelFor(kind, id);
   // Sets inner scopes aside, so that statements land at `level`.
   std::vector<Scope> inner(std::make_move_iterator(scopes_.begin() + level + 1),
                            std::make_move_iterator(scopes_.end()));
   scopes_.resize(level + 1);
-  const char* kind = what == What::kLeaf ? "t" : what == What::kInteger ? "m" : "n";
-  std::string text = Compute(what, id, absl::StrCat(options_.prefix, kind, names_++));
-  scopes_.back().known[{what, id}] = text;
+  const char* letter = kind == ValueKind::kLeaf ? "t" : kind == ValueKind::kInteger ? "m" : "n";
+  std::string text = Compute(kind, id, absl::StrCat(options_.prefix, letter, names_++));
+  scopes_.back().known[{kind, id}] = text;
   scopes_.insert(scopes_.end(), std::make_move_iterator(inner.begin()),
                  std::make_move_iterator(inner.end()));
   return text;
 }
 
-std::string NestPrinter::Compute(What what, int id, const std::string& name) {
-  if (what == What::kLeaf) return LeafValue(id, name);
-  return Node(id, what == What::kInteger ? Number::kInteger : options_.number, name);
+std::string NestPrinter::Compute(ValueKind kind, int id, const std::string& name) {
+  if (kind == ValueKind::kLeaf) return LeafValue(id, name);
+  return Node(id, kind == ValueKind::kInteger ? Number::kInteger : options_.number, name);
 }
 
 std::string NestPrinter::Declare(Number number, const std::string& name, const std::string& value) {

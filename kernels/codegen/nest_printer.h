@@ -83,18 +83,18 @@ class NestPrinter {
   const Options& options() const { return options_; }
 
  private:
-  enum class What { kNode, kInteger, kLeaf };
+  enum class ValueKind { kNode, kInteger, kLeaf };
   struct Scope {
     std::vector<int> vars;
     bool transparent = true;
     std::string text;
-    std::map<std::pair<What, int>, std::string> known;
+    std::map<std::pair<ValueKind, int>, std::string> known;
   };
 
-  std::string Memo(What what, int id);
-  std::string Compute(What what, int id, const std::string& name);
-  size_t LevelFor(What what, int id) const;
-  const loops::Vars& DepsOf(What what, int id) const;
+  std::string Memo(ValueKind kind, int id);
+  std::string Compute(ValueKind kind, int id, const std::string& name);
+  size_t LevelFor(ValueKind kind, int id) const;
+  const loops::Vars& DepsOf(ValueKind kind, int id) const;
 
   std::string LeafValue(int term, const std::string& name);
   std::string Node(int node, Number number, const std::string& name);

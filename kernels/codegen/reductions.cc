@@ -161,7 +161,7 @@ std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body) {
   return result;
 }
 
-loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
+loops::NestSource MoveReductionsOut(const loops::NestSource& source, bool all,
                                     const ScalarNode* keep, std::vector<loops::Slot>* slots,
                                     std::vector<loops::NestSource>* before) {
   loops::NestSource result = source;

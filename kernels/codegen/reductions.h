@@ -37,7 +37,7 @@ std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
 // `all` is false, a reduction that depends on all axes with extents above 1 stays too. Returns
 // `source` with reads of the new tensors. Appends the sources that compute the new tensors to
 // `before`, operands before users, and the slots of the new tensors to `slots`.
-loops::NestSource ExtractReductions(const loops::NestSource& source, bool all,
+loops::NestSource MoveReductionsOut(const loops::NestSource& source, bool all,
                                     const ScalarNode* keep, std::vector<loops::Slot>* slots,
                                     std::vector<loops::NestSource>* before);
 

@@ -175,7 +175,7 @@ int GroupForElements(const Nest& nest, const std::vector<int>& reductions) {
   }
   constexpr int64_t kManyElements = 4096, kFewSteps = 16, kWarpSteps = 1024;
   if (steps <= kFewSteps || (steps <= kWarpSteps / 4 && along == 0 && across > 0)) return 1;
-  // Neighbouring threads read neighbouring elements, and there are enough to keep the device busy.
+  // Neighboring threads read neighboring elements, and there are enough to keep the device busy.
   if (elements >= kManyElements && (across >= along || (across > 0 && steps <= 64))) return 1;
   return steps <= kWarpSteps || elements >= 4 * kManyElements ? 32 : kBlock;
 }

@@ -126,7 +126,7 @@ std::optional<StreamedFactors> MatchFactors(const KernelContext& context,
   const int nb = static_cast<int>(source.batch.size());
   const auto match = [&](const ScalarExpr& factor, const std::vector<Axis>& rows,
                          const std::vector<Axis>& depth) {
-    const Nest nest = LowerOf(context, factor, 0, {}, source.batch, rows, depth, fresh);
+    const Nest nest = LowerMerged(context, factor, 0, {}, source.batch, rows, depth, fresh);
     return MatchBulkFactor(context, nest, nb, Size(rows), Size(depth));
   };
   auto query = match(source.query, source.m, source.depth);
@@ -169,7 +169,7 @@ std::optional<GridKernel> KernelByStream(const KernelContext& context, const Str
   std::optional<StreamedFactors> factors = MatchFactors(context, source, fresh);
   if (!factors) return std::nullopt;
   const Nest scores =
-      LowerOf(context, source.score, 0, {}, source.batch, source.m, source.keys, fresh);
+      LowerMerged(context, source.score, 0, {}, source.batch, source.m, source.keys, fresh);
   StreamSize size{Size(source.batch), Size(source.m), Size(source.keys), Size(source.depth),
                   Size(source.n)};
   size.masked = std::any_of(scores.nodes.begin(), scores.nodes.end(), [&](const loops::Node& node) {
@@ -183,8 +183,8 @@ std::optional<GridKernel> KernelByStream(const KernelContext& context, const Str
   const int nb = static_cast<int>(source.batch.size());
   TiledSource tiled{source.source, {}, source.sum_slot};
   tiled.contraction.batch = source.batch;
-  const Nest out = LowerOf(context, source.source.body, source.source.slot, source.source.out,
-                           source.batch, source.m, source.n, fresh);
+  const Nest out = LowerMerged(context, source.source.body, source.source.slot, source.source.out,
+                               source.batch, source.m, source.n, fresh);
   BulkResult result(context, out, tiled, size.m, size.n);
   ScorePrinter score(context, scores, source);
 

@@ -238,10 +238,10 @@ GridKernel KernelByTensorTile(const KernelContext& context, const TiledSource& t
   const int64_t batch = Size(c.batch), m = Size(c.m), n = Size(c.n), k = Size(c.k);
   const int nb = static_cast<int>(c.batch.size());
   const int threads = tile.threads();
-  const Nest a = LowerOf(context, c.a, 0, {}, c.batch, c.m, c.k, fresh);
-  const Nest b = LowerOf(context, c.b, 0, {}, c.batch, c.n, c.k, fresh);
-  const Nest out = LowerOf(context, tiled.source.body, tiled.source.slot, tiled.source.out, c.batch,
-                           c.m, c.n, fresh);
+  const Nest a = LowerMerged(context, c.a, 0, {}, c.batch, c.m, c.k, fresh);
+  const Nest b = LowerMerged(context, c.b, 0, {}, c.batch, c.n, c.k, fresh);
+  const Nest out = LowerMerged(context, tiled.source.body, tiled.source.slot, tiled.source.out,
+                               c.batch, c.m, c.n, fresh);
   WordLoader load_a(context, a, nb, {"a", tile.rows, m, tile.depth, k, threads});
   WordLoader load_b(context, b, nb, {"b", tile.columns, n, tile.depth, k, threads});
   ResultPrinter result(context, out, tiled.sum_slot, c.batch);

@@ -253,7 +253,7 @@ double StreamedMicroseconds(const StreamSize& size, const StreamTile& tile) {
              std::max(step.alone, step.beside * static_cast<double>(together));
 }
 
-double ApartMicroseconds(const StreamSize& size, ProductPrecision precision) {
+double SeparateMicroseconds(const StreamSize& size, ProductPrecision precision) {
   ProductSize scores{size.batch, size.m, size.keys, size.depth};
   ProductSize sums{size.batch, size.m, size.n, size.keys};
   scores.bulk = true;

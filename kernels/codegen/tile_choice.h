@@ -89,7 +89,7 @@ std::optional<StreamTile> ChooseStreamTile(const StreamSize& size);
 // Predicted microseconds of a streamed kernel with `tile`, one of StreamTiles.
 double StreamedMicroseconds(const StreamSize& size, const StreamTile& tile);
 // Predicted microseconds of separate kernels for the two products and the softmax.
-double ApartMicroseconds(const StreamSize& size, ProductPrecision precision);
+double SeparateMicroseconds(const StreamSize& size, ProductPrecision precision);
 
 // Predicted microseconds of a kernel that only moves data. `bytes`: bytes read plus bytes written.
 double MovingMicroseconds(double bytes);

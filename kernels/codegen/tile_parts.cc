@@ -36,9 +36,9 @@ int64_t Size(const std::vector<Axis>& axes) {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-Nest LowerOf(const KernelContext& context, const ScalarExpr& body, int slot, const Idx& out,
-             const std::vector<Axis>& batch, const std::vector<Axis>& first,
-             const std::vector<Axis>& second, int* fresh) {
+Nest LowerMerged(const KernelContext& context, const ScalarExpr& body, int slot, const Idx& out,
+                 const std::vector<Axis>& batch, const std::vector<Axis>& first,
+                 const std::vector<Axis>& second, int* fresh) {
   ExprSubstitution flatten;
   loops::NestSource source;
   source.slot = slot;
@@ -229,7 +229,7 @@ std::string PackedResultPrinter::Code(const TileShape& tile, const std::string& 
 
 ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource& c, int* fresh) {
   auto work = [&](const ScalarExpr& factor, const std::vector<Axis>& rows) {
-    const Nest nest = LowerOf(context, factor, 0, {}, c.batch, rows, c.k, fresh);
+    const Nest nest = LowerMerged(context, factor, 0, {}, c.batch, rows, c.k, fresh);
     constexpr size_t kConstants = 2;
     return static_cast<int>(nest.conds.size() - kConstants + nest.leaves.size() - nest.vars.size());
   };
@@ -245,7 +245,7 @@ ProductSize SizeOf(const KernelContext& context, const loops::ContractionSource&
 std::pair<int, int> FactorSlots(const KernelContext& context, const loops::ContractionSource& c,
                                 int* fresh) {
   auto slot = [&](const ScalarExpr& factor, const std::vector<Axis>& rows) {
-    const Nest nest = LowerOf(context, factor, 0, {}, c.batch, rows, c.k, fresh);
+    const Nest nest = LowerMerged(context, factor, 0, {}, c.batch, rows, c.k, fresh);
     const loops::Node& root = nest.nodes[nest.root];
     return root.kind == ScalarExpr::Kind::kRead && root.checks.empty() ? root.slot : -1;
   };

@@ -21,9 +21,10 @@ int64_t CeilDivide(int64_t a, int64_t b);
 // Lowers `body`, an expression over the axes of `batch`, `first` and `second`, stored at index
 // `out` of `slot`. The nest's variables: 0 … nb - 1 for the axes of the batch; nb for all axes of
 // `first` merged, and nb + 1 for those of `second`.
-loops::Nest LowerOf(const KernelContext& context, const ScalarExpr& body, int slot, const Idx& out,
-                    const std::vector<Axis>& batch, const std::vector<Axis>& first,
-                    const std::vector<Axis>& second, int* fresh);
+loops::Nest LowerMerged(const KernelContext& context, const ScalarExpr& body, int slot,
+                        const Idx& out, const std::vector<Axis>& batch,
+                        const std::vector<Axis>& first, const std::vector<Axis>& second,
+                        int* fresh);
 
 // Whether more reads are contiguous along variable `second` than along variable `first`.
 bool PrefersSecond(const loops::Nest& nest, int first, int second);

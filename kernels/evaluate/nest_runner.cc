@@ -149,7 +149,7 @@ void NestRunner<T>::Store(const BoundSlot& slot, int64_t offset, int64_t stride,
 
 // A child may compute into its parent's destination if its value has no other use, now or later.
 template <class T>
-bool NestRunner<T>::Shareable(const Node& parent, int child) const {
+bool NestRunner<T>::MayUseParentBuffer(const Node& parent, int child) const {
   const Node& node = nest_.nodes[child];
   return node.uses == 1 && node.lane == parent.lane && node.dep_list == parent.dep_list;
 }
@@ -278,7 +278,7 @@ const T* NestRunner<T>::SelectVector(const Node& node, int64_t from, int64_t to,
   auto branch = [&](int child) {
     return [&, child](int64_t a, int64_t b) {
       T* part = dst + (a - from);
-      Operand value = Get(child, a, b, Shareable(node, child) ? part : nullptr);
+      Operand value = Get(child, a, b, MayUseParentBuffer(node, child) ? part : nullptr);
       if (!value.vector) {
         ops_.fill(part, *value.data, b - a);
       } else if (b - a == to - from) {
@@ -297,7 +297,7 @@ void NestRunner<T>::ApplyVector(const Node& node, int64_t from, int64_t to, T* d
   if (MulThenVector(node, from, to, dst)) return;
   const int fn = static_cast<int>(node.fn);
   const int64_t n = to - from;
-  auto share = [&](int i) { return Shareable(node, node.args[i]) ? dst : nullptr; };
+  auto share = [&](int i) { return MayUseParentBuffer(node, node.args[i]) ? dst : nullptr; };
   Operand a = Get(node.args[0], from, to, share(0));
   if (node.args.size() == 1) return ops_.unary[fn](dst, a.data, n);
   Operand b = Get(node.args[1], from, to, a.data == dst ? nullptr : share(1));
@@ -320,13 +320,13 @@ bool NestRunner<T>::MulThenVector(const Node& node, int64_t from, int64_t to, T*
     const Node& product = nest_.nodes[node.args[i]];
     const int other = node.args[1 - i];
     if (product.kind != Kind::kApply || product.fn != ScalarFn::kMul ||
-        !Shareable(node, node.args[i]) || nest_.nodes[other].lane < 0) {
+        !MayUseParentBuffer(node, node.args[i]) || nest_.nodes[other].lane < 0) {
       continue;
     }
     Operand a = Get(product.args[0], from, to, nullptr);
     Operand b = Get(product.args[1], from, to, nullptr);
     if (!a.vector) std::swap(a, b);
-    const Operand c = Get(other, from, to, Shareable(node, other) ? dst : nullptr);
+    const Operand c = Get(other, from, to, MayUseParentBuffer(node, other) ? dst : nullptr);
     const auto& loops = adds ? ops_.mul_plus : i == 0 ? ops_.mul_minus : ops_.minus_mul;
     loops[b.vector](dst, a.data, b.data, c.data, to - from);
     return true;
@@ -336,7 +336,7 @@ bool NestRunner<T>::MulThenVector(const Node& node, int64_t from, int64_t to, T*
 
 template <class T>
 template <class Leaf>
-void NestRunner<T>::Loop(const Node& node, size_t level, const Leaf& leaf) {
+void NestRunner<T>::ForEachStep(const Node& node, size_t level, const Leaf& leaf) {
   for (int cond : node.level_guards[level]) {
     if (!index_.Test(cond, -1, 0)) return;
   }
@@ -345,14 +345,14 @@ void NestRunner<T>::Loop(const Node& node, size_t level, const Leaf& leaf) {
   const int64_t steps = index_.Value(extent, -1, 0);
   for (int64_t i = 0; i < steps; ++i) {
     index_.Set(var, i);
-    Loop(node, level + 1, leaf);
+    ForEachStep(node, level + 1, leaf);
   }
 }
 
 template <class T>
 void NestRunner<T>::ReduceVector(const Node& node, int64_t from, int64_t to, T* dst) {
   ops_.fill(dst, ReduceIdentity<T>(node.reduce), to - from);
-  Loop(node, 0, [&] {
+  ForEachStep(node, 0, [&] {
     ForRuns(
         node.lane_guard, node.lane, from, to,
         [&](int64_t a, int64_t b) { AccumulateVector(node, a, b, dst + (a - from)); },
@@ -434,7 +434,7 @@ T NestRunner<T>::ReduceScalar(const Node& node) {
   const int fn = FunctionOf(node.reduce);
   if (node.own_lane < 0) {
     T acc = ReduceIdentity<T>(node.reduce);
-    Loop(node, 0, [&] {
+    ForEachStep(node, 0, [&] {
       T value = Scalar(node.args[0]);
       ops_.vv[fn](&acc, &acc, &value, 1);
     });
@@ -442,7 +442,7 @@ T NestRunner<T>::ReduceScalar(const Node& node) {
   }
   T partials[kPartials];
   ops_.fill(partials, ReduceIdentity<T>(node.reduce), kPartials);
-  Loop(node, 0, [&] { AccumulateLanes(node, partials); });
+  ForEachStep(node, 0, [&] { AccumulateLanes(node, partials); });
   for (int half = kPartials / 2; half > 0; half /= 2) {
     ops_.vv[fn](partials, partials, partials + half, half);
   }

@@ -76,7 +76,7 @@ class NestRunner {
 
   // Runs `leaf` for every value of a reduction's loops that satisfies its scalar guards.
   template <class Leaf>
-  void Loop(const Node& node, size_t level, const Leaf& leaf);
+  void ForEachStep(const Node& node, size_t level, const Leaf& leaf);
   // Calls then(from, to) for the maximal runs of lanes where `cond` holds, and otherwise(from, to)
   // for the other runs, in order.
   template <class Then, class Otherwise>
@@ -84,7 +84,7 @@ class NestRunner {
                const Otherwise& otherwise);
 
   // Whether operand `child` of `parent` may be computed in the buffer of `parent`.
-  bool Shareable(const Node& parent, int child) const;
+  bool MayUseParentBuffer(const Node& parent, int child) const;
   T* Buffer(int n) { return buffers_.get() + buffer_[n]; }
   void Load(const BoundSlot& slot, int64_t offset, int64_t stride, T* dst, int64_t n);
   void Store(const BoundSlot& slot, int64_t offset, int64_t stride, const T* src, int64_t n);

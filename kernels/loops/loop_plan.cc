@@ -13,7 +13,7 @@ namespace loops {
 namespace {
 
 // Orders the axes as the written tensor lies in memory, innermost last, so that axes that form one
-// run become neighbours. Returns `source` itself if an axis does not belong to one dimension.
+// run become neighbors. Returns `source` itself if an axis does not belong to one dimension.
 NestSource InMemoryOrder(const NestSource& source, const Slot& slot) {
   auto step_of = [&](const Axis& axis) -> int64_t {
     for (size_t d = 0; d < source.out.size(); ++d) {

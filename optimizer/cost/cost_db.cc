@@ -26,7 +26,7 @@ bool IsCost(const MeasuredCost& cost) {
        {cost.median_ms, cost.variance_ms2, cost.flops, cost.bytes, cost.in_graph_ms, cost.load}) {
     if (!std::isfinite(x) || x < 0) return false;
   }
-  return cost.runs >= 0 && cost.measured_at >= 0;
+  return cost.repetitions >= 0 && cost.measured_at >= 0;
 }
 
 // A prepared statement that is finalized on every path.
@@ -45,7 +45,7 @@ class Statement {
   void Bind(int i, int64_t value) { sqlite3_bind_int64(statement_, i, value); }
   void Bind(int i, const MeasuredCost& cost) {  // kCostColumns, the first at `i`
     for (double x : {cost.median_ms, cost.variance_ms2}) Bind(i++, x);
-    Bind(i++, static_cast<int64_t>(cost.runs));
+    Bind(i++, static_cast<int64_t>(cost.repetitions));
     for (double x : {cost.flops, cost.bytes, cost.in_graph_ms, cost.load}) Bind(i++, x);
     Bind(i, cost.measured_at);
   }
@@ -81,7 +81,7 @@ double MeasuredCost::ErrorMs() const {
   constexpr double kLeast = 0.005;
   // Work on all other processors changes a kernel's own processor time by some percent.
   constexpr double kAtFullLoad = 0.04;
-  const double spread = runs > 0 ? variance_ms2 / runs : 0;
+  const double spread = repetitions > 0 ? variance_ms2 / repetitions : 0;
   return std::sqrt(spread + std::pow(kLeast * median_ms, 2) +
                    std::pow(kAtFullLoad * load * median_ms, 2));
 }

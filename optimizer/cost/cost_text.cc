@@ -46,7 +46,8 @@ bool ParseCost(const std::vector<absl::string_view>& words, MeasuredCost* cost) 
   for (const auto& [word, value] : reals) {
     if (!absl::SimpleAtod(words[word], value) || !std::isfinite(*value) || *value < 0) return false;
   }
-  return absl::SimpleAtoi(words[2], &cost->runs) && cost->runs > 0 && cost->median_ms > 0;
+  return absl::SimpleAtoi(words[2], &cost->repetitions) && cost->repetitions > 0 &&
+         cost->median_ms > 0;
 }
 
 }  // namespace
@@ -62,8 +63,8 @@ std::string PrintCosts(std::vector<CostEntry> entries) {
     }
     device = &entry.device;
     const MeasuredCost& c = entry.cost;
-    absl::StrAppend(&text, Number(c.median_ms), " ", Number(c.variance_ms2), " ", c.runs, " ",
-                    Number(c.flops), " ", Number(c.bytes), " ", Number(c.in_graph_ms), " ",
+    absl::StrAppend(&text, Number(c.median_ms), " ", Number(c.variance_ms2), " ", c.repetitions,
+                    " ", Number(c.flops), " ", Number(c.bytes), " ", Number(c.in_graph_ms), " ",
                     Number(c.load), " ", c.measured_at, " ", entry.signature, "\n");
   }
   return text;

@@ -30,11 +30,11 @@ bool CannotRun(const absl::Status& status) {
 // Other work on the machine only adds time, so the least median is the best estimate.
 MeasuredCost Summarize(const std::vector<double>& ms) {
   MeasuredCost result;
-  result.runs = static_cast<int>(ms.size());
+  result.repetitions = static_cast<int>(ms.size());
   result.median_ms = *std::min_element(ms.begin(), ms.end());
   double mean = 0;
-  for (double x : ms) mean += x / result.runs;
-  for (double x : ms) result.variance_ms2 += (x - mean) * (x - mean) / result.runs;
+  for (double x : ms) mean += x / result.repetitions;
+  for (double x : ms) result.variance_ms2 += (x - mean) * (x - mean) / result.repetitions;
   return result;
 }
 

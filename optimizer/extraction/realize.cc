@@ -21,8 +21,8 @@ class Sources {
   Sources(const EGraph& egraph, const Selection& selection)
       : egraph_(egraph), there_(egraph.num_values()) {
     for (int n = 0; n < egraph.num_originals(); ++n) Has(n, -1);
-    for (size_t i = 0; i < egraph.applications().size(); ++i) {
-      const Application& application = egraph.applications()[i];
+    for (size_t i = 0; i < egraph.applied_matches().size(); ++i) {
+      const AppliedMatch& application = egraph.applied_matches()[i];
       for (const auto& [from, to] : application.matched->edit.replaced) {
         const ValueRef now = to.node >= 0 ? to : ValueRef{application.made[~to.node], to.output};
         steps_[KeyOf(from)].push_back({KeyOf(now), static_cast<int>(i)});
@@ -134,7 +134,7 @@ class Sources {
 
   void Need(int application) {
     if (!needed_.insert(application).second) return;
-    const Application& needed = egraph_.applications()[application];
+    const AppliedMatch& needed = egraph_.applied_matches()[application];
     for (int node : needed.matched->match.nodes) {
       const Key source = KeyOf({node, 0});
       if (IsThere(source, application)) continue;
@@ -169,7 +169,7 @@ class Realizer {
       needed_.erase(number);
       std::vector<int> made;
       if (!work_.Commit(matched, &made)) continue;
-      const Application& application = egraph_.applications()[number];
+      const AppliedMatch& application = egraph_.applied_matches()[number];
       for (size_t i = 0; i < made.size(); ++i) Note(made[i], application.made[i]);
     }
     return static_cast<int>(needed_.size());
@@ -206,7 +206,7 @@ class Realizer {
   std::vector<std::pair<int, MatchedEditPtr>> Ready() const {
     std::vector<std::pair<int, MatchedEditPtr>> ready;
     for (int number : needed_) {
-      MatchedEditPtr matched = Find(*egraph_.applications()[number].matched);
+      MatchedEditPtr matched = Find(*egraph_.applied_matches()[number].matched);
       if (matched != nullptr) ready.emplace_back(number, std::move(matched));
     }
     return ready;
@@ -240,7 +240,7 @@ class Realizer {
         const int replaced = chosen.second->match.nodes[output.node];
         for (int other : needed_) {
           if (other == chosen.first) continue;
-          const auto& nodes = egraph_.applications()[other].matched->match.nodes;
+          const auto& nodes = egraph_.applied_matches()[other].matched->match.nodes;
           count += std::any_of(nodes.begin(), nodes.end(),
                                [&](int node) { return Means(replaced, node); });
         }

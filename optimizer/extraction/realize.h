@@ -9,7 +9,7 @@
 namespace lemma::optimizer {
 
 // `egraph` must have been made from the current graph of `work`, which is called the input here.
-// Applies to `work` the recorded matches (EGraph::applications) by which values of the selection
+// Applies to `work` the recorded matches (EGraph::applied_matches) by which values of the selection
 // replace values of the input. It applies each match as soon as its pattern is present and, if
 // possible, before another match destroys the pattern. An e-graph keeps replaced nodes, but a graph
 // does not, so Realize may stop before the graph of `work` becomes the selection. Every graph on

@@ -32,18 +32,18 @@ class FilteredSource : public RewriteSource {
 
 }  // namespace
 
-bool RewriteFilter::Asks(const std::string& name, FloatContract contract) const {
+bool RewriteFilter::AsksFor(const std::string& name, FloatContract contract) const {
   return contract <= numerics && disabled.count(name) == 0 &&
          (only.empty() || only.count(name) > 0);
 }
 
 bool RewriteFilter::Accepts(const Rewrite& rewrite) const {
-  return Asks(rewrite.name(), rewrite.contract()) &&
+  return AsksFor(rewrite.name(), rewrite.contract()) &&
          (allow_unproved || rewrite.proof().verdict == ProofRecord::Verdict::kProved);
 }
 
 bool RewriteFilter::Accepts(const Substitution& rule) const {
-  return Asks(rule.name, rule.contract) &&
+  return AsksFor(rule.name, rule.contract) &&
          (allow_unproved || rule.proof.verdict == ProofRecord::Verdict::kProved);
 }
 
@@ -51,7 +51,7 @@ std::vector<UnprovedRule> UnprovedRules(absl::Span<const Substitution> rules,
                                         const RewriteFilter& filter, RecordCheck records) {
   std::vector<UnprovedRule> unproved;
   for (const Substitution& rule : rules) {
-    if (!filter.Asks(rule.name, rule.contract)) continue;
+    if (!filter.AsksFor(rule.name, rule.contract)) continue;
     std::string problem =
         records == RecordCheck::kBefore ? ProofProblem(rule) : RecordProblem(rule);
     if (!problem.empty()) unproved.push_back({rule.name, std::move(problem)});

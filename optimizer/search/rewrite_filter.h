@@ -20,8 +20,8 @@ struct RewriteFilter {
   bool allow_unproved = false;
 
   // Whether the filter asks for a rule of this name and contract, whatever its proof record says.
-  bool Asks(const std::string& name, FloatContract contract) const;
-  // Whether Asks() is true and, unless `allow_unproved` is set, the rule's record says that the
+  bool AsksFor(const std::string& name, FloatContract contract) const;
+  // Whether AsksFor() is true and, unless `allow_unproved` is set, the rule's record says that the
   // rule is proved.
   bool Accepts(const Rewrite& rewrite) const;
   bool Accepts(const Substitution& rule) const;

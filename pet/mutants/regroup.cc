@@ -23,7 +23,7 @@ Shape Permuted(const Shape& shape, const std::vector<int64_t>& perm) {
   return permuted;
 }
 
-// Merges neighbours unless the bit between them is set.
+// Merges neighbors unless the bit between them is set.
 Shape Grouped(const Shape& shape, unsigned borders) {
   Shape grouped;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -36,7 +36,7 @@ Shape Grouped(const Shape& shape, unsigned borders) {
   return grouped;
 }
 
-// Whether merging neighbours in `parts` gives the dimensions of `whole`.
+// Whether merging neighbors in `parts` gives the dimensions of `whole`.
 bool Groups(const Shape& parts, const Shape& whole) {
   size_t at = 0;
   for (int64_t size : whole) {

@@ -9,8 +9,8 @@ _CHARACTER = 6.9  # the width of a character, roughly
 _LINE = 15.0
 _MARGIN = 12.0
 _FONT = "font-family='Helvetica,Arial,sans-serif' font-size='12'"
-# A drawing has a background of its own, so its colours never meet those of the page. A viewer
-# that drops the style shows the attributes of the elements, which are the light colours.
+# A drawing has a background of its own, so its colors never meet those of the page. A viewer
+# that drops the style shows the attributes of the elements, which are the light colors.
 _DARK = (
     "<style>@media (prefers-color-scheme: dark) {"
     ".lemma-page{fill:#1b1f23}.lemma-op{fill:#2b323a;stroke:#8b98a5}"
@@ -50,7 +50,7 @@ def draw(nodes: Dict[str, Node], edges: Sequence[Tuple[str, str]]) -> Drawn:
     placed = _layout.place(list(nodes), edges, sizes)
     elements = [_edge(line) for line in placed.lines]
     for name, node in nodes.items():
-        elements.append(_box(node, placed.centres[name], sizes[name]))
+        elements.append(_box(node, placed.centers[name], sizes[name]))
     return Drawn(elements, placed.width, placed.height)
 
 
@@ -69,8 +69,8 @@ def _edge(line: Sequence[Tuple[float, float]]) -> str:
     )
 
 
-def _box(node: Node, centre: Tuple[float, float], size: Tuple[float, float]) -> str:
-    (x, y), (width, height) = centre, size
+def _box(node: Node, center: Tuple[float, float], size: Tuple[float, float]) -> str:
+    (x, y), (width, height) = center, size
     fill, stroke = _FILL[node.kind]
     radius = height / 2 if node.kind == "value" else 4
     parts = [f"<g><title>{escape(node.tip)}</title>" if node.tip else "<g>"]

@@ -92,7 +92,7 @@ def show(
     """A model as a graph that a notebook shows. `dims` fixes symbolic dimensions.
 
     Operators that the model `since` does not have, with the same name, attributes and types of
-    operands, have another colour.
+    operands, have another color.
     """
     before = None if since is None else show(since, dims=dims)
     with _models.as_file(model) as path:

@@ -1,7 +1,7 @@
 """Places the nodes of an acyclic graph in layers, as a drawing from top to bottom.
 
 Sugiyama's method: layers by longest paths, long edges cut into pieces, few crossings by medians of
-neighbours, and coordinates that are as near to the neighbours as the order in a layer permits.
+neighbors, and coordinates that are as near to the neighbors as the order in a layer permits.
 """
 
 import statistics
@@ -14,9 +14,9 @@ _BEND_WIDTH = 4.0
 
 
 class Placed(NamedTuple):
-    """A drawing: centres of nodes, corners of edges in the order given, and its size."""
+    """A drawing: centers of nodes, corners of edges in the order given, and its size."""
 
-    centres: Dict[Hashable, Tuple[float, float]]
+    centers: Dict[Hashable, Tuple[float, float]]
     lines: List[List[Tuple[float, float]]]
     width: float
     height: float
@@ -85,11 +85,11 @@ class _Rows:
                 best, fewest = [list(row) for row in self.rows], crossings
         self.rows = best
 
-    def _sort(self, row, neighbours) -> None:
+    def _sort(self, row, neighbors) -> None:
         place = {node: float(i) for r in self.rows for i, node in enumerate(r)}
         key = {}
         for node in row:
-            near = [place[other] for other in neighbours[node]]
+            near = [place[other] for other in neighbors[node]]
             key[node] = statistics.fmean(near) if near else place[node]
         row.sort(key=key.get)
 
@@ -161,7 +161,7 @@ def place(
         rows = list(zip(drawing.rows, gaps))
         for row, gap in rows if down else reversed(rows):
             wanted = [statistics.fmean(x[o] for o in near[n]) if near[n] else x[n] for n in row]
-            # An edge that stays straight is worth more than a node that is centred.
+            # An edge that stays straight is worth more than a node that is centered.
             weights = [0.1 if not near[n] else 1.0 if n in sizes else 4.0 for n in row]
             for node, value in zip(row, _nearest_in_order(wanted, weights, gap)):
                 x[node] = value
@@ -177,15 +177,15 @@ def _finish(drawing, width, sizes, x) -> Placed:
         height = max((sizes[node][1] for node in row if node in sizes), default=0.0)
         band.append((top, top + height))
         top += height + LAYER_GAP
-    centres = {}
+    centers = {}
     for node in sizes:
         upper, lower = band[drawing.layer[node]]
-        centres[node] = (x[node] - left, (upper + lower) / 2)
+        centers[node] = (x[node] - left, (upper + lower) / 2)
     lines = []
     for chain in drawing.chains:
         # An edge bends between rows only, so it passes no box.
         ends = [(x[node] - left, y) for node in chain for y in band[drawing.layer[node]]]
-        ends[0] = (ends[0][0], centres[chain[0]][1] + sizes[chain[0]][1] / 2)
-        ends[-1] = (ends[-1][0], centres[chain[-1]][1] - sizes[chain[-1]][1] / 2)
+        ends[0] = (ends[0][0], centers[chain[0]][1] + sizes[chain[0]][1] / 2)
+        ends[-1] = (ends[-1][0], centers[chain[-1]][1] - sizes[chain[-1]][1] / 2)
         lines.append(ends)
-    return Placed(centres, lines, right - left, max(0.0, top - LAYER_GAP))
+    return Placed(centers, lines, right - left, max(0.0, top - LAYER_GAP))

@@ -106,7 +106,7 @@ class Result:
         _files.copy_all(pairs)
 
     def show(self) -> _graph.Graph:
-        """The model as a graph that a notebook shows. Operators that the input lacks are coloured.
+        """The model as a graph that a notebook shows. Operators that the input lacks are colored.
 
         If the input was a file that is gone, nothing is.
         """

@@ -1,4 +1,4 @@
-"""Short tables for notebooks. They take their colours from the page."""
+"""Short tables for notebooks. They take their colors from the page."""
 
 from html import escape
 from typing import Any, Iterable, Sequence, Tuple

@@ -93,8 +93,8 @@ void Deriver::ForEachApplication(const Direction& direction, const MatchIndex& i
   });
 }
 
-void Deriver::ForEachNeighbour(const Graph& graph, const std::set<int>& without,
-                               absl::FunctionRef<void(Graph, int, bool)> visit) const {
+void Deriver::ForEachNeighbor(const Graph& graph, const std::set<int>& without,
+                              absl::FunctionRef<void(Graph, int, bool)> visit) const {
   const MatchIndex index(graph);
   for (int anchor = 0; anchor < index.num_nodes(); ++anchor) {
     if (!index.node(anchor)->is_op()) continue;
@@ -169,7 +169,7 @@ absl::StatusOr<DeriveResult> Deriver::Derive(const Graph& source, const Graph& t
     bool cut = false;
     for (int i = begin; i < end && !meeting && !cut; ++i) {
       const Graph graph = here[i].graph;  // `here` grows
-      ForEachNeighbour(graph, limits.without, [&](Graph next, int rule, bool backward) {
+      ForEachNeighbor(graph, limits.without, [&](Graph next, int rule, bool backward) {
         cut = graphs() >= limits.max_graphs;
         if (meeting || cut || next.num_ops() > most_ops) return;
         const int other = there.Find(next);

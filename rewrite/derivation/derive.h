@@ -81,8 +81,8 @@ class Deriver {
 
   // Calls visit(next, rule, backward) for every graph `next`, with operands in order, that one step
   // makes of `graph`. Does not use the rules with numbers in `without`.
-  void ForEachNeighbour(const Graph& graph, const std::set<int>& without,
-                        absl::FunctionRef<void(Graph, int, bool)> visit) const;
+  void ForEachNeighbor(const Graph& graph, const std::set<int>& without,
+                       absl::FunctionRef<void(Graph, int, bool)> visit) const;
 
   // Searches breadth first from both ends: a chain found is short, but not always the shortest. The
   // result depends on the rules and graphs alone. InvalidArgument if the graphs differ in their

@@ -21,7 +21,7 @@ int64_t InstanceSampler::Below(int64_t n) {
 
 std::optional<Assignment> InstanceSampler::Draw(int attempts) {
   for (int i = 0; i < attempts; ++i) {
-    // Keeps a rank for a while: drawing a new one after each failure would favour low ranks.
+    // Keeps a rank for a while: drawing a new one after each failure would favor low ranks.
     static constexpr int64_t kRanks[] = {0, 1, 1, 2, 2, 2, 3, 3};
     if (i % 64 == 0) rank_ = kRanks[Below(std::size(kRanks))];
     if (auto assignment = TryOnce()) return assignment;

@@ -101,13 +101,13 @@ bool EGraph::Unite(ValueRef a, ValueRef b) {
 }
 
 bool EGraph::Apply(MatchedEditPtr matched, std::vector<int>* made_nodes) {
-  const int number = static_cast<int>(applications_.size());
-  Application application{std::move(matched), {}};
+  const int number = static_cast<int>(applied_matches_.size());
+  AppliedMatch applied{std::move(matched), {}};
   auto resolve = [&](ValueRef v) {
-    return v.node >= 0 ? v : ValueRef{application.made[~v.node], v.output};
+    return v.node >= 0 ? v : ValueRef{applied.made[~v.node], v.output};
   };
   bool is_new = false;
-  for (const EditNode& node : application.matched->edit.nodes) {
+  for (const EditNode& node : applied.matched->edit.nodes) {
     absl::InlinedVector<ValueRef, 4> operands;
     for (const ValueRef& v : node.operands) operands.push_back(resolve(v));
     int made = FindEqual(*node.head, ContentHash(*node.head), operands);
@@ -115,13 +115,13 @@ bool EGraph::Apply(MatchedEditPtr matched, std::vector<int>* made_nodes) {
       made = Add(node.head, operands, number);
       is_new = true;
     }
-    application.made.push_back(made);
+    applied.made.push_back(made);
   }
-  for (const auto& [from, to] : application.matched->edit.replaced) {
+  for (const auto& [from, to] : applied.matched->edit.replaced) {
     if (Unite(from, resolve(to))) is_new = true;
   }
-  if (made_nodes != nullptr) *made_nodes = application.made;
-  if (is_new) applications_.push_back(std::move(application));
+  if (made_nodes != nullptr) *made_nodes = applied.made;
+  if (is_new) applied_matches_.push_back(std::move(applied));
   return is_new;
 }
 

@@ -25,7 +25,7 @@
 namespace lemma {
 
 // A match that was applied.
-struct Application {
+struct AppliedMatch {
   MatchedEditPtr matched;
   std::vector<int> made;  // by node of the edit: number of the e-graph's node that stands for it
 };
@@ -76,15 +76,15 @@ class EGraph : public MatchView {
   bool Depends(absl::Span<const ValueRef>, absl::Span<const int>) const override { return false; }
 
   // Adds the nodes and equalities of a match in this view. Returns false, without any change, if
-  // all of them are known already. Sets *made to Application::made in both cases. After one or more
-  // calls, Rebuild() must be called before the view is read.
+  // all of them are known already. Sets *made to AppliedMatch::made in both cases. After one or
+  // more calls, Rebuild() must be called before the view is read.
   bool Apply(MatchedEditPtr matched, std::vector<int>* made = nullptr);
   // Merges nodes whose operands became equal. Afterwards no two live nodes are equal.
   void Rebuild();
 
   // The matches for which Apply returned true, in order.
-  const std::vector<Application>& applications() const { return applications_; }
-  // The index in applications() of the application that added the node; -1 for the original
+  const std::vector<AppliedMatch>& applied_matches() const { return applied_matches_; }
+  // The index in applied_matches() of the match that added the node; -1 for the original
   // graph's nodes.
   int Creator(int node) const { return slots_[node].creator; }
 
@@ -125,7 +125,7 @@ class EGraph : public MatchView {
   std::vector<Class> classes_;  // by root
   std::vector<ValueRef> outputs_;
   absl::flat_hash_map<uint64_t, absl::InlinedVector<int, 1>> by_key_;
-  std::vector<Application> applications_;
+  std::vector<AppliedMatch> applied_matches_;
   int num_originals_ = 0, num_live_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 using OperandList = absl::InlinedVector<ValueRef, 4>;
 
-// Initial distance between ranks: leaves room for nodes inserted between neighbours.
+// Initial distance between ranks: leaves room for nodes inserted between neighbors.
 constexpr int64_t kRankStep = 1024;
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace lemma {
 
 struct CpuOptions {
-  // Whether to fuse layout operators into their neighbours: reshapes, slices, transposes and the
+  // Whether to fuse layout operators into their neighbors: reshapes, slices, transposes and the
   // like become views if strides allow it, operands of concatenations are written in place, and
   // products are written in the order that a following transpose needs. Otherwise each layout
   // operator is a kernel that copies, for comparison.

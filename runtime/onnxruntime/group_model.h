@@ -3,7 +3,7 @@
 //
 // ONNX Runtime computes convolutions on tensors whose channels are stored in blocks. It converts a
 // tensor where an operator with this layout meets an operator without it. So the time of a group
-// depends on the layouts of its operands, and the time of the group's neighbours depends on the
+// depends on the layouts of its operands, and the time of the group's neighbors depends on the
 // layout of its result. MakeGroupModel puts the group between small convolutions, lets ONNX Runtime
 // optimize the whole model, and cuts the small convolutions off again. The remaining operators are
 // the model of the group.

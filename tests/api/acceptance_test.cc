@@ -65,7 +65,7 @@ TEST(Acceptance, ConstantsThatOverflowedNeedNoExecution) {
 }
 
 // The value 0, computed from a constant.
-Graph Cancelling(int constant) {
+Graph Canceling(int constant) {
   auto graph = ParseGraph(absl::StrCat("graph g() { c = constant f32[2] fill ", constant,
                                        ".0 y = sub(c, c) return y }"));
   EXPECT_TRUE(graph.ok()) << graph.status();
@@ -115,8 +115,8 @@ std::string AcceptedSize(int input, const std::vector<int>& contenders,
   options.runs = runs;
   options.objective = objective;
   std::vector<api::Contender> all;
-  for (int bytes : contenders) all.push_back({Cancelling(bytes), {optimizer::RewriteStep()}});
-  auto accepted = api::Accept(&backend, Cancelling(input), std::move(all), {}, options);
+  for (int bytes : contenders) all.push_back({Canceling(bytes), {optimizer::RewriteStep()}});
+  auto accepted = api::Accept(&backend, Canceling(input), std::move(all), {}, options);
   EXPECT_TRUE(accepted.ok()) << accepted.status();
   if (accepted->least_bytes) return absl::StrCat("none below ", *accepted->least_bytes);
   return absl::StrCat(accepted->memory_after.planned_bytes);
@@ -237,11 +237,11 @@ Graph Strange(int ops) {
 // has no kernel for graphs of other numbers.
 class Program : public Backend {
  public:
-  struct Behaviour {
+  struct Behavior {
     double value = 1;
     double ms = 0.2;
   };
-  explicit Program(std::map<int, Behaviour> by_operators) : by_operators_(by_operators) {}
+  explicit Program(std::map<int, Behavior> by_operators) : by_operators_(by_operators) {}
   std::string name() const override { return "program"; }
   std::string version() const override { return "0"; }
   absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
@@ -254,11 +254,11 @@ class Program : public Backend {
  private:
   class Runs : public Executable {
    public:
-    explicit Runs(Behaviour behaviour) : behaviour_(behaviour) {}
+    explicit Runs(Behavior behavior) : behavior_(behavior) {}
     absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor>) override {
-      for (const Stopwatch stopwatch(1); stopwatch.Ms() < behaviour_.ms;) {
+      for (const Stopwatch stopwatch(1); stopwatch.Ms() < behavior_.ms;) {
       }
-      return std::vector<Tensor>{*Tensor::Filled({DType::kF32, {2}}, behaviour_.value)};
+      return std::vector<Tensor>{*Tensor::Filled({DType::kF32, {2}}, behavior_.value)};
     }
     absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
                                                  std::vector<KernelTiming>*) override {
@@ -268,14 +268,14 @@ class Program : public Backend {
     std::string Describe() const override { return ""; }
 
    private:
-    const Behaviour behaviour_;
+    const Behavior behavior_;
   };
-  const std::map<int, Behaviour> by_operators_;
+  const std::map<int, Behavior> by_operators_;
 };
 
 // What becomes of a contender of three operators in place of an input of one, for a target.
-absl::StatusOr<api::Acceptance> InProgram(const std::map<int, Program::Behaviour>& behaviours) {
-  Program program(behaviours);
+absl::StatusOr<api::Acceptance> InProgram(const std::map<int, Program::Behavior>& behaviors) {
+  Program program(behaviors);
   api::AcceptanceOptions options;
   options.only_executed = true;
   const std::vector<Tensor> inputs = {*Tensor::Filled({DType::kF32, {2}}, 0.5)};

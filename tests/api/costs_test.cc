@@ -19,7 +19,7 @@ TEST(CostsTest, AreMeasuredListedAndCarried) {
   options.database = folder + "/costs.sqlite";
   options.runs = 3;
   options.learn = true;
-  auto calibration = api::Calibrate(ModelOf(kModel), options);
+  auto calibration = api::CompareCosts(ModelOf(kModel), options);
   ASSERT_TRUE(calibration.ok()) << calibration.status();
   ASSERT_FALSE(calibration->kernels.empty());
   EXPECT_GT(calibration->learned, 0);
@@ -53,10 +53,10 @@ TEST(CostsTest, ErrorsSayWhatIsMissing) {
   api::CalibrationOptions options;
   options.database = folder + "/c.sqlite";
   options.execution.backend = "reference";
-  EXPECT_EQ(api::Calibrate(ModelOf(kModel), options).status().message(),
+  EXPECT_EQ(api::CompareCosts(ModelOf(kModel), options).status().message(),
             "option backend: the kernels of reference are not measured");
   options.runs = 0;
-  EXPECT_EQ(api::Calibrate(ModelOf(kModel), options).status().message(),
+  EXPECT_EQ(api::CompareCosts(ModelOf(kModel), options).status().message(),
             "option runs: must be at least 1");
 }
 

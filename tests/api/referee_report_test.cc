@@ -40,12 +40,13 @@ const char* Name(Standing standing) {
 }
 
 // "relu: same 1, …" of the operators of a graph, where 1 is the number of the part.
-std::string PlacesIn(const Graph& graph, const absl::flat_hash_map<const Node*, Place>& places) {
+std::string PlacesIn(const Graph& graph,
+                     const absl::flat_hash_map<const Node*, PartOfOperator>& places) {
   std::vector<std::string> texts;
   for (const NodePtr& node : graph.nodes()) {
     if (!node->is_op()) continue;
     auto it = places.find(node.get());
-    const Place place = it == places.end() ? Place() : it->second;
+    const PartOfOperator place = it == places.end() ? PartOfOperator() : it->second;
     texts.push_back(absl::StrCat(node->op().name, ": ", Name(place.standing)));
     if (place.part >= 0) absl::StrAppend(&texts.back(), " ", place.part + 1);
   }
@@ -84,7 +85,7 @@ TEST(AlignTest, AFoldedWeight) {
       "  y = matmul(x, u) return y }");
   ASSERT_EQ(result.verdict.answer, referee::Answer::kProved) << Headline(result);
   EXPECT_EQ(PlacesOf(result), "matmul: proved 1, matmul: proved 1\nmatmul: proved 1");
-  const Part part = Align(result.before, result.after, result.verdict).parts[0];
+  const AlignedPart part = Align(result.before, result.after, result.verdict).parts[0];
   EXPECT_THAT(part.before_operators, testing::ElementsAre("matmul", "matmul"));
   EXPECT_THAT(part.after_operators, testing::ElementsAre("matmul"));
 }

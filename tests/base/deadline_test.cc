@@ -21,15 +21,15 @@ TEST(DeadlineTest, PassesAtItsTimeOrWhenInterrupted) {
   EXPECT_GT(deadline.WithoutInterruption().seconds_left(), kLater / 2);
 }
 
-TEST(DeadlineTest, NotWithinGivesWhatFollowsSomeTime) {
+TEST(DeadlineTest, WithAtLeastGivesWhatFollowsSomeTime) {
   std::atomic<bool> interrupted{false};
   const Deadline passed = Deadline::After(kSoon, &interrupted);
-  EXPECT_FALSE(passed.NotWithin(kLater).Passed());
-  EXPECT_TRUE(passed.NotWithin(kSoon).Passed());
-  EXPECT_GT(Deadline::After(kLater).NotWithin(1).seconds_left(), kLater / 2);
-  EXPECT_EQ(Deadline().NotWithin(kSoon).seconds_left(), 0);  // never stays never
+  EXPECT_FALSE(passed.WithAtLeast(kLater).Passed());
+  EXPECT_TRUE(passed.WithAtLeast(kSoon).Passed());
+  EXPECT_GT(Deadline::After(kLater).WithAtLeast(1).seconds_left(), kLater / 2);
+  EXPECT_EQ(Deadline().WithAtLeast(kSoon).seconds_left(), 0);  // never stays never
   interrupted = true;
-  EXPECT_TRUE(passed.NotWithin(kLater).Passed());
+  EXPECT_TRUE(passed.WithAtLeast(kLater).Passed());
 }
 
 TEST(DeadlineTest, AgainIsAsLongAgain) {

@@ -6,8 +6,8 @@
 namespace lemma::generator {
 namespace {
 
-constexpr Means kProved{Means::kProved, true}, kGuarded{Means::kGuarded, true},
-    kSplitsStay{Means::kProved, false};
+constexpr DerivationOptions kProved{DerivationOptions::kProved, true},
+    kGuarded{DerivationOptions::kGuarded, true}, kSplitsStay{DerivationOptions::kProved, false};
 
 // Variants: 0 matmul, 1 add, 2 relu, 3 concat1_2d, 4 split1.
 class DerivationTest : public ::testing::Test {
@@ -27,8 +27,8 @@ class DerivationTest : public ::testing::Test {
   std::vector<int> Terms(const NumberedGraph& graph) {
     return known_.Intern(graph, std::vector<int>(8, Square()));
   }
-  bool Joined(const Pair& pair, Means means) {
-    return known_.AreJoined(Terms(pair.source), Terms(pair.target), means);
+  bool Joined(const Pair& pair, DerivationOptions options) {
+    return known_.AreJoined(Terms(pair.source), Terms(pair.target), options);
   }
   std::vector<int> Derive(const Pair& pair, int except = -1) {
     std::vector<int> pairs;
@@ -61,7 +61,7 @@ class DerivationTest : public ::testing::Test {
 };
 
 TEST_F(DerivationTest, RewritesInsideATerm) {
-  known_.Add(relu_twice_, Means::kProved);
+  known_.Add(relu_twice_, DerivationOptions::kProved);
   EXPECT_TRUE(Joined(relu_thrice_, kProved));
   EXPECT_EQ(Derive(relu_thrice_), (std::vector<int>{0, 0}));
   EXPECT_EQ(Derive(relu_thrice_, 0), std::vector<int>{-1});
@@ -72,7 +72,7 @@ TEST_F(DerivationTest, RewritesInsideATerm) {
 
 // Neither side of the rule is smaller than the other.
 TEST_F(DerivationTest, OrdersSumsByTheirTerms) {
-  known_.Add(sum_, Means::kProved);
+  known_.Add(sum_, DerivationOptions::kProved);
   // c + (b + a) and a + (c + b)
   EXPECT_TRUE(Joined(
       {{{{kAdd, {-2, -1}}, {kAdd, {-3, 0}}}, {2}}, {{{kAdd, {-3, -2}}, {kAdd, {-1, 0}}}, {2}}},
@@ -83,8 +83,8 @@ TEST_F(DerivationTest, OrdersSumsByTheirTerms) {
 }
 
 TEST_F(DerivationTest, MultipliesOut) {
-  known_.Add(distribute_, Means::kProved);
-  known_.Add(sum_, Means::kProved);
+  known_.Add(distribute_, DerivationOptions::kProved);
+  known_.Add(sum_, DerivationOptions::kProved);
   known_.ChoosePrecedence();
   // a·((b + c) + d) and a·d + a·(c + b)
   EXPECT_TRUE(
@@ -97,17 +97,17 @@ TEST_F(DerivationTest, MultipliesOut) {
 TEST_F(DerivationTest, KnowsWhatAPairSaysOfNormalForms) {
   const Pair pair = {{{{kAdd, {-2, -3}}, {kMatmul, {-1, 0}}, {kRelu, {2}}}, {4}},
                      {{{kRelu, {-1}}}, {0}}};
-  known_.Add(distribute_, Means::kProved);
+  known_.Add(distribute_, DerivationOptions::kProved);
   known_.ChoosePrecedence();
-  known_.Add(pair, Means::kProved);
+  known_.Add(pair, DerivationOptions::kProved);
   EXPECT_FALSE(Joined(pair, kProved));
-  const int typed = known_.Add(pair, Means::kProved, {}, std::vector<int>(3, Square()));
+  const int typed = known_.Add(pair, DerivationOptions::kProved, {}, std::vector<int>(3, Square()));
   EXPECT_TRUE(Joined(pair, kProved));
   EXPECT_EQ(Derive(pair, typed), (std::vector<int>{1}));
 }
 
 TEST_F(DerivationTest, TrustsNoMoreThanItIsTold) {
-  known_.Add(relu_twice_, Means::kGuarded);
+  known_.Add(relu_twice_, DerivationOptions::kGuarded);
   EXPECT_FALSE(Joined(relu_thrice_, kProved));
   EXPECT_TRUE(Joined(relu_thrice_, kGuarded));
   EXPECT_EQ(known_.FirstSuspect(Terms(relu_thrice_.source), Terms(relu_thrice_.target), kGuarded),
@@ -117,12 +117,12 @@ TEST_F(DerivationTest, TrustsNoMoreThanItIsTold) {
 
 // The pair is true, but a rewriter that has a·b and a·c would have to invent the concat.
 TEST_F(DerivationTest, MergingSiblingsDoesNotFollow) {
-  known_.Add(split_, Means::kProved);
-  known_.Add(concat_, Means::kProved);
+  known_.Add(split_, DerivationOptions::kProved);
+  known_.Add(concat_, DerivationOptions::kProved);
   known_.ChoosePrecedence();
   EXPECT_TRUE(Joined(merge_, kProved));
   EXPECT_FALSE(Joined(merge_, kSplitsStay));
-  known_.Add(merge_, Means::kProved);
+  known_.Add(merge_, DerivationOptions::kProved);
   EXPECT_TRUE(Joined(merge_, kSplitsStay));
 }
 
@@ -132,8 +132,8 @@ TEST_F(DerivationTest, RefusesTermsWithoutAType) {
 }
 
 TEST_F(DerivationTest, WhatWasDerivedRestsOnItsSteps) {
-  known_.Add(relu_twice_, Means::kProved);
-  const int thrice = known_.Add(relu_thrice_, Means::kProved, {{0, false}, {0, false}});
+  known_.Add(relu_twice_, DerivationOptions::kProved);
+  const int thrice = known_.Add(relu_thrice_, DerivationOptions::kProved, {{0, false}, {0, false}});
   EXPECT_EQ(Derive(relu_thrice_, 0), std::vector<int>{-1});
   EXPECT_EQ(known_.StepsOf(thrice).size(), 2u);
 }

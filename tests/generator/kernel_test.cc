@@ -36,7 +36,7 @@ Applied Apply(const std::string& variant, const std::vector<std::string>& inputs
 
 Kind LastKind(const Applied& applied) {
   KernelCompiler compiler(1);
-  auto form = compiler.FormOf(applied.application.graph.outputs()[0].node_ptr());
+  auto form = compiler.ProgramOf(applied.application.graph.outputs()[0].node_ptr());
   EXPECT_TRUE(form.ok()) << form.status();
   return form.ok() ? (*form)->kind : Kind::kProgram;
 }
@@ -60,7 +60,7 @@ Kind KindOf(const std::string& text) {
   EXPECT_TRUE(graph.ok()) << graph.status();
   if (!graph.ok()) return Kind::kProgram;
   KernelCompiler compiler(1);
-  auto form = compiler.FormOf(graph->outputs()[0].node_ptr());
+  auto form = compiler.ProgramOf(graph->outputs()[0].node_ptr());
   EXPECT_TRUE(form.ok()) << form.status();
   return form.ok() ? (*form)->kind : Kind::kProgram;
 }

@@ -68,7 +68,7 @@ Graph ChainOf(const std::string& op, int n) {
 }
 
 TEST(BacktrackingTest, DescendsThroughALongModel) {
-  auto rules = Rules(kRelu);
+  auto rules = RuleSetOf(kRelu);
   PriceList costs({});
   SearchResult result = Optimize(ChainOf("relu", 200), *rules, &costs, {{10, 0}, 1.05});
   EXPECT_EQ(result.best.num_ops(), 1);
@@ -80,7 +80,7 @@ TEST(BacktrackingTest, DescendsThroughALongModel) {
 }
 
 TEST(BacktrackingTest, CrossesAHillBelowTheThreshold) {
-  auto rules = Rules(kDetour);
+  auto rules = RuleSetOf(kDetour);
   PriceList costs({{"abs", 3}, {"neg", 50}});
   Graph g = ChainOf("exp", 1);
   EXPECT_EQ(Optimize(g, *rules, &costs, {{100, 0}, 1.05}).best_cost.ns(), 50);
@@ -88,7 +88,7 @@ TEST(BacktrackingTest, CrossesAHillBelowTheThreshold) {
 }
 
 TEST(BacktrackingTest, CrossesTheSameHillEverywhereAtOnce) {
-  auto rules = Rules(kDetour);
+  auto rules = RuleSetOf(kDetour);
   PriceList costs({{"abs", 3}, {"neg", 50}});
   SearchResult result = Optimize(ChainOf("exp", 30), *rules, &costs, {{2000, 0}, 1.05});
   EXPECT_EQ(result.best_cost.ns(), 30 * 50);
@@ -132,9 +132,10 @@ TEST(BacktrackingTest, LateRulesDoNotTakeTheBudget) {
     return Optimize(graph, rules, &costs, {{budget, 0}, 1.05}).best_cost.ns();
   };
   int64_t budget = 1;
-  while (budget < 200 && best(*Rules(kDetour), budget) > 6 * 50) ++budget;
+  while (budget < 200 && best(*RuleSetOf(kDetour), budget) > 6 * 50) ++budget;
   ASSERT_LT(budget, 200);
-  EXPECT_GT(best(*Rules(absl::StrCat(many, kDetour)), budget), 6 * 50) << "if they are not late";
+  EXPECT_GT(best(*RuleSetOf(absl::StrCat(many, kDetour)), budget), 6 * 50)
+      << "if they are not late";
   EXPECT_EQ(best(*RulesWithLate(absl::StrCat(kDetour, many), 2), budget), 6 * 50);
 }
 
@@ -148,7 +149,7 @@ TEST(BacktrackingTest, StepsWithSiblingsInAnotherOrderCanBeRepeated) {
       "b)\n"
       " return p, q } => { w = concat(a, b) {axis = 1}\n y = matmul(x, w)\n"
       " p, q = split(y) {axis = 1, sizes = [n, l]}\n return p, q }\n";
-  auto rules = Rules(text);
+  auto rules = RuleSetOf(text);
   PriceList costs({{"concat", 1}, {"split", 1}, {"add", 1}});
   const Graph graph = Parse(
       "graph g(x: f32[2,3], a: f32[3,4], b: f32[3,4], c: f32[3,4]) {\n"
@@ -165,7 +166,7 @@ TEST(BacktrackingTest, StepsWithSiblingsInAnotherOrderCanBeRepeated) {
 
 // The target's first node equals the node to be replaced.
 TEST(BacktrackingTest, ARuleThatMakesItsSourceAgainEnds) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       "rule grow(x: [n]) bit_exact { a = relu(x)\n return a } => "
       "{ b = relu(x)\n c = relu(b)\n return c }\n");
   PriceList costs({});
@@ -174,7 +175,7 @@ TEST(BacktrackingTest, ARuleThatMakesItsSourceAgainEnds) {
 }
 
 TEST(BacktrackingTest, ReportsTheStepsThatLedThere) {
-  auto rules = Rules(kRelu);
+  auto rules = RuleSetOf(kRelu);
   PriceList costs({});
   Graph g = ChainOf("relu", 3);
   SearchResult result = Optimize(g, *rules, &costs);
@@ -187,7 +188,7 @@ TEST(BacktrackingTest, ReportsTheStepsThatLedThere) {
 }
 
 TEST(BacktrackingTest, PricesStepsIfAsked) {
-  auto rules = Rules(kRelu);
+  auto rules = RuleSetOf(kRelu);
   PriceList costs({});
   BacktrackingOptions options;
   EXPECT_FALSE(Optimize(ChainOf("relu", 3), *rules, &costs, options).rewrites[0].cost.has_value());
@@ -200,7 +201,7 @@ TEST(BacktrackingTest, PricesStepsIfAsked) {
 }
 
 TEST(BacktrackingTest, ReturnsTheInputWhenNothingPays) {
-  auto rules = Rules(kDetour);
+  auto rules = RuleSetOf(kDetour);
   PriceList costs({});
   Graph g = ChainOf("exp", 4);
   SearchResult result = Optimize(g, *rules, &costs);
@@ -209,7 +210,7 @@ TEST(BacktrackingTest, ReturnsTheInputWhenNothingPays) {
 }
 
 TEST(BacktrackingTest, IsRepeatable) {
-  auto rules = Rules(absl::StrCat(kRelu, kDetour));
+  auto rules = RuleSetOf(absl::StrCat(kRelu, kDetour));
   PriceList costs({{"abs", 3}, {"neg", 98}});
   Graph g = ChainOf("exp", 12);
   SearchResult a = Optimize(g, *rules, &costs, {{150, 0}, 1.05});
@@ -219,7 +220,7 @@ TEST(BacktrackingTest, IsRepeatable) {
 }
 
 TEST(BacktrackingTest, KeepsToItsLimits) {
-  auto rules = Rules(kDetour);
+  auto rules = RuleSetOf(kDetour);
   PriceList costs({{"abs", 3}, {"neg", 98}});
   SearchResult result = Optimize(ChainOf("exp", 20), *rules, &costs, {{40, 0}, 1.5});
   EXPECT_EQ(result.stop, StopReason::kSteps);
@@ -230,8 +231,8 @@ TEST(BacktrackingTest, KeepsToItsLimits) {
   EXPECT_EQ(result.stop, StopReason::kCancelled);
 }
 
-TEST(RewriteFilterTest, HonoursContractAndNames) {
-  auto rules = Rules(absl::StrCat(kRelu, kDetour));
+TEST(RewriteFilterTest, HonorsContractAndNames) {
+  auto rules = RuleSetOf(absl::StrCat(kRelu, kDetour));
   PriceList costs({{"abs", 3}, {"neg", 50}});
   Graph g = Parse("graph g(x: f32[4]) { a = relu(x)\n b = relu(a)\n c = exp(b)\n return c }");
   auto cost = [&](RewriteFilter filter) {
@@ -329,7 +330,7 @@ SearchResult For(const Objective& objective, const Graph& graph, const std::stri
   BacktrackingOptions options;
   options.limits.max_steps = steps;
   options.objective = objective;
-  return Optimize(graph, *Rules(rules), &costs, options);
+  return Optimize(graph, *RuleSetOf(rules), &costs, options);
 }
 
 // "305 ns, 8040 bytes".

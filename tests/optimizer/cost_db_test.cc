@@ -30,7 +30,7 @@ TEST(CostDbTest, KeepsTheFirstMeasurement) {
   auto found = db->Find("cpu", "conv");
   ASSERT_TRUE(found.ok() && found->has_value());
   EXPECT_EQ((*found)->variance_ms2, 0.25);
-  EXPECT_EQ((*found)->runs, 3);
+  EXPECT_EQ((*found)->repetitions, 3);
   EXPECT_FALSE(db->Find("gpu", "conv")->has_value());
 }
 

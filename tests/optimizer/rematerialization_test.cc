@@ -38,7 +38,7 @@ Graph Step(int layers, int rows = 64) {
   }
   absl::StrAppend(&text, "  loss = reduce_sum(a", layers - 1, ") {axes = [0,1]}\n  return loss",
                   results, "\n}");
-  return GraphOf(text);
+  return GraphWithWeights(text);
 }
 
 class RematerializationTest : public testing::Test {
@@ -94,7 +94,8 @@ TEST_F(RematerializationTest, OffloadsWhereTheDeviceHasItsOwnMemory) {
 
 // The kernel at the peak reads a view that an earlier kernel read too.
 TEST_F(RematerializationTest, AViewThatWasReadBeforeHasNoReadersOfItsOwn) {
-  const Graph graph = GraphOf(R"(graph g(x: f32[256,256], w: f32[512,128], k: f32[128,2048]) {
+  const Graph graph =
+      GraphWithWeights(R"(graph g(x: f32[256,256], w: f32[512,128], k: f32[128,2048]) {
     a = matmul(x, x)
     t = reshape(a) {shape = [128,512]}
     b = matmul(t, w)
@@ -112,7 +113,7 @@ TEST_F(RematerializationTest, AViewThatWasReadBeforeHasNoReadersOfItsOwn) {
 }
 
 TEST_F(RematerializationTest, WhatTheInputOffloadsIsItsOwn) {
-  const Graph graph = GraphOf(R"(graph g(x: f32[64,64]) {
+  const Graph graph = GraphWithWeights(R"(graph g(x: f32[64,64]) {
     a = tanh(x)
     h = offload(a)
     b = matmul(a, a)
@@ -142,7 +143,7 @@ TEST_F(RematerializationTest, DropsConcatenations) {
                     ", v)\n");
     last = absl::StrCat("e", i);
   }
-  const Graph graph = GraphOf(absl::StrCat(text, "  return ", last, "\n}"));
+  const Graph graph = GraphWithWeights(absl::StrCat(text, "  return ", last, "\n}"));
   const int64_t limit = PeakOf(graph) * 60 / 100;
   auto less = To(graph, limit);
   ASSERT_TRUE(less.ok()) << less.status();
@@ -164,7 +165,7 @@ Graph ReadBetweenPeaks() {
                     ") {axes = [0,1]}\n  r", next, " = mul(a, z", n, ")\n  s", next,
                     " = reduce_sum(r", next, ") {axes = [0,1]}\n");
   }
-  return GraphOf(absl::StrCat(text, "  return s2\n}"));
+  return GraphWithWeights(absl::StrCat(text, "  return s2\n}"));
 }
 
 TEST_F(RematerializationTest, AThirdCopyReachesWhatASecondCannot) {
@@ -187,7 +188,7 @@ TEST_F(RematerializationTest, LeavesToReadersWhatTheyCanCompute) {
       absl::StrAppend(&text, "  ", name, i + 1, " = matmul(", name, i, ", w)\n");
     }
   }
-  const Graph graph = GraphOf(absl::StrCat(text, R"(
+  const Graph graph = GraphWithWeights(absl::StrCat(text, R"(
     c = constant f32[] [1.5]
     t = div(x14, c)
     e = erf(t)
@@ -210,7 +211,7 @@ TEST_F(RematerializationTest, LeavesToReadersWhatTheyCanCompute) {
 // The small value is dropped first, since that costs least, and then the large one, which would
 // suffice alone.
 TEST_F(RematerializationTest, UndoesWhatIsNotNeeded) {
-  const Graph graph = GraphOf(R"(graph g(x: f32[64,64], y: f32[256,256], w: f32[512,512]) {
+  const Graph graph = GraphWithWeights(R"(graph g(x: f32[64,64], y: f32[256,256], w: f32[512,512]) {
     a = sin(x)
     b0 = sin(y)
     b = cos(b0)

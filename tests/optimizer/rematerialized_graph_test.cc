@@ -27,10 +27,12 @@ class RematerializedGraphTest : public testing::Test {
     EXPECT_EQ(WithoutBarriers(copied->graph).StructuralHash(), graph_.StructuralHash());
     return PrintGraph(copied->graph);
   }
-  static std::string Text(absl::string_view body) { return PrintGraph(GraphOf(std::string(body))); }
+  static std::string Text(absl::string_view body) {
+    return PrintGraph(GraphWithWeights(std::string(body)));
+  }
 
   enum { x, a, b, c, d, e };  // positions in nodes()
-  const Graph graph_ = GraphOf(R"(graph g(x: f32[4]) {
+  const Graph graph_ = GraphWithWeights(R"(graph g(x: f32[4]) {
     a = tanh(x)
     b = sin(a)
     c = mul(b, a)

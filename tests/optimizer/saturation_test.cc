@@ -110,7 +110,7 @@ Graph ChainOf(const std::string& op, int n) {
 }
 
 TEST(SaturationTest, CrossesAnyHill) {
-  auto rules = Rules(kDetour);
+  auto rules = RuleSetOf(kDetour);
   PriceList costs(kDetourPrices);
   for (int n : {1, 30}) {
     const SearchResult result = Saturate(ChainOf("exp", n), *rules, &costs);
@@ -126,7 +126,7 @@ TEST(SaturationTest, CrossesAnyHill) {
 }
 
 TEST(SaturationTest, ComesOutTheSameAgain) {
-  auto rules = Rules(kDetour);
+  auto rules = RuleSetOf(kDetour);
   PriceList costs(kDetourPrices);
   const Graph graph = ChainOf("exp", 12);
   const SearchResult a = Saturate(graph, *rules, &costs), b = Saturate(graph, *rules, &costs);
@@ -141,7 +141,7 @@ TEST(SaturationTest, ComesOutTheSameAgain) {
 
 // A rewrite on the way is applied, also if the operands come in another order.
 TEST(SaturationTest, GoesThereByTheOperandsThatItMeans) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       "rule associate(x: [n], y: [n], z: [n]) reassociates { a = add(x, y)\n b = add(a, z)\n"
       "return b } => { c = add(y, z)\n d = add(x, c)\n return d }\n"
       "rule cancel(x: [n]) real_only { a = neg(x)\n b = add(x, a)\n return b } => "
@@ -160,7 +160,7 @@ TEST(SaturationTest, GoesThereByTheOperandsThatItMeans) {
 
 // Both rewrites are found; applying one removes the other one's match.
 TEST(SaturationTest, StaysRightWhereTwoRewritesAreInEachOthersWay) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       "rule first(x: [n]) real_only { a = exp(x)\n b = abs(x)\n return a, b } => "
       "{ c = tanh(x)\n d = neg(c)\n e = relu(c)\n return d, e }\n"
       "rule second(x: [n]) real_only { a = abs(x)\n b = sigmoid(x)\n return a, b } => "
@@ -189,7 +189,7 @@ constexpr char kCircles[] =
     " b = transpose(a) {perm = [1, 0]}\n return b } => { return x }\n";
 
 TEST(SaturationTest, CirclesCloseAndAreCut) {
-  auto rules = Rules(kCircles);
+  auto rules = RuleSetOf(kCircles);
   PriceList costs({});
   const Graph graph = Parse(
       "graph g(x: f32[2,3]) { a = transpose(x) {perm = [1, 0]} b = relu(a)\n"
@@ -201,7 +201,7 @@ TEST(SaturationTest, CirclesCloseAndAreCut) {
 }
 
 TEST(SaturationTest, GrowthEndsAtTheLimit) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       "rule grow(x: [n]) real_only { a = exp(x)\n return a } => { b = abs(x)\n c = exp(b)\n"
       " return c }\n"
       "rule shrink(x: [n]) real_only { a = abs(x)\n b = exp(a)\n return b } => "
@@ -218,7 +218,7 @@ TEST(SaturationTest, GrowthEndsAtTheLimit) {
 // The bound covers all graphs only if the search looked at all, whatever the limit. Nodes that turn
 // out equal make room again.
 TEST(SaturationTest, SaysAllOnlyOfAll) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       "rule grow(x: [n]) real_only { a = tanh(x)\n return a } => { b = relu(x)\n c = sigmoid(b)\n"
       " return c }\n"
       "rule left(x: [n]) real_only { a = exp(x)\n return a } => { b = abs(x)\n return b }\n"
@@ -249,7 +249,7 @@ TEST(SaturationTest, SaysAllOnlyOfAll) {
 }
 
 TEST(SaturationTest, StopsWhenAsked) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       "rule grow(x: [n], y: [n]) real_only { a = add(x, y)\n return a } => "
       "{ b = abs(x)\n c = neg(y)\n d = add(b, c)\n return d }\n"
       "rule relu_twice(x: [n]) bit_exact { a = relu(x)\n b = relu(a)\n return b } => "
@@ -271,7 +271,7 @@ TEST(SaturationTest, StopsWhenAsked) {
 }
 
 TEST(SaturationTest, TakesAModelThatIsNoSumForOne) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       absl::StrCat(kDetour,
                    "rule swap(x: [n], y: [n]) real_only { a = sub(x, y)\n b = relu(a)\n return b "
                    "} => { c = add(x, y)\n d = relu(c)\n return d }\n"));
@@ -286,7 +286,7 @@ TEST(SaturationTest, TakesAModelThatIsNoSumForOne) {
 
 // An operator without a kernel, and no rewrite that removes it.
 TEST(SaturationTest, AGraphThatCannotBeRunIsReturned) {
-  auto rules = Rules(kDetour);
+  auto rules = RuleSetOf(kDetour);
   PriceList costs({{"exp", kInfinite}, {"tanh", kInfinite}, {"neg", kInfinite}});
   const Graph graph = ChainOf("exp", 2);
   EXPECT_TRUE(Saturate(graph, *rules, &costs).best_cost.is_infinite());
@@ -299,7 +299,7 @@ TEST(SaturationTest, AGraphThatCannotBeRunIsReturned) {
 }
 
 TEST(SaturationTest, GraphsWithLittleInThem) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       absl::StrCat(kDetour,
                    "rule relu_twice(x: [n]) bit_exact { a = relu(x)\n b = relu(a)\n return b } => "
                    "{ c = relu(x)\n return c }\n"));
@@ -329,7 +329,7 @@ TEST(SaturationTest, GraphsWithLittleInThem) {
 
 // An output that was an input, and an input that becomes an output.
 TEST(SaturationTest, OutputsMayTurnOutToBeInputs) {
-  auto rules = Rules(kCircles);
+  auto rules = RuleSetOf(kCircles);
   PriceList costs({});
   const Graph graph = Parse(
       "graph g(x: f32[2,3]) { a = transpose(x) {perm = [1, 0]} b = transpose(a) {perm = [1, 0]}\n"

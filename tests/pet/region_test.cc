@@ -215,7 +215,7 @@ TEST(RegionTest, WeightGradientsByParts) {
                   .empty());
 }
 
-TEST(RegionTest, NineTimesTheCentreIsNotTheSumOfTheWindow) {
+TEST(RegionTest, NineTimesTheCenterIsNotTheSumOfTheWindow) {
   // Equal on arithmetic progressions, but different as polynomials everywhere.
   const std::string head = "graph g(x: f32[1,1,5,5]) {\n w = constant f32[1,1,3,3] fill 1.0\n";
   const Region region = RegionOf(head + "y = conv2d(x, w)\n return y }", head + R"(

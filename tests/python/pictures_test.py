@@ -37,7 +37,7 @@ TWO_BRANCHES = """graph branches(x: f32[2, 3]) {
 def overlaps(placed, sizes):
     """The pairs of boxes that overlap."""
     boxes = []
-    for node, (x, y) in placed.centres.items():
+    for node, (x, y) in placed.centers.items():
         width, height = sizes[node]
         boxes.append((node, x - width / 2, x + width / 2, y - height / 2, y + height / 2))
     return [
@@ -55,18 +55,18 @@ class LayoutTest(unittest.TestCase):
 
     def test_a_chain_is_straight(self):
         placed = self.place([("a", "b"), ("b", "c")])
-        self.assertEqual({x for x, _ in placed.centres.values()}, {20.0})
-        self.assertEqual([placed.centres[n][1] for n in "abc"], [10.0, 58.0, 106.0])
+        self.assertEqual({x for x, _ in placed.centers.values()}, {20.0})
+        self.assertEqual([placed.centers[n][1] for n in "abc"], [10.0, 58.0, 106.0])
         self.assertEqual((placed.width, placed.height), (40.0, 116.0))
 
     def test_a_crossing_is_removed(self):
         placed = self.place([("r", "a"), ("r", "b"), ("b", "c"), ("a", "d"), ("c", "e"), ("d", "e")])
-        left = placed.centres["a"][0] < placed.centres["b"][0]
-        self.assertEqual(placed.centres["d"][0] < placed.centres["c"][0], left)
+        left = placed.centers["a"][0] < placed.centers["b"][0]
+        self.assertEqual(placed.centers["d"][0] < placed.centers["c"][0], left)
 
     def test_an_input_stands_above_its_reader(self):
         placed = self.place([("x", "a"), ("a", "b"), ("b", "c"), ("w", "c")])
-        self.assertEqual(placed.centres["w"][1], placed.centres["b"][1])
+        self.assertEqual(placed.centers["w"][1], placed.centers["b"][1])
 
     def test_random_graphs_have_no_overlaps_and_edges_lead_down(self):
         for seed in range(30):
@@ -80,9 +80,9 @@ class LayoutTest(unittest.TestCase):
                 for (source, target), line in zip(edges, placed.lines):
                     ys = [y for _, y in line]
                     self.assertEqual(ys, sorted(ys))
-                    self.assertAlmostEqual(line[0][0], placed.centres[source][0])
-                    self.assertAlmostEqual(line[-1][0], placed.centres[target][0])
-                for (x, y), (width, height) in ((placed.centres[n], sizes[n]) for n in sizes):
+                    self.assertAlmostEqual(line[0][0], placed.centers[source][0])
+                    self.assertAlmostEqual(line[-1][0], placed.centers[target][0])
+                for (x, y), (width, height) in ((placed.centers[n], sizes[n]) for n in sizes):
                     self.assertGreaterEqual(min(x - width / 2, y - height / 2), -1e-6)
                     self.assertLessEqual(x + width / 2, placed.width + 1e-6)
                     self.assertLessEqual(y + height / 2, placed.height + 1e-6)
@@ -93,8 +93,8 @@ class LayoutTest(unittest.TestCase):
         placed = self.place(edges)
         for edge, line in zip(edges, placed.lines):
             for (x0, y0), (x1, y1) in zip(line[1:-1], line[2:]):
-                for node in set(placed.centres) - set(edge):
-                    x, y = placed.centres[node]
+                for node in set(placed.centers) - set(edge):
+                    x, y = placed.centers[node]
                     if x0 == x1 and y0 < y < y1:
                         self.assertGreater(abs(x - x0), 20.0, (edge, node))
 
@@ -138,13 +138,13 @@ class GraphTest(unittest.TestCase):
         first = tree.find(SVG + "rect")
         self.assertEqual(first.attrib["class"], "lemma-page")  # a background of its own
         dark = re.search(r"@media \(prefers-color-scheme: dark\) \{(.*)\}</style>", svg)[1]
-        colours = dict(re.findall(r"\.lemma-([a-z]+)\{fill:(#\w+)", dark))
+        colors = dict(re.findall(r"\.lemma-([a-z]+)\{fill:(#\w+)", dark))
         for box in ("page", "op", "value", "new"):
-            self.assertGreater(contrast(colours["text"], colours[box]), 7, box)
+            self.assertGreater(contrast(colors["text"], colors[box]), 7, box)
             light = {"page": "#ffffff", **{k: v[0] for k, v in _drawing._FILL.items()}}[box]
             self.assertGreater(contrast("#1b1f23", light), 7, box)
 
-    def test_what_was_changed_has_a_colour(self):
+    def test_what_was_changed_has_a_color(self):
         after = lemma.show(TWO_BRANCHES.replace("exp(b)", "tanh(b)"), since=TWO_BRANCHES)
         self.assertEqual(after.changed, ["c"])
         self.assertEqual(after.svg().count("class='lemma-new'"), 1)
@@ -192,9 +192,9 @@ class GraphTest(unittest.TestCase):
 
 
 def contrast(one, other):
-    """The contrast of two colours as WCAG defines it."""
-    def luminance(colour):
-        parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    """The contrast of two colors as WCAG defines it."""
+    def luminance(color):
+        parts = [int(color[i:i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 

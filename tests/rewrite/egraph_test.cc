@@ -126,7 +126,7 @@ TEST(EGraphTest, KeepsTheNumbersOfTheGraph) {
 }
 
 TEST(EGraphTest, SaysNothingNewTwice) {
-  auto rules = Rules(kReluOnce);
+  auto rules = RuleSetOf(kReluOnce);
   EGraph egraph(Parse("graph g(x: f32[4]) { a = relu(x) return a }"), nullptr);
   const std::vector<MatchedEditPtr> matched_edits = MatchesOf(egraph, *rules->Rules()[0]);
   ASSERT_EQ(matched_edits.size(), 1u);
@@ -138,8 +138,8 @@ TEST(EGraphTest, SaysNothingNewTwice) {
   EXPECT_FALSE(egraph.Apply(matched_edits[0]));
   egraph.Rebuild();
   EXPECT_FALSE(egraph.Apply(matched_edits[0]));
-  EXPECT_EQ(egraph.applications().size(), 1u);
-  EXPECT_EQ(egraph.applications()[0].made, made);
+  EXPECT_EQ(egraph.applied_matches().size(), 1u);
+  EXPECT_EQ(egraph.applied_matches()[0].made, made);
   ExpectConsistent(egraph);
   // relu(relu(x)) is now relu of its own class, so further rounds add nothing.
   EXPECT_EQ(Saturate(&egraph, *rules, 2), 0);
@@ -148,7 +148,7 @@ TEST(EGraphTest, SaysNothingNewTwice) {
 
 // If two values turn out equal, so do all values computed from them in the same way.
 TEST(EGraphTest, IsCongruent) {
-  auto rules = Rules(kReluTwice);
+  auto rules = RuleSetOf(kReluTwice);
   EGraph egraph(Parse("graph g(x: f32[4], y: f32[4]) { a = relu(x) b = relu(a)\n"
                       "p = add(a, y) q = add(b, y) r = exp(p) s = exp(q) t = neg(r) u = neg(s)\n"
                       "return t, u }"),
@@ -163,7 +163,7 @@ TEST(EGraphTest, IsCongruent) {
 }
 
 TEST(EGraphTest, MergesNodesOfSeveralOutputs) {
-  auto rules = Rules(kReluTwice);
+  auto rules = RuleSetOf(kReluTwice);
   EGraph egraph(Parse("graph g(x: f32[4]) { a = relu(x) b = relu(a)\n"
                       "p, q = split(a) {axis = 0, sizes = [2, 2]}\n"
                       "r, s = split(b) {axis = 0, sizes = [2, 2]}\n"
@@ -179,7 +179,7 @@ TEST(EGraphTest, MergesNodesOfSeveralOutputs) {
 }
 
 TEST(EGraphTest, OperandsOfCommutativeOperatorsStayInTheirOrder) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       "rule commute(x: [n], y: [n]) bit_exact { a = add(x, y)\n return a } => "
       "{ b = add(y, x)\n return b }\n");
   EGraph egraph(
@@ -194,7 +194,7 @@ TEST(EGraphTest, OperandsOfCommutativeOperatorsStayInTheirOrder) {
 
 // A match whose inner node is found only in the class of an operand, in either slot.
 TEST(EGraphTest, MatchesThroughWhatIsEqual) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       "rule exp_is_abs(x: [n]) real_only { a = exp(x)\n return a } => { b = abs(x)\n return b }\n"
       "rule add_abs(x: [n], y: [n]) real_only { a = abs(x)\n b = add(a, y)\n return b } => "
       "{ c = sub(x, y)\n return c }\n");
@@ -217,7 +217,7 @@ TEST(EGraphTest, MatchesThroughWhatIsEqual) {
 
 // A pattern node that is read twice must match one value, but any node of its class.
 TEST(EGraphTest, WhatIsReadTwiceIsOneValue) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       "rule is_abs(x: [n]) real_only { a = exp(x)\n return a } => { b = abs(x)\n return b }\n"
       "rule square(x: [n]) real_only { a = abs(x)\n b = mul(a, a)\n return b } => "
       "{ c = mul(x, x)\n return c }\n"
@@ -238,7 +238,7 @@ TEST(EGraphTest, WhatIsReadTwiceIsOneValue) {
 
 // A rule of two outputs, the second of which is found among the users of a class.
 TEST(EGraphTest, RulesOfSeveralOutputs) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       "rule unwrap(x: [n, m]) bit_exact { a = relu(x)\n b = relu(a)\n return b } => "
       "{ c = relu(x)\n return c }\n"
       "rule merge(x: [m,k], a: [k,n], b: [k,l]) reassociates { p = matmul(x, a)\n"
@@ -262,7 +262,7 @@ TEST(EGraphTest, RulesOfSeveralOutputs) {
 
 // A class is known if any of its nodes is.
 TEST(EGraphTest, OneMemberSaysThatAValueIsKnown) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       "rule zero(x: [n]) real_only { a = sub(x, x)\n return a } => "
       "{ b = constant [n] fill 0.0\n return b }\n"
       "rule known(x: [n], c: constant [n]) real_only { a = add(x, c)\n b = exp(a)\n return b } => "
@@ -308,7 +308,7 @@ TEST(EGraphTest, OneMemberSaysThatAValueIsKnown) {
 
 // A cycle of nodes that know each other proves nothing known.
 TEST(EGraphTest, ACycleKnowsNothing) {
-  auto rules = Rules(kReluOnce);
+  auto rules = RuleSetOf(kReluOnce);
   EGraph egraph(Parse("graph g(x: f32[4]) { a = relu(x) return a }"),
                 [](const Node&) { return true; });
   Saturate(&egraph, *rules, 2);
@@ -316,7 +316,7 @@ TEST(EGraphTest, ACycleKnowsNothing) {
 }
 
 TEST(EGraphTest, ValuesOfTheGraphThatTurnOutEqual) {
-  auto rules = Rules(
+  auto rules = RuleSetOf(
       "rule there_and_back(x: [n, m]) bit_exact { a = transpose(x) {perm = [1, 0]}\n"
       "b = transpose(a) {perm = [1, 0]}\n return b } => { return x }\n");
   EGraph egraph(Parse("graph g(x: f32[2,2]) { a = transpose(x) {perm = [1, 0]}\n"

@@ -21,7 +21,7 @@ inline Graph Parse(const std::string& text) {
 }
 
 // The rules of a text, which must be valid; they need no proof records.
-inline std::unique_ptr<RuleSet> Rules(const std::string& text) {
+inline std::unique_ptr<RuleSet> RuleSetOf(const std::string& text) {
   auto rules = ParseRules(text);
   EXPECT_TRUE(rules.ok()) << rules.status();
   auto set = RuleSet::Create(*std::move(rules));

@@ -179,7 +179,7 @@ std::string StartsAt(const RuleSet& rules, const std::string& text) {
 }
 
 TEST(RuleIndexTest, LooksAtBothOrdersOfCommutativeOperands) {
-  const auto rules = Rules(R"(
+  const auto rules = RuleSetOf(R"(
     rule left(x: [n], y: [n]) reassociates {
       a = relu(x) b = add(a, y) return b
     } => { a = relu(x) b = add(y, a) return b }
@@ -194,7 +194,7 @@ TEST(RuleIndexTest, LooksAtBothOrdersOfCommutativeOperands) {
 }
 
 TEST(RuleIndexTest, LooksAtRanksRolesAndAttributes) {
-  const auto rules = Rules(R"(
+  const auto rules = RuleSetOf(R"(
     rule scalar(x: [b..], s: []) reassociates {
       a = mul(x, s) return a
     } => { a = mul(s, x) return a }

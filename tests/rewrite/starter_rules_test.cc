@@ -1,4 +1,4 @@
-// Every rule of data/rules/starter.txt on random instances, and beside it a false neighbour.
+// Every rule of data/rules/starter.txt on random instances, and beside it a false neighbor.
 #include <string>
 #include <vector>
 
@@ -43,7 +43,7 @@ TEST_P(StarterRule, HoldsOnRandomInstances) {
   EXPECT_GE(result->instances, 100) << "not applicable: " << result->not_applicable;
 }
 
-TEST_P(StarterRule, HasAFalseNeighbour) {
+TEST_P(StarterRule, HasAFalseNeighbor) {
   int found = 0;
   for (const Mutation& mutation : StarterMutations()) {
     if (mutation.rule != GetParam()) continue;

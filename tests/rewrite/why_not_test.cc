@@ -36,7 +36,7 @@ Graph Parse(const std::string& text) {
   return *std::move(graph);
 }
 
-// "operand@y: the operand of z is …": the answer at the place labelled `anchor`.
+// "operand@y: the operand of z is …": the answer at the place labeled `anchor`.
 std::string Answer(const PreparedRule& rule, const std::string& text, absl::string_view anchor) {
   const Graph graph = Parse(text);
   const MatchIndex index(graph);

@@ -74,7 +74,7 @@ constexpr const char* kMiddles[] = {
 
 TEST(Blocks, AttentionIsComputedInBlocks) {
   for (const char* middle : kMiddles) {
-    const Graph graph = GraphOf(absl::Substitute(kAttention, middle));
+    const Graph graph = GraphWithWeights(absl::Substitute(kAttention, middle));
     const Graph blocked = Blocked(graph);
     EXPECT_EQ(LargestValue(graph), 2 * 3 * 10 * 12 * 4) << middle;
     EXPECT_LE(LargestValue(blocked), 1200) << middle;
@@ -83,7 +83,8 @@ TEST(Blocks, AttentionIsComputedInBlocks) {
 }
 
 TEST(Blocks, ThePlanTakesThem) {
-  const Graph graph = GraphOf(R"(graph g(q: f32[8,700,8], k: f32[8,650,8], v: f32[8,650,8]) {
+  const Graph graph =
+      GraphWithWeights(R"(graph g(q: f32[8,700,8], k: f32[8,650,8], v: f32[8,650,8]) {
     t = transpose(k) {perm = [0,2,1]} s = matmul(q, t) p = softmax(s) {axis = -1}
     y = matmul(p, v) return y })");
   const std::vector<Tensor> inputs = RandomInputs(graph);
@@ -116,18 +117,18 @@ TEST(Blocks, WhatReadsMoreThanItsOwnBlockStaysWhole) {
         h = matmul(x, u) g = gelu(h) y = matmul(g, w) return y })",
   };
   for (const char* text : graphs) {
-    const Graph graph = GraphOf(text);
+    const Graph graph = GraphWithWeights(text);
     EXPECT_EQ(Blocked(graph).StructuralHash(), graph.StructuralHash()) << text;
   }
   // The same normalization of a value that no product makes.
-  const Graph norm = GraphOf(R"(graph g(x: f32[1,16,9,9]) {
+  const Graph norm = GraphWithWeights(R"(graph g(x: f32[1,16,9,9]) {
     c = relu(x) m = reduce_mean(c) {axes = [2,3], keepdims = 1} y = sub(c, m) return y })");
   EXPECT_NE(Blocked(norm).StructuralHash(), norm.StructuralHash());
 }
 
 TEST(Blocks, CarriedDimensionsAreReadOffDefinitions) {
   auto of_last = [](const std::string& text) {
-    return cpu::CarriedDimsOf(GraphOf(text).outputs()[0].node());
+    return cpu::CarriedDimsOf(GraphWithWeights(text).outputs()[0].node());
   };
   EXPECT_EQ(of_last("graph g(x: f32[2,3,4]) { y = softmax(x) {axis = 1} return y }"),
             (cpu::CarriedDims{{0}, {}, {2}}));

@@ -113,7 +113,7 @@ class Epilogues : public testing::TestWithParam<Product> {
       absl::StrAppend(&text, absl::Substitute(chain[i], now, last, GetParam().vector), "\n");
       last = now;
     }
-    const Graph graph = GraphOf(absl::StrCat(text, "return ", last, "\n}"));
+    const Graph graph = GraphWithWeights(absl::StrCat(text, "return ", last, "\n}"));
     const std::vector<Tensor> inputs = RandomInputs(graph);
     auto expected = (*MakeReferenceBackend()->Compile(graph, {}))->Run(inputs);
     auto executable = backend_->Compile(graph, {});

@@ -15,7 +15,7 @@ TEST(CpuFusion, ConvolutionTakesNormResidualAndActivation) {
   const char* kernels = __builtin_cpu_supports("avx512f")
                             ? "relu copy conv2d+batch_norm+add+relu copy"
                             : "relu copy conv2d+batch_norm add+relu";
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[1,5,7,6], w: weight f32[5,5,3,3], s: weight f32[5],
+  EXPECT_EQ(CheckedKernelsOf(R"(graph g(x: f32[1,5,7,6], w: weight f32[5,5,3,3], s: weight f32[5],
       b: weight f32[5], m: weight f32[5], v: weight f32[5] = [0.5, 1.0, 2.0, 0.25, 1.5]) {
     a = relu(x)
     c = conv2d(a, w) {pads = [1,1,1,1]}
@@ -28,7 +28,7 @@ TEST(CpuFusion, ConvolutionTakesNormResidualAndActivation) {
 }
 
 TEST(CpuFusion, PixelwiseConvolutionAddsItsOwnInput) {
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[2,7,5,3], w: weight f32[7,7,1,1], b: weight f32[7]) {
+  EXPECT_EQ(CheckedKernelsOf(R"(graph g(x: f32[2,7,5,3], w: weight f32[7,7,1,1], b: weight f32[7]) {
     a = tanh(x)
     c = conv2d(a, w, b)
     y = add(a, c)
@@ -40,11 +40,11 @@ TEST(CpuFusion, PixelwiseConvolutionAddsItsOwnInput) {
 // f(0) is not 0, so errors in channels padded to a multiple of 16 would show.
 TEST(CpuFusion, OddChannelsWithShiftedActivations) {
   for (const char* f : {"sigmoid", "gelu", "silu", "hard_swish", "elu", "tanh"}) {
-    EXPECT_EQ(KernelsRun(absl::StrCat(R"(graph g(x: f32[1,3,9,9], w: weight f32[17,3,3,3],
+    EXPECT_EQ(CheckedKernelsOf(absl::StrCat(R"(graph g(x: f32[1,3,9,9], w: weight f32[17,3,3,3],
         u: weight f32[5,17,3,3]) {
       a = conv2d(x, w) {strides = [2,2]}
       b = )",
-                                      f, R"((a)
+                                            f, R"((a)
       c = conv2d(b, u)
       return c
     })")),
@@ -54,7 +54,7 @@ TEST(CpuFusion, OddChannelsWithShiftedActivations) {
 }
 
 TEST(CpuFusion, SwishInTwoOperators) {
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[4,6], w: weight f32[6,9]) {
+  EXPECT_EQ(CheckedKernelsOf(R"(graph g(x: f32[4,6], w: weight f32[6,9]) {
     a = matmul(x, w)
     s = sigmoid(a)
     y = mul(a, s)
@@ -81,13 +81,13 @@ TEST(CpuFusion, ActivationsAreRecognizedByTheirDefinitions) {
       {"thresholded_relu(a)", "matmul thresholded_relu"},
   };
   for (const Case& c : cases) {
-    EXPECT_EQ(
-        KernelsRun(absl::StrCat(R"(graph g(x: f32[4,6], w: weight f32[6,9], v: weight f32[9]) {
+    EXPECT_EQ(CheckedKernelsOf(
+                  absl::StrCat(R"(graph g(x: f32[4,6], w: weight f32[6,9], v: weight f32[9]) {
       c = constant f32[] fill 0.25
       a = matmul(x, w)
       y = )",
-                                c.application, "\nreturn y }")),
-        c.kernels)
+                               c.application, "\nreturn y }")),
+              c.kernels)
         << c.application;
   }
 }
@@ -124,23 +124,25 @@ TEST(CpuFusion, LongChainsBehindAConvolution) {
     if (more > 24) absl::StrAppend(&expected, " ", Fused("", "scalar_mul", more - 24));
     if (more > 0) absl::StrAppend(&expected, " ", Fused("", "scalar_mul", std::min(more, 24)));
     if (more == 0) absl::StrAppend(&expected, " copy");
-    EXPECT_EQ(KernelsRun(Chain(kConvolved, kConvolve, kMove, 32 + more)), expected) << more;
+    EXPECT_EQ(CheckedKernelsOf(Chain(kConvolved, kConvolve, kMove, 32 + more)), expected) << more;
   }
 }
 
 TEST(CpuFusion, LongChainsBehindAMatrixProduct) {
-  EXPECT_EQ(KernelsRun(Chain("x: f32[4,6], w: weight f32[6,9]", "a0 = matmul(x, w)", kMove, 60)),
-            absl::StrCat(Fused("matmul", "scalar_mul", 32), " ", Fused("", "scalar_mul", 4), " ",
-                         Fused("", "scalar_mul", 24)));
-  EXPECT_EQ(KernelsRun(Chain("x: f32[4,6], w: weight f32[6,9], b: weight f32[9]",
-                             "p = matmul(x, w) a0 = add(p, b)", kMove, 32)),
+  EXPECT_EQ(
+      CheckedKernelsOf(Chain("x: f32[4,6], w: weight f32[6,9]", "a0 = matmul(x, w)", kMove, 60)),
+      absl::StrCat(Fused("matmul", "scalar_mul", 32), " ", Fused("", "scalar_mul", 4), " ",
+                   Fused("", "scalar_mul", 24)));
+  EXPECT_EQ(CheckedKernelsOf(Chain("x: f32[4,6], w: weight f32[6,9], b: weight f32[9]",
+                                   "p = matmul(x, w) a0 = add(p, b)", kMove, 32)),
             absl::StrCat("matmul+add+", Fused("", "scalar_mul", 31), " scalar_mul"));
 }
 
 TEST(CpuFusion, LongChainsBehindOtherHeads) {
   for (const char* head : {"a0 = conv2d(x, w)", "a0 = conv2d(x, w) {strides = [2,2]}",
                            "a0 = conv_transpose2d(x, w) {strides = [2,2]}"}) {
-    EXPECT_NE(KernelsRun(Chain("x: f32[1,5,4,4], w: weight f32[5,5,1,1]", head, kMove, 60)), "")
+    EXPECT_NE(CheckedKernelsOf(Chain("x: f32[1,5,4,4], w: weight f32[5,5,1,1]", head, kMove, 60)),
+              "")
         << head;
   }
 }
@@ -149,16 +151,18 @@ TEST(CpuFusion, LongChainsBehindOtherHeads) {
 TEST(CpuFusion, LongChainsOfEveryActivation) {
   for (const char* f : {"relu", "sigmoid", "tanh", "gelu", "gelu_tanh", "silu", "hard_swish"}) {
     const std::string line = absl::StrCat("s$0 = scalar_mul($1) {alpha = 2.5}\n$0 = ", f, "(s$0)");
-    EXPECT_NE(KernelsRun(Chain(kConvolved, kConvolve, line, 30)), "") << f;
-    EXPECT_NE(KernelsRun(Chain("x: f32[4,6], w: weight f32[6,9]", "a0 = matmul(x, w)", line, 30)),
-              "")
+    EXPECT_NE(CheckedKernelsOf(Chain(kConvolved, kConvolve, line, 30)), "") << f;
+    EXPECT_NE(
+        CheckedKernelsOf(Chain("x: f32[4,6], w: weight f32[6,9]", "a0 = matmul(x, w)", line, 30)),
+        "")
         << f;
   }
 }
 
 TEST(CpuFusion, LongChainsOfSwishInTwoOperators) {
-  EXPECT_NE(KernelsRun(Chain(kConvolved, kConvolve, "s$0 = sigmoid($1)\n$0 = mul($1, s$0)", 40)),
-            "");
+  EXPECT_NE(
+      CheckedKernelsOf(Chain(kConvolved, kConvolve, "s$0 = sigmoid($1)\n$0 = mul($1, s$0)", 40)),
+      "");
 }
 
 // Each takes two of the 32 places.
@@ -167,33 +171,33 @@ TEST(CpuFusion, LongChainsOfNorms) {
                                           ", s: weight f32[5], b: weight f32[5], m: weight f32[5], "
                                           "v: weight f32[5] = [0.5, 1.0, 2.0, 0.25, 1.5]");
   const std::string kernels =
-      KernelsRun(Chain(inputs, kConvolve, "$0 = batch_norm($1, s, b, m, v)", 20));
+      CheckedKernelsOf(Chain(inputs, kConvolve, "$0 = batch_norm($1, s, b, m, v)", 20));
   EXPECT_EQ(kernels.find(Fused("conv2d", "batch_norm", 17)), std::string::npos) << kernels;
   EXPECT_NE(kernels.find(Fused("conv2d", "batch_norm", 16)), std::string::npos) << kernels;
 }
 
 TEST(CpuFusion, LongChainsOfResidualsAndBiases) {
-  EXPECT_NE(KernelsRun(Chain(kConvolved, kConvolve, "$0 = add($1, x)", 60)), "");
-  EXPECT_NE(KernelsRun(Chain(kConvolved + std::string(", b: weight f32[5,1,1]"), kConvolve,
-                             "r$0 = relu($1)\n$0 = add(r$0, b)", 40)),
+  EXPECT_NE(CheckedKernelsOf(Chain(kConvolved, kConvolve, "$0 = add($1, x)", 60)), "");
+  EXPECT_NE(CheckedKernelsOf(Chain(kConvolved + std::string(", b: weight f32[5,1,1]"), kConvolve,
+                                   "r$0 = relu($1)\n$0 = add(r$0, b)", 40)),
             "");
-  EXPECT_NE(KernelsRun(Chain("x: f32[4,6], w: weight f32[6,6]", "a0 = matmul(x, w)",
-                             "h$0 = scalar_mul($1) {alpha = 0.5}\n$0 = add(h$0, x)", 30)),
+  EXPECT_NE(CheckedKernelsOf(Chain("x: f32[4,6], w: weight f32[6,6]", "a0 = matmul(x, w)",
+                                   "h$0 = scalar_mul($1) {alpha = 0.5}\n$0 = add(h$0, x)", 30)),
             "");
 }
 
 // If shared operands were written out, these would be 2^60 terms.
 TEST(CpuFusion, ChainsOfSharedOperands) {
   const char* line = "t$0 = mul($1, $1)\n$0 = sqrt(t$0)";
-  EXPECT_NE(KernelsRun(Chain("x: f32[4,6]", "a0 = sigmoid(x)", line, 60)), "");
-  EXPECT_EQ(
-      KernelsRun(Chain("x: f32[4,6], w: weight f32[6,6], c: weight f32[4,6]", "a0 = sigmoid(c)",
-                       line, 60, "p = matmul(x, w)\ny = add(p, $0)\nreturn y")),
-      "matmul add");
+  EXPECT_NE(CheckedKernelsOf(Chain("x: f32[4,6]", "a0 = sigmoid(x)", line, 60)), "");
+  EXPECT_EQ(CheckedKernelsOf(Chain("x: f32[4,6], w: weight f32[6,6], c: weight f32[4,6]",
+                                   "a0 = sigmoid(c)", line, 60,
+                                   "p = matmul(x, w)\ny = add(p, $0)\nreturn y")),
+            "matmul add");
 }
 
 TEST(CpuFusion, ElementwiseChainsAreOneKernel) {
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[3,40], b: f32[40], c: f32[3,1]) {
+  EXPECT_EQ(CheckedKernelsOf(R"(graph g(x: f32[3,40], b: f32[40], c: f32[3,1]) {
     p = mul(x, b)
     q = exp(p)
     r = add(q, x)
@@ -204,7 +208,7 @@ TEST(CpuFusion, ElementwiseChainsAreOneKernel) {
 }
 
 TEST(CpuFusion, AnInnerOutputIsKept) {
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[3,4], w: weight f32[4,4]) {
+  EXPECT_EQ(CheckedKernelsOf(R"(graph g(x: f32[3,4], w: weight f32[4,4]) {
     a = matmul(x, w)
     b = relu(a)
     return a, b
@@ -213,7 +217,8 @@ TEST(CpuFusion, AnInnerOutputIsKept) {
 }
 
 TEST(CpuFusion, ConcatenationIsWrittenInPlace) {
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[1,6,5,5], w: weight f32[4,6,1,1], u: weight f32[3,6,1,1],
+  EXPECT_EQ(
+      CheckedKernelsOf(R"(graph g(x: f32[1,6,5,5], w: weight f32[4,6,1,1], u: weight f32[3,6,1,1],
       v: weight f32[2,7,3,3]) {
     a = conv2d(x, w)
     b = conv2d(x, u)
@@ -221,11 +226,11 @@ TEST(CpuFusion, ConcatenationIsWrittenInPlace) {
     y = conv2d(c, v)
     return y
   })"),
-            "copy conv2d conv2d conv2d copy");
+      "copy conv2d conv2d conv2d copy");
 }
 
 TEST(CpuFusion, DenseBlocksShareOneBuffer) {
-  const std::string kernels = KernelsRun(R"(graph g(x: f32[1,4,5,5], w: weight f32[3,4,3,3],
+  const std::string kernels = CheckedKernelsOf(R"(graph g(x: f32[1,4,5,5], w: weight f32[3,4,3,3],
       u: weight f32[2,7,3,3]) {
     a = relu(x)
     b = conv2d(a, w) {pads = [1,1,1,1]}
@@ -240,7 +245,7 @@ TEST(CpuFusion, DenseBlocksShareOneBuffer) {
 }
 
 TEST(CpuFusion, ConcatenationOfARepeatedValueAndAConstant) {
-  EXPECT_NE(KernelsRun(R"(graph g(x: f32[2,3], c: weight f32[2,1]) {
+  EXPECT_NE(CheckedKernelsOf(R"(graph g(x: f32[2,3], c: weight f32[2,1]) {
     a = exp(x)
     b = concat(a, c, a) {axis = 1}
     d = concat(b, b) {axis = 0}
@@ -250,7 +255,7 @@ TEST(CpuFusion, ConcatenationOfARepeatedValueAndAConstant) {
 }
 
 TEST(CpuFusion, AttentionReadsTransposedOperands) {
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[1,6,8], q: weight f32[8,8], k: weight f32[8,8],
+  EXPECT_EQ(CheckedKernelsOf(R"(graph g(x: f32[1,6,8], q: weight f32[8,8], k: weight f32[8,8],
       v: weight f32[8,8], o: weight f32[8,8]) {
     a = matmul(x, q)
     b = matmul(x, k)
@@ -274,7 +279,7 @@ TEST(CpuFusion, AttentionReadsTransposedOperands) {
 
 TEST(CpuFusion, SoftmaxAlongAnyAxisIsNoReferenceCode) {
   for (int axis = 0; axis < 4; ++axis) {
-    const Graph graph = GraphOf(absl::StrCat(
+    const Graph graph = GraphWithWeights(absl::StrCat(
         "graph g(x: f32[3,20,5,7]) { a = neg(x) y = softmax(a) {axis = ", axis, "} return y }"));
     const std::vector<Tensor> inputs = RandomInputs(graph);
     auto executable = ExpectCpuMatchesReference(graph, inputs);
@@ -290,7 +295,8 @@ TEST(CpuFusion, SoftmaxAlongAnyAxisIsNoReferenceCode) {
 }
 
 TEST(CpuFusion, ChannelShuffleCopiesOnce) {
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[1,6,5,5], w: weight f32[6,6,3,3], u: weight f32[6,6,3,3]) {
+  EXPECT_EQ(
+      CheckedKernelsOf(R"(graph g(x: f32[1,6,5,5], w: weight f32[6,6,3,3], u: weight f32[6,6,3,3]) {
     a = conv2d(x, w)
     g5 = reshape(a) {shape = [1,2,3,3,3]}
     t = transpose(g5) {perm = [0,2,1,3,4]}
@@ -298,13 +304,13 @@ TEST(CpuFusion, ChannelShuffleCopiesOnce) {
     y = conv2d(s, u)
     return y
   })"),
-            "copy conv2d copy conv2d");
+      "copy conv2d copy conv2d");
 }
 
 // Every second row and column becomes an image of a batch, and the results are put together again:
 // one copy before, and one to the output.
 TEST(CpuFusion, CopiesGoWhereTheyAreWanted) {
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[1,3,4,6], w: weight f32[5,3,3,3]) {
+  EXPECT_EQ(CheckedKernelsOf(R"(graph g(x: f32[1,3,4,6], w: weight f32[5,3,3,3]) {
     a = reshape(x) {shape = [1,3,2,2,3,2]}
     b = transpose(a) {perm = [5,3,0,1,2,4]}
     c = reshape(b) {shape = [4,3,2,3]}
@@ -319,7 +325,7 @@ TEST(CpuFusion, CopiesGoWhereTheyAreWanted) {
 
 // Blocks of rows become a batch.
 TEST(CpuFusion, ConcatenatedInputsGoStraightToTheirLayout) {
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[1,3,6,5], w: weight f32[5,3,3,3]) {
+  EXPECT_EQ(CheckedKernelsOf(R"(graph g(x: f32[1,3,6,5], w: weight f32[5,3,3,3]) {
     a = slice(x) {starts = [0,0,0,0], sizes = [1,3,4,5]}
     b = slice(x) {starts = [0,0,2,0], sizes = [1,3,4,5]}
     c = concat(a, b) {axis = 0}
@@ -331,7 +337,7 @@ TEST(CpuFusion, ConcatenatedInputsGoStraightToTheirLayout) {
 }
 
 TEST(CpuFusion, SplitsAndSlicesAreViews) {
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[4,12], w: weight f32[4,3]) {
+  EXPECT_EQ(CheckedKernelsOf(R"(graph g(x: f32[4,12], w: weight f32[4,3]) {
     e = exp(x)
     a, b = split(e) {axis = 1, sizes = [4, 8]}
     c = slice(b) {starts = [0,1], sizes = [4,3], steps = [1,2]}
@@ -343,20 +349,20 @@ TEST(CpuFusion, SplitsAndSlicesAreViews) {
 }
 
 TEST(CpuFusion, EverySecondColumnOfOddRowsIsCopied) {
-  EXPECT_EQ(
-      KernelsRun(R"(graph g(x: f32[1,16,4,15], w: weight f32[16,16,3,3], u: weight f32[16,16,1,1]) {
+  EXPECT_EQ(CheckedKernelsOf(
+                R"(graph g(x: f32[1,16,4,15], w: weight f32[16,16,3,3], u: weight f32[16,16,1,1]) {
     a = conv2d(x, w)
     s = slice(a) {starts = [0,0,0,0], sizes = [1,16,2,7], steps = [1,1,1,2]}
     y = conv2d(s, u)
     return y
   })"),
-      "copy conv2d copy conv2d copy");
+            "copy conv2d copy conv2d copy");
 }
 
-// The kernels of a graph if layout operators are not fused. KernelsRun expects their results to be
-// right.
+// The kernels of a graph if layout operators are not fused. CheckedKernelsOf expects their results
+// to be right.
 std::string KernelsApart(absl::string_view text) {
-  const Graph graph = GraphOf(text);
+  const Graph graph = GraphWithWeights(text);
   auto executable = MakeCpuBackend({/*fuse_layout=*/false})->Compile(graph, {});
   EXPECT_TRUE(executable.ok()) << executable.status();
   return executable.ok() ? KernelsOf(**executable, RandomInputs(graph)) : "";
@@ -373,7 +379,7 @@ TEST(CpuFusion, WithoutItEveryLayoutOperatorIsAKernel) {
     d = concat(c, b, c) {axis = 3}
     return d
   })";
-  EXPECT_EQ(KernelsRun(kAttention), "matmul relu copy copy copy copy");
+  EXPECT_EQ(CheckedKernelsOf(kAttention), "matmul relu copy copy copy copy");
   EXPECT_EQ(KernelsApart(kAttention), "matmul reshape transpose relu split concat");
 }
 
@@ -388,12 +394,12 @@ TEST(CpuFusion, WithoutItConcatenationsAreNotWrittenInPlace) {
     f = reshape(y) {shape = [2,9]}
     return f
   })";
-  EXPECT_EQ(KernelsRun(kSiblings), "copy conv2d conv2d conv2d copy");
+  EXPECT_EQ(CheckedKernelsOf(kSiblings), "copy conv2d conv2d conv2d copy");
   EXPECT_EQ(KernelsApart(kSiblings), "copy conv2d conv2d concat conv2d reshape");
 }
 
 TEST(CpuFusion, InputsAndWeightsAsOutputs) {
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[2,3], w: weight f32[3]) {
+  EXPECT_EQ(CheckedKernelsOf(R"(graph g(x: f32[2,3], w: weight f32[3]) {
     y = relu(x)
     return x, w, y
   })"),

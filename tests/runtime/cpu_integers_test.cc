@@ -315,7 +315,7 @@ TEST(Integers, HaveZeroPointsAndScalesOfTheRun) {
   for (const char* type : {"i32", "f32"}) {
     for (const char* other : {"", "t = add(q, a)"}) {
       const bool is_float = type == std::string("f32");
-      const Graph graph = GraphOf(
+      const Graph graph = GraphWithWeights(
           absl::StrCat("graph g(x: u8[5,16], z: u8[], s: u8[], w: weight ", type, "[16,24] = fill ",
                        is_float ? "3.0" : "3", ") {\n", "a = cast(x) {dtype = \"", type,
                        "\"}\nzero = cast(z) {dtype = \"", type, "\"}\nq = sub(a, zero)\n",
@@ -366,7 +366,7 @@ TEST(Integers, MayShareTheirWeightsAndScales) {
              return y
            })",
        }) {
-    const Graph graph = GraphOf(text);
+    const Graph graph = GraphWithWeights(text);
     EXPECT_TRUE(IsOnIntegers(graph)) << PlanOf(graph);
     ExpectCpuMatchesReference(graph, RandomInputs(graph));
   }

@@ -7,7 +7,7 @@ namespace lemma {
 namespace {
 
 void ExpectRight(const char* text, int threads = 1) {
-  const Graph graph = GraphOf(text);
+  const Graph graph = GraphWithWeights(text);
   ExpectCpuMatchesReference(graph, RandomInputs(graph), threads);
 }
 

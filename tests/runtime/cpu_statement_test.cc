@@ -72,7 +72,7 @@ constexpr const char* kGraphs[] = {
 };
 
 TEST(Statements, SayWhatTheirNodesMean) {
-  for (const char* text : kGraphs) EXPECT_GT(Stated(GraphOf(text)), 0) << text;
+  for (const char* text : kGraphs) EXPECT_GT(Stated(GraphWithWeights(text)), 0) << text;
 }
 
 // Operators that the library computes, and operators that it fuses behind them.
@@ -217,7 +217,7 @@ std::vector<Fault> Faults() {
 // Whether the first kernel to which the fault applies, built with the fault, cannot be built or
 // states something else than its nodes.
 bool IsCaught(const Fault& fault) {
-  const Graph graph = GraphOf(fault.graph);
+  const Graph graph = GraphWithWeights(fault.graph);
   NodeTraitsCache traits;
   auto plan = cpu::PlanGraph(graph, traits, {});
   EXPECT_TRUE(plan.ok()) << plan.status();
@@ -281,7 +281,7 @@ std::vector<PlanFault> PlanFaults() {
 }
 
 int CaughtInPlans() {
-  const Graph graph = GraphOf(kPlaced);
+  const Graph graph = GraphWithWeights(kPlaced);
   int caught = 0;
   for (const PlanFault& fault : PlanFaults()) {
     NodeTraitsCache traits;

@@ -54,7 +54,7 @@ TEST(OnnxNumbers, ZerosDividedByTheirNormAreZero) {
 // A library's softmax can turn NaN into plausible numbers.
 TEST(NotANumber, SoftmaxOfARowWithNaNIsNaN) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  const Graph graph = GraphOf(
+  const Graph graph = GraphWithWeights(
       "graph g(x: f32[4,3]) { a = relu(x) b = neg(x) c = neg(b) "
       "y = softmax(c) return y, a }");
   const Tensor x = *Tensor::FromDoubles(
@@ -71,7 +71,7 @@ TEST(NotANumber, SoftmaxOfARowWithNaNIsNaN) {
 
 // The rows are columns in memory, none of which is without a finite number there.
 TEST(NotANumber, SoftmaxOfAColumnWithoutFiniteNumbersIsNaN) {
-  const Graph graph = GraphOf(
+  const Graph graph = GraphWithWeights(
       "graph g(x: f32[2,3,2]) { a = neg(x) b = neg(a) y = softmax(b) {axis = 1} return y }");
   const Tensor x = *Tensor::FromDoubles({DType::kF32, {2, 3, 2}},
                                         {-kInf, 0, -kInf, 1, -kInf, 2, 0, 0, 0, -kInf, 0, -kInf});
@@ -85,7 +85,7 @@ TEST(NotANumber, SoftmaxOfAColumnWithoutFiniteNumbersIsNaN) {
 }
 
 TEST(NotANumber, ABatchNormalizationByAnInfiniteMeanIsInfinite) {
-  const Graph graph = GraphOf(
+  const Graph graph = GraphWithWeights(
       "graph g(x: f32[1,2,1,1], w: weight f32[2,2,1,1] = [1.0, 0.0, 0.0, 1.0], "
       "s: weight f32[2] = [1.0, 1.0], b: weight f32[2] = [0.0, 0.0], "
       "m: weight f32[2] = [0.0, inf], v: weight f32[2] = [1.0, 1.0]) { "
@@ -102,7 +102,7 @@ TEST(NotANumber, ABatchNormalizationByAnInfiniteMeanIsInfinite) {
 
 // The library's maximum of padding is the least float.
 TEST(Poolings, TheMaximumOfPaddingAloneIsMinusInfinity) {
-  const Graph graph = GraphOf(
+  const Graph graph = GraphWithWeights(
       "graph g(x: f32[1,2,1,3]) { y = max_pool2d(x) {dilations = [2,3], kernel = [3,2], "
       "pads = [1,2,3,0]} return y }");
   const Tensor x = *Tensor::FromDoubles({DType::kF32, {1, 2, 1, 3}}, {1, 2, 3, 4, 5, 6});
@@ -113,7 +113,7 @@ TEST(Poolings, TheMaximumOfPaddingAloneIsMinusInfinity) {
 
 TEST(Poolings, TheMaximumOfMinusInfinitiesIsOne) {
   const Graph graph =
-      GraphOf("graph g(x: f32[1,1,2,2]) { y = max_pool2d(x) {kernel = [2,2]} return y }");
+      GraphWithWeights("graph g(x: f32[1,1,2,2]) { y = max_pool2d(x) {kernel = [2,2]} return y }");
   const Tensor x = *Tensor::FromDoubles({DType::kF32, {1, 1, 2, 2}}, {-kInf, -kInf, -kInf, -kInf});
   auto outputs = (*MakeCpuBackend()->Compile(graph, {}))->Run({x});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
@@ -123,7 +123,7 @@ TEST(Poolings, TheMaximumOfMinusInfinitiesIsOne) {
 class StoredTypes : public testing::TestWithParam<StoredTypeCase> {};
 
 void ExpectGives(Backend* backend, const StoredTypeCase& c) {
-  const Graph graph = GraphOf(c.graph);
+  const Graph graph = GraphWithWeights(c.graph);
   const std::vector<Tensor> inputs = InputsOf(c, graph);
   auto executable = backend->Compile(graph, {});
   ASSERT_TRUE(executable.ok()) << executable.status();

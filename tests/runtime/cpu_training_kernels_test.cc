@@ -12,12 +12,13 @@ namespace {
 
 // A convolution of x, [2,5,9,8], and dy, both with batch and channels exchanged; its plan.
 std::string ExchangedConvolution(absl::string_view dy, absl::string_view window) {
-  const Graph graph = GraphOf(absl::StrCat("graph g(x: f32[2,5,9,8], dy: f32[2,7,", dy, R"(]) {
+  const Graph graph =
+      GraphWithWeights(absl::StrCat("graph g(x: f32[2,5,9,8], dy: f32[2,7,", dy, R"(]) {
     t = relu(x)
     u = transpose(t) {perm = [1,0,2,3]}
     e = transpose(dy) {perm = [1,0,2,3]}
     p = conv2d(u, e) {)",
-                                           window, R"(}
+                                    window, R"(}
     y = transpose(p) {perm = [1,0,2,3]}
     return y
   })"));
@@ -43,7 +44,7 @@ TEST(CpuTrainingKernels, GradientsOfConvolutionWeights) {
 // the gradient of filters.
 std::string CutConvolution(absl::string_view x, absl::string_view start, absl::string_view used,
                            absl::string_view dy, absl::string_view window) {
-  return KernelsRun(absl::Substitute(R"(graph g(x: f32[3,5,$0], dy: f32[3,7,$3]) {
+  return CheckedKernelsOf(absl::Substitute(R"(graph g(x: f32[3,5,$0], dy: f32[3,7,$3]) {
     t = relu(x)
     d = relu(dy)
     c = slice(t) {starts = [0,0,$1], sizes = [3,5,$2]}
@@ -55,7 +56,7 @@ std::string CutConvolution(absl::string_view x, absl::string_view start, absl::s
     j = max_pool2d(d) {kernel = [2,2]}
     return y, k, j
   })",
-                                     x, start, used, dy, window));
+                                           x, start, used, dy, window));
 }
 
 // Filters that never reach the last row or column, and filters of one pixel, with and without
@@ -76,7 +77,8 @@ TEST(CpuTrainingKernels, GradientsOfFiltersThatDoNotReachTheEnd) {
 }
 
 TEST(CpuTrainingKernels, BatchNormalizationOfBatches) {
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[3,37,5,6], s: f32[37], b: f32[37], d: f32[3,37,5,6]) {
+  EXPECT_EQ(
+      CheckedKernelsOf(R"(graph g(x: f32[3,37,5,6], s: f32[37], b: f32[37], d: f32[3,37,5,6]) {
     r = relu(x)
     y, m, v = batch_norm_training(r, s, b) {epsilon = 0.001}
     z = relu(y)
@@ -84,9 +86,9 @@ TEST(CpuTrainingKernels, BatchNormalizationOfBatches) {
     dx, ds, db = batch_norm_training_gradient(r, s, m, v, e) {epsilon = 0.001}
     return z, m, v, dx, ds, db
   })"),
-            "relu copy batch_norm_training relu mul copy batch_norm_training_gradient copy");
+      "relu copy batch_norm_training relu mul copy batch_norm_training_gradient copy");
   // A value that is used twice; the gradient must not overwrite it.
-  KernelsRun(R"(graph g(x: f32[2,4,3,3], s: f32[4], m: f32[4], v: f32[4]) {
+  CheckedKernelsOf(R"(graph g(x: f32[2,4,3,3], s: f32[4], m: f32[4], v: f32[4]) {
     w = exp(v)
     r = relu(x)
     dx, ds, db = batch_norm_training_gradient(r, s, m, w, r)
@@ -101,7 +103,7 @@ TEST(CpuTrainingKernels, ProductsOfTransposedOperands) {
            {"x: f32[9,5], y: f32[9,7], w: f32[7,5]", "[1,0]"},
            {"x: f32[2,9,5], y: f32[2,9,7], w: f32[2,7,5]", "[0,2,1]"},
            {"x: f32[3,2,9,5], y: f32[3,2,9,7], w: f32[3,2,7,5]", "[0,1,3,2]"}}) {
-    EXPECT_EQ(KernelsRun(absl::Substitute(R"(graph g($0) {
+    EXPECT_EQ(CheckedKernelsOf(absl::Substitute(R"(graph g($0) {
       a = exp(x)
       t = transpose(a) {perm = $1}
       p = matmul(t, y)
@@ -109,7 +111,7 @@ TEST(CpuTrainingKernels, ProductsOfTransposedOperands) {
       z = mul(q, w)
       return z
     })",
-                                          shapes, perm)),
+                                                shapes, perm)),
               "exp matmul mul");
   }
 }
@@ -122,7 +124,7 @@ TEST(CpuTrainingKernels, ImagesThatAreKnownBeforehand) {
         "y = max_pool2d_gradient(x, dy) {kernel = [2,2], strides = [2,2]}"}) {
     std::string lines = application;
     if (size_t at = lines.find("} y"); at != std::string::npos) lines[at + 1] = '\n';
-    KernelsRun(absl::StrCat(x, lines, "\n return y\n}"));
+    CheckedKernelsOf(absl::StrCat(x, lines, "\n return y\n}"));
   }
 }
 
@@ -131,7 +133,7 @@ TEST(CpuTrainingKernels, TransposedConvolutionsThatReachNotAll) {
   for (const char* window :
        {"strides = [2,2], output_padding = [1,1]", "strides = [3,2], output_padding = [2,0]",
         "strides = [2,2], output_padding = [1,1], pads = [0,0,1,0], groups = 2"}) {
-    KernelsRun(
+    CheckedKernelsOf(
         absl::StrCat("graph g(x: f32[2,6,4,5], f: f32[6,8,2,1]) {\n r = relu(x)\n"
                      " y = conv_transpose2d(r, f) {",
                      window, "}\n z = exp(y)\n return z\n}"));
@@ -144,18 +146,18 @@ TEST(CpuTrainingKernels, GradientsThatScatter) {
        {"kernel = [3,3], strides = [2,2]", "kernel = [2,3], pads = [1,0,0,1]",
         "kernel = [3,2], strides = [2,1], dilations = [1,2], pads = [1,1,1,1]"}) {
     EXPECT_EQ(
-        KernelsRun(absl::StrCat("graph g(x: f32[3,17,9,8]) {\n r = relu(x)\n p = max_pool2d(r) {",
-                                window, "}\n s = mul(p, p)\n y = max_pool2d_gradient(r, s) {",
-                                window, "}\n return y\n}")),
+        CheckedKernelsOf(absl::StrCat(
+            "graph g(x: f32[3,17,9,8]) {\n r = relu(x)\n p = max_pool2d(r) {", window,
+            "}\n s = mul(p, p)\n y = max_pool2d_gradient(r, s) {", window, "}\n return y\n}")),
         "relu copy max_pool2d mul max_pool2d_gradient copy")
         << window;
   }
-  KernelsRun(R"(graph g(x: f32[4,5,6], i: i64[7,3,2], u: f32[7,3,6]) {
+  CheckedKernelsOf(R"(graph g(x: f32[4,5,6], i: i64[7,3,2], u: f32[7,3,6]) {
     a = relu(x)
     y = scatter_nd(a, i, u) {reduction = "add"}
     return y
   })");
-  KernelsRun(R"(graph g(i: i64[9,1], u: f32[9,33]) {
+  CheckedKernelsOf(R"(graph g(i: i64[9,1], u: f32[9,33]) {
     z = constant f32[50,33] fill 0.0
     j = constant i64[9,1] [0, -1, 3, -50, 3, 3, 49, 2, 1]
     a = scatter_nd(z, i, u) {reduction = "add"}
@@ -173,14 +175,14 @@ TEST(CpuTrainingKernels, FiltersThatAreViews) {
 
 // The filter of the gradient's convolution is a value that other kernels want with channels last.
 TEST(CpuTrainingKernels, WeightsMayBeViews) {
-  KernelsRun(R"(graph g(x: f32[32,4,7,7], d: f32[4,128,7,7], v: f32[128,32,3,3]) {
+  CheckedKernelsOf(R"(graph g(x: f32[32,4,7,7], d: f32[4,128,7,7], v: f32[128,32,3,3]) {
     a = relu(d)
     t = transpose(a) {perm = [1,0,2,3]}
     y = conv2d(x, t) {pads = [1,1,1,1]}
     z = conv_transpose2d(a, v) {pads = [1,1,1,1]}
     return y, z
   })");
-  KernelsRun(R"(graph g(x: f32[2,8,5,5], d: f32[4,8,3,3]) {
+  CheckedKernelsOf(R"(graph g(x: f32[2,8,5,5], d: f32[4,8,3,3]) {
     a = relu(d)
     t = transpose(a) {perm = [1,0,2,3]}
     y = conv_transpose2d(x, t) {pads = [1,1,1,1]}
@@ -190,7 +192,8 @@ TEST(CpuTrainingKernels, WeightsMayBeViews) {
 }
 
 TEST(CpuTrainingKernels, BiasesMayBeViews) {
-  KernelsRun(R"(graph g(x: f32[6,4], w: f32[4,5], b: f32[5,3], c: f32[2,4,5,5], k: f32[5,4,3,3]) {
+  CheckedKernelsOf(
+      R"(graph g(x: f32[6,4], w: f32[4,5], b: f32[5,3], c: f32[2,4,5,5], k: f32[5,4,3,3]) {
     t = slice(b) {starts = [0,1], sizes = [5,1]}
     v = reshape(t) {shape = [5]}
     p = matmul(x, w)
@@ -202,7 +205,7 @@ TEST(CpuTrainingKernels, BiasesMayBeViews) {
 
 // oneDNN leaves the last rows and columns zero if no window reaches them.
 TEST(CpuTrainingKernels, TransposedConvolutionWithRowsThatNothingReaches) {
-  EXPECT_EQ(KernelsRun(R"(graph g(x: f32[2,6,4,4], w: weight f32[6,3,1,1]) {
+  EXPECT_EQ(CheckedKernelsOf(R"(graph g(x: f32[2,6,4,4], w: weight f32[6,3,1,1]) {
     y = conv_transpose2d(x, w) {strides = [2,2], output_padding = [1,1]}
     return y
   })"),

@@ -81,7 +81,7 @@ TEST(Winograd, ConvolutionsOfEverySizeAreRight) {
       for (int rows = 3; rows <= 10; ++rows) {
         const int columns = rows == 10 ? 3 : rows + 1;
         const Case c{images, rows % 2 == 0 ? 16 : 48, rows % 3 == 0 ? 32 : 16, rows, columns, pads};
-        const Graph graph = GraphOf(Convolution(c));
+        const Graph graph = GraphWithWeights(Convolution(c));
         const std::string notes = Check(graph, RandomInputs(graph), 1 + rows % 2);
         taken += absl::StrContains(notes, "wino");  // the library chooses the tiles
       }
@@ -97,10 +97,10 @@ TEST(Winograd, SumsAndActivationsAreFusedBehindIt) {
     for (const char* then : {"y = relu(p)\n", "y = add(p, x)\n", "a = add(p, x)\ny = relu(a)\n",
                              "a = relu(p)\ny = add(a, x)\n", "y = clip(p) {min = 0.0, max = 0.5}\n",
                              "y = silu(p)\n", "a = leaky_relu(p) {alpha = 0.1}\ny = tanh(a)\n"}) {
-      const Graph graph = GraphOf(Convolution(c, then));
+      const Graph graph = GraphWithWeights(Convolution(c, then));
       Check(graph, RandomInputs(graph));
     }
-    const Graph graph = GraphOf(Convolution(c, "a = add(p, x)\ny = relu(a)\n"));
+    const Graph graph = GraphWithWeights(Convolution(c, "a = add(p, x)\ny = relu(a)\n"));
     EXPECT_TRUE(absl::StrContains(Check(graph, RandomInputs(graph)), "wino"));
   }
 }
@@ -108,7 +108,7 @@ TEST(Winograd, SumsAndActivationsAreFusedBehindIt) {
 // The algorithm would spread them to outputs whose windows do not contain them.
 TEST(Winograd, InfinitiesNaNAndHugeNumbersStayInTheirWindows) {
   if (!HasWinograd()) GTEST_SKIP() << "no AVX-512";
-  const Graph graph = GraphOf(Convolution({1, 16, 16, 8, 8, "[1,1,1,1]"}));
+  const Graph graph = GraphWithWeights(Convolution({1, 16, 16, 8, 8, "[1,1,1,1]"}));
   const std::vector<Tensor> plain = RandomInputs(graph);
   for (float value : {kInf, -kInf, kNaN, 1e37f, -1e37f}) {
     for (int64_t at : {0, 5 * 8 + 3, 16 * 64 - 1}) {
@@ -135,7 +135,7 @@ TEST(Winograd, InfinitiesNaNAndHugeNumbersStayInTheirWindows) {
 TEST(Winograd, TheLargestInputOverflowsNowhere) {
   if (!HasWinograd()) GTEST_SKIP() << "no AVX-512";
   for (const Case& c : {Case{1, 16, 16, 8, 8, "[1,1,1,1]"}, Case{5, 16, 16, 8, 8, "[1,1,1,1]"}}) {
-    const Graph graph = GraphOf(Convolution(c));
+    const Graph graph = GraphWithWeights(Convolution(c));
     std::vector<float> weights;
     for (const NodePtr& node : graph.nodes()) {
       if (!node->has_payload() || node->payload().type().rank() != 4) continue;
@@ -174,7 +174,7 @@ TEST(Winograd, IsTakenWhereItIsFaster) {
   EXPECT_FALSE(IsFasterByWinograd({1, 32, 64, 147, 147}, large, 1));
   EXPECT_FALSE(IsFasterByWinograd({1, 64, 64, 28, 28}, small, 4));
   if (!HasWinograd()) GTEST_SKIP() << "no AVX-512";
-  const Graph graph = GraphOf(Convolution({1, 64, 64, 56, 56, "[1,1,1,1]"}));
+  const Graph graph = GraphWithWeights(Convolution({1, 64, 64, 56, 56, "[1,1,1,1]"}));
   std::vector<Tensor> y;
   for (WinogradUse use : {WinogradUse::kWhereFaster, WinogradUse::kNever}) {
     const std::string notes = NotesOf(graph, RandomInputs(graph), use, 1, &y);

@@ -21,7 +21,7 @@ std::vector<std::unique_ptr<Backend>> Backends() {
 }
 
 TEST(Executor, WrongInputsAreNamed) {
-  const Graph graph = GraphOf(kTwoLayers);
+  const Graph graph = GraphWithWeights(kTwoLayers);
   for (const std::unique_ptr<Backend>& backend : Backends()) {
     auto executable = backend->Compile(graph, {});
     ASSERT_TRUE(executable.ok());
@@ -49,7 +49,7 @@ TEST(Executor, OpaqueOperatorsAndMissingValuesAreRefused) {
 }
 
 TEST(Executor, OnlyDevicesHaveClocksOfTheirOwn) {
-  const Graph graph = GraphOf(kTwoLayers);
+  const Graph graph = GraphWithWeights(kTwoLayers);
   for (const std::unique_ptr<Backend>& backend : Backends()) {
     auto executable = backend->Compile(graph, {});
     ASSERT_TRUE(executable.ok());
@@ -58,12 +58,12 @@ TEST(Executor, OnlyDevicesHaveClocksOfTheirOwn) {
 }
 
 TEST(Executor, TwoThreads) {
-  const Graph graph = GraphOf(kTwoLayers);
+  const Graph graph = GraphWithWeights(kTwoLayers);
   ExpectCpuMatchesReference(graph, RandomInputs(graph), 2);
 }
 
 TEST(Executor, MemoryIsReported) {
-  const Graph graph = GraphOf(kTwoLayers);
+  const Graph graph = GraphWithWeights(kTwoLayers);
   auto executable = ExpectCpuMatchesReference(graph, RandomInputs(graph));
   ASSERT_NE(executable, nullptr);
   EXPECT_GE(executable->memory().planned_bytes, 2 * 16 * 4);
@@ -71,20 +71,21 @@ TEST(Executor, MemoryIsReported) {
 }
 
 TEST(Tolerance, GrowsWithReductions) {
-  const double shallow = RelativeTolerances(GraphOf(kTwoLayers))[0];
+  const double shallow = RelativeTolerances(GraphWithWeights(kTwoLayers))[0];
   EXPECT_GT(shallow, 1e-7);
   EXPECT_LT(shallow, 1e-4);
-  const Graph moves = GraphOf("graph g(x: f32[2,3]) { y = transpose(x) {perm = [1,0]} return y }");
+  const Graph moves =
+      GraphWithWeights("graph g(x: f32[2,3]) { y = transpose(x) {perm = [1,0]} return y }");
   EXPECT_EQ(RelativeTolerances(moves)[0], 0);
 }
 
 TEST(Tolerance, GrowsWithThePrecisionOfProducts) {
   const auto bf16 = codegen::ProductPrecision::kBf16;
-  const Graph layers = GraphOf(kTwoLayers);
+  const Graph layers = GraphWithWeights(kTwoLayers);
   EXPECT_NEAR(RelativeTolerances(layers, {}, bf16)[0] - RelativeTolerances(layers)[0],
               2 * 4 * codegen::UnitRoundoff(bf16), 1e-12);
   // No tensor core computes these.
-  const Graph norm = GraphOf(R"(graph g(x: f32[4,8]) {
+  const Graph norm = GraphWithWeights(R"(graph g(x: f32[4,8]) {
     s = mul(x, x)
     t = reduce_sum(s) {axes = [1], keepdims = 1}
     y = mul(x, t)

@@ -17,7 +17,8 @@ namespace {
 
 TEST(Measure, SignaturesDoNotDependOnNamesOrValues) {
   auto measurer = MakeCpuMeasurer();
-  auto a = measurer->Plan(GraphOf(kTwoLayers, 1)), b = measurer->Plan(GraphOf(kTwoLayers, 2));
+  auto a = measurer->Plan(GraphWithWeights(kTwoLayers, 1)),
+       b = measurer->Plan(GraphWithWeights(kTwoLayers, 2));
   ASSERT_TRUE(a.ok() && b.ok());
   ASSERT_EQ(a->kernels.size(), 2u);
   EXPECT_EQ(a->kernels[0].signature,
@@ -27,7 +28,7 @@ TEST(Measure, SignaturesDoNotDependOnNamesOrValues) {
 
 TEST(Measure, EveryKernelOfAGraphCanBeMeasured) {
   auto measurer = MakeCpuMeasurer();
-  auto plan = measurer->Plan(GraphOf(R"(graph g(x: f32[1,6,8,8], w: weight f32[6,6,3,3],
+  auto plan = measurer->Plan(GraphWithWeights(R"(graph g(x: f32[1,6,8,8], w: weight f32[6,6,3,3],
       i: i64[3], t: weight f32[9,4]) {
     a = conv2d(x, w) {pads = [1,1,1,1]}
     b = add(a, x)
@@ -51,7 +52,7 @@ TEST(Measure, AProductOfIntegersIsMeasuredOnIntegers) {
   auto measurer = MakeCpuMeasurer();
   auto least = [&](const std::string& text, const std::string& kind) {
     double ms = std::numeric_limits<double>::infinity();
-    auto plan = measurer->Plan(GraphOf(text));
+    auto plan = measurer->Plan(GraphWithWeights(text));
     EXPECT_TRUE(plan.ok()) << plan.status();
     int products = 0;
     for (const PlannedKernel& kernel : plan->kernels) {
@@ -79,7 +80,7 @@ TEST(Measure, AProductOfIntegersIsMeasuredOnIntegers) {
 
 // The kernels of a run have the signatures of the plan, under which costs are kept.
 TEST(Measure, ARunHasTheSignaturesOfThePlan) {
-  const Graph graph = GraphOf(kTwoLayers);
+  const Graph graph = GraphWithWeights(kTwoLayers);
   auto plan = MakeCpuMeasurer()->Plan(graph);
   auto executable = MakeCpuBackend()->Compile(graph, {});
   ASSERT_TRUE(plan.ok() && executable.ok());
@@ -94,7 +95,7 @@ TEST(Measure, ARunHasTheSignaturesOfThePlan) {
 
 // Costs with and without fusion of layout operators are kept apart.
 TEST(Measure, FusionIsPartOfTheDevice) {
-  const Graph graph = GraphOf(R"(graph g(x: f32[6,9], w: weight f32[6,4]) {
+  const Graph graph = GraphWithWeights(R"(graph g(x: f32[6,9], w: weight f32[6,4]) {
     t = transpose(x) {perm = [1,0]}
     y = matmul(t, w)
     return y
@@ -114,7 +115,7 @@ TEST(Measure, FusionIsPartOfTheDevice) {
 // both out of the caches.
 TEST(Measure, EveryWeightIsPackedOrRead) {
   NodeTraitsCache traits;
-  auto plan = cpu::PlanGraph(GraphOf(R"(graph g(x: f32[1,6,8,8], w: weight f32[6,6,3,3],
+  auto plan = cpu::PlanGraph(GraphWithWeights(R"(graph g(x: f32[1,6,8,8], w: weight f32[6,6,3,3],
       d: weight f32[6,1,3,3], m: weight f32[8,9], a: weight f32[1,6,8,9], i: i64[3],
       t: weight f32[9,40]) {
     c = conv2d(x, w) {pads = [1,1,1,1]}

@@ -12,7 +12,7 @@ namespace lemma {
 namespace {
 
 bool Nears(const char* graph, std::vector<double> values) {
-  const Graph parsed = GraphOf(graph);
+  const Graph parsed = GraphWithWeights(graph);
   const TensorType& type = parsed.inputs()[0].type();
   auto nears = NearsOverflow(parsed, {*Tensor::FromDoubles(type, values)});
   EXPECT_TRUE(nears.ok()) << nears.status();

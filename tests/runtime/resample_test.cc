@@ -27,7 +27,7 @@ std::string Taps(int64_t size, int64_t rows, int64_t taps, const std::string& ty
 
 // The plan of the graph, whose results are compared with the reference.
 std::string PlanOf(const std::string& text) {
-  const Graph graph = GraphOf(text);
+  const Graph graph = GraphWithWeights(text);
   const std::vector<Tensor> inputs = RandomInputs(graph);
   auto executable = ExpectCpuMatchesReference(graph, inputs, /*threads=*/3);
   return executable == nullptr ? "" : executable->Describe();
@@ -58,7 +58,7 @@ TEST(Resample, WritesIntoAConcatenation) {
       ") { c = conv2d(x, k) r = resample(c, i, w) {axis = 3} e = exp(z) y = concat(r, e) {axis = 1}"
       " return y }"));
   EXPECT_TRUE(absl::StrContains(plan, "resample(")) << plan;
-  const Graph graph = GraphOf(absl::StrCat(
+  const Graph graph = GraphWithWeights(absl::StrCat(
       "graph g(x: f32[6,5,8], z: f32[6,7,2], ", Taps(5, 7, 2, "f32"),
       ") { r = resample(x, i, w) {axis = 1} e = exp(z) y = concat(r, e) {axis = 2} return y }"));
   auto executable = ExpectCpuMatchesReference(graph, RandomInputs(graph));
@@ -93,7 +93,7 @@ TEST(Resample, OfOneElementOrOneColumn) {
 }
 
 TEST(Resample, APositionOutsideIsAnError) {
-  const Graph graph = GraphOf(
+  const Graph graph = GraphWithWeights(
       "graph g(x: f32[2,3], i: weight i64[1,2] = [0, 3], w: weight f32[1,2] = [1, 1]) "
       "{ y = resample(x, i, w) {axis = 1} return y }");
   auto executable = MakeCpuBackend()->Compile(graph, {});

@@ -81,7 +81,7 @@ TEST(RunConditionsTest, ConditionsNest) {
 }
 
 TEST(RunConditionsTest, TheCpuRunsOneSide) {
-  const Graph graph = GraphOf(kSides);
+  const Graph graph = GraphWithWeights(kSides);
   auto executable = MakeCpuBackend()->Compile(graph, {});
   ASSERT_TRUE(executable.ok()) << executable.status();
   std::vector<Tensor> inputs = RandomInputs(graph);
@@ -142,7 +142,7 @@ TEST(RunConditionsTest, RandomChoicesGiveWhatTheReferenceGives) {
   int skipping = 0;
   for (int trial = 0; trial < 400; ++trial) {
     const std::string text = RandomChoices(&random);
-    const Graph graph = GraphOf(text);
+    const Graph graph = GraphWithWeights(text);
     NodeTraitsCache traits;
     auto plan = cpu::PlanGraph(graph, traits, {});
     ASSERT_TRUE(plan.ok()) << plan.status();
@@ -156,7 +156,7 @@ TEST(RunConditionsTest, RandomChoicesGiveWhatTheReferenceGives) {
 }
 
 TEST(RunConditionsTest, AStepThatIsWronglySkippedIsFound) {
-  const Graph graph = GraphOf(kSides);
+  const Graph graph = GraphWithWeights(kSides);
   NodeTraitsCache traits;
   auto plan = cpu::PlanGraph(graph, traits, {});
   ASSERT_TRUE(plan.ok()) << plan.status();

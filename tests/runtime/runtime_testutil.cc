@@ -59,7 +59,7 @@ std::unique_ptr<Executable> ExpectCpuGives(const Graph& graph, const std::vector
 
 }  // namespace
 
-Graph GraphOf(absl::string_view text, uint64_t seed) {
+Graph GraphWithWeights(absl::string_view text, uint64_t seed) {
   absl::StatusOr<Graph> parsed = ParseGraph(text);
   EXPECT_TRUE(parsed.ok()) << parsed.status();
   if (!parsed.ok()) return Graph();
@@ -116,7 +116,7 @@ std::unique_ptr<Executable> ExpectCpuMatchesReference(const Graph& graph,
 }
 
 std::unique_ptr<Executable> ExpectCpuMatchesReference(absl::string_view text) {
-  const Graph graph = GraphOf(text);
+  const Graph graph = GraphWithWeights(text);
   return ExpectCpuMatchesReference(graph, RandomInputs(graph));
 }
 
@@ -129,8 +129,8 @@ std::string KernelsOf(Executable& executable, const std::vector<Tensor>& inputs)
   return names;
 }
 
-std::string KernelsRun(absl::string_view graph_text) {
-  const Graph graph = GraphOf(graph_text);
+std::string CheckedKernelsOf(absl::string_view graph_text) {
+  const Graph graph = GraphWithWeights(graph_text);
   const std::vector<Tensor> inputs = RandomInputs(graph);
   auto executable = ExpectCpuMatchesReference(graph, inputs);
   return executable == nullptr ? "" : KernelsOf(*executable, inputs);

@@ -21,7 +21,7 @@ inline constexpr char kTwoLayers[] =
 })";
 
 // The graph of `text`, which must be valid; weights without values get random values.
-Graph GraphOf(absl::string_view text, uint64_t seed = 1);
+Graph GraphWithWeights(absl::string_view text, uint64_t seed = 1);
 
 // Random values for the graph's inputs: floats in [-1, 1), and integers and bools from 0 to 1.
 std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed = 1);
@@ -41,7 +41,7 @@ std::unique_ptr<Executable> ExpectCpuMatchesReference(absl::string_view text);
 std::string KernelsOf(Executable& executable, const std::vector<Tensor>& inputs);
 
 // ExpectCpuMatchesReference on random inputs. Returns the names of the kernels, as KernelsOf does.
-std::string KernelsRun(absl::string_view graph_text);
+std::string CheckedKernelsOf(absl::string_view graph_text);
 
 }  // namespace lemma
 

@@ -70,7 +70,7 @@ TEST(Schedule, OffloadsAtOnce) {
 }
 
 TEST(StatePairs, AreFoundByNameAndType) {
-  const Graph graph = GraphOf(R"(graph g(x: f32[2], a: f32[2], b: f32[3]) {
+  const Graph graph = GraphWithWeights(R"(graph g(x: f32[2], a: f32[2], b: f32[3]) {
   y = relu(a)
   return a.next = y, b.next = y, c.next = y, x
 })");
@@ -91,7 +91,7 @@ TEST(Schedule, UpdatesALayerBeforeGoingOnToTheOneBelow) {
 }
 
 TEST(Schedule, AReaderThatNeedsTheNewValueIsNoObstacle) {
-  const Graph graph = GraphOf(R"(graph g(w: f32[4], v: f32[4]) {
+  const Graph graph = GraphWithWeights(R"(graph g(w: f32[4], v: f32[4]) {
   n = relu(w)
   d = sub(n, w)
   m = mul(d, v)
@@ -114,7 +114,7 @@ class InPlace : public testing::Test {
   // Runs `text` for three steps with and without updating in place; returns how many of the state
   // variables stayed where they were.
   static int StepsAgree(const char* text) {
-    const Graph graph = GraphOf(text);
+    const Graph graph = GraphWithWeights(text);
     CompileOptions in_place;
     in_place.update_state_in_place = true;
     auto apart = *MakeCpuBackend()->Compile(graph, {});

@@ -41,7 +41,8 @@ Graph Wide(const Graph& graph) {
 // Every kernel of the graph, whose 16-bit type is written T, is the library's.
 void ExpectLibrary(const std::string& text) {
   for (const char* type : {"f16", "bf16"}) {
-    const Graph graph = GraphOf(absl::StrReplaceAll(text, {{"T[", std::string(type) + "["}}));
+    const Graph graph =
+        GraphWithWeights(absl::StrReplaceAll(text, {{"T[", std::string(type) + "["}}));
     const std::vector<Tensor> inputs = RandomInputs(graph);
     auto executable = ExpectCpuMatchesReference(graph, inputs);
     ASSERT_NE(executable, nullptr);
@@ -94,7 +95,7 @@ TEST(Widening, EveryResultIsRounded) {
       return d
     })",
                                                  {{"T[", type + "["}});
-    const Graph graph = GraphOf(text);
+    const Graph graph = GraphWithWeights(text);
     const DType dtype = *ParseDType(type);
     const std::vector<Tensor> inputs = {
         *Tensor::FromDoubles({dtype, {3, 2}}, {c.first, 1, c.first, 2, c.first + 2, 1}),
@@ -108,7 +109,7 @@ TEST(Widening, EveryResultIsRounded) {
 }
 
 TEST(Widening, ASumBeyondTheRangeIsInfinite) {
-  const Graph graph = GraphOf(R"(graph g(x: f16[1,2], w: f16[2,2]) {
+  const Graph graph = GraphWithWeights(R"(graph g(x: f16[1,2], w: f16[2,2]) {
     p = matmul(x, w)
     h = mul(p, p)
     r = div(p, h)
@@ -122,7 +123,8 @@ TEST(Widening, ASumBeyondTheRangeIsInfinite) {
 }
 
 TEST(Widening, WeightsThatAreLookedUpStayNarrow) {
-  const Graph graph = GraphOf(R"(graph g(i: i64[3], t: weight f16[50,8], w: weight f16[8,4]) {
+  const Graph graph =
+      GraphWithWeights(R"(graph g(i: i64[3], t: weight f16[50,8], w: weight f16[8,4]) {
     e = gather(t, i) {axis = 0}
     y = matmul(e, w)
     return y
@@ -136,7 +138,7 @@ TEST(Widening, WeightsThatAreLookedUpStayNarrow) {
 }
 
 TEST(Widening, NothingChangesWithoutALibrarysOperator) {
-  const Graph graph = GraphOf(R"(graph g(x: f16[3,4], y: bf16[3,4], z: f32[4,4]) {
+  const Graph graph = GraphWithWeights(R"(graph g(x: f16[3,4], y: bf16[3,4], z: f32[4,4]) {
     a = relu(x)
     b = neg(y)
     c = matmul(z, z)
@@ -146,7 +148,7 @@ TEST(Widening, NothingChangesWithoutALibrarysOperator) {
 }
 
 TEST(Widening, EachAddedValueHasItsOrigin) {
-  const Graph graph = GraphOf(R"(graph g(x: f16[3,4], w: weight f16[4,4]) {
+  const Graph graph = GraphWithWeights(R"(graph g(x: f16[3,4], w: weight f16[4,4]) {
     a = matmul(x, w)
     b = relu(a)
     return b

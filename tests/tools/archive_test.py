@@ -1,4 +1,4 @@
-"""What tools/lib/package/tree.py puts into the archive: complete, with licences, and it runs.
+"""What tools/lib/package/tree.py puts into the archive: complete, with licenses, and it runs.
 
 Usage: archive_test.py LEMMA
 """
@@ -52,16 +52,16 @@ class ArchiveTest(unittest.TestCase):
             needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", file)))
             self.assertLessEqual(needed, there, file.name)
 
-    def test_each_library_has_its_licence(self):
+    def test_each_library_has_its_license(self):
         for file in self.elf_files():
             if file.name == "lemma":
                 continue
             lines = [block for block in self.notices.split("\n\n")
                      if re.search(rf" {re.escape(file.name)}(,|$)", block, re.MULTILINE)]
             self.assertEqual(len(lines), 1, file.name)
-            licence = self.tree / "share/doc/lemma" / re.search(r"copyright/\S+", lines[0])[0]
-            self.assertGreater(licence.stat().st_size, 200, file.name)
-            for name in re.findall(r"/usr/share/common-licenses/([\w.-]*\w)", licence.read_text(errors="replace")):
+            license = self.tree / "share/doc/lemma" / re.search(r"copyright/\S+", lines[0])[0]
+            self.assertGreater(license.stat().st_size, 200, file.name)
+            for name in re.findall(r"/usr/share/common-licenses/([\w.-]*\w)", license.read_text(errors="replace")):
                 self.assertTrue((self.tree / "share/doc/lemma/common-licenses" / name).is_file(), name)
 
     def test_it_runs_by_the_loader_of_the_system_or_its_own(self):
@@ -111,7 +111,7 @@ class ArchiveTest(unittest.TestCase):
         # The same program goes on, however it was started.
         run(old, *command, "--resume")
 
-    def test_the_wheel_has_libraries_and_licences(self):
+    def test_the_wheel_has_libraries_and_licenses(self):
         path = run("python3", "python/build_wheel.py", "--tree", self.tree, "--output", self.scratch.name).strip()
         with zipfile.ZipFile(path) as wheel:
             names = {entry.filename: entry.external_attr >> 16 for entry in wheel.infolist()}

@@ -1,4 +1,4 @@
-"""Each rule of tools/check_layout.py: a file that breaks it, and its neighbour that does not."""
+"""Each rule of tools/check_layout.py: a file that breaks it, and its neighbor that does not."""
 
 import contextlib
 import io

@@ -1,5 +1,5 @@
 // Rules of quantized graphs are proved to keep every bit, and keep every bit where both sides are
-// executed. Their neighbours in quantized_misses.txt are false: execution shows it, and none is
+// executed. Their neighbors in quantized_misses.txt are false: execution shows it, and none is
 // proved with the contract that it claims, with refutation switched off.
 #include <cmath>
 #include <limits>

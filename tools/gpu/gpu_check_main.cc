@@ -414,7 +414,7 @@ class GpuCheck {
       const Work work = measurer->WorkOf(kernel);
       optimizer::MeasuredCost cost;
       cost.median_ms = *ms;
-      cost.runs = 1;
+      cost.repetitions = 1;
       cost.flops = work.flops;
       cost.bytes = work.bytes_read + work.bytes_written;
       entries.push_back({measurer->device(), kernel.signature, cost});

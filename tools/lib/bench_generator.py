@@ -52,11 +52,11 @@ def panel(rows, x, title, left):
     for value in xs:
         place = left + width * (value - xs[0]) / (xs[-1] - xs[0])
         svg.append(f'<text x="{place:.1f}" y="{top + height + 16}" text-anchor="middle">{value}</text>')
-    for key, _, colour in SERIES:
+    for key, _, color in SERIES:
         points = [at(row, key) for row in rows if row[key] > 0]
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
-        svg.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        svg += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>' for a, b in points]
+        svg.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>')
+        svg += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{color}"/>' for a, b in points]
     return svg
 
 
@@ -65,9 +65,9 @@ def plot(by_ops, by_variants, size):
            'font-family="sans-serif" font-size="12">', '<rect width="980" height="345" fill="white"/>']
     svg += panel(by_ops, "max_ops", "by operators in a graph (25 variants)", 70)
     svg += panel(by_variants, "variants", f"by variants in the set ({size} operators)", 500)
-    for i, (_, label, colour) in enumerate(SERIES):
+    for i, (_, label, color) in enumerate(SERIES):
         x = 70 + 150 * i
-        svg.append(f'<rect x="{x}" y="325" width="12" height="12" fill="{colour}"/>')
+        svg.append(f'<rect x="{x}" y="325" width="12" height="12" fill="{color}"/>')
         svg.append(f'<text x="{x + 18}" y="336">{label}</text>')
     return "\n".join(svg + ["</svg>"]) + "\n"
 

@@ -94,7 +94,7 @@ def cells(row):
 def plot(rows):
     """Time against peak, each to its own unlimited one."""
     left, top, width, height = 60, 20, 420, 260
-    colours = ["#1b6ca8", "#b8432f", "#3a7d44", "#7b4ea3"]
+    colors = ["#1b6ca8", "#b8432f", "#3a7d44", "#7b4ea3"]
     most = max(p["ratio"] for row in rows for p in row["points"] if "ratio" in p)
     high = max(1.5, most)
 
@@ -115,13 +115,13 @@ def plot(rows):
                "peak memory of values, of the unlimited step's</text>")
     svg.append(f'<text x="16" y="{top + height / 2}" text-anchor="middle" '
                f'transform="rotate(-90 16 {top + height / 2})">time of a step</text>')
-    for row, colour in zip(rows, colours):
+    for row, color in zip(rows, colors):
         points = [(100 * p["peak_bytes"] / row["points"][0]["peak_bytes"], p["ratio"])
                   for p in row["points"] if "ratio" in p]
         path = " ".join("{:.1f},{:.1f}".format(*place(*p)) for p in points)
-        svg.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        svg.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>')
         at = top + 14 + 18 * rows.index(row)
-        svg.append(f'<text x="{left + width + 10}" y="{at}" fill="{colour}">{row["model"]}</text>')
+        svg.append(f'<text x="{left + width + 10}" y="{at}" fill="{color}">{row["model"]}</text>')
     return "\n".join([*svg, "</svg>"]) + "\n"
 
 

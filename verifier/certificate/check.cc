@@ -52,7 +52,7 @@ class Checker {
  private:
   absl::Status All() {
     if (graphs_[0].StructuralHash() != certificate_.input_graph) {
-      return No("the input is another graph than the certificate's");
+      return Refused("the input is another graph than the certificate's");
     }
     LEMMA_RETURN_IF_ERROR(Rules());
     for (const CertificateStep& step : certificate_.steps) {
@@ -63,7 +63,7 @@ class Checker {
     LEMMA_RETURN_IF_ERROR(Folds());
     const bool nothing_done = certificate_.steps.empty() && certificate_.folds.empty();
     if (nothing_done != (certificate_.result == Certificate::Result::kInput)) {
-      return No(absl::StrCat("the result is not ", Name(certificate_.result)));
+      return Refused(absl::StrCat("the result is not ", Name(certificate_.result)));
     }
     return Compare();
   }
@@ -74,11 +74,11 @@ class Checker {
       if (std::find(used.begin(), used.end(), step.rule) == used.end()) used.push_back(step.rule);
     }
     for (const Substitution& rule : certificate_.rules) listed.push_back(rule.name);
-    if (used != listed) return No("the rules are not those of the steps, in their order");
+    if (used != listed) return Refused("the rules are not those of the steps, in their order");
     auto next = listed.begin();
     for (const CertificateMutant& mutant : certificate_.mutants) {
       next = std::find(next, listed.end(), mutant.rule.name);
-      if (next == listed.end()) return No("a mutant is of no rule, or not in their order");
+      if (next == listed.end()) return Refused("a mutant is of no rule, or not in their order");
       ++next;
     }
     for (const Substitution& rule : certificate_.rules) {
@@ -88,7 +88,7 @@ class Checker {
       }
       std::string problem = ProofProblem(rule);
       if (problem.empty()) problem = Disbelief(rule);
-      if (!problem.empty()) return No(absl::StrCat("rule ", rule.name, ": ", problem));
+      if (!problem.empty()) return Refused(absl::StrCat("rule ", rule.name, ": ", problem));
       rules_[rule.name] = {&rule, std::make_unique<Coverage>(rule)};
     }
     result_.step = 0;
@@ -111,10 +111,10 @@ class Checker {
   absl::Status Step(const CertificateStep& step) {
     const auto& [rule, coverage] = rules_.at(step.rule);
     auto replaced = CheckMatch(*rule, step, graphs_.back(), coverage.get(), &weights_);
-    if (!replaced.ok()) return No(absl::StrCat(rule->name, ": ", replaced.status().message()));
+    if (!replaced.ok()) return Refused(absl::StrCat(rule->name, ": ", replaced.status().message()));
     LEMMA_ASSIGN_OR_RETURN(Graph next, Replace(graphs_.back(), replaced->outputs));
     if (next.StructuralHash() != step.after) {
-      return No(absl::StrCat(rule->name, " gives another graph than the certificate's"));
+      return Refused(absl::StrCat(rule->name, " gives another graph than the certificate's"));
     }
     graphs_.push_back(std::move(next));
     replaced_.push_back(*std::move(replaced));
@@ -129,22 +129,22 @@ class Checker {
     for (const CertificateFold& fold : certificate_.folds) {
       const std::pair<int, int> at = {fold.value.position, fold.value.output};
       const std::string name = absl::StrCat("fold of %", at.first, ".", at.second);
-      if (at <= before) return No(name + ": it is not in order");
+      if (at <= before) return Refused(name + ": it is not in order");
       before = at;
       LEMMA_ASSIGN_OR_RETURN(const Value value, Resolve(last, fold.value));
       auto tensor = folder_.ValueOf(value);
-      if (!tensor.ok()) return No(absl::StrCat(name, ": ", tensor.status().message()));
+      if (!tensor.ok()) return Refused(absl::StrCat(name, ": ", tensor.status().message()));
       const absl::string_view bytes(static_cast<const char*>(tensor->raw()),
                                     static_cast<size_t>(tensor->type().num_bytes()));
       if (tensor->type() != fold.type || Sha256Of(bytes) != fold.sha256) {
-        return No(name + ": the reference evaluation gives other values");
+        return Refused(name + ": the reference evaluation gives other values");
       }
       constants.emplace_back(value, Value(Node::Constant(*std::move(tensor)), 0));
       values.push_back(value);
     }
-    if (Reached(last, values) != values.size()) return No("a fold is of no use");
+    if (Reached(last, values) != values.size()) return Refused("a fold is of no use");
     if (ContractOf(certificate_.rules, values) != certificate_.contract) {
-      return No(absl::StrCat("the float contract is not ", Name(certificate_.contract)));
+      return Refused(absl::StrCat("the float contract is not ", Name(certificate_.contract)));
     }
     return Output(constants);
   }
@@ -175,7 +175,7 @@ class Checker {
     final = WithoutBarriers(final);
     const Graph output = WithoutBarriers(output_);
     if (final.StructuralHash() != certificate_.output_graph) {
-      return No("folding gives another graph than the certificate's");
+      return Refused("folding gives another graph than the certificate's");
     }
     std::string difference = Difference(final, output);
     if (!difference.empty() && options_.as_written) {
@@ -183,7 +183,7 @@ class Checker {
       difference = Difference(written, output);
     }
     if (difference.empty()) return absl::OkStatus();
-    return No(absl::StrCat("the output is not the graph of the last step: ", difference));
+    return Refused(absl::StrCat("the output is not the graph of the last step: ", difference));
   }
 
   // Compares the input and the graph before folding on random inputs; symbolic ones at their least
@@ -203,7 +203,7 @@ class Checker {
       if (!status.ok()) return status;
     }
     if (result_.samples == 0 && options_.samples > 0) {
-      return No("the model takes none of the sizes that were tried");
+      return Refused("the model takes none of the sizes that were tried");
     }
     return absl::OkStatus();
   }
@@ -287,8 +287,8 @@ class Checker {
       LEMMA_ASSIGN_OR_RETURN(const bool agree, AgreeInField(graphs_[from].outputs(),
                                                             graphs_[to].outputs(), {}, random));
       if (!agree) {
-        return No(absl::StrCat("the graphs before step ", from + 1, " and after step ", to,
-                               " differ in the field"));
+        return Refused(absl::StrCat("the graphs before step ", from + 1, " and after step ", to,
+                                    " differ in the field"));
       }
       from = to + 1;
     }
@@ -314,7 +314,7 @@ class Checker {
     if (in_double) {
       LEMMA_ASSIGN_OR_RETURN(in_double, AgreeInDouble(source, target, replaced_[i].vars, random));
     }
-    if (!in_double) return No(rule.name + ": source and target differ on random values");
+    if (!in_double) return Refused(rule.name + ": source and target differ on random values");
     return false;
   }
 

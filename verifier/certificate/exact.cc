@@ -185,11 +185,11 @@ class Denominators {
     } else if (node.kind() == Node::Kind::kConstant) {
       for (double x : node.payload().ToDoubles()) {
         const auto dyadic = AsDyadic(x);
-        if (!dyadic) return No(kTooLarge);
+        if (!dyadic) return Refused(kTooLarge);
         result = Common(result, dyadic->denominator);
       }
     }
-    if (result == 0) return No(kTooLarge);
+    if (result == 0) return Refused(kTooLarge);
     known_[value] = result;
     return result;
   }
@@ -206,13 +206,13 @@ class Denominators {
     switch (e.kind()) {
       case ScalarExpr::Kind::kConst: {
         const auto dyadic = AsDyadic(e.value());
-        if (!dyadic) return No(kTooLarge);
+        if (!dyadic) return Refused(kTooLarge);
         return dyadic->denominator;
       }
       case ScalarExpr::Kind::kIndex:
         return Denominator{1};
       case ScalarExpr::Kind::kParam:
-        return No("it has an open attribute");
+        return Refused("it has an open attribute");
       case ScalarExpr::Kind::kRead:
         return OfTensor(node, d, e.tensor());
       default:
@@ -226,7 +226,7 @@ class Denominators {
                                                         ? OfDivisor(node, d, tensor, e.args()[1])
                                                         : OfExpr(node, d, tensor, e.args()[i]));
       result = divides || multiplies ? (arg == 0 ? 0 : Times(result, arg)) : Common(result, arg);
-      if (result == 0) return No(kTooLarge);
+      if (result == 0) return Refused(kTooLarge);
     }
     return result;
   }
@@ -244,15 +244,15 @@ class Denominators {
     } else if (!HasReads(e)) {
       LEMMA_ASSIGN_OR_RETURN(values, ValuesOf(d, tensor, e));
     } else {
-      return No("it divides by what is no constant");
+      return Refused("it divides by what is no constant");
     }
     Denominator result = 1;
     for (double x : values) {
       const auto dyadic = AsDyadic(x);
       if (!dyadic || dyadic->numerator == 0)
-        return No("it divides by 0, or by what is no number or too large a one");
+        return Refused("it divides by 0, or by what is no number or too large a one");
       result = Common(result, dyadic->numerator);
-      if (result == 0) return No(kTooLarge);
+      if (result == 0) return Refused(kTooLarge);
     }
     return result;
   }
@@ -287,7 +287,8 @@ absl::Status ReadsFew(const Value& value) {
                          RunRewritten<double>(value, CountOf, ReadsOfLeaf));
   for (double x : reads) {
     if (!(x < kMostReads)) {
-      return No("an element is computed from more than 2^40 others: its degree may be too large");
+      return Refused(
+          "an element is computed from more than 2^40 others: its degree may be too large");
     }
   }
   return absl::OkStatus();
@@ -313,10 +314,10 @@ absl::Status DecidedByField(const Value& a, const Value& b) {
   const Denominator common = Common(of_a, of_b);
   LEMMA_ASSIGN_OR_RETURN(const std::vector<double> x, RunRewritten<double>(a, SizeOf, SizesOfLeaf));
   LEMMA_ASSIGN_OR_RETURN(const std::vector<double> y, RunRewritten<double>(b, SizeOf, SizesOfLeaf));
-  if (common == 0) return No(kTooLarge);
+  if (common == 0) return Refused(kTooLarge);
   for (size_t i = 0; i < x.size(); ++i) {
     // Written so that NaN is rejected too.
-    if (!((x[i] + y[i]) * static_cast<double>(common) < kLargest)) return No(kTooLarge);
+    if (!((x[i] + y[i]) * static_cast<double>(common) < kLargest)) return Refused(kTooLarge);
   }
   return absl::OkStatus();
 }

@@ -292,9 +292,10 @@ absl::StatusOr<int64_t> CompareModulo(const Value& a, const Value& b, uint64_t p
   for (int64_t position : order) {
     if (reader.steps() > kSteps) break;
     const uint64_t x = reader.Element(a, position), y = reader.Element(b, position);
-    if (!reader.problem().empty()) return No(reader.problem());
+    if (!reader.problem().empty()) return Refused(reader.problem());
     if (x != y) {
-      return No(absl::StrCat("source and target differ modulo ", prime, " at element ", position));
+      return Refused(
+          absl::StrCat("source and target differ modulo ", prime, " at element ", position));
     }
     ++compared;
   }

@@ -44,13 +44,13 @@ bool HoldsAttributes(const Node& node) {
 
 absl::Status CheckOperators(const Value& value, absl::flat_hash_set<const Node*>* seen) {
   const Node& node = value.node();
-  if (!IsFloat(value.dtype())) return No("it computes with integers");
+  if (!IsFloat(value.dtype())) return Refused("it computes with integers");
   if (!node.is_op() || !seen->insert(&node).second) return absl::OkStatus();
-  if (!HoldsAttributes(node)) return No("an attribute is no f32 number");
+  if (!HoldsAttributes(node)) return Refused("an attribute is no f32 number");
   LEMMA_ASSIGN_OR_RETURN(const Definition definition, DefinitionOf(node));
   for (const TensorExpr& tensor : definition.tensors) {
     if (!OnlySumsAndProducts(tensor.body)) {
-      return No(absl::StrCat(node.op().name, " is no sum of products"));
+      return Refused(absl::StrCat(node.op().name, " is no sum of products"));
     }
   }
   for (const Value& input : node.inputs()) LEMMA_RETURN_IF_ERROR(CheckOperators(input, seen));
@@ -64,9 +64,9 @@ absl::StatusOr<std::vector<Value>> Variables(const Substitution& rule) {
     auto dims = Evaluate(var.dims, {});
     auto constant = dims ? ToAttrValue(*dims) : std::nullopt;
     auto* shape = constant ? std::get_if<Shape>(&*constant) : nullptr;
-    if (shape == nullptr || !var.dtype) return No("a variable's type is open");
-    if (NumElements(*shape) < 1) return No("a variable is empty");
-    if (NumElements(*shape) > kMostElements) return No("a variable is huge");
+    if (shape == nullptr || !var.dtype) return Refused("a variable's type is open");
+    if (NumElements(*shape) < 1) return Refused("a variable is empty");
+    if (NumElements(*shape) > kMostElements) return Refused("a variable is huge");
     const int number = static_cast<int>(vars.size());
     vars.emplace_back(Node::Input(number, {*var.dtype, std::move(*shape)}), 0);
   }
@@ -75,10 +75,10 @@ absl::StatusOr<std::vector<Value>> Variables(const Substitution& rule) {
 
 absl::StatusOr<Value> OnlyOutput(const Substitution& rule, const Pattern& side,
                                  const std::vector<Value>& vars) {
-  if (side.nodes.size() > kMostNodes) return No("it has too many operators");
+  if (side.nodes.size() > kMostNodes) return Refused("it has too many operators");
   LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> outputs, Applied(rule, side, vars));
-  if (outputs.size() != 1) return No("it has more than one output");
-  if (outputs[0].type().num_elements() > kMostElements) return No("its output is huge");
+  if (outputs.size() != 1) return Refused("it has more than one output");
+  if (outputs[0].type().num_elements() > kMostElements) return Refused("its output is huge");
   absl::flat_hash_set<const Node*> seen;
   LEMMA_RETURN_IF_ERROR(CheckOperators(outputs[0], &seen));
   return outputs[0];
@@ -90,12 +90,12 @@ struct Sides {
 };
 
 absl::StatusOr<Sides> SidesOf(const Substitution& rule) {
-  if (!rule.symbols.empty() || !rule.where.empty()) return No("it is not about one size");
+  if (!rule.symbols.empty() || !rule.where.empty()) return Refused("it is not about one size");
   Sides sides;
   LEMMA_ASSIGN_OR_RETURN(sides.vars, Variables(rule));
   LEMMA_ASSIGN_OR_RETURN(sides.source, OnlyOutput(rule, rule.source, sides.vars));
   LEMMA_ASSIGN_OR_RETURN(sides.target, OnlyOutput(rule, rule.target, sides.vars));
-  if (sides.target.type() != sides.source.type()) return No("the sides have different types");
+  if (sides.target.type() != sides.source.type()) return Refused("the sides have different types");
   return sides;
 }
 
@@ -126,13 +126,13 @@ absl::StatusOr<std::vector<bool>> Inside(const std::vector<CertificateMutant::Bo
   std::vector<bool> inside(static_cast<size_t>(NumElements(shape)), false);
   const std::vector<int64_t> strides = RowMajorStrides(shape);
   for (const CertificateMutant::Box& box : boxes) {
-    if (box.size() != shape.size()) return No("a box has another rank than the output");
+    if (box.size() != shape.size()) return Refused("a box has another rank than the output");
     std::vector<int64_t> positions = {0};
     for (size_t d = 0; d < box.size(); ++d) {
       const auto [first, count, step] = box[d];
       if (first < 0 || count < 1 || step < 1 || first >= shape[d] ||
           count - 1 > (shape[d] - 1 - first) / step) {
-        return No("a box is not inside the output");
+        return Refused("a box is not inside the output");
       }
       std::vector<int64_t> next;
       for (int64_t p : positions) {
@@ -141,7 +141,7 @@ absl::StatusOr<std::vector<bool>> Inside(const std::vector<CertificateMutant::Bo
       positions = std::move(next);
     }
     for (int64_t p : positions) {
-      if (inside[static_cast<size_t>(p)]) return No("two boxes overlap");
+      if (inside[static_cast<size_t>(p)]) return Refused("two boxes overlap");
       inside[static_cast<size_t>(p)] = true;
     }
   }
@@ -160,8 +160,8 @@ absl::StatusOr<CheckedMutant> CheckMutant(const Substitution& rule, const Certif
   LEMMA_ASSIGN_OR_RETURN(const Sides sides, SidesOf(rule));
   LEMMA_ASSIGN_OR_RETURN(const Sides others, SidesOf(mutant.rule));
   const Value &source = sides.source, &target = sides.target, &other = others.target;
-  if (sides.vars != others.vars) return No("the mutant has other variables");
-  if (others.source != source) return No("the mutant is of another source");
+  if (sides.vars != others.vars) return Refused("the mutant has other variables");
+  if (others.source != source) return Refused("the mutant is of another source");
   LEMMA_RETURN_IF_ERROR(DecidedByField(source, target));
   LEMMA_ASSIGN_OR_RETURN(const std::vector<bool> inside, Inside(mutant.differs, source.shape()));
   std::vector<bool> differed(inside.size(), false);
@@ -170,21 +170,21 @@ absl::StatusOr<CheckedMutant> CheckMutant(const Substitution& rule, const Certif
     random.seed = HashCombine(seed, sample);
     random.threads = threads;
     LEMMA_ASSIGN_OR_RETURN(const auto rows, Evaluate<Field>({source, target, other}, {}, random));
-    if (rows[0] != rows[1]) return No("source and target differ in the field");
+    if (rows[0] != rows[1]) return Refused("source and target differ in the field");
     for (size_t i = 0; i < inside.size(); ++i) {
-      if (rows[0][i].is_special()) return No("an element has no value");
+      if (rows[0][i].is_special()) return Refused("an element has no value");
       differed[i] = differed[i] || rows[0][i] != rows[2][i];
     }
   }
-  if (differed != inside) return No("the mutant differs elsewhere than the certificate says");
+  if (differed != inside) return Refused("the mutant differs elsewhere than the certificate says");
   CheckedMutant checked;
   checked.elements = source.type().num_elements();
   checked.prime = DrawPrime(seed);
   LEMMA_ASSIGN_OR_RETURN(checked.compared, CompareModulo(source, target, checked.prime, seed));
   LEMMA_ASSIGN_OR_RETURN(checked.contract, ContractOf(rule, sides, seed));
   if (rule.contract >= checked.contract) return checked;
-  return No(absl::StrCat("it promises ", Name(rule.contract), ", but only ", Name(checked.contract),
-                         " holds"));
+  return Refused(absl::StrCat("it promises ", Name(rule.contract), ", but only ",
+                              Name(checked.contract), " holds"));
 }
 
 }  // namespace lemma::certificate

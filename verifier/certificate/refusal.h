@@ -9,7 +9,7 @@
 namespace lemma::certificate {
 
 // FailedPrecondition: the certificate does not hold. Other codes: it could not be checked.
-inline absl::Status No(absl::string_view why) { return absl::FailedPreconditionError(why); }
+inline absl::Status Refused(absl::string_view why) { return absl::FailedPreconditionError(why); }
 
 }  // namespace lemma::certificate
 

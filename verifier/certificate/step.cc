@@ -44,14 +44,14 @@ class MatchCheck {
     LEMMA_RETURN_IF_ERROR(Source());
     LEMMA_RETURN_IF_ERROR(Guard());
     if (!coverage->Covers(symbols_, step_.dtype)) {
-      return No("the rule's proof does not cover these sizes and attributes");
+      return Refused("the rule's proof does not cover these sizes and attributes");
     }
     LEMMA_ASSIGN_OR_RETURN(const std::vector<Value> targets, Build(rule_.target));
     for (size_t i = 0; i < targets.size(); ++i) {
       const Value from = Bound(rule_.source.outputs[i]);
       if (from.type() != targets[i].type()) {
-        return No(absl::StrCat("the target has type ", targets[i].type().ToString(), " for ",
-                               from.type().ToString()));
+        return Refused(absl::StrCat("the target has type ", targets[i].type().ToString(), " for ",
+                                    from.type().ToString()));
       }
       result_.outputs.emplace_back(from, targets[i]);
     }
@@ -67,11 +67,12 @@ class MatchCheck {
 
  private:
   absl::Status Symbols() {
-    if (step_.symbols.size() != rule_.symbols.size()) return No("a symbol has no value");
+    if (step_.symbols.size() != rule_.symbols.size()) return Refused("a symbol has no value");
     for (size_t i = 0; i < rule_.symbols.size(); ++i) {
       if (!Suits(rule_.symbols[i].kind, step_.symbols[i])) {
-        return No(absl::StrCat("symbol ", rule_.symbols[i].name, " is ", ToString(step_.symbols[i]),
-                               ", which is no ", Name(rule_.symbols[i].kind)));
+        return Refused(absl::StrCat("symbol ", rule_.symbols[i].name, " is ",
+                                    ToString(step_.symbols[i]), ", which is no ",
+                                    Name(rule_.symbols[i].kind)));
       }
       symbols_.push_back(ToExprAttr(step_.symbols[i]));
     }
@@ -83,9 +84,9 @@ class MatchCheck {
     bool used = false;
     for (const PatternVar& var : rule_.vars) used |= !var.dtype;
     for (const PatternNode& node : rule_.source.nodes) used |= node.op == nullptr && !node.dtype;
-    if (!used && step_.dtype != DType::kF32) return No("the rule has no common type");
+    if (!used && step_.dtype != DType::kF32) return Refused("the rule has no common type");
     if (rule_.contract != FloatContract::kBitExact && !IsFloat(step_.dtype)) {
-      return No(absl::StrCat("the rule is not about ", Name(step_.dtype)));
+      return Refused(absl::StrCat("the rule is not about ", Name(step_.dtype)));
     }
     return absl::OkStatus();
   }
@@ -94,15 +95,15 @@ class MatchCheck {
     if (auto value = Evaluate(term, symbols_)) {
       if (auto constant = ToAttrValue(*value)) return *std::move(constant);
     }
-    return No(absl::StrCat(term.ToString(), " has no value here"));
+    return Refused(absl::StrCat(term.ToString(), " has no value here"));
   }
 
   absl::StatusOr<TensorType> TypeOf(const std::optional<DType>& dtype, const Term& dims) const {
     LEMMA_ASSIGN_OR_RETURN(AttrValue value, Constant(dims));
     auto* shape = std::get_if<Shape>(&value);
-    if (shape == nullptr) return No(absl::StrCat(dims.ToString(), " is no shape"));
+    if (shape == nullptr) return Refused(absl::StrCat(dims.ToString(), " is no shape"));
     for (int64_t dim : *shape) {
-      if (!IsAtLeast(dim, 1)) return No("an operand is empty, which no proof covers");
+      if (!IsAtLeast(dim, 1)) return Refused("an operand is empty, which no proof covers");
     }
     return TensorType{dtype.value_or(step_.dtype), std::move(*shape)};
   }
@@ -110,13 +111,13 @@ class MatchCheck {
   absl::StatusOr<Tensor> Filled(const PatternNode& node) const {
     LEMMA_ASSIGN_OR_RETURN(TensorType type, TypeOf(node.dtype, node.dims));
     constexpr int64_t kLargest = int64_t{1} << 28;
-    if (type.num_bytes() > kLargest) return No("a constant of the rule is huge");
+    if (type.num_bytes() > kLargest) return Refused("a constant of the rule is huge");
     LEMMA_ASSIGN_OR_RETURN(const AttrValue fill, Constant(node.fill));
     if (auto* integer = std::get_if<int64_t>(&fill)) {
       return Tensor::Filled(std::move(type), static_cast<double>(*integer));
     }
     auto* real = std::get_if<double>(&fill);
-    if (real == nullptr) return No(absl::StrCat(node.fill.ToString(), " is no number"));
+    if (real == nullptr) return Refused(absl::StrCat(node.fill.ToString(), " is no number"));
     return Tensor::Filled(std::move(type), *real);
   }
 
@@ -138,22 +139,22 @@ class MatchCheck {
 
   absl::Status CheckNumber(const PatternNode& pattern, const Node& node) const {
     const std::string lost = LostNumber(pattern, node, symbols_);
-    return lost.empty() ? absl::OkStatus() : No(absl::StrCat("the target: ", lost));
+    return lost.empty() ? absl::OkStatus() : Refused(absl::StrCat("the target: ", lost));
   }
 
   absl::Status Variables(FiniteWeights* weights) {
-    if (step_.vars.size() != rule_.vars.size()) return No("a variable has no value");
+    if (step_.vars.size() != rule_.vars.size()) return Refused("a variable has no value");
     for (size_t i = 0; i < rule_.vars.size(); ++i) {
       const PatternVar& var = rule_.vars[i];
       LEMMA_ASSIGN_OR_RETURN(Value value, Resolve(graph_, step_.vars[i]));
       LEMMA_ASSIGN_OR_RETURN(const TensorType type, TypeOf(var.dtype, var.dims));
       if (value.type() != type) {
-        return No(absl::StrCat("variable ", var.name, " has type ", value.type().ToString(),
-                               ", not ", type.ToString()));
+        return Refused(absl::StrCat("variable ", var.name, " has type ", value.type().ToString(),
+                                    ", not ", type.ToString()));
       }
       // The float contract relies on it.
       if (var.role != VarRole::kAny && !weights->AreFinite(value)) {
-        return No(
+        return Refused(
             absl::StrCat("variable ", var.name, " is no weight, or holds an infinity or NaN"));
       }
       result_.vars.push_back(std::move(value));
@@ -167,13 +168,13 @@ class MatchCheck {
 
   absl::Status Source() {
     const std::vector<PatternNode>& patterns = rule_.source.nodes;
-    if (step_.nodes.size() != patterns.size()) return No("a node of the source has no place");
+    if (step_.nodes.size() != patterns.size()) return Refused("a node of the source has no place");
     for (size_t n = 0; n < patterns.size(); ++n) {
       LEMMA_ASSIGN_OR_RETURN(const Value value, Resolve(graph_, {step_.nodes[n], 0}));
       nodes_.push_back(value.node_ptr());
       const std::string problem = Differs(patterns[n], value.node());
       if (!problem.empty()) {
-        return No(
+        return Refused(
             absl::StrCat("%", step_.nodes[n], " is not what the source has there: ", problem));
       }
       if (patterns[n].op == nullptr) result_.constants.push_back(value);
@@ -213,8 +214,8 @@ class MatchCheck {
   absl::Status Guard() const {
     for (const Comparison& c : rule_.where) {
       if (!Evaluate(c, symbols_).value_or(false)) {
-        return No(absl::StrCat("the rule requires ", c.lhs.ToString(), " ", Name(c.relation), " ",
-                               c.rhs.ToString()));
+        return Refused(absl::StrCat("the rule requires ", c.lhs.ToString(), " ", Name(c.relation),
+                                    " ", c.rhs.ToString()));
       }
     }
     return absl::OkStatus();
@@ -240,9 +241,9 @@ class MatchCheck {
         LEMMA_ASSIGN_OR_RETURN(attrs[name], Constant(term));
       }
       auto outputs = ApplyOp(node.op->name, std::move(inputs), std::move(attrs));
-      if (!outputs.ok()) return No(absl::StrCat("the target: ", outputs.status().message()));
+      if (!outputs.ok()) return Refused(absl::StrCat("the target: ", outputs.status().message()));
       if (static_cast<int>(outputs->size()) != node.num_outputs()) {
-        return No("the target has another number of outputs here");
+        return Refused("the target has another number of outputs here");
       }
       LEMMA_RETURN_IF_ERROR(CheckNumber(node, (*outputs)[0].node()));
       built.push_back(*std::move(outputs));
@@ -275,7 +276,7 @@ class MatchCheck {
       const Node* node = pending.back();
       pending.pop_back();
       if (!seen.insert(node).second) continue;
-      if (replaced.contains(node)) return No("a variable depends on what is replaced");
+      if (replaced.contains(node)) return Refused("a variable depends on what is replaced");
       for (const Value& input : node->inputs()) pending.push_back(&input.node());
     }
     return absl::OkStatus();

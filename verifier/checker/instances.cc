@@ -145,7 +145,7 @@ void Instances::ForEach(const std::function<bool(const Instance&)>& visit) {
 // `weight`: the weight left for this and later steps.
 bool Instances::Search(size_t at, int weight) {
   if (stopped_ || work_ > limit_) return false;
-  if (at == steps_.size()) return Leaf();
+  if (at == steps_.size()) return VisitInstance();
   const Step& step = steps_[at];
   switch (step.kind) {
     case Step::Kind::kVars:
@@ -178,7 +178,7 @@ bool Instances::Search(size_t at, int weight) {
   return more;
 }
 
-bool Instances::Leaf() {
+bool Instances::VisitInstance() {
   for (const Comparison& c : rule_.where) {
     if (!Evaluate(c, now_.symbols).value_or(false)) return true;
   }

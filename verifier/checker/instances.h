@@ -87,7 +87,7 @@ class Instances {
   bool IsDimension(int symbol) const;
   // Returns false to stop the search.
   bool Search(size_t step, int weight);
-  bool Leaf();
+  bool VisitInstance();
   std::vector<Choice> Choices(const Step& step, int weight);
   std::vector<std::pair<int64_t, int>> Numbers(const Step& step, bool in_list) const;
   void Lists(const Step& step, int weight, std::vector<Choice>* out);

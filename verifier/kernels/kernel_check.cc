@@ -71,12 +71,16 @@ class Checker {
   // Random numbers are seldom equal to each other, to zero or to a bound, and comparisons show
   // what they compare with only there. So programs that compare run with few different numbers too.
   absl::Status CompareSmall(uint64_t seed) {
-    const bool compares = std::any_of(meanings_.begin(), meanings_.end(),
-                                      [](const Meaning& meaning) { return meaning.compares(); });
+    const bool needs_few_numbers =
+        std::any_of(meanings_.begin(), meanings_.end(),
+                    [](const Meaning& meaning) { return meaning.needs_few_numbers(); });
     double operations = 0;
     for (const Meaning& meaning : meanings_) operations += meaning.operations();
     constexpr double kFew = 1e3, kSmall = 1e6;
-    const int rounds = !compares ? 0 : operations <= kFew ? 64 : operations <= kSmall ? 8 : 1;
+    const int rounds = !needs_few_numbers     ? 0
+                       : operations <= kFew   ? 64
+                       : operations <= kSmall ? 8
+                                              : 1;
     few_ = true;
     for (int round = 0; round < rounds; ++round) {
       if (absl::Status s = Compare(std::nullopt, seed + round); !s.ok()) return s;

@@ -24,13 +24,13 @@ Machine::Machine(PrintedKernel* kernel, KernelRun* run, int role)
       first_(run->roles[role].first),
       threads_(run->roles[role].second),
       products_(kernel->warpgroups ? kernel->variables.size() : 0) {
-  Place();
+  AssignPlaces();
   for (int i = 0; i < threads_; ++i) thread_numbers_.push_back(first_ + i);
   cells_.resize(threads_);
 }
 
 // Gives variables and results of expressions their places.
-void Machine::Place() {
+void Machine::AssignPlaces() {
   int64_t registers = 0;
   for (Variable& v : kernel_.variables) {
     shared_.emplace_back(v.shared ? v.cells : 0);
@@ -39,17 +39,17 @@ void Machine::Place() {
   }
   registers_.resize(registers);
   set_.resize(registers);
-  Place(kernel_.body.get());
+  AssignPlaces(kernel_.body.get());
 }
 
-void Machine::Place(Expr* e) {
+void Machine::AssignPlaces(Expr* e) {
   e->scratch = static_cast<int64_t>(scratch_.size());
   e->known_at = -1;  // what an earlier machine knew is gone
   scratch_.resize(scratch_.size() + (e->uniform ? 1 : threads_));
-  for (const ExprPtr& arg : e->args) Place(arg.get());
+  for (const ExprPtr& arg : e->args) AssignPlaces(arg.get());
 }
 
-void Machine::Place(Statement* s) {
+void Machine::AssignPlaces(Statement* s) {
   if (s->kind == Kind::kDeclare && s->value == nullptr) {
     // In arithmetic on reals, NaN says it as well. Comparisons hide it; arrays are not compared.
     Variable& v = kernel_.variables[s->variable];
@@ -57,16 +57,16 @@ void Machine::Place(Statement* s) {
     v.tracked = !v.shared && !(numbers && !v.dims.empty());
   }
   if (s->call != nullptr) {
-    for (const ExprPtr& arg : s->call->args) Place(arg.get());
-    for (const lemma::kernels::Place& place : s->call->places) {
-      for (const ExprPtr& index : place.indices) Place(index.get());
+    for (const ExprPtr& arg : s->call->args) AssignPlaces(arg.get());
+    for (const Place& place : s->call->places) {
+      for (const ExprPtr& index : place.indices) AssignPlaces(index.get());
     }
   }
-  for (const ExprPtr& index : s->indices) Place(index.get());
-  if (s->value != nullptr) Place(s->value.get());
-  for (const StatementPtr& inner : s->body) Place(inner.get());
-  if (s->first != nullptr) Place(s->first.get());
-  if (s->next != nullptr) Place(s->next.get());
+  for (const ExprPtr& index : s->indices) AssignPlaces(index.get());
+  if (s->value != nullptr) AssignPlaces(s->value.get());
+  for (const StatementPtr& inner : s->body) AssignPlaces(inner.get());
+  if (s->first != nullptr) AssignPlaces(s->first.get());
+  if (s->next != nullptr) AssignPlaces(s->next.get());
 }
 
 void Machine::Fault(const std::string& what, int thread) {

@@ -105,9 +105,9 @@ class Machine {
   void StoreFloats(const Call& call, const Mask& mask);
   // By thread: the number of the cell at a place, in a variable in registers. A fault if the array
   // has fewer than `room` cells from this cell on.
-  std::vector<int64_t> CellsOf(const lemma::kernels::Place& place, int64_t room, const Mask& mask);
+  std::vector<int64_t> CellsOf(const Place& place, int64_t room, const Mask& mask);
   // By thread: the first byte of a place in shared memory.
-  std::vector<int64_t> AddressesOf(const lemma::kernels::Place& place, const Mask& mask);
+  std::vector<int64_t> AddressesOf(const Place& place, const Mask& mask);
   // Reads or writes `count` words or floats (`kind`), of 4 bytes each, from byte `address` on, as
   // one access of a thread. `numbers` has 2 * count entries: one per cell of 2 bytes.
   void AccessShared(bool write, int64_t address, int64_t count, BlockMemory::Kind kind,
@@ -176,9 +176,9 @@ class Machine {
   void Change(int variable);
   // A fault if a thread's cell of a tracked variable is not assigned.
   void CheckSet(const Variable& v, const Operand& cell, const Mask& mask);
-  void Place();
-  void Place(Expr* e);
-  void Place(Statement* s);
+  void AssignPlaces();
+  void AssignPlaces(Expr* e);
+  void AssignPlaces(Statement* s);
   void Fault(const std::string& what, int thread);
   void Spend(int64_t operations);
   bool stopped() const {

@@ -43,8 +43,7 @@ void Machine::Execute(const Call& call, const Mask& mask) {
   }
 }
 
-std::vector<int64_t> Machine::CellsOf(const lemma::kernels::Place& place, int64_t room,
-                                      const Mask& mask) {
+std::vector<int64_t> Machine::CellsOf(const Place& place, int64_t room, const Mask& mask) {
   const Variable& v = kernel_.variables[place.variable];
   int64_t extent = 1;  // of the array in which the cells lie
   for (size_t k = std::min(place.indices.size(), v.dims.size() - 1); k < v.dims.size(); ++k) {
@@ -60,7 +59,7 @@ std::vector<int64_t> Machine::CellsOf(const lemma::kernels::Place& place, int64_
   return cells;
 }
 
-std::vector<int64_t> Machine::AddressesOf(const lemma::kernels::Place& place, const Mask& mask) {
+std::vector<int64_t> Machine::AddressesOf(const Place& place, const Mask& mask) {
   const Variable& v = kernel_.variables[place.variable];
   int64_t size = v.pointee == Pointee::kBarriers ? 8 : kUnitBytes;  // of what an index counts
   for (int64_t dim : v.dims) size *= dim;
@@ -114,7 +113,7 @@ void Machine::MakeWord(const Call& call, const Mask& mask) {
 void Machine::MoveWords(const Call& call, const Mask& mask) {
   const bool store = call.function == Function::kStoreWords;
   const int64_t count = store ? call.sizes[0] : 1;
-  const lemma::kernels::Place& words = call.places[store ? 1 : 0];
+  const Place& words = call.places[store ? 1 : 0];
   if (!store) Change(words.variable);
   const std::vector<int64_t> cells = CellsOf(words, 2 * count, mask);
   const std::vector<int64_t> at = AddressesOf(call.places[store ? 0 : 1], mask);

@@ -171,7 +171,7 @@ void Machine::SyncThreads(int64_t threads, bool named, const Mask& mask) {
 
 void Machine::CopyInBulk(const Call& call, const Mask& mask) {
   const codegen::BulkSource& map = kernel_.maps[call.sizes[0]];
-  const lemma::kernels::Place& coordinates = call.places[1];
+  const Place& coordinates = call.places[1];
   const auto rank = static_cast<int64_t>(map.dims.size());
   if (kernel_.variables[coordinates.variable].cells != rank) {
     return Fault("a copy of another rank", 0);
@@ -305,7 +305,7 @@ void Machine::ExecuteOnRows(const Call& call, const Mask& mask) {
   if (mask.count != threads_ || threads_ != kWarpgroup || run_.maxima == nullptr) {
     return Fault("not all threads of a warpgroup take part in a call", 0);
   }
-  const lemma::kernels::Place &sum = call.places[0], &other = call.places[1];
+  const Place &sum = call.places[0], &other = call.places[1];
   const Variable &v = kernel_.variables[sum.variable], &w = kernel_.variables[other.variable];
   const bool packs = call.function == Function::kPackScores;
   const int64_t count = v.dims.size() == 2 ? v.dims[1] : 0;

@@ -45,11 +45,11 @@ class Meaning {
   bool has_indices() const;
   // Whether to compare on operands drawn from few different numbers too (Draw with `few`). True if
   // a function is discontinuous, or if abs, max or min may get an infinity or NaN.
-  bool compares() const { return !constants_.empty(); }
+  bool needs_few_numbers() const { return !constants_.empty(); }
   // Random values of operand `k`. An operand that is used as an index is drawn from [`least`,
   // `end`), limited to its type's range. `few`: any other operand is drawn from few numbers, among
   // them the constants of the definitions, their neighbors and, where they may occur, infinities
-  // and NaN. `few` has no effect unless compares() is true.
+  // and NaN. `few` has no effect unless needs_few_numbers() is true.
   SlotMemory Draw(size_t k, int64_t least, int64_t end, uint64_t seed, bool few) const;
   // The results of the last node for `operands`, given in order. The results are not rounded to
   // their types (a store in a slot rounds them). `floats`: round the definitions' constants to f32.

@@ -29,7 +29,7 @@ bool Equality::IsZero(const NormalForm& difference, const Facts& context) {
   for (int round = 0; round < kMaxRounds && !form.terms.empty(); ++round) {
     if (!CancelOnce(&form.terms, context)) break;
     form = normalizer_.Combine(std::move(form));
-    if (outermost != nullptr) outermost->Are(form.terms);
+    if (outermost != nullptr) outermost->Collected(form.terms);
   }
   --depth_;
   NormalForm left;

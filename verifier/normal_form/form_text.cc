@@ -151,7 +151,7 @@ void StepLog::Paired(const Summand& mine, const Summand& other, const Summand& r
                     ")", " leaves", numbers));
 }
 
-void StepLog::Are(const std::vector<Summand>& terms) {
+void StepLog::Collected(const std::vector<Summand>& terms) {
   std::vector<std::string> made;
   std::vector<Live> before = std::move(live_);
   live_.clear();

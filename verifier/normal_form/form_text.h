@@ -34,7 +34,7 @@ class StepLog {
               const std::vector<Summand>& rest);
   // Logs that summands which differed only in coefficients were added up. `terms`: the summands of
   // the difference after that.
-  void Are(const std::vector<Summand>& terms);
+  void Collected(const std::vector<Summand>& terms);
   // Logs that the difference, whose summands are `terms`, is 0 by laws, without the single steps.
   void ZeroByLaws(const std::vector<Summand>& terms);
   // Logs that the summand `term` is 0 at all points.

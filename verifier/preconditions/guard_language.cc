@@ -27,8 +27,9 @@ GuardLanguage::GuardLanguage(const Substitution& rule) : rule_(rule) {
   }
   AddSimple();
   AddSumsAndProducts();
-  std::stable_sort(atoms_.begin(), atoms_.end(),
-                   [](const GuardAtom& a, const GuardAtom& b) { return a.size < b.size; });
+  std::stable_sort(atoms_.begin(), atoms_.end(), [](const GuardAtom& a, const GuardAtom& b) {
+    return a.complexity < b.complexity;
+  });
 }
 
 void GuardLanguage::AddSimple() {
@@ -41,7 +42,7 @@ void GuardLanguage::AddSimple() {
         atom.x = x;
         atom.relation = relation;
         atom.constant = c;
-        atom.size = relation == Relation::kEq ? 2 : 1;
+        atom.complexity = relation == Relation::kEq ? 2 : 1;
         atoms_.push_back(atom);
       }
     }
@@ -53,11 +54,11 @@ void GuardLanguage::AddSimple() {
       atom.x = x;
       atom.u = u;
       atom.relation = Relation::kLe;
-      atom.size = 3;
+      atom.complexity = 3;
       atoms_.push_back(atom);
       if (u < x) continue;
       atom.relation = Relation::kEq;
-      atom.size = 4;
+      atom.complexity = 4;
       atoms_.push_back(atom);
     }
   }
@@ -67,7 +68,7 @@ void GuardLanguage::AddSimple() {
       atom.kind = GuardAtom::Kind::kSameList;
       atom.x = x;
       atom.u = u;
-      atom.size = 4;
+      atom.complexity = 4;
       atoms_.push_back(atom);
     }
   }
@@ -85,13 +86,13 @@ void GuardLanguage::AddSumsAndProducts() {
       for (auto [scale, constant] : {std::pair<int, int>{1, 1}, {1, 2}, {2, 0}, {2, 1}}) {
         atom.scale = scale;
         atom.constant = constant;
-        atom.size = 7;
+        atom.complexity = 7;
         atoms_.push_back(atom);
       }
       atom.scale = 1;
       atom.constant = 0;
       atom.kind = GuardAtom::Kind::kDivides;
-      atom.size = 7;
+      atom.complexity = 7;
       atoms_.push_back(atom);
     }
   }
@@ -104,16 +105,16 @@ void GuardLanguage::AddSumsAndProducts() {
         atom.x = x;
         atom.u = u;
         atom.w = w;  // x = u + w
-        atom.size = 8;
+        atom.complexity = 8;
         atoms_.push_back(atom);
         atom.w = GuardAtom::kNone;
         atom.v = w;  // x = u * w
-        atom.size = 9;
+        atom.complexity = 9;
         atoms_.push_back(atom);
         for (int y = x + 1; y < n && x < u; ++y) {
           if (y == u || y == w) continue;
           atom.y = y;  // x * y = u * w
-          atom.size = 10;
+          atom.complexity = 10;
           atoms_.push_back(atom);
         }
       }

@@ -31,7 +31,7 @@ struct GuardAtom {
   int64_t scale = 1, constant = 0;
   // The condition's complexity, a number without a unit. Of two equivalent conditions, the less
   // complex one is taken.
-  int size = 0;
+  int complexity = 0;
 };
 
 // The conditions on one rule. The rule must outlive the object.

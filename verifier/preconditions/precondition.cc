@@ -44,8 +44,8 @@ constexpr int kInstancesOnFailure = 48;
 constexpr int kEnoughInstances = 8;
 // A 1 x 1 kernel has two bounded sizes. A guard that bounds more sizes is too special.
 constexpr int kMostBoundedSizes = 2;
-// Larger conditions are not combined with others.
-constexpr int kLargestInPair = 4;
+// More complex conditions are not combined with others.
+constexpr int kMostComplexityInPair = 4;
 
 class GuardSearch {
  public:
@@ -147,10 +147,10 @@ class GuardSearch {
     }
   }
 
-  int SizeOf(const Conjunction& guard) const {
-    int size = 0;
-    for (int a : guard) size += language_.atoms()[a].size;
-    return size;
+  int ComplexityOf(const Conjunction& guard) const {
+    int complexity = 0;
+    for (int a : guard) complexity += language_.atoms()[a].complexity;
+    return complexity;
   }
   Bits Satisfying(const Conjunction& guard, Bits bits) const {
     for (int a : guard) And(bits_[a], &bits);
@@ -168,11 +168,11 @@ class GuardSearch {
   struct Ranked {
     int covered = 0;
     size_t conjuncts = 0;
-    int size = 0;
+    int complexity = 0;
     Conjunction guard;
     bool operator<(const Ranked& other) const {
       if (covered != other.covered) return covered > other.covered;
-      if (size != other.size) return size < other.size;
+      if (complexity != other.complexity) return complexity < other.complexity;
       if (conjuncts != other.conjuncts) return conjuncts < other.conjuncts;
       return guard < other.guard;
     }
@@ -184,7 +184,7 @@ class GuardSearch {
     std::set<Ranked> ranked;
     auto consider = [&](Conjunction guard, int covered) {
       if (covered == 0 || tried_.count(guard)) return;
-      Ranked r{covered, guard.size(), SizeOf(guard), std::move(guard)};
+      Ranked r{covered, guard.size(), ComplexityOf(guard), std::move(guard)};
       if (ranked.size() >= 64 && !(r < *ranked.rbegin())) return;
       ranked.insert(std::move(r));
       if (ranked.size() > 64) ranked.erase(std::prev(ranked.end()));
@@ -193,7 +193,7 @@ class GuardSearch {
     for (int a : distinct_) {
       if (Disjoint(bits_[a], differ_)) {
         consider({a}, Count(Satisfying({a}, agree_)));
-      } else if (language_.atoms()[a].size <= kLargestInPair) {
+      } else if (language_.atoms()[a].complexity <= kMostComplexityInPair) {
         partial.push_back(a);
       }
     }

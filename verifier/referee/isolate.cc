@@ -182,7 +182,7 @@ class Isolator {
   // one name, then values of one type that are computed from an operand of both.
   std::vector<std::pair<Value, Value>> Pairs() const {
     ValueMap alike;
-    for (const Unproved& unproved : c_.swept.unproved) {
+    for (const OpenPair& unproved : c_.swept.unproved) {
       alike.emplace(unproved.after, unproved.before);
     }
     std::vector<std::pair<Value, Value>> pairs;
@@ -266,7 +266,7 @@ class Isolator {
     place.before = u;
     place.after = w;
     place.region = *std::move(region);
-    for (const Unproved& unproved : c_.swept.unproved) {
+    for (const OpenPair& unproved : c_.swept.unproved) {
       if (unproved.after == w && unproved.before == u) place.reason = unproved.reason;
     }
     return place;

@@ -22,7 +22,7 @@ bool Near(double a, double b, double scale) { return std::abs(a - b) <= kAlikeDi
 bool SameElements(const Sketch& a, const Sketch& b) {
   return Near(a.scale, b.scale, std::max(a.scale, b.scale)) &&
          Near(a.squares, b.squares, std::max(a.squares, b.squares)) &&
-         Near(a.sum, b.sum, a.sum_of_sizes);
+         Near(a.sum, b.sum, a.sum_of_magnitudes);
 }
 
 }  // namespace

@@ -442,7 +442,7 @@ class Case {
   }
 
   void Explain(const SweepResult& swept, const Graph& after) {
-    for (const Unproved& u : swept.unproved) {
+    for (const OpenPair& u : swept.unproved) {
       result_.open.push_back({LabelNear(before_, u.before), LabelNear(after, u.after), u.operators,
                               u.reason, u.before, u.after});
     }

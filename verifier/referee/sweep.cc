@@ -128,7 +128,7 @@ class Sweeper {
 
   bool Prove(const Value& candidate, const Value& value, const Value& now, int max_operators,
              int max_depth, int output = -1) {
-    Unproved unproved{candidate, value, 0, ""};
+    OpenPair unproved{candidate, value, 0, ""};
     differs_ = false;
     const bool follows_fault = FollowsFault(now);
     bool measured = false;

@@ -19,7 +19,7 @@ namespace lemma::referee {
 
 // A pair of values whose sketches are alike (values.h), but that could not be proved equal or was
 // found to differ (SweepLimits::differs).
-struct Unproved {
+struct OpenPair {
   Value before, after;  // values of the graphs given to Sweep
   int operators = 0;    // number in a region that was tried; 0: every region was too large
   std::string reason;
@@ -37,7 +37,7 @@ struct Assumed {
 struct SweepResult {
   std::vector<ProvedRegion> regions;
   std::vector<bool> covered;       // by output: whether it is proved equal
-  std::vector<Unproved> unproved;  // operands first
+  std::vector<OpenPair> unproved;  // operands first
   std::vector<Assumed> assumed;    // operands first
   // For each value of `after`, the value that takes its place. This is the value of `before` or of
   // `derived` to which it was proved equal (or, with SweepLimits::assume, assumed to be equal). If

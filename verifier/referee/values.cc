@@ -60,10 +60,10 @@ void AddTo(const Tensor& tensor, Sketch* sketch) {
         tensor.AtDouble(size <= kValueSamples ? i : static_cast<int64_t>(Mix64(i) % size)));
   }
   for (int64_t i = 0; i < size; ++i) {
-    const double x = tensor.AtDouble(i), size_of_x = std::abs(x);
-    if (size_of_x > sketch->scale) sketch->scale = size_of_x;
+    const double x = tensor.AtDouble(i), magnitude = std::abs(x);
+    if (magnitude > sketch->scale) sketch->scale = magnitude;
     sketch->sum += x;
-    sketch->sum_of_sizes += size_of_x;
+    sketch->sum_of_magnitudes += magnitude;
     sketch->squares += x * x;
   }
 }

@@ -34,7 +34,7 @@ struct Sketch {
   std::vector<double> samples;  // up to 32 elements of each tensor, tensor after tensor
   double scale = 0;             // the largest magnitude of an element
   // Sums of x, |x| and x² over all elements x. They do not depend on the order of the elements.
-  double sum = 0, sum_of_sizes = 0, squares = 0;
+  double sum = 0, sum_of_magnitudes = 0, squares = 0;
 };
 // Adds the numbers of one tensor to the sketch.
 void AddTo(const Tensor& tensor, Sketch* sketch);

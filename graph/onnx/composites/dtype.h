@@ -1,4 +1,4 @@
-// Converts between element types and ONNX's type numbers. Defined in graph/ops/elementwise/cast.cc.
+// Converts between element types and ONNX's type numbers, and values to other element types.
 #ifndef LEMMA_GRAPH_ONNX_COMPOSITES_DTYPE_H_
 #define LEMMA_GRAPH_ONNX_COMPOSITES_DTYPE_H_
 

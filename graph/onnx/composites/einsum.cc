@@ -55,7 +55,7 @@ std::optional<Product> AsProduct(std::string equation) {
   return p;
 }
 
-// Permutes x's dimensions, labelled `from`, to the order `to`.
+// Permutes x's dimensions, labeled `from`, to the order `to`.
 absl::StatusOr<Value> Arrange(OnnxImport& node, const Value& x, const std::string& from,
                               const std::string& to) {
   if (from == to) return x;

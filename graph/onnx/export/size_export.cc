@@ -5,7 +5,7 @@
 namespace lemma {
 
 std::string SizeExport::Vector(absl::Span<const int64_t> sizes) {
-  // Neighbours that are numbers make one part.
+  // Neighbors that are numbers make one part.
   std::vector<std::string> parts;
   std::vector<int64_t> numbers;
   auto flush = [&] {

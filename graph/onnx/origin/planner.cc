@@ -115,7 +115,7 @@ bool Planner::GrantWishes(const Value& value) {
   return plan_.names.contains(value);
 }
 
-bool Planner::FindByShape(const Value& value) {
+bool Planner::FindByOperator(const Value& value) {
   auto candidates = by_operator_.find(HashApplication(value.node()));
   if (candidates == by_operator_.end()) return false;
   int best_score = 0;
@@ -151,7 +151,7 @@ bool Planner::FindSource(const Value& value) {
   }
   const std::string label(graph_.LabelOf(value));
   if (!label.empty() && Grant(label, value) && GrantWishes(value)) return true;
-  return FindByShape(value) && (has_source() || GrantWishes(value));
+  return FindByOperator(value) && (has_source() || GrantWishes(value));
 }
 
 void Planner::PlanOp(const NodePtr& node) {

@@ -38,7 +38,7 @@ class Planner {
   // Like FindSource, but looks only among nodes that have an output with the outermost operator of
   // the value. Returns whether the value got the name of such an output; it may still have no
   // source, if the kept node only passes it on.
-  bool FindByShape(const Value& value);
+  bool FindByOperator(const Value& value);
   // Gives the value the name of an output of one of the model's nodes, and keeps that node.
   bool Grant(const std::string& name, const Value& value);
   bool Keep(int number, const std::string& name, const Value& value);

@@ -85,7 +85,7 @@ OpDef Make_sign() {
 OpDef Make_round() {
   OpDef op = Unary("round", "y = the integer nearest to x", "Round", Accepts::kFloat,
                    ByFn(ScalarFn::kRound));
-  op.doc = "Halfway cases go to the even neighbour.";
+  op.doc = "Halfway cases go to the even neighbor.";
   return op;
 }
 

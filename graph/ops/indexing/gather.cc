@@ -184,21 +184,6 @@ AttrSpec Axis() {
 
 }  // namespace
 
-absl::Status RequirePositions(OpContext& c, int input) {
-  LEMMA_REQUIRE(c, IsInteger(c.dtype(input)), "indices must be integers, not ",
-                Name(c.dtype(input)));
-  return absl::OkStatus();
-}
-
-ScalarExpr Wrapped(const ScalarExpr& position, const IndexExpr& size) {
-  return Apply(ScalarFn::kWhere, Apply(ScalarFn::kLess, position, 0),
-               position + ScalarExpr::Index(size), position);
-}
-
-IndexExpr Position(const ScalarExpr& position, const IndexExpr& size) {
-  return IndexExpr::Load(Wrapped(position, size).node());
-}
-
 OpDef Make_gather() {
   OpDef op;
   op.name = "gather";

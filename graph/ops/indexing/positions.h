@@ -1,5 +1,4 @@
-// Turns elements of tensors into positions along an axis, as in gather and scatter. Defined in
-// gather.cc.
+// Turns elements of tensors into positions along an axis, as in gather and scatter.
 #ifndef LEMMA_GRAPH_OPS_INDEXING_POSITIONS_H_
 #define LEMMA_GRAPH_OPS_INDEXING_POSITIONS_H_
 

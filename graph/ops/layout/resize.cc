@@ -1,4 +1,4 @@
-// Resizing. Nearest-neighbour is an operator. Linear and cubic interpolation are weighted sums with
+// Resizing. Nearest-neighbor is an operator. Linear and cubic interpolation are weighted sums with
 // constant weights, built at import.
 #include <algorithm>
 #include <cmath>

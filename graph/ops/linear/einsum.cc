@@ -239,7 +239,7 @@ OpDef Make_einsum() {
   op.group = "linear algebra";
   op.equation = "y[out…] = sum(r… < R…) x0[labels0…] * x1[labels1…] * …";
   op.doc =
-      "Each input's dimensions are labelled in the equation; labels that the output lacks are "
+      "Each input's dimensions are labeled in the equation; labels that the output lacks are "
       "summed over. \"...\" stands for further dimensions, broadcast. Without \"->\" the output "
       "has "
       "each label that occurs once, in the order of the alphabet.";

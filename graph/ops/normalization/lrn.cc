@@ -16,7 +16,7 @@ absl::Status DefineLrn(OpContext& c) {
   LEMMA_REQUIRE(c, Ge(size, 1), "size is ", size.ToString(), ", it must be positive");
   const IndexExpr before = FloorDiv(size - 1, 2);
   c.Output(c.dtype(0), c.dims(0), [&](const Idx& i) {
-    auto neighbour = [&](const Idx& d) {
+    auto neighbor = [&](const Idx& d) {
       Idx index = i;
       index[1] = i[1] + d[0] - before;
       return index;
@@ -24,10 +24,10 @@ absl::Status DefineLrn(OpContext& c) {
     ScalarExpr square = c.Reduce(
         ReduceKind::kSum, {size},
         [&](const Idx& d) {
-          ScalarExpr x = c.Read(0, neighbour(d));
+          ScalarExpr x = c.Read(0, neighbor(d));
           return x * x;
         },
-        [&](const Idx& d) { return InRange(neighbour(d)[1], c.Dim(0, 1)); });
+        [&](const Idx& d) { return InRange(neighbor(d)[1], c.Dim(0, 1)); });
     ScalarExpr base = c.Real("bias") + c.Real("alpha") / ScalarExpr::Index(size) * square;
     return c.Read(0, i) / Apply(ScalarFn::kPow, base, c.Real("beta"));
   });

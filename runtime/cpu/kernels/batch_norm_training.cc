@@ -89,7 +89,7 @@ Built BuildGradient(const CpuKernelSpec& spec, const StaticValues&) {
     // The library requires an argument for the shift, but does not read it.
     const auto vector = VectorDesc(x.dims());
     const int64_t channels = spec.outputs[0].type.shape[1];
-    kernel->BindFixed(DNNL_ARG_SHIFT, Vector(std::vector<float>(channels), vector));
+    kernel->BindFixed(DNNL_ARG_SHIFT, CopyOf(std::vector<float>(channels), vector));
     return Bind(spec, x, std::move(kernel),
                 {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE, DNNL_ARG_DIFF_DST},
                 {DNNL_ARG_DIFF_SRC, DNNL_ARG_DIFF_SCALE, DNNL_ARG_DIFF_SHIFT});

@@ -213,7 +213,7 @@ dnnl::memory Packed(const Tensor& value, const dnnl::memory::desc& from,
   return target;
 }
 
-std::shared_ptr<const dnnl::memory> Vector(const std::vector<float>& values,
+std::shared_ptr<const dnnl::memory> CopyOf(const std::vector<float>& values,
                                            const dnnl::memory::desc& desc) {
   auto memory = std::make_shared<dnnl::memory>(desc, Engine());
   std::memcpy(memory->get_data_handle(), values.data(), values.size() * sizeof(float));

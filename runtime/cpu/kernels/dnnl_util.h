@@ -152,7 +152,7 @@ class DnnlKernel : public Kernel {
 dnnl::memory Packed(const Tensor& value, const dnnl::memory::desc& from,
                     const dnnl::memory::desc& to);
 // A copy of `values`, owned by the memory object.
-std::shared_ptr<const dnnl::memory> Vector(const std::vector<float>& values,
+std::shared_ptr<const dnnl::memory> CopyOf(const std::vector<float>& values,
                                            const dnnl::memory::desc& desc);
 
 // The operations fused behind a convolution or matrix product.

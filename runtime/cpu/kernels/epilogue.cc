@@ -241,7 +241,7 @@ absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticVal
 void BindEpilogue(const Epilogue& epilogue, DnnlKernel* kernel) {
   for (const Epilogue::Operand& operand : epilogue.operands) {
     if (operand.input < 0) {
-      kernel->BindFixed(operand.arg, Vector(operand.fixed, operand.desc));
+      kernel->BindFixed(operand.arg, CopyOf(operand.fixed, operand.desc));
     } else {
       kernel->BindInput(operand.arg, operand.input, operand.desc);
     }

@@ -1,4 +1,4 @@
-// Layout operators as separate kernels, for plans that do not fuse them into their neighbours.
+// Layout operators as separate kernels, for plans that do not fuse them into their neighbors.
 #include <algorithm>
 #include <utility>
 

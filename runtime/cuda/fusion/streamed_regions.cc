@@ -153,7 +153,7 @@ double GainOfStreaming(const StreamSize& size, const GridOptions& options) {
   const std::optional<codegen::StreamTile> tile = codegen::ChooseStreamTile(size);
   if (options.stream) return std::numeric_limits<double>::infinity();
   if (!tile) return 0;
-  return codegen::ApartMicroseconds(size, options.precision) -
+  return codegen::SeparateMicroseconds(size, options.precision) -
          codegen::StreamedMicroseconds(size, *tile);
 }
 

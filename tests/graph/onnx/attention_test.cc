@@ -100,7 +100,8 @@ TEST_F(AttentionTest, PastPositionsPrecedeTheNewOnes) {
       "=> (float[2,3,24] y, float[2,2,5,8] c, float[2,2,5,6] d) "
       "{ y, c, d = Attention<q_num_heads = 4, kv_num_heads = 2, is_causal = 1>(q, k, v, , a, b) }",
       23, {q, k, v, past_k, past_v});
-  EXPECT_TRUE(Near(y.at(0), OfHeads(AttentionByLoops(InHeads(q, 4), all_k, all_v, kScale, score))));
+  EXPECT_TRUE(
+      Near(y.at(0), JoinedHeads(AttentionByLoops(InHeads(q, 4), all_k, all_v, kScale, score))));
   EXPECT_TRUE(Near(y[1], all_k, 0));
   EXPECT_TRUE(Near(y[2], all_v, 0));
 }
@@ -249,7 +250,7 @@ TEST(LinearAttentionTest, UpdateRules) {
             "q_num_heads = 4, kv_num_heads = 2, update_rule = \"" + rule + "\">(q, k, v, s" +
             (gated ? ", d" : ", ") + (delta ? ", b" : "") + ") }",
         27, inputs);
-    EXPECT_TRUE(Near(y.at(0), OfHeads(expected.output))) << rule;
+    EXPECT_TRUE(Near(y.at(0), JoinedHeads(expected.output))) << rule;
     EXPECT_TRUE(Near(y[1], expected.state)) << rule;
   }
 }

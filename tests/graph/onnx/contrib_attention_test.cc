@@ -65,7 +65,7 @@ TEST(ContribAttention, ProjectsItsInput) {
       "mask_filter_value = -2.0>(x, w, b, m, p) }",
       17, {x, w, bias, mask, past}, kContrib);
   const Grid k = with_past(0), v = with_past(1);
-  EXPECT_TRUE(Near(y.at(0), OfHeads(AttentionByLoops(part(0), k, v, 0.5, score)), 1e-5));
+  EXPECT_TRUE(Near(y.at(0), JoinedHeads(AttentionByLoops(part(0), k, v, 0.5, score)), 1e-5));
   Grid present({2, 2, 2, 4, 4});
   std::copy(k.values.begin(), k.values.end(), present.values.begin());
   std::copy(v.values.begin(), v.values.end(), present.values.begin() + 64);
@@ -88,9 +88,9 @@ TEST(ContribAttention, MultiHeadFormsOfKeysAndValues) {
       "(float[2,3,12] y) { y = MultiHeadAttention<num_heads = 2>(q, k, v, b, n) }",
       17, {q, k, v, bias, lengths}, kContrib);
   const Grid expected = AttentionByLoops(biased(q, 0), biased(k, 8), biased(v, 16), 0.5, score);
-  EXPECT_TRUE(Near(y.at(0), OfHeads(expected), 1e-5));
+  EXPECT_TRUE(Near(y.at(0), JoinedHeads(expected), 1e-5));
 
-  // Query, key and value of a head are neighbours.
+  // Query, key and value of a head are neighbors.
   const Grid packed = Random({2, 3, 24}, 5);
   auto unpacked = [&](int part) {
     Grid x({2, 2, 3, 4});
@@ -109,8 +109,8 @@ TEST(ContribAttention, MultiHeadFormsOfKeysAndValues) {
       "g (float[2,3,2,3,4] x) => (float[2,3,8] y) { y = MultiHeadAttention<num_heads = 2>(x) }", 17,
       {input}, kContrib);
   auto plain = [](int64_t, int64_t, int64_t, int64_t, double s) { return s; };
-  EXPECT_TRUE(
-      Near(z.at(0), OfHeads(AttentionByLoops(unpacked(0), unpacked(1), unpacked(2), 0.5, plain))));
+  EXPECT_TRUE(Near(
+      z.at(0), JoinedHeads(AttentionByLoops(unpacked(0), unpacked(1), unpacked(2), 0.5, plain))));
 }
 
 // Row b of the batch has n[b] keys. The cache has room for 6.
@@ -156,7 +156,7 @@ TEST_F(GroupQueryTest, WritesTheCacheAndReadsIt) {
   };
   const Grid k = Present(past_k_, InHeads(k_, 2)), v = Present(past_v_, InHeads(v_, 2));
   const auto y = Run(Graph(", softcap = 0.5, scale = 0.3"));
-  EXPECT_TRUE(Near(y.at(0), OfHeads(AttentionByLoops(InHeads(q_, 4), k, v, 0.3, score))));
+  EXPECT_TRUE(Near(y.at(0), JoinedHeads(AttentionByLoops(InHeads(q_, 4), k, v, 0.3, score))));
   EXPECT_TRUE(Near(y[1], k, 0));
   EXPECT_TRUE(Near(y[2], v, 0));
 }
@@ -185,13 +185,14 @@ TEST_F(GroupQueryTest, WindowBiasAndSink) {
   const auto y =
       Run(Graph(", local_window_size = 2", ", float[1,4,1,6] m, float[4] s", ", , , , m, s"),
           {bias, sink});
-  EXPECT_TRUE(Near(y.at(0), OfHeads(AttentionByLoops(InHeads(q_, 4), sunk_k, sunk_v, 0.5, score))));
+  EXPECT_TRUE(
+      Near(y.at(0), JoinedHeads(AttentionByLoops(InHeads(q_, 4), sunk_k, sunk_v, 0.5, score))));
   auto smooth = [&](int64_t b, int64_t, int64_t, int64_t j, double s) {
     return j == 6 ? 0 : j < n_[b] ? s : kMinusInfinity;
   };
   const auto z = Run(Graph(", smooth_softmax = 1"));
   EXPECT_TRUE(
-      Near(z.at(0), OfHeads(AttentionByLoops(InHeads(q_, 4), sunk_k, sunk_v, 0.5, smooth))));
+      Near(z.at(0), JoinedHeads(AttentionByLoops(InHeads(q_, 4), sunk_k, sunk_v, 0.5, smooth))));
 }
 
 // New queries and keys are rotated by their position, which is n[b] - 1.
@@ -216,7 +217,8 @@ TEST_F(GroupQueryTest, RotatesNewPositions) {
   const Grid k = Present(past_k_, rotated(InHeads(k_, 2))), v = Present(past_v_, InHeads(v_, 2));
   const auto y =
       Run(Graph(", do_rotary = 1", ", float[6,2] e, float[6,2] f", ", e, f"), {cos, sin});
-  EXPECT_TRUE(Near(y.at(0), OfHeads(AttentionByLoops(rotated(InHeads(q_, 4)), k, v, 0.5, score))));
+  EXPECT_TRUE(
+      Near(y.at(0), JoinedHeads(AttentionByLoops(rotated(InHeads(q_, 4)), k, v, 0.5, score))));
   EXPECT_TRUE(Near(y[1], k));
 }
 
@@ -236,7 +238,7 @@ TEST_F(GroupQueryTest, PackedPrompt) {
       "kv_num_heads = 2>(q, , , , , n, t) }",
       17, {qkv, last}, kContrib);
   const Grid k = part(16, 2), v = part(24, 2);
-  EXPECT_TRUE(Near(y.at(0), OfHeads(AttentionByLoops(part(0, 4), k, v, 0.5, score))));
+  EXPECT_TRUE(Near(y.at(0), JoinedHeads(AttentionByLoops(part(0, 4), k, v, 0.5, score))));
   EXPECT_TRUE(Near(y[1], k, 0));
 }
 

@@ -67,7 +67,7 @@ Grid InHeads(const Grid& x, int64_t heads) {
   return y;
 }
 
-Grid OfHeads(const Grid& x) {
+Grid JoinedHeads(const Grid& x) {
   const int64_t size = x.shape[3];
   Grid y({x.shape[0], x.shape[2], x.shape[1] * size});
   for (int64_t b = 0; b < y.shape[0]; ++b) {

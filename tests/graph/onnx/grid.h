@@ -46,7 +46,7 @@ Grid Sum(Grid a, const Grid& b);
 // Turns [B,L,H*D] into [B,H,L,D], where H is `heads`.
 Grid InHeads(const Grid& x, int64_t heads);
 // The inverse: turns [B,H,L,D] into [B,L,H*D].
-Grid OfHeads(const Grid& x);
+Grid JoinedHeads(const Grid& x);
 
 // The outputs of an ONNX model on these inputs, computed by the definitions of its operators.
 // `graph` is the model's graph in ONNX's text form. `opset` is the version of ONNX's own

@@ -174,13 +174,13 @@ TEST(RotaryEmbedding, RotatesPairsByPosition) {
         "{ y = RotaryEmbedding" +
             attributes + "(x, c, s, p) }",
         23, {x, cos, sin, positions});
-    EXPECT_TRUE(Near(y.at(0), OfHeads(expected))) << interleaved;
+    EXPECT_TRUE(Near(y.at(0), JoinedHeads(expected))) << interleaved;
     const auto z = RunGraph(
         "g (float[2,3,12] x, int64[2,3] p, float[9,2] c, float[9,2] s) => (float[2,3,12] y) "
         "{ y = RotaryEmbedding" +
             attributes + "(x, p, c, s) }",
         17, {x, positions, cos, sin}, kContrib);
-    EXPECT_TRUE(Near(z.at(0), OfHeads(expected))) << interleaved;
+    EXPECT_TRUE(Near(z.at(0), JoinedHeads(expected))) << interleaved;
   }
 }
 

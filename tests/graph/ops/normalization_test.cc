@@ -85,7 +85,7 @@ TEST(GroupNorm, NormalizesChannelsTogether) {
               HasSubstr("4 channels do not divide into 3 groups"));
 }
 
-TEST(Lrn, SumsOverNeighbouringChannels) {
+TEST(Lrn, SumsOverNeighboringChannels) {
   Arg x({1, 4, 1}, {1, 2, 3, 4});
   Attrs attrs = {{"size", int64_t{3}}, {"alpha", 3.0}, {"beta", 1.0}, {"bias", 1.0}};
   EXPECT_THAT(Eval1("lrn", {x}, attrs),

@@ -99,7 +99,7 @@ constexpr size_t kStackBytes = 128 * 1024;
 
 // What a thread waits for: nothing, the threads of its warp, the threads of SyncThreads, the block,
 // a phase of a BulkBarrier (WaitFor), or its warpgroup's turn (TakeTurn). kDone: it has ended.
-enum class State { kReady, kAtWarp, kAtSome, kAtBlock, kAtPhase, kAtTurn, kDone };
+enum class State { kReady, kAtWarp, kAtSyncThreads, kAtBlock, kAtPhase, kAtTurn, kDone };
 // A warpgroup has 128 threads. kTurnThreads: a turn concerns the threads of two warpgroups, those
 // that pass it and those that take it.
 constexpr int kMostWarpgroups = 4, kTurnThreads = 256;
@@ -140,7 +140,7 @@ struct Fiber {
 
 struct Block {
   std::vector<Fiber> fibers;
-  int some = 0;  // the n of SyncThreads(n): the barrier is for the first n threads
+  int sync_threads = 0;  // the n of SyncThreads(n): the barrier is for the first n threads
   // By warpgroup: the number of threads that have passed the turn to it or wait for its turn.
   int turns[kMostWarpgroups] = {};
   std::vector<Copy> copies;   // copies that are issued and not yet carried out
@@ -251,7 +251,8 @@ inline void RunBlock(int threads) {
     for (int i = 0; i < threads; i += kWarp) {
       progress = Release(i, std::min(i + kWarp, threads), State::kAtWarp) || progress;
     }
-    progress = Release(0, std::min(block->some, threads), State::kAtSome) || progress;
+    progress =
+        Release(0, std::min(block->sync_threads, threads), State::kAtSyncThreads) || progress;
     for (int g = 0; g < kMostWarpgroups; ++g) {
       if (block->turns[g] > kTurnThreads) Fail("a turn is passed on twice");
       if (block->turns[g] < kTurnThreads) continue;
@@ -473,8 +474,8 @@ void MultiplyAddWords(float* upper, float* lower, int eighths, const unsigned in
 inline void CommitProducts() { ++block->fibers[block->running].groups; }
 inline void SyncThreads(int threads) {
   if (block->running >= threads) Fail("a thread at a barrier for others");
-  block->some = threads;
-  Wait(State::kAtSome);
+  block->sync_threads = threads;
+  Wait(State::kAtSyncThreads);
 }
 // Waits until the threads of another warpgroup have passed the turn to this one. It is a barrier of
 // both warpgroups.

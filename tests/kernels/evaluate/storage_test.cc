@@ -68,7 +68,7 @@ double Decode(uint32_t bits, int exponent_bits, int mantissa_bits) {
                                : std::ldexp(1 + fraction, exponent - bias));
 }
 
-// All 16-bit values are read as defined. Numbers between neighbours round to the nearer one, ties
+// All 16-bit values are read as defined. Numbers between neighbors round to the nearer one, ties
 // to the even one.
 template <class Number>
 void ExpectNarrowFloat(DType dtype, int exponent_bits, int mantissa_bits) {

@@ -71,7 +71,7 @@ TEST(WidenedValues, AreStoredWhereTheyLeaveTheKernels) {
              p = matmul(a, b) f = barrier(h, p) q = add(f, p) return q
            })",
        }) {
-    const absl::Status added = plans.Add(GraphOf(text), In(ProductPrecision::kBf16));
+    const absl::Status added = plans.Add(GraphWithWeights(text), In(ProductPrecision::kBf16));
     ASSERT_TRUE(added.ok()) << added << text;
   }
   ASSERT_TRUE(plans.Compile().ok());
@@ -84,22 +84,23 @@ TEST(StoredFactors, AreReadAsTheyAre) {
   EmulatedPlans plans;
   for (ProductPrecision precision : {ProductPrecision::kBf16, ProductPrecision::kF16}) {
     ASSERT_TRUE(plans
-                    .Add(GraphOf(R"(graph both(x: bf16[128,512], w: bf16[264,512]) {
+                    .Add(GraphWithWeights(R"(graph both(x: bf16[128,512], w: bf16[264,512]) {
                            t = transpose(w) {perm = [1,0]} a = cast(x) {dtype = "f32"}
                            b = cast(t) {dtype = "f32"} p = matmul(a, b) return p
                          })"),
                          In(precision))
                     .ok());
-    ASSERT_TRUE(plans
-                    .Add(GraphOf(R"(graph below_layout(x: bf16[128,512], w: bf16[264,512]) {
+    ASSERT_TRUE(
+        plans
+            .Add(GraphWithWeights(R"(graph below_layout(x: bf16[128,512], w: bf16[264,512]) {
                            a = cast(x) {dtype = "f32"} b = cast(w) {dtype = "f32"}
                            t = transpose(b) {perm = [1,0]} p = matmul(a, t) return p
                          })"),
-                         In(precision))
-                    .ok());
+                 In(precision))
+            .ok());
   }
   ASSERT_TRUE(plans
-                  .Add(GraphOf(R"(graph one(x: f32[256,512], w: bf16[512,264]) {
+                  .Add(GraphWithWeights(R"(graph one(x: f32[256,512], w: bf16[512,264]) {
                          b = cast(w) {dtype = "f32"} p = matmul(x, b) return p
                        })"),
                        In(ProductPrecision::kBf16))
@@ -119,7 +120,7 @@ TEST(StoredFactors, AreReadAsTheyAre) {
 TEST(BulkTiles, DoNotComputeSumsOfSquares) {
   EmulatedPlans plans;
   ASSERT_TRUE(plans
-                  .Add(GraphOf(R"(graph squares(x: bf16[16,8192]) {
+                  .Add(GraphWithWeights(R"(graph squares(x: bf16[16,8192]) {
                          a = cast(x) {dtype = "f32"} p = mul(a, a)
                          s = reduce_sum(p) {axes = [1]} return s
                        })"),
@@ -149,7 +150,7 @@ TEST(BulkTiles, CopyLinesThatDoNotOverlap) {
              p = matmul(a, c) q = add(p, b) return q
            })",
        }) {
-    ASSERT_TRUE(plans.Add(GraphOf(text), In(ProductPrecision::kBf16)).ok());
+    ASSERT_TRUE(plans.Add(GraphWithWeights(text), In(ProductPrecision::kBf16)).ok());
   }
   ASSERT_TRUE(plans.Compile().ok());
   for (size_t i = 0; i < plans.size(); ++i) {
@@ -169,7 +170,8 @@ TEST(BulkTiles, CopyLinesThatDoNotOverlap) {
 // Equal code that copies from different tensors: the kernels have one name.
 TEST(BulkTiles, MapsBelongToALaunch) {
   EmulatedPlans plans;
-  const Graph graph = GraphOf(R"(graph maps(x: bf16[128,64], y: bf16[128,80], w: bf16[64,136]) {
+  const Graph graph =
+      GraphWithWeights(R"(graph maps(x: bf16[128,64], y: bf16[128,80], w: bf16[64,136]) {
     t = slice(y) {starts = [0,8], sizes = [128,64], steps = [1,1]}
     a = cast(x) {dtype = "f32"} b = cast(t) {dtype = "f32"} c = cast(w) {dtype = "f32"}
     p = matmul(a, c) q = matmul(b, c) return p, q

@@ -138,7 +138,7 @@ TrainingStep StepWith(UpdateKind kind, double momentum) {
   options.update.kind = kind;
   options.update.momentum = momentum;
   options.update.epsilon = 0.1;  // a quotient of two gradients that are nearly 0 has no digits
-  auto step = BuildTrainingStep(GraphOf(kNetwork), options);
+  auto step = BuildTrainingStep(GraphWithWeights(kNetwork), options);
   EXPECT_TRUE(step.ok()) << step.status();
   return *std::move(step);
 }
@@ -244,7 +244,7 @@ TEST_F(CudaExecutable, WritesOverStateOnlyWhatNothingElseReads) {
   for (const StateCase& c : kStateCases) {
     SCOPED_TRACE(c.what);
     for (int seed = 1; seed <= WholeOr(3, 1); ++seed) {
-      Loaded loaded(GraphOf(c.text), seed);
+      Loaded loaded(GraphWithWeights(c.text), seed);
       ASSERT_FALSE(loaded.plan().state.empty());
       EXPECT_EQ(loaded.InPlace(), c.in_place) << loaded.plan().Describe(loaded.graph());
       EXPECT_EQ(loaded.stepper().executable().state_keeper() != nullptr, c.kept);
@@ -291,8 +291,8 @@ void ExpectMatchesReference(Loaded* loaded,
 }
 
 TEST_F(CudaExecutable, ProvidesSharedMemory) {
-  const Graph graph =
-      GraphOf("graph g(x: f32[260,64], w: f32[64,132]) { y = matmul(x, w) z = relu(y) return z }");
+  const Graph graph = GraphWithWeights(
+      "graph g(x: f32[260,64], w: f32[64,132]) { y = matmul(x, w) z = relu(y) return z }");
   cuda::PlanOptions options;
   options.grid.precision = codegen::ProductPrecision::kBf16;
   options.grid.tile = codegen::TileChoice{0, 1};
@@ -303,7 +303,7 @@ TEST_F(CudaExecutable, ProvidesSharedMemory) {
 }
 
 TEST_F(CudaExecutable, OffloadsToTheHost) {
-  const Graph graph = GraphOf(kOffloads);
+  const Graph graph = GraphWithWeights(kOffloads);
   NodeTraitsCache traits;
   auto plain = cuda::PlanGraph(WithoutBarriers(graph), traits);
   ASSERT_TRUE(plain.ok()) << plain.status();
@@ -355,7 +355,7 @@ const StaysCase kStaysCases[] = {
 TEST_F(CudaExecutable, WhatOthersReadIsNotOffloaded) {
   for (const StaysCase& c : kStaysCases) {
     SCOPED_TRACE(c.what);
-    Loaded loaded(GraphOf(c.text));
+    Loaded loaded(GraphWithWeights(c.text));
     EXPECT_EQ(CopiesIn(loaded.plan()), 0) << loaded.plan().Describe(loaded.graph());
     ExpectMatchesReference(&loaded);
   }
@@ -364,7 +364,7 @@ TEST_F(CudaExecutable, WhatOthersReadIsNotOffloaded) {
 TEST(CudaMeasurer, TellsLifetimesOnTheDevice) {
   const auto measurer = MakeCudaMeasurer();
   EXPECT_TRUE(measurer->CanOffload());
-  const Graph graph = GraphOf(kOffloads);
+  const Graph graph = GraphWithWeights(kOffloads);
   auto with = measurer->Timeline(graph), without = measurer->Timeline(WithoutBarriers(graph));
   ASSERT_TRUE(with.ok() && without.ok()) << with.status() << without.status();
   EXPECT_LT(with->peak_bytes, without->peak_bytes);

@@ -102,7 +102,7 @@ const Case kCases[] = {
 TEST(Gemm, IsDerivedFromDefinitions) {
   EmulatedPlans plans;
   for (const Case& c : kCases) {
-    ASSERT_TRUE(plans.Add(GraphOf(c.text)).ok()) << c.text;
+    ASSERT_TRUE(plans.Add(GraphWithWeights(c.text)).ok()) << c.text;
     const size_t i = plans.size() - 1;
     ASSERT_EQ(plans.plan(i).launches.size(), 1u) << plans.plan(i).Describe(plans.graph(i));
     const codegen::GridKernel& kernel = plans.plan(i).KernelOf(plans.plan(i).launches[0]);

@@ -241,7 +241,7 @@ TEST(Nvcc, CompilesStreamedKernels) {
           ") { t = transpose(k) {perm = [0,2,1]} s = matmul(q, t) p = softmax(s) {axis = 2} "
           "o = matmul(p, v) return o }");
       options.grid.stream = tile;
-      auto plan = cuda::PlanGraph(GraphOf(text), traits, options);
+      auto plan = cuda::PlanGraph(GraphWithWeights(text), traits, options);
       ASSERT_TRUE(plan.ok()) << plan.status();
       plans.push_back(*std::move(plan));
     }

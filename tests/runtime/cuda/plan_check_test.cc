@@ -50,7 +50,7 @@ Graph Example(int64_t batch = 2, int64_t m = 24, int64_t k = 32, int64_t n = 40)
     m.next = sub(m, k)
     return z, g, h, s.next, m.next
   })";
-  return GraphOf(absl::Substitute(text, batch, m, k, n, batch * m));
+  return GraphWithWeights(absl::Substitute(text, batch, m, k, n, batch * m));
 }
 
 TEST(CudaPlanCheck, PlansHold) {
@@ -210,7 +210,8 @@ TEST(CudaPlanCheck, FindsFaultsOfProducts) {
       {"fewer columns", [](GemmCall* call) { call->n -= 1; }},
       {"nothing added", [](GemmCall* call) { call->c.argument = call->bias_argument = -1; }},
   };
-  const Graph graph = GraphOf(R"(graph g(x: f32[24,32], y: f32[24,40], w: weight f32[32,40]) {
+  const Graph graph =
+      GraphWithWeights(R"(graph g(x: f32[24,32], y: f32[24,40], w: weight f32[32,40]) {
     p = matmul(x, w) q = add(p, y) return q })");
   for (const auto& [name, put] : faults) {
     CudaPlan plan = PlanOf(graph);

@@ -183,7 +183,7 @@ class CudaPlanCases : public testing::Test {
   static void SetUpTestSuite() {
     plans_ = new EmulatedPlans;
     for (const Case& c : kCases) {
-      const absl::Status added = plans_->Add(GraphOf(c.text));
+      const absl::Status added = plans_->Add(GraphWithWeights(c.text));
       ASSERT_TRUE(added.ok()) << added << c.text;
     }
     const absl::Status compiled = plans_->Compile();
@@ -228,7 +228,7 @@ constexpr char kUpdates[] =
 
 TEST(CudaPlan, SmallStepsAreFusedHorizontally) {
   EmulatedPlans plans;
-  const Graph graph = GraphOf(kUpdates);
+  const Graph graph = GraphWithWeights(kUpdates);
   ASSERT_TRUE(plans.Add(graph).ok());
   ASSERT_TRUE(plans.Add(graph, {{}, /*horizontal_fusion=*/false}).ok());
   std::vector<std::string> last;
@@ -252,7 +252,7 @@ TEST(CudaPlan, ManySmallStepsAreSeveralLaunches) {
     absl::StrAppend(&text, "y", i, " = mul(p", i, ", p", i, ")\n");
     absl::StrAppend(&results, i > 0 ? ", " : "", "y", i);
   }
-  const Graph graph = GraphOf(absl::StrCat(text, "return ", results, " }"));
+  const Graph graph = GraphWithWeights(absl::StrCat(text, "return ", results, " }"));
   EmulatedPlans plans;
   ASSERT_TRUE(plans.Add(graph).ok());
   EXPECT_EQ(plans.plan(0).launches.size(), 2u) << plans.plan(0).Describe(graph);
@@ -267,7 +267,7 @@ TEST(CudaPlan, StepOfManyOperandsIsALaunchOfItsOwn) {
     absl::StrAppend(&text, ", p", i, ": f32[3]");
     absl::StrAppend(&parts, i > 0 ? ", p" : "p", i);
   }
-  const Graph graph = GraphOf(
+  const Graph graph = GraphWithWeights(
       absl::StrCat(text, ") {\nz = neg(y)\nc = concat(", parts, ") {axis = 0}\nreturn c, z }"));
   EmulatedPlans plans;
   ASSERT_TRUE(plans.Add(graph).ok());
@@ -280,7 +280,7 @@ TEST(CudaPlan, StepOfManyOperandsIsALaunchOfItsOwn) {
 // The first part of a sum starts where the sum does, but is not the sum.
 TEST(CudaPlan, PartsOfASumAreResultsOfTheirOwn) {
   EmulatedPlans plans;
-  const Graph graph = GraphOf(R"(graph parts(x: f32[2,6,4], y: f32[2,6,4]) {
+  const Graph graph = GraphWithWeights(R"(graph parts(x: f32[2,6,4], y: f32[2,6,4]) {
     s = add(x, y)
     a, b, c = split(s) {axis = 1, sizes = [3,2,1]}
     return a, b, c
@@ -292,7 +292,7 @@ TEST(CudaPlan, PartsOfASumAreResultsOfTheirOwn) {
 
 TEST(CudaPlan, ResultsAreNotCopiedFromWhatComputesThem) {
   EmulatedPlans plans;
-  const Graph graph = GraphOf(R"(graph norm(x: f32[2,3,4,5], s: f32[3], b: f32[3]) {
+  const Graph graph = GraphWithWeights(R"(graph norm(x: f32[2,3,4,5], s: f32[3], b: f32[3]) {
     y, m, v = batch_norm_training(x, s, b)
     return y, m, v
   })");
@@ -305,7 +305,7 @@ TEST(CudaPlan, ResultsAreNotCopiedFromWhatComputesThem) {
 // Phases of a result run side by side, but not before the launches that read the memory they write.
 TEST(CudaPlan, PhasesWaitForReadersOfTheirMemory) {
   EmulatedPlans plans;
-  const Graph graph = GraphOf(R"(graph chain(x: f32[2,16,9,7], w: weight f32[16,16,3,3],
+  const Graph graph = GraphWithWeights(R"(graph chain(x: f32[2,16,9,7], w: weight f32[16,16,3,3],
                                              v: weight f32[16,16,2,2]) {
     a = conv_transpose2d(x, w) {pads = [1,1,1,1], strides = [2,2], output_padding = [1,1]}
     b = conv2d(a, v) {strides = [2,2]}
@@ -325,7 +325,8 @@ TEST(CudaPlan, PhasesWaitForReadersOfTheirMemory) {
 
 TEST(CudaPlan, IndexOutsideIsAnError) {
   EmulatedPlans plans;
-  const Graph graph = GraphOf("graph g(t: f32[3,2], i: i64[2]) { y = gather(t, i) return y }");
+  const Graph graph =
+      GraphWithWeights("graph g(t: f32[3,2], i: i64[2]) { y = gather(t, i) return y }");
   ASSERT_TRUE(plans.Add(graph).ok());
   ASSERT_TRUE(plans.Compile().ok());
   const Tensor table = RandomInputs(graph)[0];
@@ -356,7 +357,7 @@ TEST(CudaPlan, IndexOutsideIsAnErrorBehindFusedOperators) {
   for (const char* table : kTables) {
     const std::string text = absl::StrCat("graph g(x: f32[6,4], i: i64[3]) { ", table,
                                           " y = gather(t, i) {axis = 0} return y }");
-    ASSERT_TRUE(plans.Add(GraphOf(text.c_str())).ok()) << text;
+    ASSERT_TRUE(plans.Add(GraphWithWeights(text.c_str())).ok()) << text;
   }
   ASSERT_TRUE(plans.Compile().ok());
   for (size_t p = 0; p < plans.size(); ++p) {
@@ -372,7 +373,8 @@ TEST(CudaPlan, IndexOutsideIsAnErrorBehindFusedOperators) {
 
 TEST(CudaPlan, ReshapesAreTheirOperandsMemory) {
   NodeTraitsCache traits;
-  const Graph graph = GraphOf(R"(graph g(x: f32[6,8], w: weight f32[8,8], v: weight f32[16,8]) {
+  const Graph graph =
+      GraphWithWeights(R"(graph g(x: f32[6,8], w: weight f32[8,8], v: weight f32[16,8]) {
     p = matmul(x, w)
     r = reshape(p) {shape = [3,16]}
     q = matmul(r, v)
@@ -386,7 +388,8 @@ TEST(CudaPlan, ReshapesAreTheirOperandsMemory) {
 
 TEST(CudaPlan, BiasStaysWithItsProduct) {
   NodeTraitsCache traits;
-  const Graph graph = GraphOf(R"(graph g(x: f32[64,64], u: f32[64,64], b: f32[64], v: f32[64,64]) {
+  const Graph graph =
+      GraphWithWeights(R"(graph g(x: f32[64,64], u: f32[64,64], b: f32[64], v: f32[64,64]) {
     p = matmul(x, u)
     q = add(p, b)
     r = matmul(q, v)
@@ -405,7 +408,7 @@ TEST(CudaPlan, BiasStaysWithItsProduct) {
 TEST(CudaPlan, OrderIsThatOfTheData) {
   NodeTraitsCache traits;
   const Graph graph =
-      GraphOf(R"(graph g(x: f32[64,64], u: weight f32[64,64], v: weight f32[64,64]) {
+      GraphWithWeights(R"(graph g(x: f32[64,64], u: weight f32[64,64], v: weight f32[64,64]) {
     p = matmul(x, u)
     q = matmul(x, v)
     r = matmul(p, q)
@@ -421,7 +424,7 @@ TEST(CudaPlan, OrderIsThatOfTheData) {
 
 // Two branches: q's values take the memory of p's, unless that is used again late.
 TEST(CudaPlan, BranchesDoNotWaitForEachOthersMemory) {
-  const Graph graph = GraphOf(R"(graph g(x: f32[64,64], w: weight f32[64,64]) {
+  const Graph graph = GraphWithWeights(R"(graph g(x: f32[64,64], w: weight f32[64,64]) {
     p1 = matmul(x, w)  p2 = matmul(p1, w)  p3 = matmul(p2, w)
     q1 = matmul(w, x)  q2 = matmul(w, q1)  q3 = matmul(w, q2)
     return p3, q3
@@ -452,7 +455,7 @@ TEST(CudaPlan, LateReuseTakesLittleMemory) {
       }
     }
     absl::StrAppend(&text, branches == 1 ? " return v0_5 }" : " return v0_5, v1_5 }");
-    const Graph graph = GraphOf(text);
+    const Graph graph = GraphWithWeights(text);
     int64_t bytes[2];
     for (bool late : {false, true}) {
       NodeTraitsCache traits;
@@ -468,7 +471,7 @@ TEST(CudaPlan, LateReuseTakesLittleMemory) {
 }
 
 TEST(CudaBackend, PlansWithoutADevice) {
-  const Graph graph = GraphOf(kTwoLayers);
+  const Graph graph = GraphWithWeights(kTwoLayers);
   auto plan = MakeCudaBackend()->Plan(graph, {});
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->kernels, 2);
@@ -477,7 +480,7 @@ TEST(CudaBackend, PlansWithoutADevice) {
 }
 
 TEST(CudaBackend, SaysThatThereIsNoDevice) {
-  auto executable = MakeCudaBackend()->Compile(GraphOf(kTwoLayers), {});
+  auto executable = MakeCudaBackend()->Compile(GraphWithWeights(kTwoLayers), {});
   if (executable.ok()) GTEST_SKIP() << "there is one";
   EXPECT_TRUE(absl::IsFailedPrecondition(executable.status())) << executable.status();
   EXPECT_EQ(executable.status().message().substr(0, 15), "no CUDA device:");

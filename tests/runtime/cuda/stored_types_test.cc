@@ -10,7 +10,7 @@ namespace {
 TEST(CudaStoredTypes, AreWhatNumPyGives) {
   EmulatedPlans plans;
   for (const StoredTypeCase& c : StoredTypeCases()) {
-    const absl::Status added = plans.Add(GraphOf(c.graph));
+    const absl::Status added = plans.Add(GraphWithWeights(c.graph));
     ASSERT_TRUE(added.ok()) << c.name << ": " << added;
   }
   const absl::Status compiled = plans.Compile();
@@ -30,7 +30,7 @@ TEST(CudaStoredTypes, AreWhatNumPyGives) {
 // own.
 TEST(CudaPrograms, AreToldApartByTheSizesOfWhatTheyRead) {
   EmulatedPlans plans;
-  const absl::Status added = plans.Add(GraphOf(R"(graph g(x: f32[4,8], z: f32[4,16]) {
+  const absl::Status added = plans.Add(GraphWithWeights(R"(graph g(x: f32[4,8], z: f32[4,16]) {
     a = slice(x) {starts = [0,0], sizes = [4,4]} b = slice(z) {starts = [0,0], sizes = [4,4]}
     c = relu(a) d = relu(b) return c, d })"));
   ASSERT_TRUE(added.ok()) << added;

@@ -51,7 +51,7 @@ void ExpectStreamed(const std::vector<Case>& cases) {
     cuda::PlanOptions options;
     options.grid.precision = c.precision;
     options.grid.stream = codegen::StreamTile{c.rows, c.keys};
-    const absl::Status added = plans.Add(GraphOf(c.text), options);
+    const absl::Status added = plans.Add(GraphWithWeights(c.text), options);
     ASSERT_TRUE(added.ok()) << added << c.text;
   }
   for (size_t i = 0; i < plans.size(); ++i) {
@@ -136,9 +136,9 @@ TEST(Streamed, MasksMadeByOtherOperators) {
   cuda::PlanOptions options;
   options.grid.precision = ProductPrecision::kBf16;
   options.grid.stream = codegen::StreamTile();
-  const auto plan = cuda::PlanGraph(GraphOf(cases[2].text), traits, options);
+  const auto plan = cuda::PlanGraph(GraphWithWeights(cases[2].text), traits, options);
   ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_EQ(plan->launches.size(), 2u) << plan->Describe(GraphOf(cases[2].text));
+  EXPECT_EQ(plan->launches.size(), 2u) << plan->Describe(GraphWithWeights(cases[2].text));
 }
 
 // Queries, keys and values are parts of one value; and keys and values of one head serve several.
@@ -203,7 +203,7 @@ TEST(Streamed, KeysAndValuesOfTwoAttentions) {
     cuda::PlanOptions options;
     options.grid.precision = ProductPrecision::kBf16;
     options.grid.stream = codegen::StreamTile{64, 64};
-    ASSERT_TRUE(plans.Add(GraphOf(text + attentions), options).ok()) << text;
+    ASSERT_TRUE(plans.Add(GraphWithWeights(text + attentions), options).ok()) << text;
     EXPECT_EQ(StreamedOf(plans.plan(plans.size() - 1)), 2)
         << plans.plan(plans.size() - 1).Describe(plans.graph(plans.size() - 1));
   }
@@ -224,7 +224,7 @@ TEST(Streamed, InfinitiesAndNaN) {
     cuda::PlanOptions options;
     options.grid.precision = ProductPrecision::kF16;
     options.grid.stream = codegen::StreamTile{128, keys};
-    ASSERT_TRUE(plans.Add(GraphOf(text), options).ok());
+    ASSERT_TRUE(plans.Add(GraphWithWeights(text), options).ok());
   }
   ASSERT_TRUE(plans.Compile().ok());
   const float inf = std::numeric_limits<float>::infinity();
@@ -269,7 +269,7 @@ TEST(Streamed, ValuesThatAreReadElsewhere) {
     cuda::PlanOptions options;
     options.grid.precision = ProductPrecision::kF16;
     options.grid.stream = codegen::StreamTile();
-    ASSERT_TRUE(plans.Add(GraphOf(inputs + body + end), options).ok());
+    ASSERT_TRUE(plans.Add(GraphWithWeights(inputs + body + end), options).ok());
     EXPECT_EQ(StreamedOf(plans.plan(plans.size() - 1)), 0) << end;
   }
   ASSERT_TRUE(plans.Compile().ok());
@@ -299,7 +299,7 @@ TEST(Streamed, OtherFunctions) {
     cuda::PlanOptions options;
     options.grid.precision = ProductPrecision::kF16;
     options.grid.stream = codegen::StreamTile();
-    ASSERT_TRUE(plans.Add(GraphOf(inputs + body + end), options).ok()) << body;
+    ASSERT_TRUE(plans.Add(GraphWithWeights(inputs + body + end), options).ok()) << body;
     EXPECT_EQ(StreamedOf(plans.plan(plans.size() - 1)), 0) << body;
   }
   ASSERT_TRUE(plans.Compile().ok());
@@ -332,7 +332,7 @@ TEST(Streamed, OffsetsBeyond32Bits) {
   for (const Large& c : cases) {
     cuda::PlanOptions options;
     options.grid.precision = c.precision;
-    auto plan = cuda::PlanGraph(GraphOf(c.text), traits, options);
+    auto plan = cuda::PlanGraph(GraphWithWeights(c.text), traits, options);
     ASSERT_TRUE(plan.ok()) << plan.status();
     ASSERT_EQ(plan->launches.size(), 1u) << c.text;
     const std::string& code = plan->KernelOf(plan->launches[0]).code;

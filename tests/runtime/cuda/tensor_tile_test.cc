@@ -159,7 +159,7 @@ class TileSweep {
     cuda::PlanOptions options;
     options.grid.tile = TileChoice{tile, parts};
     options.grid.precision = precision_;
-    const absl::Status added = plans_.Add(GraphOf(c.text), options);
+    const absl::Status added = plans_.Add(GraphWithWeights(c.text), options);
     ASSERT_TRUE(added.ok()) << added;
     cases_.push_back(c);
     for (const cuda::CudaStep& step : plans_.plan(plans_.size() - 1).steps) {
@@ -294,7 +294,7 @@ TEST(StoredFactors, GiveWhatProductsRoundTo) {
         cuda::PlanOptions options;
         options.grid.precision = precision;
         options.grid.architecture = architecture;
-        const absl::Status added = plans.Add(GraphOf(c.text), options);
+        const absl::Status added = plans.Add(GraphWithWeights(c.text), options);
         ASSERT_TRUE(added.ok()) << added;
         int bulk = 0;
         for (const cuda::CudaStep& step : plans.plan(plans.size() - 1).steps) {
@@ -345,11 +345,11 @@ TEST(TensorTiles, SpecialValues) {
   for (ProductPrecision precision : kPrecisions) {
     cuda::PlanOptions options;
     options.grid.precision = precision;
-    ASSERT_TRUE(
-        plans
-            .Add(GraphOf("graph g(x: f32[64,64], w: f32[64,64]) { p = matmul(x, w) return p }"),
-                 options)
-            .ok());
+    ASSERT_TRUE(plans
+                    .Add(GraphWithWeights(
+                             "graph g(x: f32[64,64], w: f32[64,64]) { p = matmul(x, w) return p }"),
+                         options)
+                    .ok());
   }
   ASSERT_TRUE(plans.Compile().ok());
   const TensorType type{DType::kF32, {64, 64}};

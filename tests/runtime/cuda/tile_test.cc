@@ -47,7 +47,7 @@ TEST(Tiles, EachMatchesTheReference) {
       for (const char* text : kGraphs) {
         if ((++number + parts) % WholeOr(1, 2) != 0) continue;
         const TileChoice choice{static_cast<int>(tile), parts};
-        ASSERT_TRUE(plans.Add(GraphOf(text), {{choice}}).ok());
+        ASSERT_TRUE(plans.Add(GraphWithWeights(text), {{choice}}).ok());
         for (const cuda::CudaStep& step : plans.plan(plans.size() - 1).steps) {
           for (const codegen::GridKernel& kernel : step.program->kernels) {
             if (!kernel.tile) continue;

@@ -64,7 +64,7 @@ TEST(CudaTraining, StepsMatchReference) {
     options.update.momentum = c.momentum;
     // Where a gradient is nearly 0, Adam's quotient with a small one has no correct digits.
     options.update.epsilon = 0.1;
-    auto step = BuildTrainingStep(GraphOf(c.text), options);
+    auto step = BuildTrainingStep(GraphWithWeights(c.text), options);
     ASSERT_TRUE(step.ok()) << step.status();
     const absl::Status added = plans.Add(step->graph);
     ASSERT_TRUE(added.ok()) << added;

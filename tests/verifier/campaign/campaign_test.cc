@@ -66,17 +66,17 @@ void JudgeMutant(const RuleMutant& mutant, uint64_t seed, Counts* counts) {
   ++counts->by_contract[proved->contract];
   Substitution rule = mutant.rule;
   rule.contract = proved->contract;
-  const Judgement judgement = Judge(rule, options);
-  EXPECT_FALSE(judgement.difference)
+  const Judgment judgment = Judge(rule, options);
+  EXPECT_FALSE(judgment.difference)
       << "FALSE PROOF, " << Name(proved->contract) << ", seed " << seed << "\n"
       << mutant.what << "\n"
       << mutant.text << ToString(verdict) << "\n"
-      << *judgement.difference;
-  counts->judged += judgement.instances > 0;
-  counts->typed += judgement.typed > 0;
-  counts->instances += judgement.instances;
-  counts->comparisons += judgement.comparisons;
-  counts->largest_size = std::max(counts->largest_size, judgement.largest_size);
+      << *judgment.difference;
+  counts->judged += judgment.instances > 0;
+  counts->typed += judgment.typed > 0;
+  counts->instances += judgment.instances;
+  counts->comparisons += judgment.comparisons;
+  counts->largest_size = std::max(counts->largest_size, judgment.largest_size);
 }
 
 TEST(Campaign, NothingFalseIsProved) {

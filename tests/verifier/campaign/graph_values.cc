@@ -38,14 +38,14 @@ bool Divides(const ScalarExpr& e) {
   return std::any_of(e.args().begin(), e.args().end(), Divides);
 }
 
-bool Compares(const ScalarExpr& e) {
+bool LeavesZeroSignOpen(const ScalarExpr& e) {
   if (e.kind() == ScalarExpr::Kind::kReduce && e.reduce() >= ReduceKind::kMax) return true;
   if (e.kind() == ScalarExpr::Kind::kApply) {
     for (ScalarFn fn : {ScalarFn::kMin, ScalarFn::kMax, ScalarFn::kSign, ScalarFn::kAbs}) {
       if (e.fn() == fn) return true;
     }
   }
-  return std::any_of(e.args().begin(), e.args().end(), Compares);
+  return std::any_of(e.args().begin(), e.args().end(), LeavesZeroSignOpen);
 }
 
 bool AddsUp(const ScalarExpr& e) {
@@ -72,8 +72,8 @@ absl::StatusOr<GraphRunner> GraphRunner::Of(const Graph& graph) {
   for (const NodePtr& node : graph.nodes()) {
     for (const TensorType& type : node->types()) {
       runner.integers_ = runner.integers_ || !IsFloat(type.dtype);
-      runner.narrow_ = runner.narrow_ || IsHalfFloat(type.dtype);
-      runner.wide_ = runner.wide_ && (!IsFloat(type.dtype) || type.dtype == DType::kF64);
+      runner.has_16_bit_floats_ = runner.has_16_bit_floats_ || IsHalfFloat(type.dtype);
+      runner.all_f64_ = runner.all_f64_ && (!IsFloat(type.dtype) || type.dtype == DType::kF64);
     }
     if (!node->is_op()) continue;
     LEMMA_ASSIGN_OR_RETURN(Definition definition, DefinitionOf(*node));
@@ -88,7 +88,8 @@ absl::StatusOr<GraphRunner> GraphRunner::Of(const Graph& graph) {
                                 return Info(fn).discontinuous();
                               });
       runner.saturates_ = runner.saturates_ || AnyFunction(tensor.body, Saturates);
-      runner.compares_ = runner.compares_ || Compares(tensor.body);
+      runner.leaves_zero_sign_open_ =
+          runner.leaves_zero_sign_open_ || LeavesZeroSignOpen(tensor.body);
       runner.adds_up_ = runner.adds_up_ || AddsUp(tensor.body);
     }
     LEMMA_ASSIGN_OR_RETURN(auto work, CountWork(definition));

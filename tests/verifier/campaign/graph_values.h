@@ -50,11 +50,11 @@ class GraphRunner {
   bool polynomial() const { return polynomial_; }
   // The graph has min, max, sign or abs. Where their result is zero, the evaluator chooses between
   // 0 and -0.
-  bool compares() const { return compares_; }
+  bool leaves_zero_sign_open() const { return leaves_zero_sign_open_; }
   // The graph has reductions by sum or product. The evaluator chooses the order of their terms.
   bool adds_up() const { return adds_up_; }
   // All floats of the graph are f64, so constants keep the values that they are written with.
-  bool wide() const { return wide_; }
+  bool all_f64() const { return all_f64_; }
   // The graph has roundings or comparisons.
   bool discontinuous() const { return discontinuous_; }
   // The graph has quotients.
@@ -64,7 +64,7 @@ class GraphRunner {
   // other side of a discontinuity, at nearby inputs too.
   bool discontinuous_where_rounded() const { return (discontinuous_ || integers_) && saturates_; }
   // The graph has f16 or bf16.
-  bool narrow() const { return narrow_; }
+  bool has_16_bit_floats() const { return has_16_bit_floats_; }
   // The graph has integers or truth values.
   bool integers() const { return integers_; }
 
@@ -84,9 +84,9 @@ class GraphRunner {
 
   Graph graph_;
   std::vector<Operator> operators_;
-  bool rational_ = true, polynomial_ = true, compares_ = false, adds_up_ = false, wide_ = true,
-       narrow_ = false, discontinuous_ = false, saturates_ = false, integers_ = false,
-       divides_ = false;
+  bool rational_ = true, polynomial_ = true, leaves_zero_sign_open_ = false, adds_up_ = false,
+       all_f64_ = true, has_16_bit_floats_ = false, discontinuous_ = false, saturates_ = false,
+       integers_ = false, divides_ = false;
   double work_ = 0;
 };
 

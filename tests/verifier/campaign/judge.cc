@@ -71,7 +71,7 @@ class JudgedClaim {
         random_(HashCombine(options.seed, 7)),
         constants_(ConstantsOf(rule)) {}
 
-  Judgement Run() {
+  Judgment Run() {
     for (int tries = 0; tries < 3 * options_.instances; ++tries) {
       if (result_.instances >= options_.instances) break;
       auto assignment = instances_.Draw();
@@ -138,8 +138,8 @@ class JudgedClaim {
     auto b = sides.target.RunReal(inputs, &seen);
     if (!a.ok() || !b.ok()) return "";  // a position outside
     ++result_.comparisons;
-    const bool wide = sides.source.wide() && sides.target.wide();
-    const double most = seen.largest * (wide ? kTolerance : kRoundedTolerance);
+    const bool all_f64 = sides.source.all_f64() && sides.target.all_f64();
+    const double most = seen.largest * (all_f64 ? kTolerance : kRoundedTolerance);
     std::string slow = CompareSlowly(sides, inputs, *a, *b, most);
     if (!slow.empty()) return slow;
     for (size_t o = 0; o < a->size(); ++o) {
@@ -253,8 +253,9 @@ class JudgedClaim {
       }
       ++result_.comparisons;
       ++result_.typed;
-      const bool narrow = sides.source.narrow() || sides.target.narrow();
-      const double most = seen.largest * (narrow ? kNarrowTolerance : kTypedTolerance);
+      const bool has_16_bit_floats =
+          sides.source.has_16_bit_floats() || sides.target.has_16_bit_floats();
+      const double most = seen.largest * (has_16_bit_floats ? kNarrowTolerance : kTypedTolerance);
       auto far = [&](double x, double y) { return Differ(x, y, most); };
       std::string found = FirstElement(*a, *b, far);
       if (found.empty() && PutNan(&inputs)) {
@@ -347,7 +348,8 @@ class JudgedClaim {
     if (!a.ok() || !b.ok()) return "";
     ++result_.comparisons;
     ++result_.typed;
-    const bool zeros_alike = sides.source.compares() || sides.target.compares();
+    const bool zeros_alike =
+        sides.source.leaves_zero_sign_open() || sides.target.leaves_zero_sign_open();
     for (size_t o = 0; o < a->size(); ++o) {
       const Tensor &s = (*a)[o], &t = (*b)[o];
       for (int64_t i = 0; i < s.size(); ++i) {
@@ -368,12 +370,12 @@ class JudgedClaim {
   Instances instances_;
   std::mt19937_64 random_;
   const std::vector<double> constants_;
-  Judgement result_;
+  Judgment result_;
 };
 
 }  // namespace
 
-Judgement Judge(const Substitution& rule, const JudgeOptions& options) {
+Judgment Judge(const Substitution& rule, const JudgeOptions& options) {
   return JudgedClaim(rule, options).Run();
 }
 

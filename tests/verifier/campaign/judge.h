@@ -21,7 +21,7 @@ struct JudgeOptions {
   bool as_proved = true;
 };
 
-struct Judgement {
+struct Judgment {
   int instances = 0;    // instances that were run
   int comparisons = 0;  // how often both sides were compared on inputs
   // How many of these comparisons were made "as typed" (see Judge). For a reassociates rule, such a
@@ -50,7 +50,7 @@ struct Judgement {
 //   * bit_exact: also as typed, in each element type that the proof covers. Bits must be equal, for
 //     finite, infinite and denormal numbers. Any NaN equals any other NaN. 0 equals -0 if a graph
 //     has min, max, sign or abs (docs/proofs.md).
-Judgement Judge(const Substitution& rule, const JudgeOptions& options);
+Judgment Judge(const Substitution& rule, const JudgeOptions& options);
 
 }  // namespace lemma
 

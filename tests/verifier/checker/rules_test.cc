@@ -85,7 +85,7 @@ TEST(Checker, FindsUnguardedRulesFalse) {
   }
 }
 
-TEST(Checker, FindsFalseNeighboursOfStarterRulesFalse) {
+TEST(Checker, FindsFalseNeighborsOfStarterRulesFalse) {
   const std::vector<Mutation> mutations = StarterMutations();
   for (const Substitution& rule : RulesOf("data/rules/starter.txt")) {
     Substitution claim = rule;

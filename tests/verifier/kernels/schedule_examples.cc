@@ -74,6 +74,6 @@ std::vector<ScheduleExample> ScheduleExamples() {
   };
 }
 
-Graph GraphOfExample(const ScheduleExample& example) { return GraphOf(example.text); }
+Graph GraphOfExample(const ScheduleExample& example) { return GraphWithWeights(example.text); }
 
 }  // namespace lemma

@@ -124,7 +124,8 @@ std::vector<kernels::ProgramVerdict> Verdicts(
     const Example& example, const std::string& schedule,
     const std::function<void(GridProgram*)>& change = nullptr) {
   std::vector<kernels::ProgramVerdict> verdicts;
-  for (const cuda::CudaStep& step : CudaPlanOf(GraphOf(example.graph), example.options).steps) {
+  for (const cuda::CudaStep& step :
+       CudaPlanOf(GraphWithWeights(example.graph), example.options).steps) {
     if (step.program == nullptr) continue;
     const bool has = std::any_of(
         step.program->kernels.begin(), step.program->kernels.end(),
@@ -349,7 +350,8 @@ constexpr Fault kFaults[] = {
 // Rounding needs a precision that allows it, or operators that round so.
 TEST(TensorCores, RoundsOnlyAsAllowed) {
   const auto verdict = [](const Example& example, ProductPrecision allowed) {
-    for (const cuda::CudaStep& step : CudaPlanOf(GraphOf(example.graph), example.options).steps) {
+    for (const cuda::CudaStep& step :
+         CudaPlanOf(GraphWithWeights(example.graph), example.options).steps) {
       for (const GridKernel& kernel : step.program->kernels) {
         if (absl::StrContains(kernel.schedule, " in ")) return CheckStep(step, nullptr, allowed);
       }

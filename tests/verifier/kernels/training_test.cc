@@ -44,7 +44,7 @@ void ExpectRight(const char* text, UpdateKind update) {
   TrainingOptions options;
   options.update.kind = update;
   options.update.momentum = update == UpdateKind::kSgd ? 0.9 : 0;
-  auto step = BuildTrainingStep(GraphOf(text), options);
+  auto step = BuildTrainingStep(GraphWithWeights(text), options);
   ASSERT_TRUE(step.ok()) << step.status();
   const StepVerdicts verdicts = CheckSteps(step->graph);
   EXPECT_GT(verdicts.size(), 10u);

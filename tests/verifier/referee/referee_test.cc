@@ -233,7 +233,7 @@ TEST(RefereeTest, ProductsAndSumsOfNumbersAreRounded) {
         c, op);
   };
   EXPECT_EQ(Summary(JudgeTexts(halves("div", 1.41421354f), halves("mul", 0.707106769f))), proved);
-  // Two neighbours of which the difference matters are not both the product.
+  // Two neighbors of which the difference matters are not both the product.
   auto both = [](float c, float d) {
     return absl::StrFormat(
         "(x: f32[3]) { c = constant f32[] [%.9g]\n d = constant f32[] [%.9g]\n y = mul(x, c)\n"

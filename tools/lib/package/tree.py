@@ -7,11 +7,11 @@ LEMMA is the program that Bazel built. FOLDER gets
 
   bin/lemma              starts the program
   lib/lemma/             the program and its libraries; glibc/ has the C library, graphviz/ its parts
-  share/doc/lemma/       the licences of Lemma and of every library above
+  share/doc/lemma/       the licenses of Lemma and of every library above
   share/lemma/rules/     the files of rules
   share/                 man pages, and completion for bash, zsh and fish
 
-Needs Debian: the package of a library has its licence.
+Needs Debian: the package of a library has its license.
 """
 
 import os
@@ -65,7 +65,7 @@ def packages_of(paths):
     for path in paths:
         result[path] = next((owners[name] for name in names[path] if name in owners), None)
         if result[path] is None:
-            sys.exit(f"tree: no Debian package brings {path}, so its licence is unknown")
+            sys.exit(f"tree: no Debian package brings {path}, so its license is unknown")
     return result
 
 
@@ -99,7 +99,7 @@ def graphviz_config():
 
 
 def write_notices(folder, packages):
-    """Writes the licences of Lemma and of the packages whose libraries are in the folder."""
+    """Writes the licenses of Lemma and of the packages whose libraries are in the folder."""
     common, table = set(), ""
     for package in sorted(packages):
         name = package.split(":")[0]
@@ -113,8 +113,8 @@ def write_notices(folder, packages):
         copy(pathlib.Path("/usr/share/common-licenses") / name, folder / "common-licenses" / name)
     copy(ROOT / "LICENSE", folder / "LICENSE")
     (folder / "NOTICES").write_text(
-        "Lemma has the licence in the file LICENSE. The libraries that are distributed with it have\n"
-        "licences of their own, in the folder copyright. What these call /usr/share/common-licenses is\n"
+        "Lemma has the license in the file LICENSE. The libraries that are distributed with it have\n"
+        "licenses of their own, in the folder copyright. What these call /usr/share/common-licenses is\n"
         "the folder common-licenses. Parts of the libraries' headers are compiled into the program.\n"
         "The libraries are those of Debian, unchanged, and their sources are Debian's:\n\n" + table)
 

@@ -79,10 +79,10 @@ def batch_norm(node, x, scale, bias, mean, variance):
 
 def layer_norm(node, x, scale, bias=None):
     axes = tuple(range(node.get("axis", -1) % x.ndim, x.ndim))
-    centred = x - x.mean(axes, keepdims=True)
-    spread = numpy.sqrt((centred * centred).mean(axes, keepdims=True) +
+    centered = x - x.mean(axes, keepdims=True)
+    spread = numpy.sqrt((centered * centered).mean(axes, keepdims=True) +
                         x.dtype.type(node.get("epsilon", 1e-5)))
-    y = centred / spread * scale
+    y = centered / spread * scale
     return y if bias is None else y + bias
 
 

@@ -9,10 +9,10 @@ FLOAT, UINT8, INT8, INT32, INT64, BOOL, HALF, DOUBLE = 1, 2, 3, 6, 7, 9, 10, 11
 
 def normalized(g, x, axes, keepdims=1, epsilon=1e-5):
     """(x - mean) / sqrt(variance + epsilon), as exporters write it."""
-    centred = g.Sub(x, g.ReduceMean(x, axes=axes, keepdims=keepdims))
-    square = g.Pow(centred, g.constant("two", F32(2)))
+    centered = g.Sub(x, g.ReduceMean(x, axes=axes, keepdims=keepdims))
+    square = g.Pow(centered, g.constant("two", F32(2)))
     variance = g.ReduceMean(square, axes=axes, keepdims=keepdims)
-    return g.Div(centred, g.Sqrt(g.Add(variance, g.constant("epsilon", F32(epsilon)))))
+    return g.Div(centered, g.Sqrt(g.Add(variance, g.constant("epsilon", F32(epsilon)))))
 
 
 def layer_norm(random, shape, axes=(-1,), keepdims=1, scale_shape=None, fused_scale=None):

@@ -12,7 +12,7 @@
 namespace lemma::referee {
 namespace {
 
-// Two numbers of f32 that are neighbours differ by at most this much, relative to them.
+// Two numbers of f32 that are neighbors differ by at most this much, relative to them.
 constexpr double kNear = 0x1p-23;
 constexpr size_t kMostComposed = 24;  // numbers of which sums and products are tried
 

@@ -63,7 +63,7 @@ bool Fuses(const CpuKernelSpec& spec, const Node& user) {
   const Value v(spec.nodes.back(), 0);
   const Node& head = spec.head();
   if (PostOpKindOf(user, v, kChannel) == PostOpKind::kSum && CrashesBySum(head)) return false;
-  if (IsByProducts(head.inputs()[1].shape(), head.Int("groups"))) return false;
+  if (RunsByProducts(head.inputs()[1].shape(), head.Int("groups"))) return false;
   return FusesBehind(spec, user, kChannel, head.inputs().size() < 3);
 }
 

@@ -35,7 +35,7 @@ Convolution::primitive_desc Describe(const DnnlConvolution& conv, const dnnl::me
 bool IsFasterBlocked(const DnnlConvolution& conv) {
   if (!HasAvx2Only()) return false;
   const auto w = conv.weights.dims();
-  if (w.size() == 5) return IsByProducts({w[0] * w[1], w[2], w[3], w[4]}, w[0]);
+  if (w.size() == 5) return RunsByProducts({w[0] * w[1], w[2], w[3], w[4]}, w[0]);
   return w[2] * w[3] > 1 && w[1] % 8 == 0;
 }
 
@@ -43,7 +43,7 @@ bool IsFasterBlocked(const DnnlConvolution& conv) {
 
 bool ConvolutionsBeatProducts() { return HasAvx2Only(); }
 
-bool IsByProducts(const Shape& weights, int64_t groups) {
+bool RunsByProducts(const Shape& weights, int64_t groups) {
   const int64_t out = weights[0] / groups, in = weights[1];
   return HasAvx2Only() && groups > 1 && !(in == 1 && out == 1) && (in % 8 != 0 || out % 8 != 0);
 }

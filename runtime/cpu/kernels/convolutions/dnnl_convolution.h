@@ -30,7 +30,7 @@ bool ConvolutionsBeatProducts();
 // group do not fill blocks of 8, unless each group has one channel (depthwise). Operations fused
 // behind such a convolution are slow: 32 groups of 4 channels at 56 x 56 pixels take 3.3 ms; with
 // relu fused, 6.6 ms; with a batch normalization fused, 57 ms.
-bool IsByProducts(const Shape& weights, int64_t groups);
+bool RunsByProducts(const Shape& weights, int64_t groups);
 
 // The kernel that computes `conv` and the operations fused behind it; y is output 0 of the spec. x
 // and y are in channels-last layout, or x is static. Where oneDNN's kernels for another layout are

@@ -80,20 +80,20 @@ WindowSizes SizesOf(const Node& head) {
   return s;
 }
 
-bool PackedProduct::samples() const {
+bool PackedProduct::patch_is_sampled() const {
   return sizes_.kernel[0] * sizes_.kernel[1] == 1 && sizes_.before[0] == 0 &&
          sizes_.before[1] == 0 && (sizes_.rows - 1) * sizes_.strides[0] < sizes_.height &&
          (sizes_.columns - 1) * sizes_.strides[1] < sizes_.width;
 }
 
 int64_t PackedProduct::patch_width() const {
-  if (samples()) return sizes_.columns;
+  if (patch_is_sampled()) return sizes_.columns;
   return (sizes_.columns - 1) * sizes_.strides[1] + (sizes_.kernel[1] - 1) * sizes_.dilations[1] +
          1;
 }
 
 int64_t PackedProduct::patch_rows(int64_t rows) const {
-  if (samples()) return rows;
+  if (patch_is_sampled()) return rows;
   return (rows - 1) * sizes_.strides[0] + (sizes_.kernel[0] - 1) * sizes_.dilations[0] + 1;
 }
 
@@ -107,7 +107,7 @@ void PackedProduct::FillPatch(const T* image, int zero, int64_t begin, int64_t e
   const WindowSizes& s = sizes_;
   const int64_t width = patch_width(), rows = patch_rows(end - begin), channels = s.channels;
   std::fill_n(patch + rows * width * channels, kReadBehind, int16_t{0});
-  if (samples()) {
+  if (patch_is_sampled()) {
     for (int64_t p = begin; p < end; ++p) {
       const T* row = image + p * s.strides[0] * s.width * channels;
       int16_t* to = patch + (p - begin) * width * channels;
@@ -230,8 +230,8 @@ int PackedProduct::WeightAt(int64_t output, int64_t channel, int64_t row, int64_
 void PackedProduct::MultiplyByChannel(const int16_t* patch, int64_t rows, int32_t* sums,
                                       int64_t step) const {
   const WindowSizes& s = sizes_;
-  const int64_t row_step = (samples() ? 1 : s.strides[0]) * patch_width() * s.channels;
-  const int64_t column_step = (samples() ? 1 : s.strides[1]) * s.channels;
+  const int64_t row_step = (patch_is_sampled() ? 1 : s.strides[0]) * patch_width() * s.channels;
+  const int64_t column_step = (patch_is_sampled() ? 1 : s.strides[1]) * s.channels;
   for (int64_t p = 0; p < rows; ++p) {
     for (int64_t c = 0; c < s.channels; c += kPanelColumns) {
       kernels::MultiplyChannels(patch + p * row_step + c, s.columns, column_step, runs_.data(),
@@ -245,8 +245,8 @@ void PackedProduct::Multiply(const int16_t* patch, int64_t begin, int64_t end, i
                              int64_t last, int32_t* sums, int64_t step) const {
   if (by_channel_) return MultiplyByChannel(patch, end - begin, sums, step);
   const WindowSizes& s = sizes_;
-  const int64_t row_step = (samples() ? 1 : s.strides[0]) * patch_width() * s.channels;
-  const int64_t column_step = (samples() ? 1 : s.strides[1]) * s.channels;
+  const int64_t row_step = (patch_is_sampled() ? 1 : s.strides[0]) * patch_width() * s.channels;
+  const int64_t column_step = (patch_is_sampled() ? 1 : s.strides[1]) * s.channels;
   std::vector<const int16_t*> rows;
   rows.reserve((end - begin) * s.columns);
   for (int64_t p = 0; p < end - begin; ++p) {

@@ -65,7 +65,7 @@ class PackedProduct {
   void MultiplyPanel(const std::vector<const int16_t*>& rows, const int16_t* panel, int32_t* sums,
                      int64_t step) const;
   int64_t PlaceOf(int64_t output, int64_t channel, int64_t row, int64_t column) const;
-  bool samples() const;  // a patch has only the pixels that 1 x 1 windows read
+  bool patch_is_sampled() const;  // a patch has only the pixels that 1 x 1 windows read
   int64_t patch_width() const;
   int64_t patch_rows(int64_t rows) const;
 

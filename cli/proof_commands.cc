@@ -1,4 +1,4 @@
-#include "cli/verdict_text.h"
+#include "cli/proof_commands.h"
 
 #include <chrono>
 

@@ -1,6 +1,6 @@
 // Turns two graphs with symbolic sizes into a claim for the prover: the claim that they are equal.
-#ifndef LEMMA_API_RULES_SYMBOLIC_GRAPH_H_
-#define LEMMA_API_RULES_SYMBOLIC_GRAPH_H_
+#ifndef LEMMA_API_RULES_EQUALITY_CLAIM_H_
+#define LEMMA_API_RULES_EQUALITY_CLAIM_H_
 
 #include <string>
 
@@ -23,4 +23,4 @@ absl::StatusOr<Substitution> EqualityClaim(const text::Block& a, const std::stri
 
 }  // namespace lemma::api
 
-#endif  // LEMMA_API_RULES_SYMBOLIC_GRAPH_H_
+#endif  // LEMMA_API_RULES_EQUALITY_CLAIM_H_

@@ -1,6 +1,6 @@
 // The flags and the progress line of commands that prove.
-#ifndef LEMMA_CLI_VERDICT_TEXT_H_
-#define LEMMA_CLI_VERDICT_TEXT_H_
+#ifndef LEMMA_CLI_PROOF_COMMANDS_H_
+#define LEMMA_CLI_PROOF_COMMANDS_H_
 
 #include <cstdint>
 #include <functional>
@@ -32,4 +32,4 @@ std::string Shortened(const std::string& text, size_t width);
 
 }  // namespace lemma::cli
 
-#endif  // LEMMA_CLI_VERDICT_TEXT_H_
+#endif  // LEMMA_CLI_PROOF_COMMANDS_H_

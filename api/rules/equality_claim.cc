@@ -1,4 +1,4 @@
-#include "api/rules/symbolic_graph.h"
+#include "api/rules/equality_claim.h"
 
 #include <algorithm>
 #include <map>
