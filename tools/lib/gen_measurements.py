@@ -17,9 +17,9 @@ PAGE = pathlib.Path("docs/measurements.md")
 HEAD = """\
 # Measurements
 
-Every measured figure, with its date, machine and command. `tools/gen_measurements` writes this page from [data/measurements](../data/measurements); `tools/gen_measurements --check` and a test say whether it is up to date. Other pages quote at most a ratio or two and link here.
+Every measured figure, with its date, machine and command. `tools/gen_measurements` writes this page from [data/measurements](../data/measurements); `tools/gen_measurements --check` and a test say whether it is up to date. Other pages quote some of the figures and link here.
 
-Times are milliseconds unless a column says otherwise, MB are 10⁶ bytes (2²⁰ for whole processes of the generator, `prove_rules` and `search_speed`), and the machines had other work only where a section says so.
+The first line of a section gives the date, the machine, the commands, the file with the figures, if there is one, and the page that relies on them. Times are in milliseconds unless the section or the column says otherwise. MB are 10⁶ bytes; they are 2²⁰ bytes where they are the memory of whole processes of the generator, `prove_rules` and `search_speed`. The machines had other work only where a section says so. Most names of models are those of `tools/export_models --list`; names that begin with `light_` are those of `data/models/light`.
 """
 REQUIRED = ("group", "title", "page", "command", "machine")
 

@@ -322,13 +322,14 @@ OpDef Make_hard_swish() {
 }
 
 OpDef Make_shrink() {
-  OpDef op = Activation(
-      "shrink", "y = x + bias if x < -lambda, x - bias if x > lambda, otherwise 0", "",
-      {Real("bias", 0.0, "moves towards 0"), Real("lambda", 0.5, "half-width of the zero band")},
-      [](const OpContext& c, const ScalarExpr& x) {
-        const ScalarExpr &bias = c.Real("bias"), &lambda = c.Real("lambda");
-        return Where(Less(x, -lambda), x + bias, Where(Less(lambda, x), x - bias, 0));
-      });
+  OpDef op =
+      Activation("shrink", "y = x + bias if x < -lambda, x - bias if x > lambda, otherwise 0", "",
+                 {Real("bias", 0.0, "how far other elements move towards 0"),
+                  Real("lambda", 0.5, "largest magnitude of an element that becomes 0")},
+                 [](const OpContext& c, const ScalarExpr& x) {
+                   const ScalarExpr &bias = c.Real("bias"), &lambda = c.Real("lambda");
+                   return Where(Less(x, -lambda), x + bias, Where(Less(lambda, x), x - bias, 0));
+                 });
   NameInOnnx(op, "Shrink", {{"bias", "bias"}, {"lambda", "lambd"}});
   return op;
 }

@@ -17,7 +17,8 @@ namespace {
 
 const char kBroadcast[] = "Shapes broadcast as in numpy.";
 const char kIntegers[] =
-    "Shapes broadcast as in numpy. Integers: exact while within 64 bits; stored by wrapping.";
+    "Shapes broadcast as in numpy. Integers: exact as long as the result fits into 64 bits; a "
+    "narrower type stores it by wrapping.";
 
 OpDef Documented(OpDef op, std::string doc, bool commutative) {
   op.doc = std::move(doc);
@@ -32,7 +33,8 @@ ScalarExpr LessOrEqual(const ScalarExpr& a, const ScalarExpr& b) {
 
 OpDef Comparison(OpDef op, bool commutative = false) {
   op.group = "comparison and logic";
-  return Documented(std::move(op), "False where an operand is NaN. Shapes broadcast.", commutative);
+  return Documented(std::move(op), "False where an operand is NaN. Shapes broadcast as in numpy.",
+                    commutative);
 }
 
 OpDef Logic(OpDef op) {
@@ -185,7 +187,7 @@ OpDef Make_div() {
                     });
   return Documented(std::move(op),
                     "Shapes broadcast as in numpy. Integers: the quotient is cut off towards 0; "
-                    "the quotient by 0 is 0.",
+                    "a division by 0 gives 0.",
                     false);
 }
 
@@ -202,7 +204,7 @@ OpDef Make_mod() {
   OpDef op = Binary("mod", "y = a - b * floor(a / b)", "", Accepts::kNumber, ByFn2(ScalarFn::kMod));
   op.onnx_import = {{"Mod", ImportMod}};
   op.onnx_export = ExportMod;
-  return Documented(std::move(op), "The sign is the divisor's. Shapes broadcast as in numpy.",
+  return Documented(std::move(op), "The result has the sign of b. Shapes broadcast as in numpy.",
                     false);
 }
 
@@ -213,7 +215,7 @@ OpDef Make_fmod() {
     out.Emit("Mod", {out.Input(0), out.Input(1)}, {out.Output(0)}, {{"fmod", int64_t{1}}});
     return absl::OkStatus();
   };
-  return Documented(std::move(op), "The sign is the dividend's. Shapes broadcast as in numpy.",
+  return Documented(std::move(op), "The result has the sign of a. Shapes broadcast as in numpy.",
                     false);
 }
 
@@ -258,7 +260,7 @@ OpDef Make_greater_equal() {
 
 OpDef Make_equal() {
   return Comparison(
-      BinaryTest("equal", "y = a = b", "Equal", Accepts::kAny, ByFn2(ScalarFn::kEqual)), true);
+      BinaryTest("equal", "y = (a = b)", "Equal", Accepts::kAny, ByFn2(ScalarFn::kEqual)), true);
 }
 
 OpDef Make_and() {
@@ -270,7 +272,7 @@ OpDef Make_or() {
 }
 
 OpDef Make_xor() {
-  return Logic(Binary("xor", "y = a differs from b", "Xor", Accepts::kBool,
+  return Logic(Binary("xor", "y = a or b, but not both", "Xor", Accepts::kBool,
                       [](const OpContext&, const ScalarExpr& a, const ScalarExpr& b) {
                         return Apply(ScalarFn::kNot, Apply(ScalarFn::kEqual, a, b));
                       }));

@@ -51,7 +51,7 @@ OpDef Make_cast() {
       "From a float to an integer type: cut off towards 0; a value outside the type's range "
       "becomes the nearest number of the type, and NaN becomes 0. From an integer to an integer "
       "type that does not have the value: wraps. To bool: x ≠ 0. To a narrower float type: rounded "
-      "to nearest even when stored.";
+      "to the nearest number of the type, ties to even.";
   op.input_names = {"x"};
   op.attrs = {{"dtype", AttrKind::kString, std::nullopt, false,
                "the new element type: f32, f64, f16, bf16, i64, i32, i16, i8, u64, u32, u16, u8 or "

@@ -117,11 +117,11 @@ OpDef Make_top_k() {
   op.name = "top_k";
   op.group = "data-dependent";
   op.equation =
-      "values[…,j,…] = x[…,i,…], indices[…,j,…] = i, for the i with j elements before it: "
-      "x[…,r,…] > x[…,i,…], or equal and r < i";
+      "values[…,j,…] = x[…,i,…], indices[…,j,…] = i, for the i with j positions r before it: "
+      "x[…,r,…] > x[…,i,…], or x[…,r,…] = x[…,i,…] and r < i";
   op.doc =
-      "Elements are sorted; the lower index is first among equals. NaN counts as larger than any "
-      "number.";
+      "The results are sorted; among equal elements, the one with the lower index is first. NaN "
+      "counts as larger than any number.";
   op.input_names = {"x"};
   op.attrs = {
       {"k", AttrKind::kInt, std::nullopt, true, "number of elements taken"},

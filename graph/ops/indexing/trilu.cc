@@ -41,7 +41,8 @@ OpDef Make_trilu() {
   op.group = "layout";
   op.equation = "y[b…,i,j] = x[b…,i,j] if j >= i + k (upper) or j <= i + k (lower), otherwise 0";
   op.input_names = {"x"};
-  op.attrs = {{"k", AttrKind::kInt, int64_t{0}, true, "diagonals above the main one"},
+  op.attrs = {{"k", AttrKind::kInt, int64_t{0}, true,
+               "the diagonal where the triangle ends, counted upwards from the main one"},
               {"upper", AttrKind::kInt, int64_t{1}, false, "0: the lower triangle is kept"}};
   op.define = DefineTrilu;
   // dx = trilu(dy): 0 where y is.

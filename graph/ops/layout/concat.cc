@@ -169,7 +169,7 @@ OpDef Make_split() {
   op.name = "split";
   op.group = "layout";
   op.equation = "y_k[…,i,…] = x[…, start_k + i, …], i < sizes_k";
-  op.doc = "One output for each size; start_k is the sum of the sizes before.";
+  op.doc = "One output for each size; start_k is the sum of the sizes before sizes_k.";
   op.input_names = {"x"};
   op.attrs = {Axis("the axis along which x is cut"),
               {"sizes", AttrKind::kInts, std::nullopt, true, "sizes of the parts along the axis"}};

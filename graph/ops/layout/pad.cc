@@ -241,7 +241,8 @@ OpDef Make_pad() {
   op.name = "pad";
   op.group = "layout";
   op.equation = "y[i…] = x[i - before …]; outside x: value, or x mirrored, or x's nearest element";
-  op.doc = "Negative pads cut off. `reflect` does not repeat the element it mirrors at.";
+  op.doc =
+      "Negative pads cut elements off. `reflect` does not repeat the element at which it mirrors.";
   op.input_names = {"x"};
   op.attrs = {
       {"pads", AttrKind::kInts, std::nullopt, true,

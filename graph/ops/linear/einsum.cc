@@ -240,12 +240,12 @@ OpDef Make_einsum() {
   op.equation = "y[out…] = sum(r… < R…) x0[labels0…] * x1[labels1…] * …";
   op.doc =
       "Each input's dimensions are labeled in the equation; labels that the output lacks are "
-      "summed over. \"...\" stands for further dimensions, broadcast. Without \"->\" the output "
-      "has "
-      "each label that occurs once, in the order of the alphabet.";
+      "summed over. \"...\" stands for further dimensions, which broadcast. Without \"->\", the "
+      "output has each label that occurs once, in the order of the alphabet.";
   op.input_names = {"x"};
   op.max_inputs = kVariadic;
-  op.attrs = {{"equation", AttrKind::kString, std::nullopt, false, "\"ij,jk->ik\""}};
+  op.attrs = {
+      {"equation", AttrKind::kString, std::nullopt, false, "the labels, such as \"ij,jk->ik\""}};
   op.define = DefineEinsum;
   op.gradient = GradientOfEinsum;
   op.examples = {"(f32[2,3], f32[3,4]) {equation = \"ij,jk->ik\"}",

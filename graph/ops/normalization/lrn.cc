@@ -66,10 +66,11 @@ OpDef Make_lrn() {
       "sum(d < size, c + d - h inside C) x[n, c + d - h, i…]^2)^beta, h = (size - 1) div 2";
   op.doc = "Local response normalization across channels.";
   op.input_names = {"x"};
-  op.attrs = {{"size", AttrKind::kInt, std::nullopt, true, "channels that are summed over"},
-              {"alpha", AttrKind::kFloat, 1e-4, true, "scale of the sum"},
-              {"beta", AttrKind::kFloat, 0.75, true, "exponent"},
-              {"bias", AttrKind::kFloat, 1.0, true, "added to the sum"}};
+  op.attrs = {
+      {"size", AttrKind::kInt, std::nullopt, true, "number of channels that are summed over"},
+      {"alpha", AttrKind::kFloat, 1e-4, true, "scale of the sum"},
+      {"beta", AttrKind::kFloat, 0.75, true, "exponent"},
+      {"bias", AttrKind::kFloat, 1.0, true, "added to the sum"}};
   op.define = DefineLrn;
   op.gradient = LrnGradient;
   op.examples = {"(f32[1,5,3,4]) {size = 3}",

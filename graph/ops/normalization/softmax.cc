@@ -164,9 +164,8 @@ OpDef ArgExtreme(std::string name, std::string onnx, ReduceKind kind, std::strin
   op.name = name;
   op.group = "reduction";
   op.equation = "y[i] = min(k < K, x[i,k] = " + extreme + "(l < K) x[i,l]) k";
-  op.doc =
-      "The first such k, or the last with select_last. Where there is a NaN, that is the extreme, "
-      "as in numpy.";
+  op.doc = "The first such k, or the last with select_last. NaN counts as the " + extreme +
+           "imum, as in numpy.";
   op.input_names = {"x"};
   op.attrs = {
       {"axis", AttrKind::kInt, int64_t{0}, false, "the axis k; a negative one counts from the end"},
@@ -226,7 +225,7 @@ OpDef Make_log_softmax() {
 OpDef Make_hardmax() {
   OpDef op = AlongAxis("hardmax", "Hardmax",
                        "y[i,k] = 1 for the first k with x[i,k] = max(l < K) x[i,l], else 0");
-  op.doc = "NaN is the maximum of a line that holds it.";
+  op.doc = "If some x[i,l] is NaN, NaN is the maximum.";
   op.define = DefineHardmax;
   op.gradient = ZeroGradient;
   return op;

@@ -252,7 +252,7 @@ OpDef Make_max_pool2d() {
   op.group = "pooling";
   op.equation =
       "y[n,c,p,q] = max(r < R, s < S, inside x) x[n, c, p*sh + r*dh - top, q*sw + s*dw - left]";
-  op.doc = "Padding never wins.";
+  op.doc = "Padding does not take part in the maximum.";
   op.input_names = {"x"};
   op.attrs = PoolAttrs();
   op.define = DefineMaxPool;
@@ -278,7 +278,8 @@ OpDef Make_max_pool2d_index() {
       "y[n,c,p,q] = min(r < R, s < S, inside x, x[e] = max_pool2d(x)[n,c,p,q]) position of e, "
       "where e = (n, c, p*sh + r*dh - top, q*sw + s*dw - left)";
   op.doc =
-      "Positions count the elements of x row by row. NaN is the maximum of a window that holds it.";
+      "Positions count the elements of x row by row. NaN is the maximum of a window that contains "
+      "NaN.";
   op.input_names = {"x"};
   op.attrs = PoolAttrs();
   op.attrs.push_back({"column_major", AttrKind::kInt, int64_t{0}, false,

@@ -124,8 +124,8 @@ OpDef Make_dropout() {
   op.equation = "y = x";
   op.doc =
       "The identity. Only the import for training makes this node; `lemma train` then replaces it "
-      "by a dropout with random zeros. Every other import of ONNX's Dropout returns x itself, "
-      "except in training mode.";
+      "by a dropout with random zeros. Any other import of ONNX's Dropout returns x itself or, if "
+      "the Dropout is in training mode, keeps it as an opaque operator.";
   op.input_names = {"x"};
   op.attrs = {{"ratio", AttrKind::kFloat, 0.5, true, "share of the elements that training drops"}};
   op.define = DefineDropout;

@@ -25,9 +25,9 @@ OpDef Make_barrier() {
   op.group = "layout";
   op.equation = "y[i] = x[i]";
   op.doc =
-      "x, but only once `after` has been computed. A value that is computed from y is not merged "
-      "with the same one computed from x, so values can be dropped and computed again to save "
-      "memory.";
+      "x, available only after `after` has been computed. A value that is computed from y is not "
+      "merged with an equal value computed from x. So values can be dropped and computed again to "
+      "save memory.";
   op.input_names = {"x", "after"};
   op.min_inputs = 2;
   op.max_inputs = 2;

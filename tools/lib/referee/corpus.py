@@ -173,7 +173,7 @@ def check(names, with_ort):
 
 def table():
     """The pairs as the table of the page."""
-    lines = ["| pair | thread | verdict | what differs |", "|---|---|---|---|"]
+    lines = ["| pair | thread | verdict | what differs, or why nothing does |", "|---|---|---|---|"]
     for pair in graphs.PAIRS:
         verdict = pair["verdict"]
         parts = pair["thread"].split("/")
