@@ -123,6 +123,8 @@ absl::StatusOr<VerdictCheck> CheckVerdict(const std::string& before, const std::
 
 // The verdict in one line: "proved", "unknown: REASON", ….
 std::string Headline(const RefereeResult& result);
+// "differ by 0.1 on the same operands; rounding explains 1e-06", or that their types differ.
+std::string HowTheyDiffer(const referee::DifferentPair& pair);
 // The result for people: the headline, then its evidence. `verbose`: with all regions and weights.
 std::string TextOf(const RefereeResult& result, bool verbose);
 

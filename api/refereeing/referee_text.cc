@@ -98,11 +98,9 @@ void AddRefutation(const referee::Refutation& refutation, std::string* text) {
     }
     return absl::StrJoin(names, ", ");
   };
-  absl::StrAppendFormat(text,
-                        "first     %s (%s) and %s (%s) differ by %.3g on the same operands; "
-                        "rounding explains %.3g\n",
-                        Named(pair.before_label), operators(pair.before), Named(pair.after_label),
-                        operators(pair.after), pair.difference, pair.explained);
+  absl::StrAppend(text, "first     ", Named(pair.before_label), " (", operators(pair.before),
+                  ") and ", Named(pair.after_label), " (", operators(pair.after), ") ",
+                  HowTheyDiffer(pair), "\n");
   if (!refutation.only_here) return;
   const std::string where =
       refutation.by_weights ? "by the weights below"
@@ -145,6 +143,17 @@ std::string Headline(const RefereeResult& result) {
       return absl::StrCat("different interface: ", absl::StrJoin(verdict.interface, "; "));
   }
   return "";
+}
+
+std::string HowTheyDiffer(const referee::DifferentPair& pair) {
+  const TensorType &before = pair.before.outputs()[0].type(),
+                   &after = pair.after.outputs()[0].type();
+  if (before != after) {
+    return absl::StrCat("have the types ", before.ToString(), " and ", after.ToString(),
+                        " on the same operands");
+  }
+  return absl::StrFormat("differ by %.3g on the same operands; rounding explains %.3g",
+                         pair.difference, pair.explained);
 }
 
 std::string TextOf(const RefereeResult& result, bool verbose) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "api/referee.h"
 #include "api/report.h"
 #include "api/report/alignment.h"
 #include "api/report/html.h"
@@ -147,9 +148,8 @@ absl::StatusOr<std::string> Refuted(const referee::Refutation& refutation,
   if (!before.ok()) return before.status();
   if (!after.ok()) return after.status();
   std::string html = absl::StrCat(
-      "<p>", Escaped(Named(pair.before_label)), " and ", Escaped(Named(pair.after_label)),
-      absl::StrFormat(" differ by %.3g on the same operands; rounding explains %.3g.",
-                      pair.difference, pair.explained));
+      "<p>", Escaped(Named(pair.before_label)), " and ", Escaped(Named(pair.after_label)), " ",
+      HowTheyDiffer(pair), ".");
   if (refutation.only_here) {
     html += refutation.by_weights
                 ? " Only the strange weights below make the difference; all else is proved equal."

@@ -70,6 +70,19 @@ TEST(RefereeTest, TellsItsStages) {
   EXPECT_THAT(stages, Contains("looking for the difference"));
 }
 
+TEST(RefereeTest, ThePlaceHasAnotherType) {
+  const std::string interface = "(float[3,16] x, float[3,1] s) => (float[3,1] y)";
+  const std::string rest =
+      "a = Sigmoid(m) b = Tanh(a) c = Exp(b) d = Sigmoid(c) f = Tanh(d) "
+      "y = ReduceMax<axes = [1], keepdims = 1>(f)";
+  const std::string before = "e = Exp(s) m = Mul(x, e) " + rest;
+  const std::string after = "e = Exp(s) m = Mul(e, e) " + rest;
+  EXPECT_THAT(
+      Verdict(interface, before, after),
+      HasSubstr("first     m (mul) and m (mul) have the types f32[3,16] and f32[3,1] on the "
+                "same operands\n"));
+}
+
 TEST(RefereeTest, ProvedForTheSizesOfARange) {
   RefereeOptions options;
   options.ranges = {{"n", {2, 64}}};

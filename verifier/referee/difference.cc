@@ -16,6 +16,7 @@ namespace lemma::referee {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kMaxOperatorsOfSide = 64;  // of one side of a pair
 
 std::vector<int64_t> IndexOf(int64_t element, const Shape& shape) {
   std::vector<int64_t> index;
@@ -61,10 +62,24 @@ class FirstDifference {
     return pairs;
   }
 
-  std::optional<Region> Cut(const Value& u, const Value& w) const {
+  // Values of one name, but different types, in the order of `after`.
+  std::vector<std::pair<Value, Value>> PairsOfOtherTypes() const {
+    std::vector<std::pair<Value, Value>> pairs;
+    for (const NodePtr& node : after_.nodes()) {
+      for (int o = 0; node->is_op() && o < node->num_outputs(); ++o) {
+        const Value value(node, o);
+        auto named = by_label_.find(after_.LabelOf(value));
+        if (named == by_label_.end() || named->second.type() == value.type()) continue;
+        pairs.emplace_back(named->second, value);
+      }
+    }
+    return pairs;
+  }
+
+  std::optional<Region> Cut(const Value& u, const Value& w, int max_operators) const {
     CutOptions options;
     options.weights = CutOptions::Weights::kAll;
-    options.max_operators = 64;
+    options.max_operators = max_operators;
     return CutRegion(shared_, u, moved_.at(w), options);
   }
 
@@ -105,6 +120,22 @@ class FirstDifference {
   absl::flat_hash_map<Value, Value> moved_;
   absl::flat_hash_set<Value> agreeing_;
 };
+
+// A small pair whose sides have results of different types; there is nothing to compare.
+std::optional<DifferentPair> OfOtherTypes(const Graph& before, const Region& region,
+                                          const Sample& sample, const RefereeOptions& options) {
+  auto a = AtSizes(region.before, sample.sizes), b = AtSizes(region.after, sample.sizes);
+  if (!a.ok() || !b.ok() || a->outputs()[0].type() == b->outputs()[0].type()) return std::nullopt;
+  auto values = Evaluate(before, ValuesOf(region.inputs), sample, options.run);
+  if (!values.ok()) return std::nullopt;
+  DifferentPair pair;
+  pair.before = *std::move(a);
+  pair.after = *std::move(b);
+  pair.inputs = *std::move(values);
+  pair.difference = kInfinity;
+  if (OperatorsIn(pair) > kSmallPair) return std::nullopt;
+  return pair;
+}
 
 // Both sides by definition, on values of the first graph; nullopt if that shows no difference.
 std::optional<DifferentPair> Confirm(const Graph& before, const Region& region,
@@ -188,6 +219,14 @@ std::optional<FarOutput> FindFarOutput(const Graph& before, const Graph& after,
 
 }  // namespace
 
+int64_t OperatorsIn(const DifferentPair& pair) {
+  int64_t operators = 0;
+  for (const Graph* graph : {&pair.before, &pair.after}) {
+    for (const NodePtr& node : graph->nodes()) operators += node->is_op() ? 1 : 0;
+  }
+  return operators;
+}
+
 double WorkOf(const Graph& graph) {
   double work = 0;
   for (const NodePtr& node : graph.nodes()) {
@@ -267,19 +306,29 @@ std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after
     return std::nullopt;
   }
   const FirstDifference first(before, after, in_before, in_after);
+  auto keep = [&](const Value& u, const Value& w, DifferentPair pair) {
+    pair.before_label = LabelNear(before, u);
+    pair.after_label = LabelNear(after, w);
+    pair.before_value = u;
+    pair.after_value = w;
+    refutation->pair = std::move(pair);
+  };
   for (const auto& [u, w] : first.Pairs(far->output)) {
-    const auto region = first.Cut(u, w);
-    if (!region) continue;
-    if (auto pair = Confirm(before, *region, sample, options)) {
-      pair->before_label = LabelNear(before, u);
-      pair->after_label = LabelNear(after, w);
-      pair->before_value = u;
-      pair->after_value = w;
-      refutation->pair = *std::move(pair);
-      return refutation;
-    }
+    const auto region = first.Cut(u, w, kMaxOperatorsOfSide);
+    auto pair = region ? Confirm(before, *region, sample, options) : std::nullopt;
+    if (!pair) continue;
+    keep(u, w, *std::move(pair));
+    break;
   }
-  if (!is_small) return std::nullopt;
+  if (!is_small && !refutation->pair) return std::nullopt;
+  if (refutation->pair && OperatorsIn(*refutation->pair) <= kSmallPair) return refutation;
+  for (const auto& [u, w] : first.PairsOfOtherTypes()) {
+    const auto region = first.Cut(u, w, kSmallPair);
+    auto pair = region ? OfOtherTypes(before, *region, sample, options) : std::nullopt;
+    if (!pair) continue;
+    keep(u, w, *std::move(pair));
+    break;
+  }
   return refutation;
 }
 

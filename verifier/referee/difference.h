@@ -45,11 +45,17 @@ constexpr double kFarBeyond = 20;
 std::optional<Refutation> WorstOutput(const Graph& before, const Graph& after, size_t sample,
                                       const RefereeOptions& options);
 
+// The number of operators in both graphs of the pair.
+int64_t OperatorsIn(const DifferentPair& pair);
+// A pair of at most this many operators is small: nothing smaller is looked for.
+constexpr int64_t kSmallPair = 8;
+
 // Finds an output that, at some sizes, differs by more than kFarBeyond times what rounding
 // explains: on all samples of these sizes for which Sample::decides is true, or on all for which it
 // is false. The operators' definitions must confirm the difference: on the whole graphs if
 // these have at most kMaxWork operations, otherwise on a pair of small graphs over values that
-// agree. Adds such a pair to the result if there is one. nullopt if no difference is found and
+// agree. Adds such a pair to the result if there is one, or, if there is only a larger pair, a
+// small one whose results have one name but different types. nullopt if no difference is found and
 // confirmed.
 std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after,
                                          const Sketches& in_before, const Sketches& in_after,

@@ -136,45 +136,51 @@ class Isolator {
   std::optional<OnlyPlace> FindWeights(const std::vector<UnrelatedWeight>& weights) const {
     ValueMap formulas;
     std::vector<std::pair<Value, Value>> replaced;
+    absl::flat_hash_set<const Node*> changed;
     double farthest = 0;
     for (const UnrelatedWeight& weight : weights) {
       formulas[weight.after] = weight.nearest;
       replaced.emplace_back(weight.after, weight.nearest);
+      changed.insert(&weight.after.node());
       farthest = std::max(farthest, weight.farthest);
     }
     auto graph = Replace(index_, replaced);
     if (!graph.ok()) return std::nullopt;
-    const SweepResult swept = c_.sweep(*graph);
-    if (!swept.AllCovered()) return std::nullopt;
-    // Values of `after` that do not depend on the weights are those of `before`.
-    const ValueMap with_formulas = AfterReplacing(c_.after, formulas);
-    ValueMap moved;
-    absl::flat_hash_set<const Node*> dependent;
-    const auto constant = ConstantNodes(c_.after.nodes());
-    for (const NodePtr& node : c_.after.nodes()) {
-      bool depends = formulas.count(Value(node, 0)) > 0;
-      for (const Value& operand : node->inputs()) depends |= dependent.count(&operand.node()) > 0;
-      if (depends) dependent.insert(node.get());
-      const NodePtr now = OverMoved(node, moved);
-      for (int o = 0; o < node->num_outputs(); ++o) {
-        const Value value(node, o);
-        // Values that only the weights themselves were computed from are gone.
-        auto right = swept.moved.find(with_formulas.at(value));
-        const bool is_gone = right == swept.moved.end();
-        moved[value] = depends || is_gone ? Value(now, o) : right->second;
-        if (!depends || is_gone || constant.count(node.get()) > 0) continue;
-        if (shared_.count(&right->second.node()) == 0) continue;
-        auto place = PlaceOf(right->second, value, moved.at(value));
-        if (!place) continue;
-        place->reason =
-            "a weight has elements that no evaluation in f32 gives, but the outputs do not differ "
-            "by "
-            "more than its rounding explains";
-        if (farthest > kFarOutside) MeasureWeights(weights, *graph, &*place);
-        return place;
+    auto place = FirstBehind(changed, AfterReplacing(c_.after, formulas), c_.sweep(*graph));
+    if (!place) return std::nullopt;
+    place->reason =
+        "a weight has elements that no evaluation in f32 gives, but the outputs do not differ by "
+        "more than its rounding explains";
+    if (farthest <= kFarOutside) return place;
+    std::vector<Graph> others;
+    for (uint64_t seed = 1; seed <= kRoundings; ++seed) {
+      ValueMap rounded;
+      for (const UnrelatedWeight& weight : weights) {
+        auto other = WithOtherRounding(weight, seed);
+        if (!other) return place;
+        rounded[weight.after] = *other;
       }
+      others.push_back(WithOutputs(AfterReplacing(c_.after, rounded)));
     }
-    return std::nullopt;
+    MeasureBehind(others, *graph, &*place);
+    return place;
+  }
+
+  std::optional<OnlyPlace> FindNumber(const OtherNumber& number) const {
+    const ValueMap right = WithNumber(c_.after, number, number.expected);
+    const Graph graph = WithOutputs(right);
+    auto place = FirstBehind(number.users, right, c_.sweep(graph));
+    if (!place) return std::nullopt;
+    place->reason = absl::StrCat(number.attr, " = ", number.value, " is not ", number.expected,
+                                 ", but the outputs do not differ by more than rounding explains");
+    std::vector<Graph> others;
+    for (const float towards : {-INFINITY, INFINITY}) {
+      const auto x = static_cast<float>(number.value);
+      others.push_back(WithOutputs(
+          WithNumber(c_.after, number, std::nextafter(std::nextafter(x, towards), towards))));
+    }
+    MeasureBehind(others, graph, &*place);
+    return place;
   }
 
  private:
@@ -345,29 +351,55 @@ class Isolator {
     return IsFarFromRounding(*outputs, {&c_.before, &c_.after}, sample, constants);
   }
 
-  // The same if the weights are all that differs: the outputs must differ by much more than another
-  // rounding of the strange elements explains. So weights that make good for each other, or for
-  // which something later makes good, are not taken for faults.
-  void MeasureWeights(const std::vector<UnrelatedWeight>& weights, const Graph& right,
-                      OnlyPlace* place) const {
+  // The second graph with other values in the place of its values.
+  Graph WithOutputs(const ValueMap& values) const {
+    std::vector<Value> outputs;
+    for (const Value& output : c_.after.outputs()) outputs.push_back(values.at(output));
+    return WithValues(c_.after, outputs);
+  }
+
+  // The first value of the second graph that is computed by one of the nodes `changed`, or from
+  // their values, and is not constant. `right`: for each value of the second graph, the one that it
+  // should be; `swept`: the sweep of a graph of these. nullopt unless all is proved in that graph.
+  std::optional<OnlyPlace> FirstBehind(const absl::flat_hash_set<const Node*>& changed,
+                                       const ValueMap& right, const SweepResult& swept) const {
+    if (!swept.AllCovered()) return std::nullopt;
+    // Values that do not depend on the changed nodes are those of the first graph.
+    ValueMap moved;
+    absl::flat_hash_set<const Node*> dependent;
+    const auto constant = ConstantNodes(c_.after.nodes());
+    for (const NodePtr& node : c_.after.nodes()) {
+      bool depends = changed.contains(node.get());
+      for (const Value& operand : node->inputs()) depends |= dependent.contains(&operand.node());
+      if (depends) dependent.insert(node.get());
+      const NodePtr now = OverMoved(node, moved);
+      for (int o = 0; o < node->num_outputs(); ++o) {
+        const Value value(node, o);
+        // Values that only the weights themselves were computed from are gone.
+        auto proved = swept.moved.find(right.at(value));
+        const bool is_gone = proved == swept.moved.end();
+        moved[value] = depends || is_gone ? Value(now, o) : proved->second;
+        if (!depends || is_gone || constant.contains(node.get())) continue;
+        if (!shared_.contains(&proved->second.node())) continue;
+        if (auto place = PlaceOf(proved->second, value, moved.at(value))) return place;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Sets place->difference if, on a sample, the outputs of the second graph differ from those of
+  // the graph `right` by much more than from those of the graphs `others`, in which what is strange
+  // is rounded otherwise. So weights that make good for each other, or for which something later
+  // makes good, are not taken for faults.
+  void MeasureBehind(const std::vector<Graph>& others, const Graph& right, OnlyPlace* place) const {
     for (size_t sample = 0; sample < c_.options.samples.size(); ++sample) {
       if (c_.options.deadline.Passed()) return;
       const Sample& values = c_.options.samples[sample];
       const auto outputs = DifferenceOfOutputs(c_.after, right, values, c_.options.definition);
       if (!outputs || !(outputs->largest > kIsolatedInDouble * outputs->scale)) continue;
       double explained = 0;
-      for (uint64_t seed = 1; seed <= kRoundings; ++seed) {
-        ValueMap rounded;
-        for (const UnrelatedWeight& weight : weights) {
-          auto other = WithOtherRounding(weight, seed);
-          if (!other) return;
-          rounded[weight.after] = *other;
-        }
-        const ValueMap moved = AfterReplacing(c_.after, rounded);
-        std::vector<Value> others;
-        for (const Value& output : c_.after.outputs()) others.push_back(moved.at(output));
-        const auto response = DifferenceOfOutputs(c_.after, WithValues(c_.after, others), values,
-                                                  c_.options.definition);
+      for (const Graph& other : others) {
+        const auto response = DifferenceOfOutputs(c_.after, other, values, c_.options.definition);
         if (!response) return;
         explained = std::max(explained, response->largest);
       }
@@ -414,6 +446,10 @@ std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs) {
 std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
                                           const std::vector<UnrelatedWeight>& weights) {
   return Isolator(graphs).FindWeights(weights);
+}
+
+std::optional<OnlyPlace> FindWrongNumber(const SweptGraphs& graphs, const OtherNumber& number) {
+  return Isolator(graphs).FindNumber(number);
 }
 
 }  // namespace lemma::referee

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "verifier/referee/other_numbers.h"
 #include "verifier/referee/referee.h"
 #include "verifier/referee/region.h"
 #include "verifier/referee/relate_weights.h"
@@ -29,7 +30,7 @@ struct SweptGraphs {
   // The second graph. Each weight that is explained by weights of `before` is replaced by the
   // formula that computes it from them (relate_weights.h).
   const Graph& after;
-  const SweepResult& swept;  // may be empty for FindWrongWeights, which does not use it
+  const SweepResult& swept;  // may be empty for the functions that do not use it
   // May be empty for FindPlaces, which does not use it.
   std::function<SweepResult(const Graph& after)> sweep;
   const RefereeOptions& options;
@@ -75,6 +76,12 @@ std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
 // explains.
 std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
                                           const std::vector<UnrelatedWeight>& weights);
+
+// The same for a number in attributes, which takes the place of the weights: nullopt unless the
+// graphs are proved equal with the number `expected` in its place. The place is its first user.
+// OnlyPlace::difference is set if the outputs differ by more than four times the change that
+// another rounding of the number causes.
+std::optional<OnlyPlace> FindWrongNumber(const SweptGraphs& graphs, const OtherNumber& number);
 
 }  // namespace lemma::referee
 

@@ -20,6 +20,7 @@
 #include "verifier/referee/isolate.h"
 #include "verifier/referee/layouts.h"
 #include "verifier/referee/measure.h"
+#include "verifier/referee/other_numbers.h"
 #include "verifier/referee/region.h"
 #include "verifier/referee/relate_weights.h"
 #include "verifier/referee/sweep.h"
@@ -30,19 +31,13 @@ namespace {
 
 constexpr int kQuickFailures = 8, kMostFailures = 60;
 // If graphs differ and no small pair of graphs shows it, a smaller one is looked for so long.
-constexpr int64_t kSmallPair = 8;  // operators
 constexpr double kSecondsForPlace = 30;
 constexpr size_t kComparedSamples = 2;  // on which values are compared
 constexpr double kDouble = 1e-10;  // equal values in double differ by less, relative to the largest
 
 // The number of operators in the smallest pair of graphs that shows the difference.
 int64_t SizeOfPair(const Refutation& refutation) {
-  if (!refutation.pair) return std::numeric_limits<int64_t>::max();
-  int64_t size = 0;
-  for (const Graph* graph : {&refutation.pair->before, &refutation.pair->after}) {
-    size += absl::c_count_if(graph->nodes(), [](const NodePtr& node) { return node->is_op(); });
-  }
-  return size;
+  return refutation.pair ? OperatorsIn(*refutation.pair) : std::numeric_limits<int64_t>::max();
 }
 
 // The weights that a constant is computed from, and the operators.
@@ -260,6 +255,10 @@ class Case {
       return;
     }
     SweepResult swept = AlignAndSweep(related.graph, &prover);
+    if (!swept.AllCovered() && RefuteByNumber(related.graph, after, &prover)) {
+      Describe(related, after);
+      return;
+    }
     if (!swept.AllCovered()) {
       RelatedWeights more = RelateWeights(before_, folds, after, true, options_.deadline);
       if (more.relations.size() > related.relations.size()) {
@@ -377,6 +376,22 @@ class Case {
     if (!place || !place->difference || !RefuteAt(&*place, after)) return false;
     result_.refutation->places = static_cast<int>(swept.assumed.size());
     return true;
+  }
+
+  // Whether the graphs differ by a number in attributes, and by nothing else.
+  bool RefuteByNumber(const Graph& related, const Graph& after, RegionProver* prover) {
+    SweepResult none;
+    const SweptGraphs graphs = {before_, related, none,
+                                [&](const Graph& graph) { return AlignAndSweep(graph, prover); },
+                                options_};
+    Tell("looking for a wrong number");
+    for (const OtherNumber& number : OtherNumbers(before_, related)) {
+      auto place = FindWrongNumber(graphs, number);
+      if (!place || !place->difference || !RefuteAt(&*place, after)) continue;
+      result_.refutation->places = static_cast<int>(number.users.size());
+      return true;
+    }
+    return false;
   }
 
   void SetOpen(const OnlyPlace& place, const Graph& after) {

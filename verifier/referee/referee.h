@@ -104,8 +104,10 @@ struct DifferentPair {
   std::string before_label, after_label;
   Graph before, after;
   std::vector<Tensor> inputs;
-  double difference = 0, explained = 0;  // the largest difference, and what rounding explains
-  Value before_value, after_value;       // as in ProvedRegion
+  // The largest difference, and what rounding explains. The difference is infinite if the results
+  // of `before` and `after` have different types.
+  double difference = 0, explained = 0;
+  Value before_value, after_value;  // as in ProvedRegion
 };
 
 struct Refutation {

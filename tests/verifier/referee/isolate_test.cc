@@ -111,6 +111,47 @@ TEST(IsolateTest, AllLayersUseAVeryDifferentNumber) {
   EXPECT_EQ(result.refutation->pair->before_label, "r0");
 }
 
+// `after` multiplies by the wrong operand, so that a column takes the place of a matrix. Values of
+// one type come again much later.
+TEST(IsolateTest, AValueHasAnotherType) {
+  const std::string before = R"((x: f32[3,16], s: f32[3,1]) {
+    e = exp(s)
+    m = mul(x, e)
+    a = sigmoid(m)  b = tanh(a)  c = exp(b)  d = sigmoid(c)  f = tanh(d)
+    r = reduce_sum(f) {axes = [1], keepdims = 1}
+    y = exp(r)
+    return y
+  })";
+  const auto result =
+      JudgeTexts(before, absl::StrReplaceAll(before, {{"mul(x, e)", "mul(e, e)"}}));
+  ASSERT_EQ(Summary(result), "refuted");
+  ASSERT_TRUE(result.refutation->pair.has_value());
+  EXPECT_EQ(result.refutation->pair->before_label, "m");
+  EXPECT_EQ(result.refutation->pair->after_label, "m");
+  EXPECT_TRUE(std::isinf(result.refutation->pair->difference));
+  EXPECT_EQ(result.refutation->pair->before.outputs()[0].type().ToString(), "f32[3,16]");
+  EXPECT_EQ(result.refutation->pair->after.outputs()[0].type().ToString(), "f32[3,1]");
+}
+
+// A number that changes nothing in some layers on the inputs tried: no assumption about values
+// helps there, but with the right number everything is proved.
+TEST(IsolateTest, ANumberThatDoesNotMatterEverywhere) {
+  std::string before = "(x: f32[3,16]) {\n", last = "x";
+  for (int i = 0; i < kLayers; ++i) {
+    // Each layer halves, so only the first ones reach the limit.
+    absl::StrAppend(&before, " c", i, " = clip(", last, ") {max = 0.75, min = -0.75}\n h", i,
+                    " = constant f32[] fill 0.5\n m", i, " = mul(c", i, ", h", i, ")\n");
+    last = absl::StrCat("m", i);
+  }
+  absl::StrAppend(&before, " return ", last, " }");
+  const std::string after = absl::StrReplaceAll(before, {{"max = 0.75", "max = 0.76"}});
+  const auto result = JudgeTexts(before, after);
+  ASSERT_EQ(Summary(result), "refuted");
+  EXPECT_TRUE(result.refutation->only_here);
+  EXPECT_EQ(result.refutation->places, kLayers);
+  EXPECT_EQ(result.refutation->pair->before_label, "c0");
+}
+
 // x * 3 and x / 3: neither place is like the one before, but together they change nothing.
 TEST(IsolateTest, PlacesThatMakeGoodForEachOtherAreNoFault) {
   const std::string weights =

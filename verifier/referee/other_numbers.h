@@ -1,0 +1,34 @@
+// Finds numbers in attributes that only the second graph has. Internal to the referee.
+#ifndef LEMMA_VERIFIER_REFEREE_OTHER_NUMBERS_H_
+#define LEMMA_VERIFIER_REFEREE_OTHER_NUMBERS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "graph/graph.h"
+#include "verifier/referee/evidence/rewire.h"
+
+namespace lemma::referee {
+
+// A float attribute of an operator whose number is in `after`, but not in `before`.
+struct OtherNumber {
+  std::string attr;
+  double value = 0;
+  double expected = 0;                     // a number that `before` has in this attribute
+  absl::flat_hash_set<const Node*> users;  // the nodes of `after` with this number
+};
+
+// The numbers that `after` has in an attribute of an operator where `before` has others. Of
+// `before`'s numbers, `expected` is the nearest one that `after` lacks; if `after` has them all,
+// the nearest one. Numbers that differ by at most kMostRelative (evidence/weight_comparison.h) are
+// left out, because a tool may have computed them.
+std::vector<OtherNumber> OtherNumbers(const Graph& before, const Graph& after);
+
+// For each value of `after`, the value of the graph that has `number` in the place of
+// `other.value`.
+ValueMap WithNumber(const Graph& after, const OtherNumber& other, double number);
+
+}  // namespace lemma::referee
+
+#endif  // LEMMA_VERIFIER_REFEREE_OTHER_NUMBERS_H_
