@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "base/status_macros.h"
 #include "kernels/loops/cost.h"
+#include "verifier/referee/narrow.h"
 #include "verifier/referee/region.h"
 
 namespace lemma::referee {
@@ -120,6 +121,25 @@ class FirstDifference {
   absl::flat_hash_map<Value, Value> moved_;
   absl::flat_hash_set<Value> agreeing_;
 };
+
+// The value that `copy` was made of. `whole` is a copy of `original`, with the same operands in the
+// same order down to inputs; `copy` is one of the values that it is computed from, or itself.
+// `original` if no such value is found.
+Value OriginalOf(const Value& copy, const Value& whole, const Value& original) {
+  std::vector<std::pair<Value, Value>> stack = {{whole, original}};
+  absl::flat_hash_set<Value> seen;
+  while (!stack.empty()) {
+    const auto [value, of] = stack.back();
+    stack.pop_back();
+    const Node &node = value.node(), &origin = of.node();
+    if (!seen.insert(value).second || !node.is_op() || !origin.is_op()) continue;
+    if (&node == &copy.node()) return Value(of.node_ptr(), copy.output());
+    for (size_t i = 0; i < node.inputs().size() && i < origin.inputs().size(); ++i) {
+      stack.emplace_back(node.inputs()[i], origin.inputs()[i]);
+    }
+  }
+  return original;
+}
 
 // A small pair whose sides have results of different types; there is nothing to compare.
 std::optional<DifferentPair> OfOtherTypes(const Graph& before, const Region& region,
@@ -317,7 +337,14 @@ std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after
     const auto region = first.Cut(u, w, kMaxOperatorsOfSide);
     auto pair = region ? Confirm(before, *region, sample, options) : std::nullopt;
     if (!pair) continue;
-    keep(u, w, *std::move(pair));
+    auto smaller = OperatorsIn(*pair) > kSmallPair ? Narrowed(*pair, options) : std::nullopt;
+    if (smaller) {
+      const Value inner_u = OriginalOf(smaller->before_value, pair->before.outputs()[0], u);
+      const Value inner_w = OriginalOf(smaller->after_value, pair->after.outputs()[0], w);
+      keep(inner_u, inner_w, *std::move(smaller));
+    } else {
+      keep(u, w, *std::move(pair));
+    }
     break;
   }
   if (!is_small && !refutation->pair) return std::nullopt;

@@ -17,9 +17,9 @@
 namespace lemma::referee {
 namespace {
 
-constexpr size_t kMaxPairs = 16;   // tried before the search gives up
-constexpr int kMaxChain = 3;       // operators between a value and the one that it may stand for
-constexpr size_t kMaxBetween = 8;  // values between a value and values of the first graph
+constexpr size_t kMaxPairs = 16;    // tried before the search gives up
+constexpr int kMaxChain = 3;        // operators between a value and the one that it may stand for
+constexpr size_t kMaxBetween = 16;  // values between a value and values of the first graph
 constexpr int kMaxOperators = 64;
 constexpr double kIsolatedInDouble =
     1e-11;  // equal values in double differ by less, relative to the largest
@@ -216,10 +216,9 @@ class Isolator {
     return pairs;
   }
 
-  // Values of `before` that are computed from an operand of `now`, by the same operator or, after
-  // those, by another one; and values of this type that are computed from nothing else of this
-  // kind, such as its normalization. If an operand is no value of `before`, its operands stand for
-  // it.
+  // Values of `before`, of the type of `now`, that are computed from an operand of `now`, first by
+  // its operator, then by others; and values of this type that are computed from these, such as
+  // their normalization. If an operand is no value of `before`, its operands stand for it.
   std::vector<Value> OfSameOperands(const Value& now) const {
     std::vector<Value> found;
     const std::vector<Value> operands = SharedOperands(now);
@@ -229,7 +228,8 @@ class Isolator {
         if (it == users_.end() || operand.node().has_payload()) continue;
         for (const NodePtr& user : it->second) {
           if ((&user->op() == &now.node().op()) != same_operator) continue;
-          if (user->types() == now.node().types()) AddChain(Value(user, now.output()), &found);
+          const int output = std::min(now.output(), user->num_outputs() - 1);
+          AddChain(Value(user, output), now.type(), &found);
         }
       }
     }
@@ -250,12 +250,11 @@ class Isolator {
     return found;
   }
 
-  // Adds the value, and values of its type that are computed from it step by step while nothing
-  // else is.
-  void AddChain(Value value, std::vector<Value>* found) const {
-    const TensorType type = value.type();
-    for (int step = 0; step < kMaxChain && value.type() == type; ++step) {
-      found->push_back(value);
+  // Adds values of the type: the value itself, and values that are computed from it step by step
+  // while nothing else is.
+  void AddChain(Value value, const TensorType& type, std::vector<Value>* found) const {
+    for (int step = 0; step < kMaxChain; ++step) {
+      if (value.type() == type) found->push_back(value);
       auto next = users_.find(value);
       if (next == users_.end() || next->second.size() != 1) break;
       value = Value(next->second[0], 0);
