@@ -106,157 +106,122 @@ void StoreOne(float x, ChainResult result, void* y, int64_t at) {
 
 #if defined(__x86_64__)
 
-constexpr int kVectors = 4;
-constexpr int64_t kBlock = kChainColumns;
-static_assert(kBlock == 8 * kVectors);
+// After all headers: an inline function of theirs must not use instructions that a machine may
+// lack.
+#pragma GCC push_options
+#pragma GCC target("avx2")
+namespace avx2 {
 
-struct Block {
-  __m256 v[kVectors];
-};
+using Floats = __m256;
+constexpr int64_t kLanes = 8;
 
-template <class F>
-__attribute__((target("avx2"), always_inline)) inline void Each(Block* block, F f) {
-#pragma GCC unroll 4
-  for (auto& v : block->v) v = f(v);
+inline Floats Broadcast(float x) { return _mm256_set1_ps(x); }
+inline Floats Load(const float* from) { return _mm256_loadu_ps(from); }
+inline void Store(Floats x, float* to) { _mm256_storeu_ps(to, x); }
+inline Floats LoadU8(const uint8_t* from) {
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+  return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
 }
-
-__attribute__((target("avx2"))) inline void Load(const ChainStep& s, int64_t i, int64_t j,
-                                                 Block* to) {
-  for (int k = 0; k < kVectors; ++k) {
-    const int64_t at = (s.kind == Kind::kLoadVector ? 0 : i * s.data_step) + j + 8 * k;
-    if (s.kind == Kind::kLoadU8) {
-      const auto* from = reinterpret_cast<const __m128i*>(static_cast<const uint8_t*>(s.data) + at);
-      to->v[k] = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(from)));
-    } else if (s.kind == Kind::kLoadI8) {
-      const auto* from = reinterpret_cast<const __m128i*>(static_cast<const int8_t*>(s.data) + at);
-      to->v[k] = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(from)));
-    } else {
-      to->v[k] = _mm256_loadu_ps(static_cast<const float*>(s.data) + at);
-    }
-  }
+inline Floats LoadI8(const int8_t* from) {
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
 }
-
-__attribute__((target("avx2"))) inline __m256i Bytes(const Block& x, bool is_signed) {
-  __m256i i[kVectors];
-  for (int k = 0; k < kVectors; ++k) i[k] = _mm256_cvttps_epi32(x.v[k]);
-  const __m256i low = _mm256_packs_epi32(i[0], i[1]), high = _mm256_packs_epi32(i[2], i[3]);
-  const __m256i bytes = is_signed ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
-  // Packing works on halves of 128 bits.
-  return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+inline Floats Least(Floats a, Floats b) { return _mm256_min_ps(a, b); }
+inline Floats Greatest(Floats a, Floats b) { return _mm256_max_ps(a, b); }
+inline Floats Nearest(Floats x) {
+  return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
-
-__attribute__((target("avx2"), always_inline)) inline __m256 Narrow(__m256 x, __m256 low,
-                                                                    __m256 high) {
-  const __m256 numbers = _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
-  const __m256 inside = _mm256_min_ps(_mm256_max_ps(numbers, low), high);
+inline Floats Narrow(Floats x, Floats low, Floats high) {
+  const Floats numbers = _mm256_and_ps(x, _mm256_cmp_ps(x, x, _CMP_ORD_Q));
+  const Floats inside = _mm256_min_ps(_mm256_max_ps(numbers, low), high);
   return _mm256_round_ps(inside, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC) + _mm256_setzero_ps();
 }
-
-__attribute__((target("avx2"))) inline void Apply(const ChainStep& s, Block* v) {
-  const __m256 number = _mm256_set1_ps(s.number);
-  const __m256 low = _mm256_set1_ps(s.low), high = _mm256_set1_ps(s.high);
-  switch (s.kind) {
-    case Kind::kAdd:
-      return Each(
-          v, [&](__m256 x) __attribute__((target("avx2"))) { return x + number; });
-    case Kind::kSubtract:
-      return Each(
-          v, [&](__m256 x) __attribute__((target("avx2"))) { return x - number; });
-    case Kind::kMultiply:
-      return Each(
-          v, [&](__m256 x) __attribute__((target("avx2"))) { return x * number; });
-    case Kind::kDivide:
-      return Each(
-          v, [&](__m256 x) __attribute__((target("avx2"))) { return x / number; });
-    case Kind::kMin:  // the second operand if one is NaN
-      return Each(
-          v, [&](__m256 x) __attribute__((target("avx2"))) { return _mm256_min_ps(number, x); });
-    case Kind::kMax:
-      return Each(
-          v, [&](__m256 x) __attribute__((target("avx2"))) { return _mm256_max_ps(number, x); });
-    case Kind::kRound:
-      return Each(
-          v, [&](__m256 x) __attribute__((target("avx2"))) {
-            return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-          });
-    case Kind::kClip:
-      return Each(
-          v, [&](__m256 x) __attribute__((target("avx2"))) {
-            return _mm256_min_ps(high, _mm256_max_ps(low, x));
-          });
-    case Kind::kNarrow:
-      return Each(
-          v, [&](__m256 x) __attribute__((target("avx2"))) { return Narrow(x, low, high); });
-    case Kind::kQuantize: {
-      const __m256 offset = _mm256_set1_ps(s.offset);
-      return Each(
-          v, [&](__m256 x) __attribute__((target("avx2"))) {
-            constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-            return Narrow(_mm256_round_ps(x / number, kNearest) + offset, low, high);
-          });
-    }
-    default:
-      return;
+template <int kVectors>
+inline void StoreBytes(const Floats* x, bool is_signed, char* to) {
+  if constexpr (kVectors == 4) {
+    __m256i i[4];
+    for (int k = 0; k < 4; ++k) i[k] = _mm256_cvttps_epi32(x[k]);
+    const __m256i low = _mm256_packs_epi32(i[0], i[1]), high = _mm256_packs_epi32(i[2], i[3]);
+    const __m256i bytes =
+        is_signed ? _mm256_packs_epi16(low, high) : _mm256_packus_epi16(low, high);
+    // Packing works on halves of 128 bits.
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permutevar8x32_epi32(bytes, order));
+  } else {
+    const __m256i i = _mm256_cvttps_epi32(x[0]);
+    const __m128i words =
+        _mm_packs_epi32(_mm256_castsi256_si128(i), _mm256_extracti128_si256(i, 1));
+    const __m128i bytes =
+        is_signed ? _mm_packs_epi16(words, words) : _mm_packus_epi16(words, words);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), bytes);
   }
 }
 
-// The first columns of a row, in whole blocks; returns their number.
-__attribute__((target("avx2"))) int64_t ApplyBlocks(const float* x, int64_t i, int64_t columns,
-                                                    const ChainStep* steps, int count,
-                                                    ChainResult result, void* y, int64_t y_at) {
-  int64_t j = 0;
-  for (; j + kBlock <= columns; j += kBlock) {
-    Block v, other = {};
-    for (int k = 0; k < kVectors; ++k) {
-      v.v[k] = x == nullptr ? _mm256_setzero_ps() : _mm256_loadu_ps(x + j + 8 * k);
-    }
-    for (const ChainStep* s = steps; s != steps + count; ++s) {
-      switch (s->kind) {
-        case Kind::kLoadU8:
-        case Kind::kLoadI8:
-        case Kind::kLoadF32:
-        case Kind::kLoadVector:
-          Load(*s, i, j, &other);
-          break;
-        case Kind::kTakeOther:
-          v = other;
-          break;
-        case Kind::kAddOther:
-          for (int k = 0; k < kVectors; ++k) v.v[k] = v.v[k] + other.v[k];
-          break;
-        case Kind::kSubtractOther:
-          for (int k = 0; k < kVectors; ++k) v.v[k] = v.v[k] - other.v[k];
-          break;
-        case Kind::kMultiplyOther:
-          for (int k = 0; k < kVectors; ++k) v.v[k] = v.v[k] * other.v[k];
-          break;
-        default:
-          Apply(*s, s->on_other ? &other : &v);
-      }
-    }
-    if (result == ChainResult::kF32) {
-      float* to = static_cast<float*>(y) + y_at + j;
-      for (int k = 0; k < kVectors; ++k) _mm256_storeu_ps(to + 8 * k, v.v[k]);
-    } else {
-      auto* to = reinterpret_cast<__m256i*>(static_cast<char*>(y) + y_at + j);
-      _mm256_storeu_si256(to, Bytes(v, result == ChainResult::kI8));
-    }
-  }
-  return j;
+#include "runtime/cpu/kernels/integers/chain_blocks.inc"
+
+}  // namespace avx2
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq")
+namespace avx512 {
+
+using Floats = __m512;
+constexpr int64_t kLanes = 16;
+
+inline Floats Broadcast(float x) { return _mm512_set1_ps(x); }
+inline Floats Load(const float* from) { return _mm512_loadu_ps(from); }
+inline void Store(Floats x, float* to) { _mm512_storeu_ps(to, x); }
+inline Floats LoadU8(const uint8_t* from) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes));
 }
+inline Floats LoadI8(const int8_t* from) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
+}
+inline Floats Least(Floats a, Floats b) { return _mm512_min_ps(a, b); }
+inline Floats Greatest(Floats a, Floats b) { return _mm512_max_ps(a, b); }
+inline Floats Nearest(Floats x) {
+  return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+inline Floats Narrow(Floats x, Floats low, Floats high) {
+  const Floats numbers = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x);
+  const Floats inside = _mm512_min_ps(_mm512_max_ps(numbers, low), high);
+  return _mm512_roundscale_ps(inside, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC) + _mm512_setzero_ps();
+}
+template <int kVectors>
+inline void StoreBytes(const Floats* x, bool /*is_signed*/, char* to) {
+#pragma GCC unroll 4
+  for (int k = 0; k < kVectors; ++k) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + kLanes * k),
+                     _mm512_cvtepi32_epi8(_mm512_cvttps_epi32(x[k])));
+  }
+}
+
+#include "runtime/cpu/kernels/integers/chain_blocks.inc"
+
+}  // namespace avx512
+#pragma GCC pop_options
 
 #endif
 
 }  // namespace
 
 void ApplyChain(const float* x, int64_t x_step, int64_t rows, int64_t columns,
-                const ChainStep* steps, int count, ChainResult result, void* y, int64_t y_step) {
+                const ChainStep* steps, int count, ChainResult result, void* y, int64_t y_step,
+                IntegerIsa isa) {
   for (int64_t i = 0; i < rows; ++i) {
     int64_t j = 0;
 #if defined(__x86_64__)
-    if (HasIntegerTiles()) {
-      j = ApplyBlocks(x == nullptr ? x : x + i * x_step, i, columns, steps, count, result, y,
-                      i * y_step);
+    const float* row = x == nullptr ? x : x + i * x_step;
+    if (isa == IntegerIsa::kVnni) {
+      j = avx512::ApplyBlocks<4>(row, i, j, columns, steps, count, result, y, i * y_step);
+      j = avx512::ApplyBlocks<1>(row, i, j, columns, steps, count, result, y, i * y_step);
+    }
+    if (isa != IntegerIsa::kNone) {
+      j = avx2::ApplyBlocks<4>(row, i, j, columns, steps, count, result, y, i * y_step);
+      j = avx2::ApplyBlocks<1>(row, i, j, columns, steps, count, result, y, i * y_step);
     }
 #endif
     for (; j < columns; ++j) {

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "runtime/cpu/kernels/integers/tiles.h"
+
 namespace lemma::kernels {
 
 // A step changes x, or a second number y. min and max propagate NaN.
@@ -38,15 +40,17 @@ struct ChainStep {
 
 enum class ChainResult { kF32, kU8, kI8 };
 
-// Steps are applied to this many columns at a time. Columns left over at a row's end are slow.
-constexpr int64_t kChainColumns = 32;
+// Steps are applied to up to 64 columns at a time, at least to this many. Columns left over at a
+// row's end are slow.
+constexpr int64_t kChainColumns = 8;
 
 // Applies the `count` steps to each x[i * x_step + j], or to 0 if x is nullptr, and stores the
 // result at y[i * y_step + j], for i < rows, j < columns. If the result is kU8 or kI8, the steps
 // must have narrowed it to that type. y must not overlap x or the steps' data, except in one case:
 // y may be x, or the data of a step, if both have the same element size and row step.
 void ApplyChain(const float* x, int64_t x_step, int64_t rows, int64_t columns,
-                const ChainStep* steps, int count, ChainResult result, void* y, int64_t y_step);
+                const ChainStep* steps, int count, ChainResult result, void* y, int64_t y_step,
+                IntegerIsa isa = BestIntegerIsa());
 
 }  // namespace lemma::kernels
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/cpu/kernels/integers/tiles.h"
@@ -11,14 +12,13 @@
 namespace lemma::cpu {
 
 using kernels::kPanelColumns;
-using kernels::kTileRows;
 
 namespace {
 
-// A run that is cut into parts of equal numbers of pairs is read beyond its end by up to two
-// numbers for each part; the last channels of a panel that is not full by up to 15.
+// A run that is cut into parts of equal numbers of groups is read beyond its end by up to one group
+// for each part; the last channels of a panel that is not full by up to 15.
 constexpr int64_t kMostParts = 32;
-constexpr int64_t kReadBehind = 2 * kMostParts;
+constexpr int64_t kReadBehind = 4 * kMostParts;
 
 // The part of a panel that is multiplied at a time: it should stay in the first-level cache beside
 // the rows.
@@ -97,26 +97,34 @@ int64_t PackedProduct::patch_rows(int64_t rows) const {
   return (rows - 1) * sizes_.strides[0] + (sizes_.kernel[0] - 1) * sizes_.dilations[0] + 1;
 }
 
-int64_t PackedProduct::PatchSize(int64_t rows) const {
-  return patch_rows(rows) * patch_width() * sizes_.channels + kReadBehind;
+bool PackedProduct::reads_outside() const {
+  const WindowSizes& s = sizes_;
+  if (patch_is_sampled()) return false;
+  return s.before[0] > 0 || s.before[1] > 0 || patch_rows(s.rows) > s.height ||
+         patch_width() > s.width;
 }
 
-template <class T>
-void PackedProduct::FillPatch(const T* image, int zero, int64_t begin, int64_t end,
-                              int16_t* patch) const {
+int64_t PackedProduct::PatchBytes(int64_t rows) const {
+  const int64_t numbers = patch_rows(rows) * patch_width() * sizes_.channels + kReadBehind;
+  return numbers * static_cast<int64_t>(bytes_ ? sizeof(uint8_t) : sizeof(int16_t));
+}
+
+template <class T, class Element, class Copy>
+void PackedProduct::CopyPixels(const T* image, int64_t begin, int64_t end, Element outside,
+                               Element* patch, Copy copy) const {
   const WindowSizes& s = sizes_;
   const int64_t width = patch_width(), rows = patch_rows(end - begin), channels = s.channels;
-  std::fill_n(patch + rows * width * channels, kReadBehind, int16_t{0});
+  std::fill_n(patch + rows * width * channels, kReadBehind, Element{0});
   if (patch_is_sampled()) {
     for (int64_t p = begin; p < end; ++p) {
       const T* row = image + p * s.strides[0] * s.width * channels;
-      int16_t* to = patch + (p - begin) * width * channels;
+      Element* to = patch + (p - begin) * width * channels;
       if (s.strides[1] == 1) {
-        kernels::Widen(row, width * channels, zero, to);
+        copy(row, width * channels, to);
         continue;
       }
       for (int64_t q = 0; q < width; ++q) {
-        kernels::Widen(row + q * s.strides[1] * channels, channels, zero, to + q * channels);
+        copy(row + q * s.strides[1] * channels, channels, to + q * channels);
       }
     }
     return;
@@ -125,22 +133,36 @@ void PackedProduct::FillPatch(const T* image, int zero, int64_t begin, int64_t e
   const int64_t inside = std::max<int64_t>(0, std::min(s.width, width - left));
   for (int64_t i = 0; i < rows; ++i) {
     const int64_t h = begin * s.strides[0] - s.before[0] + i;
-    int16_t* to = patch + i * width * channels;
+    Element* to = patch + i * width * channels;
     if (h < 0 || h >= s.height) {
-      std::fill_n(to, width * channels, int16_t{0});
+      std::fill_n(to, width * channels, outside);
       continue;
     }
-    std::fill_n(to, left * channels, int16_t{0});
-    kernels::Widen(image + h * s.width * channels, inside * channels, zero, to + left * channels);
-    std::fill(to + (left + inside) * channels, to + width * channels, int16_t{0});
+    std::fill_n(to, left * channels, outside);
+    copy(image + h * s.width * channels, inside * channels, to + left * channels);
+    std::fill(to + (left + inside) * channels, to + width * channels, outside);
   }
 }
 
-template void PackedProduct::FillPatch(const uint8_t*, int, int64_t, int64_t, int16_t*) const;
-template void PackedProduct::FillPatch(const int8_t*, int, int64_t, int64_t, int16_t*) const;
+template <class T>
+void PackedProduct::FillPatch(const T* image, int zero, int64_t begin, int64_t end,
+                              void* patch) const {
+  if (bytes_) {
+    CopyPixels(image, begin, end, static_cast<uint8_t>(InBytes<T>(zero)),
+               static_cast<uint8_t*>(patch),
+               [](const T* from, int64_t n, uint8_t* to) { kernels::CopyBytes(from, n, to); });
+    return;
+  }
+  CopyPixels(image, begin, end, int16_t{0}, static_cast<int16_t*>(patch),
+             [zero](const T* from, int64_t n, int16_t* to) { kernels::Widen(from, n, zero, to); });
+}
+
+template void PackedProduct::FillPatch(const uint8_t*, int, int64_t, int64_t, void*) const;
+template void PackedProduct::FillPatch(const int8_t*, int, int64_t, int64_t, void*) const;
 
 absl::StatusOr<PackedProduct> PackedProduct::Pack(const Node& head, const IntegerProduct& product,
-                                                  const Tensor& integers) {
+                                                  const Tensor& integers, std::optional<int> zero,
+                                                  kernels::IntegerIsa isa) {
   PackedProduct result;
   const WindowSizes& s = result.sizes_ = SizesOf(head);
   result.group_channels_ = s.channels / s.groups;
@@ -154,7 +176,17 @@ absl::StatusOr<PackedProduct> PackedProduct::Pack(const Node& head, const Intege
   const int head_dims[4] = {conv ? 0 : 1, conv ? 1 : 0, 2, 3};
   for (int d = 0; d < (conv ? 4 : 2); ++d) at[d] = row_major[product.permutation[head_dims[d]]];
   result.by_channel_ = s.groups > 1 && s.groups == s.channels && s.outputs == s.channels;
-  result.by_channel_ ? result.PackChannels(*small, at) : result.PackPanels(*small, at);
+  if (result.by_channel_) {
+    result.PackChannels(*small, at);
+    return result;
+  }
+  const bool is_u8 = product.x.source.dtype() == DType::kU8;
+  const int zero_in_bytes = !zero ? -1 : is_u8 ? InBytes<uint8_t>(*zero) : InBytes<int8_t>(*zero);
+  result.bytes_ =
+      isa == kernels::IntegerIsa::kVnni &&
+      std::all_of(small->begin(), small->end(), [](int16_t w) { return w >= -128 && w <= 127; }) &&
+      (!result.reads_outside() || (zero_in_bytes >= 0 && zero_in_bytes <= 255));
+  result.PackPanels(*small, at);
   return result;
 }
 
@@ -162,29 +194,38 @@ void PackedProduct::PackPanels(const std::vector<int16_t>& integers, const Strid
   const WindowSizes& s = sizes_;
   // The numbers of a window's row lie side by side, unless other groups' channels lie between.
   whole_rows_ = s.groups == 1 && (s.dilations[1] == 1 || s.kernel[1] == 1);
-  const int64_t all_pairs = (group_channels_ * (whole_rows_ ? s.kernel[1] : 1) + 1) / 2;
-  constexpr int64_t kPairBytes = 2 * kPanelColumns * sizeof(int16_t);
-  parts_ = std::min((all_pairs * kPairBytes + kPanelBytes - 1) / kPanelBytes, kMostParts);
-  pairs_ = (all_pairs + parts_ - 1) / parts_;
+  const int64_t size = group_size();
+  const int64_t numbers = group_channels_ * (whole_rows_ ? s.kernel[1] : 1);
+  const int64_t all_groups = (numbers + size - 1) / size;
+  const int64_t group_bytes =
+      size * kPanelColumns * static_cast<int64_t>(bytes_ ? sizeof(int8_t) : sizeof(int16_t));
+  parts_ = std::min((all_groups * group_bytes + kPanelBytes - 1) / kPanelBytes, kMostParts);
+  run_groups_ = (all_groups + parts_ - 1) / parts_;
   for (int64_t r = 0; r < s.kernel[0]; ++r) {
     for (int64_t c = 0; c < (whole_rows_ ? 1 : s.kernel[1]); ++c) {
       const int64_t run = (r * s.dilations[0] * patch_width() + c * s.dilations[1]) * s.channels;
-      for (int64_t part = 0; part < parts_; ++part) runs_.push_back(run + part * 2 * pairs_);
+      for (int64_t part = 0; part < parts_; ++part)
+        runs_.push_back(run + part * size * run_groups_);
     }
   }
-  panel_size_ = static_cast<int64_t>(runs_.size()) * pairs_ * 2 * kPanelColumns;
+  panel_size_ = static_cast<int64_t>(runs_.size()) * run_groups_ * size * kPanelColumns;
   panels_per_group_ = (group_outputs_ + kPanelColumns - 1) / kPanelColumns;
-  panels_.assign(panel_size_ * panels_per_group_ * s.groups, 0);
+  const int64_t panels = panels_per_group_ * s.groups;
+  bytes_ ? byte_panels_.assign(panel_size_ * panels, 0) : panels_.assign(panel_size_ * panels, 0);
+  if (bytes_) column_sums_.assign(panels * kPanelColumns, 0);
   for (int64_t o = 0; o < s.outputs; ++o) {
     for (int64_t r = 0; r < s.kernel[0]; ++r) {
       for (int64_t q = 0; q < s.kernel[1]; ++q) {
-        // In a run, a pair of channels is followed by those of the panel's other outputs.
-        const int64_t first = whole_rows_ ? q * group_channels_ : 0;
-        int16_t* to = panels_.data() + PlaceOf(o, 0, r, q) - (first % 2);
         const int16_t* from = integers.data() + o * at[0] + r * at[2] + q * at[3];
         for (int64_t c = 0; c < group_channels_; ++c) {
-          const int64_t i = first % 2 + c;
-          to[i / 2 * 2 * kPanelColumns + i % 2] = from[c * at[1]];
+          const int16_t w = from[c * at[1]];
+          const int64_t place = PlaceOf(o, c, r, q);
+          if (bytes_) {
+            byte_panels_[place] = static_cast<int8_t>(w);
+            column_sums_[ColumnOf(o)] += w;
+          } else {
+            panels_[place] = w;
+          }
         }
       }
     }
@@ -199,8 +240,8 @@ void PackedProduct::PackChannels(const std::vector<int16_t>& integers, const Str
     }
   }
   if (runs_.size() % 2 != 0) runs_.push_back(runs_.back());  // with weight 0
-  pairs_ = static_cast<int64_t>(runs_.size()) / 2;
-  panel_size_ = pairs_ * 2 * kPanelColumns;
+  run_groups_ = static_cast<int64_t>(runs_.size()) / 2;
+  panel_size_ = run_groups_ * 2 * kPanelColumns;
   panels_.assign(panel_size_ * ((s.channels + kPanelColumns - 1) / kPanelColumns), 0);
   for (int64_t o = 0; o < s.outputs; ++o) {
     for (int64_t r = 0; r < s.kernel[0]; ++r) {
@@ -211,20 +252,28 @@ void PackedProduct::PackChannels(const std::vector<int16_t>& integers, const Str
   }
 }
 
+int64_t PackedProduct::ColumnOf(int64_t output) const {
+  const int64_t group = output / group_outputs_, j = output % group_outputs_;
+  return group * panels_per_group_ * kPanelColumns + j;
+}
+
 int64_t PackedProduct::PlaceOf(int64_t output, int64_t channel, int64_t row, int64_t column) const {
   if (by_channel_) {
     return output / kPanelColumns * panel_size_ +
            kernels::ChannelWeight(row * sizes_.kernel[1] + column, output % kPanelColumns);
   }
-  const int64_t group = output / group_outputs_, j = output % group_outputs_;
+  const int64_t at = ColumnOf(output), size = group_size();
   const int64_t run = whole_rows_ ? row : row * sizes_.kernel[1] + column;
   const int64_t i = whole_rows_ ? column * group_channels_ + channel : channel;
-  return (group * panels_per_group_ + j / kPanelColumns) * panel_size_ +
-         (run * parts_ * pairs_ + i / 2) * 2 * kPanelColumns + 2 * (j % kPanelColumns) + i % 2;
+  // In a run, a group of numbers of one output is followed by those of the panel's other outputs.
+  return at / kPanelColumns * panel_size_ +
+         (run * parts_ * run_groups_ + i / size) * size * kPanelColumns +
+         size * (at % kPanelColumns) + i % size;
 }
 
 int PackedProduct::WeightAt(int64_t output, int64_t channel, int64_t row, int64_t column) const {
-  return panels_[PlaceOf(output, channel, row, column)];
+  const int64_t place = PlaceOf(output, channel, row, column);
+  return bytes_ ? byte_panels_[place] : panels_[place];
 }
 
 void PackedProduct::MultiplyByChannel(const int16_t* patch, int64_t rows, int32_t* sums,
@@ -235,21 +284,35 @@ void PackedProduct::MultiplyByChannel(const int16_t* patch, int64_t rows, int32_
   for (int64_t p = 0; p < rows; ++p) {
     for (int64_t c = 0; c < s.channels; c += kPanelColumns) {
       kernels::MultiplyChannels(patch + p * row_step + c, s.columns, column_step, runs_.data(),
-                                pairs_, panels_.data() + c / kPanelColumns * panel_size_,
+                                run_groups_, panels_.data() + c / kPanelColumns * panel_size_,
                                 sums + p * s.columns * step + c, step);
     }
   }
 }
 
-void PackedProduct::Multiply(const int16_t* patch, int64_t begin, int64_t end, int64_t first,
-                             int64_t last, int32_t* sums, int64_t step) const {
-  if (by_channel_) return MultiplyByChannel(patch, end - begin, sums, step);
+void PackedProduct::Multiply(const void* patch, int zero_in_bytes, int64_t begin, int64_t end,
+                             int64_t first, int64_t last, int32_t* sums, int64_t step) const {
+  if (by_channel_) {
+    return MultiplyByChannel(static_cast<const int16_t*>(patch), end - begin, sums, step);
+  }
+  if (bytes_) {
+    return MultiplyByPanel(static_cast<const uint8_t*>(patch), byte_panels_, zero_in_bytes,
+                           end - begin, first, last, sums, step);
+  }
+  MultiplyByPanel(static_cast<const int16_t*>(patch), panels_, 0, end - begin, first, last, sums,
+                  step);
+}
+
+template <class Element, class Weight>
+void PackedProduct::MultiplyByPanel(const Element* patch, const std::vector<Weight>& panels,
+                                    int zero_in_bytes, int64_t count, int64_t first, int64_t last,
+                                    int32_t* sums, int64_t step) const {
   const WindowSizes& s = sizes_;
   const int64_t row_step = (patch_is_sampled() ? 1 : s.strides[0]) * patch_width() * s.channels;
   const int64_t column_step = (patch_is_sampled() ? 1 : s.strides[1]) * s.channels;
-  std::vector<const int16_t*> rows;
-  rows.reserve((end - begin) * s.columns);
-  for (int64_t p = 0; p < end - begin; ++p) {
+  std::vector<const Element*> rows;
+  rows.reserve(count * s.columns);
+  for (int64_t p = 0; p < count; ++p) {
     for (int64_t q = 0; q < s.columns; ++q) {
       rows.push_back(patch + p * row_step + q * column_step);
     }
@@ -258,25 +321,38 @@ void PackedProduct::Multiply(const int16_t* patch, int64_t begin, int64_t end, i
     const int64_t base = s.groups > 1 ? g * group_outputs_ : 0;
     const int64_t to = s.groups > 1 ? group_outputs_ : last;
     for (int64_t j = s.groups > 1 ? 0 : first; j < to; j += kPanelColumns) {
-      const int16_t* panel =
-          panels_.data() + (g * panels_per_group_ + j / kPanelColumns) * panel_size_;
-      MultiplyPanel(rows, panel, sums + base + j - first, step);
+      const int64_t panel = g * panels_per_group_ + j / kPanelColumns;
+      uint32_t start[kPanelColumns] = {};
+      for (int64_t c = 0; bytes_ && c < kPanelColumns; ++c) {
+        start[c] = 0u - static_cast<uint32_t>(zero_in_bytes) *
+                            static_cast<uint32_t>(column_sums_[panel * kPanelColumns + c]);
+      }
+      MultiplyPanel(rows, panels.data() + panel * panel_size_, start, sums + base + j - first,
+                    step);
     }
-    for (const int16_t*& row : rows) row += group_channels_;
+    for (const Element*& row : rows) row += group_channels_;
   }
 }
 
-void PackedProduct::MultiplyPanel(const std::vector<const int16_t*>& rows, const int16_t* panel,
-                                  int32_t* sums, int64_t step) const {
+template <class Element, class Weight>
+void PackedProduct::MultiplyPanel(const std::vector<const Element*>& rows, const Weight* panel,
+                                  const uint32_t* start, int32_t* sums, int64_t step) const {
   const auto count = static_cast<int64_t>(rows.size()), runs = static_cast<int64_t>(runs_.size());
-  const int64_t run_size = pairs_ * 2 * kPanelColumns;
+  const int64_t tile_rows = kernels::TileRows();
+  const int64_t run_size = run_groups_ * group_size() * kPanelColumns;
   const int64_t together =
-      std::max<int64_t>(1, kPanelBytes / (run_size * static_cast<int64_t>(sizeof(int16_t))));
+      std::max<int64_t>(1, kPanelBytes / (run_size * static_cast<int64_t>(sizeof(Weight))));
   for (int64_t r = 0; r < runs; r += together) {
-    const kernels::Runs some = {runs_.data() + r, std::min(together, runs - r), pairs_};
-    for (int64_t i = 0; i < count; i += kTileRows) {
-      kernels::MultiplyTile(rows.data() + i, std::min(kTileRows, count - i), some,
-                            panel + r * run_size, r > 0, sums + i * step, step);
+    const kernels::Runs some = {runs_.data() + r, std::min(together, runs - r), run_groups_};
+    for (int64_t i = 0; i < count; i += tile_rows) {
+      const int64_t tile = std::min(tile_rows, count - i);
+      int32_t* to = sums + i * step;
+      if constexpr (std::is_same_v<Element, uint8_t>) {
+        kernels::MultiplyBytes(rows.data() + i, tile, some, panel + r * run_size,
+                               r == 0 ? start : nullptr, to, step);
+      } else {
+        kernels::MultiplyTile(rows.data() + i, tile, some, panel + r * run_size, r > 0, to, step);
+      }
     }
   }
 }

@@ -1,13 +1,19 @@
 // A product of integers in the form for runtime/cpu/kernels/integers/tiles.h: sizes, offsets, and
 // the right matrix in panels.
+//
+// Where bytes can be multiplied, x - zero is not computed, because it needs nine bits: the sum of
+// x * w, minus zero times the sum of w, is the sum of (x - zero) * w, also where 32 bits wrap.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PACKED_PRODUCT_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PACKED_PRODUCT_H_
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/cpu/kernels/integers/operands.h"
+#include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/plan/layout.h"
 
 namespace lemma::cpu {
@@ -30,22 +36,33 @@ WindowSizes SizesOf(const Node& head);
 class PackedProduct {
  public:
   // `integers`: the values of product.integers, row-major. Unimplemented if they are not all
-  // integers of magnitude at most 255.
+  // integers of magnitude at most 255. `zero`: what every run subtracts from the source; nullopt if
+  // that may vary. `isa`: instructions that this machine has.
   static absl::StatusOr<PackedProduct> Pack(const Node& head, const IntegerProduct& product,
-                                            const Tensor& integers);
+                                            const Tensor& integers, std::optional<int> zero,
+                                            kernels::IntegerIsa isa = kernels::BestIntegerIsa());
 
   const WindowSizes& sizes() const { return sizes_; }
-  int64_t packed_bytes() const { return static_cast<int64_t>(panels_.size() * sizeof(int16_t)); }
+  int64_t packed_bytes() const {
+    return static_cast<int64_t>(panels_.size() * sizeof(int16_t) + byte_panels_.size() +
+                                column_sums_.size() * sizeof(int32_t));
+  }
   // Element [output, channel of the group, row, column] of the weight, read from the panels.
   int WeightAt(int64_t output, int64_t channel, int64_t row, int64_t column) const;
 
-  // A patch holds the numbers that some rows of an image's result need, as 16-bit integers.
-  // PatchSize is the size, in elements, of the patch for `rows` rows.
-  int64_t PatchSize(int64_t rows) const;
+  // A patch holds the numbers that some rows of an image's result need: as 16-bit integers, or as
+  // bytes. PatchBytes is the size of the patch for `rows` rows.
+  int64_t PatchBytes(int64_t rows) const;
   // Writes the patch for result rows [begin, end): pixels of `image` minus `zero`, and 0 outside
-  // the image. T is uint8_t or int8_t.
+  // the image; or, as bytes, InBytes of the pixels, and of `zero` outside the image. T is uint8_t
+  // or int8_t.
   template <class T>
-  void FillPatch(const T* image, int zero, int64_t begin, int64_t end, int16_t* patch) const;
+  void FillPatch(const T* image, int zero, int64_t begin, int64_t end, void* patch) const;
+  // The number that patches of bytes hold for the number x of type T.
+  template <class T>
+  static int InBytes(int x) {
+    return x - std::numeric_limits<T>::min();
+  }
 
   // Computes the sums for result rows [begin, end) of an image and for the outputs [first, last).
   // With several groups, [first, last) must be all outputs. Otherwise `first` must be a multiple of
@@ -53,17 +70,32 @@ class PackedProduct {
   // are numbered row by row; the sums of pixel i lie at sums + i * step, beginning with the sum for
   // output `first`. Up to kPanelColumns - 1 numbers behind them are overwritten too. So `step` must
   // be at least last - first rounded up to a multiple of kPanelColumns, plus kPanelColumns with
-  // several groups.
-  void Multiply(const int16_t* patch, int64_t begin, int64_t end, int64_t first, int64_t last,
-                int32_t* sums, int64_t step) const;
+  // several groups. `zero_in_bytes`: InBytes of the zero that FillPatch was given.
+  void Multiply(const void* patch, int zero_in_bytes, int64_t begin, int64_t end, int64_t first,
+                int64_t last, int32_t* sums, int64_t step) const;
 
  private:
   void PackPanels(const std::vector<int16_t>& integers, const Strides& strides);
   void PackChannels(const std::vector<int16_t>& integers, const Strides& strides);
   void MultiplyByChannel(const int16_t* patch, int64_t rows, int32_t* sums, int64_t step) const;
 
-  void MultiplyPanel(const std::vector<const int16_t*>& rows, const int16_t* panel, int32_t* sums,
-                     int64_t step) const;
+  // Element is int16_t or uint8_t, Weight int16_t or int8_t.
+  template <class Element, class Weight>
+  void MultiplyByPanel(const Element* patch, const std::vector<Weight>& panels, int zero_in_bytes,
+                       int64_t count, int64_t first, int64_t last, int32_t* sums,
+                       int64_t step) const;
+  // `start`: with bytes, what is added to the sums of each column.
+  template <class Element, class Weight>
+  void MultiplyPanel(const std::vector<const Element*>& rows, const Weight* panel,
+                     const uint32_t* start, int32_t* sums, int64_t step) const;
+  template <class T, class Element, class Copy>
+  void CopyPixels(const T* image, int64_t begin, int64_t end, Element outside, Element* patch,
+                  Copy copy) const;
+  // Whether a window reads pixels outside of the image.
+  bool reads_outside() const;
+  int64_t group_size() const { return bytes_ ? 4 : 2; }  // numbers that one instruction adds
+  // The number of an output's column, counted over all panels.
+  int64_t ColumnOf(int64_t output) const;
   int64_t PlaceOf(int64_t output, int64_t channel, int64_t row, int64_t column) const;
   bool patch_is_sampled() const;  // a patch has only the pixels that 1 x 1 windows read
   int64_t patch_width() const;
@@ -77,9 +109,12 @@ class PackedProduct {
   bool by_channel_ = false;  // output i reads channel i only, as in a depthwise convolution
   bool whole_rows_ = false;  // a run is a row of the window, otherwise a pixel of a group
   int64_t parts_ = 1;        // the number of parts into which a run is cut; each becomes a run
-  int64_t pairs_ = 0;        // pairs of numbers in each run
+  int64_t run_groups_ = 0;   // groups of group_size() numbers in each run
   int64_t panel_size_ = 0, panels_per_group_ = 0;
+  bool bytes_ = false;  // whether patches and panels are of bytes
   std::vector<int16_t> panels_;
+  std::vector<int8_t> byte_panels_;   // in the place of panels_
+  std::vector<int32_t> column_sums_;  // with bytes: of the weights of each column of each panel
 };
 
 }  // namespace lemma::cpu

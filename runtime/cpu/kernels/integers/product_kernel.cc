@@ -238,8 +238,7 @@ class IntegerProductRunner : public Kernel {
   void ChooseBlocks() {
     constexpr int64_t kPatchBytes = 200 << 10, kSumsBytes = 128 << 10, kFewColumns = 256;
     const WindowSizes& s = packed_.sizes();
-    const int64_t patch_row =
-        std::max<int64_t>(2, (packed_.PatchSize(2) - packed_.PatchSize(1)) * 2);
+    const int64_t patch_row = std::max<int64_t>(2, packed_.PatchBytes(2) - packed_.PatchBytes(1));
     const int64_t few = s.groups > 1 ? s.outputs : std::min(s.outputs, kFewColumns);
     int64_t rows = std::min(kPatchBytes / patch_row, kSumsBytes / (s.columns * few * 4));
     rows = std::clamp<int64_t>(rows, 1, s.rows);
@@ -259,7 +258,7 @@ class IntegerProductRunner : public Kernel {
                kernels::kPanelColumns +
            (packed_.sizes().groups > 1 ? kernels::kPanelColumns : 0);
   }
-  int64_t patch_bytes() const { return Aligned(packed_.PatchSize(block_rows_) * 2); }
+  int64_t patch_bytes() const { return Aligned(packed_.PatchBytes(block_rows_)); }
   int64_t sums_bytes() const {
     return Aligned(block_rows_ * packed_.sizes().columns * sums_step() * 8);
   }
@@ -299,19 +298,23 @@ class IntegerProductRunner : public Kernel {
     const int64_t begin = row_block * block_rows_, end = std::min(begin + block_rows_, s.rows);
     const int64_t first = column_block * block_columns_;
     const int64_t last = std::min(first + block_columns_, s.outputs);
-    auto* patch = reinterpret_cast<int16_t*>(scratch);
+    char* patch = scratch;
     auto* sums = reinterpret_cast<int32_t*>(scratch + patch_bytes());
+    const int zero = Zero(inputs);
+    const bool is_u8 = spec_.inputs[source_].type.dtype == DType::kU8;
     if (fill) {
       const int64_t from = image * s.height * s.width * s.channels;
-      if (spec_.inputs[source_].type.dtype == DType::kU8) {
-        packed_.FillPatch(static_cast<const uint8_t*>(inputs[source_]) + from, Zero(inputs), begin,
-                          end, patch);
+      if (is_u8) {
+        packed_.FillPatch(static_cast<const uint8_t*>(inputs[source_]) + from, zero, begin, end,
+                          patch);
       } else {
-        packed_.FillPatch(static_cast<const int8_t*>(inputs[source_]) + from, Zero(inputs), begin,
-                          end, patch);
+        packed_.FillPatch(static_cast<const int8_t*>(inputs[source_]) + from, zero, begin, end,
+                          patch);
       }
     }
-    packed_.Multiply(patch, begin, end, first, last, sums, sums_step());
+    packed_.Multiply(
+        patch, is_u8 ? PackedProduct::InBytes<uint8_t>(zero) : PackedProduct::InBytes<int8_t>(zero),
+        begin, end, first, last, sums, sums_step());
     const int64_t rows = (end - begin) * s.columns;
     if (product_.is_float) {
       const auto* bias = bias_ < 0 ? nullptr : static_cast<const float*>(inputs[bias_]) + first;
@@ -436,6 +439,15 @@ bool StridedOutput(const CpuKernelSpec& spec, const Strides& strides) {
   return RowStepOf(shape, strides, shape[ChannelOf(spec.head())]).has_value();
 }
 
+// What is subtracted from the source, if it is static.
+std::optional<int> KnownZero(const CpuKernelSpec& spec, const IntegerProduct& product,
+                             const StaticValues& statics) {
+  if (!product.x.zero) return 0;
+  const int input = spec.InputIndex(product.x.zero);
+  if (input < 0 || !spec.inputs[input].is_static) return std::nullopt;
+  return static_cast<int>(statics[input].AtDouble(0));
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
                                               const StaticValues& statics) {
   const NodePtr head = spec.head_node();
@@ -443,7 +455,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
   if (!product) return absl::InternalError("a product that is not one of integers");
   LEMMA_ASSIGN_OR_RETURN(
       PackedProduct packed,
-      PackedProduct::Pack(*head, *product, statics[spec.InputIndex(product->integers)]));
+      PackedProduct::Pack(*head, *product, statics[spec.InputIndex(product->integers)],
+                          KnownZero(spec, *product, statics)));
   std::vector<float> weight_scale;
   if (product->weight_scale) {
     const Tensor& scale = statics[spec.InputIndex(product->weight_scale)];

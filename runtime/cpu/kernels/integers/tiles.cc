@@ -23,7 +23,7 @@ void MultiplySlowly(const int16_t* const* rows, int64_t count, const Runs& runs,
     const int16_t* b = panel;
     for (int64_t r = 0; r < runs.count; ++r) {
       const int16_t* a = rows[i] + runs.offsets[r];
-      for (int64_t p = 0; p < runs.pairs; ++p, b += 2 * kPanelColumns) {
+      for (int64_t p = 0; p < runs.groups; ++p, b += 2 * kPanelColumns) {
         for (int64_t j = 0; j < kPanelColumns; ++j) {
           row[j] += static_cast<uint32_t>(a[2 * p] * b[2 * j] + a[2 * p + 1] * b[2 * j + 1]);
         }
@@ -56,7 +56,7 @@ __attribute__((target("avx2"))) void Multiply(const int16_t* const* rows, const 
   for (int64_t r = 0; r < runs.count; ++r) {
     const int16_t* a[kRows];
     for (int i = 0; i < kRows; ++i) a[i] = rows[i] + runs.offsets[r];
-    for (int64_t p = 0; p < runs.pairs; ++p, b += 2 * kPanelColumns) {
+    for (int64_t p = 0; p < runs.groups; ++p, b += 2 * kPanelColumns) {
       const __m256i b0 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));
       const __m256i b1 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + kPanelColumns));
 #pragma GCC unroll 6
@@ -74,10 +74,77 @@ __attribute__((target("avx2"))) void Multiply(const int16_t* const* rows, const 
   }
 }
 
+// The same with one register for the 16 columns of a row.
+template <int kRows>
+__attribute__((target("avx512f,avx512vnni"))) void MultiplyVnni(const int16_t* const* rows,
+                                                                const Runs& runs,
+                                                                const int16_t* panel,
+                                                                bool accumulate, int32_t* sums,
+                                                                int64_t step) {
+  __m512i sum[kRows];
+  for (int i = 0; i < kRows; ++i) {
+    sum[i] = accumulate ? _mm512_loadu_si512(sums + i * step) : _mm512_setzero_si512();
+  }
+  const int16_t* b = panel;
+  for (int64_t r = 0; r < runs.count; ++r) {
+    const int16_t* a[kRows];
+    for (int i = 0; i < kRows; ++i) a[i] = rows[i] + runs.offsets[r];
+    for (int64_t p = 0; p < runs.groups; ++p, b += 2 * kPanelColumns) {
+      const __m512i columns = _mm512_loadu_si512(b);
+#pragma GCC unroll 8
+      for (int i = 0; i < kRows; ++i) {
+        sum[i] = _mm512_dpwssd_epi32(sum[i], _mm512_set1_epi32(PairAt(a[i] + 2 * p)), columns);
+      }
+    }
+  }
+  for (int i = 0; i < kRows; ++i) _mm512_storeu_si512(sums + i * step, sum[i]);
+}
+
+inline int32_t QuadAt(const uint8_t* at) {
+  int32_t quad;
+  std::memcpy(&quad, at, sizeof quad);
+  return quad;
+}
+
+template <int kRows>
+__attribute__((target("avx512f,avx512vnni"))) void MultiplyBytesVnni(const uint8_t* const* rows,
+                                                                     const Runs& runs,
+                                                                     const int8_t* panel,
+                                                                     const uint32_t* start,
+                                                                     int32_t* sums, int64_t step) {
+  __m512i sum[kRows];
+  for (int i = 0; i < kRows; ++i) {
+    sum[i] = start == nullptr ? _mm512_loadu_si512(sums + i * step) : _mm512_loadu_si512(start);
+  }
+  const int8_t* b = panel;
+  for (int64_t r = 0; r < runs.count; ++r) {
+    const uint8_t* a[kRows];
+    for (int i = 0; i < kRows; ++i) a[i] = rows[i] + runs.offsets[r];
+    for (int64_t p = 0; p < runs.groups; ++p, b += 4 * kPanelColumns) {
+      const __m512i columns = _mm512_loadu_si512(b);
+#pragma GCC unroll 8
+      for (int i = 0; i < kRows; ++i) {
+        sum[i] = _mm512_dpbusd_epi32(sum[i], _mm512_set1_epi32(QuadAt(a[i] + 4 * p)), columns);
+      }
+    }
+  }
+  for (int i = 0; i < kRows; ++i) _mm512_storeu_si512(sums + i * step, sum[i]);
+}
+
+using ByteMultiplier = void (*)(const uint8_t* const*, const Runs&, const int8_t*, const uint32_t*,
+                                int32_t*, int64_t);
+constexpr ByteMultiplier kByteMultipliers[] = {
+    MultiplyBytesVnni<1>, MultiplyBytesVnni<2>, MultiplyBytesVnni<3>, MultiplyBytesVnni<4>,
+    MultiplyBytesVnni<5>, MultiplyBytesVnni<6>, MultiplyBytesVnni<7>, MultiplyBytesVnni<8>};
+
 using Multiplier = void (*)(const int16_t* const*, const Runs&, const int16_t*, bool, int32_t*,
                             int64_t);
-constexpr Multiplier kMultipliers[kTileRows] = {Multiply<1>, Multiply<2>, Multiply<3>,
-                                                Multiply<4>, Multiply<5>, Multiply<6>};
+constexpr Multiplier kMultipliers[] = {Multiply<1>, Multiply<2>, Multiply<3>,
+                                       Multiply<4>, Multiply<5>, Multiply<6>};
+// More rows would take more registers for their addresses than there are.
+constexpr Multiplier kVnniMultipliers[] = {MultiplyVnni<1>, MultiplyVnni<2>, MultiplyVnni<3>,
+                                           MultiplyVnni<4>, MultiplyVnni<5>, MultiplyVnni<6>,
+                                           MultiplyVnni<7>, MultiplyVnni<8>};
 
 __attribute__((target("avx2"))) void MultiplyChannelsAvx2(const int16_t* x, int64_t pixels,
                                                           int64_t pixel_step, const int64_t* taps,
@@ -101,16 +168,38 @@ __attribute__((target("avx2"))) void MultiplyChannelsAvx2(const int16_t* x, int6
     _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(low, high, 0x31));
   }
 }
+
+__attribute__((target("avx512f,avx512vnni"))) void MultiplyChannelsVnni(
+    const int16_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps, int64_t pairs,
+    const int16_t* weights, int32_t* sums, int64_t step) {
+  for (int64_t i = 0; i < pixels; ++i, x += pixel_step, sums += step) {
+    __m512i sum = _mm512_setzero_si512();
+    const int16_t* w = weights;
+    for (int64_t p = 0; p < pairs; ++p, w += 2 * kPanelColumns) {
+      const auto* first = reinterpret_cast<const __m256i*>(x + taps[2 * p]);
+      const auto* second = reinterpret_cast<const __m256i*>(x + taps[2 * p + 1]);
+      const __m256i a = _mm256_loadu_si256(first), b = _mm256_loadu_si256(second);
+      // Channels 0 to 3 and 8 to 11, then the others.
+      const __m512i pairs_of_channels = _mm512_inserti64x4(
+          _mm512_castsi256_si512(_mm256_unpacklo_epi16(a, b)), _mm256_unpackhi_epi16(a, b), 1);
+      sum = _mm512_dpwssd_epi32(sum, pairs_of_channels, _mm512_loadu_si512(w));
+    }
+    // 0 to 3, 4 to 7, 8 to 11, 12 to 15.
+    _mm512_storeu_si512(sums, _mm512_shuffle_i64x2(sum, sum, 0xd8));
+  }
+}
 #endif
 
 }  // namespace
 
-bool HasIntegerTiles() {
+IntegerIsa BestIntegerIsa() {
 #if defined(__x86_64__)
-  static const bool has = __builtin_cpu_supports("avx2") != 0;
-  return has;
+  static const IntegerIsa best = __builtin_cpu_supports("avx512vnni") != 0 ? IntegerIsa::kVnni
+                                 : __builtin_cpu_supports("avx2") != 0     ? IntegerIsa::kAvx2
+                                                                           : IntegerIsa::kNone;
+  return best;
 #else
-  return false;
+  return IntegerIsa::kNone;
 #endif
 }
 
@@ -124,18 +213,43 @@ __attribute__((target_clones("avx2", "default"))) void Widen(const int8_t* from,
   WidenLoop(from, n, zero, to);
 }
 
+void CopyBytes(const uint8_t* from, int64_t n, uint8_t* to) {
+  std::memcpy(to, from, static_cast<size_t>(n));
+}
+
+__attribute__((target_clones("avx2", "default"))) void CopyBytes(const int8_t* from, int64_t n,
+                                                                 uint8_t* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<uint8_t>(from[i] + 128);
+}
+
 void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
-                  bool accumulate, int32_t* sums, int64_t step) {
+                  bool accumulate, int32_t* sums, int64_t step, IntegerIsa isa) {
 #if defined(__x86_64__)
-  if (HasIntegerTiles()) return kMultipliers[count - 1](rows, runs, panel, accumulate, sums, step);
+  if (isa == IntegerIsa::kVnni) {
+    return kVnniMultipliers[count - 1](rows, runs, panel, accumulate, sums, step);
+  }
+  if (isa == IntegerIsa::kAvx2) {
+    return kMultipliers[count - 1](rows, runs, panel, accumulate, sums, step);
+  }
 #endif
   MultiplySlowly(rows, count, runs, panel, accumulate, sums, step);
 }
 
-void MultiplyChannels(const int16_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
-                      int64_t pairs, const int16_t* weights, int32_t* sums, int64_t step) {
+void MultiplyBytes(const uint8_t* const* rows, int64_t count, const Runs& runs, const int8_t* panel,
+                   const uint32_t* start, int32_t* sums, int64_t step) {
 #if defined(__x86_64__)
-  if (HasIntegerTiles()) {
+  kByteMultipliers[count - 1](rows, runs, panel, start, sums, step);
+#endif
+}
+
+void MultiplyChannels(const int16_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
+                      int64_t pairs, const int16_t* weights, int32_t* sums, int64_t step,
+                      IntegerIsa isa) {
+#if defined(__x86_64__)
+  if (isa == IntegerIsa::kVnni) {
+    return MultiplyChannelsVnni(x, pixels, pixel_step, taps, pairs, weights, sums, step);
+  }
+  if (isa == IntegerIsa::kAvx2) {
     return MultiplyChannelsAvx2(x, pixels, pixel_step, taps, pairs, weights, sums, step);
   }
 #endif

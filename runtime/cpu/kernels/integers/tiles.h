@@ -1,9 +1,10 @@
 // Products of matrices of small integers, exact in 32 bits, by instructions that multiply numbers
-// of 16 bits and add two products in 32.
+// of 16 bits and add two products in 32, or multiply numbers of 8 bits and add four.
 //
 // A row of the left matrix consists of runs of adjacent numbers, such as a row of a matrix, or a
 // row or a position of a convolution's window; long rows may be cut into several runs. All runs
-// have the same even length: where a run is too short, the numbers behind it get weight 0.
+// have the same length, a multiple of 2 or 4: where a run is too short, the numbers behind it get
+// weight 0.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TILES_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TILES_H_
 
@@ -11,30 +12,50 @@
 
 namespace lemma::kernels {
 
-// The rows of a tile, and the columns of a panel of the right matrix.
-constexpr int64_t kTileRows = 6;
-constexpr int64_t kPanelColumns = 16;
+constexpr int64_t kPanelColumns = 16;  // of a panel of the right matrix
 
-// Whether this machine computes such products faster than products of floats. The other functions
-// of this file may be called on any machine.
-bool HasIntegerTiles();
+// The instructions that multiply. kVnni: AVX-512 with VNNI, which also adds in the same
+// instruction.
+enum class IntegerIsa { kNone, kAvx2, kVnni };
+
+// The best that this machine has. The functions of this file may be called on any machine, but only
+// with an `isa` that it has.
+IntegerIsa BestIntegerIsa();
+
+// The most rows of a tile.
+inline int64_t TileRows(IntegerIsa isa = BestIntegerIsa()) {
+  return isa == IntegerIsa::kVnni ? 8 : 6;
+}
+
+// Whether this machine computes such products faster than products of floats.
+inline bool HasIntegerTiles() { return BestIntegerIsa() != IntegerIsa::kNone; }
 
 // to[i] = from[i] - zero for i < n. The difference must fit in 16 bits.
 void Widen(const uint8_t* from, int64_t n, int zero, int16_t* to);
 void Widen(const int8_t* from, int64_t n, int zero, int16_t* to);
 
+// to[i] = from[i], or from[i] + 128 for signed numbers.
+void CopyBytes(const uint8_t* from, int64_t n, uint8_t* to);
+void CopyBytes(const int8_t* from, int64_t n, uint8_t* to);
+
 struct Runs {
   const int64_t* offsets = nullptr;  // of each run, from the start of a row
   int64_t count = 0;
-  int64_t pairs = 0;  // pairs of numbers in each run
+  int64_t groups = 0;  // groups of 2 or 4 numbers in each run
 };
 
-// sums[i * step + j] = sum(r < runs.count, p < 2 * runs.pairs)
-//     rows[i][runs.offsets[r] + p] * panel[((r * runs.pairs + p / 2) * 16 + j) * 2 + p % 2]
-// for i < count <= kTileRows and j < kPanelColumns. If `accumulate`, adds to the numbers in `sums`
-// instead of overwriting them. Sums wrap; the sum of two products of a pair must fit in 32 bits.
+// sums[i * step + j] = sum(r < runs.count, p < 2 * runs.groups)
+//     rows[i][runs.offsets[r] + p] * panel[((r * runs.groups + p / 2) * 16 + j) * 2 + p % 2]
+// for i < count <= TileRows(isa) and j < kPanelColumns. If `accumulate`, adds to the numbers in
+// `sums` instead of overwriting them. Sums wrap; the sum of two products of a pair must fit in 32
+// bits.
 void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
-                  bool accumulate, int32_t* sums, int64_t step);
+                  bool accumulate, int32_t* sums, int64_t step, IntegerIsa isa = BestIntegerIsa());
+
+// The same with groups of 4 instead of 2, of bytes; only with kVnni. Adds to the numbers start[j]
+// or, if `start` is nullptr, to those in `sums`.
+void MultiplyBytes(const uint8_t* const* rows, int64_t count, const Runs& runs, const int8_t* panel,
+                   const uint32_t* start, int32_t* sums, int64_t step);
 
 // A depthwise convolution: sums of one channel each, for kPanelColumns channels of `pixels` pixels,
 // which lie pixel_step numbers apart in x and `step` in sums:
@@ -43,7 +64,8 @@ void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, c
 // `taps` holds 2 * pairs offsets in x; if the number of taps is odd, the weights of the last one
 // are 0. Reads kPanelColumns numbers at each tap. Overwrites `sums`.
 void MultiplyChannels(const int16_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
-                      int64_t pairs, const int16_t* weights, int32_t* sums, int64_t step);
+                      int64_t pairs, const int16_t* weights, int32_t* sums, int64_t step,
+                      IntegerIsa isa = BestIntegerIsa());
 
 // The index in `weights` above of the weight of channel `channel` < kPanelColumns at tap `tap`.
 inline int64_t ChannelWeight(int64_t tap, int64_t channel) {
