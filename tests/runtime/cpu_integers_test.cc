@@ -30,6 +30,7 @@ struct Product {
   DType dtype = DType::kU8;
   int64_t zero = 0;
   DType sum = DType::kF32;
+  int64_t low = -128, high = 127;  // of the weights
 };
 
 enum class Values { kRandom, kExtreme };
@@ -66,7 +67,7 @@ class Builder {
               {Cast(x, product_.sum), Number(static_cast<double>(product_.zero), product_.sum)});
   }
   Value Input(const char* name = "x") { return b_.Input(name, {product_.dtype, product_.x}); }
-  Value Weight() { return Numbers(product_.w, -128, 127, product_.sum); }
+  Value Weight() { return Numbers(product_.w, product_.low, product_.high, product_.sum); }
   Value Sum(const Value& x, const Value& w) {
     return IsConv() ? Op("conv2d", {x, w}, product_.attrs) : Op("matmul", {x, w});
   }
@@ -195,6 +196,20 @@ const Product kExact[] = {
     {{2, 3, 7, 250}, {250, 16}, {}, DType::kI8, -128},
     {{5, 3000}, {3000, 19}, {}, DType::kU8, 140, DType::kI32},
     {{1, 3}, {3, 1}, {}, DType::kU8, 140, DType::kI32},
+    // What bytes do not hold: weights, and numbers in the place of pixels outside of the image.
+    {{1, 6, 5, 5},
+     {32, 6, 3, 3},
+     Conv({1, 1}, {1, 1, 1, 1}),
+     DType::kU8,
+     7,
+     DType::kI32,
+     -255,
+     255},
+    {{5, 37}, {37, 21}, {}, DType::kI8, 7, DType::kI32, -129, 128},
+    {{1, 6, 5, 5}, {32, 6, 3, 3}, Conv({1, 1}, {1, 1, 1, 1}), DType::kU8, -30, DType::kI32},
+    {{1, 6, 5, 5}, {32, 6, 3, 3}, Conv({1, 1}, {0, 0, 2, 0}), DType::kI8, 200, DType::kI32},
+    {{1, 6, 5, 5}, {32, 6, 3, 3}, Conv({1, 1}, {0, 0, 0, 0}), DType::kI8, 200, DType::kI32},
+    {{5, 37}, {37, 21}, {}, DType::kU8, -30, DType::kI32},
 };
 
 class ExactProducts : public testing::TestWithParam<std::tuple<int, Values, int>> {
@@ -429,7 +444,7 @@ TEST(Integers, AreNotAssumed) {
 TEST(Chains, DoNotDependOnVectors) {
   using kernels::ChainStep;
   using Kind = ChainStep::Kind;
-  constexpr int64_t kRows = 3, kColumns = 75;
+  constexpr int64_t kRows = 3, kColumns = 64 + 16 + 8 + 3;  // of every kind of block
   std::mt19937_64 random(9);
   std::vector<float> x(kRows * kColumns), full(x.size()), vector(kColumns);
   std::vector<uint8_t> bytes(x.size());

@@ -1,5 +1,7 @@
 #include "runtime/cpu/kernels/integers/tiles.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -190,17 +192,34 @@ __attribute__((target("avx512f,avx512vnni"))) void MultiplyChannelsVnni(
 }
 #endif
 
+IntegerIsa IsaOfMachine() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512vnni") != 0) return IntegerIsa::kVnni;
+  if (__builtin_cpu_supports("avx2") != 0) return IntegerIsa::kAvx2;
+#endif
+  return IntegerIsa::kNone;
+}
+
+// What the environment allows oneDNN, too.
+IntegerIsa AllowedIsa() {
+  for (const char* variable : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
+    const char* most = std::getenv(variable);
+    if (most == nullptr) continue;
+    for (const char* less : {"SSE41", "AVX"}) {
+      if (std::strcmp(most, less) == 0) return IntegerIsa::kNone;
+    }
+    for (const char* less : {"AVX2", "AVX2_VNNI", "AVX512_MIC", "AVX512_CORE"}) {
+      if (std::strcmp(most, less) == 0) return IntegerIsa::kAvx2;
+    }
+  }
+  return IntegerIsa::kVnni;
+}
+
 }  // namespace
 
 IntegerIsa BestIntegerIsa() {
-#if defined(__x86_64__)
-  static const IntegerIsa best = __builtin_cpu_supports("avx512vnni") != 0 ? IntegerIsa::kVnni
-                                 : __builtin_cpu_supports("avx2") != 0     ? IntegerIsa::kAvx2
-                                                                           : IntegerIsa::kNone;
+  static const IntegerIsa best = std::min(IsaOfMachine(), AllowedIsa());
   return best;
-#else
-  return IntegerIsa::kNone;
-#endif
 }
 
 __attribute__((target_clones("avx2", "default"))) void Widen(const uint8_t* from, int64_t n,

@@ -18,8 +18,9 @@ constexpr int64_t kPanelColumns = 16;  // of a panel of the right matrix
 // instruction.
 enum class IntegerIsa { kNone, kAvx2, kVnni };
 
-// The best that this machine has. The functions of this file may be called on any machine, but only
-// with an `isa` that it has.
+// The best that this machine has, and that the environment variable ONEDNN_MAX_CPU_ISA (or
+// DNNL_MAX_CPU_ISA) of oneDNN allows; it is read once. The functions of this file may be called on
+// any machine, but only with an `isa` that it has.
 IntegerIsa BestIntegerIsa();
 
 // The most rows of a tile.
