@@ -23,6 +23,7 @@ constexpr int64_t kReadBehind = 4 * kMostParts;
 // The part of a panel that is multiplied at a time: it should stay in the first-level cache beside
 // the rows.
 constexpr int64_t kPanelBytes = 16 << 10;
+constexpr int64_t kPairedPanelBytes = 8 << 10;  // of each of two panels
 
 template <class T>
 bool Convert(absl::Span<const T> from, std::vector<int16_t>* to) {
@@ -199,7 +200,8 @@ void PackedProduct::PackPanels(const std::vector<int16_t>& integers, const Strid
   const int64_t all_groups = (numbers + size - 1) / size;
   const int64_t group_bytes =
       size * kPanelColumns * static_cast<int64_t>(bytes_ ? sizeof(int8_t) : sizeof(int16_t));
-  parts_ = std::min((all_groups * group_bytes + kPanelBytes - 1) / kPanelBytes, kMostParts);
+  const int64_t most = bytes_ ? kPairedPanelBytes : kPanelBytes;
+  parts_ = std::min((all_groups * group_bytes + most - 1) / most, kMostParts);
   run_groups_ = (all_groups + parts_ - 1) / parts_;
   for (int64_t r = 0; r < s.kernel[0]; ++r) {
     for (int64_t c = 0; c < (whole_rows_ ? 1 : s.kernel[1]); ++c) {
@@ -320,36 +322,41 @@ void PackedProduct::MultiplyByPanel(const Element* patch, const std::vector<Weig
   for (int64_t g = 0; g < s.groups; ++g) {
     const int64_t base = s.groups > 1 ? g * group_outputs_ : 0;
     const int64_t to = s.groups > 1 ? group_outputs_ : last;
-    for (int64_t j = s.groups > 1 ? 0 : first; j < to; j += kPanelColumns) {
+    int64_t j = s.groups > 1 ? 0 : first;
+    while (j < to) {
       const int64_t panel = g * panels_per_group_ + j / kPanelColumns;
-      uint32_t start[kPanelColumns] = {};
-      for (int64_t c = 0; bytes_ && c < kPanelColumns; ++c) {
+      const int together = bytes_ && j + kPanelColumns < to ? 2 : 1;
+      uint32_t start[2 * kPanelColumns] = {};
+      for (int64_t c = 0; bytes_ && c < together * kPanelColumns; ++c) {
         start[c] = 0u - static_cast<uint32_t>(zero_in_bytes) *
                             static_cast<uint32_t>(column_sums_[panel * kPanelColumns + c]);
       }
-      MultiplyPanel(rows, panels.data() + panel * panel_size_, start, sums + base + j - first,
-                    step);
+      MultiplyPanels(rows, panels.data() + panel * panel_size_, together, start,
+                     sums + base + j - first, step);
+      j += together * kPanelColumns;
     }
     for (const Element*& row : rows) row += group_channels_;
   }
 }
 
 template <class Element, class Weight>
-void PackedProduct::MultiplyPanel(const std::vector<const Element*>& rows, const Weight* panel,
-                                  const uint32_t* start, int32_t* sums, int64_t step) const {
+void PackedProduct::MultiplyPanels(const std::vector<const Element*>& rows, const Weight* panel,
+                                   int panels, const uint32_t* start, int32_t* sums,
+                                   int64_t step) const {
   const auto count = static_cast<int64_t>(rows.size()), runs = static_cast<int64_t>(runs_.size());
   const int64_t tile_rows = kernels::TileRows();
   const int64_t run_size = run_groups_ * group_size() * kPanelColumns;
   const int64_t together =
-      std::max<int64_t>(1, kPanelBytes / (run_size * static_cast<int64_t>(sizeof(Weight))));
+      std::max<int64_t>(1, (bytes_ ? kPairedPanelBytes : kPanelBytes) /
+                               (run_size * static_cast<int64_t>(sizeof(Weight))));
   for (int64_t r = 0; r < runs; r += together) {
     const kernels::Runs some = {runs_.data() + r, std::min(together, runs - r), run_groups_};
     for (int64_t i = 0; i < count; i += tile_rows) {
       const int64_t tile = std::min(tile_rows, count - i);
       int32_t* to = sums + i * step;
       if constexpr (std::is_same_v<Element, uint8_t>) {
-        kernels::MultiplyBytes(rows.data() + i, tile, some, panel + r * run_size,
-                               r == 0 ? start : nullptr, to, step);
+        kernels::MultiplyBytes(rows.data() + i, tile, some, panel + r * run_size, panels,
+                               panel_size_, r == 0 ? start : nullptr, to, step);
       } else {
         kernels::MultiplyTile(rows.data() + i, tile, some, panel + r * run_size, r > 0, to, step);
       }

@@ -84,10 +84,11 @@ class PackedProduct {
   void MultiplyByPanel(const Element* patch, const std::vector<Weight>& panels, int zero_in_bytes,
                        int64_t count, int64_t first, int64_t last, int32_t* sums,
                        int64_t step) const;
-  // `start`: with bytes, what is added to the sums of each column.
+  // One panel or, of bytes, up to two. `start`: with bytes, what is added to the sums of each
+  // column.
   template <class Element, class Weight>
-  void MultiplyPanel(const std::vector<const Element*>& rows, const Weight* panel,
-                     const uint32_t* start, int32_t* sums, int64_t step) const;
+  void MultiplyPanels(const std::vector<const Element*>& rows, const Weight* panel, int panels,
+                      const uint32_t* start, int32_t* sums, int64_t step) const;
   template <class T, class Element, class Copy>
   void CopyPixels(const T* image, int64_t begin, int64_t end, Element outside, Element* patch,
                   Copy copy) const;

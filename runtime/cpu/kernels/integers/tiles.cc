@@ -108,36 +108,54 @@ inline int32_t QuadAt(const uint8_t* at) {
   return quad;
 }
 
-template <int kRows>
-__attribute__((target("avx512f,avx512vnni"))) void MultiplyBytesVnni(const uint8_t* const* rows,
-                                                                     const Runs& runs,
-                                                                     const int8_t* panel,
-                                                                     const uint32_t* start,
-                                                                     int32_t* sums, int64_t step) {
-  __m512i sum[kRows];
+// kPanels panels of 16 columns, `panel_step` bytes apart.
+template <int kRows, int kPanels>
+__attribute__((target("avx512f,avx512vnni"))) void MultiplyBytesVnni(
+    const uint8_t* const* rows, const Runs& runs, const int8_t* panel, int64_t panel_step,
+    const uint32_t* start, int32_t* sums, int64_t step) {
+  __m512i sum[kRows][kPanels];
+#pragma GCC unroll 8
   for (int i = 0; i < kRows; ++i) {
-    sum[i] = start == nullptr ? _mm512_loadu_si512(sums + i * step) : _mm512_loadu_si512(start);
+#pragma GCC unroll 2
+    for (int n = 0; n < kPanels; ++n) {
+      sum[i][n] = start == nullptr ? _mm512_loadu_si512(sums + i * step + n * kPanelColumns)
+                                   : _mm512_loadu_si512(start + n * kPanelColumns);
+    }
   }
   const int8_t* b = panel;
   for (int64_t r = 0; r < runs.count; ++r) {
     const uint8_t* a[kRows];
     for (int i = 0; i < kRows; ++i) a[i] = rows[i] + runs.offsets[r];
     for (int64_t p = 0; p < runs.groups; ++p, b += 4 * kPanelColumns) {
-      const __m512i columns = _mm512_loadu_si512(b);
+      __m512i columns[kPanels];
+#pragma GCC unroll 2
+      for (int n = 0; n < kPanels; ++n) columns[n] = _mm512_loadu_si512(b + n * panel_step);
 #pragma GCC unroll 8
       for (int i = 0; i < kRows; ++i) {
-        sum[i] = _mm512_dpbusd_epi32(sum[i], _mm512_set1_epi32(QuadAt(a[i] + 4 * p)), columns);
+        const __m512i quad = _mm512_set1_epi32(QuadAt(a[i] + 4 * p));
+#pragma GCC unroll 2
+        for (int n = 0; n < kPanels; ++n) {
+          sum[i][n] = _mm512_dpbusd_epi32(sum[i][n], quad, columns[n]);
+        }
       }
     }
   }
-  for (int i = 0; i < kRows; ++i) _mm512_storeu_si512(sums + i * step, sum[i]);
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 2
+    for (int n = 0; n < kPanels; ++n) {
+      _mm512_storeu_si512(sums + i * step + n * kPanelColumns, sum[i][n]);
+    }
+  }
 }
 
-using ByteMultiplier = void (*)(const uint8_t* const*, const Runs&, const int8_t*, const uint32_t*,
-                                int32_t*, int64_t);
+using ByteMultiplier = void (*)(const uint8_t* const*, const Runs&, const int8_t*, int64_t,
+                                const uint32_t*, int32_t*, int64_t);
+template <int kPanels>
 constexpr ByteMultiplier kByteMultipliers[] = {
-    MultiplyBytesVnni<1>, MultiplyBytesVnni<2>, MultiplyBytesVnni<3>, MultiplyBytesVnni<4>,
-    MultiplyBytesVnni<5>, MultiplyBytesVnni<6>, MultiplyBytesVnni<7>, MultiplyBytesVnni<8>};
+    MultiplyBytesVnni<1, kPanels>, MultiplyBytesVnni<2, kPanels>, MultiplyBytesVnni<3, kPanels>,
+    MultiplyBytesVnni<4, kPanels>, MultiplyBytesVnni<5, kPanels>, MultiplyBytesVnni<6, kPanels>,
+    MultiplyBytesVnni<7, kPanels>, MultiplyBytesVnni<8, kPanels>};
 
 using Multiplier = void (*)(const int16_t* const*, const Runs&, const int16_t*, bool, int32_t*,
                             int64_t);
@@ -255,9 +273,11 @@ void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, c
 }
 
 void MultiplyBytes(const uint8_t* const* rows, int64_t count, const Runs& runs, const int8_t* panel,
-                   const uint32_t* start, int32_t* sums, int64_t step) {
+                   int panels, int64_t panel_step, const uint32_t* start, int32_t* sums,
+                   int64_t step) {
 #if defined(__x86_64__)
-  kByteMultipliers[count - 1](rows, runs, panel, start, sums, step);
+  const ByteMultiplier* multipliers = panels == 2 ? kByteMultipliers<2> : kByteMultipliers<1>;
+  multipliers[count - 1](rows, runs, panel, panel_step, start, sums, step);
 #endif
 }
 

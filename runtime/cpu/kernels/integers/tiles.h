@@ -53,10 +53,12 @@ struct Runs {
 void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
                   bool accumulate, int32_t* sums, int64_t step, IntegerIsa isa = BestIntegerIsa());
 
-// The same with groups of 4 instead of 2, of bytes; only with kVnni. Adds to the numbers start[j]
-// or, if `start` is nullptr, to those in `sums`.
+// The same with groups of 4 instead of 2, of bytes, for `panels` (1 or 2) panels that lie
+// `panel_step` numbers apart: j < 16 * panels. Only with kVnni. Adds to the numbers start[j] or, if
+// `start` is nullptr, to those in `sums`.
 void MultiplyBytes(const uint8_t* const* rows, int64_t count, const Runs& runs, const int8_t* panel,
-                   const uint32_t* start, int32_t* sums, int64_t step);
+                   int panels, int64_t panel_step, const uint32_t* start, int32_t* sums,
+                   int64_t step);
 
 // A depthwise convolution: sums of one channel each, for kPanelColumns channels of `pixels` pixels,
 // which lie pixel_step numbers apart in x and `step` in sums:
