@@ -63,10 +63,20 @@ class FirstDifference {
     return pairs;
   }
 
-  // Values of one name, but different types, in the order of `after`.
-  std::vector<std::pair<Value, Value>> PairsOfOtherTypes() const {
+  // Values of one name, but different types, in the order of `after`; `w` is computed from those of
+  // `after`.
+  std::vector<std::pair<Value, Value>> PairsOfOtherTypes(const Value& w) const {
+    absl::flat_hash_set<const Node*> used;
+    std::vector<const Node*> stack = {&w.node()};
+    while (!stack.empty()) {
+      const Node* node = stack.back();
+      stack.pop_back();
+      if (!used.insert(node).second) continue;
+      for (const Value& operand : node->inputs()) stack.push_back(&operand.node());
+    }
     std::vector<std::pair<Value, Value>> pairs;
     for (const NodePtr& node : after_.nodes()) {
+      if (!used.contains(node.get())) continue;
       for (int o = 0; node->is_op() && o < node->num_outputs(); ++o) {
         const Value value(node, o);
         auto named = by_label_.find(after_.LabelOf(value));
@@ -348,11 +358,13 @@ std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after
     break;
   }
   if (!is_small && !refutation->pair) return std::nullopt;
-  if (refutation->pair && OperatorsIn(*refutation->pair) <= kSmallPair) return refutation;
-  for (const auto& [u, w] : first.PairsOfOtherTypes()) {
+  const Value differs =
+      refutation->pair ? refutation->pair->after_value : after.outputs()[far->output];
+  for (const auto& [u, w] : first.PairsOfOtherTypes(differs)) {
     const auto region = first.Cut(u, w, kSmallPair);
     auto pair = region ? OfOtherTypes(before, *region, sample, options) : std::nullopt;
     if (!pair) continue;
+    if (refutation->pair && OperatorsIn(*refutation->pair) <= OperatorsIn(*pair)) continue;
     keep(u, w, *std::move(pair));
     break;
   }
