@@ -265,6 +265,7 @@ absl::StatusOr<int> CheckVerdict(const CheckFlags& flags, const Positional& file
   for (const auto& [name, given] :
        std::map<std::string, bool>{{"--rules", !flags.rules.empty()},
                                    {"--proofs", !flags.proofs.empty()},
+                                   {"--prove", flags.prove},
                                    {"--reseed-weights", flags.reseed >= 0}}) {
     if (!given) continue;
     return absl::InvalidArgumentError(

@@ -162,10 +162,9 @@ def check(
 ) -> Answer:
     """Repeats the optimization, or the proof of `referee`, that a certificate records.
 
-    The certificate is a file, or its text.
-
-    The models are files, because a certificate names them by the hashes of their files. `problem`
-    of the answer says why it is rejected.
+    The certificate is a file, or its text. The models are files, because a certificate names them by
+    the hashes of their files. `prove` proves the rules of an optimization anew. `problem` of the
+    answer says why it is rejected.
     """
     with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
         if isinstance(certificate, str) and "\n" in certificate:

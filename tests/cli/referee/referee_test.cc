@@ -159,6 +159,7 @@ TEST(RefereeCommandTest, Certificate) {
   EXPECT_THAT(result.out, StartsWith("REJECTED: the checksum is wrong"));
 
   ExpectOneLine(RunLemma({"check", before, after, certificate, "--rules=starter"}), {"--rules"});
+  ExpectOneLine(RunLemma({"check", before, after, certificate, "--prove"}), {"--prove"});
   ExpectOneLine(RunLemma({"check", before, after, certificate, "--samples=0"}), {"--samples"});
   ExpectOneLine(RunLemma({"check", before, "/nowhere.onnx", certificate}), {"/nowhere.onnx"});
   ExpectOneLine(RunLemma({"referee", before, after, "--certificate", before}),
