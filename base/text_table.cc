@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace lemma {
@@ -63,5 +64,9 @@ std::string FormatBytes(double bytes) {
 }
 
 std::string FormatError(double value) { return absl::StrFormat("%.2e", value); }
+
+std::string FormatCount(int64_t count, absl::string_view noun) {
+  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
 
 }  // namespace lemma

@@ -2,8 +2,11 @@
 #ifndef LEMMA_BASE_TEXT_TABLE_H_
 #define LEMMA_BASE_TEXT_TABLE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
+
+#include "absl/strings/string_view.h"
 
 namespace lemma {
 
@@ -29,6 +32,8 @@ class TextTable {
 std::string FormatMs(double ms);
 std::string FormatBytes(double bytes);
 std::string FormatError(double value);
+// "1 proof", "2 proofs"; `noun` must have the plural with s.
+std::string FormatCount(int64_t count, absl::string_view noun);
 
 }  // namespace lemma
 

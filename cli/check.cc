@@ -20,6 +20,7 @@
 #include "api/referee.h"
 #include "base/flags.h"
 #include "base/interrupt.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 
@@ -251,9 +252,10 @@ void PrintVerdict(const api::VerdictCheck& answer) {
   }
   std::printf("checked: the models are proved equal, %s, for %s\n", Name(check.contract),
               Printable(check.coverage).c_str());
-  std::printf(
-      "%d regions by %d proofs; %d weights are moved, %d computed (at most %.3g ulps off)\n",
-      check.regions, check.proofs, check.weights, check.computed, check.ulps);
+  std::printf("%s by %s; %s copied, %d computed (at most %.3g ulps off)\n",
+              FormatCount(check.regions, "region").c_str(),
+              FormatCount(check.proofs, "proof").c_str(),
+              FormatCount(check.weights, "weight").c_str(), check.computed, check.ulps);
   std::printf("outputs agree in double on random inputs: %d x %lld elements\n", check.samples,
               static_cast<long long>(check.elements));
   for (const std::string& note : check.notes) std::printf("note: %s\n", Printable(note).c_str());
@@ -265,6 +267,7 @@ absl::StatusOr<int> CheckVerdict(const CheckFlags& flags, const Positional& file
   for (const auto& [name, given] :
        std::map<std::string, bool>{{"--rules", !flags.rules.empty()},
                                    {"--proofs", !flags.proofs.empty()},
+                                   {"--prove", flags.prove},
                                    {"--reseed-weights", flags.reseed >= 0}}) {
     if (!given) continue;
     return absl::InvalidArgumentError(

@@ -45,7 +45,7 @@ struct WhyNotGraph {
 struct WhyNotReport {
   std::string rule;                 // its name
   std::vector<std::string> source;  // the operators of its source
-  std::string anchor;               // the last operator of the source
+  std::string anchor;               // the operator of the source's first output
   // Why the search did not use the rule.
   enum class Excluded {
     kNot,           // it was not excluded

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "api/referee.h"
+#include "base/text_table.h"
 
 namespace lemma::api {
 namespace {
@@ -32,7 +33,7 @@ std::string Contracts(const referee::RefereeResult& verdict) {
 void AddRegions(const referee::RefereeResult& verdict, bool verbose, std::string* text) {
   if (verdict.regions.empty()) return;
   absl::StrAppend(text, "regions   ", verdict.regions.size(), ": ", Contracts(verdict), "; ",
-                  verdict.proofs, " proofs, ", verdict.remembered, " repeated\n");
+                  FormatCount(verdict.proofs, "proof"), ", ", verdict.remembered, " repeated\n");
   if (!verbose) return;
   for (const referee::ProvedRegion& region : verdict.regions) {
     absl::StrAppend(text, "  ", Name(region.contract), "  ", Named(region.before), " = ",
@@ -64,10 +65,9 @@ void AddWeights(const referee::RefereeResult& verdict, bool verbose, std::string
 void AddStrangeWeights(const referee::RefereeResult& verdict, std::string* text) {
   for (const referee::StrangeWeight& w : verdict.strange_weights) {
     absl::StrAppendFormat(
-        text,
-        "weight    %s is like %s, but %d elements differ: [%s] is %.9g, outside of "
-        "[%.9g, %.9g]\n",
-        w.after, w.before, w.outside, absl::StrJoin(w.index, ","), w.value, w.low, w.high);
+        text, "weight    %s is like %s, but %s: [%s] is %.9g, outside of [%.9g, %.9g]\n", w.after,
+        w.before, FormatCount(w.outside, "element") + (w.outside == 1 ? " differs" : " differ"),
+        absl::StrJoin(w.index, ","), w.value, w.low, w.high);
   }
 }
 
@@ -105,7 +105,7 @@ void AddRefutation(const referee::Refutation& refutation, std::string* text) {
   const std::string where =
       refutation.by_weights ? "by the weights below"
       : refutation.places > 1
-          ? absl::StrCat("there and at ", refutation.places - 1, " other places")
+          ? absl::StrCat("there and at ", FormatCount(refutation.places - 1, "other place"))
           : "there";
   absl::StrAppend(text, "only      ", where, "; all else is proved equal\n");
 }
@@ -114,7 +114,7 @@ void AddOpen(const referee::RefereeResult& verdict, bool verbose, std::string* t
   for (size_t i = 0; i < verdict.open.size() && (verbose || i < kMostLines); ++i) {
     const referee::OpenRegion& open = verdict.open[i];
     absl::StrAppend(text, "open      ", Named(open.before), " = ", Named(open.after));
-    if (open.operators > 0) absl::StrAppend(text, ", ", open.operators, " operators");
+    if (open.operators > 0) absl::StrAppend(text, ", ", FormatCount(open.operators, "operator"));
     absl::StrAppend(text, ": ", open.reason, "\n");
   }
 }

@@ -191,7 +191,11 @@ class Parser : public text::TokenReader {
       return absl::OkStatus();
     }
     LEMMA_RETURN_IF_ERROR(number(&real, &integer));
-    attr->default_value = attr->kind == AttrKind::kFloat ? AttrValue(real) : AttrValue(integer);
+    if (attr->kind == AttrKind::kFloat) {
+      attr->default_value = real;
+    } else {
+      attr->default_value = integer;
+    }
     return absl::OkStatus();
   }
 

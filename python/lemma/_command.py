@@ -54,7 +54,7 @@ class Errors:
             elif _NO_LIBRARY in line:
                 library = line.split(_NO_LIBRARY, 1)[1]
                 self._failure = ImportError(
-                    f"{library}; docs/python.md names the packages that Lemma needs"
+                    f"{library}; the wheel that tools/build_wheel makes brings the libraries (docs/python.md)"
                 )
             elif line:
                 self._last = text if kind == "lemma" else line

@@ -54,9 +54,10 @@ class Result:
 
     @property
     def interval(self) -> Optional[Tuple[float, float]]:
-        """The 95 % confidence interval of the ratio of the best graph that was executed.
+        """The 95 % confidence interval of the ratio of the last graph that was timed.
 
-        If the input is kept, that graph is the one that did not pay. None if none was timed.
+        Only graphs with right outputs are timed. If the input is kept, that graph was not accepted.
+        None if none was timed.
         """
         if "found_ratio_low" not in self.json:
             return None
@@ -72,7 +73,7 @@ class Result:
         if "found_ratio" in self.json:
             low, high = self.interval
             return (
-                f"the best graph takes {self.json['found_ratio']:.3f} of the input's time"
+                f"the last graph that was timed takes {self.json['found_ratio']:.3f} of the input's time"
                 f" (95 %: {low:.3f} to {high:.3f}): not certainly faster by 1 %"
             )
         return "the search found nothing cheaper"
@@ -122,7 +123,7 @@ class Result:
             ("time before", _tables.milliseconds(self.ms_before)),
             ("time after", _tables.milliseconds(self.ms_after)),
             ("after / before", None if self.ratio is None else f"{self.ratio:.3f}"),
-            ("95 % interval" + (" of the best graph found" if self.kept else ""), interval),
+            ("95 % interval" + (" of the last graph timed" if self.kept else ""), interval),
             ("operators", f"{self.operators_before} → {self.operators_after}"),
             ("rules", ", ".join(f"{count} × {name}" for name, count in counted)),
             ("kept, because", self.why),

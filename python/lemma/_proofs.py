@@ -107,8 +107,9 @@ def referee(
     executed. `inputs`: arrays or files with values of the inputs in order, or a folder with
     input_0.pb, …, on which both models are executed too. `counterexample`: a folder for inputs that
     show a difference. `certificate`: a file with which `check` repeats the proof, written if there
-    is one; `before` and `after` must be files then. `report`: a file for a page (HTML) with the regions and both graphs. `progress` is called with a
-    line of text, at most ten times a second, or is True to show it.
+    is one; `before` and `after` must be files then. `report`: a file for a page (HTML) with the
+    regions and both graphs. `progress` is called with a line of text, at most ten times a second, or
+    is True to show it.
     """
     with contextlib.ExitStack() as files:
         path_before, path_after = (files.enter_context(_models.as_file(m)) for m in (before, after))
@@ -161,10 +162,9 @@ def check(
 ) -> Answer:
     """Repeats the optimization, or the proof of `referee`, that a certificate records.
 
-    The certificate is a file, or its text.
-
-    The models are files, because a certificate names them by the hashes of their files. `problem`
-    of the answer says why it is rejected.
+    The certificate is a file, or its text. The models are files, because a certificate names them by
+    the hashes of their files. `prove` proves the rules of an optimization anew. `problem` of the
+    answer says why it is rejected.
     """
     with tempfile.TemporaryDirectory(prefix="lemma-") as folder:
         if isinstance(certificate, str) and "\n" in certificate:

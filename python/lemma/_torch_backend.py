@@ -16,6 +16,7 @@ _LOG = logging.getLogger("lemma")
 _MOST_SIZES = 8
 # The first outputs are compared with PyTorch's. A model that was exported wrongly differs by more.
 _LARGEST_DIFFERENCE = 1e-2
+_BY_PYTORCH = "PyTorch executes a graph itself: %s"
 
 
 class _NotForLemma(Exception):
@@ -52,12 +53,14 @@ class _Compiled:
         # None: PyTorch executes the graph.
         self._prepared: "collections.OrderedDict[Any, Optional[_Prepared]]" = collections.OrderedDict()
         self._lock = threading.Lock()
+        self._told_of_gradients = False
 
     def __call__(self, *args: Any) -> Any:
         torch = self._torch
         held = _tensors_in(torch, self._graph)
         tensors = [value for value in args if isinstance(value, torch.Tensor)] + held
         if torch.is_grad_enabled() and any(value.requires_grad for value in tensors):
+            self._tell_of_gradients()
             return self._graph(*args)
         key = tuple(_key(torch, value) for value in args)
         with self._lock:
@@ -68,6 +71,13 @@ class _Compiled:
                 return self._first(key, args, held)
             self._prepared.move_to_end(key)
         return prepared.run(args)
+
+    def _tell_of_gradients(self) -> None:
+        """Logs once why PyTorch executes the graph: a loop of training calls it many times."""
+        with self._lock:
+            told, self._told_of_gradients = self._told_of_gradients, True
+        if not told:
+            _LOG.warning(_BY_PYTORCH, "gradients are needed; torch.no_grad() switches them off")
 
     def _first(self, key: Any, args: Tuple[Any, ...], held: List[Any]) -> Any:
         """Returns PyTorch's outputs, and prepares the graph for the next call."""
@@ -80,7 +90,7 @@ class _Compiled:
                 raise _NotForLemma("it changes its inputs or weights")
             prepared = _Prepared(torch, self._graph, args, expected, self._options)
         except (_errors.Error, _NotForLemma, RuntimeError, TypeError, ValueError) as failure:
-            _LOG.warning("PyTorch executes a graph itself: %s", failure)
+            _LOG.warning(_BY_PYTORCH, failure)
         self._prepared[key] = prepared
         if len(self._prepared) > _MOST_SIZES:
             self._prepared.popitem(last=False)

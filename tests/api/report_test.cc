@@ -54,7 +54,7 @@ Report Example() {
       Parse("graph g(x: f32[2,3]) { a = relu(x) b = neg(a) c = neg(b) d = tanh(c) return d }");
   report.after.graph = Parse("graph g(x: f32[2,3]) { a = relu(x) d = tanh(a) return d }");
   report.before.kernels = {{"element-wise", "d", 0.5, "", "", {24, 24, 24}},
-                           {"copy", "d", 0.25, "", ""}};
+                           {"copy", "d", 0.25, "", "", {}}};
   report.after.kernels = {{"element-wise", "d", 0.125, "", "", {24, 24, 24}}};
   report.before.live_bytes = {24, 48, 48};
   report.after.live_bytes = {24, 24};

@@ -60,9 +60,9 @@ class Slowing : public Fake {
   absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
                                                std::vector<KernelTiming>* timings) override {
     ++ms_;
-    *timings = {{"relu", "a", ms_, "", "relu()"},
-                {"relu", "b", 3 * ms_, "", "relu()"},
-                {"view", "c", 1, "", ""}};
+    *timings = {{"relu", "a", ms_, "", "relu()", {}},
+                {"relu", "b", 3 * ms_, "", "relu()", {}},
+                {"view", "c", 1, "", "", {}}};
     return Run(inputs);
   }
 

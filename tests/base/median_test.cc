@@ -52,7 +52,9 @@ TEST(Median, ComesFromEnoughValues) {
       full += std::abs(Middle(all) / truth - 1) > 0.005 ? 1 : 0;
     }
     EXPECT_LE(early, full + kSeries / 10) << spread;
-    if (spread < 0.002) EXPECT_LT(values, 8 * kSeries) << spread;
+    if (spread < 0.002) {
+      EXPECT_LT(values, 8 * kSeries) << spread;
+    }
   }
 }
 

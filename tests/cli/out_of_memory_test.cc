@@ -53,8 +53,12 @@ TEST(OutOfMemoryTest, EveryCommandEndsWithALineUnderEveryLimit) {
       ASSERT_NE(line, std::string::npos);
       EXPECT_EQ(result.err.find('\n', line), result.err.size() - 1) << result.err;
       EXPECT_THAT(result.err, AnyOf(HasSubstr("memory"), HasSubstr("Thread creation failed")));
-      if (command[0] == "optimize") EXPECT_THAT(FilesIn(results), IsEmpty());
-      if (command[0] == "train") EXPECT_THAT(FilesIn(state), IsEmpty());
+      if (command[0] == "optimize") {
+        EXPECT_THAT(FilesIn(results), IsEmpty());
+      }
+      if (command[0] == "train") {
+        EXPECT_THAT(FilesIn(state), IsEmpty());
+      }
     }
   }
   EXPECT_GT(short_of_memory, 10);

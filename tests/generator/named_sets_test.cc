@@ -81,8 +81,9 @@ TEST(NamedSetsTest, SaysWhatThereIs) {
                     HasSubstr("sets are taso, taso_plus, transformer, training")));
   EXPECT_THAT(ErrorOf({"exp", "matmull"}), HasSubstr("did you mean 'matmul'?"));
   EXPECT_THAT(ErrorOf({"exp", "conv1x3"}), HasSubstr("no operator set has all of exp, conv1x3"));
-  for (const std::string& name : {"transformers", "nothing"})
+  for (const char* name : {"transformers", "nothing"}) {
     EXPECT_LT(ErrorOf({name}).size(), 600u);
+  }
   EXPECT_THAT(
       ErrorOf({"training", "matmul", "softmax"}),
       AllOf(HasSubstr("no operator variant 'softmax' in training: "), HasSubstr("matmul_tn")));

@@ -109,8 +109,12 @@ TEST(SymbolicSizeTest, DecisionsHoldAtSmallSizes) {
       for (int64_t i = 1; i <= 7; ++i) {
         for (int64_t j = 2; j <= 5; ++j) {
           const int64_t u = value(x, i, j), v = value(y, i, j);
-          if (le) EXPECT_EQ(u <= v, *le) << x.ToString() << " <= " << y.ToString();
-          if (eq) EXPECT_EQ(u == v, *eq) << x.ToString() << " = " << y.ToString();
+          if (le) {
+            EXPECT_EQ(u <= v, *le) << x.ToString() << " <= " << y.ToString();
+          }
+          if (eq) {
+            EXPECT_EQ(u == v, *eq) << x.ToString() << " = " << y.ToString();
+          }
           const int64_t size = Size(x);
           if (!IsSymbolic(size)) continue;
           auto evaluated = Evaluate(size, {{"a", i}, {"b", j}});

@@ -81,7 +81,7 @@ class FakeMeasurer : public KernelMeasurer {
   absl::StatusOr<KernelPlan> Plan(const Graph& graph) override {
     KernelPlan plan;
     for (const NodePtr& node : graph.nodes()) {
-      if (node->is_op()) plan.kernels.push_back({node->op().name, nullptr});
+      if (node->is_op()) plan.kernels.push_back({node->op().name, nullptr, {}});
     }
     plan.peak_bytes = 5;
     return plan;
@@ -110,8 +110,10 @@ TEST(MeasuredCostTest, MeasuresEachKernelOnceAndKeepsIt) {
   FakeMeasurer measurer;
   auto db = *CostDb::Open("");
   Graph g = Parse("graph g(a: f32[4]) { b = relu(a)\n c = exp(b)\n d = relu(c)\n return d }");
+  MeasureOptions options;
+  options.repetitions = 1;
   for (int i = 0; i < 2; ++i) {
-    auto model = MakeMeasuredCostModel(&measurer, db.get(), {1, nullptr});
+    auto model = MakeMeasuredCostModel(&measurer, db.get(), options);
     auto cost = model->CostOf(g);
     ASSERT_TRUE(cost.ok()) << cost.status();
     EXPECT_DOUBLE_EQ(cost->ms(), 4 + 3 + 4);

@@ -128,6 +128,12 @@ class ProgressTest(unittest.TestCase):
         failure = errors.failure(2)
         self.assertEqual((str(failure), failure.code, failure.exit_status), ("f: gone", "NOT_FOUND", 2))
 
+    def test_a_missing_library_is_an_import_error(self):
+        line = b"lemma: error while loading shared libraries: libz3.so.4: cannot open shared object file\n"
+        failure = lemma._command.Errors(io.BytesIO(line)).failure(127)
+        self.assertIsInstance(failure, ImportError)
+        self.assertRegex(str(failure), r"^libz3.so.4: .* the wheel that tools/build_wheel makes brings the libraries")
+
 
 class InterruptTest(unittest.TestCase):
     def test_ctrl_c_leaves_no_process_and_no_file(self):

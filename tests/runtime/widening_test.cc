@@ -131,8 +131,12 @@ TEST(Widening, WeightsThatAreLookedUpStayNarrow) {
   })");
   const Graph wide = Wide(graph);
   for (const NodePtr& node : wide.nodes()) {
-    if (node->IsOp("gather")) EXPECT_EQ(node->type(0).dtype, DType::kF16);
-    if (node->IsOp("matmul")) EXPECT_EQ(node->type(0).dtype, DType::kF32);
+    if (node->IsOp("gather")) {
+      EXPECT_EQ(node->type(0).dtype, DType::kF16);
+    }
+    if (node->IsOp("matmul")) {
+      EXPECT_EQ(node->type(0).dtype, DType::kF32);
+    }
   }
   ExpectCpuMatchesReference(graph, RandomInputs(graph));
 }
@@ -159,7 +163,9 @@ TEST(Widening, EachAddedValueHasItsOrigin) {
     const NodePtr& origin = wide.OriginOf(node);
     EXPECT_TRUE(std::find(graph.nodes().begin(), graph.nodes().end(), origin) !=
                 graph.nodes().end());
-    if (!node->IsOp("cast")) EXPECT_EQ(node->kind(), origin->kind());
+    if (!node->IsOp("cast")) {
+      EXPECT_EQ(node->kind(), origin->kind());
+    }
   }
 }
 

@@ -84,6 +84,12 @@ class DocsTest(unittest.TestCase):
                     self.assertIsNone(problem(command))
         self.assertGreater(seen, 50)
 
+    def test_the_page_on_commands_lists_them_as_the_help_does(self):
+        (listed, *_) = blocks(pathlib.Path("docs/cli.md").read_text())
+        helped = re.findall(r"^  (\w+.*)", help_of(), re.MULTILINE)
+        self.assertEqual([re.sub(r"  +", "  ", line.removeprefix("lemma ")) for line in listed],
+                         [re.sub(r"  +", "  ", line) for line in helped])
+
     def test_the_flags_of_the_page_on_commands_exist(self):
         names = [[name] for name in re.findall(r"^  (\w+) ", help_of(), re.MULTILINE)]
         names += [[first, second] for first, seconds in PAIRS.items() for second in seconds]

@@ -39,7 +39,12 @@ struct Case {
   bool library = false;
 };
 
-CudaOptions OptionsFor(const TileChoice& choice) { return {/*libraries=*/false, {choice}}; }
+CudaOptions OptionsFor(const TileChoice& choice) {
+  CudaOptions options;
+  options.libraries = false;
+  options.grid.tile = choice;
+  return options;
+}
 
 std::vector<Case> CasesOf(const std::string& folder) {
   std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, Case> cases;

@@ -81,8 +81,16 @@ absl::Status RunKernel(absl::Span<PrintedKernel> roles, int64_t blocks,
   const PrintedKernel& kernel = roles[0];
   RowMaxima maxima;
   RoleSchedule schedule;
-  KernelRun run{slots, extremes, work, reported};
-  run.roles = RolesOf(kernel);
+  KernelRun run{slots,
+                extremes,
+                work,
+                reported,
+                /*maxima=*/nullptr,
+                /*finds_maxima=*/false,
+                /*memory=*/nullptr,
+                /*schedule=*/nullptr,
+                RolesOf(kernel),
+                /*registers=*/{}};
   run.registers.assign(run.roles.size(), 0);
   if (kernel.shared_bytes > 0) {
     run.memory = std::make_unique<BlockMemory>(kernel.shared_bytes,

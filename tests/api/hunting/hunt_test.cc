@@ -86,7 +86,9 @@ TEST(HuntTest, ReducesAWrongOptimizationToItsTwoOperators) {
     EXPECT_LE(finding.operators.size(), 2) << TextOf(result);
     EXPECT_THAT(finding.levels, ElementsAre("all"));
     EXPECT_TRUE(finding.difference.is_optimization);
-    if (finding.operators.size() == 2) EXPECT_EQ(finding.operators[0], "transpose");
+    if (finding.operators.size() == 2) {
+      EXPECT_EQ(finding.operators[0], "transpose");
+    }
   }
 }
 

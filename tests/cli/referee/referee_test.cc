@@ -147,6 +147,7 @@ TEST(RefereeCommandTest, Certificate) {
   result = RunLemma({"check", before, after, certificate, "--seed=7"});
   EXPECT_EQ(result.exit_status, 0) << result.out << result.err;
   EXPECT_THAT(result.out, StartsWith("checked: the models are proved equal, bit_exact, for "));
+  EXPECT_THAT(result.out, HasSubstr("; 1 weight copied, 0 computed (at most 0 ulps off)\n"));
   EXPECT_THAT(result.out, HasSubstr("repeatable with --seed=7\n"));
   result = RunLemma({"check", before, after, certificate, "--json"});
   EXPECT_THAT(result.out, StartsWith("{\"ok\":true,\"problem\":\"\",\"contract\":\"bit_exact\""));
@@ -159,6 +160,7 @@ TEST(RefereeCommandTest, Certificate) {
   EXPECT_THAT(result.out, StartsWith("REJECTED: the checksum is wrong"));
 
   ExpectOneLine(RunLemma({"check", before, after, certificate, "--rules=starter"}), {"--rules"});
+  ExpectOneLine(RunLemma({"check", before, after, certificate, "--prove"}), {"--prove"});
   ExpectOneLine(RunLemma({"check", before, after, certificate, "--samples=0"}), {"--samples"});
   ExpectOneLine(RunLemma({"check", before, "/nowhere.onnx", certificate}), {"/nowhere.onnx"});
   ExpectOneLine(RunLemma({"referee", before, after, "--certificate", before}),

@@ -46,7 +46,9 @@ std::vector<Shown> CommandsOf(const std::string& page) {
     goes_on = absl::ConsumeSuffix(&line, "\\");
     const std::vector<std::string> parts = absl::StrSplit(line, "  # exit status ");
     absl::StrAppend(&shown.command, parts[0], " ");
-    if (parts.size() > 1) EXPECT_TRUE(absl::SimpleAtoi(parts[1], &shown.exit_status)) << line;
+    if (parts.size() > 1) {
+      EXPECT_TRUE(absl::SimpleAtoi(parts[1], &shown.exit_status)) << line;
+    }
   }
   return commands;
 }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "kernels/codegen/tile_choice.h"
+#include "runtime/cuda/cuda_plan.h"
 #include "tests/base/repetitions.h"
 #include "tests/runtime/cuda/emulated_plans.h"
 #include "tests/runtime/runtime_testutil.h"
@@ -46,8 +47,9 @@ TEST(Tiles, EachMatchesTheReference) {
       int64_t number = 0;
       for (const char* text : kGraphs) {
         if ((++number + parts) % WholeOr(1, 2) != 0) continue;
-        const TileChoice choice{static_cast<int>(tile), parts};
-        ASSERT_TRUE(plans.Add(GraphWithWeights(text), {{choice}}).ok());
+        cuda::PlanOptions options;
+        options.grid.tile = TileChoice{static_cast<int>(tile), parts};
+        ASSERT_TRUE(plans.Add(GraphWithWeights(text), options).ok());
         for (const cuda::CudaStep& step : plans.plan(plans.size() - 1).steps) {
           for (const codegen::GridKernel& kernel : step.program->kernels) {
             if (!kernel.tile) continue;

@@ -137,7 +137,9 @@ TEST(ForgedMutantTest, WhatIsComputedFromWeightsIsFinite) {
     const std::string problem =
         Problem(Changed(files, [&](Certificate* k) { k->mutants = {mutant}; }));
     EXPECT_EQ(problem.empty(), c.finite) << graph << problem;
-    if (!c.finite) EXPECT_THAT(problem, HasSubstr("variable y is no weight"));
+    if (!c.finite) {
+      EXPECT_THAT(problem, HasSubstr("variable y is no weight"));
+    }
   }
 }
 

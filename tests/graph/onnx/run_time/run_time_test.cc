@@ -78,6 +78,8 @@ std::vector<double> Values(const absl::StatusOr<Tensor>& tensor) {
 }
 
 TEST(ResultSizeTest, ToleranceIsThatOfTheSizesOfTheRun) {
+  ImportOptions options;
+  options.dims = {{"n", 4096}};
   const ImportedModel model = Import(OnnxModel(R"(g (float[n] x) => (float y) {
     nz = NonZero(x)
     axes = Constant <value = int64[1] {0}> ()
@@ -85,7 +87,7 @@ TEST(ResultSizeTest, ToleranceIsThatOfTheSizesOfTheRun) {
     v = Gather(x, t)
     y = ReduceSum <keepdims = 0> (v)
   })"),
-                                     {{{"n", 4096}}});
+                                     options);
   const auto tolerance_for = [&](int64_t nonzero) {
     std::vector<double> x(4096);
     std::fill(x.begin(), x.begin() + nonzero, 1);
