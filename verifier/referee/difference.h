@@ -54,8 +54,8 @@ constexpr int64_t kSmallPair = 8;
 // explains: on all samples of these sizes for which Sample::decides is true, or on all for which it
 // is false. The operators' definitions must confirm the difference: on the whole graphs if
 // these have at most kMaxWork operations, otherwise on a pair of small graphs over values that
-// agree. Adds such a pair to the result if there is one, or, if there is only a larger pair, a
-// small one whose results have one name but different types. nullopt if no difference is found and
+// agree. Adds such a pair to the result if there is one; in its place, a smaller pair whose results
+// have one name but different types, if there is one. nullopt if no difference is found and
 // confirmed.
 std::optional<Refutation> FindRefutation(const Graph& before, const Graph& after,
                                          const Sketches& in_before, const Sketches& in_after,
