@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "runtime/cpu/kernels/integers/product_kernel.h"
+#include "runtime/cpu/kernels/integers/table.h"
 
 namespace lemma::cpu {
 
@@ -57,6 +58,7 @@ class Grouper {
       group.nodes.insert(group.nodes.end(), group.copies.begin(), group.copies.end());
       std::sort(group.nodes.begin(), group.nodes.end());
     }
+    if (fuse_layout_) MergeTables();
     return std::move(result_);
   }
 
@@ -207,6 +209,85 @@ class Grouper {
     } else {
       domain_of_[Open(&PointwiseKernel(), i)] = own;
     }
+  }
+
+  // Merges an element-wise group into the only group that reads its 8-bit result if a table of 256
+  // results then stands for both, such as q = sigmoid(x) and x * q.
+  void MergeTables() {
+    std::vector<int> order;  // by last node, so that what is merged may be merged again
+    for (size_t g = 0; g < result_.groups.size(); ++g) order.push_back(static_cast<int>(g));
+    std::sort(order.begin(), order.end(), [&](int a, int b) {
+      return result_.groups[a].nodes.back() < result_.groups[b].nodes.back();
+    });
+    std::vector<bool> is_gone(result_.groups.size(), false);
+    for (const int g : order) {
+      const int reader = OnlyReader(g);
+      if (reader < 0) continue;
+      std::vector<int> both = result_.groups[g].nodes;
+      const std::vector<int>& others = result_.groups[reader].nodes;
+      both.insert(both.end(), others.begin(), others.end());
+      std::sort(both.begin(), both.end());
+      both.erase(std::unique(both.begin(), both.end()), both.end());
+      if (!IsTable(both)) continue;
+      for (const int node : result_.groups[g].nodes) {
+        if (result_.group_of[node] == g) result_.group_of[node] = reader;
+        if (copied_to_[node].erase(g) > 0) copied_to_[node].insert(reader);
+      }
+      // What other groups contain too stays a copy; the result's widening is read here only.
+      std::vector<int>& copies = result_.groups[reader].copies;
+      copies.insert(copies.end(), result_.groups[g].copies.begin(), result_.groups[g].copies.end());
+      std::sort(copies.begin(), copies.end());
+      copies.erase(std::unique(copies.begin(), copies.end()), copies.end());
+      result_.groups[reader].nodes = std::move(both);
+      domain_of_[reader] = *Common(domain_of_.at(g), domain_of_.at(reader));
+      is_gone[g] = true;
+    }
+    std::vector<int> number(result_.groups.size(), -1);
+    std::vector<Group> left;
+    for (size_t g = 0; g < result_.groups.size(); ++g) {
+      if (is_gone[g]) continue;
+      number[g] = static_cast<int>(left.size());
+      left.push_back(std::move(result_.groups[g]));
+    }
+    result_.groups = std::move(left);
+    for (int& group : result_.group_of) group = group < 0 ? group : number[group];
+  }
+
+  // The element-wise group that alone reads the result of the element-wise group g; -1 if there is
+  // none.
+  int OnlyReader(int g) const {
+    const Group& group = result_.groups[g];
+    if (group.def != &PointwiseKernel()) return -1;
+    const Value v(uses_.nodes[group.nodes.back()], 0);
+    if ((v.dtype() != DType::kU8 && v.dtype() != DType::kI8) || uses_.IsOutput(v)) return -1;
+    absl::flat_hash_set<int> readers;
+    for (const int user : uses_.Users(v)) {
+      const NodeRole role = result_.role[user];
+      if (role != NodeRole::kKernel && role != NodeRole::kCopied) return -1;
+      if (result_.group_of[user] >= 0) readers.insert(result_.group_of[user]);
+      readers.insert(copied_to_[user].begin(), copied_to_[user].end());
+    }
+    if (readers.size() != 1) return -1;
+    const int reader = *readers.begin();
+    if (result_.groups[reader].def != &PointwiseKernel()) return -1;
+    return Common(domain_of_.at(g), domain_of_.at(reader)).has_value() ? reader : -1;
+  }
+
+  bool IsTable(const std::vector<int>& numbers) const {
+    std::vector<NodePtr> nodes;
+    std::vector<Value> inputs;
+    std::vector<bool> is_static;
+    for (const int number : numbers) nodes.push_back(uses_.nodes[number]);
+    for (const NodePtr& node : nodes) {
+      for (const Value& v : node->inputs()) {
+        const int from = uses_.NodeOf(v.node());
+        if (std::binary_search(numbers.begin(), numbers.end(), from)) continue;
+        if (std::find(inputs.begin(), inputs.end(), v) != inputs.end()) continue;
+        inputs.push_back(v);
+        is_static.push_back(uses_.is_static[from]);
+      }
+    }
+    return TableSource(nodes, inputs, is_static).has_value();
   }
 
   const UseTable& uses_;

@@ -42,7 +42,8 @@ struct Grouping {
 // (Domain in graph/expr/arithmetic.h). Every other application is a group of its own.
 // Dequantizations of 8-bit integers (IntegerOperand in kernels/integers/operands.h) are computed
 // again in every group that reads their results, if these groups are element-wise or products of
-// integers. Then only the integers are stored.
+// integers. Then only the integers are stored. An element-wise group whose 8-bit result one other
+// such group reads joins it if all results together depend on one 8-bit value and static numbers.
 // `fuse_layout`: see CpuOptions. Without it, only an application that moves no element is a view,
 // other layout operators are kernels that copy, dequantizations are not computed again, and there
 // are no groups of integer products.

@@ -509,5 +509,94 @@ TEST(Chains, DoNotDependOnVectors) {
   }
 }
 
+int StepsOf(const Graph& graph) {
+  NodeTraitsCache traits;
+  auto plan = cpu::PlanGraph(graph, traits, {1, true});
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return plan.ok() ? static_cast<int>(plan->steps.size()) : -1;
+}
+
+// All 256 numbers, several times, in a length that no vector divides.
+std::vector<Tensor> AllBytes(const Graph& graph) {
+  std::vector<Tensor> inputs;
+  for (const Value& v : graph.inputs()) {
+    std::vector<int64_t> all(v.type().num_elements());
+    const int64_t low = v.dtype() == DType::kU8 ? 0 : -128;
+    for (size_t i = 0; i < all.size(); ++i) all[i] = low + static_cast<int64_t>(i * 7 % 256);
+    inputs.push_back(*Tensor::FromInts(v.type(), all));
+  }
+  return inputs;
+}
+
+void ExpectBytesOfReference(const Graph& graph) {
+  const std::vector<Tensor> inputs = AllBytes(graph);
+  const auto expected = OutputsOf(graph, MakeReferenceBackend().get(), inputs, 1);
+  for (const int threads : {1, 2}) {
+    const auto actual = OutputsOf(graph, MakeCpuBackend().get(), inputs, threads);
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t o = 0; o < actual.size(); ++o) {
+      ASSERT_EQ(actual[o].type(), expected[o].type());
+      if (IsFloat(actual[o].dtype())) {
+        const Difference difference = Compare(actual[o], expected[o], RelativeTolerances(graph)[o]);
+        EXPECT_TRUE(difference.within) << difference.ToString();
+      } else {
+        EXPECT_EQ(actual[o].ToInts(), expected[o].ToInts()) << PlanOf(graph);
+      }
+    }
+  }
+}
+
+// Functions of one 8-bit number, also where floats are NaN or infinite.
+TEST(Tables, HoldTheResultsForAllBytes) {
+  for (const DType from : {DType::kU8, DType::kI8}) {
+    for (const DType to : {DType::kU8, DType::kI8, DType::kF32}) {
+      for (const char* function : {"sigmoid", "tanh", "log", "exp", "abs"}) {
+        Builder b({{3, 7, 71}, {}, {}, from, 3}, Values::kRandom, 11);
+        const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.75)});
+        const Value f = b.Op(function, {x});
+        ExpectBytesOfReference(b.Build(
+            {to == DType::kF32 ? f : b.Quantized(f, 0.03125, to == DType::kU8 ? 9 : -9, to)}));
+      }
+    }
+  }
+}
+
+// x * sigmoid(x), whose factor is quantized between: one table.
+TEST(Tables, MergeGroupsThatOneNumberDecides) {
+  for (const bool is_output : {false, true}) {
+    Builder b({{5, 301}, {}, {}, DType::kU8, 100}, Values::kRandom, 12);
+    const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.125)});
+    const Value q = b.Quantized(b.Op("sigmoid", {x}), 0.00390625, 0, DType::kU8);
+    const Value back = b.Op("mul", {b.Cast(q, DType::kF32), b.Number(0.00390625)});
+    const Value y = b.Quantized(b.Op("mul", {x, back}), 0.125, 20, DType::kU8);
+    const Graph graph = b.Build(is_output ? std::vector<Value>{y, q} : std::vector<Value>{y});
+    EXPECT_EQ(StepsOf(graph), is_output ? 2 : 1) << PlanOf(graph);
+    ExpectBytesOfReference(graph);
+  }
+}
+
+// Two numbers decide: the middle result stays in memory.
+TEST(Tables, DoNotMergeGroupsOfTwoNumbers) {
+  Builder b({{5, 301}, {}, {}, DType::kU8, 100}, Values::kRandom, 13);
+  const Value x = b.Op("mul", {b.Centered(b.Input("x")), b.Number(0.125)});
+  const Value other = b.Op("mul", {b.Centered(b.Input("z")), b.Number(0.25)});
+  const Value q = b.Quantized(b.Op("sigmoid", {x}), 0.00390625, 0, DType::kU8);
+  const Value back = b.Op("mul", {b.Cast(q, DType::kF32), b.Number(0.00390625)});
+  const Graph graph = b.Build({b.Quantized(b.Op("mul", {other, back}), 0.125, 20, DType::kU8)});
+  EXPECT_EQ(StepsOf(graph), 2) << PlanOf(graph);
+  ExpectBytesOfReference(graph);
+}
+
+// A factor for each column, as a gate of channels has.
+TEST(Integers, AreScaledByColumns) {
+  for (const int64_t columns : {1, 8, 23, 96}) {
+    Builder b({{5, columns}, {}, {}, DType::kU8, 100}, Values::kRandom, 14);
+    const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.125)});
+    const Value gates = b.Op("mul", {b.Cast(b.Numbers({columns}, 0, 255, DType::kU8), DType::kF32),
+                                     b.Number(0.00390625)});
+    ExpectBytesOfReference(b.Build({b.Quantized(b.Op("mul", {x, gates}), 0.125, 20, DType::kU8)}));
+  }
+}
+
 }  // namespace
 }  // namespace lemma

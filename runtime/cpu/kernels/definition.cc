@@ -10,6 +10,7 @@
 #include "graph/expr/compose.h"
 #include "kernels/evaluate/evaluate.h"
 #include "runtime/cpu/kernels/integers/chain_program.h"
+#include "runtime/cpu/kernels/integers/table.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/cpu/kernels/kernel.h"
 #include "runtime/plan/compose_nodes.h"
@@ -96,6 +97,14 @@ std::optional<Rows> RowsOf(const Shape& shape, const Strides& strides) {
   return std::nullopt;
 }
 
+// The dimension of more than one element whose elements are adjacent in memory.
+std::optional<int> InnermostDim(const Shape& shape, const Strides& strides) {
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] > 1 && strides[d] == 1) return static_cast<int>(d);
+  }
+  return std::nullopt;
+}
+
 // Element-wise steps in registers, over operands without gaps, in the order of the result, which is
 // written in rows.
 class ChainRunner : public Kernel {
@@ -109,7 +118,7 @@ class ChainRunner : public Kernel {
 
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
                    void*) override {
-    if (rows_.count == 1) {
+    if (rows_.count == 1 && !chain_.has_vectors()) {
       ParallelFor(threads_, rows_.columns, [&](int64_t begin, int64_t end) {
         RunRows(inputs, outputs[0], begin, begin, 1, end - begin);
       });
@@ -146,26 +155,123 @@ std::unique_ptr<Kernel> BuildChain(const CpuKernelSpec& spec) {
   const std::optional<Rows> rows = RowsOf(shape, out.strides);
   if (!kernels::HasIntegerTiles() || !rows) return nullptr;
   const Strides dense = DenseInOrder(shape, DimOrder(shape, out.strides));
+  const std::optional<int> channel = InnermostDim(shape, dense);
   bool narrow = SizeOf(out.type.dtype) == 1;
   for (const auto& in : spec.inputs) {
     if (in.type.num_elements() == 1) continue;
-    if (in.type.shape != shape || !SameLayout(shape, in.strides, dense)) return nullptr;
     narrow = narrow || SizeOf(in.type.dtype) == 1;
+    if (in.type.shape == shape && SameLayout(shape, in.strides, dense)) continue;
+    // One number for each element of a row.
+    const int behind = static_cast<int>(shape.size()) - in.type.rank();
+    if (!channel || *channel < behind || in.type.num_elements() != shape[*channel] ||
+        in.type.shape[*channel - behind] != shape[*channel] || in.strides[*channel - behind] != 1) {
+      return nullptr;
+    }
   }
   for (size_t i = 0; narrow && i < spec.inputs.size(); ++i) {
     const CpuKernelSpec::Operand& in = spec.inputs[i];
     if (in.type.shape != shape || in.is_static) continue;
-    std::optional<ChainProgram> chain = ChainProgram::Compile(spec, in.value, spec.nodes, 0);
-    if (!chain || chain->has_vectors()) continue;
+    std::optional<ChainProgram> chain =
+        ChainProgram::Compile(spec, in.value, spec.nodes, channel.value_or(0));
+    if (!chain) continue;
+    Rows in_rows = *rows;
+    if (chain->has_vectors()) {
+      const int64_t columns = shape[*channel];
+      const std::optional<int64_t> step = RowStepOf(shape, out.strides, columns);
+      if (!step) continue;
+      in_rows = {NumElements(shape) / columns, columns, *step};
+    }
     const int start = in.type.dtype == DType::kF32 ? static_cast<int>(i) : -1;
-    return std::make_unique<ChainRunner>(spec, *std::move(chain), start, *rows);
+    return std::make_unique<ChainRunner>(spec, *std::move(chain), start, in_rows);
   }
   return nullptr;
 }
 
+// The results for 8-bit integers from a table, over a source in the order of the result, which is
+// written in rows.
+class TableRunner : public Kernel {
+ public:
+  TableRunner(const CpuKernelSpec& spec, Tensor table, int source, const Rows& rows)
+      : table_(std::move(table)),
+        source_(source),
+        rows_(rows),
+        size_(SizeOf(spec.outputs[0].type.dtype)),
+        threads_(ThreadsFor(spec.outputs[0].type.num_elements(), spec.threads)) {}
+
+  absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
+                   void*) override {
+    const auto* from = static_cast<const uint8_t*>(inputs[source_]);
+    auto* to = static_cast<char*>(outputs[0]);
+    if (rows_.count == 1) {
+      ParallelFor(threads_, rows_.columns, [&](int64_t begin, int64_t end) {
+        LookUp(from + begin, end - begin, to + begin * size_);
+      });
+    } else {
+      ParallelFor(threads_, rows_.count, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          LookUp(from + i * rows_.columns, rows_.columns, to + i * rows_.step * size_);
+        }
+      });
+    }
+    return absl::OkStatus();
+  }
+  size_t packed_bytes() const override { return table_.type().num_bytes(); }
+  bool NeedsStatic(int) const override { return false; }
+  std::string note() const override { return "table"; }
+
+ private:
+  void LookUp(const uint8_t* from, int64_t n, char* to) const {
+    if (size_ == 1) {
+      kernels::LookUp(from, n, static_cast<const uint8_t*>(table_.raw()),
+                      reinterpret_cast<uint8_t*>(to));
+    } else if (size_ == 2) {
+      LookUpWide<uint16_t>(from, n, to);
+    } else if (size_ == 4) {
+      LookUpWide<uint32_t>(from, n, to);
+    } else {
+      LookUpWide<uint64_t>(from, n, to);
+    }
+  }
+  template <class T>
+  void LookUpWide(const uint8_t* from, int64_t n, char* to) const {
+    const T* table = static_cast<const T*>(table_.raw());
+    for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(to)[i] = table[from[i]];
+  }
+
+  const Tensor table_;
+  const int source_;
+  const Rows rows_;
+  const int64_t size_;
+  const int threads_;
+};
+
+// The spec's nodes as a table; nullptr if they are none, or if the layouts differ.
+std::unique_ptr<Kernel> BuildTable(const CpuKernelSpec& spec, const StaticValues& statics) {
+  const CpuKernelSpec::Operand& out = spec.outputs[0];
+  const std::optional<Rows> rows = RowsOf(out.type.shape, out.strides);
+  if (!rows) return nullptr;
+  const Strides dense = DenseInOrder(out.type.shape, DimOrder(out.type.shape, out.strides));
+  int source = -1;
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    const CpuKernelSpec::Operand& in = spec.inputs[i];
+    if (in.is_static) continue;
+    if (in.type.shape != out.type.shape || !SameLayout(in.type.shape, in.strides, dense)) {
+      return nullptr;
+    }
+    source = static_cast<int>(i);
+  }
+  std::optional<Tensor> table = TableOf(spec, statics);
+  if (!table) return nullptr;
+  return std::make_unique<TableRunner>(spec, *std::move(table), source, *rows);
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> BuildPointwise(const CpuKernelSpec& spec,
                                                        const StaticValues& statics) {
-  if (std::unique_ptr<Kernel> chain = BuildChain(spec)) return chain;
+  // A chain to floats only widens, which is faster than a table.
+  const bool narrow = SizeOf(spec.outputs[0].type.dtype) == 1;
+  std::unique_ptr<Kernel> kernel = narrow ? BuildTable(spec, statics) : BuildChain(spec);
+  if (kernel == nullptr) kernel = narrow ? BuildChain(spec) : BuildTable(spec, statics);
+  if (kernel != nullptr) return kernel;
   return BuildDefinition(spec, statics);
 }
 

@@ -208,6 +208,23 @@ __attribute__((target("avx512f,avx512vnni"))) void MultiplyChannelsVnni(
     _mm512_storeu_si512(sums, _mm512_shuffle_i64x2(sum, sum, 0xd8));
   }
 }
+
+// The first elements, 64 at a time; returns their number.
+__attribute__((target("avx512f,avx512bw,avx512vbmi"))) int64_t LookUpVbmi(const uint8_t* from,
+                                                                          int64_t n,
+                                                                          const uint8_t* table,
+                                                                          uint8_t* to) {
+  const __m512i t0 = _mm512_loadu_si512(table), t1 = _mm512_loadu_si512(table + 64);
+  const __m512i t2 = _mm512_loadu_si512(table + 128), t3 = _mm512_loadu_si512(table + 192);
+  int64_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    const __m512i x = _mm512_loadu_si512(from + i);
+    const __m512i low = _mm512_permutex2var_epi8(t0, x, t1);  // by bits 0 to 6
+    const __m512i high = _mm512_permutex2var_epi8(t2, x, t3);
+    _mm512_storeu_si512(to + i, _mm512_mask_blend_epi8(_mm512_movepi8_mask(x), low, high));
+  }
+  return i;
+}
 #endif
 
 IntegerIsa IsaOfMachine() {
@@ -257,6 +274,16 @@ void CopyBytes(const uint8_t* from, int64_t n, uint8_t* to) {
 __attribute__((target_clones("avx2", "default"))) void CopyBytes(const int8_t* from, int64_t n,
                                                                  uint8_t* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<uint8_t>(from[i] + 128);
+}
+
+void LookUp(const uint8_t* from, int64_t n, const uint8_t* table, uint8_t* to) {
+  int64_t i = 0;
+#if defined(__x86_64__)
+  static const bool has_vbmi =
+      __builtin_cpu_supports("avx512vbmi") != 0 && BestIntegerIsa() == IntegerIsa::kVnni;
+  if (has_vbmi) i = LookUpVbmi(from, n, table, to);
+#endif
+  for (; i < n; ++i) to[i] = table[from[i]];
 }
 
 void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,

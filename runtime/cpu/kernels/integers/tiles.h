@@ -39,6 +39,9 @@ void Widen(const int8_t* from, int64_t n, int zero, int16_t* to);
 void CopyBytes(const uint8_t* from, int64_t n, uint8_t* to);
 void CopyBytes(const int8_t* from, int64_t n, uint8_t* to);
 
+// to[i] = table[from[i]] for i < n; `table` has 256 elements. `to` may be `from`.
+void LookUp(const uint8_t* from, int64_t n, const uint8_t* table, uint8_t* to);
+
 struct Runs {
   const int64_t* offsets = nullptr;  // of each run, from the start of a row
   int64_t count = 0;

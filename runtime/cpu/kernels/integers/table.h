@@ -1,0 +1,26 @@
+// Element-wise applications of one 8-bit integer as a table of their 256 results.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TABLE_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TABLE_H_
+
+#include <optional>
+#include <vector>
+
+#include "runtime/cpu/kernels/kernel.h"
+
+namespace lemma::cpu {
+
+// Whether the nodes compute each element of the last node's output from one element of one u8 or i8
+// value, at the same place, and from static numbers. Returns that value. `inputs`: what the nodes
+// read from outside of them; `is_static`: by input.
+std::optional<Value> TableSource(const std::vector<NodePtr>& nodes,
+                                 const std::vector<Value>& inputs,
+                                 const std::vector<bool>& is_static);
+
+// The results for the bytes 0 to 255 of the source, in the order of the bytes, computed by the
+// definitions of the spec's nodes; a byte of an i8 is read as such. nullopt if TableSource gives
+// nothing for the spec, or if an operand is no number.
+std::optional<Tensor> TableOf(const CpuKernelSpec& spec, const StaticValues& statics);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_TABLE_H_
