@@ -53,7 +53,7 @@ std::string FormatMs(double ms) {
   if (!std::isfinite(ms)) return "-";
   if (ms < 0.1) return absl::StrFormat("%.1f us", ms * 1e3);
   if (ms >= 1e4) return absl::StrFormat("%.1f s", ms * 1e-3);
-  return absl::StrFormat(ms < 10 ? "%.3f ms" : ms < 100 ? "%.2f ms" : "%.1f ms", ms);
+  return absl::StrFormat("%.*f ms", ms < 10 ? 3 : ms < 100 ? 2 : 1, ms);
 }
 
 std::string FormatBytes(double bytes) {

@@ -30,7 +30,6 @@ namespace {
 
 using codegen::ProductSize;
 using codegen::TileChoice;
-using codegen::TileUse;
 
 struct Case {
   ProductSize size;
@@ -75,6 +74,7 @@ std::vector<Case> CasesOf(const std::string& folder) {
     }
   }
   std::vector<Case> result;
+  result.reserve(cases.size());
   for (auto& [key, c] : cases) result.push_back(std::move(c));
   return result;
 }

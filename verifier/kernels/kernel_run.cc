@@ -57,6 +57,7 @@ absl::Status RunBlocks(absl::Span<PrintedKernel> roles, int64_t blocks, KernelRu
     }
     std::vector<absl::Status> statuses(count);
     std::vector<std::function<void()>> bodies;
+    bodies.reserve(count);
     for (int r = 0; r < count; ++r) {
       bodies.push_back([&, r] { statuses[r] = machines[r]->RunBlock(block); });
     }
