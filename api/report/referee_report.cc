@@ -147,9 +147,8 @@ absl::StatusOr<std::string> Refuted(const referee::Refutation& refutation,
   auto before = Drawing(pair.before, {}, deadline), after = Drawing(pair.after, {}, deadline);
   if (!before.ok()) return before.status();
   if (!after.ok()) return after.status();
-  std::string html = absl::StrCat(
-      "<p>", Escaped(Named(pair.before_label)), " and ", Escaped(Named(pair.after_label)), " ",
-      HowTheyDiffer(pair), ".");
+  std::string html = absl::StrCat("<p>", Escaped(Named(pair.before_label)), " and ",
+                                  Escaped(Named(pair.after_label)), " ", HowTheyDiffer(pair), ".");
   if (refutation.only_here) {
     html += refutation.by_weights
                 ? " Only the strange weights below make the difference; all else is proved equal."

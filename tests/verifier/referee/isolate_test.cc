@@ -123,8 +123,7 @@ TEST(IsolateTest, AValueHasAnotherType) {
     y = exp(r)
     return y
   })";
-  const auto result =
-      JudgeTexts(before, absl::StrReplaceAll(before, {{"mul(x, e)", "mul(e, e)"}}));
+  const auto result = JudgeTexts(before, absl::StrReplaceAll(before, {{"mul(x, e)", "mul(e, e)"}}));
   ASSERT_EQ(Summary(result), "refuted");
   ASSERT_TRUE(result.refutation->pair.has_value());
   EXPECT_EQ(result.refutation->pair->before_label, "m");
