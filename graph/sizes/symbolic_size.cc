@@ -176,18 +176,20 @@ class SizePolynomials {
 
   // Bounds by the ranges of dimensions and by the laws of minima, maxima and quotients.
   Bounds BoundsOf(const Poly& p) const {
-    const __int128 lo = LeastOf(p, 0), least_opposite = LeastOf(-p, 0);
+    int steps = 0, opposite_steps = 0;
+    const __int128 lo = LeastOf(p, 0, &steps), least_opposite = LeastOf(-p, 0, &opposite_steps);
     return {lo, least_opposite <= -Bounds::kFar ? Bounds::kFar : -least_opposite};
   }
 
  private:
-  static constexpr int kMaxReplacements = 6;
+  static constexpr int kMaxReplacements = 6, kMaxSteps = 500;
 
   // A lower bound. A term c*leaf of a leaf that is a minimum, a maximum or a quotient may be
   // replaced by something less: -min(a, b) by -a or -b, max(a, b) by a or b, and n*(a div n) by
   // a - n + 1, -n*(a div n) by -a. A common factor of the coefficients is taken out first, since
-  // the bound of the rest is rounded up to an integer: 2*s - 2*(s div 2) is at least 2.
-  __int128 LeastOf(const Poly& p, int replaced) const {
+  // the bound of the rest is rounded up to an integer: 2*s - 2*(s div 2) is at least 2. After
+  // kMaxSteps steps, nothing is replaced: sums of many minima have too many replacements.
+  __int128 LeastOf(const Poly& p, int replaced, int* steps) const {
     if (const int64_t factor = CommonFactor(p); factor > 1) {
       Poly rest;
       int64_t constant = 0;
@@ -195,11 +197,12 @@ class SizePolynomials {
         if (monomial.empty()) constant = c;
         if (!monomial.empty()) rest = rest + Poly::Of(monomial, c / factor);
       }
-      const __int128 least = EndProduct(LeastOf(rest, replaced), factor);
+      const __int128 least = EndProduct(LeastOf(rest, replaced, steps), factor);
       return least <= -Bounds::kFar ? least : Bounds::Clamp(least + constant);
     }
     __int128 best = IntervalOf(p).lo;
     if (p.overflowed() || replaced >= kMaxReplacements) return best;
+    if (++*steps > kMaxSteps) return best;
     for (const auto& [monomial, c] : p.terms()) {
       if (monomial.size() != 1) continue;
       const LeafInfo& info = leaves_.Info(monomial[0]);
@@ -207,11 +210,11 @@ class SizePolynomials {
       const auto n = info.b.AsConst();
       if ((info.kind == LeafInfo::Kind::kMin && c < 0) ||
           (info.kind == LeafInfo::Kind::kMax && c > 0)) {
-        best = std::max({best, LeastOf(rest + Poly(c) * info.a, replaced + 1),
-                         LeastOf(rest + Poly(c) * info.b, replaced + 1)});
+        best = std::max({best, LeastOf(rest + Poly(c) * info.a, replaced + 1, steps),
+                         LeastOf(rest + Poly(c) * info.b, replaced + 1, steps)});
       } else if (info.kind == LeafInfo::Kind::kDiv && n && *n > 0) {
         const Poly scaled = Poly(*n) * rest + Poly(c) * (c > 0 ? info.a - Poly(*n - 1) : info.a);
-        const __int128 least = LeastOf(scaled, replaced + 1);
+        const __int128 least = LeastOf(scaled, replaced + 1, steps);
         if (least > -Bounds::kFar) best = std::max(best, -FloorQuotient(-least, *n));
       }
     }
