@@ -182,13 +182,13 @@ class SizePolynomials {
   }
 
  private:
-  static constexpr int kMaxReplacements = 6, kMaxSteps = 500;
+  static constexpr int kMaxReplacements = 6, kMaxSteps = 2000;
 
   // A lower bound. A term c*leaf of a leaf that is a minimum, a maximum or a quotient may be
   // replaced by something less: -min(a, b) by -a or -b, max(a, b) by a or b, and n*(a div n) by
   // a - n + 1, -n*(a div n) by -a. A common factor of the coefficients is taken out first, since
   // the bound of the rest is rounded up to an integer: 2*s - 2*(s div 2) is at least 2. After
-  // kMaxSteps steps, nothing is replaced: sums of many minima have too many replacements.
+  // kMaxSteps polynomials, nothing more is replaced: sums of many minima have too many of them.
   __int128 LeastOf(const Poly& p, int replaced, int* steps) const {
     if (const int64_t factor = CommonFactor(p); factor > 1) {
       Poly rest;
@@ -200,10 +200,11 @@ class SizePolynomials {
       const __int128 least = EndProduct(LeastOf(rest, replaced, steps), factor);
       return least <= -Bounds::kFar ? least : Bounds::Clamp(least + constant);
     }
+    ++*steps;
     __int128 best = IntervalOf(p).lo;
     if (p.overflowed() || replaced >= kMaxReplacements) return best;
-    if (++*steps > kMaxSteps) return best;
     for (const auto& [monomial, c] : p.terms()) {
+      if (*steps > kMaxSteps) break;
       if (monomial.size() != 1) continue;
       const LeafInfo& info = leaves_.Info(monomial[0]);
       const Poly rest = p - Poly::Of(monomial, c);
