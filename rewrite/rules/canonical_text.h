@@ -1,4 +1,4 @@
-// Writes rules as texts that are equal for rules that differ only in their names.
+// Writes rules as texts that are equal for rules that differ only in the names in them.
 #ifndef LEMMA_REWRITE_RULES_CANONICAL_TEXT_H_
 #define LEMMA_REWRITE_RULES_CANONICAL_TEXT_H_
 

@@ -16,7 +16,7 @@ enum class NodeRole {
   kNone,    // not executed: an input, or static (UseTable::is_static)
   kView,    // its outputs are views of its input (reshapes too, if the strides allow it)
   kConcat,  // its output is memory that the producers of its inputs write to
-  kKernel,  // computed in one group (Grouping::group_of)
+  kKernel,  // computed in the group Grouping::group_of; products of integers may hold a copy, too
   kCopied,  // computed in every group that reads its output (Group::copies)
 };
 
@@ -40,12 +40,14 @@ struct Grouping {
 // group of its users if all users are in one element-wise group (a group without a head operator)
 // and have its shape. An element-wise group has at most 24 applications, computed in one arithmetic
 // (Domain in graph/expr/arithmetic.h). Every other application is a group of its own.
-// Dequantizations of 8-bit integers (IntegerOperand in kernels/integers/operands.h) are computed
-// again in every group that reads their results, if these groups are element-wise or products of
-// integers. Then only the integers are stored. An element-wise group whose 8-bit result one other
+// A product of integers contains the dequantizations of its operands (IntegerOperand in
+// kernels/integers/operands.h), static ones too. If every group that reads a dequantization of
+// 8-bit integers is element-wise or such a product, it is computed in each of them (kCopied), and
+// only the integers are stored. An element-wise group whose 8-bit result one other
 // such group reads joins it if all results together depend on one 8-bit value and static numbers.
-// `fuse_layout`: see CpuOptions. Without it, only an application that moves no element is a view,
-// other layout operators are kernels that copy, dequantizations are not computed again, and there
+// `fuse_layout`: see CpuOptions. Without it, only an application whose result has the shape and
+// the elements of its input is a view. All other layout operators, reshapes too, are kernels that
+// copy; dequantizations are not computed again, and there
 // are no groups of integer products.
 Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);
 

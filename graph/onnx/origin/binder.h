@@ -20,7 +20,7 @@ class Binder {
   // Binds inputs so that `pattern`, an expression of the node's inputs, becomes `value`. False if
   // that is impossible; the binder is then of no further use. Linear in the expression's size.
   bool Match(const Value& pattern, const Value& value);
-  // The value that the input was bound to; empty if no matched expression contains the input.
+  // The value to which Match or Bind bound the input; empty while the input is free.
   Value Bound(const Value& input) const;
   // Binds a free input. False if the value cannot replace the input: for example, it has another
   // type, or the import looked up the input's elements (OriginNode::asked).
@@ -28,7 +28,8 @@ class Binder {
   // The expression `pattern` with bound inputs replaced. Free inputs stay.
   Value Apply(const Value& pattern);
 
-  // The operators of the other graph that were matched.
+  // The operators that those of matched expressions were matched with, or that Apply made, which
+  // need not be in the other graph. In no order; an operator may occur several times.
   std::vector<const Node*> Body() const;
 
  private:

@@ -10,8 +10,9 @@
 
 namespace lemma {
 
-// How the elements of float tensors are drawn. Integer tensors are drawn in one way for all kinds
-// except kZero, kSpecial and kDyadicSpecial.
+// How the elements of float tensors are drawn. Integer tensors are drawn in one way for all kinds,
+// but are 0 in kZero, and some elements are limits of their type (2^63 - 1 for u64) in kSpecial and
+// kDyadicSpecial. Bool tensors are random for all kinds.
 enum class Inputs {
   kPositive,       // [0.25, 1.75)
   kSigned,         // [-2, 2)
@@ -22,8 +23,8 @@ enum class Inputs {
   kMonotonic,      // integers that rise or fall through each tensor
   kConstants,      // equal to or near the constants in the rule
   kDyadic,         // multiples of 1/64, whose sums and products are exact in double
-  kSpecial,        // some are infinite, NaN, -0, denormal or the largest; integers: their limits
-  kDyadicSpecial,  // as kDyadic, but some are infinite, NaN or -0; integers: their limits
+  kSpecial,        // some are infinite, NaN, -0, denormal or the largest
+  kDyadicSpecial,  // as kDyadic, but some are infinite, NaN or -0
 };
 
 // One tensor per input of the graph. Float tensors have the input's element type or, if `wide` is
