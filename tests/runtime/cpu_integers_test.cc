@@ -509,6 +509,43 @@ TEST(Chains, DoNotDependOnVectors) {
   }
 }
 
+// Quotients near halves, where another rounding of a quotient gives another integer.
+TEST(Integers, QuotientsAreRoundedOnce) {
+  using kernels::ChainStep;
+  std::mt19937_64 random(15);
+  std::uniform_real_distribution<float> any(1e-3f, 1.0f);
+  constexpr int64_t kCount = 64 * 64;
+  for (int trial = 0; trial < 200; ++trial) {
+    const float number = trial == 0   ? 1e-45f
+                         : trial == 1 ? -0.0f
+                         : trial == 2
+                             ? 3e38f
+                             : std::ldexp(any(random), static_cast<int>(random() % 60) - 30);
+    std::vector<float> x(kCount);
+    for (float& v : x) {
+      v = number * (static_cast<float>(static_cast<int>(random() % 600) - 300) + 0.5f);
+      for (uint64_t steps = random() % 4; steps-- > 0;) {
+        v = std::nextafter(v, random() % 2 == 0 ? -INFINITY : INFINITY);
+      }
+    }
+    x[0] = NAN;
+    x[1] = INFINITY;
+    x[2] = -INFINITY;
+    x[3] = 3e38f;
+    ChainStep step{ChainStep::Kind::kQuantize};
+    step.number = number;
+    step.offset = 3;
+    step.low = -128;
+    step.high = 127;
+    std::vector<int8_t> together(kCount), alone(kCount);
+    kernels::ApplyChain(x.data(), kCount, 1, kCount, &step, 1, kernels::ChainResult::kI8,
+                        together.data(), kCount);
+    kernels::ApplyChain(x.data(), kCount, 1, kCount, &step, 1, kernels::ChainResult::kI8,
+                        alone.data(), kCount, kernels::IntegerIsa::kNone);
+    ASSERT_EQ(together, alone) << number;
+  }
+}
+
 int StepsOf(const Graph& graph) {
   NodeTraitsCache traits;
   auto plan = cpu::PlanGraph(graph, traits, {1, true});
