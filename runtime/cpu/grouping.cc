@@ -277,6 +277,7 @@ class Grouper {
     std::vector<NodePtr> nodes;
     std::vector<Value> inputs;
     std::vector<bool> is_static;
+    nodes.reserve(numbers.size());
     for (const int number : numbers) nodes.push_back(uses_.nodes[number]);
     for (const NodePtr& node : nodes) {
       for (const Value& v : node->inputs()) {

@@ -10,6 +10,7 @@
 #include "graph/expr/compose.h"
 #include "kernels/evaluate/evaluate.h"
 #include "runtime/cpu/kernels/integers/chain_program.h"
+#include "runtime/cpu/kernels/integers/epilogue_program.h"
 #include "runtime/cpu/kernels/integers/table.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/cpu/kernels/kernel.h"
@@ -32,13 +33,7 @@ class DefinitionRunner : public Kernel {
                    void*) override {
     for (size_t i = 0; i < in_.size(); ++i) in_[i].data = inputs[i];
     for (size_t i = 0; i < out_.size(); ++i) out_[i].data = outputs[i];
-    if (arithmetic_ == Arithmetic::kFloat) {
-      return lemma::Run<float>(program_, in_, out_, options_);
-    }
-    if (arithmetic_ == Arithmetic::kInteger) {
-      return lemma::Run<int64_t>(program_, in_, out_, options_);
-    }
-    return lemma::Run<double>(program_, in_, out_, options_);
+    return RunIn(arithmetic_, program_, in_, out_, options_);
   }
 
   std::string note() const override { return note_; }

@@ -80,4 +80,18 @@ std::vector<NodePtr> NodesBehind(const Value& product, absl::Span<const NodePtr>
   return result;
 }
 
+absl::Status RunIn(Arithmetic arithmetic, const LoopProgram& program,
+                   absl::Span<const TensorView> inputs, absl::Span<const MutableTensorView> outputs,
+                   const RunOptions& options) {
+  switch (arithmetic) {
+    case Arithmetic::kFloat:
+      return lemma::Run<float>(program, inputs, outputs, options);
+    case Arithmetic::kInteger:
+      return lemma::Run<int64_t>(program, inputs, outputs, options);
+    case Arithmetic::kDouble:
+      return lemma::Run<double>(program, inputs, outputs, options);
+  }
+  return absl::InternalError("an unknown arithmetic");
+}
+
 }  // namespace lemma::cpu

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graph/graph.h"
+#include "kernels/evaluate/evaluate.h"
+#include "runtime/plan/compose_nodes.h"
 
 namespace lemma::cpu {
 
@@ -33,6 +36,11 @@ absl::StatusOr<EpilogueGraph> MakeEpilogueGraph(const Value& product,
 // Those of `nodes`, in order, that compute the output of the last node when `product` is given.
 // Nodes that only compute the product or its operands are left out. `nodes` must not be empty.
 std::vector<NodePtr> NodesBehind(const Value& product, absl::Span<const NodePtr> nodes);
+
+// Runs the program in this arithmetic.
+absl::Status RunIn(Arithmetic arithmetic, const LoopProgram& program,
+                   absl::Span<const TensorView> inputs, absl::Span<const MutableTensorView> outputs,
+                   const RunOptions& options = {});
 
 }  // namespace lemma::cpu
 

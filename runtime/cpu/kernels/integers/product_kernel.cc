@@ -377,17 +377,10 @@ class IntegerProductRunner : public Kernel {
         }
       }
       const MutableTensorView out = {to, program->to, {is_last ? row_step_ : columns, 1}};
-      LEMMA_RETURN_IF_ERROR(RunProgram(*program, in, out));
+      LEMMA_RETURN_IF_ERROR(RunIn(program->arithmetic, program->program, in, {&out, 1}));
       from = to;
     }
     return absl::OkStatus();
-  }
-
-  static absl::Status RunProgram(const BlockProgram& p, absl::Span<const TensorView> in,
-                                 const MutableTensorView& out) {
-    if (p.arithmetic == Arithmetic::kFloat) return lemma::Run<float>(p.program, in, {&out, 1});
-    if (p.arithmetic == Arithmetic::kInteger) return lemma::Run<int64_t>(p.program, in, {&out, 1});
-    return lemma::Run<double>(p.program, in, {&out, 1});
   }
 
   const CpuKernelSpec spec_;
@@ -409,7 +402,7 @@ bool Fuses(const CpuKernelSpec& spec, const Node& user) {
   for (const Value& in : user.inputs()) {
     if (in != v && in.type().num_elements() == 0) return false;
   }
-  const NodePtr head = spec.head_node();
+  const NodePtr& head = spec.head_node();
   const NodePtr node = Node::Apply(&user.op(), user.inputs(), user.attrs(), user.types());
   return MakeEpilogueGraph(v, {&node, 1}, ChannelOf(*head), 1, v.shape()[ChannelOf(*head)]).ok();
 }

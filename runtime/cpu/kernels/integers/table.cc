@@ -14,13 +14,6 @@ constexpr int64_t kBytes = 256;
 
 bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
 
-absl::Status RunOn(const LoopProgram& program, Arithmetic arithmetic,
-                   const std::vector<TensorView>& in, const MutableTensorView& out) {
-  if (arithmetic == Arithmetic::kFloat) return lemma::Run<float>(program, in, {&out, 1});
-  if (arithmetic == Arithmetic::kInteger) return lemma::Run<int64_t>(program, in, {&out, 1});
-  return lemma::Run<double>(program, in, {&out, 1});
-}
-
 }  // namespace
 
 std::optional<Value> TableSource(const std::vector<NodePtr>& nodes,
@@ -75,7 +68,7 @@ std::optional<Tensor> TableOf(const CpuKernelSpec& spec, const StaticValues& sta
     in.push_back({statics[input].raw(), epilogue->operands[i].dtype(), {}});
   }
   const MutableTensorView out = {to->mutable_raw(), to->dtype(), {kBytes, 1}};
-  if (!RunOn(*program, ArithmeticOf(nodes), in, out).ok()) return std::nullopt;
+  if (!RunIn(ArithmeticOf(nodes), *program, in, {&out, 1}).ok()) return std::nullopt;
   return *std::move(to);
 }
 
