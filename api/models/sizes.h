@@ -35,8 +35,8 @@ absl::StatusOr<Model> AtSizes(const Model& model, const DimValues& sizes);
 struct SymbolicDim {
   std::string name;   // as --dim takes it: "batch", or "x.0" for axis 0 of input x
   std::string input;  // the first input that has it
-  // The size in the graph: a number or, if the dimension has none, a symbolic size
-  // (graph/sizes/symbolic_size.h).
+  // The size in the graph: a number if the model was read with one for this dimension (--dim),
+  // otherwise a symbolic size (graph/sizes/symbolic_size.h).
   int64_t size = 0;
 };
 // The symbolic dimensions in the order of the inputs; each once.

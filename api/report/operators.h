@@ -20,7 +20,7 @@ struct ReportOperator {
   // The other graph has no operator with the same name, label, attributes and types of operands.
   bool changed = false;
   std::vector<int> steps;    // the steps that replaced it (before) or made it (after)
-  std::vector<int> kernels;  // the kernels that are timed under the label of one of its results
+  std::vector<int> kernels;  // the kernels whose ReportOperators::of_kernel is this operator
   // For an operator without kernels: the operator whose kernel computes or reads its results; -1 if
   // there is none, or if the operator has kernels.
   int with = -1;
@@ -31,7 +31,8 @@ struct ReportOperator {
 struct ReportOperators {
   std::vector<ReportOperator> all;               // in the order of Graph::nodes()
   absl::flat_hash_map<const Node*, int> number;  // the position in `all`
-  // By kernel: the operator whose result it computes; -1 if no result has the kernel's label.
+  // By kernel: the operator whose result it computes; -1 if no operator, or more than one
+  // (iterations of a loop), has a result with the kernel's label.
   std::vector<int> of_kernel;
   double ms = 0;  // sum of the times of all kernels
 };

@@ -13,9 +13,9 @@ namespace lemma {
 struct PruneOptions {
   DeriveLimits limits;
   int typings = 3;  // number of typings (rewrite/derivation/typings.h) to derive a rule at
-  // Called before each attempt to derive a rule (up to two per rule), with the number of earlier
-  // calls. If it returns false, the attempt is not made. Rules not yet known to be derivable are
-  // then kept.
+  // Rules are tried in two passes: the second derives each rule that the first left out once more,
+  // from the rules that stay. Called before each attempt, with the number of earlier calls. False
+  // in the first pass ends this pass; false in the second keeps the rule.
   std::function<bool(int)> go_on = [](int) { return true; };
 };
 

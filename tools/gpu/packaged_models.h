@@ -39,10 +39,11 @@ absl::StatusOr<std::vector<std::string>> PackagedFiles(const std::string& folder
                                                        const std::vector<std::string>& only);
 
 // Reads one of these files. A model's weights and inputs are random, and X.expected/output_0.pb, …
-// are the outputs for them. An optimized model has its own folded weights and so its own expected
-// outputs, in X.optimized.expected. The expected outputs of a step are the samples in
-// X.step.safetensors or, if this file is missing, the outputs of the reference back end.
-// X.step.optimized.pb, if it exists, is the step's second variant.
+// are the outputs for them. The folded weights of an optimized model are random too, not
+// computed from the weights of X, so it has expected outputs of its own, in X.optimized.expected.
+// The expected outputs of a step are the samples in X.step.safetensors or, if this file is missing,
+// the outputs of the reference back end. X.step.optimized.pb, if it exists, is the step's second
+// variant.
 absl::StatusOr<PackagedModel> LoadPackaged(const std::string& file);
 
 // Random inputs for a step whose outputs are sampled. Momenta (inputs NAME.m) are 0 and the

@@ -43,8 +43,9 @@ struct CertificateCheck {
   int samples = 0;                                  // comparisons made
   int64_t elements = 0;                             // elements of outputs in the last comparison
   std::vector<certificate::CheckedMutant> mutants;  // in the order of the certificate's mutants
-  // The number of steps that need laws that hold for real numbers, but not in the field. Source and
-  // target of such a step are compared in double instead.
+  // The number of steps that were compared in double, because they cannot be compared in the field:
+  // their laws hold for real numbers only, they round constants, or they compute an index that is
+  // arbitrary in the field.
   int64_t laws = 0;
   // How many of the comparisons were made step by step: each step on its own, on random values.
   int by_steps = 0;
@@ -58,9 +59,10 @@ struct CertificateCheck {
 //   * each folded constant equals the reference evaluation bit for bit;
 //   * the last graph is `output`, node by node;
 //   * `input` and the graph after the last step, before folding, agree on random inputs and weights
-//     in the field of 2^61 - 1 elements, except for the steps that CertificateCheck::laws counts.
-//     If a graph computes an index by a function that the field lacks, so that the index lies
-//     outside its tensor, the steps are compared one by one instead;
+//     in the field of 2^61 - 1 elements. If they do not, or if a graph computes an index by a
+//     function that the field lacks, so that the index lies outside its tensor, each step is
+//     compared on its own. The steps that hold in double only (CertificateCheck::laws) then divide
+//     the sequence: the first and the last graph of each part between them agree in the field;
 //   * the float contract is the one that ContractOf (rewrite/rules/certificate.h) gives;
 //     certificate.result is kInput if and only if there is no step and nothing is folded.
 // The caller must check the files and their hashes. Deterministic.

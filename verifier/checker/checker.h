@@ -20,9 +20,10 @@ struct Bounds {
   // Sizes range from 1 to max_size. Other integers take small values around 0. Both ranges are
   // extended if that is little work.
   int64_t max_size = 3;
-  int max_list = 3;        // most elements of a list, unless an operand's rank suggests more
-  int64_t work = 400'000;  // limit per rule: how many terms of polynomials may be touched. The
-                           // count is the same on every machine
+  int max_list = 3;  // most elements of a list, unless an operand's rank suggests more
+  // How many terms of polynomials CheckRule may touch. ReplayProof divides this among the forms,
+  // and gives each at least 6000. The count is the same on every machine.
+  int64_t work = 400'000;
 };
 
 // The result of CheckRule.
@@ -58,7 +59,8 @@ struct Replayed {
   int64_t steps = 0;      // steps in the file
   int64_t checks = 0;     // comparisons of two values that a step claims to be equal
   int64_t undecided = 0;  // instances and elements on which a step could not be decided
-  // Forms to which no instance belongs, plus outputs of cases that hold on no instance.
+  // Forms to which no instance belongs; and, in the other forms, outputs in a case of the proof
+  // (docs/proofs.md) that holds on no instance.
   int64_t unreached = 0;
   int64_t uncovered = 0;  // instances within the bounds that belong to no form
 };
@@ -66,8 +68,9 @@ struct Replayed {
 // Repeats a proof. `file`: the content of a proof file (verifier/prover/proof_file.h writes such
 // files, docs/proofs.md defines the format). Accepts the proof if it is about `rule`, with the
 // rule's float contract or a stricter one, and if its steps are correct on the instances checked:
-// every recorded normal form equals its side, every pair of terms agrees under its map of axes,
-// which is one to one, and every term is used up by one step. Stops at the first step that fails.
+// every recorded normal form equals its side, every pair of summands agrees under its map of
+// axes, which is one to one, and each summand of the difference is used up by exactly one step.
+// Stops at the first step that fails.
 Replayed ReplayProof(absl::string_view file, const Substitution& rule, const Bounds& bounds = {});
 
 }  // namespace lemma::checker
