@@ -1,6 +1,8 @@
-// Makes the marks that memory reduction puts on values: barriers for values that are recomputed,
-// and offloads for values that are stored in host memory between uses. The operators are defined in
-// graph/ops/training/barrier.cc and graph/ops/training/offload.cc.
+// Makes barriers, which delay the computation of what reads them, and offloads, which mark values
+// to be kept in host memory. Memory reduction puts barriers on operands of recomputed nodes and on
+// offloaded values that are fetched back. The ONNX import puts them on values computed from a
+// result's size, so that the operator that gives the size is still executed. The operators are
+// defined in graph/ops/training/barrier.cc and graph/ops/training/offload.cc.
 #ifndef LEMMA_GRAPH_BARRIER_H_
 #define LEMMA_GRAPH_BARRIER_H_
 
@@ -12,8 +14,8 @@ namespace lemma {
 // Value as `x`, so a node that reads it is not merged with a node that reads `x`.
 Value Barrier(const Value& x, const Value& after);
 
-// A value that equals `x`. It is kept in host memory if the device has its own memory and only
-// barriers read the value.
+// A value y that equals `x`. y is kept in host memory if the device has its own memory and only
+// barriers read y.
 Value Offload(const Value& x);
 
 // Whether `node` applies the operator `barrier`.

@@ -15,11 +15,12 @@ namespace lemma::api {
 class ErrorSum {
  public:
   // Adds a sample. The error becomes infinite if the shapes differ, or if two elements differ and
-  // one of them is not finite.
+  // one of them is not finite. Two NaN count as equal.
   void Add(const Tensor& actual, const Tensor& expected);
 
   // sqrt(sum (actual - expected)^2 / sum expected^2) over all elements of all samples; 0 if there
-  // is no difference, infinite if there is one and all expected elements are 0.
+  // is no difference, infinite if there is one and all expected elements are 0. Expected elements
+  // that are not finite count neither in the second sum nor in magnitude().
   double relative() const;
   double largest() const { return largest_; }      // the largest |actual - expected|
   double magnitude() const { return magnitude_; }  // the largest |expected|
@@ -30,7 +31,8 @@ class ErrorSum {
 
 // Sums by output, in the order of the outputs.
 using ErrorSums = std::vector<ErrorSum>;
-// Adds the errors of the first `count` outputs of one sample to *sums, which gets `count` elements.
+// Adds the errors of the first `count` outputs of one sample to *sums, which is resized
+// to `count` elements.
 void AddErrors(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected, size_t count,
                ErrorSums* sums);
 // The largest relative error; 0 if there are no sums.

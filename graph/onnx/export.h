@@ -1,11 +1,12 @@
 // Exports graphs as ONNX models.
 //
-// A graph that was imported becomes a model of the same operator set, IR version, documentation and
-// metadata. Nodes of the original model whose results the graph still needs are written as they
-// were: with their names, attributes and documentation, under the same names of values. So the
-// export of an unchanged graph gives the model that was imported, except that symbolic dimensions
-// that the import bound to numbers are written as these numbers, and that nodes and initializers on
-// which no output depends are missing.
+// A graph that was imported, exported with the OnnxInfo of its import as ExportOptions::info,
+// becomes a model of the same operator set, IR version, documentation and metadata. Nodes of the
+// original model whose results the graph still needs are written as they were: with their names,
+// attributes and documentation, under the same names of values. So the export of an unchanged graph
+// gives the model that was imported, except that symbolic dimensions that the import bound to
+// numbers are written as these numbers, and that nodes and initializers on which no output depends
+// are missing.
 #ifndef LEMMA_GRAPH_ONNX_EXPORT_H_
 #define LEMMA_GRAPH_ONNX_EXPORT_H_
 
@@ -23,8 +24,9 @@
 namespace lemma {
 
 struct ExportOptions {
-  // Describes the model. info.opset is the operator set to use if possible. Names, types and order
-  // of inputs and outputs come from the graph. The inputs' default values are written.
+  // Describes the model: for an imported graph, what the import gave. info.opset is the operator
+  // set to use if possible. Names, types and order of inputs and outputs come from the graph. The
+  // inputs' default values are written.
   OnnxInfo info;
   // If all weights together exceed this many bytes, or the imported model kept weights in files,
   // StageOnnx and WriteOnnx put every weight above 1 KiB into a file next to the model.

@@ -14,7 +14,8 @@
 namespace lemma::codegen {
 
 // Returns `e` with one shared node for reductions that are equal up to the names of their
-// variables. Reductions inside a guard stay as they are.
+// variables. Guarded reductions stay as they are: those in a branch of a
+// select or in the body of a reduction with a guard. A reduction's own guard does not count.
 ScalarExpr ShareReductions(const ScalarExpr& e);
 
 bool HasReduction(const ScalarExpr& e);
@@ -23,17 +24,18 @@ bool HasReduction(const ScalarExpr& e);
 // reductions shared. *fresh is the number of the next new variable, and is advanced.
 loops::NestSource SimplifiedSource(const TensorExpr& tensor, int slot, int* fresh);
 
-// The first sum of products in the body of `source` that is large enough for tiles: the reduction,
-// and its axes and factors. nullopt if there is none. `least_rows`: see loops::MatchContraction.
+// The first of the body's OuterReductions that is a sum of products large enough for tiles: the
+// reduction, and its axes and factors. nullopt if there is none. `least_rows`: see
+// loops::MatchContraction.
 using FoundContraction = std::optional<std::pair<ScalarExpr, loops::ContractionSource>>;
 FoundContraction FindContraction(const loops::NestSource& source,
                                  int64_t least_rows = loops::kLeastRows);
 
-// The reductions of `body` that are inside no guard and no other reduction.
+// The reductions of `body` that are not guarded and inside no other reduction.
 std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
 
 // Moves reductions from the body of `source` into new tensors: each reduction, except `keep`
-// (nullptr: no exception), that is under no guard and depends on nothing but axes of `source`. If
+// (nullptr: no exception), that is not guarded and depends on nothing but axes of `source`. If
 // `all` is false, a reduction that depends on all axes with extents above 1 stays too. Returns
 // `source` with reads of the new tensors. Appends the sources that compute the new tensors to
 // `before`, operands before users, and the slots of the new tensors to `slots`.
@@ -48,7 +50,7 @@ loops::NestSource MoveReductionsOut(const loops::NestSource& source, bool all,
 ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
                           int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial);
 
-// `e` with the node `what`, which must be inside no guard, replaced by `by`.
+// `e` with the node `what`, which must not be guarded, replaced by `by`.
 ScalarExpr Replace(const ScalarExpr& e, const ScalarNode* what, const ScalarExpr& by);
 
 }  // namespace lemma::codegen

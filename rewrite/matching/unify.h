@@ -1,4 +1,5 @@
-// Solves for a rule's symbols, given equations between terms and constants of a graph.
+// Solves for a rule's symbols, given equations between terms and the sizes and attributes of a
+// graph.
 #ifndef LEMMA_REWRITE_MATCHING_UNIFY_H_
 #define LEMMA_REWRITE_MATCHING_UNIFY_H_
 
@@ -11,7 +12,8 @@
 
 namespace lemma {
 
-// Collects equations term = constant. An equation with one unknown symbol gives the value of this
+// Collects equations term = value. A value may contain dimensions of the model, but no symbols of
+// the rule. An equation with one unknown symbol gives the value of this
 // symbol if the arithmetic can be inverted. Otherwise the equation waits until other equations give
 // values of symbols. To backtrack, keep a copy of the object. The rule and the terms must outlive
 // it.
@@ -20,7 +22,8 @@ class Unifier {
   explicit Unifier(const Substitution& rule)
       : rule_(&rule), values_(rule.symbols.size()), lengths_(rule.symbols.size()) {}
 
-  // Adds an equation. False if it contradicts the values known so far.
+  // Adds an equation. False if no values of the symbols that solve it and agree with those known so
+  // far are found.
   bool Equate(const Term& term, const ExprAttr& value);
   // Solves the waiting equations and the equalities of the rule's precondition until nothing
   // changes. True if every equation and the whole precondition then hold.

@@ -31,7 +31,7 @@
 namespace lemma::kernels {
 
 // The greatest score of each row of a softmax that a kernel streams (computes tile by tile, see
-// docs/cuda.md): by block, role and row.
+// docs/cuda.md), in the order of Field::Signed: by block, role and row.
 using RowMaxima = std::map<std::tuple<int64_t, int, int>, Field>;
 
 // The state that the machines of all roles of a kernel share. RunKernel (kernel_run.h) makes it.
@@ -70,7 +70,7 @@ class Machine {
   struct Operand {
     const int64_t* data = nullptr;
     bool uniform = false;
-    int64_t offset = 0;  // added to all values; 0 unless the values are numbers of cells
+    int64_t offset = 0;  // added to all values; 0 unless the values are indices of cells
     int64_t At(int thread) const { return data[uniform ? 0 : thread] + offset; }
   };
   struct Range {
@@ -125,8 +125,9 @@ class Machine {
   void SyncThreads(int64_t threads, bool named, const Mask& mask);
   void MoveRegisters(bool gives, int64_t registers);
   void IssueProduct(const Call& call, const Mask& mask);
-  // The factors of a tile that starts at byte `start`: [rows, 16], row-major. `rows_adjacent`: the
-  // tile has a line for each depth (Pointee::kDepths).
+  // Reads the factors of a tile from byte `start` on. The result is [rows, 16], row-major, whatever
+  // the tile's layout; the tile has a line for each row or, if `rows_adjacent`, for each depth
+  // (Pointee::kDepths).
   std::vector<Field> TileNumbers(int64_t start, bool rows_adjacent, int64_t rows);
   void WaitForProducts(int64_t groups);
   // Whether products use the variable, or their sums in it are not taken yet. Other code must not
@@ -196,7 +197,7 @@ class Machine {
     int64_t group = 0;    // of the last product
     bool changed = true;  // whether other code changed it since BeginProducts; true before that
     bool is_sum = false;
-    bool weights = false;  // TakeScores was the last to change it
+    bool weights = false;  // of a softmax: TakeScores was the last to change it
   };
 
   PrintedKernel& kernel_;
@@ -209,7 +210,9 @@ class Machine {
   int64_t block_ = 0;
   int returned_ = 0;       // threads of the role that have returned
   int64_t softmaxes_ = 0;  // calls of TakeScores
-  int64_t now_ = 0;        // grows when the value of a steady integer may change (Expr::known_at)
+  // Grows at each block and at each declaration of a constant integer or pointer, because steady
+  // integers are computed again then (Expr::known_at).
+  int64_t now_ = 0;
   std::vector<int64_t> scratch_, registers_, cells_, thread_numbers_;
   std::vector<uint8_t> set_;          // by register: whether it has been assigned
   std::vector<SharedMemory> shared_;  // by variable; of 0 cells if it is not shared

@@ -9,7 +9,7 @@
 
 namespace lemma::kernels {
 
-// A step changes x, or a second number y. min and max propagate NaN.
+// A step changes x, or a second number `other`. min and max propagate NaN.
 struct ChainStep {
   enum class Kind {
     kAdd,       // x + number
@@ -22,17 +22,17 @@ struct ChainStep {
     kClip,      // at least low, then at most high
     kNarrow,    // clamped to [low, high], rounded towards zero; NaN becomes 0
     kQuantize,  // four steps in one: kDivide, kRound, + offset, kNarrow
-    kLoadU8,    // y = an element of `data`, which has one element for each x
+    kLoadU8,    // other = an element of `data`, which has one element for each x
     kLoadI8,
     kLoadF32,
-    kLoadVector,     // y = an element of `data`, which has one f32 for each column
-    kTakeOther,      // y
-    kAddOther,       // x + y
-    kSubtractOther,  // x - y
-    kMultiplyOther,  // x * y
+    kLoadVector,     // other = an element of `data`, which has one f32 for each column
+    kTakeOther,      // other
+    kAddOther,       // x + other
+    kSubtractOther,  // x - other
+    kMultiplyOther,  // x * other
   };
   Kind kind = Kind::kAdd;
-  bool on_other = false;  // changes y instead of x; not for kLoad… and k…Other
+  bool on_other = false;  // changes `other` instead of x; not for kLoad… and k…Other
   float number = 0, offset = 0, low = 0, high = 0;
   const void* data = nullptr;  // row i begins at element i * data_step; kLoadVector has one row
   int64_t data_step = 0;
@@ -40,14 +40,14 @@ struct ChainStep {
 
 enum class ChainResult { kF32, kU8, kI8 };
 
-// Steps are applied to up to 64 columns at a time, at least to this many. Columns left over at a
-// row's end are slow.
+// The least number of columns that are computed together (at most 64 are). The columns of a row
+// beyond a multiple of it are computed one at a time, which is slow.
 constexpr int64_t kChainColumns = 8;
 
-// Applies the `count` steps to each x[i * x_step + j], or to 0 if x is nullptr, and stores the
-// result at y[i * y_step + j], for i < rows, j < columns. If the result is kU8 or kI8, the steps
-// must have narrowed it to that type. y must not overlap x or the steps' data, except in one case:
-// y may be x, or the data of a step, if both have the same element size and row step.
+// Applies the `count` steps to each x[i * x_step + j], or to 0 if x is nullptr, and stores x
+// as the result at y[i * y_step + j], for i < rows, j < columns. If the result is kU8 or kI8, the
+// steps must have narrowed it to that type. y must not overlap x or the steps' data, except in one
+// case: y may be x, or the data of a step, if both have the same element size and row step.
 void ApplyChain(const float* x, int64_t x_step, int64_t rows, int64_t columns,
                 const ChainStep* steps, int count, ChainResult result, void* y, int64_t y_step,
                 IntegerIsa isa = BestIntegerIsa());
