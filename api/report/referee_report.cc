@@ -150,12 +150,14 @@ absl::StatusOr<std::string> Refuted(const referee::Refutation& refutation,
   std::string html = absl::StrCat("<p>", Escaped(Named(pair.before_label)), " and ",
                                   Escaped(Named(pair.after_label)), " ", HowTheyDiffer(pair), ".");
   if (refutation.only_here) {
-    html += refutation.by_weights
-                ? " Only the strange weights below make the difference; all else is proved equal."
-            : refutation.places > 1
-                ? absl::StrCat(" ", refutation.places - 1,
-                               " other places differ, too; all else is proved equal.")
-                : " All else is proved equal.";
+    html +=
+        refutation.by_weights
+            ? " Only the strange weights below make the difference; all else is proved equal."
+        : refutation.places > 1
+            ? absl::StrCat(" ", refutation.places - 1,
+                           " other places differ, too, or use the same wrong number; all else is "
+                           "proved equal.")
+            : " All else is proved equal.";
   }
   absl::StrAppend(&html, "</p>\n<div class=\"pair\"><div><p>before</p>\n", *before,
                   "</div><div><p>after</p>\n", *after, "</div></div>\n");

@@ -124,7 +124,7 @@ struct Refutation {
   std::optional<DifferentPair> pair;
   // Whether the graphs are proved equal under the assumption that the two sides of the pair are
   // equal. If `places` is more than 1, the assumption includes `places` - 1 other pairs, which
-  // differ too.
+  // differ too or use the same wrong number of an attribute.
   bool only_here = false;
   int places = 1;
   // Whether the pair differs because of RefereeResult::strange_weights.
