@@ -101,7 +101,7 @@ def judge(flags, model, level, ranges=()):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     row = {"model": model.stem, "level": level}
     if done.returncode not in (0, 1, 4):
-        return {**row, "verdict": "error", "reason": done.stderr.strip()}
+        return {**row, "verdict": "error", "reason": done.stderr.strip().replace(f"{SAVED}/", "")}
     report = json.loads(done.stdout)
     row.update(verdict=report["verdict"], contract=report.get("contract", ""))
     row["sizes"] = report.get("coverage", "").partition(", for all ")[2]
