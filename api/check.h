@@ -34,15 +34,15 @@ struct CheckOptions {
   // How often the input model and the output model are compared on random values in the field
   // (graph/expr/field.h); 0: never.
   int samples = 1;
-  // The seed of the random values, and of the random second prime: corrected mutants (docs/pet.md)
-  // are compared modulo two primes. Absent: drawn from the system, so that the author of the
-  // certificate could not know it.
+  // The seed of the random values. It also chooses the second of the two primes modulo which
+  // corrected mutants (docs/pet.md) are compared. Absent: drawn from the system, so that the author
+  // of the certificate cannot foresee it.
   std::optional<uint64_t> seed;
   // The seed that the certificate must name if the output has random weights in place of the
   // input's weights (ReseedWeights in api/models/random_values.h). Absent: the certificate must
   // name no seed, and the output has the input's weights.
   std::optional<int64_t> reseed;
-  int threads = 1;
+  int threads = 1;  // threads that check
 };
 
 // The result of the check. problem() says why the certificate is rejected; "" if it is accepted.
@@ -75,8 +75,8 @@ absl::StatusOr<CheckResult> CheckCertificate(const std::string& input, const std
                                              const std::string& certificate,
                                              const CheckOptions& options);
 // The same for models in memory; hashes of files are not compared. The input must have been read
-// with the dimensions that the certificate names, and must have its own weights, even if the
-// certificate names a seed.
+// with the sizes of symbolic dimensions that the certificate names. It must have its own weights,
+// even if the certificate names a seed.
 absl::StatusOr<CheckResult> CheckCertificate(const Model& input, const Model& output,
                                              const Certificate& certificate,
                                              const CheckOptions& options);

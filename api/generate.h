@@ -1,8 +1,8 @@
 // Finds rules automatically (docs/generator.md). Code: api/generation, which drives generator/run.
 //
 // Enumerates all graphs over a set of operators, takes pairs of graphs that are equal on random
-// values, tries to prove each pair equal for all sizes, drops the proved rules that follow from
-// other rules, and writes the other proved rules.
+// values (candidates), tries to prove each pair equal for all sizes, drops the proved rules that
+// follow from other rules, and writes the other proved rules.
 #ifndef LEMMA_API_GENERATE_H_
 #define LEMMA_API_GENERATE_H_
 
@@ -32,8 +32,8 @@ struct GenerateOptions {
   int64_t memory = generator::EnumeratorOptions().max_memory;
   std::string output;    // the file for the rules or the shard; CountGraphs needs no file
   std::string rejected;  // the file that lists candidates that gave no rule, and why; "": none
-  // Whether Generate continues an unfinished run with the same options. If false, the folder that
-  // such a run left is an error. EnumerateShard describes its own use of `resume`.
+  // Whether Generate continues an unfinished run with the same options. If false, Generate returns
+  // an error if such a run has left results. EnumerateShard describes its own use of `resume`.
   bool resume = false;
   // All files that EnumerateShard wrote in one run. If given, nothing is enumerated; ops, max_ops
   // and seed are taken from the files.
@@ -69,9 +69,9 @@ struct GenerateResult {
 // "option max_ops".
 absl::StatusOr<GenerateResult> Generate(const GenerateOptions& options);
 
-// Only enumerates and compares graphs: all graphs, or the graphs of one shard. Proves and writes
-// nothing. CountGraphs and EnumerateShard return the errors of Generate, and InvalidArgument for a
-// wrong shard.
+// Only enumerates and compares graphs: all graphs (the default), or the graphs of one shard. Proves
+// and writes nothing. CountGraphs and EnumerateShard return the errors of Generate, and
+// InvalidArgument for a wrong shard.
 absl::StatusOr<generator::EnumeratorStats> CountGraphs(const GenerateOptions& options,
                                                        const generator::Shard& shard = {});
 

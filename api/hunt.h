@@ -1,9 +1,9 @@
 // Tests an engine (another program that executes ONNX models) with models whose right results are
 // known. Code: api/hunting. docs/findings.md lists the findings.
 //
-// The engine executes random models, both sides of proved rules, and models together with the
-// models that Lemma's rewrites make of them. It executes each model with the engine's optimizations
-// off and on. A model whose results differ from the definitions by more than rounding explains is
+// A case is a random model, or both sides of a proved rule, or a model together with the model that
+// Lemma's rewrites make of it. The engine executes each model of a case with its optimizations off
+// and on. A model whose results differ from the definitions by more than rounding explains is
 // reduced to a minimal model.
 #ifndef LEMMA_API_HUNT_H_
 #define LEMMA_API_HUNT_H_

@@ -59,9 +59,9 @@ struct MemoryOverRun {
     int64_t live_bytes = 0;  // bytes of all values that live while it runs
   };
   struct LiveValue {
-    // The value's label or, without a label, the operator that computes it; and its type, such as
-    // "f32[2,3]". If the memory holds no value of the graph: a text such as "a copy" or "scratch of
-    // the kernel", and "".
+    // name: the value's label or, without a label, the operator that computes it. type: such as
+    // "f32[2,3]". If the memory holds no value of the graph, name is a text such as "a copy" or
+    // "scratch of the kernel", and type is "".
     std::string name, type;
     int64_t bytes = 0;
     int first = 0, last = 0;  // indices of the first and last kernel during which it lives

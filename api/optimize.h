@@ -125,8 +125,8 @@ struct OptimizeOptions {
   bool explain = false;  // price each step, and the rules that match in the result; a few seconds
 
   // When the time is up, the search ends, and the work after the search is kept to a minimum. An
-  // interruption during the search or the memory reduction ends this stage, and its result is
-  // judged as usual. A later interruption ends the whole call.
+  // interruption during the search or the memory reduction ends that stage; the graphs found so far
+  // are judged as usual. A later interruption ends the whole call.
   Deadline deadline;
   std::function<void(const OptimizeProgress&)> on_progress;  // may be empty
 

@@ -102,9 +102,8 @@ struct VerdictCheckOptions {
 };
 struct VerdictCheck {
   referee::CertificateCheck check;
-  // Empty if the certificate cannot be parsed, or is rejected before its proof is repeated: because
-  // of a file's hash, of how the models are read, of their symbolic dimensions, or of default
-  // values of inputs.
+  // Empty if the certificate cannot be parsed, or is rejected before its proof is repeated, for
+  // example because of a file's hash.
   referee::RefereeCertificate certificate;
   uint64_t seed = 0;  // the seed that the check used
 
@@ -112,11 +111,11 @@ struct VerdictCheck {
 };
 // Whether the file is a certificate that Referee wrote, rather than one of an optimization.
 absl::StatusOr<bool> IsVerdictCertificate(const std::string& path);
-// Repeats the proof of a certificate that Referee wrote, with a checker that searches for nothing
-// (verifier/referee/certificate/check.h). All arguments are paths. The status is an error if a file
-// cannot be read or an option is wrong; CheckVerdict's result says what is wrong in the
-// certificate. If a model with the right hash is invalid when it is read as the certificate says,
-// the certificate is rejected.
+// Repeats the proof in a certificate that Referee wrote (verifier/referee/certificate/check.h). All
+// arguments are paths. The status is an error if a file cannot be read or an option is wrong;
+// CheckVerdict's result says what is wrong in the certificate. The certificate is also rejected if
+// a model has the right hash, but cannot be read with the sizes and options that the certificate
+// names.
 absl::StatusOr<VerdictCheck> CheckVerdict(const std::string& before, const std::string& after,
                                           const std::string& certificate,
                                           const VerdictCheckOptions& options = {});

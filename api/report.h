@@ -28,17 +28,16 @@ struct ReportFiles {
 // The result of Optimize as one HTML page that needs no other file: a summary, both graphs with
 // each repeated block as one box, each step with its place, times, a roofline and memory. `input`
 // and `options` are the graph and the options that Optimize got; only the deadline may differ.
-// `inputs` are values for the inputs of `input`. If the graph has symbolic sizes, `input` and
-// result.accepted.graph may be specialized to the sizes of `inputs`. If Optimize timed the graphs,
-// the kernels of both graphs are timed on `inputs`, and the peak rates of the back end are measured
-// for the roofline, which takes about a second. With options.price_steps or options.explain, the
-// page has the price of each step. Errors of reading options.rules, of the back end, and of drawing
-// (DotToSvg in api/draw.h).
+// `inputs` are values for the inputs of `input`. If the graph has symbolic sizes, the caller may
+// pass `input` and result.accepted.graph specialized to the sizes of `inputs`. If Optimize timed
+// the graphs, the kernels of both graphs are timed on `inputs`, and the peak rates of the back end
+// are measured for the roofline, which takes about a second. With options.price_steps or
+// options.explain, the page has the price of each step. Errors of reading options.rules, of the
+// back end, and of drawing (DotToSvg in api/draw.h).
 //
-// After options.deadline, the peak rates are not measured. Timing each graph, and drawing both
-// graphs, may last until the deadline, but have at least two seconds each. After this time, a graph
-// is executed only if it was not executed before, and no drawing begins; where a graph is not
-// drawn, the page says so.
+// After options.deadline, the peak rates are not measured. Timing one graph, and drawing both
+// graphs, stop at the deadline, but each of these jobs gets at least two seconds. Each graph is
+// executed at least once. Where a graph is not drawn, the page says so.
 absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor> inputs,
                                      const OptimizeOptions& options, const OptimizeResult& result,
                                      const ReportFiles& files);

@@ -42,12 +42,13 @@ class Session {
   // the input's name, if no sizes of the dimensions give the inputs' shapes.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs);
 
-  // Prepares the model for these sizes, one for each dimension, unless it is ready for them. The
-  // plan is valid until Run or At prepares other sizes.
+  // The model, ready at one choice of sizes.
   struct Plan {
     Graph graph;
     std::unique_ptr<Executable> executable;
   };
+  // Prepares the model for these sizes, one for each dimension, unless it is ready for them. The
+  // plan is valid until Run or At prepares other sizes.
   absl::StatusOr<const Plan*> At(const DimValues& sizes);
 
   // The number of choices of sizes for which the model is ready.

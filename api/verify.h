@@ -35,8 +35,8 @@ struct VerifyOptions {
 struct VerifiedRule {
   Substitution rule;  // as read
   ProofOutcome outcome;
-  // Why the record in the file is missing, out of date or no proof (ProofProblem in
-  // rewrite/rules/proof_check.h); "" if it is a current proof.
+  // Why the record in the file is not a current proof (ProofProblem in
+  // rewrite/rules/proof_check.h); "" if it is.
   std::string record_problem;
 };
 

@@ -13,8 +13,7 @@ namespace lemma {
 // distribution's median, at a level of 0.92 or more, whose length is at most `width` times the
 // median of `values` (for even numbers of them, the upper of the two middle values). False for
 // fewer than five values. The interval goes from the (k+1)-th smallest to the (k+1)-th largest of
-// the n values, where k is 0 for n < 8, 1 for n < 11, and 2 otherwise. Its level depends on k and n
-// alone.
+// the n values, where k is 0 for n < 8, 1 for n < 11, and 2 otherwise.
 inline bool MedianIsKnown(std::vector<double> values, double width) {
   const size_t n = values.size(), k = n >= 11 ? 2 : n >= 8 ? 1 : 0;
   if (n < 5) return false;

@@ -32,7 +32,7 @@ class TextTable {
 std::string FormatMs(double ms);
 std::string FormatBytes(double bytes);
 std::string FormatError(double value);
-// "1 proof", "2 proofs"; `noun` must have the plural with s.
+// "1 proof", "2 proofs"; `noun` must form its plural with s.
 std::string FormatCount(int64_t count, absl::string_view noun);
 
 }  // namespace lemma

@@ -24,7 +24,7 @@
 
 namespace lemma::cli {
 
-// The values of --precision, and the meaning of `name`, which must be one of them.
+// PrecisionNames: the values of --precision. PrecisionOf: the meaning of one of them.
 std::vector<std::string> PrecisionNames();
 codegen::ProductPrecision PrecisionOf(const std::string& name);
 
@@ -65,8 +65,10 @@ struct CommonFlags {
   // The errors of api::CheckExecutionOptions and api::CheckInputOptions; messages name flags.
   absl::Status Check() const;
   // Calls Check, reads the model, and replaces its weights if --reseed-weights is given. Prints the
-  // model's notes on standard error, unless --json is given. If the model cannot be read with
-  // symbolic sizes and --range is not given, reads it with fixed sizes, and says so there.
+  // model's notes on standard error, unless --json is given. Without --range, a model may be read
+  // with fixed sizes although `symbolic` is true; a note says so. This happens if the model cannot
+  // be read with symbolic sizes, or if fewer of its operators are unknown (docs/glossary.md) at the
+  // sizes of --inputs.
   absl::StatusOr<api::Model> Load(const std::string& path) const;
   // The values of the model's inputs: the files of --inputs, default values, or random values.
   // ResourceExhausted, before anything is allocated, if the graph needs more than max_memory_gb.

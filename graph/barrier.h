@@ -1,8 +1,9 @@
-// Makes barriers, which delay the computation of what reads them, and offloads, which mark values
-// to be kept in host memory. Memory reduction puts barriers on operands of recomputed nodes and on
-// offloaded values that are fetched back. The ONNX import puts them on values computed from a
-// result's size, so that the operator that gives the size is still executed. The operators are
-// defined in graph/ops/training/barrier.cc and graph/ops/training/offload.cc.
+// Makes barriers and offloads. A barrier delays the nodes that read it until another value is
+// available. An offload marks a value to be kept in host memory. Memory reduction puts barriers on
+// operands of recomputed nodes and on offloaded values that are fetched back. The ONNX import puts
+// barriers on values that use a result size, so that the operator that gives the size is still
+// executed. The operators are defined in graph/ops/training/barrier.cc and
+// graph/ops/training/offload.cc.
 #ifndef LEMMA_GRAPH_BARRIER_H_
 #define LEMMA_GRAPH_BARRIER_H_
 

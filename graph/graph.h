@@ -71,7 +71,7 @@ class Node {
   bool is_op() const { return kind_ == Kind::kOp; }
   // A constant, or a weight whose values are known.
   bool has_payload() const { return !payload_.empty_handle(); }
-  // Whether no element of the payload is infinite or NaN; true without a payload.
+  // Whether all elements of the payload are finite; true without a payload.
   bool is_finite() const { return finite_; }
   bool IsOp(absl::string_view name) const { return is_op() && op_->name == name; }
 

@@ -69,8 +69,7 @@ class OnnxImport {
   absl::Status Unsupported(absl::string_view reason) const;
 
  protected:
-  // Applies an operator by its name, as ApplyOp does (graph/builder.h). Virtual, so that this
-  // library does not need the operator table.
+  // Applies an operator by its name, as ApplyOp does (graph/builder.h).
   virtual absl::StatusOr<std::vector<Value>> Build(absl::string_view op, std::vector<Value> inputs,
                                                    Attrs attrs) = 0;
 };

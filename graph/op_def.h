@@ -89,8 +89,8 @@ struct OpDef {
 class OpContext {
  public:
   enum class Mode {
-    kTypesOnly,  // output shapes and requirements; bodies are never built
-    kFull,       // also bodies: the expressions of output elements
+    kTypesOnly,  // output shapes and requirements, without bodies (expressions of elements)
+    kFull,       // also bodies
   };
   // `attrs` must be complete (see CompleteExprAttrs). `op` and `attrs` must outlive the context.
   OpContext(const OpDef& op, std::vector<ExprType> inputs, const ExprAttrs& attrs, Mode mode);
@@ -141,10 +141,10 @@ class OpContext {
     return Reduce(ReduceKind::kSum, extents, body);
   }
 
-  // For an OpDef::define whose requirements depend on bodies: it passes its whole work as `build`.
-  // Calls `build` once, with a context that builds bodies: with this one or, in kTypesOnly mode,
-  // with a new one for the same inputs and attributes, whose outputs and requirements then replace
-  // those of this context.
+  // For an OpDef::define whose requirements depend on bodies: the function must do all its work in
+  // `build`. Calls `build` once, with a context that builds bodies: this context or, in kTypesOnly
+  // mode, a new one for the same inputs and attributes. The outputs and requirements of a new
+  // context then replace those of this context.
   absl::Status DefineInFull(absl::FunctionRef<absl::Status(OpContext&)> build);
   // Sets the whole definition at once, instead of adding outputs one by one. It must be a
   // definition for this context's inputs.

@@ -37,14 +37,15 @@ class PetFinder {
  public:
   explicit PetFinder(PetOptions options) : options_(std::move(options)) {}
 
-  // The candidates of one subprogram. There are none if the subprogram is not a sum of products or
-  // is too large to decide. A result that CandidateOptions::deadline cut short is not cached.
-  // Errors are those of FindCandidates, except Unimplemented and ResourceExhausted.
+  // The candidates of one subprogram. There are none if FindCandidates returns Unimplemented (the
+  // subprogram is not a sum of products) or ResourceExhausted (it is too large to decide). Other
+  // errors of FindCandidates are returned. A result that CandidateOptions::deadline cut short is
+  // not cached.
   absl::StatusOr<std::shared_ptr<const Candidates>> CandidatesOf(const Graph& part);
 
-  // The rules for all subprograms of a graph, by subprogram, then by cost. A candidate that cannot
-  // be written as a rule (pet/rule.h) is left out. After CandidateOptions::deadline passes, no
-  // further subprogram is considered. Errors are those of CandidatesOf.
+  // The rules for all subprograms of a graph, ordered by subprogram, then by cost. A candidate that
+  // cannot be written as a rule (pet/rule.h) is left out. After CandidateOptions::deadline passes,
+  // no further subprogram is considered. Errors are those of CandidatesOf.
   absl::StatusOr<std::vector<PetRule>> RulesFor(const Graph& graph);
 
   int64_t hits() const { return hits_; }  // number of answers from the cache

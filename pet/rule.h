@@ -13,7 +13,7 @@ namespace lemma::pet {
 // The rule that rewrites `source` to `target` at exactly these shapes. It has no symbols and no
 // proof record. Its variables are the inputs of `source`, then the weights of `source`, with the
 // role `weight`. The inputs and weights of `target` must be nodes of `source`. InvalidArgument if
-// there is a constant of several values, which a rule cannot express.
+// the elements of a constant differ: a rule cannot express this.
 absl::StatusOr<Substitution> GroundRule(std::string name, const Graph& source, const Graph& target);
 
 // The same rule, with a proof record that says "proved" and has this `detail`

@@ -13,8 +13,8 @@ namespace lemma::pet {
 struct Subprogram {
   // The graph has one output. Its inputs stand for values of the whole graph. A value that depends
   // only on weights and constants becomes a weight, which is named by its number among the leaves
-  // and filled with ones, so that equal parts of a model are equal graphs; but a uniform constant
-  // stays a constant.
+  // and filled with ones. So parts of a model that differ only in the values of weights are equal
+  // graphs. A uniform constant stays a constant.
   Graph graph;
   int occurrences = 1;  // in the whole graph
   Value first;          // the output at the first occurrence, as a value of the whole graph
@@ -26,11 +26,14 @@ struct SubprogramOptions {
   int64_t min_elements = 1;
 };
 
-// The subprograms of a graph, which are of three kinds: single operators that sum products; chains
-// of up to max_ops such operators whose inner values nothing else uses; and groups of applications
-// of one such operator whose results another operator concatenates or adds. A group may have any
-// number of applications. The subprograms are in the order in which their outputs occur in the
-// graph; equal subprograms are listed once.
+// The subprograms of a graph, of three kinds:
+//   * single operators that sum products;
+//   * chains of up to max_ops such operators whose inner values nothing else
+//     uses;
+//   * groups of any number of applications of one such operator, whose results
+//     another operator concatenates or adds.
+// The subprograms are in the order in which their outputs occur in the graph; equal subprograms are
+// listed once.
 absl::StatusOr<std::vector<Subprogram>> SubprogramsOf(const Graph& graph,
                                                       const SubprogramOptions& options = {});
 

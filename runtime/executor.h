@@ -35,7 +35,7 @@ struct KernelTiming {
   std::string label;   // the label of the kernel's result; without one, a number such as "#7"
   double ms = 0;
   std::string note;       // "by its definition", oneDNN's implementation, …; may be empty
-  std::string signature;  // as in the back end's KernelMeasurer; empty if it has none
+  std::string signature;  // as in the back end's KernelMeasurer; may be empty
   Work work;              // the operations and bytes of the kernel
   double start_ms = 0;    // since the start of the run
 };
@@ -54,7 +54,7 @@ struct MemoryUse {
 class StateKeeper {
  public:
   virtual ~StateKeeper() = default;
-  // `values` in the order of the graph's inputs; only the values of state variables are read.
+  // `values` are in the order of the graph's inputs. Only the values of state variables are read.
   virtual absl::Status SetState(absl::Span<const Tensor> values) = 0;
   // As Executable::Run, but reads the state from the device. The entries of state variables in
   // `inputs` are ignored. In the result, empty handles (default Tensor objects) stand in place of
@@ -81,15 +81,15 @@ class Executable {
   virtual absl::StatusOr<std::vector<Tensor>> RunTimed(absl::Span<const Tensor> inputs,
                                                        std::vector<KernelTiming>* timings) = 0;
 
-  // Milliseconds of each of `runs` executions, by the clock of a device that has its own memory:
-  // from inputs in the device's memory to outputs there, without copies to or from the host.
-  // Unimplemented if the executable runs on the host.
+  // Runs the executable `runs` times on a device that has its own memory. Returns the milliseconds
+  // of each run, by the device's clock. Copies between host and device are not timed. Unimplemented
+  // if the executable runs on the host.
   virtual absl::StatusOr<std::vector<double>> TimeRuns(absl::Span<const Tensor> inputs, int runs);
 
   // The object that keeps state on the device, owned by the executable; nullptr if there is none.
   virtual StateKeeper* state_keeper() { return nullptr; }
 
-  // All 0 if the back end does not know it.
+  // The memory that runs need; all 0 if the back end does not know.
   virtual MemoryUse memory() const = 0;
 
   // The findings of the last run (runtime/run_findings.h). The next run changes them.
@@ -120,8 +120,8 @@ class Backend {
   // executable.
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                               const CompileOptions& options) = 0;
-  // The plan that Compile would load, made without the device. Weights need no values.
-  // Unimplemented as in Compile, or if the back end makes no plans.
+  // A summary of the executable that Compile would make. Needs neither the device nor the values of
+  // weights. Unimplemented as in Compile, or if the back end makes no plans.
   virtual absl::StatusOr<PlanSummary> Plan(const Graph& graph, const CompileOptions& options);
 };
 

@@ -1,10 +1,10 @@
 // Estimates the time of a graph's kernels on a device by measuring each kernel once.
 //
-// A back end splits a graph into kernels, each with a signature that is the same in every graph and
-// in every run of the program. This is cheap: it neither packs weights nor allocates values.
-// Kernels with equal signatures take the same time on one device. So a cost model measures each
-// signature once and keeps the time under the key (device(), signature). The cost of a graph is the
-// sum of the times of its kernels. Implemented in runtime/cpu/cpu_measurer.cc,
+// A back end splits a graph into kernels. This is cheap: it neither packs weights nor allocates
+// values. Each kernel has a signature, and kernels with equal signatures take the same time on one
+// device, in every graph and in every run of the program. So a cost model measures each signature
+// once and keeps the time under the key (device(), signature). The cost of a graph is the sum of
+// the times of its kernels. Implemented in runtime/cpu/cpu_measurer.cc,
 // runtime/cuda/cuda_measurer.cc and runtime/onnxruntime/ort_measurer.cc.
 #ifndef LEMMA_RUNTIME_MEASURE_H_
 #define LEMMA_RUNTIME_MEASURE_H_
@@ -84,7 +84,8 @@ class KernelMeasurer {
     return absl::UnimplementedError("the back end tells no lifetimes");
   }
 
-  // Whether an offloaded value (graph/ops/training/offload.cc) does not count in the peak memory.
+  // Whether the back end can keep offloaded values (graph/ops/training/offload.cc) in the host's
+  // memory, so that the peak memory does not include them.
   virtual bool CanOffload() const { return false; }
 
   // The operations of the kernel's operators, and the bytes that it reads and writes. Values

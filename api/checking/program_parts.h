@@ -11,9 +11,9 @@
 
 namespace lemma::api {
 
-// The operators that the kernels of `step` have to compute: one part for each group of operators
-// that is fused side by side. The step must have a program (step.program), and must outlive the
-// parts.
+// The operators that the kernels of `step` must compute. A step computes one group of operators, or
+// several groups that are fused side by side; each group gives one part. The step must have a
+// program (step.program), and must outlive the parts.
 std::vector<kernels::ProgramPart> PartsOf(const cuda::CudaStep& step);
 
 // The pairs (operand, result) that share memory: the plan puts both into the same buffer. Each

@@ -24,8 +24,9 @@ std::vector<std::string> TargetNames();
 // Whether `backend` is in TargetNames().
 bool IsTarget(absl::string_view backend);
 
-// The comment on an option names the back ends that use it; other back ends ignore it. For these,
-// CheckExecutionOptions accepts only the defaults of fuse_layout, winograd and precision.
+// The comment on each option names the back ends that use it. Other back ends ignore the option;
+// CheckExecutionOptions returns an error if such an option is fuse_layout, winograd or precision
+// and does not have its default value.
 struct BackendOptions {
   // "cpu": whether to fuse layout operators (CpuOptions in runtime/cpu/cpu_backend.h).
   bool fuse_layout = true;
@@ -40,7 +41,7 @@ struct BackendOptions {
 // The back end that executes a graph, and its options.
 struct ExecutionOptions {
   std::string backend = BackendNames().front();  // a name in BackendNames() or TargetNames()
-  int threads = 1;                               // that a kernel may use on the CPU, 1 … 1024
+  int threads = 1;                               // limit on CPU threads of a kernel, 1 … 1024
   BackendOptions kernels;
 };
 // The back end with this name. InvalidArgument, listing BackendNames(), if there is none.

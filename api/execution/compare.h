@@ -28,7 +28,8 @@ struct OutputDifference {
 
   // False if every element was expected to be infinite or NaN, so that nothing is known.
   bool compared() const { return finite > 0 || elements == 0; }
-  // "largest difference D of N values, allowed A"; "nothing was compared: …" unless compared().
+  // "largest difference D of N values, allowed A"; "nothing was compared: …" if compared() is
+  // false.
   std::string ToString() const;
 };
 

@@ -11,9 +11,9 @@
 namespace lemma::api {
 
 // The outputs "in double" are the outputs that the definitions give if values between operators are
-// not rounded, but stay in double. kAsFar limits how far the outputs of an execution may be from
-// the outputs in double if rounding moved a value across a discontinuity: at most kAsFar times as
-// far as the outputs of the execution with which it is compared.
+// not rounded, but stay in double. If rounding moves a value across a discontinuity, two executions
+// may both be far from the outputs in double. One of them may then be at most kAsFar times as far
+// away as the other.
 constexpr double kAsFar = 4;
 
 // Whether the outputs of two executions agree on at least one of six sets of inputs near `inputs`.
@@ -23,14 +23,15 @@ absl::StatusOr<bool> AgreesNearby(const Graph& graph, Executable* expected, Exec
                                   absl::Span<const Tensor> inputs);
 
 // Whether a discontinuity explains why two graphs, which should be equal, differ on `inputs` by
-// more than rounding explains. `run_before` executes `before`, `run_after` executes `after`. A
-// discontinuity explains the difference if both graphs agree in double and one of two conditions is
-// true: the executions agree on some inputs near `inputs` (AgreesNearby); or the outputs of
-// `run_before` differ from the outputs in double by more than rounding explains, and the outputs of
-// `run_after` differ from them at most kAsFar times as much. So two kinds of wrong graphs are not
-// excused: a graph that computes something else disagrees in double, and a graph that is unstable
-// where `before` is stable disagrees on all nearby inputs. Executes both graphs once by their
-// definitions, on `threads` threads, and both executables up to seven times.
+// more than rounding explains. `run_before` executes `before`, `run_after` executes `after`.
+// Returns true if the outputs of both graphs in double agree (see kAsFar), and one of these
+// conditions holds:
+//   - the executions agree on some inputs near `inputs` (AgreesNearby);
+//   - the outputs of `run_before` differ from the outputs in double by more
+//     than rounding explains, and the outputs of `run_after` differ from them
+//     at most kAsFar times as much.
+// Executes both graphs once by their definitions, on `threads` threads, and both executables up to
+// seven times.
 absl::StatusOr<bool> DifferByADiscontinuity(const Graph& before, Executable* run_before,
                                             const Graph& after, Executable* run_after,
                                             absl::Span<const Tensor> inputs, int threads);

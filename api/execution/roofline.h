@@ -11,8 +11,7 @@ namespace lemma::api {
 
 struct Roofline {
   double flops_per_second = 0;  // of a matrix product
-  // Read and written by an element-wise kernel, outside of caches, in memory that was written
-  // before.
+  // Read and written by an element-wise kernel on a large tensor.
   double bytes_per_second = 0;
 
   // The time for `work` in seconds: the longer of the times that its operations and its bytes take

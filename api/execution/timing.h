@@ -30,8 +30,9 @@ absl::StatusOr<std::vector<KernelTiming>> ProfileRuns(Executable* executable,
                                                       absl::Span<const Tensor> inputs, int runs,
                                                       const Deadline& deadline = Deadline());
 
-// As ProfileRuns, for each candidate; the result has the candidates' order. The candidates are
-// executed in turn, within the limits of TimeAlternating, but without a warm-up round.
+// As ProfileRuns, for several candidates, which are executed in turn. Ends after `runs` rounds, or
+// when `max_seconds` have passed and there were at least three rounds. The result has the
+// candidates' order.
 absl::StatusOr<std::vector<std::vector<KernelTiming>>> ProfileAlternating(
     absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
     double max_seconds);
@@ -48,16 +49,15 @@ absl::StatusOr<std::vector<std::vector<double>>> TimeAlternating(
     absl::Span<Executable* const> candidates, absl::Span<const Tensor> inputs, int runs,
     double max_seconds, int threads = 0);
 
-// The time of `b` divided by the time of `a` (PairedRatio): below 1, `b` is faster. The interval is
-// from `low` to `high`.
+// The result of PairedRatio: a median, and an interval from `low` to `high`.
 struct RatioInterval {
   double low = 0, median = 0, high = 0;
 };
 
-// The median of b[i] / a[i], and an interval that contains the true median with 95 % confidence,
-// whatever the distribution is. Its ends are two of the sorted ratios. With fewer than six rounds
-// there is no such interval; then its ends are the smallest and the largest ratio. Needs at least
-// one round.
+// `a` and `b` are the times of two programs in each round, for one or more rounds. Returns the
+// median of b[i] / a[i] (below 1: `b` is faster), and an interval that contains the true median
+// with 95 % confidence, for any distribution of the ratios. With fewer than six rounds there is no
+// such interval; then its ends are the smallest and the largest ratio.
 RatioInterval PairedRatio(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace lemma::api

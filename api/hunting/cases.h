@@ -38,11 +38,13 @@ class Cases {
   // num_files() cases are the files of the options, each with the model that Lemma's optimization
   // makes of it, if rules apply; errors of these cases begin with the path.
   //
-  // After the models of files, a quarter of the cases are random models over the whole operator
-  // table; a quarter are such models with patterns that engines fuse (idioms.h), or such a pattern
-  // alone; a quarter are both sides of a rule; a quarter are a model in which rules match, and the
-  // result of Lemma's search or of a few random rewrites. Without rules, half of the cases are of
-  // the first kind and half of the second.
+  // After the models of files, each of these four kinds is a quarter of the cases:
+  //   - random models over the whole operator table;
+  //   - idioms (idioms.h), alone or inside a random model;
+  //   - both sides of a rule;
+  //   - a model in which rules match, and the result of Lemma's search or of a
+  //     few random rewrites.
+  // Without rules, the first two kinds are half of the cases each.
   absl::StatusOr<Case> Make(int64_t index) const;
   int64_t num_files() const { return static_cast<int64_t>(options_.models.size()); }
 

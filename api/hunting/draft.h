@@ -20,7 +20,7 @@ struct Draft {
   // Refers to a result of a Step, or to a Leaf.
   struct Ref {
     int step = -1;   // number in `steps`; -1: a leaf
-    int number = 0;  // of the leaf in `leaves`, or of the result among the step's results
+    int number = 0;  // in `leaves`, or among the step's results
     friend bool operator==(const Ref& a, const Ref& b) {
       return a.step == b.step && a.number == b.number;
     }
@@ -35,8 +35,8 @@ struct Draft {
     const OpDef* op = nullptr;
     Attrs attrs;
     std::vector<Ref> operands;
-    // The values of the step's results in the subject given to Of, by the definitions. They are not
-    // computed again when the draft is edited.
+    // The values of the step's results, computed by Of from the definitions. They are not computed
+    // again when the draft is edited.
     std::vector<Tensor> results;
   };
 
@@ -60,8 +60,8 @@ struct Draft {
   Ref AddLeaf(Node::Kind kind, Tensor value);
 };
 
-// The first elements of a tensor along each axis, as many as `shape` says. `shape` must have the
-// same rank and must not be larger in any dimension.
+// The tensor cut to `shape`: for the shape [2, 3], the elements tensor[:2, :3]. `shape` must have
+// the tensor's rank and must not be larger in any dimension.
 Tensor Cropped(const Tensor& tensor, const Shape& shape);
 
 }  // namespace lemma::hunt

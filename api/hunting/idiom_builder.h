@@ -19,9 +19,9 @@
 
 namespace lemma::hunt {
 
-// Builds one graph. Derived classes add the operators. Some operators fail: their operands or
-// attributes are not well-formed, or their result has more than 4096 elements. After a failure, all
-// further operators give empty values, and Build returns nullopt.
+// Builds one graph. Derived classes add the operators. An operator fails if its operands or
+// attributes are not well-formed, or if its result has more than 4096 elements. After a failure,
+// all further operators give empty values, and Build returns nullopt.
 class IdiomBuilder {
  public:
   explicit IdiomBuilder(uint64_t seed) : random_(seed), builder_("idiom") {}
@@ -70,7 +70,7 @@ class IdiomBuilder {
     return perm;
   }
 
-  // `right` in most draws, otherwise a number that is often mistaken for it.
+  // `right` in most draws, otherwise a number that makes the idiom wrong.
   double Near(double right) {
     if (!Sometimes(4)) return right;
     return OneOf<double>({0, 1, -1, 2, 3, 4, right * 1.01, right * 2, -right, 0.5});

@@ -14,8 +14,8 @@ namespace lemma::hunt {
 // each written as elementary operators; a convolution with bias and activation; transposes around
 // other operators; operations with neutral elements; and the like. Most seeds give the pattern
 // itself. Other seeds change a number, an axis, a shape or the order of operands, so that an engine
-// must not fuse the model like the pattern. nullopt if this seed gives no well-formed model. Equal
-// seeds give equal models.
+// that fuses the model like the pattern is wrong. nullopt if this seed gives no well-formed model.
+// Equal seeds give equal models.
 std::optional<Graph> RandomIdiom(uint64_t seed);
 
 }  // namespace lemma::hunt

@@ -71,12 +71,12 @@ class Judge {
   // The engine must outlive the judge.
   explicit Judge(Engine* engine) : engine_(*engine) {}
 
-  // Executes the subject at the engine's lowest level and, if nothing differs there, at its
-  // highest. A difference of values is reported only if the definitions as typed and in double
-  // agree with each other, and neither agrees with the engine (docs/reliability.md). A refusal is
-  // a difference if the engine agrees with the definitions at its lowest level and refuses the
-  // model at its highest level. A crash or a missing answer is always a difference. Cancelled if
-  // the engine was interrupted.
+  // Executes the subject at the engine's lowest level of optimization and, if nothing differs
+  // there, at its highest. A difference of values is reported only if the definitions as typed and
+  // in double agree with each other, and neither agrees with the engine (docs/reliability.md). A
+  // refusal is a difference if the engine agrees with the definitions at its lowest level and
+  // refuses the model at its highest level. A crash or a missing answer is always a difference.
+  // Cancelled if the engine was interrupted.
   absl::StatusOr<Judgment> Of(const Subject& subject) const;
 
   // The names of the engine's levels at which the subject shows this fault. Meant for a subject

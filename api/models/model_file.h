@@ -36,7 +36,8 @@ struct Model {
   // By name, inputs whose given values (LoadOptions::input_files, input_values) became part of the
   // graph. The graph is right for these values only.
   std::map<std::string, Tensor> fixed_inputs;
-  // Whether the model uses the layout NCHWc and LoadOptions::channel_block could be 8 or 16.
+  // Whether the model uses the layout NCHWc, and neither LoadOptions::channel_block nor the model
+  // tells whether its blocks have 8 or 16 channels.
   bool guesses_channel_block = false;
 };
 
@@ -61,10 +62,10 @@ struct LoadOptions {
   // inputs or, without such values, a usual size, such as 224 for images (ImportOptions in
   // graph/onnx/import.h). If this option is false, such an operator is an error.
   bool fixes_sizes = false;
-  std::map<std::string, SizeRange> ranges;
-  // Values of the inputs, in their order: files of tensors, or folders with input_0.pb, …. Unless
-  // `symbolic`, they give sizes to symbolic dimensions. Values that operators need as constants,
-  // such as shapes and axes, become part of the graph.
+  std::map<std::string, SizeRange> ranges;  // of symbolic dimensions, by name
+  // Values of the inputs, in their order: files of tensors, or folders with input_0.pb, …. If
+  // `symbolic` is false, they give sizes to symbolic dimensions. Values that operators need as
+  // constants, such as shapes and axes, become part of the graph.
   std::vector<std::string> input_files;
   std::map<std::string, Tensor> input_values;  // the same, by the input's name
   // Channels in a block of ONNX Runtime's layout NCHWc: 8 or 16. 0: 8 if the model's convolutions

@@ -28,7 +28,7 @@ struct Contender {
   // Whether the plans of the input and of `graph` show that `graph` cannot be slower
   // (optimizer/cost/plan_comparison.h).
   bool is_certain = false;
-  // Whether folding took a new constant out of the range of its type (FoldConstants).
+  // Whether folding computed a constant that is outside the range of its type (FoldConstants).
   bool out_of_range = false;
 };
 
@@ -42,12 +42,12 @@ struct AcceptanceOptions {
   // Whether unproved rules were used. Then a contender whose outputs cannot be compared is
   // rejected.
   bool unproved = false;
-  // For the back end of another program (IsTarget in api/execution/backends.h), which may execute
-  // operators without a definition in Lemma. Nothing is accepted without execution: an input that
-  // cannot be executed is an error, and a contender that cannot be executed is rejected. If the
-  // input has operators without a definition, the executions of both graphs are compared. The times
-  // of at least three batches of runs must show a gain, and both graphs are compiled anew for each
-  // batch. No contender counts as certain.
+  // Set for the back end of another program (IsTarget in api/execution/backends.h), which may
+  // execute operators that have no definition in Lemma. Then nothing is accepted without execution:
+  // an input that cannot be executed is an error, and a contender that cannot be executed is
+  // rejected. If the input has operators without a definition, the executions of both graphs are
+  // compared. The times of at least three batches of runs must show a gain, and both graphs are
+  // compiled anew for each batch. No contender counts as certain.
   bool only_executed = false;
   // The back end whose plans give the memory use, if the model is optimized for a device that is
   // not present. nullptr: the memory use is that of the executing back end. Must outlive the call.
@@ -71,7 +71,7 @@ struct Acceptance {
   // time. Absent if there was no such contender, or if it was not timed.
   std::optional<RatioInterval> found;
   int runs = 0;                        // timed runs of each graph, from which `found` is computed
-  std::optional<int64_t> found_bytes;  // planned memory of this contender; absent: no contender
+  std::optional<int64_t> found_bytes;  // planned memory of that contender; absent: no contender
   // Median times of the input and of `graph` in milliseconds. If the input is kept, both are the
   // input's time; if nothing was timed, both are 0. With one thread they are processor times, so
   // other work on the machine counts less.

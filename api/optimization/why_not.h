@@ -23,7 +23,7 @@ struct WhyNotGroup {
   Missing missing = Missing::kNothing;
   std::string reason;
   int most_conditions_held = 0;     // the largest number of conditions that hold at one place
-  bool only_obstacle = false;       // at one place or more, no other condition fails
+  bool only_obstacle = false;       // at some place this is the only condition that fails
   std::vector<std::string> places;  // labels, or positions in the graph; never empty
   // If the rule applies: the least and the greatest change of the graph's predicted time and peak
   // memory over the places. Absent if it was not priced.
@@ -38,7 +38,7 @@ struct WhyNotGraph {
   // The number of applications of the rule's anchor operator (WhyNotReport::anchor). Applications
   // that depend on weights only do not count, since they cost nothing.
   int anchors = 0;
-  int not_looked_at = 0;            // of `anchors`: not examined, since the deadline had passed
+  int not_looked_at = 0;            // anchors not examined because the deadline had passed
   std::vector<WhyNotGroup> groups;  // the nearest to a match first
 };
 

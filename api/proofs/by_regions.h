@@ -15,8 +15,8 @@ namespace lemma::api {
 bool HaveOneInterface(const Graph& a, const Graph& b);
 
 // The verdict on two graphs with the same interface (HaveOneInterface). Weights without known
-// values may have any values; they correspond by name. InvalidArgument if two of them have one name
-// and different types; other errors as in Referee (api/referee.h).
+// values may have any values; they correspond by name. InvalidArgument if two such weights have the
+// same name but different types; other errors as in Referee (api/referee.h).
 absl::StatusOr<Verdict> ProveByRegions(const Graph& a, const Graph& b,
                                        const ProverOptions& options);
 

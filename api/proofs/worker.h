@@ -20,7 +20,7 @@ class ProofWorker {
  public:
   // Creates the folder options.proofs, and starts the second solver once, so that a missing solver
   // is reported before any work. InvalidArgument if an option is wrong; errors of
-  // Rechecker::Create. Once options.interrupted is true, proofs are not repeated.
+  // Rechecker::Create.
   static absl::StatusOr<std::unique_ptr<ProofWorker>> Create(const ProofOptions& options);
 
   // The second solver's name and version; "" without a second solver.

@@ -13,8 +13,9 @@ namespace lemma::api {
 
 // Reads a model as `options` says. Dimensions to which `options` gives no size stay symbolic.
 absl::StatusOr<Model> LoadSide(const std::string& path, const RefereeOptions& options);
-// The same for the second model. If it cannot be read with options.dims, reads it without them and
-// returns it if it has no symbolic dimension. Otherwise returns the first error.
+// The same for the second model. If it cannot be read with options.dims, it is read without them;
+// if it then has a symbolic dimension or cannot be read either, returns the error of the first
+// attempt.
 absl::StatusOr<Model> LoadAfter(const std::string& path, const RefereeOptions& options);
 
 // The differences between default values of the models' inputs, one line each. The models may give

@@ -10,10 +10,10 @@
 namespace lemma::api {
 
 // A run of operators that is drawn as one box. Operators are numbered from 0 in the order of
-// Graph::nodes(); nodes that are no operators do not count. The run consists of `copies` copies of
-// `period` operators each. The copies are isomorphic: operators at the same position of two copies
-// have the same name, attributes, types of results, and kinds and types of operands, and they read
-// the operators at the same positions of their own copies. A block with one copy is a run of any
+// Graph::nodes(); other nodes do not count. The run consists of `copies` copies of `period`
+// operators each. The copies are isomorphic: operators at the same position of two copies have the
+// same name, attributes, types of results, and kinds and types of operands, and they read the
+// operators at the same positions of their own copies. A block with one copy is a run of any
 // operators; such blocks are made only if the graph would otherwise have too many boxes.
 struct Block {
   int first = 0;  // the number of the first operator
@@ -24,7 +24,7 @@ struct Block {
 
 // Disjoint blocks in ascending order. The blocks and the operators outside of blocks are together
 // about `most_boxes` boxes or fewer. If each block becomes one node, the graph still has no cycles.
-// The time is linear in the number of operators, with a factor of at most 512.
+// The time is linear in the number of operators.
 std::vector<Block> BlocksOf(const Graph& graph, int most_boxes);
 
 }  // namespace lemma::api

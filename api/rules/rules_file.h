@@ -16,8 +16,8 @@ struct RulesFile {
   std::string name;                 // its path, or "built-in rules", or "built-in starter rules"
   std::string text;                 // its contents; empty for the set "all" (see TextOf)
   std::vector<Substitution> rules;  // at least one
-  // Whether the rules are part of the program. Lemma's tests compare the ids in their proof records
-  // with the current ids.
+  // Whether the rules are part of the program. Their proof records are current, because Lemma's
+  // tests check this.
   bool is_builtin = false;
   // The late rules (docs/glossary.md) have the positions first, …, second - 1 in `rules`. Only the
   // set "all" has late rules: the generated ones.

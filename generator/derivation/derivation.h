@@ -58,11 +58,11 @@ class Derivation {
   explicit Derivation(OperatorSet* set) : store_(set) { Clear(); }
 
   // Adds the pair under the next number and returns this number. The pair's inputs are variables.
-  // `trust`: derivations with this or a later Trust may use the pair. `steps`: the derivation of a
-  // proved pair that follows from other pairs; empty if it follows from none. `types`: the types of
-  // the pair's variables, or empty. If they are given and the pair has one output, the equation
-  // between the normal forms of the pair's sides is added too, under a number of its own; it is
-  // needed where rewriting changes a side, so that the side itself never matches again.
+  // `trust`: a derivation may use the pair if its options.trust is this level or a later one.
+  // `steps`: the derivation of a proved pair that follows from other pairs; empty if it follows
+  // from none. `types`: the types of the pair's variables, or empty. If types are given and the
+  // pair has one output, the equation between the normal forms of the pair's sides is added too,
+  // under the next number, if it differs from the pair.
   int Add(const Pair& pair, DerivationOptions::Trust trust, std::vector<DerivationStep> steps = {},
           std::vector<int> types = {});
   // Records that a proved pair follows from other pairs, by these steps.

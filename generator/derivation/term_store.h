@@ -34,7 +34,8 @@ class TermStore {
   // `set` must outlive this object.
   explicit TermStore(OperatorSet* set);
 
-  // The value of an input of the set, or of a variable. Numbers count from 0.
+  // The value of an input of the set, or of a variable. Numbers count from 0. `type` is a type of
+  // the set (OperatorSet).
   int Input(int number, int type);
   int Variable(int number);
   // The number of the node (not of a value) that applies the variant to these values; kNone if the
@@ -62,7 +63,7 @@ class TermStore {
   int TypeOf(int value) const { return node(value).types[value % kMostOutputs]; }
   // A number that is the same for values of equal dimensions, and only for them.
   int DimsOf(int value);
-  // Forgets all nodes, so that their numbers become invalid. Keeps the known types of applications.
+  // Forgets all nodes, so that their numbers become invalid.
   void Clear();
   int num_nodes() const { return static_cast<int>(nodes_.size()); }
   const OperatorSet& set() const { return *set_; }

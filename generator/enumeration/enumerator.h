@@ -1,23 +1,24 @@
 // Enumerates all graphs over an operator set that have at most a given number of operators, and
 // groups graphs that may be equal into classes.
 //
-// A graph is a set of operator nodes that contains the operands of each of its nodes. Nodes are
-// hash-consed and numbered: operands come before users, and nodes that rest on (depend on) fewer
-// operators come first. A graph is generated once, as the increasing sequence of its nodes'
-// numbers. So there are no isomorphic copies and no reorderings, operands of commutative operators
-// are sorted, and nodes shared by graphs are evaluated once. The outputs of a graph are the values
-// that none of its nodes reads. docs/generator.md says which graphs are left out and why that loses
-// no rule.
+// A graph is a set of operator nodes that contains the operands of each of its nodes. Its outputs
+// are the values that none of its nodes reads. Nodes are hash-consed and numbered: operands come
+// before users, and nodes that rest on (depend on) fewer operators come first. Each graph is
+// generated once, as the increasing sequence of its nodes' numbers. Operands of commutative
+// operators are sorted. A node that several graphs share is evaluated once. docs/generator.md says
+// which graphs are left out and why that loses no rule.
 //
-// A value's key is a hash of its dimensions and of some of its elements, on random inputs. If other
-// values have the same key, the key also covers all elements on further inputs: small integers, all
-// of one sign within each input. A graph's key is the sum of its outputs' keys. A value is
-// colliding if another term has its key; a graph is colliding if all its outputs are colliding.
+// A term is a value with all nodes on which it depends. A term's key is a hash of its dimensions
+// and of some of its elements, on random inputs. If several terms have the same key, their keys
+// also cover all elements on further inputs: small integers, all of one sign within each input. A
+// graph's key is the sum of its outputs' keys. A value is colliding if another term has its key; a
+// graph is colliding if all its outputs are colliding.
 //
 // A graph is decomposable if it has several outputs and no operator with two outputs. If two such
-// graphs are equal, this says no more than that their outputs are equal, and each output is also
-// the only output of a smaller graph. So if max_ops exceeds max_ops_of_decomposable, a class has
-// decomposable graphs only if it also has an indecomposable graph.
+// graphs are equal, so are the smaller graphs that compute one output each, and these are
+// enumerated too. So decomposable graphs may be left out: if max_ops exceeds
+// max_ops_of_decomposable, a class has decomposable graphs only if it also has an indecomposable
+// graph.
 //
 // Terms and the walk over graphs are in enumerator.cc and the headers enumerator_*.h, classes in
 // enumerator_classes.cc, counts and conversions of graphs in enumerator_graphs.cc.
@@ -55,8 +56,8 @@ struct EnumeratorOptions {
   // If max_ops exceeds this, classes that have only decomposable graphs are left out.
   int max_ops_of_decomposable = 4;
   // Finds only classes whose keys lie in range number `shard` (from 0) of num_shards equal ranges,
-  // and an equal part of the identities (Enumerator::identities). Each class and each identity is
-  // in exactly one shard. num_shards is in 1…kMostKeyRanges.
+  // and one of num_shards equal parts of the identities (Enumerator::identities). Each class and
+  // each identity is in exactly one shard. num_shards is in 1…kMostKeyRanges.
   int shard = 0, num_shards = 1;
 };
 constexpr int kMostOps = CompactGraph::kMostOps, kMostKeyRanges = 4096;
@@ -126,14 +127,14 @@ class Enumerator {
     uint32_t read = 0;         // bit OutputValue(i, o): a later node reads output o of nodes[i]
     bool two_outputs = false;  // one of the nodes has two outputs
   };
-  // Nodes begin … end - 1, which all rest on the same stored operators.
+  // Nodes begin … end - 1. Apart from themselves, they all rest on the same nodes.
   struct NodeRun {
     int begin = 0, end = 0;
     bool on_nothing = false;   // the nodes read inputs only
     bool two_outputs = false;  // some of the nodes have two outputs
   };
-  // An application that is not a stored node. It reads each node of a set that no other node of the
-  // set reads.
+  // An application to values of a set of nodes. It is not stored as a node. It reads every node of
+  // the set that no node of the set reads.
   struct NewApplication {
     const Application* application = nullptr;
     Operands operands = {kNone, kNone};
@@ -155,13 +156,14 @@ class Enumerator {
   // The outputs of the set's nodes that `operands` read, as bits of NodeSet::read.
   uint32_t ReadBits(const NodeSet& set, const Operands& operands) const;
 
-  // Inputs not in `mask` that could be exchanged with a later input that is in `mask`.
+  // Inputs not in `mask` that could be exchanged with a later input that is in `mask`. A graph is
+  // enumerated only if it has no such inputs.
   uint64_t Missing(uint64_t mask) const {
     uint64_t before = 0;
     for (size_t k = 0; k < same_group_.size(); ++k) before |= (mask >> (k + 1)) & same_group_[k];
     return before & ~mask;
   }
-  // Whether `free` further operands suffice for the missing inputs.
+  // Whether `free` further operands suffice to read the missing inputs.
   bool Completable(uint64_t mask, int free) const {
     const uint64_t missing = Missing(mask);
     return missing == 0 || (free > 0 && __builtin_popcountll(missing) <= free);
@@ -187,7 +189,10 @@ class Enumerator {
   absl::Status Evaluate(const NodeSet& set, const NewApplication& term, Keys* keys, bool* pruned);
   absl::StatusOr<bool> IsIdentity(const NodeSet& set, const NewApplication& term,
                                   const std::vector<int>& targets);
+  // Whether two values have so similar dimensions that an identity for one may hold for the other.
   bool MayShareLaw(int value, int other) const;
+  // Whether value `of` is an instance of the term `value` of `pattern`. Adds to *inputs and *ops
+  // the values and nodes that stand for the pattern's inputs and operators.
   bool Matches(const NumberedGraph& pattern, int value, int of, std::vector<int>* inputs,
                std::vector<int>* ops) const;
   const Field* Elements(int value);
@@ -240,7 +245,8 @@ class Enumerator {
   // Counts the graphs that end in a stored node.
   void CountGraphs(int size, const NodeSet& set, absl::Span<const NodeRun> runs);
   absl::Status FindGraphs();
-  // Data on indecomposable graphs with several outputs.
+  // For the indecomposable graphs with several outputs: the keys of the graphs, the keys of their
+  // outputs, and the greatest number of outputs.
   struct IndecomposableKeys {
     std::vector<uint64_t> keys;
     absl::flat_hash_set<uint64_t> outputs;
@@ -248,6 +254,7 @@ class Enumerator {
   };
   // Finds decomposable graphs that have one of these keys.
   absl::Status FindPartners(std::vector<IndecomposableKeys> indecomposable);
+  // Fills records_ with the graphs in the bins first_bin … end_bin - 1.
   absl::Status FindRecords(uint64_t first_bin, uint64_t end_bin);
   absl::Status ForEachShare(const std::function<absl::Status()>& visit);
   // The bins of this shard.

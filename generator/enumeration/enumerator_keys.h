@@ -10,8 +10,8 @@
 
 namespace lemma::generator {
 
-// Holds fewer than 2^32 keys. For most keys that are not in the set, Contains reads only one word
-// of memory, if the keys are evenly distributed over all 64-bit numbers.
+// Holds fewer than 2^32 keys. If the keys are evenly distributed over all 64-bit numbers, Contains
+// rejects most other keys after reading one word of memory.
 class KeySet {
  public:
   // The set of all keys except 0 that occur in `all` at least `times` times.

@@ -10,8 +10,8 @@
 
 namespace lemma::generator {
 
-// Number of bits for the number of a node that other nodes rest on. The numbers of all nodes that
-// one node rests on fit into 64 bits.
+// A key of Enumerator::runs_ packs the numbers of all nodes that the run rests on, with kNodeBits
+// bits for each.
 constexpr int kNodeBits = 21;
 static_assert(kNodeBits * (kMostOps - 2) <= 64);
 

@@ -12,8 +12,9 @@
 
 namespace lemma::generator {
 
-// A place packs the size of a graph, the number of its set, and the number of its last node. New
-// terms, which are not stored as nodes, have places after all stored nodes.
+// A graph is a set of nodes and a last node. Its place packs its size, the number of the set, and
+// the number of the last node. New terms, which are not stored as nodes, are numbered after all
+// stored nodes.
 constexpr int kLocalBits = 28, kSizeShift = 61;
 constexpr uint64_t kTermPlace = uint64_t{1} << (kLocalBits - 1);
 constexpr int kEvery = 1 << 30;  // end of a range of nodes that includes every node
@@ -29,7 +30,7 @@ void Enumerator::VisitExtensions(const NodeSet& set, absl::Span<const NodeRun> r
   // Outputs of the set.
   struct Output {
     uint32_t bit;
-    bool is_unique;  // no other graph that this graph could be paired with has this output
+    bool is_unique;  // no graph that could be in the same class has this output
     uint64_t key;
   };
   std::array<Output, kMostOps * kMostOutputs> outputs;

@@ -1,12 +1,12 @@
 // Applies a variant to flat arrays of field elements (graph/expr/field.h), fast.
 //
 // No operator is defined a second time here. The definition in the operator table gives a loop
-// program. This program is run on probes (unit vectors, random vectors), and the results are
-// recorded as a table. The table is kept only if it agrees with the program on further random
-// vectors (node_program.cc). An operator that passes this test is linear (or bilinear) in the
-// field; if it is a polynomial of degree d, the test errs with a probability of at most d / 2^61.
-// Other operators run as loop programs. A mistake here could lose candidates, but it could never
-// make a false rule, because every rule is proved later.
+// program. For a linear or bilinear operator, a table replaces the program: the program is run on
+// chosen vectors (such as 1, 2, 4, …), and its results show which elements it adds or multiplies.
+// The table is kept only if it agrees with the program on random vectors (node_program.cc). If the
+// operator is a polynomial of degree d, a wrong table passes this test with a probability of at
+// most d / 2^61. Other operators run as loop programs. A mistake here could lose candidates, but
+// not make a false rule, because every rule is proved later.
 //
 // Values must be proper field elements (Field::is_special() false).
 #ifndef LEMMA_GENERATOR_ENUMERATION_KERNEL_H_

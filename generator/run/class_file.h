@@ -39,7 +39,8 @@ absl::Status WriteClassFile(const std::string& path, const RunId& run, const Sha
 // message has the path. The caller must compare ClassFile::run with its own run (Difference), and
 // check the classes by CheckTerms.
 absl::StatusOr<ClassFile> ReadClassFile(const std::string& path);
-// InvalidArgument if a class is not a class of graphs over the set's variants and inputs.
+// InvalidArgument if a class has fewer than two members, or a member that is not a graph over the
+// set's variants and inputs.
 absl::Status CheckTerms(const Enumerated& enumerated, const OperatorSet& set);
 
 // The enumeration that a single process would have made, with its classes in the order of

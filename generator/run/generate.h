@@ -44,8 +44,8 @@ struct GeneratedRule {
   Pair pair;             // the pair that was lifted to the rule
   Substitution rule;     // proved, with its guard, float contract and proof record
   bool guarded = false;  // whether the rule has a guard
-  // If the rule follows from other rules, and so is not needed: the names of these needed rules, in
-  // the order of their use. Empty: the rule is needed.
+  // The names of the needed rules from which this rule follows, in the order of their use. Empty:
+  // this rule is needed.
   std::vector<std::string> follows_from;
 };
 // A candidate that did not become a rule.
@@ -73,8 +73,8 @@ struct GenerateStats {
   int64_t candidates = 0;  // distinct pairs, up to names, and more general pairs made from them
   int64_t unequal = 0;     // of `candidates`: unequal on further inputs
   int64_t derived = 0;     // of `candidates`: follow from proved rules; not counted in `proved`
-  // Of `candidates`: not tried. Only a limited number is tried of the candidates that need a guard,
-  // and of the candidates that follow from pairs that have a guard or are not proved.
+  // Candidates that were not tried. The number of attempts is limited for candidates that need a
+  // guard, and for candidates that follow from pairs that have a guard or are not proved.
   int64_t waiting = 0;
   int64_t unliftable = 0;  // of `candidates`: cannot be lifted to a rule (OperatorSet::Lift)
   int64_t proved = 0, guarded = 0, refuted = 0, unknown = 0;  // by the prover's answer
@@ -87,15 +87,15 @@ struct Generated {
   GenerateStats stats;
 };
 
-// Enumerates the graphs of the set and their classes. `progress` as in GenerateOptions. The result
-// is always the same for the same set and options. Errors as in Enumerator::Run.
+// Enumerates the graphs of the set and their classes. `progress` as in GenerateOptions. The same
+// set and options always give the same result. Errors as in Enumerator::Run.
 absl::StatusOr<Enumerated> Enumerate(
     OperatorSet* set, const EnumeratorOptions& options,
     const std::function<void(const std::string&, int64_t, int64_t)>& progress = {});
 
-// Makes rules from the classes of an enumeration over `set`. The result is always the same for the
-// same set, enumeration and seed, if the prover's decisions are. Errors are Cancelled, or errors of
-// the prover and the set.
+// Makes rules from the classes of an enumeration over `set`. The same set, enumeration, seed and
+// decisions of the prover always give the same result. Errors are Cancelled, or errors of the
+// prover and the set.
 absl::StatusOr<Generated> Generate(OperatorSet* set, const Enumerated& enumerated,
                                    const GenerateOptions& options, const Prover& prove);
 

@@ -40,8 +40,8 @@ class Journal {
   std::optional<Decision> Find(const Substitution& candidate) const;
   // Adds a decision. Once Add has returned, the decision survives the end of the process. Records
   // are synced to disk at most once a second, so a crash of the machine may lose the last
-  // decisions; they are then made again. InvalidArgument, with the path, if this call or an earlier
-  // call cannot write the file.
+  // decisions. InvalidArgument, with the path, if this call or an earlier call cannot write the
+  // file.
   absl::Status Add(const Substitution& candidate, const Decision& decision);
 
  private:

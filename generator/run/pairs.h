@@ -18,17 +18,16 @@
 
 namespace lemma::generator {
 
-// Returns WithoutNames(set, *pair) (generator/sets/terms.h), after it swapped the sides of *pair if
-// needed: if a variable of the target does not occur in the source, but each variable of the source
-// occurs in the target.
+// Swaps the sides of *pair if the source's variables are some, but not all, of the target's
+// variables. Then returns WithoutNames(set, *pair) (generator/sets/terms.h).
 NamedPair OrientWithoutNames(const OperatorSet& set, Pair* pair);
 
 // Collects pairs of graphs from classes of graphs; pairs that differ only in names count as one.
 class PairCollector {
  public:
-  // Orders pairs: pairs with more variables come first, then pairs with fewer operators, because
-  // later pairs say less and may follow from earlier pairs. The elements: minus the number of
-  // variables, the number of operators of both sides, and NamedPair::key.
+  // Orders pairs: pairs with more variables come first, then pairs with fewer operators. Later
+  // pairs say less, and may follow from earlier pairs. The tuple has minus the number of variables,
+  // the number of operators of both sides, and NamedPair::key.
   using Priority = std::tuple<int, size_t, std::string>;
 
   // All arguments must outlive this object. The caller may add pairs to `known` between calls. Adds
@@ -36,9 +35,9 @@ class PairCollector {
   PairCollector(const OperatorSet* set, Derivation* known, Evaluator* evaluator,
                 GenerateStats* stats);
 
-  // Compares the members of `size` operators with the members before them in the class `one`. Adds
-  // pairs for a member if no earlier member has the same normal forms, but an earlier member has
-  // equal values on further random inputs too.
+  // Compares each member of `size` operators with the members before it in the class `one`. Adds
+  // pairs for it if no earlier member has the same normal forms, but an earlier member has equal
+  // values on further random inputs.
   absl::Status Collect(const ValueClass& one, int size);
   // The pairs added since the last call.
   std::map<Priority, Pair> Take();

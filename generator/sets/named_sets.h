@@ -12,7 +12,7 @@
 
 namespace lemma::generator {
 
-// "taso", "taso_plus", "transformer", "training", and the sets for inference.
+// "taso", "taso_plus", "transformer", "training", and the names of InferenceSets (table_sets.h).
 std::vector<std::string> SetNames();
 
 // Makes the set that `names` describes: the name of a set; the name of a set, followed by some of

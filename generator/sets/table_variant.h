@@ -32,7 +32,7 @@ struct VariantText {
   // not determine.
   Attrs values;
   bool distinct = false;  // as in Variant
-  bool proper = false;    // no size for which `operands` has a symbol may be 1
+  bool proper = false;    // sizes that are symbols in `operands` must not be 1
 };
 
 // An operand or a result: a tensor, or the tensors of a bundle.

@@ -14,8 +14,9 @@ namespace lemma::generator {
 // Removes operators that no output depends on.
 void RemoveUnread(NumberedGraph* graph);
 
-// Counts how often each input occurs in `value`, written as a tree. Adds the count of the input
-// number `input` (-1, -2, …) to (*counts)[-1 - input]; *counts grows as needed.
+// Counts how often each input occurs in `value` if the value is written as a tree, without shared
+// operators. Adds the count of the input number `input` (-1, -2, …) to (*counts)[-1 - input];
+// *counts grows as needed.
 void CountInputs(const NumberedGraph& graph, int value, std::vector<int>* counts);
 
 // The same graph, with equal terms merged, unread terms removed, operands of commutative operators

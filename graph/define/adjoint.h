@@ -16,11 +16,12 @@ namespace lemma::define {
 // only output has the type of x. nullopt if x is not of a float type, or if no output depends on
 // the values of x.
 //
-// Every read of x[f(i)] in an element y[i] contributes to the element p of the gradient: the sum,
-// over all i with f(i) = p, of dy[i] times the derivative of y[i] with respect to this read. The
-// equations f(i) = p are solved for variables with the factor 1 or -1; other equations stay
-// conditions of the sum. Functions have the derivatives of graph/expr/derivatives.h, and reductions
-// have the derivatives of docs/operators.md: elements that share a maximum share its gradient.
+// Each read x[f(i)] in an element y[i] adds a sum to the element p of the gradient. The sum is over
+// all i with f(i) = p; its terms are dy[i] times the derivative of y[i] with respect to the read.
+// The equations f(i) = p are solved for variables with the factor 1 or -1; other equations stay
+// conditions of the sum. For example, y[i] = 2 * x[n-1-i] gives 2 * dy[n-1-p]. Functions have the
+// derivatives of graph/expr/derivatives.h, and reductions have the derivatives of
+// docs/operators.md: elements that share a maximum share its gradient.
 //
 // Unimplemented if a maximum or minimum over elements is inside another expression.
 absl::StatusOr<std::optional<Definition>> Adjoint(const Definition& forward, TensorId input);

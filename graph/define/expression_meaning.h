@@ -42,8 +42,8 @@ class Expressions {
   bool IsBound(const std::string& name) const { return names_.count(name) > 0; }
   // The meaning of `name`; an error if it has none.
   absl::StatusOr<const Named*> Find(const std::string& name, text::Position position) const;
-  // Records that the text states this size for an axis of a tensor. Reads of the tensor are checked
-  // against this size, because the text writes it with the same names as the indices of the reads.
+  // Records that the text states this size for an axis of a tensor. Reads along this axis are
+  // checked against this size.
   void StateSize(TensorId tensor, int axis, IndexExpr size) {
     stated_sizes_[{tensor, axis}] = std::move(size);
   }

@@ -19,8 +19,7 @@ absl::Status DefineFromText(const OperatorText& op, OpContext& context);
 // Input types for the operator, to check its text: DefineFromText with these types reads every part
 // of the text and reports its errors. All dimensions are symbolic and at least 1; equal names in
 // the text give equal dimensions. Lists of sizes (such as `a..`) with equal names have equal
-// lengths. The list with the k-th different name, from 0 in the order of the text, has length
-// `least` + k.
+// lengths: the first name in the text has length `least`, the next new name `least` + 1, and so on.
 std::vector<ExprType> SymbolicInputs(const OperatorText& op, int least);
 
 }  // namespace lemma::define

@@ -1,12 +1,12 @@
 // Exports graphs as ONNX models.
 //
-// A graph that was imported, exported with the OnnxInfo of its import as ExportOptions::info,
-// becomes a model of the same operator set, IR version, documentation and metadata. Nodes of the
-// original model whose results the graph still needs are written as they were: with their names,
-// attributes and documentation, under the same names of values. So the export of an unchanged graph
-// gives the model that was imported, except that symbolic dimensions that the import bound to
-// numbers are written as these numbers, and that nodes and initializers on which no output depends
-// are missing.
+// For an imported graph, pass the OnnxInfo of its import as ExportOptions::info. The export then
+// keeps the operator set, IR version, documentation and metadata of the imported model. Nodes of
+// that model whose results the graph still needs are written as they were: with their names,
+// attributes and documentation, and with the same names of their outputs. So the export of an
+// unchanged graph gives the imported model, with two differences: symbolic dimensions that the
+// import bound to numbers are written as these numbers, and nodes and initializers on which no
+// output depends are missing.
 #ifndef LEMMA_GRAPH_ONNX_EXPORT_H_
 #define LEMMA_GRAPH_ONNX_EXPORT_H_
 

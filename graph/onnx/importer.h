@@ -197,7 +197,7 @@ class ModelImporter {
   // The types of the present outputs of an If, in order. A size is unknown where the branches give
   // different sizes; a type is nullopt if they give different element types or ranks, or a list.
   // The vector is empty if a branch cannot be imported or has too few results. branch_types_ keeps
-  // it, because otherwise each level of nesting would double how often an inner If is imported.
+  // it; without this, each level of nesting would double the imports of an inner If.
   std::vector<std::optional<OpenType>> TypesOfBranches(const onnx::NodeProto& node,
                                                        const Scope& scope);
   // Computes the result of TypesOfBranches, without branch_types_.
@@ -209,7 +209,8 @@ class ModelImporter {
                      const Scope& scope);
   // The type that the model declares for a value; its sizes may be unknown. nullopt: there is none.
   std::optional<OpenType> DeclaredOpenType(const Scope& scope, const std::string& name) const;
-  // The type with new result sizes in place of the unknown ones.
+  // The type with new result sizes in place of the unknown ones. A new size is named OUTPUT.AXIS;
+  // `bounds` gives upper limits by axis, where known.
   absl::StatusOr<TensorType> WithResultSizes(const OpenType& type, const std::string& output,
                                              const std::vector<std::optional<int64_t>>& bounds);
   // A value of an element type that Lemma cannot store: the result of an opaque Constant.
@@ -245,13 +246,13 @@ class ModelImporter {
   std::map<std::string, Tensor> given_;  // by input
   std::map<std::string, int64_t> bound_dims_;
   DimValues usual_sizes_;              // of dimensions that stay symbolic
-  std::set<std::string> valued_dims_;  // dimensions in usual_sizes_ of inputs with values
+  std::set<std::string> valued_dims_;  // dimensions sized by input values
   DimValues needed_sizes_;
   std::set<std::string> dim_names_;  // names of dimensions, without expressions over dimensions
   int64_t nodes_imported_ = 0;
   int64_t channel_block_ = 16;
-  // Names of tensors in the layout NCHWc, each with the same tensor in the usual layout, which gets
-  // the name as its label unless it has a label.
+  // For each tensor in the layout NCHWc: the same tensor in the usual layout, and the name. The
+  // name becomes the label of the tensor in the usual layout, unless that has a label.
   std::vector<std::pair<Value, std::string>> names_of_blocked_;
   absl::flat_hash_set<std::string> used_;  // names that some node reads
   absl::flat_hash_set<std::string> initializers_;

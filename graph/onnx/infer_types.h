@@ -30,8 +30,8 @@ struct KnownValue {
 // The types of the outputs of `model`'s only node, by name. Outputs whose ranks ONNX's inference
 // does not find are left out. ONNX sees a symbolic size of an operand as an unknown size with a
 // name. `values` are the values that the node and its subgraphs read, by name. The result is empty
-// if the node, or a node in its subgraphs or in the model's functions, is of an operator set that
-// is later than the linked library's and that may have changed the operator.
+// if the model, or one of its functions, is of an operator set after 17, and one of its nodes (also
+// in subgraphs) has an operator whose type rules changed after set 17.
 std::map<std::string, OpenType> InferredTypes(onnx::ModelProto model,
                                               const std::map<std::string, KnownValue>& values);
 

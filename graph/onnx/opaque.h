@@ -2,11 +2,11 @@
 // Internal to graph/onnx.
 //
 // The payload is an ONNX model of one node, serialized. It keeps the operator sets of the domains
-// that the node and its subgraphs use, and the model's functions that it needs. A name in it is a
-// letter for a kind of value and a number ("i0" for inputs, "o1" for outputs, "c2" for names that
-// subgraphs capture), so equal nodes give equal bytes, even if their values have different names. A
-// node that may draw random numbers equals no other node: a number in its doc_string identifies it,
-// in exported models too.
+// that the node and its subgraphs use, and the model's functions that it needs. Each name in it is
+// replaced by a letter and a number: "i0" is an input, "o1" an output, "c2" a value that a subgraph
+// captures, "l3" a value inside a subgraph. So equal nodes give equal bytes, even if their values
+// have different names. A node that may draw random numbers equals no other node: a number in its
+// doc_string identifies it, in exported models too.
 #ifndef LEMMA_GRAPH_ONNX_OPAQUE_H_
 #define LEMMA_GRAPH_ONNX_OPAQUE_H_
 

@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<Value>> Unstack(ModelImporter& importer, const Value&
 
 // A scope for a subgraph of a node in `scope`; it sees the outer names. `scope` must outlive it.
 Scope Inside(const Scope& scope);
-// Makes `result` the value, or the list, of the name in *scope.
+// Binds `name` in *scope to `result`, which is a value or a list.
 void Bind(const std::string& name, const Result& result, Scope* scope);
 
 }  // namespace structural

@@ -22,7 +22,7 @@ namespace lemma {
 // whose elements are all equal, so that such operators do not appear in graphs.
 class Formula {
  public:
-  // ApplyOp of graph/builder.h, which this header cannot include.
+  // The type of ApplyOp (graph/builder.h).
   using Apply = absl::StatusOr<std::vector<Value>> (*)(absl::string_view op,
                                                        std::vector<Value> inputs, Attrs attrs);
   explicit Formula(Apply apply) : apply_(apply) {}

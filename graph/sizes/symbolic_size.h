@@ -6,9 +6,9 @@
 // ordinary graphs: they are matched, rewritten, hashed and written as others are. They cannot be
 // executed; graph/sizes/specialize.h replaces their symbolic sizes by numbers.
 //
-// A symbolic size is an int64_t from 2^62 on whose low bits are a hash of the expression; a table
-// of the process maps it to the expression (thread-safe). Code must not compute with it: to add or
-// multiply sizes, convert them to IndexExpr (ToExpr) first, as operators' definitions do.
+// A symbolic size is an int64_t of at least 2^62; its low bits are a hash of the expression. A
+// table of the process maps it to the expression (thread-safe). Code must not compute with it: to
+// add or multiply sizes, convert them to IndexExpr (ToExpr) first, as operators' definitions do.
 #ifndef LEMMA_GRAPH_SIZES_SYMBOLIC_SIZE_H_
 #define LEMMA_GRAPH_SIZES_SYMBOLIC_SIZE_H_
 
@@ -90,7 +90,7 @@ bool IsAtLeast(int64_t size, int64_t least);
 // The product of `sizes`, which may be symbolic, as a size. INT64_MAX if a number or coefficient
 // exceeds 64 bits.
 int64_t ProductOf(absl::Span<const int64_t> sizes);
-// a / b as a size; nullopt unless b is known to divide a and to be other than 0.
+// a / b as a size; nullopt unless b is known to be nonzero and to divide a.
 std::optional<int64_t> QuotientOf(int64_t a, int64_t b);
 // Whether a tensor of this shape may have no elements at some values of the symbolic dimensions.
 bool MayBeEmpty(absl::Span<const int64_t> shape);
@@ -99,7 +99,7 @@ bool MayBeEmpty(absl::Span<const int64_t> shape);
 using DimValues = std::map<std::string, int64_t>;
 // The number that a size becomes for these values. It may be negative. If a result size has no
 // value, the result is symbolic. InvalidArgument if another dimension has no value, if a value is
-// outside the range of its dimension, or if the size is too large (its divisors must be positive).
+// outside the range of its dimension, or if the size is too large.
 absl::StatusOr<int64_t> Evaluate(int64_t size, const DimValues& values);
 
 }  // namespace lemma

@@ -12,11 +12,15 @@ namespace lemma {
 
 // Language models with a KV cache name their dimensions as follows: total_X is past_X + kv_X if
 // there is a dimension kv_X; otherwise past_X + X, or past_X + 1 if there is no X either. The name
-// of a dimension may also be a sum itself ("past + n"). FitTotals changes *sizes so that these
-// equations hold, as far as `fixed` allows: dimensions whose names are in `fixed` keep their sizes.
-// If total_X is fixed, past_X changes instead or, if past_X is fixed too, kv_X or X. A dimension
-// whose name is a sum gets the value of the sum unless it is fixed; its parts never change for it.
-// A part that has no size counts as 1. No size becomes less than 1.
+// of a dimension may also be an expression, such as "past + n". FitTotals changes *sizes so that
+// these equations hold, as far as `fixed` allows: dimensions whose names are in `fixed` keep their
+// sizes.
+//   * If total_X is fixed, past_X changes instead or, if past_X is fixed too,
+//     kv_X or X. Without a past_X, total_X does not change.
+//   * A dimension whose name is an expression gets the value of the expression
+//     unless the dimension is fixed. The dimensions in the expression do not
+//     change; one that has no size counts as 1.
+// No size becomes less than 1.
 void FitTotals(const std::set<std::string>& fixed, DimValues* sizes);
 
 }  // namespace lemma

@@ -32,8 +32,8 @@ struct Token {
   uint64_t integer = 0;
   double real = 0;
   Position position, end;  // where the token begins; just past its last character
-  // The comment lines directly above the token's line, without "#". Only the first token after them
-  // has them, and only if no blank line lies between.
+  // The comment lines directly above the token's line, without "#". Set only for the first token
+  // after the comment, and only if no blank line lies between.
   std::string comment;
 };
 

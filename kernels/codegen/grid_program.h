@@ -105,9 +105,8 @@ struct GridOptions {
   std::optional<StreamTile> stream;
 };
 
-// InvalidArgument if a size is not constant or the definition is malformed. f16 and bf16 are
-// computed in f32, as are integers of 8 and 16 bits derived from floats; f64, and wider integers
-// derived from floats, in f64; integers alone in 64 bits.
+// InvalidArgument if a size is not constant or the definition is malformed. The kernels compute in
+// the number type that ArithmeticFor (graph/expr/arithmetic.h) gives.
 absl::StatusOr<GridProgram> MakeGridProgram(const Definition& definition,
                                             const GridOptions& options = {});
 
@@ -127,8 +126,8 @@ bool KeepsOrder(const Definition& definition);
 // (kernels/loops/loop_check.h).
 bool IsEvaluable(const Definition& definition);
 
-// The same program with kernels that may write memory that they read: their code does not promise
-// the compiler that pointers are distinct.
+// The same program with kernels that may write memory that they read: their pointers have no
+// `__restrict__`.
 GridProgram WithAliases(const GridProgram& program);
 
 // The source of `kernels` with the functions that they call, for NVRTC, nvcc, or a host compiler

@@ -58,16 +58,17 @@ class NestPrinter {
   // The next three functions return an expression and emit the statements that it needs.
   // The expression of an index.
   std::string AffineText(const Affine& p);
-  // The same for the first element of a pack (consecutive elements of one memory access). It uses
-  // the name VarName(var) + "_start" for the variable of SetPacked; the caller's code declares it.
+  // The same for the first element of a pack (consecutive elements of one memory access). In the
+  // expression, the variable of SetPacked has the name VarName(var) + "_start"; the caller's code
+  // declares it.
   std::string PackStartText(const Affine& p);
   // The value of a node: a name, a constant or Options::value.
   std::string Value(int node);
 
   // Options::group threads compute these reductions together. The caller's code declares `lane`,
   // the thread's number in the group, and, if the group is a block, the array `shared`, which has
-  // one number per warp in shared memory. The code contains barriers, so only nodes whose free
-  // variables agree among the threads are allowed.
+  // one number per warp in shared memory. The code contains barriers, so the free variables of
+  // `nodes` must have equal values in all threads of the group.
   void SetCooperative(std::vector<int> nodes) { cooperative_ = std::move(nodes); }
   // The reads `nodes` load `width` consecutive elements along `var` at once, in the scope around
   // the innermost one. In the innermost scope, the expression `index` selects the element.

@@ -14,8 +14,8 @@
 namespace lemma::codegen {
 
 // Returns `e` with one shared node for reductions that are equal up to the names of their
-// variables. Guarded reductions stay as they are: those in a branch of a
-// select or in the body of a reduction with a guard. A reduction's own guard does not count.
+// variables. Leaves guarded reductions as they are: those in a branch of a select or in the body of
+// a reduction with a guard. A reduction's own guard does not count.
 ScalarExpr ShareReductions(const ScalarExpr& e);
 
 bool HasReduction(const ScalarExpr& e);
@@ -34,19 +34,20 @@ FoundContraction FindContraction(const loops::NestSource& source,
 // The reductions of `body` that are not guarded and inside no other reduction.
 std::vector<ScalarExpr> OuterReductions(const ScalarExpr& body);
 
-// Moves reductions from the body of `source` into new tensors: each reduction, except `keep`
-// (nullptr: no exception), that is not guarded and depends on nothing but axes of `source`. If
-// `all` is false, a reduction that depends on all axes with extents above 1 stays too. Returns
-// `source` with reads of the new tensors. Appends the sources that compute the new tensors to
-// `before`, operands before users, and the slots of the new tensors to `slots`.
+// Moves reductions from the body of `source` into new tensors: the reductions that are not guarded
+// and depend on nothing but axes of `source`. Two kinds of them stay: `keep` (nullptr: none) and,
+// if `all` is false, reductions that depend on all axes with extents above 1. Returns `source` with
+// reads of the new tensors. Appends the sources that compute the new tensors to `before`, operands
+// before users, and the slots of the new tensors to `slots`.
 loops::NestSource MoveReductionsOut(const loops::NestSource& source, bool all,
                                     const ScalarNode* keep, std::vector<loops::Slot>* slots,
                                     std::vector<loops::NestSource>* before);
 
-// Splits `reduce`, whose extents are constants, into `parts` parts of equal length, of which the
-// last ones may be cut short or empty. Returns the reduction of the parts, which reads a new
-// tensor, sets *partial to the source that computes this tensor, and appends its slot to `slots`.
-// `axes` are the enclosing loops. *fresh is the number of the next new variable, and is advanced.
+// Splits `reduce`, whose extents are constants, into `parts` parts of equal length; the last parts
+// may be cut short or empty. A new tensor holds the results of the parts: *partial becomes the
+// source that computes this tensor, and its slot is appended to `slots`. Returns the reduction of
+// the new tensor over the parts. `axes` are the enclosing loops. *fresh is the number of the next
+// new variable, and is advanced.
 ScalarExpr SplitReduction(const ScalarExpr& reduce, const std::vector<Axis>& axes, int64_t parts,
                           int* fresh, std::vector<loops::Slot>* slots, loops::NestSource* partial);
 

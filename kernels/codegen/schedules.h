@@ -89,19 +89,20 @@ GridKernel KernelByBulkTile(const KernelContext& context, const TiledSource& til
 // where `most` is the greatest score of all keys and `total` the sum of exp(score - most). f and g
 // are any computations on single elements, such as a scale, a mask or a bias.
 struct StreamedSource {
-  loops::NestSource source;  // of the result; reads slot sum_slot in place of the outer sum
+  loops::NestSource source;  // of the result; reads slot sum_slot in place of sum(key)
   std::vector<Axis> batch, m, keys, depth, n;
   ScalarExpr query, key, value;
-  ScalarExpr score;  // reads slot score_slot in place of the inner sum
+  ScalarExpr score;  // reads slot score_slot in place of sum(depth)
   int sum_slot = -1, score_slot = -1;
-  // The type that the softmax is rounded to before the outer product, if the definition says so.
+  // The type that the softmax is rounded to before the product with `value`, if the definition says
+  // so.
   std::optional<DType> rounded;
 };
-// `definition` with all tensors inlined except three: the inner products, the greatest scores and
-// the totals. nullopt unless exactly these three tensors and the output remain.
+// `definition` with all tensors inlined except the output and three others. In attention, these are
+// sum(depth), `most` and `total` of StreamedSource. nullopt if another number of tensors remains.
 std::optional<Definition> StreamedForm(const Definition& definition);
 // Matches `form`, a result of StreamedForm; nullopt if it does not compute the equations above. In
-// the result, reads of `sum_slot` and `score_slot` replace the outer and the inner sum.
+// the result, reads of `sum_slot` and `score_slot` replace sum(key) and sum(depth).
 std::optional<StreamedSource> MatchStreamed(const Definition& form, int sum_slot, int score_slot,
                                             int* fresh);
 // One kernel for `source`, by warpgroup, that keeps the scores in registers; nullopt if the factors
@@ -112,8 +113,8 @@ std::optional<GridKernel> KernelByStream(const KernelContext& context, const Str
                                          const std::optional<StreamTile>& forced, int* fresh);
 
 // `tiled` as a matrix product for libraries; nullopt if it does not have GemmCall's form, or if the
-// precision is f32x3. The result has slots in place of arguments; NumberArguments replaces them by
-// the numbers of the arguments of `kernel`.
+// precision is f32x3. The result names slots where GemmCall has arguments; NumberArguments replaces
+// the slots by the numbers of the arguments of `kernel`.
 std::optional<GemmCall> MatchGemm(const KernelContext& context, const TiledSource& tiled);
 void NumberArguments(const GridKernel& kernel, GemmCall* call);
 

@@ -49,10 +49,11 @@ std::string BatchDigits(const NestPrinter& printer, const std::vector<Axis>& bat
 NestPrinter::Options TileOptions(const KernelContext& context, const loops::Nest& nest,
                                  const char* prefix);
 
-// The code after the sum: computes and stores the elements of the result that a thread holds as
-// sum[i][j], for i < `rows` and j < `columns`. `row` and `column` are the element's row and column
-// in the tile, as expressions of i and j. `total_rows` and `total_columns` are the sizes of the
-// result. The kernel declares a_first and b_first, the tile's first row and column.
+// The code that runs after the sums are complete: from the sums that a thread holds as sum[i][j],
+// for i < `rows` and j < `columns`, it computes elements of the result and stores them. `row` and
+// `column` are an element's row and column in the tile, as expressions of i and j. `total_rows` and
+// `total_columns` are the sizes of the result. The kernel declares a_first and b_first, the tile's
+// first row and column.
 class ResultPrinter {
  public:
   ResultPrinter(const KernelContext& context, const loops::Nest& out, int sum_slot,

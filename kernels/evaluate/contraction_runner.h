@@ -11,13 +11,16 @@ namespace lemma {
 namespace loops {
 
 // Copies both factors into panels as LaneOps::tile needs them, and multiplies them tile by tile.
-// Every element is one plain sum in the order of k. Returns true if the output is computed. Returns
-// false if the values of the factors rule that out: over floats, if the sum has a guard
-// (Contraction::guarded) and a factor contains an infinity or NaN; over the field, if a factor
-// contains a special value; over any type, if the sum has a guard and a read of a factor fails,
-// since the guard may exclude this read. The output is then undefined, and the caller must evaluate
-// the definition literally. Without a guard, a read that fails is an error. Slots below
-// `num_inputs` are inputs; this affects only messages. T is double, float, int64_t or Field.
+// Every element is one plain sum in the order of k. T is double, float, int64_t or Field. Slots
+// below `num_inputs` are inputs; this affects only messages.
+//
+// Returns true if the output is computed. Returns false in these cases; the output is then
+// undefined, and the caller must evaluate the definition literally:
+//   * T is a float type, the sum has a guard (Contraction::guarded), and a
+//     factor contains an infinity or NaN.
+//   * T is Field, and a factor contains a special value.
+//   * The sum has a guard, and a read of a factor fails. The guard may exclude
+//     this read; without a guard, a read that fails is an error.
 template <class T>
 absl::StatusOr<bool> RunContraction(const Contraction& contraction,
                                     absl::Span<const BoundSlot> slots, int num_inputs, int threads);

@@ -18,8 +18,8 @@ namespace loops {
 struct BoundSlot {
   void* data = nullptr;          // written only if the slot is an output or a local
   std::optional<DType> storage;  // nullopt: elements have the number type of the computation
-  // Whether elements have the number type: `storage` is nullopt or that type. For int64_t, it may
-  // also be u64.
+  // Whether elements have the number type: `storage` is nullopt or that type. If the number type is
+  // int64_t, `storage` may also be u64.
   bool number = false;
   int64_t element_size = 0;  // in bytes
   // Reads the element at `offset`, in elements, as an integer.
@@ -42,10 +42,10 @@ struct CondRun {
 
 // Holds the current values of a nest's variables and evaluates indices and conditions on them.
 //
-// In the methods below, `lane` is the number of the variable that has another value at each lane,
-// and `at` is the number of a lane, counted from the start of the current block. At lane `at`, this
-// variable has the value passed to Set plus `at`; all others have the values passed to Set. If
-// `lane` is -1, no variable changes, and `at` has no effect.
+// In the methods below, `lane` is the number of the variable that runs over the lanes, and `at` is
+// the number of a lane, counted from the start of the current block. At lane `at`, this variable
+// has the value passed to Set plus `at`; all others have the values passed to Set. If `lane` is -1,
+// no variable changes, and `at` has no effect.
 //
 // Slots below `num_inputs` are inputs; this affects only messages. The nest and the slots must
 // outlive the object.
@@ -70,7 +70,7 @@ class IndexEvaluator {
 
   // The value of condition number `cond` of the nest at lane `at`.
   bool Test(int cond, int lane, int64_t at);
-  // The value of the condition at lane `at`, and up to which lane it stays the same; at most `to`.
+  // The piece of the condition that begins at lane `at`; it ends at `to` at the latest.
   CondRun ScanCond(int cond, int lane, int64_t at, int64_t to);
 
   // Whether all checks of the read `node` hold for lanes [from, to). A failure is kept in error().

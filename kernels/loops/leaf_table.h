@@ -16,8 +16,8 @@ namespace loops {
 std::optional<Interval> Intersect(const std::optional<Interval>& a,
                                   const std::optional<Interval>& b);
 
-// A sum of leaves with bounds of its value. The bounds can be tighter than the bounds of the leaves
-// imply, as for x - m * (x div m).
+// A sum of leaves with bounds of its value. The bounds can be tighter than those that follow from
+// the bounds of the leaves, as for x - m * (x div m).
 struct BoundedAffine {
   Affine affine;
   std::optional<Interval> bounds;

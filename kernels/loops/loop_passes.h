@@ -1,5 +1,5 @@
-// Transforms nests while their bodies are still expressions, before they are lowered. Internal to
-// kernels.
+// Transforms nests while their bodies are still expressions, before they are lowered. In all
+// functions, *fresh is the number of the next new variable, and is advanced. Internal to kernels.
 #ifndef LEMMA_KERNELS_LOOPS_LOOP_PASSES_H_
 #define LEMMA_KERNELS_LOOPS_LOOP_PASSES_H_
 
@@ -10,8 +10,6 @@
 namespace lemma {
 namespace loops {
 
-// In this file, *fresh is the number of the next new variable, and is advanced.
-//
 // Splits the box of `source` where a guard on a single output index changes its value, so that each
 // piece of a concatenation or a padding is a plain nest. Returns {source}, simplified, if there is
 // nothing to split or if there would be too many pieces.
@@ -19,8 +17,9 @@ std::vector<NestSource> SplitAtGuards(const NestSource& source, int* fresh);
 
 // If indices use digits of an axis (quotients and remainders by constants, each a multiple of the
 // next), replaces the axis by one axis per digit, as for a convolution's groups or a merged
-// dimension. If a guard admits every m-th value of an axis, splits the axis into m phases, in each
-// of which the guard is constant.
+// dimension. If a guard admits every m-th value of an axis, splits the axis into an axis of m
+// phases and an axis of the positions in a phase. The guard then depends on the phase, not on the
+// position.
 NestSource SplitMixedAxes(const NestSource& source, int* fresh);
 
 // Moves reductions that are better computed separately into new tensors: contractions, and

@@ -8,9 +8,9 @@ namespace lemma {
 namespace loops {
 
 // Returns `e` with a new variable for each axis of each reduction, numbered from 2^28 on. A subterm
-// whose first occurrence is under a guard is not shared with occurrences outside this guard; so a
-// reduction may be simplified under the guards of its first occurrence. Otherwise shared subterms
-// stay shared. No variable of `e` may be bound again inside its own scope.
+// that first occurs under a guard is shared only under this guard, so that a reduction may be
+// simplified under the guards of its first occurrence. All other shared subterms stay shared. No
+// variable of `e` may be bound again inside its own scope.
 ScalarExpr SeparateScopes(const ScalarExpr& e);
 
 }  // namespace loops

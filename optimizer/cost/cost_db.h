@@ -18,7 +18,7 @@ struct sqlite3;
 namespace lemma::optimizer {
 
 struct MeasuredCost {
-  double median_ms = 0;     // time of one execution: the least median of the repetitions
+  double median_ms = 0;     // time of one execution: the least of the repetitions' medians
   double variance_ms2 = 0;  // of the repetitions' medians
   int repetitions = 0;      // their number
   // The kernel's work: scalar operations, and bytes of its operands and results. 0: unknown.

@@ -38,9 +38,9 @@ std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostD
 
 // As above, but measures nothing, so `device` may be any device with costs in `db`. The cost of a
 // kernel that is not in `db` comes from a roofline that is fitted to the device's known kernels.
-// `measurer` plans the kernels and must outlive the model; `db` is read at once. Databases with the
-// same costs give the same model. NotFound, with a list of the known devices, if `db` has no costs
-// of `device`.
+// `measurer` plans the kernels and must outlive the model; `db` is read only during this call.
+// Databases with the same costs give the same model. NotFound, with a list of the known devices, if
+// `db` has no costs of `device`.
 absl::StatusOr<std::unique_ptr<CostModel>> MakeKnownCostModel(KernelMeasurer* measurer, CostDb* db,
                                                               absl::string_view device);
 

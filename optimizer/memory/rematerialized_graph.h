@@ -49,9 +49,9 @@ struct Recomputation {
 
 struct RematerializedGraph {
   Graph graph;
-  // By node of `graph`: the computation that it performs; the least, if several copies became one
-  // node. Offloads and barriers have no entry, except that a barrier that fetches a value counts as
-  // the copy of the node `fetched`.
+  // By node of `graph`: the computation that it performs. If several computations became one node,
+  // the least of them. Offloads and barriers have no entry, except that a barrier that fetches a
+  // value counts as the copy of the node `fetched`.
   absl::flat_hash_map<const Node*, Copy> origins;
 };
 

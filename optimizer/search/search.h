@@ -18,9 +18,8 @@ namespace lemma::optimizer {
 
 struct SearchLimits {
   // The limit on generated graphs: each rewrite whose result gets a hash and a cost counts as one.
-  // These descents may exceed the limit: by certain rewrites, at the beginning of a stage of rules,
-  // over the whole graph after its parts were searched (docs/search.md), and from a graph that was
-  // extracted from an e-graph.
+  // The descents of phases 2 and 4 of the search (docs/search.md#strategies), and the descent from
+  // a graph that was extracted from an e-graph, are completed even if they exceed the limit.
   int64_t max_steps = 100000;
   // Wall-clock time; 0: no limit. A search that this limit stops need not be repeatable.
   double max_seconds = 0;

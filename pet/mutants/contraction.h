@@ -10,7 +10,7 @@ namespace lemma::pet {
 
 // Whether the node's elements are computed with +, -, *, / and sums only.
 bool IsAlgebra(const Node& node);
-// As IsAlgebra, with at least one sum.
+// Whether IsAlgebra holds and the elements contain at least one sum.
 bool IsSum(const Node& node);
 
 // An operator that sums products of its first two operands. All its attributes have defaults.
@@ -18,8 +18,8 @@ struct Contraction {
   const OpDef* op = nullptr;
   int ranks[2] = {0, 0};  // of the first two operands
 };
-// All such operators of the operator table, once per pair of ranks from 2 to 4, in the table's
-// order.
+// All such operators, in the order of the operator table. An operator is listed once for each pair
+// of ranks from 2 to 4 that it accepts.
 const std::vector<Contraction>& Contractions();
 
 }  // namespace lemma::pet

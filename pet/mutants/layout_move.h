@@ -12,8 +12,9 @@
 
 namespace lemma::pet {
 
-// Moves a digit of dimension `from` to dimension `to`. The index i of `from` is
-// first digit * (size / factor) + rest, or rest * factor + last digit.
+// Moves a digit of dimension `from` to dimension `to`. The index i of `from` is first digit * (size
+// / factor) + rest, or rest * factor + last digit. Example: from = 0, to = 1 and factor = 2 change
+// [4, 6] to [2, 12].
 struct DigitMove {
   int from = 0, to = 0;
   int64_t factor = 1;       // number of values of the digit; divides the size of `from`
@@ -31,7 +32,8 @@ absl::StatusOr<Value> ApplyMove(const Value& x, const DigitMove& move);
 Shape ShapeAfter(Shape shape, const DigitMove& move);
 
 // Cuts dimension `from` into `blocks` blocks of equal size and makes the block's number the first
-// digit of `to`. Neighboring blocks share `overlap` elements. Uses slices and a concat.
+// digit of `to`. Neighboring blocks share `overlap` elements: 2 blocks of a dimension of size 8,
+// with overlap 2, are [0, 5) and [3, 8). Uses slices and a concat.
 struct BlockMove {
   int from = 0, to = 0;
   int64_t blocks = 1, overlap = 0;
@@ -43,9 +45,9 @@ struct BlockMove {
 absl::StatusOr<Value> ApplyMove(const Value& x, const BlockMove& move);
 
 // Puts `blocks` equal parts of dimension `from` on the diagonal of a block matrix. Dimension `from`
-// keeps its size; dimension `to` becomes `blocks` times as long. The first digits of the indices in
-// `from` and `to` are block numbers; where they differ, elements are zero. Uses pad, reshape, slice
-// and transpose.
+// keeps its size; dimension `to` becomes `blocks` times as long. Example: from = 0, to = 1 and 2
+// blocks change [4, 3] to [4, 6]. Rows 0 and 1 then have their elements in columns 0 to 2, rows 2
+// and 3 in columns 3 to 5; all other elements are zero. Uses pad, reshape, slice and transpose.
 struct DiagonalMove {
   int from = 0, to = 0;
   int64_t blocks = 1;

@@ -18,8 +18,8 @@ struct Operand {
   std::vector<Regroup> groups;  // the ways to regroup the dimensions of `value`; not empty
 };
 
-// The applications of one operator over leaves in a part: one application, or several applications
-// whose results another operator joins.
+// The applications of one operator to leaves (inputs, weights, constants) in a part: one
+// application, or several whose results another operator joins.
 struct Siblings {
   std::vector<NodePtr> applications;
   // Candidates for attributes that are lists: the part's list attributes, and a window's reach
@@ -32,15 +32,17 @@ struct Siblings {
 // The siblings of a part; `applications` is empty if the part has another form.
 Siblings SiblingsOf(const Graph& part);
 
-// Candidates for operand number `place`, from 0. `part` must have applications. The candidates are
-//   * for one application: its leaf at this place; at places 0 and 1 also the leaf, if it is no
-//     input, in blocks on a diagonal (DiagonalMove); at place 1 also the leaf reversed in one or
-//     two short dimensions;
-//   * for several applications: their leaf if they share it, and their leaves concatenated along
-//     each dimension; from place 2 on also the sum of their leaves;
-//   * if the applications have no operand at this place: constants of ones of rank 4. The first two
-//     sizes are each 1 or a size of the first leaf, and the last two are a list of two positive
-//     numbers in `lists`.
+// Candidates for operand number `place`, counted from 0. part.applications must not be empty. The
+// candidates are
+//   * for one application: its leaf at this place; at places 0 and 1 also a
+//     weight or constant in blocks on a diagonal (DiagonalMove); at place 1
+//     also the leaf reversed in one or two dimensions of at most 11 elements;
+//   * for several applications: their leaf at this place if they share it, and
+//     their leaves concatenated along each dimension; from place 2 on also the
+//     sum of their leaves;
+//   * if the applications have no operand at this place: constants of ones of
+//     rank 4. Their first two sizes are 1 or sizes of the first leaf; their
+//     last two sizes are a pair of positive numbers from `lists`.
 std::vector<Operand> OperandsAt(const Siblings& part, size_t place);
 
 }  // namespace lemma::pet

@@ -10,16 +10,24 @@
 
 namespace lemma::pet {
 
-// Finds mutants if `original` is one operator over leaves, or several applications of one operator
-// over leaves whose results another operator joins; the operator must have at most three operands.
-// For any other graph, returns OK without a call of `found`. Tries each operator of the operator
-// table that sums products (pet/mutants/contraction.h). Its operands are made from the leaves
-// (pet/mutants/operand.h) and regrouped; its attributes are made from the numbers in `original`.
-// The result is regrouped to the original's shape. A third operand of the original is added to the
-// result; if the new operator takes three operands, mutants with it as the third one are tried too.
-// If the original's operator has one operand, the second operand that the new operator needs is a
-// constant of ones, and the result may also be divided by a number. Calls `found` for each mutant
-// until `found` returns false. `samples` must be made from the output of `original`.
+// Finds mutants of one operator over leaves, or of several applications of one operator over leaves
+// whose results another operator joins. The operator must have at most three operands. For any
+// other graph, returns OK without a call of `found`.
+//
+// Tries each operator of the operator table that sums products (pet/mutants/contraction.h):
+//   * Its operands are made from the leaves (pet/mutants/operand.h) and
+//     regrouped.
+//   * Its attributes are made from the numbers in `original`.
+//   * Its result is regrouped to the original's shape.
+//   * If the original's operator has a third operand, such as a bias, this
+//     operand is added to the result. If the new operator takes three operands,
+//     mutants that pass it this operand are tried too.
+//   * If the original's operator has one operand, the new operator's second
+//     operand is a constant of ones. The result may also be divided by a
+//     number.
+//
+// Calls `found` for each mutant until `found` returns false. `samples` must be made from the output
+// of `original`.
 absl::Status ForEachOperatorMutant(const Graph& original, const MutantOptions& options,
                                    Samples* samples, const std::function<bool(Mutant)>& found);
 

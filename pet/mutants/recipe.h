@@ -35,8 +35,8 @@ struct Layout {
 absl::StatusOr<Value> LaidOut(Value x, const Layout& layout);
 // The shape after the layout; empty if a dimension cannot be divided as the layout needs.
 Shape ShapeAfter(Shape shape, const Layout& layout);
-// Makes the size of dimension `dim` of `shape`, including *pads, a multiple of f: if it is not,
-// adds padding at the end of the dimension to *pads.
+// If the size of dimension `dim` of `shape`, plus its padding in *pads, is not a multiple of f,
+// adds the missing padding at its end to *pads.
 void RoundUp(const Shape& shape, int dim, int64_t f, std::vector<Pad>* pads);
 
 // Changes of attributes that are lists of numbers: strides, dilations, pads. Bit i of `divided` and
@@ -53,8 +53,8 @@ struct Recipe {
   int data = 0;  // number of the input whose layout changes
   Layout layout;
   AttrChange change;
-  // Whether the digits of weights with the data's rank move too; these weights are padded at the
-  // end where this is necessary.
+  // Whether weights of the data's rank get the same digit moves, after padding at the end where a
+  // factor does not divide a size.
   bool with_weights = false;
   bool back = true;  // whether the result is moved back
 
@@ -66,8 +66,8 @@ using LeafMap = absl::flat_hash_map<Value, Value>;
 // `data` and `with_weights` are as in Recipe.
 absl::StatusOr<LeafMap> MovedLeaves(const Graph& original, int data, const Layout& layout,
                                     bool with_weights);
-// The graph's output if its operators are applied to `leaves`, with changed attributes. `leaves`
-// must have an entry for each leaf.
+// The graph's output if its operators are applied to `leaves`, with the attributes that Changed
+// gives. `leaves` must have an entry for each leaf.
 absl::StatusOr<Value> Rebuilt(const Graph& original, const LeafMap& leaves,
                               const AttrChange& change, int64_t factor);
 // Applies `moves` to y, then keeps the first positions of each dimension, so that the result has

@@ -18,12 +18,16 @@ struct Regroup {
 };
 absl::StatusOr<Value> Applied(const Regroup& regroup, const Value& x);
 
-// The ways to regroup `shape`. The first way keeps the shape. It is the only one if no dimension,
-// or more than 4 dimensions, have more than one element. For the other ways, dimensions of one
-// element are removed. The other dimensions keep their order or, if `permute` is true, take every
-// order. Then neighbors are merged in all ways; shapes of rank 2 to 4 are results. If there are at
-// most 3 dimensions before they are merged, shapes of rank 1 to 3 are also extended to rank 4, and
-// shapes of rank 1 to rank 2, by dimensions of one element, all in front or all behind.
+// The ways to regroup `shape`. The first way keeps the shape. It is the only way unless 1 to 4
+// dimensions are long: have more than one element. The other ways are made as follows:
+//   1. Dimensions of one element are removed.
+//   2. The long dimensions keep their order or, if `permute` is true, take
+//      every order.
+//   3. Neighbors are merged in all ways: [2, 3, 5] becomes [2, 3, 5], [6, 5],
+//      [2, 15] or [30]. Each shape of rank 2 to 4 is a result.
+//   4. If at most 3 dimensions are long, dimensions of one element are added,
+//      all in front or all behind. A shape of rank 1 becomes results of rank 2
+//      and 4, a shape of rank 2 or 3 becomes results of rank 4.
 std::vector<Regroup> RegroupsOf(const Shape& shape, bool permute);
 // The number of dimensions with more than one element.
 int LongDims(const Shape& shape);

@@ -11,9 +11,10 @@
 namespace lemma::pet {
 
 // Some leaves are cut in two along one dimension each; these dimensions have equal sizes. The
-// mutant applies the operators to the first parts, Mutant::rest to the second parts. The cut is in
-// the middle, or at the last multiple of 2, 3 or 4. Finds only mutants whose sum with the rest
-// equals the original everywhere. Calls `found` for each mutant until `found` returns false.
+// mutant applies the operators to the first parts; Mutant::rest applies them to the second parts.
+// The cut is in the middle, or at the last multiple of 2, 3 or 4. Finds only mutants whose sum with
+// the rest equals the original everywhere. Calls `found` for each mutant until `found` returns
+// false.
 //
 // Each product of the original occurs exactly once, either in the mutant or in the rest, and
 // neither has other products. So a NaN or an infinity of a leaf reaches the same elements as in the

@@ -13,15 +13,15 @@
 
 namespace lemma::pet {
 
-// The position of a range as a function of variable `var`, which counts the positions from 0.
+// The positions of a range as an affine function: start + step * `var`.
 Affine PositionsOf(const Range& range, int var);
 
-// Where to cut the range of a variable, because a question about an affine function is not decided
-// on the whole range. It may be decided on the pieces.
+// Where to cut the range of a variable. AffineScope returns a cut if it cannot answer a question
+// about an affine function on the whole range. It may be able to answer on the pieces.
 struct Cut {
   int var = -1;
   int64_t at = 0;       // if modulus is 0: cut before position number `at` (from 0) of the range
-  int64_t modulus = 0;  // otherwise: cut into this many residues
+  int64_t modulus = 0;  // otherwise: one piece per remainder
 
   // The pieces of the range of `var`.
   std::vector<Range> Pieces(const Range& range) const;

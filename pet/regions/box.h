@@ -19,7 +19,7 @@ struct Range {
   bool Contains(int64_t i) const { return i >= start && i <= last() && (i - start) % step == 0; }
   // Positions [from, from + n) of the range.
   Range Part(int64_t from, int64_t n) const { return {start + from * step, n, step}; }
-  // Every m-th position, starting at the r-th.
+  // Every m-th position, starting at position r (from 0).
   Range Residue(int64_t r, int64_t m) const {
     return {start + r * step, (count - r + m - 1) / m, step * m};
   }
@@ -57,7 +57,8 @@ void ForEachPosition(const Box& box, Visit visit) {
   }
 }
 
-// "[0:4, 2, 0:14:2, 5]": the first position, one past the last and, unless 1, the step.
+// "[0:4, 2, 0:14:2, 5]": the first position, one past the last and, unless 1, the step; for a range
+// of one position, only this position.
 std::string ToString(const Box& box);
 
 // Merges disjoint `boxes` into few disjoint boxes with the same positions. The result is sorted.

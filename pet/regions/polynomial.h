@@ -76,13 +76,14 @@ class PolynomialReader {
   ~PolynomialReader();
 
   // The elements of `value` in `box`, which must lie inside the value's shape. Leaves are inputs,
-  // weights and non-uniform constants, all with arbitrary values; a uniform constant is a
-  // coefficient. Unimplemented, naming the operator, if an element is not a polynomial;
-  // ResourceExhausted if a constant has no valid Rational or there are more than a million
-  // summands. A coefficient that overflows later is invalid in the result; Compare reports it.
+  // weights and non-uniform constants, all with arbitrary values; a uniform constant (all its
+  // elements are equal) is a coefficient. Unimplemented, naming the operator, if an element is not
+  // a polynomial; ResourceExhausted if a constant has no valid Rational or there are more than a
+  // million summands. A coefficient that overflows later is invalid in the result; Compare reports
+  // it.
   absl::StatusOr<Family> Read(const Value& value, const Box& box);
 
-  // The number of a leaf in TermRead; -1 if it was not read yet.
+  // The number that TermRead::leaf has for `leaf`; -1 if `leaf` was not read yet.
   int NumberOf(const Value& leaf) const;
 
  private:
@@ -95,10 +96,10 @@ enum class PolynomialDifference {
   kEverywhere,  // different, as polynomials, at every position
   kOpen,        // undecided; never for a box of one position
 };
-// Compares two families on one box, both from the same reader. Summands of a - b that do not cancel
-// are expanded, axis by axis, until they cancel, are single products, or show a difference at every
-// position. Subtracts the number of expanded products from *left; ResourceExhausted if *left is too
-// small or a coefficient does not fit.
+// Compares two families on one box, both from the same reader. Expands summands of a - b axis by
+// axis until they cancel, show a difference at every position, or are single products. *left is the
+// number of products that may still be expanded; Compare lowers it. ResourceExhausted if *left is
+// too small or a coefficient does not fit.
 absl::StatusOr<PolynomialDifference> Compare(const Polynomial& a, const Polynomial& b,
                                              const Box& box, int64_t* left);
 

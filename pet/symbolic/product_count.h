@@ -1,6 +1,5 @@
 // Counts the products that are summed in each element of a graph's output. The count is the
-// element's value if all inputs, weights and non-uniform constants are ones. (OverOnes replaces
-// inputs and weights only.)
+// element's value if all inputs, weights and non-uniform constants are ones.
 #ifndef LEMMA_PET_SYMBOLIC_PRODUCT_COUNT_H_
 #define LEMMA_PET_SYMBOLIC_PRODUCT_COUNT_H_
 
@@ -18,11 +17,11 @@ namespace lemma::pet {
 // or not.
 absl::StatusOr<Graph> GraphOf(const Graph& like, const Value& output);
 
-// A box on which, within each of two graphs, all elements of the output sum the same number of
-// products. The two graphs may have different numbers. Each product counts with its coefficient.
+// A box on which each element of the original's output sums `original` products, and each element
+// of the mutant's output sums `mutant` products. Each product counts with its coefficient.
 struct Count {
   Box box;
-  int64_t original = 0, mutant = 0;  // the counts of the two graphs
+  int64_t original = 0, mutant = 0;
 };
 
 // The boxes of region.parts with their counts. `region` must be the result of FindRegion(original,
@@ -30,7 +29,7 @@ struct Count {
 absl::StatusOr<std::vector<Count>> CountsOf(const Graph& original, const Graph& mutant,
                                             const Region& region);
 
-// The graph with each input and weight x replaced by x * 0 + 1.
+// The graph with each input and weight x replaced by x * 0 + 1. Constants stay.
 absl::StatusOr<Graph> OverOnes(const Graph& graph);
 // A graph with all inputs of `like` whose output has the box's shape. Each element is a sum of
 // `count` ones.

@@ -21,7 +21,7 @@ using SizeFormula = std::map<std::vector<size_t>, int64_t>;
 int64_t ValueOf(const SizeFormula& formula, const Sizes& sizes);
 
 // The formula in the sizes of `symbols` that has the given 2^symbols.size() values. values[set] is
-// its value at the sizes `base`, where the size of symbols[b] is larger by 1 if bit b of `set` is
+// its value at the following sizes: symbols[b] has the size of `base`, plus 1 if bit b of `set` is
 // set.
 SizeFormula Interpolated(std::vector<int64_t> values, const Sizes& base,
                          const std::vector<size_t>& symbols);
@@ -29,8 +29,8 @@ SizeFormula Interpolated(std::vector<int64_t> values, const Sizes& base,
 // The same function, written as a formula in the differences size - base instead of the sizes.
 SizeFormula Shifted(const SizeFormula& formula, const Sizes& base);
 
-// True: at all sizes that are at least those of `base`, the formulas differ, always in the same
-// direction. False: undecided.
+// True: at all sizes that are at least those of `base`, the formulas differ, and the same formula
+// is the larger one. False: undecided.
 bool NeverEqual(const SizeFormula& a, const SizeFormula& b, const Sizes& base);
 
 std::string SizeName(size_t symbol);  // the name of a symbol: "n0"

@@ -41,8 +41,8 @@ struct SymbolicRegion {
   bool differs_proved(size_t box) const;
 };
 
-// InvalidArgument if no size is open, if the mutant, or the region where it differs, has another
-// form at other sizes, or if a number is no sum of products of the sizes.
+// InvalidArgument if no size is open (pet/symbolic/open_sizes.h), if the mutant or the region where
+// it differs has another form at other sizes, or if a number is no sum of products of the sizes.
 absl::StatusOr<SymbolicRegion> ProveForAllSizes(const Graph& original, const Recipe& recipe,
                                                 const ProverOptions& options = {});
 

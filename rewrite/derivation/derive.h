@@ -74,9 +74,9 @@ class Deriver {
 
   const std::vector<Substitution>& rules() const { return rules_; }
   // Whether the rule can be matched in this direction: on the side that is matched, operators
-  // compute all outputs, the outputs are connected, and all variables occur. If a rule can be
-  // matched in one direction, chains may contain its steps in both directions, since they are
-  // searched from both ends.
+  // compute all outputs, the outputs are connected, and all variables occur. Chains are searched
+  // from both ends, so they may contain steps of a rule in both directions even if it can be
+  // matched in only one.
   bool CanApply(int rule, bool backward) const;
 
   // Calls visit(next, rule, backward) for every graph `next`, with operands in order, that one step

@@ -13,9 +13,10 @@ namespace lemma {
 struct PruneOptions {
   DeriveLimits limits;
   int typings = 3;  // number of typings (rewrite/derivation/typings.h) to derive a rule at
-  // Rules are tried in two passes: the second derives each rule that the first left out once more,
-  // from the rules that stay. Called before each attempt, with the number of earlier calls. False
-  // in the first pass ends this pass; false in the second keeps the rule.
+  // Called before each attempt to derive a rule, with the number of earlier calls. There are two
+  // passes. The first tries to derive each rule from the rules not left out so far. The second
+  // tries again for each rule left out, from the rules that were kept. False in the first pass ends
+  // this pass; false in the second pass keeps the rule.
   std::function<bool(int)> go_on = [](int) { return true; };
 };
 

@@ -25,7 +25,8 @@ struct RuleInstance {
 // to 32, elements of list symbols are small. nullopt if no instance was found.
 std::optional<RuleInstance> DrawInstance(const Substitution& rule, uint64_t seed);
 
-// RuleInstance::source of DrawInstance for a random rule of `rules`, which must not be empty.
+// The source of a random instance of a random rule; nullopt as in DrawInstance. `rules` must not be
+// empty.
 std::optional<Graph> RandomSource(const std::vector<Substitution>& rules, uint64_t seed);
 
 struct RandomRewrite {

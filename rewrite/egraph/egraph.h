@@ -72,7 +72,7 @@ class EGraph : public MatchView {
   // Whether the node and everything that it is computed from can be folded
   // (EditGraphOptions::folds). A leaf with a finite payload can be folded.
   bool IsFolded(int node) const { return slots_[node].flags == Flags::kFolded; }
-  // Always false: values may be computed from themselves here.
+  // Always false, so that no match is Matcher::Tangled: cycles are allowed here.
   bool Depends(absl::Span<const ValueRef>, absl::Span<const int>) const override { return false; }
 
   // Adds the nodes and equalities of a match in this view. Returns false, without any change, if

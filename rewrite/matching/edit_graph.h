@@ -48,8 +48,9 @@ struct Edit {
 };
 
 struct EditGraphOptions {
-  // Whether an operator is folded if its operands are folded or have a payload: it is computed
-  // once, before the graph runs, at no price. Empty: no operator is folded.
+  // Whether an operator may be folded. It is then folded if each operand is folded or has a
+  // payload. A folded operator is computed once, before the graph runs, and has no price. Empty: no
+  // operator is folded.
   std::function<bool(const Node&)> folds;
   // An operator's share of the graph's price; must be at most 2^40. Empty: 0.
   std::function<int64_t(const Node&)> price;
@@ -95,9 +96,9 @@ class EditGraph : public MatchView {
   int64_t price() const { return price_; }
 
   // Adds the edit's nodes, or takes existing equal nodes; replaces the values; merges users that
-  // become equal to other nodes; removes nodes that nothing uses any more. Does nothing if, because
-  // of an existing equal node, a new value would depend on the value that it replaces. Sets *made,
-  // if given, to the number in this graph of each node of the edit.
+  // become equal to other nodes; removes nodes that nothing uses any more. Does nothing if a node
+  // of the edit reads a value that is to be replaced, as in replacing an existing relu(x) by
+  // relu(relu(x)). Sets *made, if given, to this graph's number of each node of the edit.
   void Apply(const Edit& edit, std::vector<int>* made = nullptr);
 
   // Undoes everything applied since mark() returned `mark`, newest first. The graph is then the

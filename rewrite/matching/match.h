@@ -52,7 +52,8 @@ class Matcher {
   static absl::StatusOr<Matcher> Create(const Substitution& rule, std::vector<bool> untyped = {});
   // The same, but each order of interchangeable siblings is a match of its own. (Siblings are nodes
   // of the source that read a common operand. They are interchangeable if the rule treats them
-  // alike.) Use it to find a match again that was found in a view with other numbers of nodes.
+  // alike.) Use it to find a match again that was found in a view whose nodes are numbered
+  // differently.
   static absl::StatusOr<Matcher> CreateForAllOrders(const Substitution& rule);
 
   const Substitution& rule() const { return *rule_; }

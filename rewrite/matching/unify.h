@@ -13,8 +13,8 @@
 namespace lemma {
 
 // Collects equations term = value. A value may contain dimensions of the model, but no symbols of
-// the rule. An equation with one unknown symbol gives the value of this
-// symbol if the arithmetic can be inverted. Otherwise the equation waits until other equations give
+// the rule. An equation with one unknown symbol gives the value of this symbol if the arithmetic
+// can be inverted: n + 1 = 4 gives n = 3. Otherwise the equation waits until other equations give
 // values of symbols. To backtrack, keep a copy of the object. The rule and the terms must outlive
 // it.
 class Unifier {
@@ -22,8 +22,7 @@ class Unifier {
   explicit Unifier(const Substitution& rule)
       : rule_(&rule), values_(rule.symbols.size()), lengths_(rule.symbols.size()) {}
 
-  // Adds an equation. False if no values of the symbols that solve it and agree with those known so
-  // far are found.
+  // Adds an equation. False if no solution is found that agrees with the values known so far.
   bool Equate(const Term& term, const ExprAttr& value);
   // Solves the waiting equations and the equalities of the rule's precondition until nothing
   // changes. True if every equation and the whole precondition then hold.

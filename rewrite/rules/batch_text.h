@@ -1,17 +1,20 @@
 // Writes statements as texts that can be compared, with or without their batch dimensions. Batch
-// dimensions are dimensions that both sides only pass through: a statement with them follows from
-// the statement without them.
+// dimensions are dimensions that both sides only pass through, such as b in a product of [b, m, k]
+// and [b, k, n]. A statement with them follows from the statement without them.
 //
 // The reason: let C be a set of dimensions of tensors of both sides, at most one per tensor, all of
-// one size E, with the following properties. If a tensor with a dimension in C reads another such
-// tensor, it reads the other one at its own index along C. A tensor without a dimension in C reads
-// no tensor with a dimension in C. An output of the source has a dimension in C if and only if the
-// same output of the target has the same dimension in C. Nothing else depends on the index along C
-// or on E. Then C is a batch dimension. Fix the index along C to any value: by induction along the
-// tensors, each slice equals the result of the definition without C on the slices of the inputs. So
-// the statement holds for every E if the statement without C holds, and the statement without C
-// holds if the statement holds for E = 1. Dimensions of constant size 1, read at 0, are batch
-// dimensions too.
+// one size E, such that
+//   * a tensor with a dimension in C that reads another such tensor reads it at
+//     its own index along C;
+//   * a tensor without a dimension in C reads no tensor with a dimension in C;
+//   * an output of the source has a dimension in C if and only if the same
+//     output of the target has the same dimension in C;
+//   * nothing else depends on the index along C or on E.
+// Then C is a batch dimension. Fix the index along C to any value: by induction along the tensors,
+// each slice equals the result of the definition without C on the slices of the inputs. So the
+// statement with C holds for every E if the statement without C holds. Conversely, the statement
+// without C holds if the statement with C holds for E = 1. Dimensions of constant size 1, read at
+// 0, are batch dimensions too.
 #ifndef LEMMA_REWRITE_RULES_BATCH_TEXT_H_
 #define LEMMA_REWRITE_RULES_BATCH_TEXT_H_
 

@@ -27,20 +27,23 @@ class Coverage {
   explicit Coverage(const Substitution& rule, const FormLimits& limits = {});
 
   // Makes Covers return false if the id of the rule's proof record is not CurrentProofId
-  // (rewrite/rules/proof_check.h). The first call of Covers compares the ids, since it lists the
-  // forms anyway; so rules that match nowhere cost nothing. Call this function before Covers.
+  // (rewrite/rules/proof_check.h). The first call of Covers compares the ids, so a rule that
+  // matches nowhere costs nothing. Call this function before Covers.
   void RequireCurrentRecord() { requires_record_ = true; }
 
   // Whether the proof covers a match. `symbols`: the values of the rule's symbols in the match.
   // `common`: the rule's common type (rewrite/rules/substitution.h) in the match.
   //
-  // Makes a statement of the rule with the match's list lengths and known attributes, and with open
-  // sizes; a size of 1 is fixed to 1 if an equality of sizes would otherwise fail. The match is
-  // covered on two conditions. First, the statement of some proved form equals this statement, with
-  // or without batch dimensions (rewrite/rules/batch_text.h). Second, the requirements of both
-  // statements are true for the match's sizes; if sizes of the graph are symbolic, for all values
-  // of the symbolic dimensions. Forms are proved for floats. If `common` is another type, a match
-  // is covered only if this type can also represent every value that is computed.
+  // Makes the rule's statement for the match: list lengths and known attributes are those of the
+  // match; sizes are open, but a size of 1 is fixed to 1 if an equality of sizes would otherwise
+  // fail. The match is covered if
+  //   * the statement of some proved form equals this statement, with or
+  //     without batch dimensions (rewrite/rules/batch_text.h), and
+  //   * the requirements of both statements are true for the match's sizes; if
+  //     sizes of the graph are symbolic, for all values of the symbolic
+  //     dimensions.
+  // Forms are proved for floats. If `common` is another type, this type must also be able to
+  // represent every value that is computed.
   bool Covers(const SymbolValues& symbols, DType common);
 
  private:

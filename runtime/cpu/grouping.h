@@ -35,20 +35,26 @@ struct Grouping {
   std::vector<Group> groups;
 };
 
-// A group consists of a head application, such as a convolution, and the applications fused behind
-// it. A head takes all that it can fuse. An element-wise application that no head took joins the
-// group of its users if all users are in one element-wise group (a group without a head operator)
-// and have its shape. An element-wise group has at most 24 applications, computed in one arithmetic
-// (Domain in graph/expr/arithmetic.h). Every other application is a group of its own.
-// A product of integers contains the dequantizations of its operands (IntegerOperand in
-// kernels/integers/operands.h), static ones too. If every group that reads a dequantization of
-// 8-bit integers is element-wise or such a product, it is computed in each of them (kCopied), and
-// only the integers are stored. An element-wise group whose 8-bit result one other
-// such group reads joins it if all results together depend on one 8-bit value and static numbers.
-// `fuse_layout`: see CpuOptions. Without it, only an application whose result has the shape and
-// the elements of its input is a view. All other layout operators, reshapes too, are kernels that
-// copy; dequantizations are not computed again, and there
-// are no groups of integer products.
+// A group is a head application, such as a convolution, with the applications fused behind it; or
+// it is element-wise applications without a head.
+//   * A head takes all that it can fuse.
+//   * An element-wise application that no head took joins the group of its
+//     users if all users are in one element-wise group and have its shape. An
+//     element-wise group has at most 24 applications, computed in one
+//     arithmetic (Domain in graph/expr/arithmetic.h).
+//   * A product of integers contains the dequantizations of its operands
+//     (IntegerOperand in kernels/integers/operands.h), static ones too.
+//   * A dequantization of 8-bit integers is computed in every group that reads
+//     it (kCopied) if each of these groups is element-wise or a product of
+//     integers. Then only the integers are stored.
+//   * An element-wise group whose 8-bit result only one other element-wise
+//     group reads joins that group if the results of both together depend on
+//     one 8-bit value and static numbers.
+//   * Every other application is a group of its own.
+//
+// `fuse_layout`: see CpuOptions. If it is false, an application is a view only if its result has
+// the shape and the elements of its input. All other layout operators, reshapes too, are kernels
+// that copy. There are then no kCopied dequantizations and no groups of integer products.
 Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);
 
 }  // namespace lemma::cpu

@@ -24,7 +24,8 @@ struct KernelClaim {
   std::string why_none;
   // By operand: its value in every run, if it is a weight or a constant; otherwise empty.
   std::vector<Tensor> statics;
-  // Whether the statement contains numbers that were computed from `statics` and rounded.
+  // Whether the statement contains constants. The kernel may have computed them from `statics` and
+  // rounded them.
   bool has_numbers = false;
 };
 

@@ -42,7 +42,7 @@ struct CpuStep {
   };
   std::shared_ptr<CpuKernelSpec> spec;
   std::vector<Location> inputs;    // unused for static inputs
-  std::vector<int> static_inputs;  // index into CpuPlan::statics, or -1
+  std::vector<int> static_inputs;  // by input: index in CpuPlan::statics or -1
   std::vector<Location> outputs;
   // The step is skipped unless all conditions hold. The value of a condition is valid only if all
   // conditions before it hold.

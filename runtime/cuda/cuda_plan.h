@@ -55,10 +55,10 @@ struct CudaStep {
 
 struct Launch {
   int step = 0, kernel = 0;  // kernel -1: a copy
-  // Earlier launches that must end before this launch starts, ascending: the launches that write
-  // memory that this launch reads, and the launches that read or write memory that this launch
-  // writes. Kernels that write parts of one result do not wait for each other. Launches for which
-  // another launch in the list waits are left out. All other launches may run at the same time.
+  // Earlier launches that must end before this launch starts, ascending. They write memory that
+  // this launch reads, or use memory that this launch writes. Kernels of one step that write parts
+  // of one result do not wait for each other. A launch is left out if another launch in the list
+  // waits for it. All other launches may run at the same time.
   std::vector<int> after;
 };
 

@@ -1,4 +1,5 @@
-// Owns memory of a device, or pinned memory of its host. Only with HAVE_CUDA.
+// Owns memory of a device, or pinned memory of its host. Only in programs built with CUDA's headers
+// (HAVE_CUDA).
 #ifndef LEMMA_RUNTIME_CUDA_DEVICE_MEMORY_H_
 #define LEMMA_RUNTIME_CUDA_DEVICE_MEMORY_H_
 

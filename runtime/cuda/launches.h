@@ -22,7 +22,8 @@ struct PlacedMemory {
   char* host = nullptr;    // host memory of offloaded values
   CUdeviceptr errors = 0;  // one int per launch: not 0 if the launch read outside a tensor
 
-  // For all buffers but those of Buffer::Kind::kHost; HostAddressOf is for buffers of this kind.
+  // AddressOf is for buffers on the device, HostAddressOf for offloaded values
+  // (Buffer::Kind::kHost).
   CUdeviceptr AddressOf(const Buffer& buffer) const {
     const auto offset = static_cast<CUdeviceptr>(buffer.offset);
     return (buffer.kind == Buffer::Kind::kStatic ? statics : arena) + offset;
@@ -47,7 +48,8 @@ class Launches {
   // of this stream may be active.
   absl::Status Prepare(const PlacedMemory& memory, CUstream stream, bool libraries);
 
-  // Adds launch `l` to `graph` as a new node, which depends on the nodes `after`. Sets *node to it.
+  // Adds a node for launch `l` to the CUDA graph `graph`, with edges from the nodes `after`. Sets
+  // *node to the new node.
   absl::Status AddTo(CUgraph graph, size_t l, const std::vector<CUgraphNode>& after,
                      CUgraphNode* node);
   // Enqueues launch `l` on the stream.

@@ -14,16 +14,17 @@ namespace lemma::cuda {
 // OK if all of these hold; otherwise Internal, with a message that names the launch, buffer or
 // output at fault:
 //
-//   * every buffer lies inside its memory,
-//   * if two launches touch the same memory and one of them writes, the later launch waits for the
-//     earlier launch, directly or through others; but kernels may write parts of one result at the
-//     same time,
-//   * each launch finds in memory, in the type that it reads, the values that its operators read,
-//     and every output of `graph` is in memory at the end,
-//   * no launch writes a weight or a constant.
+//   * Every buffer lies inside its block of memory: the arena, the static
+//     values or the host's memory.
+//   * If two launches touch the same memory and one of them writes, the later
+//     launch waits for the earlier launch, directly or through others. Only the
+//     kernels of one step may write parts of one result at the same time.
+//   * Before each launch, memory holds the values that its operators read, in
+//     the types in which its kernel reads them. At the end, memory holds every
+//     output of `graph`.
+//   * No launch writes a weight or a constant.
 //
-// Takes O(launches^2 * (arguments^2 + waits)) time, with the numbers of arguments and waits per
-// launch.
+// Takes time quadratic in the number of launches.
 absl::Status CheckPlan(const Graph& graph, const CudaPlan& plan);
 
 struct ProductCheck {

@@ -9,12 +9,19 @@
 
 namespace lemma::cuda {
 
-// For each state variable in plan->state, gives the new value the buffer of the old value if two
-// conditions hold; otherwise the two values keep separate buffers. First, nothing reads the old
-// value after the launch that first writes the new value, and the old value is no output of the
-// graph. Second, this launch reads an element of the old value only to compute the same element of
-// the new value. `buffer_of` gives the index of a value's buffer in plan->buffers, or -1 if the
-// value has none. Call this function before the buffers get their offsets.
+// For each state variable in plan->state, gives the new value the buffer of the old value if all of
+// these hold; otherwise the two values keep separate buffers:
+//
+//   * The old value is no output of the graph.
+//   * The new value is computed into the arena, and both values have the same
+//     number of bytes.
+//   * No launch reads the old value after the launch that first writes the new
+//     value.
+//   * That launch reads an element of the old value only to compute the same
+//     element of the new value.
+//
+// `buffer_of` gives the index of a value's buffer in plan->buffers, or -1 if the value has none.
+// Call this function before the buffers get their offsets.
 void UpdateStateInPlace(absl::FunctionRef<int(const Value&)> buffer_of, NodeTraitsCache& traits,
                         CudaPlan* plan);
 

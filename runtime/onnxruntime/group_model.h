@@ -48,9 +48,9 @@ struct GroupModel {
 // not empty.
 bool MayBeBlocked(const TensorType& type);
 
-// The model of a group, for execution with `threads` threads. Weights of type f32 get random
-// values; only a weight that is a single known number keeps its value. Unimplemented if ONNX
-// Runtime cannot execute the group.
+// The model of a group, for execution with `threads` threads. Weights get made-up values; only a
+// weight that is a single known number keeps its value. Unimplemented if ONNX Runtime cannot
+// execute the group.
 absl::StatusOr<GroupModel> MakeGroupModel(const Library* library, const GroupSpec& group,
                                           int threads);
 

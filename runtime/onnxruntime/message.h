@@ -1,5 +1,4 @@
-// Messages between two processes of one program, as bytes: between Lemma and the process that runs
-// ONNX Runtime (ort_process.h).
+// Messages, as bytes, between Lemma and the process that runs ONNX Runtime (ort_process.h).
 #ifndef LEMMA_RUNTIME_ONNXRUNTIME_MESSAGE_H_
 #define LEMMA_RUNTIME_ONNXRUNTIME_MESSAGE_H_
 
@@ -30,9 +29,8 @@ class MessageWriter {
   std::string bytes_;
 };
 
-// Reads the items that a MessageWriter of this program wrote; they must be read in the order in
-// which they were written. If the bytes end too soon, missing numbers are 0, missing texts are
-// empty, and missing statuses are OK.
+// Reads the items that a MessageWriter wrote, in the order in which they were written. If the bytes
+// end too soon, missing numbers are 0, missing texts are empty, and missing statuses are OK.
 class MessageReader {
  public:
   // `bytes` must outlive the reader.

@@ -15,8 +15,8 @@ namespace lemma {
 
 struct OrtOptions {
   std::string library;  // path of libonnxruntime.so; "" as in ort::Library::Load
-  // What is kept of the ONNX model from which the executed graphs were made; the graphs are
-  // exported as versions of this model. nullptr: the graphs were not made from an ONNX model.
+  // Describes the ONNX model from which the executed graphs were made; the graphs are exported as
+  // versions of this model. nullptr: the graphs were not made from an ONNX model.
   std::shared_ptr<const OnnxInfo> info;
 };
 

@@ -13,15 +13,20 @@ namespace lemma::ort {
 // Each group is a list of positions in uses.nodes, ascending. The groups are in the order of their
 // last members.
 //
-// An element-wise operator joins a group if its only result is not an output of the graph, all
-// readers of the result are element-wise operators of this group, and their results have the shape
-// of its result. Under the same conditions, at most one operator of another kind, such as a
-// convolution, joins each group. An operator that only moves elements (Transpose, Concat) is always
-// alone in its group. A group that has reached 24 operators grows no further. ONNX Runtime decides
-// itself which operators of a group it fuses. If it fuses an operator with another group, or moves
-// it past another group, the operator is timed as if it stayed in its own group. Three kinds of
-// operators are in no group: those that only give values another shape (Reshape and the like),
-// those that depend on weights and constants only, and those without a definition.
+// An operator joins the group of its readers if all of these hold; otherwise it starts a new group:
+//   * It has one result, which is not an output of the graph.
+//   * All readers of the result are element-wise operators of one group, and
+//     their results have the shape of this result.
+//   * It is element-wise too, or all operators of the group are. So a group has
+//     at most one operator of another kind, such as a convolution.
+//   * The group has fewer than 24 operators.
+//
+// An operator that only moves elements (Transpose, Concat) is always alone in its group. Three
+// kinds of operators are in no group: those that only give values another shape (Reshape and the
+// like), those that depend on weights and constants only, and those without a definition.
+//
+// ONNX Runtime may fuse operators of different groups, or move an operator past another group. Such
+// an operator is timed in its own group all the same.
 std::vector<std::vector<int>> GroupsOf(const UseTable& uses, NodeTraitsCache* traits);
 
 }  // namespace lemma::ort

@@ -12,8 +12,8 @@ namespace lemma {
 // How an element of the only output is computed from one element of each input.
 struct ElementFunction {
   ScalarExpr body;  // Read(k, {}) is the element of input k
-  // By input: the dimensions of the output along which the element that is read changes, ascending.
-  // Along the others the input is broadcast.
+  // By input: the dimensions of the output along which the input is not broadcast, ascending. For
+  // y[i, j] = x[i, j] + b[j]: {0, 1} and {1}.
   std::vector<std::vector<int>> dims;
 };
 

@@ -39,9 +39,9 @@ std::vector<int> DimOrder(const Shape& shape, const Strides& strides);
 // Dense strides such that `order` lists the dimensions from the largest stride to the smallest.
 Strides DenseInOrder(const Shape& shape, const std::vector<int>& order);
 
-// A tensor of shape `from` with `strides` is to be read as a tensor of shape `to` in the same
-// memory, so that elements with the same row-major number are the same. Returns the strides of the
-// second tensor; nullopt if no strides do this.
+// Views a tensor of shape `from` with `strides` as a tensor of shape `to` in the same memory, by a
+// row-major reshape such as [2, 3] -> [6]. Returns the strides of the view; nullopt if no strides
+// give this view.
 std::optional<Strides> ReshapedView(const Shape& from, const Strides& strides, const Shape& to);
 
 // Splits the elements, in their order in memory, into rows of `columns` elements. Returns the

@@ -32,9 +32,9 @@ struct MemoryPlan {
 std::vector<int64_t> LiveBytes(absl::Span<const BufferLife> buffers, size_t steps,
                                int64_t alignment = 1);
 
-// Places the buffers one by one, the largest first. Only the buffers that are already placed and
-// whose lifetimes overlap the new buffer's lifetime restrict it: it goes into the smallest
-// sufficient gap between them, or else behind them. Deterministic; O(n^2) time for n buffers.
+// Places the buffers one by one, the largest first. Each goes into the smallest sufficient gap
+// between the placed buffers whose lifetimes overlap its own; if there is no such gap, it goes
+// behind them. Deterministic; O(n^2) time for n buffers.
 MemoryPlan PlanMemory(absl::Span<const BufferLife> buffers, int64_t alignment = 64);
 
 // OK if no two simultaneously live buffers overlap in the arena and every buffer lies inside the

@@ -46,9 +46,10 @@ struct NodeTraits {
   // All sizes are known, and the operator has an executable definition. If false, all other traits
   // have their default values.
   bool defined = false;
-  // There is one output, and each of its elements is a function of the inputs' elements at the same
-  // index. Inputs may be broadcast along some dimensions. An input of the output's shape is read at
-  // the output element's index only.
+  // There is one output, and each of its elements is a scalar function of elements of the inputs.
+  // An input of the output's rank is read at the index of the output element, or at 0 along
+  // dimensions of size 1. An input of lower rank is read at some of the output's indices, in order,
+  // as b[j] for y[i, j].
   bool pointwise = false;
   // If pointwise: the function of single elements; nullopt as in ElementFunctionOf.
   std::optional<ElementFunction> element;

@@ -16,14 +16,14 @@ struct RunCondition {
   bool holds = true;  // the value that `condition` must have
 };
 
-// For each node, by its number in `uses`: a list of conditions. The node must be executed only if
-// all of them hold; a node with an empty list is always executed. The conditions are in the order
-// of their evaluation: each of them is computed before the node, and needs to be computed only if
-// the conditions before it in the list hold.
+// For each node, by its number in `uses`: a list of conditions. The node needs to be executed only
+// if all of them hold; a node with an empty list is always executed. Each condition is computed
+// before the node, and needs to be computed only if the conditions before it in the list hold.
 //
-// A node has a condition if each use of its results is one of two kinds: an input of a Choice
-// (runtime/plan/node_traits.h) that is read only if the condition holds, or an input of a node that
-// has the condition itself. At most 8 nested conditions are found.
+// A node has a condition if no result of the node is an output of the graph, and each use of its
+// results is one of two kinds: an input of a Choice (runtime/plan/node_traits.h) that is read only
+// if the condition holds, or an input of a node that has the condition itself. At most 8 nested
+// conditions are found.
 std::vector<std::vector<RunCondition>> RunConditions(const UseTable& uses, NodeTraitsCache& traits);
 
 }  // namespace lemma

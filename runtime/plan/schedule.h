@@ -16,8 +16,7 @@ namespace lemma {
 // and updates them before it continues with the layer below. An offload (graph/barrier.h) directly
 // follows the node whose value it copies. A state variable's new value is computed after all
 // readers of the old value if possible, so that it can take the old value's memory. The order
-// depends on the structure of the graph alone. Takes O(n log n) time for n nodes, and at most one
-// more walk per state variable.
+// depends on the structure of the graph alone.
 std::vector<NodePtr> ScheduleNodes(const Graph& graph);
 
 }  // namespace lemma

@@ -28,8 +28,9 @@ LemmaResult InterruptLemma(const std::vector<std::string>& arguments,
 LemmaResult KillLemma(const std::vector<std::string>& arguments,
                       const std::function<bool()>& at_work);
 
-// As RunLemma with empty input, but another program, the wrapper, starts the command. `wrapper` is
-// this program with its first arguments; its further arguments are the command and `arguments`.
+// As RunLemma with empty input, but runs the command line "WRAPPER lemma ARGUMENTS". `wrapper` is a
+// program with its first arguments, such as {"nice", "-n", "5"}; this program must start the
+// command.
 LemmaResult RunLemmaUnder(const std::vector<std::string>& wrapper,
                           const std::vector<std::string>& arguments);
 // A wrapper for RunLemmaUnder that sets a limit by the shell's `ulimit`. `limit` holds the

@@ -10,9 +10,9 @@
 
 namespace lemma::fuzz {
 
-// Makes one to four changes: sets, drops, repeats or moves a field, sets a number to an extreme, or
-// replaces a string or a submessage by another string or submessage of the message. Equal seeds
-// give equal changes.
+// Makes one to four changes: sets or clears a field, adds, removes or exchanges elements of a
+// repeated field, or replaces a string or a submessage by another one of the message. Many new
+// numbers are extreme. Equal seeds give equal changes.
 void MutateMessage(google::protobuf::Message* message, unsigned seed);
 
 // Implements LLVMFuzzerCustomMutator (tests/fuzz/fuzz_target.h) for serialized messages that have

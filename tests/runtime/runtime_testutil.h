@@ -23,7 +23,7 @@ inline constexpr char kTwoLayers[] =
 // The graph of `text`, which must be valid; weights without values get random values.
 Graph GraphWithWeights(absl::string_view text, uint64_t seed = 1);
 
-// Random values for the graph's inputs: floats in [-1, 1), and integers and bools from 0 to 1.
+// Random values for the graph's inputs: floats in [-1, 1), and integers and bools that are 0 or 1.
 std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed = 1);
 
 // Runs `graph` on the CPU back end and on the reference. The CPU back end runs it with and without

@@ -39,9 +39,8 @@ class RandomPairs {
 };
 
 // The elements of each output, evaluated in double, operator by operator. Inputs, and weights
-// without values, get random elements. Calls with the same `seed` give equal elements, also in
-// different graphs, to inputs with the same number and type, and to weights with the same name and
-// type.
+// without values, get random elements. With equal seeds, inputs with the same number and type get
+// equal elements, also in different graphs. So do weights with the same name and type.
 std::vector<std::vector<double>> EvaluateGraph(const Graph& graph, uint64_t seed);
 // Whether some element is finite in both `a` and `b` and differs by more than rounding explains.
 bool DifferVisibly(const std::vector<std::vector<double>>& a,

@@ -27,7 +27,8 @@ struct LossCurve {
 std::vector<std::string> CurveFolders(const std::string& folder);
 
 // Reads step.pb, step.pb.safetensors (the state), step.optimized.pb if it exists, data.safetensors,
-// and losses.safetensors (f64, f32, allowed: f64[steps]). Error messages begin with the file.
+// and losses.safetensors (the tensors `f64`, `f32` and `allowed`, with one f64 per step). Error
+// messages begin with the file.
 absl::StatusOr<LossCurve> LoadCurve(const std::string& folder);
 
 struct CurveRun {

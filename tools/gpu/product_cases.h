@@ -14,8 +14,8 @@ struct NamedGraph {
 };
 
 // Graphs whose results are compared with exact results. The error of a sum of products a·b is
-// divided by the sum of |a|·|b|. So each graph must compute this sum if its inputs are replaced by
-// their absolute values.
+// divided by the sum of |a|·|b|. This divisor is the result of the same graph on the absolute
+// values of its inputs.
 inline constexpr NamedGraph kExact[] = {
     {"matmul, in packs", 520,
      "graph g(x: f32[300,520], w: f32[520,260]) { y = matmul(x, w) return y }"},

@@ -51,9 +51,10 @@ class LowerBounds {
   // Tries to show p >= 0: writes each leaf as its lower bound plus a nonnegative rest, and checks
   // that then no coefficient is negative. False means only that this failed.
   bool ShowNonNegative(const Poly& p) const;
-  // Tries to show p >= 0 by writing p as a sum of `facts`, each times nonnegative leaves (any
-  // leaves, if the fact is an equation), plus a rest that ShowNonNegative accepts. Tries only a few
-  // sums. False means only that this failed.
+  // Tries to show p >= 0 by writing p as a sum of multiples of `facts` and a rest that
+  // ShowNonNegative accepts. For example, n * x - n * y is n times the fact x - y >= 0 if n >= 0.
+  // Only equations may be multiplied by leaves that may be negative. Tries only a few sums. False
+  // means only that this failed.
   bool ShowSum(const Facts& facts, const Poly& p) const;
 
  private:

@@ -8,11 +8,14 @@
 namespace lemma::prover {
 
 // Whether all facts can hold at once if each monomial counts as an unknown of its own. Bounds are
-// rounded first: 2x >= 1 becomes x >= 1. kNo: they cannot, since a sum of facts, each times a
-// nonnegative number (any number, if the fact is an equation), is a negative constant; the code
-// computes this sum as a check. kYes: they can, since integers were found for the unknowns.
-// kUnknown: a solver must be asked. For most questions DecideLinear takes much less time than a
-// solver takes to start. Deterministic.
+// rounded first: 2x >= 1 becomes x >= 1.
+//   * kYes: integers were found for the unknowns at which all facts hold.
+//   * kNo: a sum of multiples of the facts, with nonnegative factors for
+//     inequalities, is a negative constant. The code computes this sum as a
+//     check.
+//   * kUnknown: a solver must be asked.
+//
+// For most questions DecideLinear takes much less time than a solver takes to start. Deterministic.
 Satisfiable DecideLinear(const Facts& facts);
 
 }  // namespace lemma::prover

@@ -14,12 +14,11 @@ class ModelSearch {
  public:
   explicit ModelSearch(const Leaves& leaves) : leaves_(leaves) {}
 
-  // True if a model was found: integers for the unknowns at which all of `facts` hold. Then the
-  // facts do not contradict each other. False means only that no model was found. There must be at
-  // least one fact. A fact that the preceding call did not have should be the last: the search
-  // starts from the last model and first changes the unknowns of the last fact. Each integer read
-  // from a tensor is an unknown of its own. Much cheaper than a solver. The result depends only on
-  // the sequence of calls so far.
+  // Whether a model was found: integers for the unknowns at which all of `facts` hold. False means
+  // only that the search failed. There must be at least one fact. If one fact is new since the
+  // preceding call, put it last: the search starts from the last model and first changes the
+  // unknowns of the last fact. Each integer read from a tensor is an unknown of its own. Much
+  // cheaper than a solver. The result depends only on the sequence of calls so far.
   bool Find(const Facts& facts);
 
  private:

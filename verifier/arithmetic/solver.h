@@ -10,9 +10,9 @@ namespace lemma::prover {
 // Whether some statements can all hold at once.
 enum class Satisfiable { kNo, kYes, kUnknown };
 
-// An answer depends on the text and the limit alone: each query has its own Z3 context, and is
-// ended by a limit on Z3's steps, not by a clock. So answers are cached for all solvers of the
-// process, in all threads: the forms of a rule, and similar rules, lead to the same queries.
+// An answer depends only on the text and the limit: each query has its own Z3 context, and the
+// limit counts Z3's steps, not time. All solvers of the process, in all threads, share one cache of
+// answers.
 class Solver {
  public:
   // Whether the assertions of `script` can hold at once. `script` has set-logic, declarations and

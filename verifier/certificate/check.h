@@ -29,8 +29,9 @@ struct CertificateCheckOptions {
   // How often `input` and the graph after the last step (before constants are folded) are compared
   // in the field, at each choice of symbolic sizes; 0: never.
   int samples = 1;
-  // Seed of all random values, and of the prime modulo which mutants are compared in addition to
-  // 2^61 - 1. Draw a new seed for each check: the author of the certificate must not have known it.
+  // Seed of all random values, and of the second prime modulo which mutants are compared
+  // (mutant.h). Draw a new seed for each check: the author of the certificate must not have known
+  // it.
   uint64_t seed = 1;
   int threads = 1;
 };
@@ -43,11 +44,12 @@ struct CertificateCheck {
   int samples = 0;                                  // comparisons made
   int64_t elements = 0;                             // elements of outputs in the last comparison
   std::vector<certificate::CheckedMutant> mutants;  // in the order of the certificate's mutants
-  // The number of steps that were compared in double, because they cannot be compared in the field:
-  // their laws hold for real numbers only, they round constants, or they compute an index that is
-  // arbitrary in the field.
+  // The number of steps whose sides agree in double, but not in the field: their laws hold for real
+  // numbers only, they round constants, or they compute an index by a function that has no meaning
+  // in the field, such as log.
   int64_t laws = 0;
-  // How many of the comparisons were made step by step: each step on its own, on random values.
+  // How many of the comparisons were made only step by step, because an index of a whole graph lay
+  // outside its tensor in the field.
   int by_steps = 0;
 };
 
@@ -57,12 +59,15 @@ struct CertificateCheck {
 //     record is about its current statement; and each step is a match of its rule that the rule's
 //     proof covers (verifier/certificate/step.h);
 //   * each folded constant equals the reference evaluation bit for bit;
-//   * the last graph is `output`, node by node;
-//   * `input` and the graph after the last step, before folding, agree on random inputs and weights
-//     in the field of 2^61 - 1 elements. If they do not, or if a graph computes an index by a
-//     function that the field lacks, so that the index lies outside its tensor, each step is
-//     compared on its own. The steps that hold in double only (CertificateCheck::laws) then divide
-//     the sequence: the first and the last graph of each part between them agree in the field;
+//   * the last graph is `output`, node by node, apart from barriers and
+//     offloads (graph/barrier.h);
+//   * `input` and the graph after the last step, before folding, agree on
+//     random inputs and weights in the field of 2^61 - 1 elements. If they
+//     differ, each step is compared on its own, in the field or else in double.
+//     The steps that hold in double only (CertificateCheck::laws) divide the
+//     sequence of graphs into parts; the first and the last graph of each part
+//     must agree in the field. If an index lies outside its tensor because the
+//     field lacks a function that computes it, only the steps are compared;
 //   * the float contract is the one that ContractOf (rewrite/rules/certificate.h) gives;
 //     certificate.result is kInput if and only if there is no step and nothing is folded.
 // The caller must check the files and their hashes. Deterministic.

@@ -1,5 +1,5 @@
 // Compares values of graphs on random inputs. If a random integer is used as an index and lies
-// outside the tensor, the comparison is made with 0 in place of all random integers.
+// outside the tensor, the comparison is repeated with 0 in place of all random integers.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_COMPARE_H_
 #define LEMMA_VERIFIER_CERTIFICATE_COMPARE_H_
 
@@ -18,8 +18,9 @@ absl::StatusOr<bool> AgreeInField(absl::Span<const Value> a, absl::Span<const Va
                                   absl::Span<const Value> free, RandomValues random);
 
 // The same in double, on positive numbers and again on numbers of both signs; ignores
-// random.positive. Elements may differ by rounding: by 2e-6 of the largest element of a[i], counted
-// as at least 1, or by more if a type is f16 or bf16. Skips elements that are not finite.
+// random.positive. Elements may differ by up to 2e-6 times the largest magnitude in a[i] (at least
+// 1). If a value in `a` has the type f16 or bf16, the factor is 1e-2 or 5e-2. Skips pairs of
+// elements if one is not finite.
 absl::StatusOr<bool> AgreeInDouble(absl::Span<const Value> a, absl::Span<const Value> b,
                                    absl::Span<const Value> free, RandomValues random);
 

@@ -31,7 +31,7 @@ absl::Status DecidedByField(const Value& a, const Value& b);
 // finite, do not count. The hash is the sum of these counts, each times a random number of the
 // field, drawn by `seed`. Different hashes show different reads. Equal hashes mean the same reads,
 // each as often, except with probability 2^-61. FailedPrecondition if an element makes 2^40 reads
-// or more, since counts are numbers of the field.
+// or more.
 absl::StatusOr<std::vector<uint64_t>> ReadsOf(const Value& value,
                                               const absl::flat_hash_set<Value>& finite,
                                               uint64_t seed);

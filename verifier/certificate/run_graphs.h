@@ -21,7 +21,7 @@ struct RandomValues {
   // In double, random reals are in (0, 2], where nearly every function has a value. If `positive`
   // is false, they are in [-2, 2]. In the field, all elements are equally likely.
   bool positive = true;
-  int threads = 1;  // that evaluate an operator; not used for drawing
+  int threads = 1;  // the number of threads that evaluate an operator
   // Float weights that keep their values. Other float weights become random. Integer weights with
   // values, and constants, always keep their values.
   absl::flat_hash_set<const Node*> kept;
@@ -29,9 +29,9 @@ struct RandomValues {
 
 // The elements of each value in `wanted`, in row-major order. Inputs and the values in `free` are
 // not computed; their elements are random. So are weights, with the exceptions in RandomValues. The
-// result of an operator without a definition is a random function of its operands. Shared values
-// are computed once and dropped after their last use. Number is Field or double. OutOfRange if an
-// element is used as an index and lies outside the tensor that it indexes.
+// result of an operator without a definition is a random function of its operands. Number is Field
+// or double. OutOfRange if an element is used as an index and lies outside the tensor that it
+// indexes.
 template <class Number>
 absl::StatusOr<std::vector<std::vector<Number>>> Evaluate(absl::Span<const Value> wanted,
                                                           absl::Span<const Value> free,

@@ -72,8 +72,8 @@ class Algebra {
   // the object.
   Algebra(Level level, int64_t* work);
 
-  // An element of an input (see Atom), a real parameter, and numbers. Calls with the same arguments
-  // give equal values.
+  // Values: an element of an input (Atom::tensor, Atom::offset), a real parameter, a number. Calls
+  // with the same arguments give equal values.
   Value Input(int tensor, int64_t offset, DType dtype);
   Value Param(const std::string& name);
   Value Constant(double value);
@@ -95,8 +95,8 @@ class Algebra {
   // True if no point was found at which a and b differ by more than rounding in double explains.
   // This does not show that they are equal.
   bool ApproximatelyEqual(const Value& a, const Value& b);
-  // The value of x in double at one of the points at which ApproximatelyEqual compares: `point` is
-  // its number, from 0.
+  // The value of x in double at one of the points at which ApproximatelyEqual compares. `point`:
+  // the number of the point, from 0.
   double Sample(const Value& x, int point);
   std::string ToString(const Value& x) const;
 
@@ -134,12 +134,12 @@ class Algebra {
   Value Log(const Value& x);
   Value ApplyBits(ScalarFn fn, std::vector<Value> args);
   Value NegatedBits(const Value& x);
-  // The value of a constant where arithmetic is uninterpreted.
+  // x in double, if x is a rational number or an Atom of kind kConstant; otherwise nullopt.
   std::optional<double> ConstantOf(const Polynomial& x) const;
   Value Extreme(Atom::Kind kind, const std::vector<Value>& values);
 
-  // The polynomial t with exp(t) a common factor of the terms of x, chosen so that multiplying x by
-  // an exponential adds that exponential's argument to t.
+  // A polynomial t such that exp(t) is a common factor of the terms of x. Multiplying x by exp(s)
+  // adds s to t.
   Polynomial CommonExponent(const Polynomial& x);
   const Polynomial* ExponentOf(const Monomial& m, size_t* at) const;
   bool IsPositive(const Polynomial& x) const;

@@ -59,8 +59,8 @@ struct Replayed {
   int64_t steps = 0;      // steps in the file
   int64_t checks = 0;     // comparisons of two values that a step claims to be equal
   int64_t undecided = 0;  // instances and elements on which a step could not be decided
-  // Forms to which no instance belongs; and, in the other forms, outputs in a case of the proof
-  // (docs/proofs.md) that holds on no instance.
+  // Parts of the proof that no instance reaches. A form to which no instance belongs counts once.
+  // In any other form, each output of a case (docs/proofs.md) that holds on no instance counts.
   int64_t unreached = 0;
   int64_t uncovered = 0;  // instances within the bounds that belong to no form
 };

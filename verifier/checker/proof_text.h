@@ -25,14 +25,14 @@ struct Node {
   }
 };
 
-// A step that uses up terms of a difference and makes others. Each kind of step has a line of its
-// own in the format (docs/proofs.md). `line`, here and below: the number of the line in the file,
-// from 1.
+// A step of the proof that the difference source - target is 0. It replaces the terms `used` by the
+// terms `made`. docs/proofs.md shows the line of each kind. `line`, here and below: the number of
+// the line in the file, from 1.
 struct Event {
   enum class Kind { kDifference, kPair, kCollect, kZero, kLaws } kind = Kind::kDifference;
   int line = 0;
   std::vector<int> used, made;  // keys of Output::terms
-  Node renamed, map;            // kPair: the second term with other axes, and their values
+  Node renamed, map;            // kPair: the second term with new axes, and the axes' values
 };
 
 // The proof for one output. Names of type int, here and below, are positions in ProofText::names.
@@ -70,12 +70,12 @@ struct ProofText {
   std::string id, contract;  // the proof id; "bit_exact", "reassociates" or "real_only"
   std::vector<Form> forms;
   std::vector<std::string> names;  // by position
-  int64_t steps = 0;               // lines from the first form on, without queries and the end
+  int64_t steps = 0;  // lines from the first form on, not counting queries and the last line
 };
 
-// InvalidArgument, naming the line, if the text is not a proof file or if it is incomplete: a later
-// step must use up each term, and the numbers of forms, steps and queries must be those that the
-// file announces.
+// InvalidArgument, naming the line, if the text is not a proof file or if it is incomplete: each
+// term must be used up by a later step, and the numbers of forms, steps and queries must be those
+// that the file announces.
 absl::StatusOr<ProofText> ParseProof(absl::string_view text);
 
 }  // namespace lemma::checker

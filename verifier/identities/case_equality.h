@@ -1,8 +1,8 @@
 // Decides whether two normal forms are equal, after the usual comparison
-// (verifier/normal_form/equality.h) has failed. It writes out reductions over axes of small
-// constant extents. If an index of the output element has few possible values, it makes one
-// comparison for each value. For real numbers it also uses identities of functions and asks the
-// solver. Internal to the prover.
+// (verifier/normal_form/equality.h) has failed. CaseEquality writes out reductions over axes of
+// small constant extents. If an index of the output element has few possible values, it compares
+// once for each value. For real numbers, it also uses identities of functions and asks the solver.
+// Internal to the prover.
 #ifndef LEMMA_VERIFIER_IDENTITIES_CASE_EQUALITY_H_
 #define LEMMA_VERIFIER_IDENTITIES_CASE_EQUALITY_H_
 

@@ -60,8 +60,8 @@ class RealQuery {
   std::string Condition(const Atom& truth);
   std::string OfFunction(const Atom& atom, const std::string& name);
   std::string OfConstant(const std::string& name, const std::string& variable);
-  // A variable for a value with this key; *added: whether it is new. `form`: the value; if it is
-  // nullptr, only the key counts.
+  // The variable for the value with this key. If `form`, the value, is given, equal values share
+  // one variable even if their keys differ. Sets *added to whether the variable is new.
   std::string Variable(const std::string& key, const NormalForm* form, bool* added);
   void Assume(const std::string& fact) { facts_ += "(assert " + fact + ")\n"; }
   // Whether the facts so far imply the goal. `what`: the goal, for people.

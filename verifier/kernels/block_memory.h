@@ -117,7 +117,7 @@ class BlockMemory {
     int64_t value = 0;
     Mark read, written;
     int32_t barrier = -1, phase = 0;               // of the copy that wrote it; -1: a thread did
-    std::array<int32_t, kMostRoles> product = {};  // 1 + the group of the last product that read it
+    std::array<int32_t, kMostRoles> product = {};  // by role: 1 + the last group that read it
   };
   struct Barrier {
     int64_t count = 0, arrivals = 0, bytes = 0;

@@ -30,8 +30,8 @@
 
 namespace lemma::kernels {
 
-// The greatest score of each row of a softmax that a kernel streams (computes tile by tile, see
-// docs/cuda.md), in the order of Field::Signed: by block, role and row.
+// For a softmax that a kernel streams (computes tile by tile, see docs/cuda.md): by block, role and
+// row, the greatest score of the row. Field::Signed orders the scores.
 using RowMaxima = std::map<std::tuple<int64_t, int, int>, Field>;
 
 // The state that the machines of all roles of a kernel share. RunKernel (kernel_run.h) makes it.

@@ -82,9 +82,9 @@ class FormBuilder {
   };
   // Sets computation_ for the body of `tensor`; returns the previous value.
   Computation Enter(const TensorExpr& tensor);
-  // Whether the sign of a zero in argument `i` of fn does not matter. Either fn's value does not
-  // depend on this sign, or only the sign of a value 0 depends on it, and `any_zero` says that the
-  // sign of such a value does not matter.
+  // Whether the sign of a zero in argument `i` of fn does not matter. True if fn's value does not
+  // depend on this sign. If only the sign of a zero value depends on it, the answer is `any_zero`:
+  // whether that sign does not matter. Otherwise false.
   static bool AnyZero(ScalarFn fn, size_t i, bool any_zero);
   NormalForm Constant(double value);
   NormalForm Max(std::vector<NormalForm> values);

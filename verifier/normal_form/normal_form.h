@@ -8,8 +8,8 @@
 //
 // The coefficient may depend on the axes. The bounds of axes are guards like others. A summand and
 // an alternative of an atom bind their axes. Two summands of one form may bind the same axes; each
-// binds them for itself. Product and the Substitute of a whole form give new axes to everything
-// that is bound.
+// binds them for itself. Product, and Substitute of a whole form, replace all bound axes by new
+// ones.
 //
 // Coefficients, indices and guards are integer polynomials (Poly) in leaves: symbols, axes and
 // other indices, quotients of these, and so on (graph/expr/polynomial.h). In comments of this room,

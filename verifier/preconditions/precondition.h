@@ -48,10 +48,11 @@ struct Precondition {
 // differ and from the prover's counterexamples. Then confirms the guard: the rule is proved with
 // all conjuncts, and if any single conjunct is left out, the rule is false or not proved.
 //
-// Rejects trivial guards, which allow only special instances. A guard is trivial if under it a
-// reduction of the target always has one term, or an operator of the target always copies its
-// operand, although this is not so in other instances of the rule; or if it bounds more than two
-// sizes, not counting attributes, by constants.
+// Rejects trivial guards, which allow only special instances. A guard is trivial if
+//   * under it, a reduction of the target always has one term, or an operator
+//     of the target always copies its operand, and this is not so in all
+//     instances of the rule; or
+//   * it bounds more than two sizes by constants (attributes do not count).
 //
 // Deterministic; limited by counts, not by a clock. If prover.interrupted ends the search,
 // `without` is Unknown or there is no guard; discard such a result.

@@ -39,9 +39,9 @@ class RuleInstances {
   const std::vector<RuleInstance>& all() const { return all_; }
   // The counterexample of the first instance on which the sides differed; nullopt if there is none.
   const std::optional<Refuted>& counterexample() const { return counterexample_; }
-  // Whether each effect that occurs in any instance drawn so far also occurs in one of `instances`,
-  // which are positions in all(). Instances with different numbers of `effects` are not comparable,
-  // so the question is asked for each such number alone; true if one of the answers is yes.
+  // `instances`: positions in all(). Groups instances by the number of their `effects`. True if in
+  // one group, each effect that occurs in the group also occurs in a member of the group that is in
+  // `instances`. A group without such a member does not count.
   bool ShowEverything(const std::vector<int>& instances) const;
 
  private:

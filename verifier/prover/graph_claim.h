@@ -29,8 +29,8 @@ struct GraphClaim {
 // graph has no definition, or if the definitions cannot be composed.
 absl::StatusOr<GraphClaim> MakeClaim(const Graph& a, const Graph& b, bool cut);
 
-// Tries to prove the claim; never answers Refuted. Proved::coverage is incomplete: it is only the
-// end of that text, perhaps ""; the caller puts the shapes of the graph's inputs before it.
+// Tries to prove the claim; never answers Refuted. Proved::coverage lacks its beginning: the caller
+// puts the shapes of the graph's inputs before it.
 Verdict ProveClaim(const GraphClaim& claim, const ProverOptions& options);
 
 // Searches for inputs at which the sides differ: in the field, and in double by more than rounding

@@ -13,9 +13,8 @@ namespace lemma::referee {
 
 struct Folds {
   Graph graph;  // after all steps
-  // Values that rules' targets compute at matches where the target computes something from
-  // constants. These are the matches in the given graph, the matches in `graph`, and the match of
-  // each step.
+  // The outputs of rules' targets at matches where the target computes something from constants
+  // only: matches in the given graph, matches in `graph`, and the match of each step.
   std::vector<Value> formulas;
 };
 

@@ -30,15 +30,16 @@ struct SweptGraphs {
   // The second graph. Each weight that is explained by weights of `before` is replaced by the
   // formula that computes it from them (relate_weights.h).
   const Graph& after;
-  const SweepResult& swept;  // may be empty for the functions that do not use it
-  // May be empty for FindPlaces, which does not use it.
+  const SweepResult& swept;  // may be empty for FindWrongWeights and FindWrongNumber
+  // May be empty for FindPlaces.
   std::function<SweepResult(const Graph& after)> sweep;
   const RefereeOptions& options;
 };
 
-// The only place where the graphs may differ; from FindPlaces, the first of these places.
+// The only place where the graphs may differ, or the first of several places that FindPlaces found.
 struct OnlyPlace {
-  // A value of each graph; if they, and the other places, are equal, the graphs are proved equal.
+  // A value of each graph. If these two are equal, and the two values of every other place are
+  // equal, the graphs are proved equal.
   Value before, after;
   Region region;       // computes both values from values that are proved equal
   std::string reason;  // why the region is not proved
@@ -50,18 +51,20 @@ struct OnlyPlace {
 
 // Tries some pairs of values, until the deadline. Returns the first pair that is the only place and
 // has a difference; if there is none, the first pair that is the only place; otherwise nullopt.
-// OnlyPlace::difference is set if, on a sample, the two sides of the region, computed by definition
-// in double on values of the first graph, differ by more than rounding explains (measure.h), and
-// the outputs of the whole graphs differ in double by more than four times the effect of other
-// roundings of the constants in the region, and of all single numbers.
+// OnlyPlace::difference is set if, on a sample,
+//   * the two sides of the region, computed by definition in double on values
+//     of the first graph, differ by more than rounding explains (measure.h);
+//     and
+//   * the outputs of the whole graphs differ in double by more than four times
+//     the effect of other roundings (evidence/other_roundings.h) of the
+//     constants in the region, and of all weights and constants of one element.
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
 // The place graphs.swept.assumed[0], if the graphs are proved equal except at the places in
-// graphs.swept.assumed; otherwise nullopt. OnlyPlace::difference is set if, on one sample, the
-// sides of each region differ by more than rounding explains (as for FindOnlyPlace), and the
-// outputs of the whole graphs differ in double by more than four times the effect of other
-// roundings of the constants in these regions, and of all single numbers. So places whose effects
-// cancel each other are not taken for faults.
+// graphs.swept.assumed; otherwise nullopt. OnlyPlace::difference is set if, on one sample, both
+// conditions of FindOnlyPlace hold: the first one for the region of every place, the second one
+// with the constants in all these regions. So places whose effects cancel each other are not taken
+// for faults.
 std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
 
 // Finds the place where weights with strange elements first matter. Strange elements differ from
@@ -77,8 +80,8 @@ std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
 std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
                                           const std::vector<UnrelatedWeight>& weights);
 
-// The same for a number in attributes, which takes the place of the weights: nullopt unless the
-// graphs are proved equal with the number `expected` in its place. The place is its first user.
+// The same for a wrong number in attributes: replaces number.value by number.expected in the nodes
+// number.users. The place is the first value, as above, that depends on these nodes.
 // OnlyPlace::difference is set if the outputs differ by more than four times the change that
 // another rounding of the number causes.
 std::optional<OnlyPlace> FindWrongNumber(const SweptGraphs& graphs, const OtherNumber& number);

@@ -16,9 +16,9 @@ namespace lemma::referee {
 std::vector<std::vector<int64_t>> OrdersBetween(const Shape& from, const Shape& to);
 
 // Returns values that are computed from values of `before` by one reshape or transpose, and that
-// may equal values of `after`. Considers the results of those operators of `after` that agree with
-// no value of `before` of the same type. That two values may have the same elements is a guess from
-// their sketches (values.h), not a proof. The number of values returned is limited.
+// may equal values of `after`. Skips results of `after` that agree with a value of `before` of the
+// same type. That two values may have the same elements is a guess from their sketches (values.h),
+// not a proof. The number of values returned is limited.
 std::vector<Value> OtherLayouts(const Graph& before, const Graph& after, const Sketches& in_before,
                                 const Sketches& in_after);
 

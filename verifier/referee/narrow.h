@@ -8,12 +8,11 @@
 
 namespace lemma::referee {
 
-// A smaller pair than `pair`, which FindRefutation found (difference.h): two values inside of its
-// graphs that differ by more than kFarBeyond times what rounding explains, such that the whole pair
-// agrees if the first one takes the place of the second one. Both are results of execution, on
-// pair.inputs; nothing is proved. Its values and labels are left empty: `before_value` and
-// `after_value` are values of the graphs of `pair`. nullopt if there is no such pair, or the
-// deadline passes.
+// A smaller pair than `pair`, which FindRefutation found (difference.h). Its outputs are a value u
+// inside of pair.before and a value w inside of pair.after. On pair.inputs, u and w differ by more
+// than kFarBeyond times what rounding explains, and the whole graphs agree if u takes the place of
+// w. Executions show this; nothing is proved. In the result, before_value is u, after_value is w,
+// and the labels are empty. nullopt if no such pair is found before the deadline.
 std::optional<DifferentPair> Narrowed(const DifferentPair& pair, const RefereeOptions& options);
 
 }  // namespace lemma::referee

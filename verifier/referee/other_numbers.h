@@ -11,17 +11,18 @@
 
 namespace lemma::referee {
 
-// A float attribute of an operator whose number is in `after`, but not in `before`.
+// A number that an attribute of an operator has in `after`, but in no application of this operator
+// in `before`.
 struct OtherNumber {
   std::string attr;
   double value = 0;
-  double expected = 0;                     // a number that `before` has in this attribute
+  double expected = 0;                     // a number that this attribute has in `before`
   absl::flat_hash_set<const Node*> users;  // the nodes of `after` with this number
 };
 
-// The numbers that `after` has in an attribute of an operator where `before` has others. Of
-// `before`'s numbers, `expected` is the nearest one that `after` lacks; if `after` has them all,
-// the nearest one. Numbers that differ by at most kMostRelative (evidence/weight_comparison.h) are
+// All such numbers in attributes that both graphs have. `expected` is the nearest number that the
+// attribute has in `before` but not in `after`; if there is none, the nearest number in `before`.
+// Numbers that differ from `expected` by at most kMostRelative (evidence/weight_comparison.h) are
 // left out, because a tool may have computed them.
 std::vector<OtherNumber> OtherNumbers(const Graph& before, const Graph& after);
 

@@ -37,8 +37,8 @@ using Runner =
 struct Sample {
   std::vector<Tensor> inputs;
   DimValues sizes;  // of the symbolic dimensions of the first graph
-  // True for inputs that a user gives, false for random inputs. The two kinds are judged apart: to
-  // count at some sizes, a difference has to show on all samples of one kind with these sizes.
+  // True for inputs that a user gives, false for random inputs. A difference counts only if it
+  // shows on all samples that have the same `sizes` and the same `decides`.
   bool decides = false;
 };
 
@@ -73,8 +73,8 @@ struct ProvedRegion {
   Value after_value;      // of RefereeResult::compared
   // The values that the proof takes as given: Region::inputs and Region::constants (region.h).
   std::vector<Cut> cuts;
-  // -1, or the number of an output. In the latter case, the region is about this output only:
-  // proofs of values that are computed from `after_value` do not rely on it.
+  // The number of an output if the region only proves this output; later proofs then do not use
+  // that `after_value` equals `before_value`. Otherwise -1.
   int output = -1;
 };
 
@@ -100,7 +100,8 @@ struct StrangeWeight {
 // Two graphs that differ. Both have one output and the same inputs. Of several pairs found, this is
 // the smallest.
 struct DifferentPair {
-  // Of the values that the pair computes, or of the nearest values computed from these.
+  // The labels of `before_value` and `after_value`. If a value has no label: the label of the
+  // nearest value computed from it.
   std::string before_label, after_label;
   Graph before, after;
   std::vector<Tensor> inputs;
@@ -174,9 +175,9 @@ struct RefereeResult {
   // if no proof was tried.
   std::vector<std::pair<Value, Value>> equal;
   // For record_certificate.h, beside `regions`. `relations`: the formulas that replace weights of
-  // the second graph. `over_equals`: its values are values of `compared`. The key for a value is
-  // the result of the same operator, applied to the values that the operands were proved equal to
-  // before; a region's proof is about this key.
+  // the second graph. `over_equals`: the key for a value of `compared` is the result of the same
+  // operator, applied to the values that the operands were proved equal to. A region's proof is
+  // about this key.
   std::vector<WeightRelation> relations;
   absl::flat_hash_map<Value, Value> over_equals;
 };

@@ -16,8 +16,8 @@ namespace lemma::referee {
 // Says where CutRegion cuts, and what the proof of the region may use.
 struct CutOptions {
   // A region is cut at values that both graphs share, that is, at values of the first graph. With
-  // depth 0, it is cut at the first such value on each path from the second value towards the
-  // inputs; with depth n, it includes n more operators of each path.
+  // depth 0, it is cut at the first such value on each path from the second value (`w` of
+  // CutRegion) towards the inputs; with depth n, it includes n more operators of each path.
   int depth = 0;
   // Which float weights keep their elements in the region. The proof has to hold for any elements
   // of other float weights. Integers, single numbers and small constants always keep their

@@ -63,10 +63,11 @@ struct SweepLimits {
   std::function<bool(const Region&, bool at_all)> differs;
   // Nodes of `after` whose values are not compared: parts of formulas that explain weights.
   absl::flat_hash_set<const Node*> parts;
-  // Whether to go on with assumptions (SweepResult::assumed): a value to which no candidate is
-  // proved equal is replaced by the first candidate from which it differs, as `differs` says. All
-  // later proofs depend on these assumptions. A value of the same name is a candidate even if its
-  // sketch is not alike: the effects of assumed places add up. Needs `differs`.
+  // Whether to go on with assumptions (SweepResult::assumed). The candidates for a value of `after`
+  // are values of `before` and `derived` whose sketches are alike. If none is proved equal to the
+  // value, the first one that differs from it (as `differs` says) replaces it. All later proofs
+  // depend on these assumptions. A value of the same name is a candidate even if its sketch is not
+  // alike, because the effects of assumed places add up. Needs `differs`.
   bool assume = false;
   // Called with the number of nodes of `after` that were visited, and of all. May be empty.
   std::function<void(int64_t done, int64_t all)> progress;

@@ -41,7 +41,8 @@ struct InputStyle {
   const Suggestions* suggested = nullptr;
 };
 
-// The two sides of a comparison. What the references and `bounds` refer to must outlive the object.
+// The two sides of a comparison. The objects behind the references and `bounds` must outlive this
+// object.
 struct ComparedSides {
   const Concrete& source;
   const Concrete& target;

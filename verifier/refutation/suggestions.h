@@ -15,7 +15,7 @@ namespace lemma::prover {
 struct Suggestions {
   // For sizes and attributes: c - 1, c, c + 1, 2c and 2c + 1 for the magnitude c of each integer
   // constant and, if there are few constants, for the sum and product c of any two magnitudes.
-  // Leaves out values that small samples reach, and values above 5000. Ascending.
+  // Leaves out values up to 5, which small samples reach, and values above 5000. Ascending.
   std::vector<int64_t> sizes;
   // For elements: c - 1, c + 1 and 2c for each finite constant c above 2 in magnitude in
   // expressions of elements, by ascending c. Empty if there is none.

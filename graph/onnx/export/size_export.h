@@ -41,7 +41,8 @@ class SizeExport {
   const absl::Status& status() const { return status_; }
 
  private:
-  // Each returns the name of a vector of one element; Make computes it anew.
+  // Each returns the name of a vector whose only element is the size. One reuses vectors that
+  // exist; Make adds new nodes.
   std::string One(const IndexExpr& e);
   std::string Make(const IndexExpr& e);
   std::string Dim(const IndexExpr& symbol);

@@ -17,8 +17,8 @@ class Binder {
  public:
   explicit Binder(const OriginNode& node);
 
-  // Binds inputs so that `pattern`, an expression of the node's inputs, becomes `value`. False if
-  // that is impossible; the binder is then of no further use. Linear in the expression's size.
+  // Binds inputs so that `pattern`, an expression over the node's inputs, becomes `value`. False if
+  // that is impossible; do not use the binder afterwards. Linear in the expression's size.
   bool Match(const Value& pattern, const Value& value);
   // The value to which Match or Bind bound the input; empty while the input is free.
   Value Bound(const Value& input) const;
@@ -28,8 +28,8 @@ class Binder {
   // The expression `pattern` with bound inputs replaced. Free inputs stay.
   Value Apply(const Value& pattern);
 
-  // The operators that those of matched expressions were matched with, or that Apply made, which
-  // need not be in the other graph. In no order; an operator may occur several times.
+  // The operators of the other graph that Match found, and the operators that Apply made, which may
+  // be new. In no order; an operator may occur several times.
   std::vector<const Node*> Body() const;
 
  private:

@@ -15,10 +15,10 @@
 namespace lemma {
 
 // Goes through the graph from its outputs to its inputs. An output of the graph asks for its value
-// under the output's name. A kept node asks for the value of each of its inputs under the name that
-// this input has in the model; the value may be another one than in the model. The model's node
-// that makes the value of this name is kept if its expressions, possibly with other inputs, give
-// the value that is asked for.
+// under the output's name. A kept node asks for the values of its inputs under the names that these
+// inputs have in the model; after a rewrite, these may be other values than in the model. When a
+// value is asked for under a name, the planner looks for the model's node that makes this name. The
+// node is kept if its expressions, possibly with other inputs, give the value.
 class Planner {
  public:
   // `banned`: positions in origin.nodes of nodes that must not be kept. All arguments must outlive
@@ -37,7 +37,7 @@ class Planner {
   bool FindSource(const Value& value);
   // Like FindSource, but looks only among nodes that have an output with the outermost operator of
   // the value. Returns whether the value got the name of such an output; it may still have no
-  // source, if the kept node only passes it on.
+  // source, if the kept node only passes it on, as Identity does.
   bool FindByOperator(const Value& value);
   // Gives the value the name of an output of one of the model's nodes, and keeps that node.
   bool Grant(const std::string& name, const Value& value);

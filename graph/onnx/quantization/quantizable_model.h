@@ -28,8 +28,8 @@ enum class QuantizedRole {
 
 // An operator of the main graph that can be quantized, together with its followers: nodes behind it
 // that are quantized with it. A BatchNormalization with constant parameters behind a Conv becomes
-// part of the Conv's weight. A Relu or Clip behind an operator that is not a selection becomes part
-// of the rounding.
+// part of the Conv's weight. A Relu or Clip behind an operator that is not a selection stays a
+// node; the result is rounded behind it, not before it.
 struct QuantizableOp {
   std::string name;  // of the node, or of its result if the node has none
   std::string type;  // "Conv"
@@ -136,11 +136,12 @@ class QuantizableModel {
   // the product's operands 0 and 1, with these types.
   absl::StatusOr<ImportedModel> ImportProduct(int op, const TensorType& left,
                                               const TensorType& right) const;
-  // An upper bound of the absolute error of the result of operator number `op`, computed in real
-  // numbers, before the result is rounded. `magnitudes` and `errors` have one entry for each value
-  // in QuantizableOp::reads: upper bounds of its absolute value and of its absolute error.
-  // `weights`: for a product, the result of WeightsOf. `terms`: for a product without a constant
-  // weight, the number of products in each sum. nullopt if no bound is known for the operator.
+  // An upper bound of the absolute error of the result of operator number `op` before the result is
+  // rounded. Errors of float arithmetic are not counted. `magnitudes` and `errors` have one entry
+  // for each value in QuantizableOp::reads: upper bounds of its absolute value and of its absolute
+  // error. `weights`: for a product, the result of WeightsOf. `terms`: for a product without a
+  // constant weight, the number of products in each sum. nullopt if no bound is known for the
+  // operator.
   std::optional<double> ErrorBound(int op, const std::vector<double>& magnitudes,
                                    const std::vector<double>& errors, const ProductWeights& weights,
                                    int64_t terms) const;
@@ -168,9 +169,9 @@ class QuantizedModel {
   // integers.
   absl::StatusOr<ImportedModel> Import(const std::vector<std::string>& values,
                                        const ImportOptions& options) const;
-  // Stages the model's file, for `path`. If the constants are too large for one file, the first
-  // staged file is a file of constants, for DataPath(path). Commit the files with CommitAll
-  // (base/file.h).
+  // Stages the model as the file `path`. If it is too large for one file, also stages its
+  // constants, as the file DataPath(path), which is then the first staged file. Commit the files
+  // with CommitAll (base/file.h).
   absl::StatusOr<std::vector<StagedFile>> Stage(const std::string& path) const;
   static std::string DataPath(const std::string& path);
   // Further changes to the model, such as a later operator set, one line each.

@@ -13,8 +13,8 @@
 
 namespace lemma {
 
-// Does the work of QuantizableModel::Quantize; errors lack the path. `notes` receives the lines of
-// QuantizedModel::notes.
+// Implements QuantizableModel::Quantize; errors do not name the model's file. Appends the lines of
+// QuantizedModel::notes to `notes`.
 absl::StatusOr<onnx::ModelProto> MakeQuantized(const QuantizableModel::Impl& model,
                                                const QuantizationPlan& plan,
                                                std::vector<std::string>* notes);

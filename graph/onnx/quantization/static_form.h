@@ -13,27 +13,26 @@
 
 namespace lemma {
 
-// Weights become 8-bit constants, biases 32-bit constants, each with a DequantizeLinear. Each value
-// that quantized operators read, or write as integers, gets a pair of QuantizeLinear and
-// DequantizeLinear. If a quantized operator writes the value as integers, all its readers read the
-// pair's result; otherwise only quantized operators do. `notes` receives the lines of
-// QuantizedModel::notes.
+// Weights become 8-bit constants and biases 32-bit constants, each with a DequantizeLinear; a bias
+// whose scales are very small stays in floats. Each value that quantized operators read, or write
+// as integers, gets a pair of QuantizeLinear and DequantizeLinear. If a quantized operator writes
+// the value as integers, all its readers read the pair's result; otherwise only quantized operators
+// do. `notes` receives the lines of QuantizedModel::notes.
 absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                              ModelEditor* editor, std::vector<std::string>* notes);
 
-// Raises the model's operator set if it is too low for `plan`, and then adds a note. QuantizeLinear
-// and DequantizeLinear need operator set 10; with a scale for each channel, they need 13.
+// If the model's operator set is too low for `plan`, raises it and adds a note. QuantizeLinear and
+// DequantizeLinear need operator set 10; with a scale for each channel, they need 13.
 absl::Status RaiseOpsetFor(const QuantizationPlan& plan, ModelEditor* editor,
                            std::vector<std::string>* notes);
-// Puts a DequantizeLinear of constants before the operator's node. The node then reads the result
-// of the DequantizeLinear instead of the weight.
+// Replaces the weight operand of the operator's node by a DequantizeLinear of the quantized weight.
 absl::Status WriteQuantizedWeight(const QuantizableOp& op, const ProductWeights& weights,
                                   ModelEditor* editor);
-// Makes the bias of `weights` the node's operand 2: as integers with a DequantizeLinear if it is
-// rounded, else as floats. Does nothing if there is no bias.
+// Makes the bias of `weights` operand 2 of the operator's node: a DequantizeLinear of integers if
+// the bias is rounded, else a constant of floats. Does nothing if there is no bias.
 absl::Status WriteBias(const QuantizableOp& op, const ProductWeights& weights, ModelEditor* editor);
-// Removes the BatchNormalization nodes among the operator's followers, whose effect is in
-// ProductWeights. The product's node then makes their result.
+// Removes the BatchNormalization nodes among the operator's followers; ProductWeights includes
+// their effect. The product's node then computes their result.
 void RemoveNorms(const QuantizableModel::Impl& model, const QuantizableOp& op, ModelEditor* editor);
 
 }  // namespace lemma

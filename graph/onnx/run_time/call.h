@@ -1,9 +1,8 @@
 // Computes opaque operators, which are kept as ONNX has them (docs/glossary.md).
 //
-// Some operators have no definition before a graph runs: their results' sizes, or which of their
-// subgraphs is executed and how often, depend on values. Such an operator is imported as a graph at
-// run time, with the types of the operands and, where the import needs them, their values. So the
-// operator's importer defines the result, as for all other operators.
+// Some operators have no definition before a graph runs: the sizes of their results, or which of
+// their subgraphs is executed and how often, depend on values. Such an operator is imported as a
+// graph at run time, for the types of the operands and, where the import needs them, their values.
 #ifndef LEMMA_GRAPH_ONNX_RUN_TIME_CALL_H_
 #define LEMMA_GRAPH_ONNX_RUN_TIME_CALL_H_
 
@@ -29,12 +28,12 @@ class OpaqueCall {
  public:
   virtual ~OpaqueCall() = default;
   // `inputs`: the values of the node's operands, in order. Returns the values of its results.
-  // Errors begin with the operator.
+  // Errors begin with the operator's name.
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) = 0;
 };
 
 // The names that the model gives to an opaque node's operands and results, for messages; "" for a
-// value without a name. A list may end before the operands or results do.
+// value without a name. Operands and results beyond the end of a list have no names.
 struct CallNames {
   std::vector<std::string> inputs, outputs;
 };

@@ -13,18 +13,21 @@
 namespace lemma::structural {
 
 // How the operands and results of a node correspond to the inputs and outputs of its body. The
-// operands of Loop are the number of iterations, a condition, then states. The operands of Scan are
-// states, then tensors of which each iteration reads one element along an axis. The body returns a
-// condition (Loop only), then new states, then one element of each result after the states.
+// operands of Loop are a limit on the number of iterations, a condition, then states: values that
+// each iteration passes to the next. The operands of Scan are states, then tensors of which each
+// iteration reads one element along an axis. The body returns a condition (Loop only), then new
+// states, then one element of each result after the states.
 struct LoopSignature {
-  // A tensor of which iterations read or write elements along an axis.
+  // A tensor whose elements along an axis are read or written by the iterations, one element by
+  // each iteration.
   struct Elements {
     int64_t axis = 0;        // negative: from the end
     bool backwards = false;  // from the last element to the first
   };
   bool is_loop = false;  // false: Scan
-  int states = 0;        // their number
-  // The operands that are read by elements (Scan only), and the results after the states.
+  int states = 0;        // the number of states
+  // `scanned`: the operands that are read by elements (Scan only). `outputs`: the results after the
+  // states.
   std::vector<Elements> scanned, outputs;
 
   // The number of operands before the states.

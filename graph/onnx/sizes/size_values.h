@@ -14,7 +14,7 @@
 
 namespace lemma {
 
-// Evaluates operators' definitions, element by element, over sizes instead of numbers.
+// Evaluates operators' definitions, element by element, with symbolic sizes in place of numbers.
 class SizeValues {
  public:
   // `leaf` returns the elements of a value that no operator computes; nullopt if they are unknown.

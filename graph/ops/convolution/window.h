@@ -58,14 +58,14 @@ struct OnnxWindow {
   // The attributes strides, pads, dilations of a 2-d operator.
   Attrs ToAttrs() const;
 };
-// ONNX's padding SAME of one axis, whose size may be symbolic: as many windows as `size / stride`,
-// rounded up. Returns the paddings of the two ends, the smaller one first; they are symbolic if
-// they depend on a symbolic size. nullopt if windows of more than one element are shorter than the
-// stride, or if a padding cannot be written as a size.
+// The padding that ONNX's SAME_UPPER and SAME_LOWER give one axis, so that ceil(size / stride)
+// windows fit. `size` may be symbolic; `reach` is OnnxWindow::Reach. Returns the paddings of the
+// two ends, the smaller one first; they are symbolic if they depend on a symbolic size. nullopt if
+// 1 < reach < stride, or if a padding cannot be written as a size.
 std::optional<std::pair<int64_t, int64_t>> SamePadding(int64_t size, int64_t reach, int64_t stride);
 
-// The ONNX attribute for the padding of a window over `input`, [N, C, spatial…]: pads, or auto_pad
-// if the padding is symbolic and is the padding SAME.
+// The ONNX attribute for the padding of a window over `input`, [N, C, spatial…]: auto_pad if the
+// padding is symbolic and equals SamePadding, else pads.
 std::pair<std::string, OnnxAttr> OnnxPadding(const Shape& input, const OnnxWindow& window);
 
 // The spatial sizes of `weight`, [., ., spatial…]. InvalidArgument if there are none or if
@@ -73,7 +73,8 @@ std::pair<std::string, OnnxAttr> OnnxPadding(const Shape& input, const OnnxWindo
 absl::StatusOr<std::vector<int64_t>> KernelOfWeight(const OnnxImport& node, const Shape& weight,
                                                     size_t most);
 // The window attributes of `node`. `input` is the shape [N, C, spatial…]; `kernel` comes from
-// kernel_shape or from the weight. Unimplemented if auto_pad needs a size that is symbolic.
+// kernel_shape or from the weight. Unimplemented if auto_pad is SAME_UPPER or SAME_LOWER and
+// SamePadding returns nullopt for a symbolic size.
 absl::StatusOr<OnnxWindow> ReadOnnxWindow(const OnnxImport& node, const Shape& input,
                                           std::vector<int64_t> kernel);
 

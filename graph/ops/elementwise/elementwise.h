@@ -1,4 +1,4 @@
-// Builders for element-wise operators, so that each is one line of definition.
+// Builders with which an element-wise operator is defined in one line.
 #ifndef LEMMA_GRAPH_OPS_ELEMENTWISE_ELEMENTWISE_H_
 #define LEMMA_GRAPH_OPS_ELEMENTWISE_ELEMENTWISE_H_
 
@@ -37,7 +37,7 @@ inline ScalarExpr Less(const ScalarExpr& a, const ScalarExpr& b) {
 }
 
 // The operator y[i…] = f(x[i…]). `equation`: this formula in the generated documentation.
-// `onnx_type`: the ONNX operator as which it is imported and exported; "": none.
+// `onnx_type`: the ONNX operator to import from and export to; "": none.
 OpDef Unary(std::string name, std::string equation, std::string onnx_type, Accepts accepts,
             UnaryBody f);
 // The same with a result of type bool, and without a gradient.
@@ -54,8 +54,8 @@ OpDef BinaryTest(std::string name, std::string equation, std::string onnx_type, 
 // A float attribute that a rule may leave symbolic.
 AttrSpec Real(std::string name, std::optional<double> default_value, std::string doc);
 
-// Lets `op`, whose name is set, be imported and exported as the ONNX operator `onnx_type`. `attrs`
-// has the names of all attributes, as for ImportAs.
+// Sets the ONNX import and export of `op`, whose name must be set, to the ONNX operator
+// `onnx_type`. `attrs` has the names of all attributes, as for ImportAs.
 void NameInOnnx(OpDef& op, std::string onnx_type, AttrNames attrs);
 
 // `export_node` must emit the ONNX operator `onnx_type`. Returns a hook that does the same, with a

@@ -30,15 +30,15 @@ struct ResizeAxis {
   }
 };
 
-// The position along x, as a real number, whose value element i of the result shows, in ONNX's
+// The real-valued position along x that element i of the result shows, in ONNX's
 // coordinate_transformation_mode `mode`. Unimplemented for an unknown mode, and for
 // tf_crop_and_resize if scale * input is not the integer `output`.
 absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& axis, int64_t i,
                                       const std::string& mode);
 
-// One element per dimension of x, whose shape is `shape`. Reads the scales or sizes of a Resize or
-// Upsample of any opset version, from its attributes or inputs. InvalidArgument if they do not fit
-// x; Unimplemented if a symbolic size changes.
+// Reads the scales or sizes of a Resize or Upsample of any opset version, from its attributes or
+// inputs. `shape` is the shape of x; the result has one element per dimension of x. InvalidArgument
+// if the scales or sizes do not fit x; Unimplemented if a symbolic size changes.
 absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const Shape& shape);
 
 struct Interpolation {

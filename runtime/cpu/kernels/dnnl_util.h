@@ -23,9 +23,8 @@ bool HasDesc(DType dtype);
 // A descriptor with the given strides. Strides of dimensions of size 1 are set as in a dense layout
 // of the same order, since oneDNN compares them.
 dnnl::memory::desc Desc(const Shape& shape, const Strides& strides, DType dtype = DType::kF32);
-// A channels-last descriptor, with the same strides as oneDNN's own channels-last format. If a
-// dimension has size 1, Desc may give it another stride, since strides of such dimensions do not
-// tell layouts apart.
+// A channels-last descriptor, with the same strides as oneDNN's own channels-last format. (Desc may
+// give other strides to dimensions of size 1.)
 dnnl::memory::desc ChannelsLastDesc(const Shape& shape, DType dtype = DType::kF32);
 // An f32 descriptor that leaves the layout to oneDNN.
 dnnl::memory::desc AnyDesc(const Shape& shape);
@@ -200,8 +199,8 @@ bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool 
 // The epilogue that computes all nodes of a spec except the first. `channel`: the channels'
 // dimension of the output's shape in the graph. `per_channel`: the primitive's descriptor of an
 // operand with one element per channel, for example of shape {1, C, 1, 1}. `has_bias`: whether the
-// primitive takes no further bias, so that a fused bias becomes a post-operation. Internal if a
-// node cannot be fused (PostOpKindOf); other errors are those of AffineCoefficients.
+// primitive already has a bias or takes none; then a fused bias becomes a post-operation. Internal
+// if a node cannot be fused (PostOpKindOf); other errors are those of AffineCoefficients.
 absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticValues& statics,
                                       int channel, const dnnl::memory::desc& per_channel,
                                       bool has_bias);

@@ -25,25 +25,31 @@ struct Fusion {
 };
 
 // An operator joins the group of its users if
-//   * they form one group of fewer than 32 nodes, computed in one arithmetic (Domain in
-//     graph/expr/arithmetic.h),
+//   * they form one group of fewer than 32 nodes, computed in one arithmetic
+//     (Domain in graph/expr/arithmetic.h),
 //   * its value is no output of the graph, and
 //   * computing the value again costs less than storing and reading it.
-// For an operator without reductions, the last condition is met if the operator only moves
-// elements, if each element is read about once, or if the value has fewer elements than its
-// element-wise users. Exception: a factor of a product is stored if it can be the epilogue of
-// another product, or if it is a cast to 16 bits. For an operator with reductions, the last
-// condition is met if the users are element-wise and have the value's shape (an epilogue), or if
-// the whole group is still one kernel by row (grid_program.h), such as a normalization written as
-// small operators. If the users read an operator's result at indices that are themselves loaded
-// from a tensor (as in a gather), the operator joins only if an index outside its result is outside
-// its operands too, so that the kernel reports the index.
+//
+// An operator without reductions meets the last condition if it only moves elements, if each
+// element is read about once, or if the value has fewer elements than its element-wise users.
+// Exception: a factor of a product is stored if it can be the epilogue of another product, or if it
+// is a cast to 16 bits.
+//
+// An operator with reductions meets the last condition if the users are element-wise and have the
+// value's shape (an epilogue), or if the whole group is still one kernel by row (grid_program.h),
+// such as a normalization written as small operators.
+//
+// If users read an operator's result at indices that are loaded from a tensor (as in a gather), the
+// operator joins only if it is a transpose, or element-wise over operands of its own shape. An
+// index outside its result is then outside its operands too, so the kernel can report the index.
 //
 // With a precision other than f32, a cast from 16 bits to f32 is an alias if its operand is stored
-// anyway: kernels read the narrow value. With such a precision, a factor of 16 bits is stored too
-// if scalar functions compute it, that is, if it is more than moved elements. Attention for which a
-// streamed kernel is predicted to be faster (streamed_regions.h) is one group, together with
-// element-wise users of its result where possible. No other operator joins this group.
+// anyway: kernels read the narrow value. With such a precision, a factor of a product in 16 bits is
+// stored if scalar functions compute it, and not if its elements are only moved.
+//
+// Attention for which a streamed kernel is predicted to be faster (streamed_regions.h) is one
+// group, together with element-wise users of its result where possible. No other operator joins
+// this group.
 Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits,
             const codegen::GridOptions& options = {});
 

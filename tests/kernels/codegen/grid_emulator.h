@@ -60,13 +60,13 @@ struct BulkMap {
 
 }  // namespace emulated_memory
 
-// Stores in *from where the running stack can be continued, and continues the stack `to`. Unlike
-// glibc's swapcontext, it does not save the signal mask, which takes a system call.
+// Suspends the running stack: saves on it the registers that a call has to preserve, and stores the
+// stack pointer in *from. Then continues the stack whose stack pointer is `to`. Unlike glibc's
+// swapcontext, the function does not save the signal mask, which would take a system call.
 extern "C" __attribute__((visibility("hidden"))) void lemma_switch_stack(void** from, void* to);
 #if !defined(__x86_64__)
 #error "lemma_switch_stack is written for x86-64"
 #endif
-// Saves the registers that a call has to preserve; a new stack has values for them, too.
 asm(R"(
 .text
 .type lemma_switch_stack, @function
@@ -97,35 +97,38 @@ using emulated_memory::BulkMap;
 constexpr int kWarp = 32;
 constexpr size_t kStackBytes = 128 * 1024;
 
-// What a thread waits for: nothing, the threads of its warp, the threads of SyncThreads, the block,
-// a phase of a BulkBarrier (WaitFor), or its warpgroup's turn (TakeTurn). kDone: it has ended.
+// What a thread waits for. kReady: nothing. kAtWarp: the threads of its warp. kAtSyncThreads: the
+// threads of SyncThreads. kAtBlock: the block. kAtPhase: a phase of a BulkBarrier (WaitFor).
+// kAtTurn: its warpgroup's turn (TakeTurn). kDone: the thread has ended.
 enum class State { kReady, kAtWarp, kAtSyncThreads, kAtBlock, kAtPhase, kAtTurn, kDone };
-// A warpgroup has 128 threads. kTurnThreads: a turn concerns the threads of two warpgroups, those
-// that pass it and those that take it.
+// A warpgroup has 128 threads. Warpgroups take turns: the turn of a warpgroup begins when all
+// threads of another warpgroup have passed it on (PassTurn) and all its own threads wait for it
+// (TakeTurn). kTurnThreads is the number of all these threads.
 constexpr int kMostWarpgroups = 4, kTurnThreads = 256;
 
 // A bulk copy from the box of the tensor that starts at index `at`.
 struct Copy {
   unsigned char* to;
-  BulkMap map;           // a copy: the thread that issued it may end first
+  BulkMap map;           // by value: the issuing thread may end first
   BulkBarrier* barrier;  // counts the copied bytes
   int at[5];
 };
 
-// A product of tiles that a thread has issued and not waited for yet.
+// A product A·B of tiles that a thread has issued and not waited for yet.
 struct Product {
-  std::function<void(int place)> compute;  // place: the product's number in Fiber::words
+  std::function<void(int place)> compute;  // place: the index in Fiber::words
   int group;                               // the number of its group, from 0
   const unsigned int* words;               // A if it is in registers, otherwise nullptr
 };
 
 struct Fiber {
-  void* place = nullptr;          // where the stack can be continued
+  void* place = nullptr;          // the stack pointer while the fiber waits
   std::unique_ptr<char[]> stack;  // kStackBytes, not initialized: few of its pages are used
   State state = State::kReady;
   unsigned long long slot = 0;  // the value that the thread passes to a shuffle
-  // The thread's words of A and B for a product on tensor cores. Two sets are used in turn, so that
-  // a thread may issue the next product while others still read its words for the last product.
+  // The thread's words of the factors A and B for a product on tensor cores (MultiplyAdd). Two sets
+  // are used in turn, so that a thread may issue the next product while others still read its words
+  // for the last product.
   struct {
     unsigned int a[4], b[2];
   } fragments[2];
@@ -294,10 +297,12 @@ inline float Truncated(double x) {
                                                                 : nearest;
 }
 
-// mma.sync with a 16 x 8 result and a depth of 8 words. Lane l passes words l % 4 and l % 4 + 4 of
-// two rows of A, l / 4 and l / 4 + 8, and of column l / 4 of B. It gets columns 2 (l % 4) and
-// 2 (l % 4) + 1 of the same two rows of the result: the first row in `upper`, the second in
-// `lower`. A word holds Words::kNumbers numbers; Words::Number reads them.
+// mma.sync: adds a product A·B that has 16 x 8 elements and a depth of 8 words. A word holds
+// Words::kNumbers numbers; Words::Number reads them. Lane l of the warp passes:
+//   * in a[r + 2h], word l%4 + 4h of row l/4 + 8r of A,
+//   * in b[h], word l%4 + 4h of column l/4 of B.
+//
+// The lane's upper[j] and lower[j] are the sums in column 2(l%4) + j of row l/4 and of row l/4 + 8.
 template <class Words>
 void MultiplyAdd(float* upper, float* lower, const unsigned int* a, const unsigned int* b) {
   const int me = block->running, warp = me / kWarp * kWarp, lane = me % kWarp;
@@ -416,9 +421,10 @@ inline unsigned short TileNumber(unsigned long long start, bool rows_adjacent, i
   return number;
 }
 
-// Adds a product of depth 16 to the thread's part of a result with 64 rows and 8 * eighths columns:
-// two rows, `upper` and `lower`. left(r, k) is the number of A in the thread's row r, 0 or 1, at
-// depth k. If `adds` is false, the product replaces the sums.
+// Adds a product of depth 16 to the thread's part of a result with 64 rows and 8*eighths columns.
+// This part lies in two rows; `upper` and `lower` hold 2*eighths sums of each. left(r, k) is the
+// number of A in the thread's row r, 0 or 1, at depth k. If `adds` is false, the product replaces
+// the sums.
 template <class Words, class Left>
 void AddProducts(float* upper, float* lower, int eighths, bool adds, const Left& left,
                  unsigned long long b, bool b_rows_adjacent) {
@@ -477,8 +483,8 @@ inline void SyncThreads(int threads) {
   block->sync_threads = threads;
   Wait(State::kAtSyncThreads);
 }
-// Waits until the threads of another warpgroup have passed the turn to this one. It is a barrier of
-// both warpgroups.
+// Waits until another warpgroup has passed the turn to this one, and all threads of this one wait
+// for it.
 inline void TakeTurn(int warpgroup) {
   if (block->running / 128 != warpgroup) Fail("a turn of another warpgroup");
   ++block->turns[warpgroup];

@@ -21,8 +21,8 @@ struct Dense {
   std::vector<T> data;  // row-major
 };
 
-// All tensors of `definition`: the given inputs, then the tensors that it computes, in its order.
-// An error, such as a read outside a tensor, ends the program with a message.
+// All tensors of `definition`: the given inputs, then the tensors that the definition computes, in
+// order. An error, such as a read outside a tensor, ends the program with a message.
 template <class T>
 std::vector<Dense<T>> EvaluateNaively(const Definition& definition, std::vector<Dense<T>> inputs);
 

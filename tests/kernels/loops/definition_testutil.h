@@ -50,9 +50,9 @@ Definition Conv(std::vector<int64_t> x, std::vector<int64_t> w, int64_t stride, 
                 int64_t groups);
 Definition Matmul(int64_t m, int64_t k, int64_t n);
 
-// For inputs of floats: random integers from -3 to 3, so that double and int64_t are exact, or any
-// elements of the field if T is Field. For inputs of integers: random integers from 0 to 3. T is
-// double, float, int64_t or Field.
+// Random values for the inputs. Floats are integers from -3 to 3, so that double and int64_t are
+// exact; if T is Field, they are any elements of the field. Integers are from 0 to 3. T is double,
+// float, int64_t or Field.
 template <class T>
 std::vector<Dense<T>> RandomInputs(const Definition& definition, uint32_t seed);
 

@@ -19,9 +19,9 @@ using Params = std::vector<std::pair<int, int>>;
 inline const Params kSame = {{4, 3}, {5, 3}, {6, 1}, {7, 1}, {8, 0}, {9, 0}};
 inline const Params kValid = {{4, 3}, {5, 3}, {6, 2}, {7, 1}, {8, 1}, {9, 2}};
 
-// An operator of type `type` (rewrite/taso/format.h). `inputs` are its operands. Each operand is a
-// pair: the position of an operator on the same side of the rule and the number of its output, or
-// the negative number of a variable and 0.
+// An operator of type `type` (rewrite/taso/format.h). Each of its operands is a pair in `inputs`.
+// The pair {2, 0} is output 0 of operator 2 on the same side of the rule; the pair {-1, 0} is the
+// variable with the number -1.
 Operator Op(int type, const std::vector<std::pair<int, int>>& inputs, const Params& params = {});
 
 // The bytes of a file with one rule from `source` to `target`. Each side's output is output 0 of

@@ -31,9 +31,9 @@ class EmulatedPlans {
   // The number of launches of plan `i` that are matrix products.
   int ProductsOf(size_t i) const;
 
-  // Runs plan `i` in one arena. `seed` chooses one of the orders of launches that Launch::after
-  // allows. If `products` is true, RunGemm (host_gemm.h) computes the matrix products in place of
-  // their kernels.
+  // Runs plan `i`. `seed` chooses one of the orders of launches that Launch::after allows. If
+  // `products` is true, RunGemm (host_gemm.h) computes the matrix products in place of their
+  // kernels.
   absl::StatusOr<std::vector<Tensor>> Run(size_t i, absl::Span<const Tensor> inputs, uint64_t seed,
                                           bool products = false) const;
   // Runs plan `i` in two orders, with the seeds `seed` and `seed` + 1; the second run passes true

@@ -40,32 +40,32 @@ class GraphRunner {
   absl::StatusOr<std::vector<std::vector<Field>>> RunField(
       const std::vector<std::vector<Field>>& inputs) const;
 
-  // Each function from here to integers() returns whether the first sentence above it is true.
-
-  // The graph has only floats, sums, products, quotients and moves. If two such graphs have
+  // Whether the graph has only floats, sums, products, quotients and moves. If two such graphs have
   // different values in the field, they also differ as real functions.
   bool rational() const { return rational_; }
-  // The graph has only floats, sums, products and moves. Its values in double are exact if the
-  // numbers have few digits.
+  // Whether the graph has only floats, sums, products and moves. The values of such a graph in
+  // double are exact if the numbers have few digits.
   bool polynomial() const { return polynomial_; }
-  // The graph has min, max, sign or abs. Where their result is zero, the evaluator chooses between
-  // 0 and -0.
+  // Whether the graph has min, max, sign or abs. Where their result is zero, the evaluator chooses
+  // between 0 and -0.
   bool leaves_zero_sign_open() const { return leaves_zero_sign_open_; }
-  // The graph has reductions by sum or product. The evaluator chooses the order of their terms.
+  // Whether the graph has reductions by sum or product. The evaluator chooses the order of their
+  // terms.
   bool adds_up() const { return adds_up_; }
-  // All floats of the graph are f64, so constants keep the values that they are written with.
+  // Whether all floats of the graph are f64. Then constants keep the values that they are written
+  // with.
   bool all_f64() const { return all_f64_; }
-  // The graph has roundings or comparisons.
+  // Whether the graph has roundings or comparisons.
   bool discontinuous() const { return discontinuous_; }
-  // The graph has quotients.
+  // Whether the graph has quotients.
   bool divides() const { return divides_; }
-  // The graph has both discontinuities (roundings, comparisons, integers) and functions like tanh
-  // and exp. In such a graph, rounding errors alone may put tanh(-18) + 1 or log(exp(x)) - x on the
-  // other side of a discontinuity, at nearby inputs too.
+  // Whether the graph has both discontinuities (roundings, comparisons, integers) and functions
+  // like tanh and exp. In such a graph, rounding errors alone may put tanh(-18) + 1 or log(exp(x))
+  // - x on the other side of a discontinuity, at nearby inputs too.
   bool discontinuous_where_rounded() const { return (discontinuous_ || integers_) && saturates_; }
-  // The graph has f16 or bf16.
+  // Whether the graph has f16 or bf16.
   bool has_16_bit_floats() const { return has_16_bit_floats_; }
-  // The graph has integers or truth values.
+  // Whether the graph has integers or truth values.
   bool integers() const { return integers_; }
 
   // The number of scalar operations in one run plus the number of elements of all results.

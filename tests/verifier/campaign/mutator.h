@@ -26,10 +26,10 @@ class Mutator {
   // all equally likely. Equal seeds give equal sequences of mutants.
   Mutator(std::vector<std::vector<Substitution>> families, uint64_t seed);
 
-  // A mutant that was not drawn before. It is made from a rule, from the reverse of a rule, or from
-  // a rule that has one side of a rule as both its sides, by one to four changes. Some changes keep
-  // the rule true. Both sides of the mutant are well-formed for some sizes. Their outputs have the
-  // same element types and ranks. The definitions of the two sides differ as text.
+  // A mutant that was not drawn before. One to four changes make it from a rule, from the reverse
+  // of a rule, or from the rule A => A for a side A of a rule. Some changes keep the rule true.
+  // Both sides of the mutant are well-formed for some sizes, and their outputs have the same
+  // element types and ranks. The definitions of the two sides differ as text.
   RuleMutant Draw();
   // The number of mutants tried so far, including those that Draw rejected.
   int64_t tries() const { return tries_; }

@@ -18,7 +18,7 @@ namespace lemma::kernels {
 // A pointer parameter of a function.
 struct Parameter {
   int slot = -1;          // the slot that it points to
-  bool constant = false;  // a pointer to const: the slot is only read, otherwise only written
+  bool constant = false;  // true: points to const, the slot is only read; false: only written
 };
 
 // Each function consumes the tokens that it reads. After the first error, functions return nullptr,
@@ -81,7 +81,8 @@ class ExpressionParser {
   ExprPtr Index();
   // A condition: an expression of type bool.
   ExprPtr Truth();
-  // `e`, which must have `type`, or be an integer constant or an integer that converts to it.
+  // `e` as `type`. `e` must have this type; or both are integer types; or `type` is real and `e` is
+  // the integer constant 0.
   ExprPtr As(Type type, ExprPtr e);
   // An integer expression that reads no array.
   ExprPtr ArrayIndex();

@@ -32,8 +32,8 @@ Span SpanOf(double value);
 // others.
 Span SpanOf(DType dtype);
 // Hull: the span of a number that is in `a` or in `b`. Plus, Times: the span of the sum, and of the
-// product, of a number in `a` and a number in `b`. Their minus_zero is always false: if the result
-// may be -0, the caller must set it.
+// product, of a number in `a` and a number in `b`. Plus and Times set minus_zero to false: if the
+// result may be -0, the caller must set it.
 Span Hull(const Span& a, const Span& b);
 Span Plus(const Span& a, const Span& b);
 Span Times(const Span& a, const Span& b);

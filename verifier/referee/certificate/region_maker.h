@@ -17,11 +17,12 @@ namespace lemma::referee {
 bool DependsOn(const Value& value, const absl::flat_hash_set<const Node*>& nodes);
 
 // The claim that `before` and `after` are equal for all values of `cuts` whose elements are as
-// `cuts` says. Inputs may have any value, too; constants that are not cut keep their elements.
-// `own_numbers`: nodes whose numbers the author of the certificate chose; if the region contains
-// such a node, RegionClaim::near_numbers is false. `evaluator` computes constants.
-// FailedPrecondition if `cuts` states a fact about elements that is false, or if the region has
-// more than 400 operators.
+// `cuts` says. Inputs, and weights without known elements, may have any value too. Other weights
+// and constants keep their elements unless they are cut. `own_numbers`: nodes whose numbers the
+// author of the certificate chose; if the region contains such a node, or uses elements that depend
+// on it, RegionClaim::near_numbers is false. `evaluator` computes constants. FailedPrecondition if
+// a fact about elements in `cuts` cannot be confirmed, or if the region has more than 400
+// operators.
 absl::StatusOr<RegionClaim> MakeRegion(const Value& before, const Value& after,
                                        const absl::flat_hash_map<Value, Known>& cuts,
                                        const absl::flat_hash_set<const Node*>& own_numbers,

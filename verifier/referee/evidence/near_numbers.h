@@ -18,9 +18,8 @@ namespace lemma::referee {
 //     numbers of the other side if this result is near.
 // It keeps a number that is a multiple of 1/4096, because such a number probably was not rounded.
 // It also keeps a number if several numbers of one side are near, because the choice is not clear.
-// It changes nothing if the statement has an f64. Returns whether anything changed. Then each
-// number stands for any number that f32 rounds to it or to its neighbor. So a proof is true only up
-// to the rounding of the numbers, and not bit exact.
+// It changes nothing if the statement has an f64. Returns whether anything changed. If so, a proof
+// of the statement is true only up to the rounding of the numbers, and is not bit exact.
 bool UnifyNearNumbers(Statement* statement);
 
 }  // namespace lemma::referee

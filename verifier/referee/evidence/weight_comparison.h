@@ -28,9 +28,9 @@ struct UnrelatedWeight {
   Value after, nearest;
   int64_t outside = 0;            // the number of elements that are outside
   std::vector<int64_t> elements;  // the positions of these elements
-  // The largest distance of these elements from their exact values. Its unit is half the width of
-  // the interval that f32 evaluations give (not narrowed by `most`), or half a unit in the last
-  // place if that is larger; at least 2^-126.
+  // The largest distance of these elements from their exact values. Its unit is the largest of
+  // three numbers: half the width of the interval that f32 evaluations give (not narrowed by
+  // `most`), half a unit in the last place, and 2^-126.
   double farthest = 0;
   int64_t element = 0;  // the position of the first of these elements
   // This element, and the ends of the interval in which it would count as rounding.

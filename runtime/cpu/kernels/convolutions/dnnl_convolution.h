@@ -26,16 +26,17 @@ struct DnnlConvolution {
 bool ConvolutionsBeatProducts();
 
 // Whether oneDNN computes a convolution with weights [out, in, rows, columns] by matrix products.
-// It does so for several groups on processors with AVX2 but without AVX-512, if the channels of a
-// group do not fill blocks of 8, unless each group has one channel (depthwise). Operations fused
-// behind such a convolution are slow: 32 groups of 4 channels at 56 x 56 pixels take 3.3 ms; with
-// relu fused, 6.6 ms; with a batch normalization fused, 57 ms.
+// It does so on processors with AVX2 but without AVX-512 if there are several groups, each has more
+// than one input or output channel, and the channels of a group do not fill blocks of 8. Operations
+// fused behind such a convolution are slow: 32 groups of 4 channels at 56 x 56 pixels take 3.3 ms;
+// with relu fused, 6.6 ms; with a batch normalization fused, 57 ms.
 bool RunsByProducts(const Shape& weights, int64_t groups);
 
-// The kernel that computes `conv` and the operations fused behind it; y is output 0 of the spec. x
-// and y are in channels-last layout, or x is static. Where oneDNN's kernels for another layout are
-// faster, the kernel reorders x before the convolution and y after it. Where Winograd's algorithm
-// is faster, images without infinities and NaN are computed by it (winograd.h). Throws dnnl::error.
+// The kernel that computes `conv` and the operations fused behind it; y is output 0 of the spec. y
+// must be in channels-last layout, and so must x unless it is static. Where oneDNN's kernels for
+// another layout are faster, the kernel reorders x before the convolution and y after it. Where
+// Winograd's algorithm is faster, the kernel uses it for images without NaN, infinities and very
+// large numbers (winograd.h). Throws dnnl::error.
 std::unique_ptr<Kernel> MakeDnnlConvolution(const CpuKernelSpec& spec, const StaticValues& statics,
                                             const DnnlConvolution& conv, const Epilogue& epilogue);
 

@@ -6,7 +6,8 @@
 // nearby, not to each output; relative to the largest output, as in runtime/tolerance.h, they are
 // up to twice those of the direct convolution. Each output of a tile is computed from all pixels of
 // the tile, also from pixels whose factors cancel. So an infinity or NaN in one pixel would reach
-// outputs whose windows do not contain it. Such inputs go to the direct convolution.
+// outputs whose windows do not contain it. Inputs with such pixels, or with numbers so large that
+// an intermediate result could overflow, go to the direct convolution.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_WINOGRAD_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_CONVOLUTIONS_WINOGRAD_H_
 

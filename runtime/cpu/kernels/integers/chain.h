@@ -40,14 +40,15 @@ struct ChainStep {
 
 enum class ChainResult { kF32, kU8, kI8 };
 
-// The least number of columns that are computed together (at most 64 are). The columns of a row
-// beyond a multiple of it are computed one at a time, which is slow.
+// Columns are computed in blocks of 8 to 64. The last columns of a row that fill no block of 8 are
+// computed one at a time, which is slow.
 constexpr int64_t kChainColumns = 8;
 
-// Applies the `count` steps to each x[i * x_step + j], or to 0 if x is nullptr, and stores x
-// as the result at y[i * y_step + j], for i < rows, j < columns. If the result is kU8 or kI8, the
-// steps must have narrowed it to that type. y must not overlap x or the steps' data, except in one
-// case: y may be x, or the data of a step, if both have the same element size and row step.
+// Applies the `count` steps to each x[i * x_step + j], or to 0 if x is nullptr, for i < rows, j <
+// columns. Stores the outcome at y[i * y_step + j] in the type `result`. If the result is kU8 or
+// kI8, the steps must have narrowed it to that type. y must not overlap x or the steps' data,
+// except in one case: y may be x, or the data of a step, if both have the same element size and row
+// step.
 void ApplyChain(const float* x, int64_t x_step, int64_t rows, int64_t columns,
                 const ChainStep* steps, int count, ChainResult result, void* y, int64_t y_step,
                 IntegerIsa isa = BestIntegerIsa());

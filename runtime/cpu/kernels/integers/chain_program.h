@@ -33,11 +33,15 @@ class ChainProgram {
   // Whether a step is kLoadVector: it reads one number per column.
   bool has_vectors() const { return has_vectors_; }
 
-  // Runs the chain on a block of rows and columns. `inputs`: as in Kernel::Run. x is nullptr if the
-  // chain starts with integers. `first`: the index of the block's first element in a tensor of the
-  // result's shape, channels innermost, whose rows are `outputs` elements apart; `column`: the
-  // block's first column. The block's own rows are `columns` elements apart in x, and `y_step`
-  // elements apart in y.
+  // Runs the chain on a block of rows and columns.
+  //   * `inputs`: as in Kernel::Run.
+  //   * x: the block's elements of `start`, row-major; nullptr if the chain
+  //     starts with integers.
+  //   * `first`: the index of the block's first element in inputs of the
+  //     result's shape, with channels innermost; `outputs` is the length of
+  //     their rows.
+  //   * `column`: the block's first column.
+  //   * y: the block's results; its rows are `y_step` elements apart.
   void Run(absl::Span<void* const> inputs, const float* x, int64_t rows, int64_t columns,
            int64_t first, int64_t column, int64_t outputs, void* y, int64_t y_step) const;
 

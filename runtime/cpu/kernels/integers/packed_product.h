@@ -1,8 +1,8 @@
 // A product of integers in the form for runtime/cpu/kernels/integers/tiles.h: sizes, offsets, and
 // the right matrix in panels.
 //
-// Where bytes can be multiplied, x - zero is not computed, because it needs nine bits: the sum of
-// x * w, minus zero times the sum of w, is the sum of (x - zero) * w, also where 32 bits wrap.
+// x - zero needs nine bits. So where bytes can be multiplied, the product sums x * w and subtracts
+// zero * (sum of w). The result is the same, also where 32 bits wrap.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PACKED_PRODUCT_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_PACKED_PRODUCT_H_
 
@@ -36,8 +36,8 @@ WindowSizes SizesOf(const Node& head);
 class PackedProduct {
  public:
   // `integers`: the values of product.integers, row-major. Unimplemented if they are not all
-  // integers of magnitude at most 255. `zero`: what every run subtracts from the source; nullopt if
-  // that may vary. `isa`: instructions that this machine has.
+  // integers of magnitude at most 255. `zero`: the number that every run subtracts from the source;
+  // nullopt if this number may vary. `isa`: instructions that this machine has.
   static absl::StatusOr<PackedProduct> Pack(const Node& head, const IntegerProduct& product,
                                             const Tensor& integers, std::optional<int> zero,
                                             kernels::IntegerIsa isa = kernels::BestIntegerIsa());
@@ -50,12 +50,13 @@ class PackedProduct {
   // Element [output, channel of the group, row, column] of the weight, read from the panels.
   int WeightAt(int64_t output, int64_t channel, int64_t row, int64_t column) const;
 
-  // A patch holds the numbers that some rows of an image's result need: as 16-bit integers, or as
-  // bytes. PatchBytes is the size of the patch for `rows` rows.
+  // A patch is a copy of the pixels from which some rows of an image's result are computed: as
+  // 16-bit integers or, if the product multiplies bytes, as bytes. PatchBytes is the size of the
+  // patch for `rows` rows of the result.
   int64_t PatchBytes(int64_t rows) const;
-  // Writes the patch for result rows [begin, end): pixels of `image` minus `zero`, and 0 outside
-  // the image; or, as bytes, InBytes of the pixels, and of `zero` outside the image. T is uint8_t
-  // or int8_t.
+  // Writes the patch for rows [begin, end) of the result. Integers of 16 bits: pixel - zero, and 0
+  // outside the image. Bytes: InBytes(pixel), and InBytes(zero) outside the image. T is uint8_t or
+  // int8_t.
   template <class T>
   void FillPatch(const T* image, int zero, int64_t begin, int64_t end, void* patch) const;
   // The number that patches of bytes hold for the number x of type T.
@@ -64,13 +65,16 @@ class PackedProduct {
     return x - std::numeric_limits<T>::min();
   }
 
-  // Computes the sums for result rows [begin, end) of an image and for the outputs [first, last).
-  // With several groups, [first, last) must be all outputs. Otherwise `first` must be a multiple of
-  // kPanelColumns, and so must `last` unless it is the number of outputs. The pixels of these rows
-  // are numbered row by row; the sums of pixel i lie at sums + i * step, beginning with the sum for
-  // output `first`. Up to kPanelColumns - 1 numbers behind them are overwritten too. So `step` must
-  // be at least last - first rounded up to a multiple of kPanelColumns, plus kPanelColumns with
-  // several groups. `zero_in_bytes`: InBytes of the zero that FillPatch was given.
+  // Computes the sums for rows [begin, end) of an image's result and for the outputs [first, last).
+  //   * With several groups, [first, last) must be all outputs. Otherwise
+  //     `first` must be a multiple of kPanelColumns, and so must `last` unless
+  //     it is the number of outputs.
+  //   * The pixels of these rows are numbered row by row. The sums of pixel i
+  //     begin at sums + i * step, with output `first`. Up to kPanelColumns - 1
+  //     numbers behind them are overwritten too.
+  //   * `step` must be at least last - first, rounded up to a multiple of
+  //     kPanelColumns, plus kPanelColumns with several groups.
+  //   * `zero_in_bytes`: InBytes of the zero that FillPatch was given.
   void Multiply(const void* patch, int zero_in_bytes, int64_t begin, int64_t end, int64_t first,
                 int64_t last, int32_t* sums, int64_t step) const;
 

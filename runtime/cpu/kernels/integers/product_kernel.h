@@ -17,8 +17,8 @@
 
 namespace lemma::cpu {
 
-// A spec of this kernel has the head's operands as nodes too (IntegerOperand::nodes,
-// IntegerProduct::weight_nodes), so that its inputs are the integers.
+// The nodes of this kernel's spec include those that compute the head's operands
+// (IntegerOperand::nodes, IntegerProduct::weight_nodes), so its inputs are the integers.
 const KernelDef& IntegerProductKernel();
 
 // The computation of such a kernel, for runtime/cpu/statement.h. Inputs are given by their indices

@@ -9,16 +9,16 @@
 
 namespace lemma::cpu {
 
-// Whether the nodes compute each element of the last node's output from one element of one u8 or i8
-// value, at the same place, and from static numbers. Returns that value. `inputs`: what the nodes
-// read from outside of them; `is_static`: by input.
+// The u8 or i8 value from which, with static numbers, the nodes compute the last node's output
+// element by element; nullopt if there is none. `inputs`: what the nodes read from outside of them;
+// `is_static`: by input.
 std::optional<Value> TableSource(const std::vector<NodePtr>& nodes,
                                  const std::vector<Value>& inputs,
                                  const std::vector<bool>& is_static);
 
 // The results for the bytes 0 to 255 of the source, in the order of the bytes, computed by the
-// definitions of the spec's nodes; a byte of an i8 is read as such. nullopt if TableSource gives
-// nothing for the spec, or if an operand is no number.
+// definitions of the spec's nodes; for an i8 source, byte 255 stands for -1. nullopt if TableSource
+// gives nothing for the spec, or if another operand is not a single number.
 std::optional<Tensor> TableOf(const CpuKernelSpec& spec, const StaticValues& statics);
 
 }  // namespace lemma::cpu

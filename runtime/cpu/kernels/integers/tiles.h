@@ -1,5 +1,6 @@
-// Products of matrices of small integers, exact in 32 bits, by instructions that multiply numbers
-// of 16 bits and add two products in 32, or multiply numbers of 8 bits and add four.
+// Products of matrices of small integers, exact in 32 bits. For each sum, one instruction
+// multiplies two pairs of 16-bit numbers, or four pairs of 8-bit numbers, and adds the products in
+// 32 bits.
 //
 // A row of the left matrix consists of runs of adjacent numbers, such as a row of a matrix, or a
 // row or a position of a convolution's window; long rows may be cut into several runs. All runs
@@ -18,9 +19,9 @@ constexpr int64_t kPanelColumns = 16;  // of a panel of the right matrix
 // instruction.
 enum class IntegerIsa { kNone, kAvx2, kVnni };
 
-// The best that this machine has, and that the environment variable ONEDNN_MAX_CPU_ISA (or
-// DNNL_MAX_CPU_ISA) of oneDNN allows; it is read once. The functions of this file may be called on
-// any machine, but only with an `isa` that it has.
+// The best instructions that this machine has and that oneDNN's environment variable
+// ONEDNN_MAX_CPU_ISA (or DNNL_MAX_CPU_ISA) allows. The variable is read once. The functions of this
+// file may be called on any machine, but only with an `isa` that the machine has.
 IntegerIsa BestIntegerIsa();
 
 // The most rows of a tile.
@@ -56,17 +57,17 @@ struct Runs {
 void MultiplyTile(const int16_t* const* rows, int64_t count, const Runs& runs, const int16_t* panel,
                   bool accumulate, int32_t* sums, int64_t step, IntegerIsa isa = BestIntegerIsa());
 
-// The same with groups of 4 instead of 2, of bytes, for `panels` (1 or 2) panels that lie
-// `panel_step` numbers apart: j < 16 * panels. Only with kVnni. Adds to the numbers start[j] or, if
+// The same for bytes, in groups of 4 instead of 2, and for one or two panels (`panels`) that lie
+// `panel_step` bytes apart: j < 16 * panels. Only with kVnni. Adds to the numbers start[j] or, if
 // `start` is nullptr, to those in `sums`.
 void MultiplyBytes(const uint8_t* const* rows, int64_t count, const Runs& runs, const int8_t* panel,
                    int panels, int64_t panel_step, const uint32_t* start, int32_t* sums,
                    int64_t step);
 
-// A depthwise convolution: sums of one channel each, for kPanelColumns channels of `pixels` pixels,
-// which lie pixel_step numbers apart in x and `step` in sums:
-// sums[i * step + c] = sum(t < 2 * pairs) x[i * pixel_step + taps[t] + c] *
-// weights[ChannelWeight(t, c)].
+// A depthwise convolution: sums of one channel each, for `pixels` pixels and kPanelColumns
+// channels. Pixels lie `pixel_step` numbers apart in x and `step` numbers apart in sums.
+// sums[i * step + c] = sum(t < 2 * pairs)
+//     x[i * pixel_step + taps[t] + c] * weights[ChannelWeight(t, c)].
 // `taps` holds 2 * pairs offsets in x; if the number of taps is odd, the weights of the last one
 // are 0. Reads kPanelColumns numbers at each tap. Overwrites `sums`.
 void MultiplyChannels(const int16_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
