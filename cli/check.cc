@@ -132,10 +132,10 @@ void Print(const api::CheckResult& answer) {
     std::printf("input and output agree in the field: %d x %lld elements\n", check.samples,
                 static_cast<long long>(check.elements));
   }
-  if (check.laws > 0) {
+  if (check.steps_in_double > 0) {
     std::printf(
         "%lld steps by laws that the field lacks, or that round constants, agree in double\n",
-        static_cast<long long>(check.laws));
+        static_cast<long long>(check.steps_in_double));
   }
   if (check.samples > 0 || !check.mutants.empty()) {
     std::printf("repeatable with --seed=%lld\n", static_cast<long long>(answer.seed));

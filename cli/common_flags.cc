@@ -77,11 +77,11 @@ api::ExecutionOptions CommonFlags::Execution() const {
   api::ExecutionOptions execution;
   execution.backend = backend;
   execution.threads = static_cast<int>(std::min<int64_t>(threads, std::numeric_limits<int>::max()));
-  execution.kernels = {fusion == "on",
-                       reuse == "late",
-                       PrecisionOf(precision),
-                       {onnxruntime, nullptr},
-                       winograd == "on"};
+  execution.backend_options = {fusion == "on",
+                               reuse == "late",
+                               PrecisionOf(precision),
+                               {onnxruntime, nullptr},
+                               winograd == "on"};
   return execution;
 }
 
@@ -150,7 +150,7 @@ absl::StatusOr<std::unique_ptr<lemma::Backend>> CommonFlags::MakeBackend() const
 
 std::unique_ptr<KernelMeasurer> CommonFlags::MakeMeasurer() const {
   const api::ExecutionOptions execution = Execution();
-  return api::MakeMeasurer(execution.backend, execution.threads, execution.kernels);
+  return api::MakeMeasurer(execution.backend, execution.threads, execution.backend_options);
 }
 
 absl::StatusOr<int> ParseAndRun(

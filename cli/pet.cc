@@ -76,22 +76,22 @@ void PrintForAllSizes(const api::MutatedPart& part, const pet::Candidate& candid
   }
   for (size_t i = 0; i < region->rules.size(); ++i) {
     const Verdict& verdict = region->verdicts[i];
-    std::printf("   for all sizes: agrees on %s: %s\n", region->agrees[i].c_str(),
+    std::printf("   for all sizes: agrees on %s: %s\n", region->agreeing_boxes[i].c_str(),
                 IsProved(verdict) ? Word(verdict) : ToString(verdict).c_str());
   }
-  for (const std::string& box : region->differs) {
+  for (const std::string& box : region->differing_boxes) {
     std::printf("   differs on %s at the sizes that were tried\n", box.c_str());
   }
-  if (region->differs.empty()) return;
+  if (region->differing_boxes.empty()) return;
   if (!region->not_counted.empty()) {
     std::printf("   at others: not known: %s\n", region->not_counted.c_str());
   }
-  for (size_t i = 0; i < region->counted.size(); ++i) {
+  for (size_t i = 0; i < region->counted_boxes.size(); ++i) {
     const Verdict &original = region->count_verdicts[2 * i],
                   &mutant = region->count_verdicts[2 * i + 1];
     const Verdict& weaker = IsProved(original) ? mutant : original;
     std::printf("   for all sizes: differs on %s products over ones: %s\n",
-                region->counted[i].c_str(),
+                region->counted_boxes[i].c_str(),
                 IsProved(weaker) ? Word(weaker) : ToString(weaker).c_str());
   }
 }

@@ -30,7 +30,7 @@ ProverOptions QuickProof() {
 
 // Whether kernels of this signature may differ by numbers that were computed from weights.
 bool HasNumbers(const KernelClaim& claim) {
-  return claim.has_numbers ||
+  return claim.has_constants ||
          std::any_of(claim.statics.begin(), claim.statics.end(),
                      [](const Tensor& t) { return !t.empty_handle() && t.size() == 1; });
 }
@@ -59,7 +59,7 @@ absl::StatusOr<PlanCheck> CheckCpuPlan(const Graph& graph, uint64_t seed, int th
         shown.problem = std::string(equal.message());
         return shown;
       }
-      entry->second = !claim.has_numbers &&
+      entry->second = !claim.has_constants &&
                       IsProved(ProveGraphs(claim.meaning, *claim.statement, QuickProof()));
     }
     ++(entry->second ? shown.proved : shown.compared);

@@ -72,7 +72,7 @@ absl::StatusOr<Calibration> CompareCosts(const Model& model, const CalibrationOp
   if (options.runs < 1) return OptionError("option runs: must be at least 1");
   if (absl::Status s = CheckExecutionOptions(options.execution); !s.ok()) return s;
   const ExecutionOptions& execution = options.execution;
-  auto measurer = MakeMeasurer(execution.backend, execution.threads, execution.kernels);
+  auto measurer = MakeMeasurer(execution.backend, execution.threads, execution.backend_options);
   if (measurer == nullptr) {
     return OptionError(
         absl::StrCat("option backend: the kernels of ", execution.backend, " are not measured"));

@@ -127,35 +127,36 @@ absl::Status CheckExecutionOptions(const ExecutionOptions& execution) {
     return OptionError(absl::StrCat("option threads: ", threads, " is not in 1…1024"));
   }
   if (!CanStart(threads)) {
-    return NamesOptions(absl::ResourceExhaustedError(
+    return MarkOptionError(absl::ResourceExhaustedError(
         absl::StrCat("option threads: not enough memory for ", threads, " threads")));
   }
   if (IsTarget(execution.backend)) {
-    const absl::Status s = CheckOrtLibrary(execution.kernels.ort.library);
+    const absl::Status s = CheckOrtLibrary(execution.backend_options.ort.library);
     if (!s.ok()) {
-      return NamesOptions(
+      return MarkOptionError(
           absl::Status(s.code(), absl::StrCat("option target=", execution.backend,
                                               " needs ONNX Runtime's library: ", s.message())));
     }
   }
-  if (!execution.kernels.fuse_layout && execution.backend != "cpu") {
+  if (!execution.backend_options.fuse_layout && execution.backend != "cpu") {
     return OptionError(absl::StrCat("option fuse_layout: the back end cpu knows it, ",
                                     execution.backend, " does not"));
   }
-  if (!execution.kernels.winograd && execution.backend != "cpu") {
+  if (!execution.backend_options.winograd && execution.backend != "cpu") {
     return OptionError(absl::StrCat("option winograd: the back end cpu knows it, ",
                                     execution.backend, " does not"));
   }
   const bool cuda = execution.backend == "cuda" || execution.backend == "cuda-generated";
-  if (execution.kernels.precision != codegen::ProductPrecision::kF32 && !cuda) {
+  if (execution.backend_options.precision != codegen::ProductPrecision::kF32 && !cuda) {
     return OptionError(absl::StrCat("option precision: only the back ends cuda and cuda-generated ",
-                                    "compute products in ", Name(execution.kernels.precision)));
+                                    "compute products in ",
+                                    Name(execution.backend_options.precision)));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const ExecutionOptions& execution) {
-  return MakeBackend(execution.backend, execution.kernels);
+  return MakeBackend(execution.backend, execution.backend_options);
 }
 
 CompileOptions CompileOptionsOf(const ExecutionOptions& execution) {

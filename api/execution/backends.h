@@ -42,7 +42,7 @@ struct BackendOptions {
 struct ExecutionOptions {
   std::string backend = BackendNames().front();  // a name in BackendNames() or TargetNames()
   int threads = 1;                               // limit on CPU threads of a kernel, 1 … 1024
-  BackendOptions kernels;
+  BackendOptions backend_options;
 };
 // The back end with this name. InvalidArgument, listing BackendNames(), if there is none.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(absl::string_view name,

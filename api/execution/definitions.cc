@@ -51,8 +51,8 @@ absl::StatusOr<std::string> Definitions::Excuse(Executable* run, absl::Span<cons
     if (Compare(outputs[i], outputs_[i], tolerances[i]).within) continue;
     const Difference own = Compare(outputs_[i], (*reals)[i], tolerances[i]);
     const double off = Compare(outputs[i], (*reals)[i], tolerances[i]).largest;
-    rounding_moves =
-        rounding_moves && !own.within && std::isfinite(own.largest) && off <= kAsFar * own.largest;
+    rounding_moves = rounding_moves && !own.within && std::isfinite(own.largest) &&
+                     off <= kMostTimesAsFar * own.largest;
     overflows = overflows && AgreesWhereFinite(outputs[i], outputs_[i], tolerances[i]);
   }
   if (rounding_moves) return "rounding between operators moves the definitions as far";

@@ -79,7 +79,7 @@ absl::StatusOr<bool> DifferByADiscontinuity(const Graph& before, Executable* run
   if (!CompareOutputs(before, *same, *exact, findings).ok) return false;
   const double distance = Distance(before, *x, *exact, findings);
   const bool crossed = distance > 1 && std::isfinite(distance);
-  if (crossed && Distance(before, *y, *exact, findings) <= kAsFar * distance) return true;
+  if (crossed && Distance(before, *y, *exact, findings) <= kMostTimesAsFar * distance) return true;
   return AgreesNearby(before, run_before, run_after, inputs);
 }
 

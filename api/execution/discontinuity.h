@@ -12,9 +12,9 @@ namespace lemma::api {
 
 // The outputs "in double" are the outputs that the definitions give if values between operators are
 // not rounded, but stay in double. If rounding moves a value across a discontinuity, two executions
-// may both be far from the outputs in double. One of them may then be at most kAsFar times as far
-// away as the other.
-constexpr double kAsFar = 4;
+// may both be far from the outputs in double. One of them may then be at most kMostTimesAsFar times
+// as far away as the other.
+constexpr double kMostTimesAsFar = 4;
 
 // Whether the outputs of two executions agree on at least one of six sets of inputs near `inputs`.
 // In each set every float is changed by up to a thousandth of itself. `expected` must execute
@@ -24,12 +24,12 @@ absl::StatusOr<bool> AgreesNearby(const Graph& graph, Executable* expected, Exec
 
 // Whether a discontinuity explains why two graphs, which should be equal, differ on `inputs` by
 // more than rounding explains. `run_before` executes `before`, `run_after` executes `after`.
-// Returns true if the outputs of both graphs in double agree (see kAsFar), and one of these
-// conditions holds:
+// Returns true if the outputs of both graphs in double agree (see kMostTimesAsFar), and one of
+// these conditions holds:
 //   - the executions agree on some inputs near `inputs` (AgreesNearby);
 //   - the outputs of `run_before` differ from the outputs in double by more
 //     than rounding explains, and the outputs of `run_after` differ from them
-//     at most kAsFar times as much.
+//     at most kMostTimesAsFar times as much.
 // Executes both graphs once by their definitions, on `threads` threads, and both executables up to
 // seven times.
 absl::StatusOr<bool> DifferByADiscontinuity(const Graph& before, Executable* run_before,

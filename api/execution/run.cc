@@ -23,7 +23,8 @@ absl::StatusOr<OutputDifference> CompareWithFiles(const Graph& graph, const RunF
                                     outputs[i].type().ToString(), ", the tensor given is ",
                                     (*expected)[i].type().ToString()));
   }
-  return CompareOutputs(graph, outputs, *expected, findings, options.execution.kernels.precision);
+  return CompareOutputs(graph, outputs, *expected, findings,
+                        options.execution.backend_options.precision);
 }
 
 absl::Status Profile(const RunOptions& options, PreparedModel* model, RunResult* result) {

@@ -120,7 +120,7 @@ absl::StatusOr<std::unique_ptr<Run>> Run::Begin(const GenerateOptions& options,
   }
   run->set_ = *std::move(set);
   if (run->merged_) {
-    absl::Status s = CheckTerms(*run->merged_, *run->set_);
+    absl::Status s = CheckClasses(*run->merged_, *run->set_);
     if (!s.ok()) return Prefixed(options.shards[0], s);
   }
   return run;
@@ -163,7 +163,7 @@ generator::EnumeratorOptions Run::EnumeratorOptions() const {
 absl::Status Explained(const absl::Status& status) {
   if (absl::IsCancelled(status)) return InterruptedError();
   if (!absl::IsResourceExhausted(status)) return status;
-  return NamesOptions(
+  return MarkOptionError(
       absl::ResourceExhaustedError(absl::StrCat("option memory: ", status.message())));
 }
 
@@ -204,7 +204,7 @@ absl::StatusOr<GenerateResult> Run::WriteRules() {
   }
   auto result = WriteRules(state->get());
   if (result.ok() || !absl::IsCancelled(result.status()) || (*state)->empty()) return result;
-  return NamesOptions(
+  return MarkOptionError(
       absl::CancelledError(absl::StrCat(InterruptedError().message(), "; ", (*state)->folder(),
                                         " keeps what was done, for option resume")));
 }

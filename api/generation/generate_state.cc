@@ -113,7 +113,7 @@ absl::Status GenerateState::ReadClasses(const generator::OperatorSet& set) {
   if (const std::string differs = Difference(file->run, run_); !differs.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(ClassesPath(), ": is of ", differs));
   }
-  if (absl::Status s = CheckTerms(file->enumerated, set); !s.ok()) {
+  if (absl::Status s = CheckClasses(file->enumerated, set); !s.ok()) {
     return Prefixed(ClassesPath(), s);
   }
   classes_ = std::move(file->enumerated);

@@ -31,7 +31,7 @@ Used UsedIn(const Draft& draft) {
 
 }  // namespace
 
-std::optional<Draft> Draft::Of(const Subject& subject) {
+std::optional<Draft> Draft::FromSubject(const Subject& subject) {
   const auto values = AllValues(subject.graph, subject.inputs);
   if (!values.ok()) return std::nullopt;
   Draft draft;

@@ -35,8 +35,8 @@ struct Draft {
     const OpDef* op = nullptr;
     Attrs attrs;
     std::vector<Ref> operands;
-    // The values of the step's results, computed by Of from the definitions. They are not computed
-    // again when the draft is edited.
+    // The values of the step's results, computed by FromSubject from the definitions. They are not
+    // computed again when the draft is edited.
     std::vector<Tensor> results;
   };
 
@@ -47,7 +47,7 @@ struct Draft {
 
   // The draft of a subject, with the results of all steps. nullopt if the definitions give no
   // values, an operator has no definition, or a weight has no values.
-  static std::optional<Draft> Of(const Subject& subject);
+  static std::optional<Draft> FromSubject(const Subject& subject);
 
   // The draft as a subject, without the steps and leaves on which no output depends. Leaves and
   // outputs get new names. nullopt if an operator does not accept its operands or attributes, if an

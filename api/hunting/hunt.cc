@@ -147,7 +147,7 @@ class Hunter {
   bool IsFile(int64_t number) const { return number < cases_->num_files(); }
 
   absl::Status Examine(const Subject& subject, const hunt::Case& made, int64_t number) {
-    auto judgment = judge_.Of(subject);
+    auto judgment = judge_.JudgeSubject(subject);
     if (!judgment.ok()) return judgment.status();
     switch (judgment->outcome) {
       case Outcome::kAgrees:
@@ -178,7 +178,7 @@ class Hunter {
 
   // A smaller subject shows the same fault if it is as clear a one.
   bool Shows(const Subject& subject, const Difference& original) const {
-    const auto judgment = judge_.Of(subject);
+    const auto judgment = judge_.JudgeSubject(subject);
     if (!judgment.ok() || judgment->outcome != Outcome::kDiffers) return false;
     const Difference& difference = *judgment->difference;
     return difference.fault == original.fault &&
@@ -209,7 +209,7 @@ class Hunter {
                     int64_t number) {
     Finding finding;
     finding.model = Reduce(subject, original);
-    auto judgment = judge_.Of(finding.model);
+    auto judgment = judge_.JudgeSubject(finding.model);
     if (!judgment.ok()) return judgment.status();
     const bool differs = judgment->outcome == Outcome::kDiffers;
     if (!differs && original.fault == hunt::Fault::kNoAnswer) {  // a busy machine
@@ -312,7 +312,7 @@ absl::StatusOr<HuntResult> Hunt(const HuntOptions& options) {
   process.interrupted = options.interrupted;
   process.seconds = options.run_seconds;
   auto engine = OrtProcess::Start(process);
-  if (!engine.ok()) return NamesOptions(engine.status());
+  if (!engine.ok()) return MarkOptionError(engine.status());
   return Hunt(options, engine->get());
 }
 

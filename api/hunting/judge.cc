@@ -144,7 +144,7 @@ class Examination {
       return engine_.Run(*model_, inputs, level);
     };
     bool excused = false;
-    const std::string off = referee_.OffAt(output, seen, run, &excused);
+    const std::string off = referee_.FaultOfOutput(output, seen, run, &excused);
     if (excused) judgment.outcome = Outcome::kRounding;
     if (off.empty()) return judgment;
     if (!open_) open_ = OpenReasons(subject_);
@@ -221,7 +221,7 @@ const char* Name(Fault fault) {
   return "";
 }
 
-absl::StatusOr<Judgment> Judge::Of(const Subject& subject) const {
+absl::StatusOr<Judgment> Judge::JudgeSubject(const Subject& subject) const {
   Examination examination(engine_, subject);
   Judgment none;
   none.outcome = Outcome::kNotCompared;

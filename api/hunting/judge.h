@@ -21,9 +21,11 @@ enum class Outcome {
   kDiffers,
   kRounding,        // differs, but rounding errors, which the model may amplify, explain it
   kLeftOpenByOnnx,  // differs where ONNX defines no result (graph/onnx/left_open/left_open.h)
-  kUndecided,       // differs as typed, but the definitions in double do not confirm it (Judge::Of)
-  kRefused,         // refused at the lowest or the highest level, but not a fault (Judge::Of)
-  kNotCompared,     // the model has no form in ONNX, or the definitions give no values
+  // Differs as typed, but the definitions in double do not confirm it (Judge::JudgeSubject).
+  kUndecided,
+  // Refused at the lowest or the highest level, but not a fault (Judge::JudgeSubject).
+  kRefused,
+  kNotCompared,  // the model has no form in ONNX, or the definitions give no values
 };
 
 enum class Fault {
@@ -77,10 +79,10 @@ class Judge {
   // refusal is a difference if the engine agrees with the definitions at its lowest level and
   // refuses the model at its highest level. A crash or a missing answer is always a difference.
   // Cancelled if the engine was interrupted.
-  absl::StatusOr<Judgment> Of(const Subject& subject) const;
+  absl::StatusOr<Judgment> JudgeSubject(const Subject& subject) const;
 
   // The names of the engine's levels at which the subject shows this fault. Meant for a subject
-  // that Of has judged to differ.
+  // that JudgeSubject has judged to differ.
   std::vector<std::string> LevelsWith(const Subject& subject, Fault fault) const;
 
  private:

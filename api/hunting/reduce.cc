@@ -61,7 +61,7 @@ class Reducer {
     ++tests_;
     if (!shows_fault_(*subject)) return false;
     // Without what is not used any more.
-    std::optional<Draft> draft = Draft::Of(*subject);
+    std::optional<Draft> draft = Draft::FromSubject(*subject);
     if (!draft) return false;
     now_ = *std::move(draft);
     best_ = *std::move(subject);
@@ -276,7 +276,7 @@ class Reducer {
 
 Subject Reduced(const Subject& subject, const std::function<bool(const Subject&)>& shows_fault,
                 const ReduceOptions& options) {
-  std::optional<Draft> draft = Draft::Of(subject);
+  std::optional<Draft> draft = Draft::FromSubject(subject);
   if (!draft) return subject;
   return Reducer(subject, *std::move(draft), shows_fault, options).Run();
 }

@@ -51,7 +51,7 @@ absl::StatusOr<PlanSummary> PlanOf(const Model& model, const ExecutionOptions& e
 }
 
 absl::StatusOr<MemoryOverRun> MemoryOf(const Model& model, const ExecutionOptions& execution) {
-  auto measurer = MakeMeasurer(execution.backend, execution.threads, execution.kernels);
+  auto measurer = MakeMeasurer(execution.backend, execution.threads, execution.backend_options);
   if (measurer == nullptr) {
     return OptionError(
         absl::StrCat("option backend: the back end ", execution.backend, " makes no plan"));

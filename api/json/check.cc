@@ -39,7 +39,9 @@ Json ToJson(const CheckResult& answer, const std::string& advice) {
     mutants.Add(std::move(entry.Set("compared", mutant.compared).Set("of", mutant.elements)));
   }
   json.Set("mutants", std::move(mutants)).Set("seed", static_cast<int64_t>(answer.seed));
-  json.Set("samples", check.samples).Set("elements", check.elements).Set("laws", check.laws);
+  json.Set("samples", check.samples)
+      .Set("elements", check.elements)
+      .Set("laws", check.steps_in_double);
   json.Set("by_steps", check.by_steps);
   return json;
 }

@@ -18,7 +18,7 @@ std::vector<Figure> FiguresOf(const GenerateResult& result) {
   for (const Figure& figure : {Figure{"pairs", s.pairs},
                                {"candidates", s.candidates},
                                {"derived", s.derived},
-                               {"not_tried", s.waiting},
+                               {"not_tried", s.not_tried},
                                {"no_form", s.unliftable},
                                {"proved", s.proved},
                                {"guarded", s.guarded},

@@ -45,7 +45,7 @@ absl::Status CheckMemory(const Graph& graph, double max_gb) {
     }
   }
   if (kept + most <= max_gb) return absl::OkStatus();
-  return NamesOptions(absl::ResourceExhaustedError(
+  return MarkOptionError(absl::ResourceExhaustedError(
       absl::StrFormat("needs %.4g GB of memory or more, above option max_memory_gb %.4g; the "
                       "largest value is %s",
                       kept + most, max_gb, name)));

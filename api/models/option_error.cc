@@ -35,7 +35,7 @@ std::string Replaced(absl::string_view message,
 
 }  // namespace
 
-absl::Status NamesOptions(absl::Status error) {
+absl::Status MarkOptionError(absl::Status error) {
   std::vector<std::string> names;
   Replaced(error.message(), [&names](absl::string_view name) {
     names.emplace_back(name);
@@ -46,7 +46,7 @@ absl::Status NamesOptions(absl::Status error) {
 }
 
 absl::Status OptionError(absl::string_view message) {
-  return NamesOptions(absl::InvalidArgumentError(message));
+  return MarkOptionError(absl::InvalidArgumentError(message));
 }
 
 absl::Status RenameOptions(const absl::Status& error,

@@ -14,7 +14,7 @@
 namespace lemma::api {
 
 // Marks the error, by a payload, as one whose message names options.
-absl::Status NamesOptions(absl::Status error);
+absl::Status MarkOptionError(absl::Status error);
 
 // A marked InvalidArgument error with this message.
 absl::Status OptionError(absl::string_view message);

@@ -343,7 +343,7 @@ absl::StatusOr<Acceptance> Accept(Backend* backend, const Graph& input,
   if (absl::IsUnimplemented(before.status()) &&
       !options.only_executed) {  // opaque operators: the prediction has to do
     if (options.objective.memory_limit > 0) {
-      return NamesOptions(absl::FailedPreconditionError(
+      return MarkOptionError(absl::FailedPreconditionError(
           "option memory_limit: the memory of a model with operators that only its own runtime "
           "knows cannot be told"));
     }

@@ -8,7 +8,7 @@
 namespace lemma::api {
 
 std::unique_ptr<KernelMeasurer> MakeMeasurer(const ExecutionOptions& execution) {
-  return MakeMeasurer(execution.backend, execution.threads, execution.kernels);
+  return MakeMeasurer(execution.backend, execution.threads, execution.backend_options);
 }
 
 absl::StatusOr<Costs> MakeCosts(const CostOptions& options, const ExecutionOptions& execution,

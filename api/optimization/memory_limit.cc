@@ -12,7 +12,7 @@ namespace {
 // The bytes that the input's executable plans; nullopt if it has opaque operators, because nobody
 // knows then.
 absl::StatusOr<std::optional<int64_t>> PlannedBytes(const Graph& input, const SearchRun& run) {
-  auto backend = MakeBackend(run.execution.backend, run.execution.kernels);
+  auto backend = MakeBackend(run.execution.backend, run.execution.backend_options);
   if (!backend.ok()) return backend.status();
   CompileOptions compile;
   compile.threads = run.execution.threads;

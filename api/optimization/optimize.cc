@@ -152,7 +152,7 @@ absl::Status JudgeByPrice(const Graph& input, SearchRun* run) {
 absl::Status Judge(const Graph& input, absl::Span<const Tensor> inputs, SearchRun* run) {
   auto backend = BackendFor(run->options);
   if (!backend.ok()) return backend.status();
-  auto planner = MakeBackend(run->execution.backend, run->execution.kernels);
+  auto planner = MakeBackend(run->execution.backend, run->execution.backend_options);
   if (!planner.ok()) return planner.status();
   AcceptanceOptions options;
   options.numerics = run->options.numerics;
@@ -350,7 +350,7 @@ std::function<FixedNodes(const Graph&)> NodesOf(const Model& model) {
 absl::StatusOr<std::unique_ptr<Backend>> BackendFor(const OptimizeOptions& options) {
   if (DeviceIsAbsent(options)) return MakeBackend("cpu");
   const ExecutionOptions execution = ExecutionOf(options);
-  return MakeBackend(execution.backend, execution.kernels);
+  return MakeBackend(execution.backend, execution.backend_options);
 }
 
 absl::StatusOr<std::vector<StagedFile>> StageOptimized(Model input, const InputRecord& record,

@@ -183,7 +183,7 @@ absl::StatusOr<Costs> CostsOf(SearchRun* run) {
 
 ExecutionOptions ExecutionOf(const OptimizeOptions& options) {
   ExecutionOptions execution = options.execution;
-  if (!options.objective.IsTime()) execution.kernels.reuse_late = false;
+  if (!options.objective.IsTime()) execution.backend_options.reuse_late = false;
   return execution;
 }
 

@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<ProofWorker>> ProofWorker::Create(const ProofOpti
     recheck.interrupted = options.interrupted;
     auto rechecker = Rechecker::Create(recheck);
     if (!rechecker.ok()) {
-      return NamesOptions(
+      return MarkOptionError(
           absl::Status(rechecker.status().code(),
                        absl::StrCat("option recheck: ", rechecker.status().message())));
     }

@@ -66,7 +66,7 @@ absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const api::Model& model
   OptimizeListener listener(flags, input);
   api::OptimizeOptions options = flags.Options();
   options.hints = hints;
-  options.execution.kernels.ort.info = std::make_shared<OnnxInfo>(model.info);
+  options.execution.backend_options.ort.info = std::make_shared<OnnxInfo>(model.info);
   const auto format = api::FormatOfPath(flags.output);
   if (format.ok() && *format == api::ModelFormat::kOnnx) {
     if (flags.loops == "keep") options.fixed = api::LoopsOf(model);

@@ -295,9 +295,9 @@ absl::StatusOr<bool> Enumerator::IsIdentity(const NodeSet& set, const NewApplica
   return true;
 }
 
-// Whether a law of one value may hold for the other: they must have the same rank and, after the
-// first two dimensions, the same sizes (such as those of a kernel's window).
-bool Enumerator::MayShareLaw(int value, int other) const {
+// Whether an identity of one value may hold for the other: they must have the same rank and, after
+// the first two dimensions, the same sizes (such as those of a kernel's window).
+bool Enumerator::MayShareIdentity(int value, int other) const {
   const std::vector<int64_t>& a = set_->DimsOf(types_[value]);
   const std::vector<int64_t>& b = set_->DimsOf(types_[other]);
   const size_t skipped = std::min<size_t>(a.size(), 2);
@@ -308,7 +308,7 @@ bool Enumerator::Matches(const NumberedGraph& pattern, int value, int of, std::v
                          std::vector<int>* ops) const {
   if (value < 0) {
     int& bound = (*inputs)[-1 - value];
-    if (bound == kNone && MayShareLaw(-1 - value, of)) bound = of;
+    if (bound == kNone && MayShareIdentity(-1 - value, of)) bound = of;
     return bound == of;
   }
   const NumberedOp& term = pattern.ops[value / kMostOutputs];

@@ -190,7 +190,7 @@ class Enumerator {
   absl::StatusOr<bool> IsIdentity(const NodeSet& set, const NewApplication& term,
                                   const std::vector<int>& targets);
   // Whether two values have so similar dimensions that an identity for one may hold for the other.
-  bool MayShareLaw(int value, int other) const;
+  bool MayShareIdentity(int value, int other) const;
   // Whether value `of` is an instance of the term `value` of `pattern`. Adds to *inputs and *ops
   // the values and nodes that stand for the pattern's inputs and operators.
   bool Matches(const NumberedGraph& pattern, int value, int of, std::vector<int>* inputs,

@@ -71,9 +71,9 @@ const std::vector<int>& Evaluator::SampleOf(int type) {
 
 Evaluator::TypeHash Evaluator::TypeHashOf(int type) {
   const std::vector<int64_t>& dims = set_->DimsOf(type);
-  uint64_t seed = dims.size() + 1;
-  for (int64_t d : dims) seed = MixKey(seed, static_cast<uint64_t>(d));
-  return {seed, static_cast<int>(SampleOf(type).size())};
+  uint64_t dims_hash = dims.size() + 1;
+  for (int64_t d : dims) dims_hash = MixKey(dims_hash, static_cast<uint64_t>(d));
+  return {dims_hash, static_cast<int>(SampleOf(type).size())};
 }
 
 // A random linear function of the elements in the field, then scrambled.
@@ -87,7 +87,7 @@ uint64_t Evaluator::TypeHash::KeyOf(const Field* sampled) const {
   for (int i = 0; i < num_sampled; ++i) {
     sum += static_cast<unsigned __int128>(sampled[i].raw()) * kFactors[i];
   }
-  const uint64_t key = Mix64(Field::Reduce(sum) ^ seed) & ~uint64_t{1};
+  const uint64_t key = Mix64(Field::Reduce(sum) ^ dims_hash) & ~uint64_t{1};
   return key == 0 ? 2 : key;
 }
 

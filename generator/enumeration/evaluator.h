@@ -27,8 +27,8 @@ class Evaluator {
 
   // A hash function for values of one type.
   struct TypeHash {
-    uint64_t seed = 0;    // a hash of the type's dimensions
-    int num_sampled = 0;  // number of elements that KeyOf reads
+    uint64_t dims_hash = 0;  // a hash of the type's dimensions
+    int num_sampled = 0;     // number of elements that KeyOf reads
     // The key of a value with these elements at SampleOf(type). Keys are nonzero, and even: the
     // lowest bit is free for a mark of the enumerator.
     uint64_t KeyOf(const Field* sampled) const;

@@ -141,7 +141,7 @@ absl::StatusOr<ClassFile> ReadClassFile(const std::string& path) {
   return file;
 }
 
-absl::Status CheckTerms(const Enumerated& enumerated, const OperatorSet& set) {
+absl::Status CheckClasses(const Enumerated& enumerated, const OperatorSet& set) {
   for (const ValueClass& one : enumerated.classes) {
     if (one.members.size() < 2 ||
         !std::all_of(one.members.begin(), one.members.end(),

@@ -37,11 +37,11 @@ absl::Status WriteClassFile(const std::string& path, const RunId& run, const Sha
                             const Enumerated& enumerated);
 // NotFound if there is no file; InvalidArgument if it is not a class file or is damaged. The
 // message has the path. The caller must compare ClassFile::run with its own run (Difference), and
-// check the classes by CheckTerms.
+// check the classes by CheckClasses.
 absl::StatusOr<ClassFile> ReadClassFile(const std::string& path);
 // InvalidArgument if a class has fewer than two members, or a member that is not a graph over the
 // set's variants and inputs.
-absl::Status CheckTerms(const Enumerated& enumerated, const OperatorSet& set);
+absl::Status CheckClasses(const Enumerated& enumerated, const OperatorSet& set);
 
 // The enumeration that a single process would have made, with its classes in the order of
 // SortClasses. InvalidArgument unless the files are all shards of one run; the message names

@@ -291,7 +291,7 @@ class Generation {
   }
 
   void NotTried(Candidate* candidate, Stage stage) {
-    ++result_.stats.waiting;
+    ++result_.stats.not_tried;
     const int by =
         known_.FirstSuspect(candidate->sources, candidate->targets,
                             candidate->With(stage == kFromUnproved ? DerivationOptions::kSuspected

@@ -75,7 +75,7 @@ struct GenerateStats {
   int64_t derived = 0;     // of `candidates`: follow from proved rules; not counted in `proved`
   // Candidates that were not tried. The number of attempts is limited for candidates that need a
   // guard, and for candidates that follow from pairs that have a guard or are not proved.
-  int64_t waiting = 0;
+  int64_t not_tried = 0;
   int64_t unliftable = 0;  // of `candidates`: cannot be lifted to a rule (OperatorSet::Lift)
   int64_t proved = 0, guarded = 0, refuted = 0, unknown = 0;  // by the prover's answer
   int64_t pruned = 0;  // of `proved`: derivable from the other rules (GeneratedRule::follows_from)

@@ -105,7 +105,7 @@ class Lifting {
         auto take = [&](std::vector<RankPattern>::const_iterator* p, int parts) {
           Ranks ranks;
           for (; parts > 0; --parts, ++*p) {
-            ranks.push_back({(*p)->row ? row : Rows::kNone, (*p)->dims});
+            ranks.push_back({(*p)->has_batch ? row : Rows::kNone, (*p)->dims});
           }
           return ranks;
         };

@@ -207,7 +207,7 @@ absl::Status TableVariant::ReadOperands() {
         return absl::InvalidArgumentError("one list symbol, in front, is all that operands have");
       }
       row_ = item.symbol();
-      rank.row = true;
+      rank.has_batch = true;
     }
     operands_.push_back(rank);
   }
@@ -266,7 +266,7 @@ absl::Status TableVariant::FindResults() {
       dims.push_back(builder.sizes().New("d", SizeSolver::Kind::kSize));
     }
     in.push_back(builder.AddVariable(absl::StrCat("x", in.size()), "", std::move(dims)));
-    row |= rank.row;
+    row |= rank.has_batch;
   }
   SymbolValues values(rule_.symbols.size());
   for (int a : attributes_) values[a] = ToExprAttr(text_.values.at(rule_.symbols[a].name));
@@ -301,7 +301,7 @@ absl::Status TableVariant::BindSizes(RuleBuilder& builder, const std::vector<Typ
     for (size_t i = 0; i < in.size(); ++i) {
       const int before = in[i].rank() - operands_[i].dims;
       for (int d = 0; d < operands_[i].dims; ++d) {
-        const lemma::Term& item = rule_.vars[i].dims.args()[d + (operands_[i].row ? 1 : 0)];
+        const lemma::Term& item = rule_.vars[i].dims.args()[d + (operands_[i].has_batch ? 1 : 0)];
         LEMMA_RETURN_IF_ERROR(visit(item, in[i].dims[before + d], in[i].parts[before + d]));
       }
     }
@@ -344,7 +344,7 @@ absl::Status TableVariant::BindSizes(RuleBuilder& builder, const std::vector<Typ
 
 absl::StatusOr<std::vector<TypedValue>> TableVariant::Lower(RuleBuilder& builder,
                                                             const std::vector<TypedValue>& in,
-                                                            const ConstantRow& constant,
+                                                            const ConstantBatch& constant,
                                                             const SymbolValues& fallback,
                                                             SymbolValues* values) const {
   std::string batch = constant.batch;
@@ -358,7 +358,7 @@ absl::StatusOr<std::vector<TypedValue>> TableVariant::Lower(RuleBuilder& builder
   for (size_t i = 0; i < in.size(); ++i) {
     const int before = in[i].rank() - operands_[i].dims;
     if (before < 0) return Mismatch();
-    if (!operands_[i].row) {
+    if (!operands_[i].has_batch) {
       if (before > 0 || !in[i].batch.empty()) return Mismatch();
       continue;
     }

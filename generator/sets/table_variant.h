@@ -40,8 +40,8 @@ using BundleShape = std::vector<Shape>;
 
 // The ranks that a tensor of a variant may have.
 struct RankPattern {
-  bool row = false;  // any number of batch dimensions come before the other dimensions
-  int dims = 0;      // number of the other dimensions
+  bool has_batch = false;  // any number of batch dimensions come before the other dimensions
+  int dims = 0;            // number of the other dimensions
 };
 
 // A variant whose texts have been read and checked.
@@ -68,7 +68,7 @@ class TableVariant {
   const std::vector<int>& attributes() const { return attributes_; }
 
   // For a variant without operands: the batch dimensions of the constant in its text.
-  struct ConstantRow {
+  struct ConstantBatch {
     std::string batch;  // as in TypedValue
     int dims = 0;       // the number of batch dimensions besides `batch`
   };
@@ -80,7 +80,7 @@ class TableVariant {
   // cannot be applied.
   absl::StatusOr<std::vector<taso::TypedValue>> Lower(taso::RuleBuilder& builder,
                                                       const std::vector<taso::TypedValue>& in,
-                                                      const ConstantRow& constant,
+                                                      const ConstantBatch& constant,
                                                       const SymbolValues& fallback,
                                                       SymbolValues* values) const;
 

@@ -323,7 +323,7 @@ StructuralImporter FindStructural(const onnx::NodeProto& node, const Scope& scop
   if (!NormalDomain(node.domain()).empty()) return nullptr;
   if (node.op_type() == "If") return ImportIf;
   if (node.op_type() == "Loop") return ImportLoop;
-  if (Repeats(node, scope.opset())) return ImportScan;
+  if (IsLoopOrScan(node, scope.opset())) return ImportScan;
   return FindSequenceImporter(node, scope);
 }
 

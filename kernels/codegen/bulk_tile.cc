@@ -162,10 +162,10 @@ BulkResult::BulkResult(const KernelContext& context, const Nest& out, const Tile
 }
 
 std::string BulkResult::Code(const TileShape& tile, int64_t rows, int64_t columns,
-                             const char* type) const {
+                             const char* index_type) const {
   if (!packed_) {
     return single_->Code(tile, 2, tile.columns / 4, "warp_row + i * 8 + group",
-                         "j / 2 * 8 + lane * 2 + j % 2", rows, columns, type);
+                         "j / 2 * 8 + lane * 2 + j % 2", rows, columns, index_type);
   }
   const int64_t line = LineNumbers(tile), lines = Lines(tile);
   const char* const store =
@@ -178,7 +178,7 @@ std::string BulkResult::Code(const TileShape& tile, int64_t rows, int64_t column
       "]>(shared) + threadIdx.x / 32 * ", lines, ";\nSyncThreads<", tile.rows / kGroupRows * 128,
       ">();\n", "#pragma unroll\nfor (int i = 0; i < 2; ++i) {\n",
       "#pragma unroll\nfor (int j = 0; j < ", tile.columns / 4, "; j += 2) {\n", store,
-      "}\n}\n__syncwarp();\n", packed_->Code(tile, "warp_row", rows, columns, type));
+      "}\n}\n__syncwarp();\n", packed_->Code(tile, "warp_row", rows, columns, index_type));
 }
 
 bool CopiesInBulk(const KernelContext& context, const loops::ContractionSource& contraction,

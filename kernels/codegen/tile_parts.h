@@ -145,7 +145,8 @@ class BulkResult {
  public:
   BulkResult(const KernelContext& context, const loops::Nest& out, const TiledSource& tiled,
              int64_t rows, int64_t columns);
-  std::string Code(const TileShape& tile, int64_t rows, int64_t columns, const char* type) const;
+  std::string Code(const TileShape& tile, int64_t rows, int64_t columns,
+                   const char* index_type) const;
   NestPrinter& printer() { return packed_ ? packed_->printer() : single_->printer(); }
   // Bytes of shared memory, from its start, that the code uses.
   int64_t SharedBytes(const TileShape& tile) const {

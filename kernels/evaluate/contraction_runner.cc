@@ -219,7 +219,8 @@ void Runner<T>::Store(int64_t batch, int64_t m, int64_t rows, int64_t n, int64_t
     for (int64_t j = 0; j < columns;) {
       LaneRun run = index.Scan(c_.out.out, c_.out_n, j);
       int64_t end = std::min(run.end, columns);
-      auto store = slot.number ? ops_.store_number : ops_.store[static_cast<int>(*slot.storage)];
+      auto store =
+          slot.has_number_type ? ops_.store_number : ops_.store[static_cast<int>(*slot.storage)];
       store(slot.At(run.value), run.slope, sums + i * stride + j, end - j);
       j = end;
     }

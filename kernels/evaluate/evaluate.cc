@@ -130,10 +130,11 @@ BoundSlot Bind(const void* data, std::optional<DType> storage) {
   BoundSlot slot;
   slot.data = const_cast<void*>(data);
   slot.storage = storage;
-  slot.number = !storage || (std::is_same_v<T, double> && storage == DType::kF64) ||
-                (std::is_same_v<T, float> && storage == DType::kF32) ||
-                (std::is_same_v<T, int64_t> && (storage == DType::kI64 || storage == DType::kU64));
-  slot.element_size = slot.number ? sizeof(T) : SizeOf(*storage);
+  slot.has_number_type =
+      !storage || (std::is_same_v<T, double> && storage == DType::kF64) ||
+      (std::is_same_v<T, float> && storage == DType::kF32) ||
+      (std::is_same_v<T, int64_t> && (storage == DType::kI64 || storage == DType::kU64));
+  slot.element_size = slot.has_number_type ? sizeof(T) : SizeOf(*storage);
   slot.read_integer = ReaderOf<T>(storage);
   return slot;
 }
@@ -225,7 +226,7 @@ absl::Status RunStep(const loops::NestStep& step, absl::Span<const BoundSlot> sl
   }
   if (!step.copy.empty()) {
     const BoundSlot &to = slots[step.source.slot], &from = slots[step.copied_slot];
-    if ((to.number && from.number) || to.storage == from.storage) {
+    if ((to.has_number_type && from.has_number_type) || to.storage == from.storage) {
       StridedCopy(to.At(step.copy_to), from.At(step.copy_from), to.element_size, step.copy,
                   threads);
       return absl::OkStatus();

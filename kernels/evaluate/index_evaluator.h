@@ -20,7 +20,7 @@ struct BoundSlot {
   std::optional<DType> storage;  // nullopt: elements have the number type of the computation
   // Whether elements have the number type: `storage` is nullopt or that type. If the number type is
   // int64_t, `storage` may also be u64.
-  bool number = false;
+  bool has_number_type = false;
   int64_t element_size = 0;  // in bytes
   // Reads the element at `offset`, in elements, as an integer.
   int64_t (*read_integer)(const void* data, int64_t offset) = nullptr;

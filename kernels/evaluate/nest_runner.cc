@@ -97,7 +97,7 @@ void NestRunner<T>::RunItem(int64_t block, int64_t lanes) {
   index_.Set(nest_.lane, block * nest_.block);
   if (nest_.out_mode == LaneMode::kAffine) {
     LaneRun run = index_.Scan(nest_.out, nest_.lane, 0);
-    const bool direct = out.number && run.slope == 1 && direct_output_;
+    const bool direct = out.has_number_type && run.slope == 1 && direct_output_;
     T* to = direct ? static_cast<T*>(out.At(run.value)) : root_buffer_;
     Operand root = Get(nest_.root, 0, lanes, to);
     if (!root.vector) {
@@ -136,14 +136,15 @@ const T* NestRunner<T>::Root(int64_t first, int64_t count) {
 
 template <class T>
 void NestRunner<T>::Load(const BoundSlot& slot, int64_t offset, int64_t stride, T* dst, int64_t n) {
-  auto load = slot.number ? ops_.load_number : ops_.load[static_cast<int>(*slot.storage)];
+  auto load = slot.has_number_type ? ops_.load_number : ops_.load[static_cast<int>(*slot.storage)];
   load(dst, slot.At(offset), stride, n);
 }
 
 template <class T>
 void NestRunner<T>::Store(const BoundSlot& slot, int64_t offset, int64_t stride, const T* src,
                           int64_t n) {
-  auto store = slot.number ? ops_.store_number : ops_.store[static_cast<int>(*slot.storage)];
+  auto store =
+      slot.has_number_type ? ops_.store_number : ops_.store[static_cast<int>(*slot.storage)];
   store(slot.At(offset), stride, src, n);
 }
 
@@ -164,7 +165,8 @@ typename NestRunner<T>::Operand NestRunner<T>::Get(int n, int64_t from, int64_t 
 template <class T>
 const T* NestRunner<T>::Vector(int n, int64_t from, int64_t to, T* into) {
   const Node& node = nest_.nodes[n];
-  if (node.kind == Kind::kRead && node.mode == LaneMode::kAffine && slots_[node.slot].number) {
+  if (node.kind == Kind::kRead && node.mode == LaneMode::kAffine &&
+      slots_[node.slot].has_number_type) {
     LaneRun run = index_.Scan(node.index, node.lane, from);
     if (run.slope == 1 && (node.checks.empty() || index_.CheckAffine(node, node.lane, from, to))) {
       return static_cast<const T*>(slots_[node.slot].At(run.value));
@@ -208,7 +210,8 @@ const T* NestRunner<T>::ReadVector(const Node& node, int64_t from, int64_t to, T
       return dst;
     }
     index_.Points(node.index, node.lane, from, to, offsets_.data());
-    auto gather = slot.number ? ops_.gather_number : ops_.gather[static_cast<int>(*slot.storage)];
+    auto gather =
+        slot.has_number_type ? ops_.gather_number : ops_.gather[static_cast<int>(*slot.storage)];
     gather(dst, slot.data, offsets_.data(), n);
     return dst;
   }
@@ -229,7 +232,7 @@ const T* NestRunner<T>::ReadVector(const Node& node, int64_t from, int64_t to, T
     T* part = dst + (at - from);
     if (!node.checks.empty() && !index_.CheckAffine(node, node.lane, at, end)) {
       ops_.fill(part, T{}, end - at);
-    } else if (end - at == n && slot.number && run.slope == 1) {
+    } else if (end - at == n && slot.has_number_type && run.slope == 1) {
       return static_cast<const T*>(slot.At(run.value));
     } else {
       Load(slot, run.value, run.slope, part, end - at);

@@ -39,7 +39,7 @@ bool Estimates(const Objective& objective, bool is_sum, const EditGraph& graph, 
 
 EditGraphOptions OptionsFor(CostModel* costs, bool is_sum) {
   EditGraphOptions options;
-  options.folds = IsFoldable;
+  options.may_fold = IsFoldable;
   if (is_sum) {
     options.price = [costs](const Node& node) {
       return std::min(costs->CostOfOperator(node)->ns(), kLargestPrice);

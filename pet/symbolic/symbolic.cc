@@ -266,13 +266,13 @@ class Lifting {
         text->push_back(absl::StrCat("[", absl::StrJoin(ranges, ", "), "]"));
       }
     };
-    boxes(instance_.agrees, &result.agrees);
-    boxes(instance_.differs, &result.differs);
+    boxes(instance_.agrees, &result.agreeing_boxes);
+    boxes(instance_.differs, &result.differing_boxes);
     for (const Count& count : instance_.counts) {
-      boxes({count.box}, &result.counted);
+      boxes({count.box}, &result.counted_boxes);
       const SizeFormula &original = formulas[next], &mutant = formulas[next + 1];
       next += 2;
-      absl::StrAppend(&result.counted.back(), ": ", TermOf(original).ToString(), " and ",
+      absl::StrAppend(&result.counted_boxes.back(), ": ", TermOf(original).ToString(), " and ",
                       TermOf(mutant).ToString());
       if (!NeverEqual(original, mutant, base)) {
         return absl::InvalidArgumentError("the numbers of products may be equal");
@@ -320,14 +320,14 @@ absl::StatusOr<SymbolicRegion> ProveForAllSizes(const Graph& original, const Rec
   Lifting agreement(open, recipe, false);
   LEMMA_ASSIGN_OR_RETURN(SymbolicRegion region, agreement.Run());
   Prove(agreement.ways(), options, &region.rules, &region.verdicts);
-  if (region.differs.empty()) return region;
+  if (region.differing_boxes.empty()) return region;
   Lifting difference(open, recipe, true);
   auto counted = difference.Run();
   if (!counted.ok()) {
     region.not_counted = std::string(counted.status().message());
     return region;
   }
-  region.counted = std::move(counted->counted);
+  region.counted_boxes = std::move(counted->counted_boxes);
   Prove(difference.ways(), options, &region.counts, &region.count_verdicts);
   return region;
 }

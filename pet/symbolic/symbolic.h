@@ -19,25 +19,26 @@
 namespace lemma::pet {
 
 struct SymbolicRegion {
-  // One rule per box of `agrees`. It says that the graphs agree on this box, for all sizes that the
-  // rule's precondition allows.
+  // One rule per box of `agreeing_boxes`. It says that the graphs agree on this box, for all sizes
+  // that the rule's precondition allows.
   std::vector<Substitution> rules;
-  std::vector<Verdict> verdicts;     // of the rules
-  std::vector<std::string> agrees;   // the boxes: "[0:2 * n0, 0:n1, n2 + -1, 0:n3]"
-  std::vector<std::string> differs;  // the other boxes: the graphs differ at all sizes tried
+  std::vector<Verdict> verdicts;            // of the rules
+  std::vector<std::string> agreeing_boxes;  // the boxes: "[0:2 * n0, 0:n1, n2 + -1, 0:n3]"
+  // The other boxes: the graphs differ at all sizes tried.
+  std::vector<std::string> differing_boxes;
 
   bool proved() const;  // whether all of `rules` are proved
 
-  // Proofs that the graphs differ, on boxes that make up the boxes of `differs`. If all inputs and
-  // weights are ones, the elements of both graphs are counts of products, and these are unequal at
-  // all sizes. Two rules per box of `counted`: the first gives the original's count, the second the
-  // mutant's count.
+  // Proofs that the graphs differ, on boxes that make up the boxes of `differing_boxes`. If all
+  // inputs and weights are ones, the elements of both graphs are counts of products, and these are
+  // unequal at all sizes. Two rules per box of `counted_boxes`: the first gives the original's
+  // count, the second the mutant's count.
   std::vector<Substitution> counts;
   std::vector<Verdict> count_verdicts;
-  std::vector<std::string> counted;  // the boxes: "[…]: 9 * n1 and 6 * n1"
-  std::string not_counted;           // why `counts` is empty although `differs` is not
+  std::vector<std::string> counted_boxes;  // the boxes: "[…]: 9 * n1 and 6 * n1"
+  std::string not_counted;  // why `counts` is empty although `differing_boxes` is not
 
-  // Whether both count rules of counted[box] are proved, so that the graphs differ there.
+  // Whether both count rules of counted_boxes[box] are proved, so that the graphs differ there.
   bool differs_proved(size_t box) const;
 };
 

@@ -8,8 +8,8 @@
 
 namespace lemma {
 
-EGraph::EGraph(const Graph& graph, std::function<bool(const Node&)> folds)
-    : folds_(std::move(folds)) {
+EGraph::EGraph(const Graph& graph, std::function<bool(const Node&)> may_fold)
+    : may_fold_(std::move(may_fold)) {
   std::vector<ValueRef> outputs;
   for (const EditNode& node : EditNodesOf(graph, &outputs)) Add(node.head, node.operands, -1);
   outputs_ = std::move(outputs);
@@ -167,13 +167,13 @@ void EGraph::SetFlags() {
       } else if (!head.is_op()) {
         flags = !head.is_finite()     ? Flags::kNone
                 : !head.has_payload() ? Flags::kStatic
-                : folds_              ? Flags::kFolded
+                : may_fold_           ? Flags::kFolded
                                       : Flags::kKnown;
       }
       for (const ValueRef& v : slot.operands) {
         flags = std::min(flags, of_class[Root(NumberOf(v))]);
       }
-      if (flags == Flags::kFolded && head.is_op() && !folds_(head)) flags = Flags::kKnown;
+      if (flags == Flags::kFolded && head.is_op() && !may_fold_(head)) flags = Flags::kKnown;
       slot.flags = flags;
       for (int k = 0; k < head.num_outputs(); ++k) {
         Flags& known = of_class[Root(slot.first_value + k)];

@@ -35,8 +35,8 @@ struct AppliedMatch {
 // itself: only an extracted graph must be free of cycles.
 class EGraph : public MatchView {
  public:
-  // `folds`: as in EditGraphOptions (rewrite/matching/edit_graph.h).
-  EGraph(const Graph& graph, std::function<bool(const Node&)> folds);
+  // `may_fold`: as in EditGraphOptions (rewrite/matching/edit_graph.h).
+  EGraph(const Graph& graph, std::function<bool(const Node&)> may_fold);
 
   // Nodes are numbered from 0 to num_nodes() - 1; nodes that were merged into others keep their
   // numbers. The num_originals() nodes of the original graph come first, in the order of its
@@ -70,7 +70,7 @@ class EGraph : public MatchView {
   bool IsStatic(int node) const override { return slots_[node].flags >= Flags::kStatic; }
   bool IsKnown(int node) const override { return slots_[node].flags >= Flags::kKnown; }
   // Whether the node and everything that it is computed from can be folded
-  // (EditGraphOptions::folds). A leaf with a finite payload can be folded.
+  // (EditGraphOptions::may_fold). A leaf with a finite payload can be folded.
   bool IsFolded(int node) const { return slots_[node].flags == Flags::kFolded; }
   // Always false, so that no match is Matcher::Tangled: cycles are allowed here.
   bool Depends(absl::Span<const ValueRef>, absl::Span<const int>) const override { return false; }
@@ -119,7 +119,7 @@ class EGraph : public MatchView {
   void SetFlags();
   void SetClasses();
 
-  const std::function<bool(const Node&)> folds_;
+  const std::function<bool(const Node&)> may_fold_;
   std::vector<Slot> slots_;
   std::vector<int> parent_;     // by value number, towards the root of its class
   std::vector<Class> classes_;  // by root

@@ -142,14 +142,14 @@ bool EditGraph::SetFlags(Slot* slot) const {
   const bool is_symbolic = IsSymbolic(head);
   bool is_static = head.kind() != Node::Kind::kInput && head.is_finite() && !is_symbolic;
   bool is_known = (head.is_op() || head.has_payload()) && !is_symbolic;
-  bool is_folded = is_known && (!head.is_op() || options_.folds != nullptr);
+  bool is_folded = is_known && (!head.is_op() || options_.may_fold != nullptr);
   for (const ValueRef& v : slot->operands) {
     const Slot& operand = slots_[v.node];
     is_static = is_static && operand.is_static;
     is_known = is_known && operand.is_known;
     is_folded = is_folded && operand.is_folded;
   }
-  if (is_folded && head.is_op()) is_folded = options_.folds(head);
+  if (is_folded && head.is_op()) is_folded = options_.may_fold(head);
   const bool changed =
       is_static != slot->is_static || is_known != slot->is_known || is_folded != slot->is_folded;
   slot->is_static = is_static;

@@ -51,7 +51,7 @@ struct EditGraphOptions {
   // Whether an operator may be folded. It is then folded if each operand is folded or has a
   // payload. A folded operator is computed once, before the graph runs, and has no price. Empty: no
   // operator is folded.
-  std::function<bool(const Node&)> folds;
+  std::function<bool(const Node&)> may_fold;
   // An operator's share of the graph's price; must be at most 2^40. Empty: 0.
   std::function<int64_t(const Node&)> price;
 };
@@ -84,7 +84,7 @@ class EditGraph : public MatchView {
   bool IsStatic(int node) const override { return slots_[node].is_static; }
   bool IsKnown(int node) const override { return slots_[node].is_known && slots_[node].is_static; }
   bool Depends(absl::Span<const ValueRef> values, absl::Span<const int> roots) const override;
-  // Whether the node is folded (EditGraphOptions::folds).
+  // Whether the node is folded (EditGraphOptions::may_fold).
   bool IsFolded(int node) const { return slots_[node].is_folded; }
   bool IsOutput(ValueRef value) const { return value_(value).outputs > 0; }
 

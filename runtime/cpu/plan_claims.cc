@@ -29,7 +29,7 @@ absl::StatusOr<KernelClaim> ClaimOf(const cpu::CpuKernelSpec& spec, cpu::StaticV
   LEMMA_ASSIGN_OR_RETURN(std::unique_ptr<cpu::Kernel> kernel, cpu::BuildKernel(spec, statics));
   absl::StatusOr<Graph> statement = cpu::StatementOf(spec, *kernel);
   if (statement.ok()) {
-    claim.has_numbers = HasConstants(*statement);
+    claim.has_constants = HasConstants(*statement);
     claim.statement = *std::move(statement);
   } else if (absl::IsUnimplemented(statement.status())) {
     claim.why_none = std::string(statement.status().message());
@@ -77,7 +77,7 @@ absl::Status CheckClaim(const KernelClaim& claim, uint64_t seed) {
   for (size_t i = 0; i < claim.meaning.inputs().size(); ++i) {
     const Value& v = claim.meaning.inputs()[i];
     const Tensor& known = claim.statics[i];
-    if (!known.empty_handle() && (claim.has_numbers || known.size() == 1)) {
+    if (!known.empty_handle() && (claim.has_constants || known.size() == 1)) {
       inputs.push_back(known);
       continue;
     }
@@ -110,7 +110,7 @@ absl::Status CheckClaim(const KernelClaim& claim, uint64_t seed) {
     const double difference = std::abs(found[0][i] - found[1][i]);
     largest = difference <= largest ? largest : difference;  // NaN too
   }
-  if (largest <= (claim.has_numbers ? 1e-5 : 1e-6) * scale) return absl::OkStatus();
+  if (largest <= (claim.has_constants ? 1e-5 : 1e-6) * scale) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("the kernel computes something else: off by ",
                                                  largest, " of values up to ", scale, ": ",
                                                  claim.kernel));

@@ -26,7 +26,7 @@ struct KernelClaim {
   std::vector<Tensor> statics;
   // Whether the statement contains constants. The kernel may have computed them from `statics` and
   // rounded them.
-  bool has_numbers = false;
+  bool has_constants = false;
 };
 
 // The claims of every kernel that the CPU back end would run for `graph`, built as it would build
@@ -38,8 +38,8 @@ absl::StatusOr<std::vector<KernelClaim>> ClaimsOfPlan(const Graph& graph,
 
 // InvalidArgument, with the difference, unless statement and meaning agree on random operands. Both
 // are computed in double and finally rounded to the result's type. They may differ by 1e-6 (1e-5 if
-// has_numbers) times the larger of 1 and the largest result. Different sums of products differ at
-// random numbers almost surely. Weights are random too, unless has_numbers or they have one
+// has_constants) times the larger of 1 and the largest result. Different sums of products differ at
+// random numbers almost surely. Weights are random too, unless has_constants or they have one
 // element. OK without a statement.
 absl::Status CheckClaim(const KernelClaim& claim, uint64_t seed);
 

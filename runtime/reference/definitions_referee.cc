@@ -52,19 +52,19 @@ bool DefinitionsReferee::ExpectsNaN() const {
   });
 }
 
-std::string DefinitionsReferee::Off(const std::vector<Tensor>& actual, const Execution& run,
-                                    bool* excused) const {
+std::string DefinitionsReferee::FaultOf(const std::vector<Tensor>& actual, const Execution& run,
+                                        bool* excused) const {
   if (actual.size() != expected_->size()) {
     return absl::StrCat(actual.size(), " outputs, expected ", expected_->size());
   }
   for (size_t i = 0; i < actual.size(); ++i) {
-    if (std::string off = OffAt(i, actual, run, excused); off != "") return off;
+    if (std::string off = FaultOfOutput(i, actual, run, excused); off != "") return off;
   }
   return "";
 }
 
-std::string DefinitionsReferee::OffAt(size_t output, const std::vector<Tensor>& actual,
-                                      const Execution& run, bool* excused) const {
+std::string DefinitionsReferee::FaultOfOutput(size_t output, const std::vector<Tensor>& actual,
+                                              const Execution& run, bool* excused) const {
   const double tolerance = tolerances_[output];
   const Difference d = Compare(actual[output], (*expected_)[output], tolerance);
   if (d.within) return "";

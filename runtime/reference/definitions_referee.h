@@ -40,11 +40,11 @@ class DefinitionsReferee {
   //   * All elements that are finite on both sides agree, and a sum may overflow
   //     (runtime/overflow.h).
   // *excused, if given, becomes true if an output was excused, and otherwise stays as it is.
-  std::string Off(const std::vector<Tensor>& actual, const Execution& run,
-                  bool* excused = nullptr) const;
+  std::string FaultOf(const std::vector<Tensor>& actual, const Execution& run,
+                      bool* excused = nullptr) const;
   // The same for one output: `output` is its number.
-  std::string OffAt(size_t output, const std::vector<Tensor>& actual, const Execution& run,
-                    bool* excused = nullptr) const;
+  std::string FaultOfOutput(size_t output, const std::vector<Tensor>& actual, const Execution& run,
+                            bool* excused = nullptr) const;
 
  private:
   double Distance(const std::vector<Tensor>& actual, size_t output) const;

@@ -26,7 +26,8 @@ TEST(OptionErrorTest, AFileIsNoOption) {
 TEST(OptionErrorTest, OtherErrorsStayAsTheyAre) {
   const absl::Status error = absl::NotFoundError("option x: is a file");
   EXPECT_EQ(api::RenameOptions(error, WithDashes), error);
-  const absl::Status marked = api::NamesOptions(absl::ResourceExhaustedError("option threads: 9"));
+  const absl::Status marked =
+      api::MarkOptionError(absl::ResourceExhaustedError("option threads: 9"));
   EXPECT_EQ(api::RenameOptions(marked, WithDashes), absl::ResourceExhaustedError("--threads: 9"));
 }
 

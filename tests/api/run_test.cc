@@ -100,11 +100,11 @@ TEST(RunTest, ErrorsNameOptionsOrTheModel) {
   options.execution.threads = 0;
   EXPECT_EQ(api::Run(model, options).status().message(), "option threads: 0 is not in 1…1024");
   options = Reference();
-  options.execution.kernels.fuse_layout = false;
+  options.execution.backend_options.fuse_layout = false;
   EXPECT_EQ(api::Run(model, options).status().message(),
             "option fuse_layout: the back end cpu knows it, reference does not");
-  options.execution.kernels.fuse_layout = true;
-  options.execution.kernels.winograd = false;
+  options.execution.backend_options.fuse_layout = true;
+  options.execution.backend_options.winograd = false;
   EXPECT_EQ(api::Run(model, options).status().message(),
             "option winograd: the back end cpu knows it, reference does not");
   options = Reference();

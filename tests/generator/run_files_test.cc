@@ -188,8 +188,8 @@ TEST(ClassFileTest, ReadsBackWhatItWrote) {
   EXPECT_EQ(file->enumerated.stats.graphs, enumerated.stats.graphs);
   ASSERT_EQ(file->enumerated.classes.size(), enumerated.classes.size());
   EXPECT_TRUE(Same(file->enumerated, enumerated));
-  EXPECT_TRUE(CheckTerms(file->enumerated, *Set({"relu", "transpose"})).ok());
-  EXPECT_FALSE(CheckTerms(file->enumerated, *Set({"relu"})).ok());
+  EXPECT_TRUE(CheckClasses(file->enumerated, *Set({"relu", "transpose"})).ok());
+  EXPECT_FALSE(CheckClasses(file->enumerated, *Set({"relu"})).ok());
 }
 
 TEST(ClassFileTest, RefusesWhatIsDamaged) {

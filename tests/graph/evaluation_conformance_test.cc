@@ -77,7 +77,7 @@ class Evaluation : public testing::TestWithParam<OpExample> {
 TEST_P(Evaluation, LoopsComputeTheDefinition) {
   const Definition definition = Defined();
   auto loops = Evaluate<double>(definition, ExampleValues(example()));
-  auto walked = NaiveEvaluate(definition, ExampleValues(example()));
+  auto walked = OutputsNaively(definition, ExampleValues(example()));
   ASSERT_TRUE(loops.ok()) << loops.status() << "\n" << definition.ToString();
   ASSERT_TRUE(walked.ok()) << walked.status();
   ASSERT_EQ(loops->size(), walked->size());
@@ -115,7 +115,7 @@ TEST_P(Evaluation, FieldAgreesOnWholeNumbers) {
     if (!ExactOnIntegers(tensor.body)) return;
   }
   auto in_field = Evaluate<Field>(definition, WholeValues());
-  auto in_double = NaiveEvaluate(definition, WholeValues());
+  auto in_double = OutputsNaively(definition, WholeValues());
   ASSERT_TRUE(in_field.ok()) << in_field.status();
   ASSERT_TRUE(in_double.ok()) << in_double.status();
   for (size_t i = 0; i < in_field->size(); ++i) {
@@ -135,7 +135,7 @@ TEST_P(Evaluation, IntegersAreExact) {
     if (!is_whole(definition.TypeOf(id).dtype)) return;
   }
   auto exact = Evaluate<int64_t>(definition, ExampleValues(example()));
-  auto in_double = NaiveEvaluate(definition, ExampleValues(example()));
+  auto in_double = OutputsNaively(definition, ExampleValues(example()));
   ASSERT_TRUE(exact.ok()) << exact.status();
   ASSERT_TRUE(in_double.ok()) << in_double.status();
   for (size_t i = 0; i < exact->size(); ++i) {

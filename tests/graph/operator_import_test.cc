@@ -157,7 +157,7 @@ TEST(OperatorImport, NearestElementsAreOnnxs) {
           }
           auto definition = DefinitionOf(model->graph.outputs()[0].node());
           ASSERT_TRUE(definition.ok()) << definition.status();
-          auto values = NaiveEvaluate(*definition, {x});
+          auto values = OutputsNaively(*definition, {x});
           ASSERT_TRUE(values.ok()) << values.status();
           EXPECT_EQ((*values)[0], expected)
               << mode << " " << rounding << " " << input << " to " << output;

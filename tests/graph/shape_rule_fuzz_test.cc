@@ -94,7 +94,7 @@ TEST(ShapeRules, WhatTheyAcceptReadsInBounds) {
         terms = std::max(terms, Terms(tensor.body));
       }
       if (terms > kMaxWork) continue;
-      auto values = NaiveEvaluate(*definition, ExampleValues(example));
+      auto values = OutputsNaively(*definition, ExampleValues(example));
       std::string attrs;
       for (const auto& [name, value] : example.attrs) {
         absl::StrAppend(&attrs, " ", name, " = ", ToString(value));

@@ -209,7 +209,7 @@ class RewrittenGraph {
     auto define = [&](const std::vector<Tensor>& inputs) { return Define(*folded, inputs); };
     for (size_t i = 0; i < result.outputs().size(); ++i) {
       bool excused = false;
-      const std::string off = referee_.OffAt(i, comparable, define, &excused);
+      const std::string off = referee_.FaultOfOutput(i, comparable, define, &excused);
       ASSERT_TRUE(off.empty() || IsSameInDouble(result, i)) << off << ", " << what;
       counts_.rounding += excused || !off.empty() ? 1 : 0;
     }
@@ -223,7 +223,7 @@ class RewrittenGraph {
     auto run = [&](const std::vector<Tensor>& inputs) { return (*executable)->Run(inputs); };
     const auto actual = run(random_.inputs);
     ASSERT_TRUE(actual.ok()) << actual.status() << what;
-    ASSERT_EQ(referee.Off(*actual, run), "") << "on the CPU, " << what;
+    ASSERT_EQ(referee.FaultOf(*actual, run), "") << "on the CPU, " << what;
   }
 
   static DefinitionsReferee::Outputs Define(const Graph& graph, const std::vector<Tensor>& inputs,

@@ -43,12 +43,12 @@ SymbolicRegion RegionOf(const Graph& graph, const std::string& how) {
 TEST(SymbolicRegionTest, HeightSplitInHalves) {
   const SymbolicRegion region =
       RegionOf(Conv("[2,2,8,4]", "pads = [1,1,1,1]"), "first digit 2 of dim 2 to dim 0 (first)");
-  EXPECT_THAT(region.differs, testing::ElementsAre("[0:n0, 0:n4, n2 + -1:n2 + 1, 0:n3]"));
+  EXPECT_THAT(region.differing_boxes, testing::ElementsAre("[0:n0, 0:n4, n2 + -1:n2 + 1, 0:n3]"));
   EXPECT_EQ(region.rules.size(), 2u);
   // Each window lacks one of its three rows, and none or one of its three columns.
   std::vector<std::string> proved, open;
-  for (size_t i = 0; i < region.counted.size(); ++i) {
-    (region.differs_proved(i) ? proved : open).push_back(region.counted[i]);
+  for (size_t i = 0; i < region.counted_boxes.size(); ++i) {
+    (region.differs_proved(i) ? proved : open).push_back(region.counted_boxes[i]);
   }
   EXPECT_THAT(proved,
               testing::UnorderedElementsAre("[0:n0, 0:n4, n2 + -1, 0]: 6 * n1 and 4 * n1",
@@ -64,8 +64,8 @@ TEST(SymbolicRegionTest, HeightSplitInHalves) {
 TEST(SymbolicRegionTest, NoMoreIsSaidThanIsProved) {
   const SymbolicRegion region =
       RegionOf(Conv("[4,2,3,5]", "pads = [1,1,1,1]"), "last digit 2 of dim 0 to dim 3 (first)");
-  EXPECT_EQ(region.differs.size(), 2u);
-  EXPECT_TRUE(region.counted.empty());
+  EXPECT_EQ(region.differing_boxes.size(), 2u);
+  EXPECT_TRUE(region.counted_boxes.empty());
   EXPECT_NE(region.not_counted, "");
 }
 
@@ -73,7 +73,7 @@ TEST(SymbolicRegionTest, BatchPairsFoldedIntoWidthWithAGap) {
   const SymbolicRegion region =
       RegionOf(Conv("[4,2,3,5]", "pads = [1,1,1,1]"),
                "pad dim 3 by 0+1, last digit 2 of dim 0 to dim 3 (first)");
-  EXPECT_TRUE(region.differs.empty());
+  EXPECT_TRUE(region.differing_boxes.empty());
   EXPECT_EQ(region.rules.size(), 1u);
 }
 
@@ -82,7 +82,7 @@ TEST(SymbolicRegionTest, PhasesOfADilatedConvolution) {
       RegionOf(Conv("[1,2,8,6]", "pads = [2,2,2,2], dilations = [2,2]"),
                "last digit 2 of dim 2 to dim 0 (first), last digit 2 of dim 3 to dim 0 (first); "
                "attributes divided");
-  EXPECT_TRUE(region.differs.empty());
+  EXPECT_TRUE(region.differing_boxes.empty());
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ void Check(uint64_t seed, const RandomGraph& random, Counts* counts) {
       return;
     }
     bool excused = false;
-    const std::string off = referee.Off(
+    const std::string off = referee.FaultOf(
         *actual, [&](const std::vector<Tensor>& inputs) { return (*executable)->Run(inputs); },
         &excused);
     ASSERT_EQ(off, "") << "seed " << seed << text << (*executable)->Describe();

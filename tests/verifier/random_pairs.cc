@@ -188,7 +188,7 @@ std::vector<std::vector<double>> EvaluateGraph(const Graph& graph, uint64_t seed
     for (const Value& v : node->inputs()) operands.push_back(values.at({&v.node(), v.output()}));
     auto definition = DefinitionOf(*node);
     EXPECT_TRUE(definition.ok()) << definition.status();
-    auto outputs = NaiveEvaluate(*definition, operands);
+    auto outputs = OutputsNaively(*definition, operands);
     EXPECT_TRUE(outputs.ok()) << outputs.status();
     for (size_t o = 0; o < outputs->size(); ++o) {
       values[{node.get(), static_cast<int>(o)}] = std::move((*outputs)[o]);

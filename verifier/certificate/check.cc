@@ -267,7 +267,7 @@ class Checker {
       if (!holds) ++laws;
     }
     result_.step = 0;
-    result_.laws = std::max(result_.laws, laws);
+    result_.steps_in_double = std::max(result_.steps_in_double, laws);
     return absl::OkStatus();
   }
 
@@ -280,7 +280,7 @@ class Checker {
       if (!holds) laws.push_back(i);
     }
     result_.step = 0;
-    result_.laws = std::max(result_.laws, static_cast<int64_t>(laws.size()));
+    result_.steps_in_double = std::max(result_.steps_in_double, static_cast<int64_t>(laws.size()));
     size_t from = 0;
     laws.push_back(replaced_.size());
     for (size_t to : laws) {

@@ -47,7 +47,7 @@ struct CertificateCheck {
   // The number of steps whose sides agree in double, but not in the field: their laws hold for real
   // numbers only, they round constants, or they compute an index by a function that has no meaning
   // in the field, such as log.
-  int64_t laws = 0;
+  int64_t steps_in_double = 0;
   // How many of the comparisons were made only step by step, because an index of a whole graph lay
   // outside its tensor in the field.
   int by_steps = 0;
@@ -64,7 +64,7 @@ struct CertificateCheck {
 //   * `input` and the graph after the last step, before folding, agree on
 //     random inputs and weights in the field of 2^61 - 1 elements. If they
 //     differ, each step is compared on its own, in the field or else in double.
-//     The steps that hold in double only (CertificateCheck::laws) divide the
+//     The steps that hold in double only (CertificateCheck::steps_in_double) divide the
 //     sequence of graphs into parts; the first and the last graph of each part
 //     must agree in the field. If an index lies outside its tensor because the
 //     field lacks a function that computes it, only the steps are compared;

@@ -151,10 +151,10 @@ class Algebra {
   // integers; 1 if there are no coefficients.
   Rational Content(const std::vector<Polynomial>& set);
 
-  // The value of x, or of an atom, in double at point number `style` (as in Sample). `point` caches
-  // the values of atoms at this point; missing values are added.
-  double At(const Polynomial& x, int style, std::map<AtomId, double>* point);
-  double AtomAt(AtomId id, int style, std::map<AtomId, double>* point);
+  // The value of x, or of an atom, in double at point `point_number` (as in Sample). `point`
+  // caches the values of atoms at this point; missing values are added.
+  double At(const Polynomial& x, int point_number, std::map<AtomId, double>* point);
+  double AtomAt(AtomId id, int point_number, std::map<AtomId, double>* point);
   std::string ToString(const Polynomial& x) const;
   std::string ToString(AtomId atom) const;
 

@@ -106,11 +106,11 @@ double ValueAt(ScalarFn fn, double a, double b, double c) {
   }
 }
 
-double Algebra::AtomAt(AtomId id, int style, std::map<AtomId, double>* point) {
+double Algebra::AtomAt(AtomId id, int point_number, std::map<AtomId, double>* point) {
   if (auto it = point->find(id); it != point->end()) return it->second;
   const Atom& atom = atoms_[id];
   std::vector<double> args;
-  for (const Polynomial& arg : atom.args) args.push_back(At(arg, style, point));
+  for (const Polynomial& arg : atom.args) args.push_back(At(arg, point_number, point));
   double value = NAN;
   switch (atom.kind) {
     case Atom::Kind::kInfinity:
@@ -118,14 +118,14 @@ double Algebra::AtomAt(AtomId id, int style, std::map<AtomId, double>* point) {
       break;
     case Atom::Kind::kInput:
     case Atom::Kind::kParam: {
-      const uint64_t hash = Mix64(HashCombine(HashCombine(style, atom.tensor),
+      const uint64_t hash = Mix64(HashCombine(HashCombine(point_number, atom.tensor),
                                               HashCombine(atom.offset, HashString(atom.name))));
       const double unit = static_cast<double>(hash >> 11) * 0x1p-53;
-      value = facts_[id].truth     ? static_cast<double>(hash % 2)
-              : facts_[id].integer ? static_cast<double>(hash % 5 + style % 2)
-              : style % 3 == 0     ? 0.3 + 1.5 * unit
-              : style % 3 == 1     ? 4 * unit - 2
-                                   : -0.3 - 1.5 * unit;
+      value = facts_[id].truth        ? static_cast<double>(hash % 2)
+              : facts_[id].integer    ? static_cast<double>(hash % 5 + point_number % 2)
+              : point_number % 3 == 0 ? 0.3 + 1.5 * unit
+              : point_number % 3 == 1 ? 4 * unit - 2
+                                      : -0.3 - 1.5 * unit;
       break;
     }
     case Atom::Kind::kConstant:
@@ -153,11 +153,12 @@ double Algebra::AtomAt(AtomId id, int style, std::map<AtomId, double>* point) {
   return (*point)[id] = value;
 }
 
-double Algebra::At(const Polynomial& x, int style, std::map<AtomId, double>* point) {
+double Algebra::At(const Polynomial& x, int point_number, std::map<AtomId, double>* point) {
   double sum = 0;
   for (const auto& [m, c] : x) {
     double product = static_cast<double>(c.num) / static_cast<double>(c.den);
-    for (const auto& [atom, power] : m) product *= std::pow(AtomAt(atom, style, point), power);
+    for (const auto& [atom, power] : m)
+      product *= std::pow(AtomAt(atom, point_number, point), power);
     sum += product;
   }
   return sum;
@@ -170,9 +171,9 @@ double Algebra::Sample(const Value& x, int point) {
 
 bool Algebra::ApproximatelyEqual(const Value& a, const Value& b) {
   if (Same(a, b)) return true;
-  for (int style = 0; style < kPoints; ++style) {
+  for (int point_number = 0; point_number < kPoints; ++point_number) {
     std::map<AtomId, double> point;
-    const double x = At(*a, style, &point), y = At(*b, style, &point);
+    const double x = At(*a, point_number, &point), y = At(*b, point_number, &point);
     if (!std::isfinite(x) || !std::isfinite(y)) continue;
     if (std::abs(x - y) > 1e-6 * (1 + std::abs(x) + std::abs(y))) return false;
   }

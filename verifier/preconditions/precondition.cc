@@ -162,7 +162,7 @@ class GuardSearch {
     for (size_t i = 0; i < entered_; ++i) {
       if (bits[i / 64] >> (i % 64) & 1) shown.push_back(static_cast<int>(i));
     }
-    return instances_.ShowEverything(shown);
+    return instances_.ShowAllEffects(shown);
   }
 
   struct Ranked {

@@ -255,7 +255,7 @@ void RuleInstances::DrawFrom(const RuleForm& form, int count) {
   }
 }
 
-bool RuleInstances::ShowEverything(const std::vector<int>& instances) const {
+bool RuleInstances::ShowAllEffects(const std::vector<int>& instances) const {
   std::map<size_t, std::vector<bool>> shown;
   for (int i : instances) {
     const std::vector<bool>& effects = all_[i].effects;

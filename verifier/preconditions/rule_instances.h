@@ -42,7 +42,7 @@ class RuleInstances {
   // `instances`: positions in all(). Groups instances by the number of their `effects`. True if in
   // one group, each effect that occurs in the group also occurs in a member of the group that is in
   // `instances`. A group without such a member does not count.
-  bool ShowEverything(const std::vector<int>& instances) const;
+  bool ShowAllEffects(const std::vector<int>& instances) const;
 
  private:
   void DrawFrom(const RuleForm& form, int count);

@@ -96,7 +96,7 @@ class FirstDifference {
 
  private:
   void Move(const NodePtr& node) {
-    const NodePtr now = OverMoved(node, moved_);
+    const NodePtr now = WithOperands(node, moved_);
     for (int o = 0; o < node->num_outputs(); ++o) {
       const Value value(node, o);
       moved_[value] = Value(now, o);

@@ -166,7 +166,7 @@ class Isolator {
     return place;
   }
 
-  std::optional<OnlyPlace> FindNumber(const OtherNumber& number) const {
+  std::optional<OnlyPlace> FindNumber(const ChangedNumber& number) const {
     const ValueMap right = WithNumber(c_.after, number, number.expected);
     const Graph graph = WithOutputs(right);
     auto place = FirstBehind(number.users, right, c_.sweep(graph));
@@ -371,7 +371,7 @@ class Isolator {
       bool depends = changed.contains(node.get());
       for (const Value& operand : node->inputs()) depends |= dependent.contains(&operand.node());
       if (depends) dependent.insert(node.get());
-      const NodePtr now = OverMoved(node, moved);
+      const NodePtr now = WithOperands(node, moved);
       for (int o = 0; o < node->num_outputs(); ++o) {
         const Value value(node, o);
         // Values that only the weights themselves were computed from are gone.
@@ -447,7 +447,7 @@ std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
   return Isolator(graphs).FindWeights(weights);
 }
 
-std::optional<OnlyPlace> FindWrongNumber(const SweptGraphs& graphs, const OtherNumber& number) {
+std::optional<OnlyPlace> FindWrongNumber(const SweptGraphs& graphs, const ChangedNumber& number) {
   return Isolator(graphs).FindNumber(number);
 }
 

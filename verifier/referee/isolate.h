@@ -84,7 +84,7 @@ std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
 // number.users. The place is the first value, as above, that depends on these nodes.
 // OnlyPlace::difference is set if the outputs differ by more than four times the change that
 // another rounding of the number causes.
-std::optional<OnlyPlace> FindWrongNumber(const SweptGraphs& graphs, const OtherNumber& number);
+std::optional<OnlyPlace> FindWrongNumber(const SweptGraphs& graphs, const ChangedNumber& number);
 
 }  // namespace lemma::referee
 

@@ -32,9 +32,9 @@ Numbers NumbersOf(const Graph& graph) {
 
 }  // namespace
 
-std::vector<OtherNumber> OtherNumbers(const Graph& before, const Graph& after) {
+std::vector<ChangedNumber> OtherNumbers(const Graph& before, const Graph& after) {
   const Numbers of_before = NumbersOf(before);
-  std::vector<OtherNumber> others;
+  std::vector<ChangedNumber> others;
   for (const auto& [attr, numbers] : NumbersOf(after)) {
     const auto known = of_before.find(attr);
     if (known == of_before.end()) continue;
@@ -57,10 +57,10 @@ std::vector<OtherNumber> OtherNumbers(const Graph& before, const Graph& after) {
   return others;
 }
 
-ValueMap WithNumber(const Graph& after, const OtherNumber& other, double number) {
+ValueMap WithNumber(const Graph& after, const ChangedNumber& other, double number) {
   ValueMap moved;
   for (const NodePtr& node : after.nodes()) {
-    NodePtr now = OverMoved(node, moved);
+    NodePtr now = WithOperands(node, moved);
     if (other.users.contains(node.get())) {
       Attrs attrs = node->attrs();
       attrs[other.attr] = number;

@@ -13,7 +13,7 @@ namespace lemma::referee {
 
 // A number that an attribute of an operator has in `after`, but in no application of this operator
 // in `before`.
-struct OtherNumber {
+struct ChangedNumber {
   std::string attr;
   double value = 0;
   double expected = 0;                     // a number that this attribute has in `before`
@@ -24,11 +24,11 @@ struct OtherNumber {
 // attribute has in `before` but not in `after`; if there is none, the nearest number in `before`.
 // Numbers that differ from `expected` by at most kMostRelative (evidence/weight_comparison.h) are
 // left out, because a tool may have computed them.
-std::vector<OtherNumber> OtherNumbers(const Graph& before, const Graph& after);
+std::vector<ChangedNumber> OtherNumbers(const Graph& before, const Graph& after);
 
 // For each value of `after`, the value of the graph that has `number` in the place of
 // `other.value`.
-ValueMap WithNumber(const Graph& after, const OtherNumber& other, double number);
+ValueMap WithNumber(const Graph& after, const ChangedNumber& other, double number);
 
 }  // namespace lemma::referee
 

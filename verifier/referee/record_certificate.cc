@@ -151,13 +151,13 @@ class Recorder {
     if (auto it = names_.find(&value.node()); it != names_.end()) {
       return ValueName{it->second.graph, it->second.position, value.output()};
     }
-    auto it = result_.over_equals.find(value);
-    if (it != result_.over_equals.end()) {  // a part of a formula
+    auto it = result_.by_rebuilt_value.find(value);
+    if (it != result_.by_rebuilt_value.end()) {  // a part of a formula
       if (auto part = names_.find(&it->second.node()); part != names_.end()) {
         return ValueName{part->second.graph, part->second.position, it->second.output()};
       }
     }
-    auto name = it == result_.over_equals.end() ? compared_.end() : compared_.find(it->second);
+    auto name = it == result_.by_rebuilt_value.end() ? compared_.end() : compared_.find(it->second);
     if (name == compared_.end()) return absl::InternalError("a value has no name");
     return name->second;
   }

@@ -286,7 +286,7 @@ class Case {
       result_.equal = swept.equal;
     }
     result_.regions = swept.regions;
-    result_.over_equals = std::move(swept.over_equals);
+    result_.by_rebuilt_value = std::move(swept.by_rebuilt_value);
     result_.proofs = prover.proofs();
     result_.remembered = prover.remembered();
     result_.evidence = prover.evidence();
@@ -385,7 +385,7 @@ class Case {
                                 [&](const Graph& graph) { return AlignAndSweep(graph, prover); },
                                 options_};
     Tell("looking for a wrong number");
-    for (const OtherNumber& number : OtherNumbers(before_, related)) {
+    for (const ChangedNumber& number : OtherNumbers(before_, related)) {
       auto place = FindWrongNumber(graphs, number);
       if (!place || !place->difference || !RefuteAt(&*place, after)) continue;
       result_.refutation->places = static_cast<int>(number.users.size());

@@ -175,11 +175,11 @@ struct RefereeResult {
   // if no proof was tried.
   std::vector<std::pair<Value, Value>> equal;
   // For record_certificate.h, beside `regions`. `relations`: the formulas that replace weights of
-  // the second graph. `over_equals`: the key for a value of `compared` is the result of the same
-  // operator, applied to the values that the operands were proved equal to. A region's proof is
-  // about this key.
+  // the second graph. `by_rebuilt_value`: the key for a value of `compared` is the result of the
+  // same operator, applied to the values that the operands were proved equal to. A region's proof
+  // is about this key.
   std::vector<WeightRelation> relations;
-  absl::flat_hash_map<Value, Value> over_equals;
+  absl::flat_hash_map<Value, Value> by_rebuilt_value;
 };
 
 // Decides whether `after` computes the same as `before`. Inputs and outputs correspond by name, or

@@ -62,11 +62,11 @@ class Sweeper {
 
  private:
   void Move(const NodePtr& node) {
-    const NodePtr now = OverMoved(node, moved_);
+    const NodePtr now = WithOperands(node, moved_);
     for (int o = 0; o < node->num_outputs(); ++o) {
       const Value value(now, o);
       moved_[Value(node, o)] = value;
-      result_.over_equals.try_emplace(value, Value(node, o));
+      result_.by_rebuilt_value.try_emplace(value, Value(node, o));
       const bool is_compared = !limits_.parts.contains(node.get());
       if (is_compared && now->is_op() && shared_.count(now.get()) == 0) {
         Merge(Value(node, o), value);

@@ -44,7 +44,7 @@ struct SweepResult {
   // there is none, it is the result of the same operator, applied to the values that took the
   // places of the operands.
   absl::flat_hash_map<Value, Value> moved;
-  absl::flat_hash_map<Value, Value> over_equals;  // as RefereeResult::over_equals
+  absl::flat_hash_map<Value, Value> by_rebuilt_value;  // as RefereeResult::by_rebuilt_value
   bool timed_out = false;
   std::vector<std::pair<Value, Value>> equal;  // as RefereeResult::equal, for values of `after`
 

@@ -38,10 +38,10 @@ class OnnxBuild {
   Value Sub(const Value& a, const Value& b) { return Op("sub", {a, b}); }
   Value Mul(const Value& a, const Value& b) { return Op("mul", {a, b}); }
   Value Div(const Value& a, const Value& b) { return Op("div", {a, b}); }
-  // The number becomes a scalar of the other operand's element type. From(a, b) is a - b.
+  // The number becomes a scalar of the other operand's element type.
   Value Add(const Value& a, double b) { return a ? Add(a, Scalar(a.dtype(), b)) : a; }
   Value Mul(const Value& a, double b) { return a ? Mul(a, Scalar(a.dtype(), b)) : a; }
-  Value From(double a, const Value& b) { return b ? Sub(Scalar(b.dtype(), a), b) : b; }
+  Value Sub(double a, const Value& b) { return b ? Sub(Scalar(b.dtype(), a), b) : b; }
 
   Value Reshape(const Value& x, Shape shape) {
     if (!x || x.shape() == shape) return x;

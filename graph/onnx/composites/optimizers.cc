@@ -89,7 +89,7 @@ Values ImportAdam(OnnxImport& node) {
   return ForEachTensor(node, 4, [&](OnnxBuild& b, const std::vector<Value>& in) {
     Value t = b.Cast(step, rate.dtype());
     auto remainder = [&](double base) {  // 1 - base^T
-      return b.From(1, b.Op("pow", {b.Scalar(rate.dtype(), base), t}));
+      return b.Sub(1, b.Op("pow", {b.Scalar(rate.dtype(), base), t}));
     };
     Value corrected = b.Div(b.Mul(rate, b.Op("sqrt", {remainder(beta)})), remainder(alpha));
     Value r = AfterFirst(b, step, corrected, rate);

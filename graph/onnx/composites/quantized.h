@@ -44,7 +44,7 @@ struct QuantizedMatrix {
   Value x, scale, zero;
 };
 // A scale or zero point for QuantizedMatrix: `v` as a scalar if it has one element, otherwise `v`.
-Value PerColumn(OnnxBuild& b, const Value& v);
+Value ScalarOrPerColumn(OnnxBuild& b, const Value& v);
 // Unimplemented unless the integers of both factors are u8 or i8 and have at least two dimensions.
 absl::Status CheckFactors(OnnxImport& node, const QuantizedMatrix& left,
                           const QuantizedMatrix& right);

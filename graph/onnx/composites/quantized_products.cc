@@ -19,7 +19,7 @@ Value Optional(OnnxImport& node, OnnxBuild& b, int i) {
 
 // A scale or zero point with one number, or one for each row of a matrix.
 Value PerRow(OnnxBuild& b, const Value& v) {
-  const Value whole = PerColumn(b, v);
+  const Value whole = ScalarOrPerColumn(b, v);
   return whole && whole.type().rank() == 1 ? b.Reshape(whole, {whole.shape()[0], 1}) : whole;
 }
 
@@ -27,7 +27,8 @@ Value PerRow(OnnxBuild& b, const Value& v) {
 Values ImportQuantizedMatMul(OnnxImport& node) {
   OnnxBuild b(node);
   const QuantizedMatrix left = {b.Input(0), PerRow(b, b.Input(1)), PerRow(b, b.Input(2))};
-  const QuantizedMatrix right = {b.Input(3), PerColumn(b, b.Input(4)), PerColumn(b, b.Input(5))};
+  const QuantizedMatrix right = {b.Input(3), ScalarOrPerColumn(b, b.Input(4)),
+                                 ScalarOrPerColumn(b, b.Input(5))};
   const Value y_scale = PerRow(b, b.Input(6)), y_zero = PerRow(b, b.Input(7));
   if (!b.status().ok()) return b.status();
   LEMMA_RETURN_IF_ERROR(CheckFactors(node, left, right));
@@ -44,8 +45,8 @@ Values ImportQuantizedMatMul(OnnxImport& node) {
 Values ImportQuantizedGemm(OnnxImport& node) {
   OnnxBuild b(node);
   auto factor = [&](int i, const char* transposed) -> absl::StatusOr<QuantizedMatrix> {
-    QuantizedMatrix f = {b.Input(i), PerColumn(b, b.Input(i + 1)),
-                         PerColumn(b, Optional(node, b, i + 2))};
+    QuantizedMatrix f = {b.Input(i), ScalarOrPerColumn(b, b.Input(i + 1)),
+                         ScalarOrPerColumn(b, Optional(node, b, i + 2))};
     LEMMA_ASSIGN_OR_RETURN(const int64_t transpose, node.Int(transposed, 0));
     if (!b.status().ok()) return b.status();
     if (f.x.type().rank() != 2) return absl::InvalidArgumentError("operands must be matrices");
@@ -63,8 +64,8 @@ Values ImportQuantizedGemm(OnnxImport& node) {
   if (alpha != 1) scale = b.Mul(b.Mul(left.scale, alpha), right.scale);
   Value y;
   if (node.HasInput(7)) {
-    scale = b.Div(scale, PerColumn(b, b.Input(7)));
-    const Value zero = PerColumn(b, Optional(node, b, 8));
+    scale = b.Div(scale, ScalarOrPerColumn(b, b.Input(7)));
+    const Value zero = ScalarOrPerColumn(b, Optional(node, b, 8));
     y = RoundToSteps(b, b.Mul(sum, scale), zero, zero ? zero.dtype() : left.x.dtype());
   } else {
     y = b.Mul(sum, scale);
@@ -76,8 +77,8 @@ Values ImportQuantizedGemm(OnnxImport& node) {
 Values ImportToFloat(OnnxImport& node) {
   OnnxBuild b(node);
   const QuantizedMatrix left = {b.Input(0), PerRow(b, b.Input(2)), PerRow(b, Optional(node, b, 4))};
-  const QuantizedMatrix right = {b.Input(1), PerColumn(b, b.Input(3)),
-                                 PerColumn(b, Optional(node, b, 5))};
+  const QuantizedMatrix right = {b.Input(1), ScalarOrPerColumn(b, b.Input(3)),
+                                 ScalarOrPerColumn(b, Optional(node, b, 5))};
   const Value bias = Optional(node, b, 6);
   if (!b.status().ok()) return b.status();
   LEMMA_RETURN_IF_ERROR(CheckFactors(node, left, right));
@@ -92,8 +93,8 @@ Values ImportDynamicMatMul(OnnxImport& node) {
   const std::vector<Value> a = QuantizeDynamically(b, b.Input(0));
   if (!b.status().ok()) return b.status();
   const QuantizedMatrix left = {a[0], a[1], a[2]};
-  const QuantizedMatrix right = {b.Input(1), PerColumn(b, b.Input(2)),
-                                 PerColumn(b, Optional(node, b, 3))};
+  const QuantizedMatrix right = {b.Input(1), ScalarOrPerColumn(b, b.Input(2)),
+                                 ScalarOrPerColumn(b, Optional(node, b, 3))};
   const Value bias = Optional(node, b, 4);
   if (!b.status().ok()) return b.status();
   LEMMA_RETURN_IF_ERROR(CheckFactors(node, left, right));
@@ -174,7 +175,7 @@ Values ImportMatMulBits(OnnxImport& node) {
 
 }  // namespace
 
-Value PerColumn(OnnxBuild& b, const Value& v) {
+Value ScalarOrPerColumn(OnnxBuild& b, const Value& v) {
   return v && v.type().num_elements() == 1 ? b.Reshape(v, {}) : v;
 }
 

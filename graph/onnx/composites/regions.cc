@@ -133,7 +133,7 @@ absl::StatusOr<RegionAxis> SampleRegions(OnnxImport& node, OnnxBuild& b, const V
   if (!b.status().ok()) return b.status();
   const Value next = b.Op("min", {b.Add(floor, 1), b.Scalar(dtype, end)});
   out.elements.index = b.Op("concat", {floor, next}, {{"axis", int64_t{3}}});
-  out.elements.weight = b.Op("concat", {b.From(1, t), t}, {{"axis", int64_t{3}}});
+  out.elements.weight = b.Op("concat", {b.Sub(1, t), t}, {{"axis", int64_t{3}}});
   if (!b.status().ok()) return b.status();
   return out;
 }

@@ -87,7 +87,7 @@ Value CubicWeights(OnnxBuild& b, const Value& t) {
   auto near = [&](const Value& d) {  // ((a + 2) d - (a + 3)) d² + 1
     return b.Add(b.Mul(b.Mul(b.Add(b.Mul(d, kA + 2), -(kA + 3)), d), d), 1);
   };
-  const Value rest = b.From(1, t);
+  const Value rest = b.Sub(1, t);
   std::vector<Value> weights = {far(b.Add(t, 1)), near(t), near(rest), far(b.Add(rest, 1))};
   for (const Value& weight : weights) {
     if (!weight) return Value();
@@ -120,7 +120,7 @@ SampledAxis SampleGrid(OnnxImport& node, OnnxBuild& b, const Value& grid, const 
     const bool cubic = axis.mode == "cubic";
     at = b.Add(floor, Offsets(node, b, x.dtype(), cubic ? -1 : 0, cubic ? 4 : 2));
     sampled.weight = cubic ? CubicWeights(b, t)
-                           : b.Op("concat", {b.From(1, t), t},
+                           : b.Op("concat", {b.Sub(1, t), t},
                                   {{"axis", static_cast<int64_t>(x.type().rank() - 1)}});
   }
   if (axis.padding == "zeros") sampled.inside = Within(b, at, first, last);
@@ -265,7 +265,7 @@ SampledAxis LinearOrZero(OnnxBuild& b, const Value& positions, int64_t size) {
   SampledAxis sampled;
   sampled.inside = Within(b, at, 0, end);
   sampled.index = Clamped(b, at, 0, end);
-  sampled.weight = b.Op("concat", {b.From(1, t), t}, {{"axis", last}});
+  sampled.weight = b.Op("concat", {b.Sub(1, t), t}, {{"axis", last}});
   return sampled;
 }
 

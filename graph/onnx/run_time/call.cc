@@ -454,7 +454,7 @@ absl::StatusOr<std::unique_ptr<OpaqueCall>> MakeCall(const Node& opaque, GraphCo
   size_t of_node = 0;
   const std::vector<std::string> names = OperandNames(node, opaque.inputs().size(), &of_node);
   std::unique_ptr<OpaqueCall> call;
-  if (structural::Repeats(node, opset)) {
+  if (structural::IsLoopOrScan(node, opset)) {
     LEMMA_ASSIGN_OR_RETURN(structural::LoopSignature signature, structural::LoopSignatureOf(node));
     LEMMA_ASSIGN_OR_RETURN(const onnx::GraphProto* subgraph, structural::BodyOf(node));
     onnx::ModelProto body = WithSubgraph(

@@ -27,7 +27,7 @@ std::vector<LoopSignature::Elements> ElementsOf(const onnx::NodeProto& node,
 
 }  // namespace
 
-bool Repeats(const onnx::NodeProto& node, int opset) {
+bool IsLoopOrScan(const onnx::NodeProto& node, int opset) {
   if (!NormalDomain(node.domain()).empty()) return false;
   return node.op_type() == "Loop" || (node.op_type() == "Scan" && opset >= kScanWithoutBatchSince);
 }

@@ -35,8 +35,8 @@ struct LoopSignature {
 };
 
 // Whether `node` is Loop, or Scan of operator set 9 or later (earlier ones have a batch dimension).
-bool Repeats(const onnx::NodeProto& node, int opset);
-// The body of a node for which Repeats is true (owned by the node), and the node's signature.
+bool IsLoopOrScan(const onnx::NodeProto& node, int opset);
+// The body of a node for which IsLoopOrScan is true (owned by the node), and the node's signature.
 // InvalidArgument if there is no body, or if the numbers of inputs or outputs do not fit.
 absl::StatusOr<const onnx::GraphProto*> BodyOf(const onnx::NodeProto& node);
 absl::StatusOr<LoopSignature> LoopSignatureOf(const onnx::NodeProto& node);

@@ -182,7 +182,7 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
   for (size_t i = 0; i < opaque.outputs.size(); ++i) {
     const std::string& output = opaque.outputs[i];
     auto type = DeclaredType(scope, output);
-    if (!type && may_be_open && structural::Repeats(node, scope.opset())) {
+    if (!type && may_be_open && structural::IsLoopOrScan(node, scope.opset())) {
       if (!repeated) repeated = TypesOfRepeat(node, scope);
       if (repeated->ok() && i < (*repeated)->size()) type = (**repeated)[i];
     }

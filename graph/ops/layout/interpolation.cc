@@ -41,15 +41,15 @@ absl::StatusOr<std::vector<ResizeAxis>> FromScales(const std::vector<double>& sc
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     ResizeAxis& axis = result[axes[i]];
-    if (IsSymbolic(axis.input)) {
+    if (IsSymbolic(axis.input_size)) {
       if (scales[i] == 1) continue;
       return absl::UnimplementedError("unsupported: a symbolic size is scaled");
     }
     auto scale = AsFraction(scales[i]);
     if (!scale) return absl::InvalidArgumentError(absl::StrCat("scale ", scales[i]));
-    const double size = std::floor(static_cast<double>(axis.input) * scales[i]);
+    const double size = std::floor(static_cast<double>(axis.input_size) * scales[i]);
     if (!(size < 1e9)) return absl::InvalidArgumentError(absl::StrCat("scale ", scales[i]));
-    axis.output = static_cast<int64_t>(size);
+    axis.output_size = static_cast<int64_t>(size);
     axis.scale = *scale;
   }
   return result;
@@ -66,17 +66,18 @@ absl::StatusOr<std::vector<ResizeAxis>> FromSizes(const std::vector<int64_t>& si
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     ResizeAxis& axis = result[axes[i]];
-    if (IsSymbolic({sizes[i], axis.input})) {
-      if (sizes[i] == axis.input && policy == "stretch") continue;
+    if (IsSymbolic({sizes[i], axis.input_size})) {
+      if (sizes[i] == axis.input_size && policy == "stretch") continue;
       return absl::UnimplementedError("unsupported: a symbolic size is given");
     }
-    if (sizes[i] < 1 || sizes[i] > kMaxLength || axis.input < 1 || axis.input > kMaxLength) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("size ", sizes[i], " of dimension ", axes[i], ", which is ", axis.input));
+    if (sizes[i] < 1 || sizes[i] > kMaxLength || axis.input_size < 1 ||
+        axis.input_size > kMaxLength) {
+      return absl::InvalidArgumentError(absl::StrCat("size ", sizes[i], " of dimension ", axes[i],
+                                                     ", which is ", axis.input_size));
     }
-    const int64_t common = std::gcd(sizes[i], axis.input);
-    axis.output = sizes[i];
-    axis.scale = {sizes[i] / common, axis.input / common};
+    const int64_t common = std::gcd(sizes[i], axis.input_size);
+    axis.output_size = sizes[i];
+    axis.scale = {sizes[i] / common, axis.input_size / common};
   }
   if (policy == "stretch" || axes.empty()) return result;
   std::pair<int64_t, int64_t> chosen = result[axes[0]].scale;
@@ -89,9 +90,10 @@ absl::StatusOr<std::vector<ResizeAxis>> FromSizes(const std::vector<int64_t>& si
     ResizeAxis& axis = result[d];
     axis.scale = chosen;
     // Rounded to nearest, halves up.
-    axis.output = (2 * chosen.first * axis.input + chosen.second) / (2 * chosen.second);
-    if (axis.output > kMaxLength) {
-      return absl::InvalidArgumentError(absl::StrCat("dimension ", d, " becomes ", axis.output));
+    axis.output_size = (2 * chosen.first * axis.input_size + chosen.second) / (2 * chosen.second);
+    if (axis.output_size > kMaxLength) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("dimension ", d, " becomes ", axis.output_size));
     }
   }
   return result;
@@ -149,19 +151,20 @@ absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& 
   if (mode == "half_pixel") return (at + 0.5) / scale - 0.5;
   if (mode == "half_pixel_symmetric") {
     // The middle of the result is that of x, also where the size is not exactly scale * input.
-    const double input = static_cast<double>(axis.input), size = static_cast<double>(axis.output);
+    const double input = static_cast<double>(axis.input_size),
+                 size = static_cast<double>(axis.output_size);
     return input / 2 * (1 - size / (scale * input)) + (at + 0.5) / scale - 0.5;
   }
-  if (mode == "pytorch_half_pixel") return axis.output > 1 ? (at + 0.5) / scale - 0.5 : 0.0;
+  if (mode == "pytorch_half_pixel") return axis.output_size > 1 ? (at + 0.5) / scale - 0.5 : 0.0;
   if (mode == "align_corners") {
-    const double steps = scale * static_cast<double>(axis.input) - 1;
-    return steps > 0 ? at * static_cast<double>(axis.input - 1) / steps : 0.0;
+    const double steps = scale * static_cast<double>(axis.input_size) - 1;
+    return steps > 0 ? at * static_cast<double>(axis.input_size - 1) / steps : 0.0;
   }
   if (mode == "tf_crop_and_resize") {
-    const double last = static_cast<double>(axis.input - 1), length = axis.end - axis.begin;
-    const double steps = scale * static_cast<double>(axis.input) - 1;
+    const double last = static_cast<double>(axis.input_size - 1), length = axis.end - axis.begin;
+    const double steps = scale * static_cast<double>(axis.input_size) - 1;
     // Whether `steps` is that number or the size less 1 is told differently.
-    if (axis.scale.first * axis.input != axis.output * axis.scale.second) {
+    if (axis.scale.first * axis.input_size != axis.output_size * axis.scale.second) {
       return node.Unsupported("tf_crop_and_resize by a scale that gives no whole size");
     }
     const double along = steps > 0 ? at * length * last / steps : length * last / 2;
@@ -210,30 +213,30 @@ absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const S
 absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis& axis,
                                        const Interpolation& how) {
   constexpr int64_t kMaxTaps = int64_t{1} << 24;
-  const double last = static_cast<double>(axis.input - 1);
+  const double last = static_cast<double>(axis.input_size - 1);
   // With antialias, weights reach as much further as a reduced image's elements are apart in x.
   const double scale =
       static_cast<double>(axis.scale.first) / static_cast<double>(axis.scale.second);
   const double narrow = how.antialias ? std::min(1.0, scale) : 1.0;
   const double reach_of_one = std::ceil((how.cubic ? 2 : 1) / narrow);
-  if (2 * reach_of_one * static_cast<double>(axis.output) > static_cast<double>(kMaxTaps)) {
+  if (2 * reach_of_one * static_cast<double>(axis.output_size) > static_cast<double>(kMaxTaps)) {
     return node.Unsupported("interpolation of axes this long");
   }
   const int64_t reach = static_cast<int64_t>(reach_of_one);
-  std::vector<std::vector<std::pair<int64_t, double>>> rows(static_cast<size_t>(axis.output));
+  std::vector<std::vector<std::pair<int64_t, double>>> rows(static_cast<size_t>(axis.output_size));
   Taps taps;
-  for (int64_t i = 0; i < axis.output; ++i) {
+  for (int64_t i = 0; i < axis.output_size; ++i) {
     LEMMA_ASSIGN_OR_RETURN(const double at, ResizePosition(node, axis, i, how.coordinates));
     if (how.coordinates == "tf_crop_and_resize" && !(at >= 0 && at <= last)) continue;
     const int64_t floor = static_cast<int64_t>(std::floor(at));
     auto& row = rows[i];
     double sum = 0;
     for (int64_t j = floor - reach + 1; j <= floor + reach; ++j) {
-      if (how.exclude_outside && (j < 0 || j >= axis.input)) continue;
+      if (how.exclude_outside && (j < 0 || j >= axis.input_size)) continue;
       const double weight = Weight((at - static_cast<double>(j)) * narrow, how);
       if (weight == 0) continue;
       // Outside, the nearest element inside is used.
-      row.emplace_back(std::min(std::max<int64_t>(j, 0), axis.input - 1), weight);
+      row.emplace_back(std::min(std::max<int64_t>(j, 0), axis.input_size - 1), weight);
       sum += weight;
     }
     if (how.exclude_outside || narrow != 1) {
@@ -262,9 +265,9 @@ absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
   for (size_t d = 0; d < axes.size(); ++d) {
     const ResizeAxis& axis = axes[d];
     if (axis.Keeps()) continue;
-    if (axis.output < 1) return node.Unsupported("interpolation that gives no elements");
+    if (axis.output_size < 1) return node.Unsupported("interpolation that gives no elements");
     LEMMA_ASSIGN_OR_RETURN(Taps taps, InterpolationTaps(node, axis, how));
-    const Shape shape = {axis.output, taps.per_element};
+    const Shape shape = {axis.output_size, taps.per_element};
     LEMMA_ASSIGN_OR_RETURN(Tensor positions,
                            Tensor::FromInts({DType::kI64, shape}, taps.positions));
     LEMMA_ASSIGN_OR_RETURN(Tensor weights, Tensor::FromDoubles({x.dtype(), shape}, taps.weights));

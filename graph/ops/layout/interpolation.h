@@ -15,24 +15,24 @@ namespace lemma::ops {
 
 // How Resize changes the length of one axis of its input x.
 struct ResizeAxis {
-  int64_t input = 0, output = 0;  // sizes
+  int64_t input_size = 0, output_size = 0;
   // The scale as a fraction num/den in lowest terms. If the node gives scales, it is the given
   // number, where a float such as 0.6 means 3/5. If the node gives sizes, it is the given size over
-  // `input`. With a keep_aspect_ratio_policy other than "stretch", all resized axes have the least
-  // of these fractions ("not_larger") or the greatest ("not_smaller").
+  // `input_size`. With a keep_aspect_ratio_policy other than "stretch", all resized axes have the
+  // least of these fractions ("not_larger") or the greatest ("not_smaller").
   std::pair<int64_t, int64_t> scale = {1, 1};
   // The part of x that the result shows, for tf_crop_and_resize: 0 and 1 are the ends of x.
   double begin = 0, end = 1;
 
   // Whether the axis stays unchanged, in every coordinate mode.
   bool Keeps() const {
-    return input == output && scale.first == scale.second && begin == 0 && end == 1;
+    return input_size == output_size && scale.first == scale.second && begin == 0 && end == 1;
   }
 };
 
 // The real-valued position along x that element i of the result shows, in ONNX's
 // coordinate_transformation_mode `mode`. Unimplemented for an unknown mode, and for
-// tf_crop_and_resize if scale * input is not the integer `output`.
+// tf_crop_and_resize if scale * input_size is not the integer `output_size`.
 absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& axis, int64_t i,
                                       const std::string& mode);
 
@@ -54,9 +54,9 @@ struct Interpolation {
 // Each element of the result along an axis is a weighted sum of `per_element` elements of x.
 struct Taps {
   int64_t per_element = 1;
-  // The positions along x and their weights. Both have shape [output, per_element], row-major. An
-  // element with fewer summands repeats a position with weight 0; in tf_crop_and_resize, an element
-  // that lies outside of x has only weights 0.
+  // The positions along x and their weights. Both have shape [output_size, per_element], row-major.
+  // An element with fewer summands repeats a position with weight 0; in tf_crop_and_resize, an
+  // element that lies outside of x has only weights 0.
   std::vector<int64_t> positions;
   std::vector<double> weights;
 };

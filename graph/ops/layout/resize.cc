@@ -107,20 +107,20 @@ absl::StatusOr<Linear> SourcePosition(const OnnxImport& node, const ResizeAxis& 
                                       const std::string& mode) {
   const auto [num, den] = axis.scale;
   if (mode == "asymmetric") return Linear{den, 0, num};
-  if (mode == "half_pixel" || (mode == "pytorch_half_pixel" && axis.output > 1)) {
+  if (mode == "half_pixel" || (mode == "pytorch_half_pixel" && axis.output_size > 1)) {
     // (i + 1/2) * den/num - 1/2
     return Linear{2 * den, den - num, 2 * num};
   }
   if (mode == "pytorch_half_pixel") return Linear{0, 0, 1};
   if (mode == "half_pixel_symmetric") {
-    // input/2 - output/2 * den/num + (i + 1/2) * den/num - 1/2
-    return Linear{2 * den, axis.input * num - axis.output * den + den - num, 2 * num};
+    // input_size/2 - output_size/2 * den/num + (i + 1/2) * den/num - 1/2
+    return Linear{2 * den, axis.input_size * num - axis.output_size * den + den - num, 2 * num};
   }
   if (mode == "tf_half_pixel_for_nn") return Linear{2 * den, den, 2 * num};
   if (mode == "align_corners") {
-    // i * (input - 1) / (scale*input - 1), where scale*input need not be whole.
-    const int64_t steps = num * axis.input - den;
-    return steps > 0 ? Linear{(axis.input - 1) * den, 0, steps} : Linear{0, 0, 1};
+    // i * (input_size - 1) / (scale*input_size - 1), where scale*input_size need not be whole.
+    const int64_t steps = num * axis.input_size - den;
+    return steps > 0 ? Linear{(axis.input_size - 1) * den, 0, steps} : Linear{0, 0, 1};
   }
   return node.Unsupported(absl::StrCat("coordinate_transformation_mode ", mode));
 }
@@ -152,9 +152,9 @@ absl::StatusOr<Value> ResizeNearest(OnnxImport& node, const Value& x,
     if (!axis.Keeps()) {
       LEMMA_ASSIGN_OR_RETURN(Linear position, SourcePosition(node, axis, coordinates));
       LEMMA_ASSIGN_OR_RETURN(form, Rounded(node, position, rounding));
-      form = Simplest(form, axis.input, axis.output);
+      form = Simplest(form, axis.input_size, axis.output_size);
     }
-    sizes.push_back(axis.output);
+    sizes.push_back(axis.output_size);
     mul.push_back(form.mul);
     add.push_back(form.add);
     by.push_back(form.by);
@@ -184,11 +184,11 @@ absl::StatusOr<Value> CropNearest(OnnxImport& node, Value y, const std::vector<R
                                   const std::string& coordinates, const std::string& rounding) {
   for (size_t d = 0; d < axes.size(); ++d) {
     if (axes[d].Keeps()) continue;
-    if (axes[d].output > (int64_t{1} << 26)) return node.Unsupported("axes this long");
+    if (axes[d].output_size > (int64_t{1} << 26)) return node.Unsupported("axes this long");
     std::vector<int64_t> from;
-    for (int64_t i = 0; i < axes[d].output; ++i) {
+    for (int64_t i = 0; i < axes[d].output_size; ++i) {
       LEMMA_ASSIGN_OR_RETURN(double at, ResizePosition(node, axes[d], i, coordinates));
-      at = std::min(std::max(at, 0.0), static_cast<double>(axes[d].input - 1));
+      at = std::min(std::max(at, 0.0), static_cast<double>(axes[d].input_size - 1));
       LEMMA_ASSIGN_OR_RETURN(const int64_t nearest, Nearest(node, at, rounding));
       from.push_back(nearest);
     }
@@ -205,13 +205,13 @@ absl::StatusOr<Value> Extrapolated(OnnxImport& node, Value y, const std::vector<
   for (size_t d = 0; d < axes.size(); ++d) {
     if (axes[d].Keeps()) continue;
     std::vector<double> inside;
-    for (int64_t i = 0; i < axes[d].output; ++i) {
+    for (int64_t i = 0; i < axes[d].output_size; ++i) {
       LEMMA_ASSIGN_OR_RETURN(const double at, ResizePosition(node, axes[d], i, coordinates));
-      inside.push_back(at >= 0 && at <= static_cast<double>(axes[d].input - 1));
+      inside.push_back(at >= 0 && at <= static_cast<double>(axes[d].input_size - 1));
     }
     if (std::find(inside.begin(), inside.end(), 0.0) == inside.end()) continue;
     Shape shape(axes.size(), 1);
-    shape[d] = axes[d].output;
+    shape[d] = axes[d].output_size;
     LEMMA_ASSIGN_OR_RETURN(Tensor mask, Tensor::FromDoubles({DType::kBool, shape}, inside));
     LEMMA_ASSIGN_OR_RETURN(y, node.Op("where", {node.Constant(std::move(mask)), y, outside}));
   }
@@ -293,7 +293,7 @@ absl::StatusOr<std::vector<Value>> ResizeSymbolic(OnnxImport& node, const Value&
     const ResizeAxis some{kSome, kSome * *factor, {*factor, 1}};
     LEMMA_ASSIGN_OR_RETURN(const Linear position, SourcePosition(node, some, coordinates));
     LEMMA_ASSIGN_OR_RETURN(const Linear rounded, Rounded(node, position, rounding));
-    const Linear form = Simplest(rounded, some.input, some.output);
+    const Linear form = Simplest(rounded, some.input_size, some.output_size);
     if (form.mul != 1 || form.add != 0 || form.by != *factor) {
       return node.Unsupported(
           absl::StrCat("nearest_mode ", rounding, ", ", coordinates, ", of symbolic sizes"));
@@ -323,7 +323,7 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
   LEMMA_ASSIGN_OR_RETURN(const double outside, node.Float("extrapolation_value", 0));
   bool changes = false;
   for (const ResizeAxis& axis : axes) {
-    if (axis.input < 1) return absl::InvalidArgumentError("x is empty");
+    if (axis.input_size < 1) return absl::InvalidArgumentError("x is empty");
     changes = changes || !axis.Keeps();
   }
   Interpolation how;
@@ -336,7 +336,7 @@ absl::StatusOr<std::vector<Value>> ImportResize(OnnxImport& node) {
   how.cubic = mode == "cubic";
   if (!changes) return std::vector<Value>{x};
   Shape result;
-  for (const ResizeAxis& axis : axes) result.push_back(axis.output);
+  for (const ResizeAxis& axis : axes) result.push_back(axis.output_size);
   if (NumElements(result) == 0) {
     LEMMA_ASSIGN_OR_RETURN(Tensor nothing, Tensor::Filled({x.dtype(), result}, 0));
     return std::vector<Value>{node.Constant(std::move(nothing))};

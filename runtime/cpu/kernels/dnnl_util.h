@@ -198,12 +198,12 @@ bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool 
 
 // The epilogue that computes all nodes of a spec except the first. `channel`: the channels'
 // dimension of the output's shape in the graph. `per_channel`: the primitive's descriptor of an
-// operand with one element per channel, for example of shape {1, C, 1, 1}. `has_bias`: whether the
-// primitive already has a bias or takes none; then a fused bias becomes a post-operation. Internal
-// if a node cannot be fused (PostOpKindOf); other errors are those of AffineCoefficients.
+// operand with one element per channel, for example of shape {1, C, 1, 1}. `takes_no_bias`: whether
+// the primitive already has a bias or takes none; then a fused bias becomes a post-operation.
+// Internal if a node cannot be fused (PostOpKindOf); other errors are those of AffineCoefficients.
 absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticValues& statics,
                                       int channel, const dnnl::memory::desc& per_channel,
-                                      bool has_bias);
+                                      bool takes_no_bias);
 // Binds Epilogue::operands to the kernel's arguments. Does not bind `bias` and `sum`.
 void BindEpilogue(const Epilogue& epilogue, DnnlKernel* kernel);
 // If the epilogue has a sum, makes the kernel first copy the input Epilogue::sum to output 0:

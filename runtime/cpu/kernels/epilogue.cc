@@ -179,7 +179,7 @@ bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool 
 
 absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticValues& statics,
                                       int channel, const dnnl::memory::desc& per_channel,
-                                      bool has_bias) {
+                                      bool takes_no_bias) {
   Epilogue e;
   auto append_fixed = [&](algorithm a, std::vector<float> values) {
     e.operands.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(e.ops.len()) | DNNL_ARG_SRC_1, -1,
@@ -204,7 +204,7 @@ absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticVal
       }
       case PostOpKind::kBias: {
         const int input = spec.InputIndex(Other(node, before));
-        if (n == 1 && !has_bias) {
+        if (n == 1 && !takes_no_bias) {
           e.bias = input;
           break;
         }

@@ -194,7 +194,7 @@ class FactorStore {
       std::vector<std::pair<const Node*, int>> factors;
       for (int k : FactorsOf(*scores)) factors.emplace_back(scores.get(), k);
       for (int k : FactorsOf(*node)) {
-        if (k != region.softmax) factors.emplace_back(node.get(), k);
+        if (k != region.softmax_operand) factors.emplace_back(node.get(), k);
       }
       std::vector<Value> stored;  // distinct
       double cost = 0;

@@ -16,9 +16,9 @@ namespace lemma::cuda {
 // between them, and the casts and layout operators that make their operands. Only the root's value
 // is read outside.
 struct StreamedRegion {
-  std::vector<int> nodes;  // positions in UseTable::nodes, ascending
-  int scores = -1;         // position of the product that computes the scores
-  int softmax = -1;        // the number of the root's operand that is computed from the scores
+  std::vector<int> nodes;    // positions in UseTable::nodes, ascending
+  int scores = -1;           // position of the product that computes the scores
+  int softmax_operand = -1;  // the number of the root's operand that is computed from the scores
   codegen::StreamSize size;
 };
 // The region whose last node is at position `root`. Its `nodes` are empty if there is no such

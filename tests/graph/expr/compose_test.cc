@@ -28,8 +28,8 @@ Definition Scale(int64_t n) {
 
 // Evaluates naively; both number the same inputs.
 void ExpectSameValues(const Definition& a, const Definition& b) {
-  auto x = EvaluateNaively<Field>(a, RandomInputs<Field>(a, 5));
-  auto y = EvaluateNaively<Field>(b, RandomInputs<Field>(b, 5));
+  auto x = AllTensorsNaively<Field>(a, RandomInputs<Field>(a, 5));
+  auto y = AllTensorsNaively<Field>(b, RandomInputs<Field>(b, 5));
   ASSERT_EQ(a.outputs.size(), b.outputs.size());
   for (size_t i = 0; i < a.outputs.size(); ++i) {
     EXPECT_EQ(x[a.outputs[i]].data, y[b.outputs[i]].data) << a.ToString() << b.ToString();
@@ -67,7 +67,7 @@ TEST(Compose, GraphWithSharedInputsAndRepeatedOutputs) {
   std::vector<ComposeStep> steps = {{&exp, {{-1, 0}}}, {&scale, {{-1, 0}, {0, 1}}}};
   Definition d = Chain(inputs, steps, {{1, 0}, {0, 0}, {0, 0}, {-1, 0}}).value();
   EXPECT_EQ(d.outputs.size(), 4u);
-  auto values = EvaluateNaively<Field>(d, RandomInputs<Field>(d, 1));
+  auto values = AllTensorsNaively<Field>(d, RandomInputs<Field>(d, 1));
   EXPECT_EQ(values[d.outputs[1]].data, values[d.outputs[2]].data);
   EXPECT_EQ(values[d.outputs[3]].data, values[0].data);
   ExpectEvaluatesAsNaively(Inline(d));

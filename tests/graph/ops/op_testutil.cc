@@ -46,7 +46,7 @@ absl::StatusOr<Outputs> Eval(absl::string_view op, const std::vector<Arg>& args,
   outputs.types = *output_types;
   auto definition = Define(*def, types, *complete);
   if (!definition.ok()) return definition.status();
-  auto result = NaiveEvaluate(*definition, values);
+  auto result = OutputsNaively(*definition, values);
   if (!result.ok()) return result.status();
   outputs.values = *result;
   return outputs;

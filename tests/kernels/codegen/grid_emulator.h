@@ -122,7 +122,7 @@ struct Product {
 };
 
 struct Fiber {
-  void* place = nullptr;          // the stack pointer while the fiber waits
+  void* stack_pointer = nullptr;  // while the fiber waits
   std::unique_ptr<char[]> stack;  // kStackBytes, not initialized: few of its pages are used
   State state = State::kReady;
   unsigned long long slot = 0;  // the value that the thread passes to a shuffle
@@ -147,7 +147,7 @@ struct Block {
   // By warpgroup: the number of threads that have passed the turn to it or wait for its turn.
   int turns[kMostWarpgroups] = {};
   std::vector<Copy> copies;   // copies that are issued and not yet carried out
-  void* scheduler = nullptr;  // as Fiber::place
+  void* scheduler = nullptr;  // as Fiber::stack_pointer
   int running = 0;            // the index of the running fiber
   std::function<void()> kernel;
 #if defined(__SANITIZE_ADDRESS__)
@@ -177,7 +177,7 @@ inline void Wait(State state) {
   __sanitizer_start_switch_fiber(state == State::kDone ? nullptr : &fake, block->scheduler_stack,
                                  block->scheduler_stack_bytes);
 #endif
-  lemma_switch_stack(&fiber.place, block->scheduler);
+  lemma_switch_stack(&fiber.stack_pointer, block->scheduler);
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(fake, &block->scheduler_stack, &block->scheduler_stack_bytes);
 #endif
@@ -199,7 +199,7 @@ inline void Prepare(Fiber* fiber) {
   *--words = nullptr;  // FiberMain finds the stack as after a call
   *--words = reinterpret_cast<void*>(&FiberMain);
   for (int i = 0; i < kSaved; ++i) *--words = nullptr;
-  fiber->place = words;
+  fiber->stack_pointer = words;
 }
 
 inline void Resume(int i) {
@@ -209,7 +209,7 @@ inline void Resume(int i) {
   void* fake = nullptr;
   __sanitizer_start_switch_fiber(&fake, block->fibers[i].stack.get(), kStackBytes);
 #endif
-  lemma_switch_stack(&block->scheduler, block->fibers[i].place);
+  lemma_switch_stack(&block->scheduler, block->fibers[i].stack_pointer);
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
 #endif

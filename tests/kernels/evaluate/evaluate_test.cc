@@ -141,7 +141,7 @@ TEST(Evaluate, TermsLeftOutByAGuardAreNotMultiplied) {
   inputs[1].data[15 * 20 + 3] = kInf;  // k = 15: outside for every row
   auto result = RunDense<double>(d, inputs);
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ((*result)[0].data, EvaluateNaively<double>(d, inputs)[2].data);
+  EXPECT_EQ((*result)[0].data, AllTensorsNaively<double>(d, inputs)[2].data);
 }
 
 TEST(Evaluate, SoftmaxWithLocals) {

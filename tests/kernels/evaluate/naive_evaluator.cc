@@ -298,13 +298,14 @@ class Evaluator {
 }  // namespace
 
 template <class T>
-std::vector<Dense<T>> EvaluateNaively(const Definition& definition, std::vector<Dense<T>> inputs) {
+std::vector<Dense<T>> AllTensorsNaively(const Definition& definition,
+                                        std::vector<Dense<T>> inputs) {
   auto tensors = Evaluator<T>(definition, std::move(inputs)).Run();
   if (!tensors.ok()) Die(std::string(tensors.status().message()));
   return *std::move(tensors);
 }
 
-absl::StatusOr<std::vector<std::vector<double>>> NaiveEvaluate(
+absl::StatusOr<std::vector<std::vector<double>>> OutputsNaively(
     const Definition& definition, const std::vector<std::vector<double>>& inputs) {
   std::vector<Dense<double>> tensors;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -320,9 +321,10 @@ absl::StatusOr<std::vector<std::vector<double>>> NaiveEvaluate(
   return outputs;
 }
 
-template std::vector<Dense<double>> EvaluateNaively(const Definition&, std::vector<Dense<double>>);
-template std::vector<Dense<Field>> EvaluateNaively(const Definition&, std::vector<Dense<Field>>);
-template std::vector<Dense<int64_t>> EvaluateNaively(const Definition&,
-                                                     std::vector<Dense<int64_t>>);
+template std::vector<Dense<double>> AllTensorsNaively(const Definition&,
+                                                      std::vector<Dense<double>>);
+template std::vector<Dense<Field>> AllTensorsNaively(const Definition&, std::vector<Dense<Field>>);
+template std::vector<Dense<int64_t>> AllTensorsNaively(const Definition&,
+                                                       std::vector<Dense<int64_t>>);
 
 }  // namespace lemma

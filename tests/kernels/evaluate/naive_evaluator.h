@@ -24,20 +24,20 @@ struct Dense {
 // All tensors of `definition`: the given inputs, then the tensors that the definition computes, in
 // order. An error, such as a read outside a tensor, ends the program with a message.
 template <class T>
-std::vector<Dense<T>> EvaluateNaively(const Definition& definition, std::vector<Dense<T>> inputs);
+std::vector<Dense<T>> AllTensorsNaively(const Definition& definition, std::vector<Dense<T>> inputs);
 
 // All outputs, computed in double and not rounded to their element types. The elements of each
 // input and output are in row-major order. All sizes must be constants. A read outside a tensor is
 // an error.
-absl::StatusOr<std::vector<std::vector<double>>> NaiveEvaluate(
+absl::StatusOr<std::vector<std::vector<double>>> OutputsNaively(
     const Definition& definition, const std::vector<std::vector<double>>& inputs);
 
-extern template std::vector<Dense<double>> EvaluateNaively(const Definition&,
-                                                           std::vector<Dense<double>>);
-extern template std::vector<Dense<Field>> EvaluateNaively(const Definition&,
-                                                          std::vector<Dense<Field>>);
-extern template std::vector<Dense<int64_t>> EvaluateNaively(const Definition&,
-                                                            std::vector<Dense<int64_t>>);
+extern template std::vector<Dense<double>> AllTensorsNaively(const Definition&,
+                                                             std::vector<Dense<double>>);
+extern template std::vector<Dense<Field>> AllTensorsNaively(const Definition&,
+                                                            std::vector<Dense<Field>>);
+extern template std::vector<Dense<int64_t>> AllTensorsNaively(const Definition&,
+                                                              std::vector<Dense<int64_t>>);
 
 }  // namespace lemma
 

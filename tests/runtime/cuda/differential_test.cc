@@ -47,7 +47,7 @@ TEST(CudaDifferential, GeneratedKernelsComputeWhatTheDefinitionsSay) {
     auto run = [&](const std::vector<Tensor>& inputs) { return plans.Run(i, inputs, /*seed=*/1); };
     auto actual = run(graphs[i].inputs);
     ASSERT_TRUE(actual.ok()) << "seed " << seeds[i] << ": " << actual.status();
-    const std::string off = referee.Off(*actual, run);
+    const std::string off = referee.FaultOf(*actual, run);
     ASSERT_EQ(off, "") << "seed " << seeds[i] << "\n" << PrintGraph(graphs[i].graph);
     ++compared;
   }

@@ -95,7 +95,7 @@ class OrtDifferential : public testing::TestWithParam<const char*> {
     ASSERT_EQ(actual->size(), random.graph.outputs().size()) << what;
     bool excused = false;
     for (size_t i = 0; i < actual->size(); ++i) {
-      const std::string off = referee.OffAt(i, *actual, run, &excused);
+      const std::string off = referee.FaultOfOutput(i, *actual, run, &excused);
       if (off.empty()) continue;
       const auto known = OrtExceptions(random.graph, random.inputs)[i];
       ASSERT_FALSE(known.empty()) << off << ", " << what;

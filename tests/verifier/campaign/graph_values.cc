@@ -193,7 +193,7 @@ absl::StatusOr<std::vector<std::vector<double>>> RunNaively(const Graph& graph,
     std::vector<std::vector<double>> operands;
     for (const Value& v : node->inputs()) operands.push_back(value_of(v));
     LEMMA_ASSIGN_OR_RETURN(Definition definition, DefinitionOf(*node));
-    LEMMA_ASSIGN_OR_RETURN(auto outputs, NaiveEvaluate(definition, operands));
+    LEMMA_ASSIGN_OR_RETURN(auto outputs, OutputsNaively(definition, operands));
     for (size_t i = 0; i < outputs.size(); ++i) {
       values[Value(node, static_cast<int>(i))] = std::move(outputs[i]);
     }

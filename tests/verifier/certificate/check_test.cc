@@ -220,7 +220,7 @@ TEST(CertificateTest, LawsThatTheFieldLacksAreComparedInDouble) {
   const CertificateCheck check =
       CheckCertificate(*certificate, GraphOf(files.input), GraphOf(files.output), {});
   EXPECT_EQ(check.problem, "");
-  EXPECT_EQ(check.laws, 1);
+  EXPECT_EQ(check.steps_in_double, 1);
 }
 
 // As in T5: the index of a bucket is computed by log, whose values in the field are arbitrary.

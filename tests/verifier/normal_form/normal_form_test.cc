@@ -128,7 +128,7 @@ class FormEvaluator {
       Definition call;
       call.tensors = {{DType::kF64, {}, ScalarExpr::Apply(fn, args)}};
       call.outputs = {0};
-      return EvaluateNaively<double>(call, {})[0].data[0];
+      return AllTensorsNaively<double>(call, {})[0].data[0];
     }
     if (atom.name == "sum_empty") return 0;
     if (atom.name == "prod_empty") return 1;
@@ -258,8 +258,8 @@ std::vector<Dense<double>> RandomInputs(uint64_t seed, int64_t n, int64_t m) {
 }
 
 std::vector<double> Evaluate(const Definition& definition, uint64_t seed, int64_t n, int64_t m) {
-  return EvaluateNaively<double>(Bind(definition, {{"n", n}, {"m", m}}),
-                                 RandomInputs(seed, n, m))[2]
+  return AllTensorsNaively<double>(Bind(definition, {{"n", n}, {"m", m}}),
+                                   RandomInputs(seed, n, m))[2]
       .data;
 }
 
@@ -358,7 +358,7 @@ TEST(IdentitiesTest, KeepValues) {
     const NormalForm simple = normalizer.Simplify(*raw, facts),
                      unrolled = Unrolled(&s.forms, Laws::kRealOnly, *raw, &changed);
     const std::vector<double> expected =
-        EvaluateNaively<double>(definition, RandomInputs(seed, n, m))[2].data;
+        AllTensorsNaively<double>(definition, RandomInputs(seed, n, m))[2].data;
     FormEvaluator evaluator(s.leaves, RandomInputs(seed, n, m));
     for (int64_t i = 0; i < n; ++i) {
       if (!std::isfinite(expected[i])) continue;
@@ -397,8 +397,8 @@ TEST(IdentitiesTest, EqualCasesHaveEqualValues) {
     ++equal;
     for (uint64_t input = 0; input < 5; ++input) {
       const std::vector<Dense<double>> inputs = RandomInputs(input, 2, 2);
-      const std::vector<double> u = EvaluateNaively<double>(a, inputs)[2].data,
-                                v = EvaluateNaively<double>(b, inputs)[2].data;
+      const std::vector<double> u = AllTensorsNaively<double>(a, inputs)[2].data,
+                                v = AllTensorsNaively<double>(b, inputs)[2].data;
       for (int64_t i = 0; i < 2; ++i) {
         if (!std::isfinite(u[i]) || !std::isfinite(v[i])) continue;
         ASSERT_NEAR(u[i], v[i], 1e-7 * (1 + std::abs(u[i]))) << "seed " << seed << "\n"

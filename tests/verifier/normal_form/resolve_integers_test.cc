@@ -136,7 +136,7 @@ TEST(ResolveIntegers, KeepsElements) {
         inputs[kTruths].push_back(generator.Below(2));
       }
       for (int i = 0; i < kReals; ++i) inputs[kValues].push_back(generator.Below(64) / 8.0 - 4);
-      auto before = NaiveEvaluate(original, inputs), after = NaiveEvaluate(resolved, inputs);
+      auto before = OutputsNaively(original, inputs), after = OutputsNaively(resolved, inputs);
       if (!before.ok()) continue;  // a read outside its tensor
       ASSERT_TRUE(after.ok()) << "seed " << seed << ": " << after.status();
       ASSERT_EQ(*before, *after) << "seed " << seed << "\n"
@@ -159,7 +159,7 @@ TEST(ResolveIntegers, ReadsNothingOutside) {
   const Definition resolved = ResolveIntegers(d, &reads_at_data);
   EXPECT_TRUE(reads_at_data);
   for (double position : {-1.0, 0.0, 3.0, 4.0}) {
-    auto y = NaiveEvaluate(resolved, {{5, 6, 7, 8}, {position}});
+    auto y = OutputsNaively(resolved, {{5, 6, 7, 8}, {position}});
     ASSERT_TRUE(y.ok()) << y.status();
     EXPECT_EQ((*y)[0][0], position == 0 ? 5 : position == 3 ? 8 : 0);
   }

@@ -103,7 +103,7 @@ class Checker {
       moved[graph.inputs()[i]] = value;
     }
     for (const NodePtr& node : graph.nodes()) {
-      const NodePtr now = OverMoved(node, moved);
+      const NodePtr now = WithOperands(node, moved);
       for (int o = 0; o < node->num_outputs(); ++o) {
         moved.try_emplace(Value(node, o), Value(now, o));
       }
@@ -247,7 +247,7 @@ class Checker {
       LEMMA_RETURN_IF_ERROR(Prove(region, nullptr));
     }
     for (size_t i = 0; i < nodes.size(); ++i) {
-      const NodePtr now = OverMoved(nodes[i], equal_);
+      const NodePtr now = WithOperands(nodes[i], equal_);
       over_equals_.push_back(now);
       for (int o = 0; o < nodes[i]->num_outputs(); ++o) {
         const Value value(nodes[i], o);
@@ -320,7 +320,7 @@ class Checker {
       stack.pop_back();
       NodePtr now = value.node_ptr();
       if (!in_before_.contains(&node)) {
-        now = OverMoved(now, moved);
+        now = WithOperands(now, moved);
         if (own_numbers_.contains(&node)) own_numbers_.insert(now.get());
       }
       moved.emplace(value, ProvedEqual(Value(now, value.output())));

@@ -95,7 +95,7 @@ Graph Reordered(const Graph& graph, const Graph& like, const std::vector<size_t>
     moved[input] = builder.Input(like.input_names()[i], input.type());
   }
   for (const NodePtr& node : graph.nodes()) {
-    const NodePtr now = OverMoved(node, moved);
+    const NodePtr now = WithOperands(node, moved);
     for (int o = 0; o < node->num_outputs(); ++o) {
       const Value value(node, o);
       moved.try_emplace(value, Value(now, o));

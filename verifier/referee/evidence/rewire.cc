@@ -7,7 +7,7 @@
 
 namespace lemma::referee {
 
-NodePtr OverMoved(const NodePtr& node, const ValueMap& moved) {
+NodePtr WithOperands(const NodePtr& node, const ValueMap& moved) {
   if (!node->is_op()) return node;
   std::vector<Value> operands;
   for (const Value& operand : node->inputs()) operands.push_back(moved.at(operand));
@@ -17,7 +17,7 @@ NodePtr OverMoved(const NodePtr& node, const ValueMap& moved) {
 ValueMap AfterReplacing(const Graph& graph, const ValueMap& replaced) {
   ValueMap moved;
   for (const NodePtr& node : graph.nodes()) {
-    const NodePtr now = OverMoved(node, moved);
+    const NodePtr now = WithOperands(node, moved);
     for (int o = 0; o < node->num_outputs(); ++o) {
       const Value value(node, o);
       auto it = replaced.find(value);

@@ -12,7 +12,7 @@ namespace lemma::referee {
 using ValueMap = absl::flat_hash_map<Value, Value>;
 // The operator of `node`, applied to moved[operand] in the place of each operand. `moved` must
 // contain all operands. A node that is not an operator is returned unchanged.
-NodePtr OverMoved(const NodePtr& node, const ValueMap& moved);
+NodePtr WithOperands(const NodePtr& node, const ValueMap& moved);
 // Replaces each key of `replaced` by its value, in all uses in `graph`. Returns, for each value of
 // `graph`, the value that then takes its place.
 ValueMap AfterReplacing(const Graph& graph, const ValueMap& replaced);

@@ -224,7 +224,7 @@ class GruCell : public Recurrence {
       if (w.r_bias) inner = b_.Add(inner, Gate(w.r_bias, 2));
     }
     Value candidate = Activate(d, 1, b_.Add(Gate(x, 2), inner));
-    return {b_.Add(b_.Mul(b_.From(1, z), candidate), b_.Mul(z, state.h)), Value()};
+    return {b_.Add(b_.Mul(b_.Sub(1, z), candidate), b_.Mul(z, state.h)), Value()};
   }
 
   Value Half(const Value& zr, int64_t i) {
@@ -253,7 +253,7 @@ class LstmCell : public Recurrence {
       return b_.Add(gate, b_.Mul(p, c));
     };
     Value i = Activate(d, 0, peep(Gate(sum, 0), 0, state.c));
-    Value f = input_forget_ ? b_.From(1, i) : Activate(d, 0, peep(Gate(sum, 2), 2, state.c));
+    Value f = input_forget_ ? b_.Sub(1, i) : Activate(d, 0, peep(Gate(sum, 2), 2, state.c));
     Value candidate = Activate(d, 1, Gate(sum, 3));
     Value c = b_.Add(b_.Mul(f, state.c), b_.Mul(i, candidate));
     Value o = Activate(d, 0, peep(Gate(sum, 1), 1, c));

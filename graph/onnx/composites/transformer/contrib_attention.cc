@@ -104,9 +104,12 @@ absl::Status ContribAttention::ProjectQuantized() {
     return absl::InvalidArgumentError(
         absl::StrCat("weights ", ToString(w.shape()), " do not give query, key and value"));
   }
-  auto zero = [&](int i) { return node_.HasInput(i) ? PerColumn(b_, b_.Input(i)) : Value(); };
-  const QuantizedMatrix left = {x, PerColumn(b_, b_.Input(kXScale)), zero(kXZero)};
-  const QuantizedMatrix right = {w, PerColumn(b_, b_.Input(kWeightScale)), zero(kWeightZero)};
+  auto zero = [&](int i) {
+    return node_.HasInput(i) ? ScalarOrPerColumn(b_, b_.Input(i)) : Value();
+  };
+  const QuantizedMatrix left = {x, ScalarOrPerColumn(b_, b_.Input(kXScale)), zero(kXZero)};
+  const QuantizedMatrix right = {w, ScalarOrPerColumn(b_, b_.Input(kWeightScale)),
+                                 zero(kWeightZero)};
   LEMMA_RETURN_IF_ERROR(CheckFactors(node_, left, right));
   return SplitProjected(FloatProduct(b_, left, right, b_.Input(kBias)),
                         {width / 3, width / 3, width / 3});
