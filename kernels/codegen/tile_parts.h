@@ -119,8 +119,8 @@ struct BulkFactor {
   int64_t DepthBytes() const { return rows_adjacent ? kLineBytes : 2; }
 };
 // The factor that `nest` reads; nullopt if it is no plain read of 16-bit floats that the copy
-// engine can move. The nest's variables are `batch` variables of the batch, the row and the depth;
-// `rows` and `depth` are the extents of the row and the depth.
+// engine can move. The nest's variables: 0 … batch - 1 for the axes of the batch, then the row,
+// then the depth. `rows` and `depth` are the extents of the last two.
 std::optional<BulkFactor> MatchBulkFactor(const KernelContext& context, const loops::Nest& nest,
                                           int batch, int64_t rows, int64_t depth);
 

@@ -33,7 +33,7 @@ const std::vector<Strategy>& Strategies();
 // nullptr if there is no strategy of that name.
 const Strategy* FindStrategy(absl::string_view name);
 
-// The functions that make the strategies' searches, each in a file of its own.
+// The functions that make the strategies' searches.
 #define LEMMA_STRATEGY(name, make, knows_memory, help)                        \
   std::unique_ptr<Search> make(const RewriteSource* source, CostModel* costs, \
                                const StrategyOptions& options);

@@ -22,7 +22,8 @@ class Unifier {
   explicit Unifier(const Substitution& rule)
       : rule_(&rule), values_(rule.symbols.size()), lengths_(rule.symbols.size()) {}
 
-  // Adds an equation. False if no solution is found that agrees with the values known so far.
+  // Adds an equation. False if it is found to fail with the values known so far; true if it holds
+  // or waits.
   bool Equate(const Term& term, const ExprAttr& value);
   // Solves the waiting equations and the equalities of the rule's precondition until nothing
   // changes. True if every equation and the whole precondition then hold.

@@ -42,7 +42,7 @@ double ValueAt(ScalarFn fn, double a, double b = 0, double c = 0);
 
 // The laws by which values are equal: one level for each float contract (docs/proofs.md).
 enum class Level {
-  kBits,  // bit_exact: no laws; sums and products are functions of which nothing is known
+  kBits,  // bit_exact: only laws that keep every bit, such as 1 * a = a and maxima in any order
   kRing,  // reassociates: sums, products and maxima in any order
   kReal,  // real_only: also laws of exp, log and reciprocals, and of squares of maxima
 };
@@ -102,7 +102,8 @@ class Algebra {
 
   // Counts one step of work that is not about terms.
   void Touch() { ++work_; }
-  // Why the values are unusable: an overflow, or an infinity in arithmetic. "" if they are fine.
+  // Why the values are unusable, such as an overflow, a division by 0 or an infinity in arithmetic.
+  // "" if they are fine.
   const std::string& problem() const { return problem_; }
   void Fail(const std::string& why) {
     if (problem_.empty()) problem_ = why;

@@ -43,8 +43,8 @@ struct CertifiedRegion {
   ValueName after, before;  // `before`: kBefore or kFormulas
   // The values that the proof does not look into, and what it uses of their elements.
   std::vector<std::pair<ValueName, Known>> cuts;
-  // The number of an output if the region only proves this output; later regions then do not use
-  // that `after` equals `before`. Otherwise -1.
+  // If the region proves only one output of the model: the number of that output; later regions
+  // then do not use that `after` equals `before`. Otherwise -1.
   int output = -1;
 };
 
