@@ -30,10 +30,9 @@ class Definitions {
   // (`is_graph` is true) or a graph that should equal it (false); `outputs` are its outputs on the
   // inputs of Run. An output that differs by more than rounding explains (runtime/tolerance.h) is
   // excused, with the reason in difference.excuse, if
-  //   - rounding between operators explains the difference: outputs() differs
-  //     by more than the tolerance from the output that the definitions give if
-  //     values between operators stay in double, and `run` differs from that
-  //     output at most four times as much; or
+  //   - rounding between operators explains the difference: outputs() differs by more than the
+  //     tolerance from the output that the definitions give if values between operators stay in
+  //     double, and `run` differs from that output at most four times as much; or
   //   - rounding moved a value across a discontinuity, such as the discontinuity of relu's gradient
   //     at 0, and `run` and the definitions agree on some inputs near the inputs of Run; or
   //   - `run` executes the graph itself, all finite values agree, and the order of a sum decides

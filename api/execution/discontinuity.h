@@ -27,9 +27,8 @@ absl::StatusOr<bool> AgreesNearby(const Graph& graph, Executable* expected, Exec
 // Returns true if the outputs of both graphs in double agree (see kMostTimesAsFar), and one of
 // these conditions holds:
 //   - the executions agree on some inputs near `inputs` (AgreesNearby);
-//   - the outputs of `run_before` differ from the outputs in double by more
-//     than rounding explains, and the outputs of `run_after` differ from them
-//     at most kMostTimesAsFar times as much.
+//   - the outputs of `run_before` differ from the outputs in double by more than rounding explains,
+//     and the outputs of `run_after` differ from them at most kMostTimesAsFar times as much.
 // Executes both graphs once by their definitions, on `threads` threads, and both executables up to
 // seven times.
 absl::StatusOr<bool> DifferByADiscontinuity(const Graph& before, Executable* run_before,

@@ -42,8 +42,7 @@ class Cases {
   //   - random models over the whole operator table;
   //   - idioms (idioms.h), alone or inside a random model;
   //   - both sides of a rule;
-  //   - a model in which rules match, and the result of Lemma's search or of a
-  //     few random rewrites.
+  //   - a model in which rules match, and the result of Lemma's search or of a few random rewrites.
   // Without rules, the first two kinds are half of the cases each.
   absl::StatusOr<Case> Make(int64_t index) const;
   int64_t num_files() const { return static_cast<int64_t>(options_.models.size()); }

@@ -18,10 +18,9 @@ namespace lemma::api {
 //   1. A dimension gets its usual size (UsualSize in graph/sizes/symbolic_size.h), or the nearest
 //      size in its range. If `length` is not 0, it replaces each usual size other than 1. A result
 //      size (docs/glossary.md) is 16, or the largest value of its range if this is less.
-//   2. Within the ranges, sizes are changed so that dimensions with names such
-//      as total_X get the sums that their names say (FitTotals in
-//      graph/sizes/totals.h), and so that the equations in AssumptionsOf(graph)
-//      (graph/sizes/assumptions.h) hold.
+//   2. Within the ranges, sizes are changed so that dimensions with names such as total_X get the
+//      sums that their names say (FitTotals in graph/sizes/totals.h), and so that the equations in
+//      AssumptionsOf(graph) (graph/sizes/assumptions.h) hold.
 DimValues DefaultSizes(const Graph& graph, int64_t length = 0);
 
 // The given sizes, and sizes for the other dimensions, made as in DefaultSizes; step 2 does not

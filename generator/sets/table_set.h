@@ -32,9 +32,9 @@ struct InputGroup {
 //   * Ranks are the ranks of the variants; common batch dimensions become a list of any length.
 //   * Sizes are symbols. Two sizes are equal only where an operator or an output requires it. A
 //     size is 1 only where a variant or a result says so.
-//   * An attribute that is a symbol of a variant stays a symbol if the source
-//     has it, with one value in the whole rule. An attribute that only the
-//     target has keeps its value in VariantText::values.
+//   * An attribute that is a symbol of a variant stays a symbol if the source has it, with one
+//     value in the whole rule. An attribute that only the target has keeps its value in
+//     VariantText::values.
 // InvalidArgument if a text is wrong.
 absl::StatusOr<std::unique_ptr<OperatorSet>> TableSet(const std::vector<VariantText>& variants,
                                                       const std::vector<InputGroup>& inputs);

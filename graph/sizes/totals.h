@@ -15,11 +15,10 @@ namespace lemma {
 // of a dimension may also be an expression, such as "past + n". FitTotals changes *sizes so that
 // these equations hold, as far as `fixed` allows: dimensions whose names are in `fixed` keep their
 // sizes.
-//   * If total_X is fixed, past_X changes instead or, if past_X is fixed too,
-//     kv_X or X. Without a past_X, total_X does not change.
-//   * A dimension whose name is an expression gets the value of the expression
-//     unless the dimension is fixed. The dimensions in the expression do not
-//     change; one that has no size counts as 1.
+//   * If total_X is fixed, past_X changes instead or, if past_X is fixed too, kv_X or X. Without a
+//     past_X, total_X does not change.
+//   * A dimension whose name is an expression gets the value of the expression unless the dimension
+//     is fixed. The dimensions in the expression do not change; one that has no size counts as 1.
 // No size becomes less than 1.
 void FitTotals(const std::set<std::string>& fixed, DimValues* sizes);
 

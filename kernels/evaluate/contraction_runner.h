@@ -16,11 +16,11 @@ namespace loops {
 //
 // Returns true if the output is computed. Returns false in these cases; the output is then
 // undefined, and the caller must evaluate the definition literally:
-//   * T is a float type, the sum has a guard (Contraction::guarded), and a
-//     factor contains an infinity or NaN.
+//   * T is a float type, the sum has a guard (Contraction::guarded), and a factor contains an
+//     infinity or NaN.
 //   * T is Field, and a factor contains a special value.
-//   * The sum has a guard, and a read of a factor fails. The guard may exclude
-//     this read; without a guard, a read that fails is an error.
+//   * The sum has a guard, and a read of a factor fails. The guard may exclude this read; without a
+//     guard, a read that fails is an error.
 template <class T>
 absl::StatusOr<bool> RunContraction(const Contraction& contraction,
                                     absl::Span<const BoundSlot> slots, int num_inputs, int threads);

@@ -34,15 +34,14 @@ Siblings SiblingsOf(const Graph& part);
 
 // Candidates for operand number `place`, counted from 0. part.applications must not be empty. The
 // candidates are
-//   * for one application: its leaf at this place; at places 0 and 1 also a
-//     weight or constant in blocks on a diagonal (DiagonalMove); at place 1
-//     also the leaf reversed in one or two dimensions of at most 11 elements;
-//   * for several applications: their leaf at this place if they share it, and
-//     their leaves concatenated along each dimension; from place 2 on also the
-//     sum of their leaves;
-//   * if the applications have no operand at this place: constants of ones of
-//     rank 4. Their first two sizes are 1 or sizes of the first leaf; their
-//     last two sizes are a pair of positive numbers from `lists`.
+//   * for one application: its leaf at this place; at places 0 and 1 also a weight or constant in
+//     blocks on a diagonal (DiagonalMove); at place 1 also the leaf reversed in one or two
+//     dimensions of at most 11 elements;
+//   * for several applications: their leaf at this place if they share it, and their leaves
+//     concatenated along each dimension; from place 2 on also the sum of their leaves;
+//   * if the applications have no operand at this place: constants of ones of rank 4. Their first
+//     two sizes are 1 or sizes of the first leaf; their last two sizes are a pair of positive
+//     numbers from `lists`.
 std::vector<Operand> OperandsAt(const Siblings& part, size_t place);
 
 }  // namespace lemma::pet

@@ -15,16 +15,14 @@ namespace lemma::pet {
 // other graph, returns OK without a call of `found`.
 //
 // Tries each operator of the operator table that sums products (pet/mutants/contraction.h):
-//   * Its operands are made from the leaves (pet/mutants/operand.h) and
-//     regrouped.
+//   * Its operands are made from the leaves (pet/mutants/operand.h) and regrouped.
 //   * Its attributes are made from the numbers in `original`.
 //   * Its result is regrouped to the original's shape.
-//   * If the original's operator has a third operand, such as a bias, this
-//     operand is added to the result. If the new operator takes three operands,
-//     mutants that pass it this operand are tried too.
-//   * If the original's operator has one operand, the new operator's second
-//     operand is a constant of ones. The result may also be divided by a
-//     number.
+//   * If the original's operator has a third operand, such as a bias, this operand is added to the
+//     result. If the new operator takes three operands, mutants that pass it this operand are tried
+//     too.
+//   * If the original's operator has one operand, the new operator's second operand is a constant
+//     of ones. The result may also be divided by a number.
 //
 // Calls `found` for each mutant until `found` returns false. `samples` must be made from the output
 // of `original`.

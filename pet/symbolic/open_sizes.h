@@ -18,10 +18,10 @@ namespace lemma::pet {
 // The open sizes of a graph's inputs and weights. A symbol stands for the size of one dimension, or
 // of two dimensions of equal size. The size is open if
 //   * the graph is still well-formed when the size is doubled;
-//   * one of its dimensions belongs to the input Recipe::data, or exactly one
-//     dimension of the output doubles with it; and
-//   * the recipe's layout needs no padding to divide the dimension. If the
-//     layout divides it, the size is the symbol times the divisor.
+//   * one of its dimensions belongs to the input Recipe::data, or exactly one dimension of the
+//     output doubles with it; and
+//   * the recipe's layout needs no padding to divide the dimension. If the layout divides it, the
+//     size is the symbol times the divisor.
 class OpenSizes {
  public:
   // The open sizes of `original` for the mutant that `recipe` makes. InvalidArgument if there are

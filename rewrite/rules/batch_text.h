@@ -4,11 +4,11 @@
 //
 // The reason: let C be a set of dimensions of tensors of both sides, at most one per tensor, all of
 // one size E, such that
-//   * a tensor with a dimension in C that reads another such tensor reads it at
-//     its own index along C;
+//   * a tensor with a dimension in C that reads another such tensor reads it at its own index along
+//     C;
 //   * a tensor without a dimension in C reads no tensor with a dimension in C;
-//   * an output of the source has a dimension in C if and only if the same
-//     output of the target has the same dimension in C;
+//   * an output of the source has a dimension in C if and only if the same output of the target has
+//     the same dimension in C;
 //   * nothing else depends on the index along C or on E.
 // Then C is a batch dimension. Fix the index along C to any value: by induction along the tensors,
 // each slice equals the result of the definition without C on the slices of the inputs. So the

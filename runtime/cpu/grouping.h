@@ -38,18 +38,15 @@ struct Grouping {
 // A group is a head application, such as a convolution, with the applications fused behind it; or
 // it is element-wise applications without a head.
 //   * A head takes all that it can fuse.
-//   * An element-wise application that no head took joins the group of its
-//     users if all users are in one element-wise group and have its shape. An
-//     element-wise group has at most 24 applications, computed in one
-//     arithmetic (Domain in graph/expr/arithmetic.h).
-//   * A product of integers contains the dequantizations of its operands
-//     (IntegerOperand in kernels/integers/operands.h), static ones too.
-//   * A dequantization of 8-bit integers is computed in every group that reads
-//     it (kCopied) if each of these groups is element-wise or a product of
-//     integers. Then only the integers are stored.
-//   * An element-wise group whose 8-bit result only one other element-wise
-//     group reads joins that group if the results of both together depend on
-//     one 8-bit value and static numbers.
+//   * An element-wise application that no head took joins the group of its users if all users are
+//     in one element-wise group and have its shape. An element-wise group has at most 24
+//     applications, computed in one arithmetic (Domain in graph/expr/arithmetic.h).
+//   * A product of integers contains the dequantizations of its operands (IntegerOperand in
+//     kernels/integers/operands.h), static ones too.
+//   * A dequantization of 8-bit integers is computed in every group that reads it (kCopied) if each
+//     of these groups is element-wise or a product of integers. Then only the integers are stored.
+//   * An element-wise group whose 8-bit result only one other element-wise group reads joins that
+//     group if the results of both together depend on one 8-bit value and static numbers.
 //   * Every other application is a group of its own.
 //
 // `fuse_layout`: see CpuOptions. If it is false, an application is a view only if its result has

@@ -14,14 +14,13 @@ namespace lemma::cuda {
 // OK if all of these hold; otherwise Internal, with a message that names the launch, buffer or
 // output at fault:
 //
-//   * Every buffer lies inside its block of memory: the arena, the static
-//     values or the host's memory.
-//   * If two launches touch the same memory and one of them writes, the later
-//     launch waits for the earlier launch, directly or through others. Only the
-//     kernels of one step may write parts of one result at the same time.
-//   * Before each launch, memory holds the values that its operators read, in
-//     the types in which its kernel reads them. At the end, memory holds every
-//     output of `graph`.
+//   * Every buffer lies inside its block of memory: the arena, the static values or the host's
+//     memory.
+//   * If two launches touch the same memory and one of them writes, the later launch waits for the
+//     earlier launch, directly or through others. Only the kernels of one step may write parts of
+//     one result at the same time.
+//   * Before each launch, memory holds the values that its operators read, in the types in which
+//     its kernel reads them. At the end, memory holds every output of `graph`.
 //   * No launch writes a weight or a constant.
 //
 // Takes time quadratic in the number of launches.

@@ -15,10 +15,10 @@ namespace lemma::ort {
 //
 // An operator joins the group of its readers if all of these hold; otherwise it starts a new group:
 //   * It has one result, which is not an output of the graph.
-//   * All readers of the result are element-wise operators of one group, and
-//     their results have the shape of this result.
-//   * It is element-wise too, or all operators of the group are. So a group has
-//     at most one operator of another kind, such as a convolution.
+//   * All readers of the result are element-wise operators of one group, and their results have the
+//     shape of this result.
+//   * It is element-wise too, or all operators of the group are. So a group has at most one
+//     operator of another kind, such as a convolution.
 //   * The group has fewer than 24 operators.
 //
 // An operator that only moves elements (Transpose, Concat) is always alone in its group. Three

@@ -28,14 +28,13 @@ absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint
 
 // The comparison of outputs with samples. Let t be the absolute tolerance of an output's elements
 // (runtime/tolerance.h), and n their number.
-//   * An element may differ by t + 4 * d, where d is the largest difference of
-//     an element of this output from the same element in `nearby`
-//     (SampleOutputs). The term t alone is not enough: rounding across a
-//     discontinuity, such as that of relu's gradient at 0, changes an element
-//     by more than t.
-//   * The norm may differ by t * sqrt(n) + 4 * s * norm. To get s, let m be the
-//     largest difference of the output's norm from its norm in `nearby`. s is
-//     the largest (m - t * sqrt(n)) / norm of all outputs, and at least 0.
+//   * An element may differ by t + 4 * d, where d is the largest difference of an element of this
+//     output from the same element in `nearby` (SampleOutputs). The term t alone is not enough:
+//     rounding across a discontinuity, such as that of relu's gradient at 0, changes an element by
+//     more than t.
+//   * The norm may differ by t * sqrt(n) + 4 * s * norm. To get s, let m be the largest difference
+//     of the output's norm from its norm in `nearby`. s is the largest (m - t * sqrt(n)) / norm of
+//     all outputs, and at least 0.
 struct SampledDifference {
   api::OutputDifference worst;  // the largest difference relative to what is allowed
   int outputs = 0;              // the number of outputs

@@ -10,9 +10,8 @@ namespace lemma::prover {
 // Whether all facts can hold at once if each monomial counts as an unknown of its own. Bounds are
 // rounded first: 2x >= 1 becomes x >= 1.
 //   * kYes: integers were found for the unknowns at which all facts hold.
-//   * kNo: a sum of multiples of the facts, with nonnegative factors for
-//     inequalities, is a negative constant. The code computes this sum as a
-//     check.
+//   * kNo: a sum of multiples of the facts, with nonnegative factors for inequalities, is a
+//     negative constant. The code computes this sum as a check.
 //   * kUnknown: a solver must be asked.
 //
 // For most questions DecideLinear takes much less time than a solver takes to start. Deterministic.

@@ -59,15 +59,13 @@ struct CertificateCheck {
 //     record is about its current statement; and each step is a match of its rule that the rule's
 //     proof covers (verifier/certificate/step.h);
 //   * each folded constant equals the reference evaluation bit for bit;
-//   * the last graph is `output`, node by node, apart from barriers and
-//     offloads (graph/barrier.h);
-//   * `input` and the graph after the last step, before folding, agree on
-//     random inputs and weights in the field of 2^61 - 1 elements. If they
-//     differ, each step is compared on its own, in the field or else in double.
-//     The steps that hold in double only (CertificateCheck::steps_in_double) divide the
-//     sequence of graphs into parts; the first and the last graph of each part
-//     must agree in the field. If an index lies outside its tensor because the
-//     field lacks a function that computes it, only the steps are compared;
+//   * the last graph is `output`, node by node, apart from barriers and offloads (graph/barrier.h);
+//   * `input` and the graph after the last step, before folding, agree on random inputs and weights
+//     in the field of 2^61 - 1 elements. If they differ, each step is compared on its own, in the
+//     field or else in double. The steps that hold in double only
+//     (CertificateCheck::steps_in_double) divide the sequence of graphs into parts; the first and
+//     the last graph of each part must agree in the field. If an index lies outside its tensor
+//     because the field lacks a function that computes it, only the steps are compared;
 //   * the float contract is the one that ContractOf (rewrite/rules/certificate.h) gives;
 //     certificate.result is kInput if and only if there is no step and nothing is folded.
 // The caller must check the files and their hashes. Deterministic.

@@ -34,8 +34,8 @@ absl::StatusOr<FloatContract> ContractOfSums(const Substitution& rule, uint64_t 
 //     each, which is computed from floats by +, -, *, / and sums;
 //   * all elements of source and target are equal as polynomials with rational coefficients, and
 //     the elements that CompareModulo compares are also equal modulo a prime drawn by `seed`;
-//   * the boxes do not overlap, and the source and the target of mutant.rule
-//     differ exactly at their positions;
+//   * the boxes do not overlap, and the source and the target of mutant.rule differ exactly at
+//     their positions;
 //   * the rule promises no stricter contract than ContractOfSums gives.
 //
 // Compares polynomials on two random inputs in the field of 2^61 - 1 elements; the coefficients of

@@ -10,8 +10,8 @@
 //   * that if an operand and a result share memory, no thread accesses an element that another
 //     thread writes;
 //   * that all threads of a block reach each barrier;
-//   * that no integer overflows its type, and that every conversion in the
-//     kernel is in the definition too.
+//   * that no integer overflows its type, and that every conversion in the kernel is in the
+//     definition too.
 //
 // The check also compares the program's results with the results of the graph's nodes, which are
 // evaluated one by one, at random points of the field with 2^61 - 1 elements (graph/expr/field.h).

@@ -52,12 +52,11 @@ struct OnlyPlace {
 // Tries some pairs of values, until the deadline. Returns the first pair that is the only place and
 // has a difference; if there is none, the first pair that is the only place; otherwise nullopt.
 // OnlyPlace::difference is set if, on a sample,
-//   * the two sides of the region, computed by definition in double on values
-//     of the first graph, differ by more than rounding explains (measure.h);
-//     and
-//   * the outputs of the whole graphs differ in double by more than four times
-//     the effect of other roundings (evidence/other_roundings.h) of the
-//     constants in the region, and of all weights and constants of one element.
+//   * the two sides of the region, computed by definition in double on values of the first graph,
+//     differ by more than rounding explains (measure.h); and
+//   * the outputs of the whole graphs differ in double by more than four times the effect of other
+//     roundings (evidence/other_roundings.h) of the constants in the region, and of all weights and
+//     constants of one element.
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
 // The place graphs.swept.assumed[0], if the graphs are proved equal except at the places in

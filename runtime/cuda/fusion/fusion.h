@@ -25,8 +25,8 @@ struct Fusion {
 };
 
 // An operator joins the group of its users if
-//   * they form one group of fewer than 32 nodes, computed in one arithmetic
-//     (Domain in graph/expr/arithmetic.h),
+//   * they form one group of fewer than 32 nodes, computed in one arithmetic (Domain in
+//     graph/expr/arithmetic.h),
 //   * its value is no output of the graph, and
 //   * computing the value again costs less than storing and reading it.
 //

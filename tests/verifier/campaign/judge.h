@@ -36,22 +36,19 @@ struct Judgment {
 
 // Compares both sides of `rule`. A comparison "as typed" rounds each operator's results to their
 // types. The float contract of the rule (docs/proofs.md) decides what is compared:
-//   * every contract: the types, and the elements as real numbers: in double
-//     and, if both sides are rational (GraphRunner::rational), in the field of
-//     2^61 - 1 elements. Elements that are infinite or NaN on either side are
-//     ignored, since the rule is about real numbers. Differences in double are
-//     ignored too if rounding at a discontinuity (floor, a comparison) may have
-//     caused them. Most small graphs are run by two evaluators in double; if
-//     the two disagree, this counts as a difference.
-//   * reassociates: also as typed, with f32 where the rule leaves the element
-//     type open. Elements may differ only by rounding. A NaN in one element of
-//     an input that is not a weight must give NaN in the same elements of both
-//     sides. Elements that are infinite or NaN even without this NaN are
-//     ignored.
-//   * bit_exact: also as typed, in each element type that the proof covers.
-//     Bits must be equal, for finite, infinite and denormal numbers. Any NaN
-//     equals any other NaN. 0 equals -0 if a graph has min, max, sign or abs
-//     (docs/proofs.md).
+//   * every contract: the types, and the elements as real numbers: in double and, if both sides are
+//     rational (GraphRunner::rational), in the field of 2^61 - 1 elements. Elements that are
+//     infinite or NaN on either side are ignored, since the rule is about real numbers. Differences
+//     in double are ignored too if rounding at a discontinuity (floor, a comparison) may have
+//     caused them. Most small graphs are run by two evaluators in double; if the two disagree, this
+//     counts as a difference.
+//   * reassociates: also as typed, with f32 where the rule leaves the element type open. Elements
+//     may differ only by rounding. A NaN in one element of an input that is not a weight must give
+//     NaN in the same elements of both sides. Elements that are infinite or NaN even without this
+//     NaN are ignored.
+//   * bit_exact: also as typed, in each element type that the proof covers. Bits must be equal, for
+//     finite, infinite and denormal numbers. Any NaN equals any other NaN. 0 equals -0 if a graph
+//     has min, max, sign or abs (docs/proofs.md).
 Judgment Judge(const Substitution& rule, const JudgeOptions& options);
 
 }  // namespace lemma

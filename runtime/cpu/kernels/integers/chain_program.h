@@ -35,11 +35,9 @@ class ChainProgram {
 
   // Runs the chain on a block of rows and columns.
   //   * `inputs`: as in Kernel::Run.
-  //   * x: the block's elements of `start`, row-major; nullptr if the chain
-  //     starts with integers.
-  //   * `first`: the index of the block's first element in inputs of the
-  //     result's shape, with channels innermost; `outputs` is the length of
-  //     their rows.
+  //   * x: the block's elements of `start`, row-major; nullptr if the chain starts with integers.
+  //   * `first`: the index of the block's first element in inputs of the result's shape, with
+  //     channels innermost; `outputs` is the length of their rows.
   //   * `column`: the block's first column.
   //   * y: the block's results; its rows are `y_step` elements apart.
   void Run(absl::Span<void* const> inputs, const float* x, int64_t rows, int64_t columns,

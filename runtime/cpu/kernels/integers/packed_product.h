@@ -66,14 +66,12 @@ class PackedProduct {
   }
 
   // Computes the sums for rows [begin, end) of an image's result and for the outputs [first, last).
-  //   * With several groups, [first, last) must be all outputs. Otherwise
-  //     `first` must be a multiple of kPanelColumns, and so must `last` unless
-  //     it is the number of outputs.
-  //   * The pixels of these rows are numbered row by row. The sums of pixel i
-  //     begin at sums + i * step, with output `first`. Up to kPanelColumns - 1
-  //     numbers behind them are overwritten too.
-  //   * `step` must be at least last - first, rounded up to a multiple of
-  //     kPanelColumns, plus kPanelColumns with several groups.
+  //   * With several groups, [first, last) must be all outputs. Otherwise `first` must be a
+  //     multiple of kPanelColumns, and so must `last` unless it is the number of outputs.
+  //   * The pixels of these rows are numbered row by row. The sums of pixel i begin at sums + i *
+  //     step, with output `first`. Up to kPanelColumns - 1 numbers behind them are overwritten too.
+  //   * `step` must be at least last - first, rounded up to a multiple of kPanelColumns, plus
+  //     kPanelColumns with several groups.
   //   * `zero_in_bytes`: InBytes of the zero that FillPatch was given.
   void Multiply(const void* patch, int zero_in_bytes, int64_t begin, int64_t end, int64_t first,
                 int64_t last, int32_t* sums, int64_t step) const;
