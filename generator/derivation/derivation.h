@@ -33,7 +33,7 @@ struct DerivationOptions {
   enum Trust {
     kProved,    // proved pairs, and pairs that follow from them
     kGuarded,   // also pairs that were proved under a guard (a precondition)
-    kSuspected  // also pairs that are refuted or unknown
+    kSuspected  // also pairs that are refuted or unknown, or have no general form
   };
   Trust trust = kProved;
   // Whether split(concat(a, b)) always becomes a, b. If false, it becomes a, b only if the given

@@ -29,8 +29,8 @@ SizeFormula Interpolated(std::vector<int64_t> values, const Sizes& base,
 // The same function, written as a formula in the differences size - base instead of the sizes.
 SizeFormula Shifted(const SizeFormula& formula, const Sizes& base);
 
-// True: at all sizes that are at least those of `base`, the formulas differ, and the same formula
-// is the larger one. False: undecided.
+// True: one of the formulas is larger than the other at all sizes that are at least those of
+// `base`. False: undecided.
 bool NeverEqual(const SizeFormula& a, const SizeFormula& b, const Sizes& base);
 
 std::string SizeName(size_t symbol);  // the name of a symbol: "n0"

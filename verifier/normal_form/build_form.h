@@ -46,8 +46,8 @@ class FormBuilder {
   NormalForm ValueIn(TensorId tensor, const ScalarExpr& e, const std::map<VarId, Poly>& env);
   // The value of an index. An integer read from a tensor becomes a leaf that may have any value.
   Poly Index(const IndexExpr& e, const std::map<VarId, Poly>& env);
-  // Cases, each a conjunction of facts. Where `guard` is true (if `positive`) or false (otherwise),
-  // exactly one case holds; elsewhere, none holds.
+  // Cases, each a conjunction of facts. If `positive`: exactly one case holds where `guard` is
+  // true, and none where it is false. Otherwise the reverse.
   std::vector<Facts> Cases(const Guard& guard, bool positive, const std::map<VarId, Poly>& env);
 
   // The part that could not be expressed, as text; "" if every form so far is usable.
@@ -82,9 +82,9 @@ class FormBuilder {
   };
   // Sets computation_ for the body of `tensor`; returns the previous value.
   Computation Enter(const TensorExpr& tensor);
-  // Whether the sign of a zero in argument `i` of fn does not matter. True if fn's value does not
-  // depend on this sign. If only the sign of a zero value depends on it, the answer is `any_zero`:
-  // whether that sign does not matter. Otherwise false.
+  // Whether argument `i` of fn may have either sign if it is zero. True if fn's value does not
+  // depend on that sign; `any_zero` if the sign changes nothing but the sign of a result that is
+  // zero (`any_zero`: the result may have either sign); otherwise false.
   static bool AnyZero(ScalarFn fn, size_t i, bool any_zero);
   NormalForm Constant(double value);
   NormalForm Max(std::vector<NormalForm> values);

@@ -3,9 +3,8 @@
 //
 // A fault in one layer changes every value after it, so no later value can be proved equal. If the
 // value of the faulty layer is assumed to be right, all later values are right again. So pairs of
-// values, one of each graph, are tried: if the graphs are proved equal under the assumption that
-// the values of a pair are equal, the graphs differ in this pair or nowhere. Such a pair is a
-// *place*.
+// values, one of each graph, are tried. If the two values of a pair are assumed to be equal, and
+// the graphs are then proved equal, the graphs differ there or nowhere. Such a pair is a *place*.
 #ifndef LEMMA_VERIFIER_REFEREE_ISOLATE_H_
 #define LEMMA_VERIFIER_REFEREE_ISOLATE_H_
 
@@ -36,13 +35,12 @@ struct SweptGraphs {
   const RefereeOptions& options;
 };
 
-// The only place where the graphs may differ, or the first of several places that FindPlaces found.
+// A place. From FindPlaces it is the first of several places, which only together are all that may
+// differ.
 struct OnlyPlace {
-  // A value of each graph. If these two are equal, and the two values of every other place are
-  // equal, the graphs are proved equal.
-  Value before, after;
-  Region region;       // computes both values from values that are proved equal
-  std::string reason;  // why the region is not proved
+  Value before, after;  // a value of each graph
+  Region region;        // computes both values from values that are proved equal
+  std::string reason;   // why the region is not proved
   // The difference of the region's sides on options.samples[sample], if the graphs are shown to
   // differ there; otherwise nullopt. The functions below say when it is set.
   std::optional<DifferentPair> difference;
@@ -54,16 +52,16 @@ struct OnlyPlace {
 // OnlyPlace::difference is set if, on a sample,
 //   * the two sides of the region, computed by definition in double on values of the first graph,
 //     differ by more than rounding explains (measure.h); and
-//   * the outputs of the whole graphs differ in double by more than four times the effect of other
-//     roundings (evidence/other_roundings.h) of the constants in the region, and of all weights and
-//     constants of one element.
+//   * the outputs of the whole graphs differ in double by more than four times the change that
+//     rounding these numbers otherwise causes (evidence/other_roundings.h): the weights and
+//     constants in the region, and every weight or constant that has a single element.
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
 // The place graphs.swept.assumed[0], if the graphs are proved equal except at the places in
-// graphs.swept.assumed; otherwise nullopt. OnlyPlace::difference is set if, on one sample, both
-// conditions of FindOnlyPlace hold: the first one for the region of every place, the second one
-// with the constants in all these regions. So places whose effects cancel each other are not taken
-// for faults.
+// graphs.swept.assumed; otherwise nullopt. nullopt too if a region is too large or the deadline
+// passes. OnlyPlace::difference is set if, on one sample, both conditions of FindOnlyPlace hold:
+// the first one for the region of every place, the second one with the weights and constants in all
+// these regions. So places whose effects cancel each other are not taken for faults.
 std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
 
 // Finds the place where weights with strange elements first matter. Strange elements differ from
@@ -71,11 +69,11 @@ std::optional<OnlyPlace> FindPlaces(const SweptGraphs& graphs);
 // each of `weights` by the formula to which it is near (UnrelatedWeight::nearest). nullopt unless
 // the graphs are then proved equal. The place is the first value of the second graph that depends
 // on the weights, is not constant itself, and is proved equal to a value of the first graph if the
-// weights are replaced; nullopt if there is no such value. OnlyPlace::difference is set if
-// UnrelatedWeight::farthest is more than 4 for at least one weight, and if on a sample, in double,
-// the outputs of the two graphs differ by more than four times the change that another rounding of
-// the strange elements causes. The difference at the place itself may be smaller than rounding
-// explains.
+// weights are replaced; nullopt if there is no such value. OnlyPlace::difference is set if an
+// element is more than 4 times as far off as rounding explains (UnrelatedWeight::farthest), and if
+// on a sample, in double, the outputs of the two graphs differ by more than four times the change
+// that another rounding of the strange elements causes. The difference at the place itself may be
+// smaller than rounding explains.
 std::optional<OnlyPlace> FindWrongWeights(const SweptGraphs& graphs,
                                           const std::vector<UnrelatedWeight>& weights);
 

@@ -15,9 +15,10 @@ namespace lemma::referee {
 
 // Says where CutRegion cuts, and what the proof of the region may use.
 struct CutOptions {
-  // A region is cut at values that both graphs share, that is, at values of the first graph. With
-  // depth 0, it is cut at the first such value on each path from the second value (`w` of
-  // CutRegion) towards the inputs; with depth n, it includes n more operators of each path.
+  // The second graph reads values of the first one where a sweep proved them equal; a region is
+  // cut at such values. With depth 0, it is cut at the first such value on each path from `w` of
+  // CutRegion towards the inputs; with depth n, it includes n more operators of each path. The
+  // first side (`u`) stops at the same values, or at values from which these are computed.
   int depth = 0;
   // Which float weights keep their elements in the region. The proof has to hold for any elements
   // of other float weights. Integers, single numbers and small constants always keep their
@@ -25,16 +26,17 @@ struct CutOptions {
   enum class Weights {
     kAny,      // none
     kUniform,  // those whose elements are all equal
-    // As kUniform; of other weights, the proof knows only whether all elements are >= 0, <= 0, or 0
-    // or 1 (up to 65536 elements).
+    // As kUniform; of other weights of at most 65536 elements, the proof knows only whether all
+    // elements are >= 0, all are <= 0, or each is 0 or 1.
     kSigns,
     kFew,  // as kUniform, and those with at most 16 elements
     kAll,
   };
   Weights weights = Weights::kAny;
-  // If set, values that these nodes compute from weights are treated like weights: with kFew,
-  // exact values of at most 64 elements keep their elements; with kSigns, values of at most 65536
-  // elements keep their signs. Not owned.
+  // If set, values that these nodes compute from weights may keep elements too: with kFew, float
+  // values that are computed without rounding (AsConstant) and have at most 64 elements; with
+  // kSigns, of float values of at most 65536 elements at which the region is cut, the signs. Not
+  // owned.
   const absl::flat_hash_set<const Node*>* constants = nullptr;
   int max_operators = 48;  // of each side
 };

@@ -31,12 +31,14 @@ struct Fusion {
 //   * computing the value again costs less than storing and reading it.
 //
 // An operator without reductions meets the last condition if it only moves elements, if each
-// element is read about once, or if the value has fewer elements than its element-wise users.
+// element is read about once (up to four times by a reduction that is no product), or if it has few
+// functions and fewer elements than its element-wise users.
 // Exception: a factor of a product is stored if it can be the epilogue of another product, or if it
 // is a cast to 16 bits.
 //
-// An operator with reductions meets the last condition if the users are element-wise and have the
-// value's shape (an epilogue), or if the whole group is still one kernel by row (grid_program.h),
+// An operator with reductions meets the last condition if the group's other operators have none,
+// and all that stand between it and the group's result are element-wise and have the value's shape
+// (an epilogue). It also does so if the whole group is still one kernel by row (grid_program.h),
 // such as a normalization written as small operators.
 //
 // If users read an operator's result at indices that are loaded from a tensor (as in a gather), the

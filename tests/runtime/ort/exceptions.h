@@ -22,7 +22,7 @@ std::string OrtException(const Node& node, absl::Span<const Tensor> operands);
 std::vector<std::set<std::string>> OrtExceptions(const Graph& graph,
                                                  absl::Span<const Tensor> inputs);
 
-// Why ONNX Runtime may refuse the model of `graph` as invalid, although it is valid; "" if no
+// Why ONNX Runtime may refuse the model of `graph`, or crash on it, although it is valid; "" if no
 // reason is known.
 std::string WhyRefused(const Graph& graph);
 

@@ -17,9 +17,9 @@ struct Token {
   int line = 0;      // from 1
 };
 
-// The tokens of `text`; the last one is kEnd. Leaves out comments and #pragma unroll.
-// InvalidArgument, with the line, for any other preprocessor directive, and for a character that
-// begins no token.
+// The tokens of `text`; the last one is kEnd. Leaves out // comments, and the lines #pragma unroll
+// and #pragma unroll 4. InvalidArgument, with the line, for any other preprocessor directive, for a
+// character that begins no token, and for a comment that continues on the next line.
 absl::StatusOr<std::vector<Token>> TokensOf(absl::string_view text);
 
 }  // namespace lemma::kernels

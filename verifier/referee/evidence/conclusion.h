@@ -19,8 +19,9 @@ std::string WhyNoProof(const Graph& before, const Graph& after);
 struct ProvedParts {
   int regions = 0;                                    // the number of regions
   FloatContract contract = FloatContract::kBitExact;  // the loosest contract of all regions
-  std::string condition;  // a condition of the regions' proofs, as the end of
-                          // Conclusion::coverage; "" if there is none
+  // Text that is appended to Conclusion::coverage, such as ", wherever both read inside their
+  // tensors": a condition of the regions' proofs; "" if there is none.
+  std::string condition;
   // Whether every weight equals its formula exactly (WeightRelation::exact).
   bool exact_weights = true;
 };
