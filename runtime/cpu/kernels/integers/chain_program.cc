@@ -260,9 +260,8 @@ std::optional<ChainProgram> ChainProgram::Compile(const CpuKernelSpec& spec, con
   return Compiler(spec, start, channel).Run(nodes);
 }
 
-void ChainProgram::Run(absl::Span<void* const> inputs, const float* x, int64_t rows,
-                       int64_t columns, int64_t first, int64_t column, int64_t outputs, void* y,
-                       int64_t y_step) const {
+std::vector<ChainStep> ChainProgram::Bound(absl::Span<void* const> inputs, int64_t first,
+                                           int64_t column, int64_t outputs) const {
   std::vector<ChainStep> steps = steps_;
   for (const Source& source : sources_) {
     ChainStep& step = steps[source.step];
@@ -281,6 +280,13 @@ void ChainProgram::Run(absl::Span<void* const> inputs, const float* x, int64_t r
         (source.is_offset ? step.offset : step.number) = *reinterpret_cast<const float*>(at);
     }
   }
+  return steps;
+}
+
+void ChainProgram::Run(absl::Span<void* const> inputs, const float* x, int64_t rows,
+                       int64_t columns, int64_t first, int64_t column, int64_t outputs, void* y,
+                       int64_t y_step) const {
+  std::vector<ChainStep> steps = Bound(inputs, first, column, outputs);
   if (!has_vectors_ && columns == outputs && rows > 1) {
     if (columns == y_step) {
       columns *= rows;

@@ -33,6 +33,11 @@ class ChainProgram {
   // Whether a step is kLoadVector: it reads one number per column.
   bool has_vectors() const { return has_vectors_; }
 
+  // The steps with the operands that a block of the result needs. `inputs`, `first`, `column` and
+  // `outputs`: as in Run.
+  std::vector<kernels::ChainStep> Bound(absl::Span<void* const> inputs, int64_t first,
+                                        int64_t column, int64_t outputs) const;
+
   // Runs the chain on a block of rows and columns.
   //   * `inputs`: as in Kernel::Run.
   //   * x: the block's elements of `start`, row-major; nullptr if the chain starts with integers.

@@ -177,17 +177,13 @@ absl::StatusOr<PackedProduct> PackedProduct::Pack(const Node& head, const Intege
   const int head_dims[4] = {conv ? 0 : 1, conv ? 1 : 0, 2, 3};
   for (int d = 0; d < (conv ? 4 : 2); ++d) at[d] = row_major[product.permutation[head_dims[d]]];
   result.by_channel_ = s.groups > 1 && s.groups == s.channels && s.outputs == s.channels;
-  if (result.by_channel_) {
-    result.PackChannels(*small, at);
-    return result;
-  }
   const bool is_u8 = product.x.source.dtype() == DType::kU8;
   const int zero_in_bytes = !zero ? -1 : is_u8 ? InBytes<uint8_t>(*zero) : InBytes<int8_t>(*zero);
   result.bytes_ =
       isa == kernels::IntegerIsa::kVnni &&
       std::all_of(small->begin(), small->end(), [](int16_t w) { return w >= -128 && w <= 127; }) &&
       (!result.reads_outside() || (zero_in_bytes >= 0 && zero_in_bytes <= 255));
-  result.PackPanels(*small, at);
+  result.by_channel_ ? result.PackChannels(*small, at) : result.PackPanels(*small, at);
   return result;
 }
 
@@ -241,14 +237,24 @@ void PackedProduct::PackChannels(const std::vector<int16_t>& integers, const Str
       runs_.push_back((r * s.dilations[0] * patch_width() + q * s.dilations[1]) * s.channels);
     }
   }
-  if (runs_.size() % 2 != 0) runs_.push_back(runs_.back());  // with weight 0
-  run_groups_ = static_cast<int64_t>(runs_.size()) / 2;
-  panel_size_ = run_groups_ * 2 * kPanelColumns;
-  panels_.assign(panel_size_ * ((s.channels + kPanelColumns - 1) / kPanelColumns), 0);
+  const auto size = static_cast<size_t>(group_size());
+  while (runs_.size() % size != 0) runs_.push_back(runs_.back());  // with weight 0
+  run_groups_ = static_cast<int64_t>(runs_.size() / size);
+  const int64_t together = bytes_ ? kernels::kByteChannels : kPanelColumns;
+  const int64_t panels = (s.channels + together - 1) / together;
+  panel_size_ = static_cast<int64_t>(runs_.size()) * together;
+  bytes_ ? byte_panels_.assign(panel_size_ * panels, 0) : panels_.assign(panel_size_ * panels, 0);
+  if (bytes_) column_sums_.assign(panels * together, 0);
   for (int64_t o = 0; o < s.outputs; ++o) {
     for (int64_t r = 0; r < s.kernel[0]; ++r) {
       for (int64_t q = 0; q < s.kernel[1]; ++q) {
-        panels_[PlaceOf(o, 0, r, q)] = integers[o * at[0] + r * at[2] + q * at[3]];
+        const int16_t w = integers[o * at[0] + r * at[2] + q * at[3]];
+        if (bytes_) {
+          byte_panels_[PlaceOf(o, 0, r, q)] = static_cast<int8_t>(w);
+          column_sums_[o] += w;
+        } else {
+          panels_[PlaceOf(o, 0, r, q)] = w;
+        }
       }
     }
   }
@@ -260,6 +266,11 @@ int64_t PackedProduct::ColumnOf(int64_t output) const {
 }
 
 int64_t PackedProduct::PlaceOf(int64_t output, int64_t channel, int64_t row, int64_t column) const {
+  if (by_channel_ && bytes_) {
+    return output / kernels::kByteChannels * panel_size_ +
+           kernels::ByteChannelWeight(row * sizes_.kernel[1] + column,
+                                      output % kernels::kByteChannels);
+  }
   if (by_channel_) {
     return output / kPanelColumns * panel_size_ +
            kernels::ChannelWeight(row * sizes_.kernel[1] + column, output % kPanelColumns);
@@ -292,8 +303,33 @@ void PackedProduct::MultiplyByChannel(const int16_t* patch, int64_t rows, int32_
   }
 }
 
+void PackedProduct::MultiplyByByteChannel(const uint8_t* patch, int zero_in_bytes, int64_t rows,
+                                          int32_t* sums, int64_t step) const {
+  constexpr int64_t kTogether = kernels::kByteChannels;
+  const WindowSizes& s = sizes_;
+  const int64_t row_step = (patch_is_sampled() ? 1 : s.strides[0]) * patch_width() * s.channels;
+  const int64_t column_step = (patch_is_sampled() ? 1 : s.strides[1]) * s.channels;
+  for (int64_t c = 0; c < s.channels; c += kTogether) {
+    uint32_t start[kTogether];
+    for (int64_t i = 0; i < kTogether; ++i) {
+      start[i] =
+          0u - static_cast<uint32_t>(zero_in_bytes) * static_cast<uint32_t>(column_sums_[c + i]);
+    }
+    for (int64_t p = 0; p < rows; ++p) {
+      kernels::MultiplyByteChannels(patch + p * row_step + c, s.columns, column_step, runs_.data(),
+                                    run_groups_, byte_panels_.data() + c / kTogether * panel_size_,
+                                    start, std::min(kTogether, s.channels - c),
+                                    sums + p * s.columns * step + c, step);
+    }
+  }
+}
+
 void PackedProduct::Multiply(const void* patch, int zero_in_bytes, int64_t begin, int64_t end,
                              int64_t first, int64_t last, int32_t* sums, int64_t step) const {
+  if (by_channel_ && bytes_) {
+    return MultiplyByByteChannel(static_cast<const uint8_t*>(patch), zero_in_bytes, end - begin,
+                                 sums, step);
+  }
   if (by_channel_) {
     return MultiplyByChannel(static_cast<const int16_t*>(patch), end - begin, sums, step);
   }

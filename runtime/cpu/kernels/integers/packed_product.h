@@ -80,6 +80,8 @@ class PackedProduct {
   void PackPanels(const std::vector<int16_t>& integers, const Strides& strides);
   void PackChannels(const std::vector<int16_t>& integers, const Strides& strides);
   void MultiplyByChannel(const int16_t* patch, int64_t rows, int32_t* sums, int64_t step) const;
+  void MultiplyByByteChannel(const uint8_t* patch, int zero_in_bytes, int64_t rows, int32_t* sums,
+                             int64_t step) const;
 
   // Element is int16_t or uint8_t, Weight int16_t or int8_t.
   template <class Element, class Weight>

@@ -17,6 +17,7 @@
 #include "runtime/cpu/kernels/integers/chain_program.h"
 #include "runtime/cpu/kernels/integers/epilogue_program.h"
 #include "runtime/cpu/kernels/integers/packed_product.h"
+#include "runtime/cpu/kernels/integers/requantize.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/plan/compose_nodes.h"
 
@@ -156,12 +157,29 @@ class IntegerProductRunner : public Kernel {
 
   void SetWeightScale(std::vector<float> scale) { weight_scale_ = std::move(scale); }
 
+  // Computes the factors once if all numbers that they need are static.
+  void Prepare(const StaticValues& statics) {
+    std::vector<int> read = scales_;
+    if (bias_ >= 0) read.push_back(bias_);
+    if (chains_.size() == 1 && chains_[0]) {
+      for (const ChainProgram::Source& source : chains_[0]->sources()) {
+        if (!IsLoaded(source)) read.push_back(source.input);
+      }
+    }
+    std::vector<void*> inputs(spec_.inputs.size(), nullptr);
+    for (const int i : read) {
+      if (!spec_.inputs[i].is_static) return;
+      inputs[i] = const_cast<void*>(statics[i].raw());
+    }
+    FillFactors(inputs, &known_.emplace());
+  }
+
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
                    void* scratch) override {
     const WindowSizes& s = packed_.sizes();
-    std::vector<float> scale;
-    std::vector<double> wide;
-    FillScale(inputs, &scale, &wide);
+    Factors of_run;
+    if (!known_) FillFactors(inputs, &of_run);
+    const Factors& factors = known_ ? *known_ : of_run;
     const int64_t row_blocks = (s.rows + block_rows_ - 1) / block_rows_;
     const int64_t column_blocks = (s.outputs + block_columns_ - 1) / block_columns_;
     const int64_t tasks = s.images * row_blocks * column_blocks;
@@ -174,7 +192,7 @@ class IntegerProductRunner : public Kernel {
         for (int64_t t = tasks * worker / workers; t < tasks * (worker + 1) / workers; ++t) {
           const int64_t rows = t / column_blocks;
           absl::Status done = RunBlock(rows / row_blocks, rows % row_blocks, t % column_blocks,
-                                       filled != rows, scale, wide, inputs, outputs[0], own);
+                                       filled != rows, factors, inputs, outputs[0], own);
           filled = rows;
           if (!done.ok()) status[worker] = done;
         }
@@ -266,21 +284,42 @@ class IntegerProductRunner : public Kernel {
     return patch_bytes() + sums_bytes() * (segments_.size() > 1 ? 3 : 1);
   }
 
-  // The factor of each channel. `wide` is left empty if floats hold all of them with full
-  // precision.
-  void FillScale(absl::Span<void* const> inputs, std::vector<float>* scale,
-                 std::vector<double>* wide) const {
-    if (scales_.empty() && weight_scale_.empty()) return;
-    double x = 1;
-    for (const int i : scales_) x *= *static_cast<const float*>(inputs[i]);
-    bool plain = true;
-    for (int64_t j = 0; j < packed_.sizes().outputs; ++j) {
-      const double w = weight_scale_.empty() ? 1 : weight_scale_[weight_scale_.size() == 1 ? 0 : j];
-      wide->push_back(x * w);
-      scale->push_back(static_cast<float>(x * w));
-      plain = plain && std::abs(x * w) > 0x1p-100 && std::abs(x * w) < 0x1p+90;
+  // Whether a step of the chain loads one number for each element of the result.
+  bool IsLoaded(const ChainProgram::Source& source) const {
+    using Kind = kernels::ChainStep::Kind;
+    const Kind kind = chains_[0]->steps()[source.step].kind;
+    return kind == Kind::kLoadU8 || kind == Kind::kLoadI8 || kind == Kind::kLoadF32;
+  }
+
+  // What the sums of each channel are multiplied by.
+  struct Factors {
+    std::vector<float> scale;  // empty: 1
+    std::vector<double> wide;  // empty if `scale` holds all of them with full precision
+    std::optional<kernels::Requantization> requantization;  // with everything behind the sums
+  };
+
+  void FillFactors(absl::Span<void* const> inputs, Factors* factors) const {
+    if (!scales_.empty() || !weight_scale_.empty()) {
+      double x = 1;
+      for (const int i : scales_) x *= *static_cast<const float*>(inputs[i]);
+      bool plain = true;
+      for (int64_t j = 0; j < packed_.sizes().outputs; ++j) {
+        const double w =
+            weight_scale_.empty() ? 1 : weight_scale_[weight_scale_.size() == 1 ? 0 : j];
+        factors->wide.push_back(x * w);
+        factors->scale.push_back(static_cast<float>(x * w));
+        plain = plain && std::abs(x * w) > 0x1p-100 && std::abs(x * w) < 0x1p+90;
+      }
+      if (plain) factors->wide.clear();
     }
-    if (plain) wide->clear();
+    const bool may_be_short = kernels::BestIntegerIsa() == kernels::IntegerIsa::kVnni &&
+                              product_.is_float && factors->wide.empty() && chains_.size() == 1 &&
+                              chains_[0].has_value();
+    if (!may_be_short) return;
+    factors->requantization = kernels::Requantization::Of(
+        factors->scale.empty() ? nullptr : factors->scale.data(),
+        bias_ < 0 ? nullptr : static_cast<const float*>(inputs[bias_]), packed_.sizes().outputs,
+        chains_[0]->Bound(inputs, 0, 0, packed_.sizes().outputs));
   }
 
   int Zero(absl::Span<void* const> inputs) const {
@@ -292,8 +331,8 @@ class IntegerProductRunner : public Kernel {
   }
 
   absl::Status RunBlock(int64_t image, int64_t row_block, int64_t column_block, bool fill,
-                        const std::vector<float>& scale, const std::vector<double>& wide,
-                        absl::Span<void* const> inputs, void* output, char* scratch) const {
+                        const Factors& factors, absl::Span<void* const> inputs, void* output,
+                        char* scratch) const {
     const WindowSizes& s = packed_.sizes();
     const int64_t begin = row_block * block_rows_, end = std::min(begin + block_rows_, s.rows);
     const int64_t first = column_block * block_columns_;
@@ -316,6 +355,20 @@ class IntegerProductRunner : public Kernel {
         patch, is_u8 ? PackedProduct::InBytes<uint8_t>(zero) : PackedProduct::InBytes<int8_t>(zero),
         begin, end, first, last, sums, sums_step());
     const int64_t rows = (end - begin) * s.columns;
+    const int64_t pixel = (image * s.rows + begin) * s.columns;
+    if (factors.requantization) {
+      const void* other = nullptr;
+      for (const ChainProgram::Source& source : chains_[0]->sources()) {
+        if (!IsLoaded(source)) continue;
+        other = static_cast<const char*>(inputs[source.input]) + pixel * s.outputs + first;
+      }
+      factors.requantization->Run(sums, rows, sums_step(), first, last - first, other, s.outputs,
+                                  static_cast<char*>(output) + pixel * row_step_ + first,
+                                  row_step_);
+      return absl::OkStatus();
+    }
+    const std::vector<float>& scale = factors.scale;
+    const std::vector<double>& wide = factors.wide;
     if (product_.is_float) {
       const auto* bias = bias_ < 0 ? nullptr : static_cast<const float*>(inputs[bias_]) + first;
       if (wide.empty()) {
@@ -327,7 +380,6 @@ class IntegerProductRunner : public Kernel {
     } else {
       kernels::CompactTile(sums, rows, last - first, sums_step());
     }
-    const int64_t pixel = (image * s.rows + begin) * s.columns;
     return Finish(pixel, rows, first, last - first, inputs, output, scratch + patch_bytes());
   }
 
@@ -387,6 +439,7 @@ class IntegerProductRunner : public Kernel {
   const IntegerProduct product_;
   const PackedProduct packed_;
   std::vector<float> weight_scale_;  // of each output, or one
+  std::optional<Factors> known_;     // of every run
   int source_ = 0, zero_ = -1, bias_ = -1, channel_ = 1;
   std::vector<int> scales_;
   int64_t row_step_ = 0;  // of the result: elements between pixels or rows
@@ -459,6 +512,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
       std::make_unique<IntegerProductRunner>(spec, *std::move(product), std::move(packed));
   kernel->SetWeightScale(std::move(weight_scale));
   LEMMA_RETURN_IF_ERROR(kernel->Compile());
+  kernel->Prepare(statics);
   return kernel;
 }
 

@@ -209,6 +209,54 @@ __attribute__((target("avx512f,avx512vnni"))) void MultiplyChannelsVnni(
   }
 }
 
+// kGroups groups of 4 taps, or `groups` of them if kGroups is 0.
+template <int kGroups>
+__attribute__((target("avx512f,avx512bw,avx512vnni"))) void MultiplyByteChannelsVnni(
+    const uint8_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps, int64_t groups,
+    const int8_t* weights, const uint32_t* start, int64_t channels, int32_t* sums, int64_t step) {
+  __m512i first[4];  // in the order of ByteChannelWeight
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    alignas(64) uint32_t numbers[16];
+    for (int i = 0; i < 16; ++i) numbers[i] = start[i / 4 * 16 + 4 * v + i % 4];
+    first[v] = _mm512_load_si512(numbers);
+  }
+  if (kGroups > 0) groups = kGroups;
+  for (int64_t i = 0; i < pixels; ++i, x += pixel_step, sums += step) {
+    __m512i sum[4] = {first[0], first[1], first[2], first[3]};
+    const int8_t* w = weights;
+#pragma GCC unroll 3
+    for (int64_t g = 0; g < groups; ++g, w += 4 * kByteChannels) {
+      const __m512i a = _mm512_loadu_si512(x + taps[4 * g]);
+      const __m512i b = _mm512_loadu_si512(x + taps[4 * g + 1]);
+      const __m512i c = _mm512_loadu_si512(x + taps[4 * g + 2]);
+      const __m512i d = _mm512_loadu_si512(x + taps[4 * g + 3]);
+      // The four taps of a channel side by side.
+      const __m512i ab_low = _mm512_unpacklo_epi8(a, b), ab_high = _mm512_unpackhi_epi8(a, b);
+      const __m512i cd_low = _mm512_unpacklo_epi8(c, d), cd_high = _mm512_unpackhi_epi8(c, d);
+      sum[0] =
+          _mm512_dpbusd_epi32(sum[0], _mm512_unpacklo_epi16(ab_low, cd_low), _mm512_loadu_si512(w));
+      sum[1] = _mm512_dpbusd_epi32(sum[1], _mm512_unpackhi_epi16(ab_low, cd_low),
+                                   _mm512_loadu_si512(w + 64));
+      sum[2] = _mm512_dpbusd_epi32(sum[2], _mm512_unpacklo_epi16(ab_high, cd_high),
+                                   _mm512_loadu_si512(w + 128));
+      sum[3] = _mm512_dpbusd_epi32(sum[3], _mm512_unpackhi_epi16(ab_high, cd_high),
+                                   _mm512_loadu_si512(w + 192));
+    }
+    const __m512i low01 = _mm512_shuffle_i32x4(sum[0], sum[1], 0x44);
+    const __m512i low23 = _mm512_shuffle_i32x4(sum[2], sum[3], 0x44);
+    _mm512_storeu_si512(sums, _mm512_shuffle_i32x4(low01, low23, 0x88));
+    if (channels <= 16) continue;
+    _mm512_storeu_si512(sums + 16, _mm512_shuffle_i32x4(low01, low23, 0xdd));
+    if (channels <= 32) continue;
+    const __m512i high01 = _mm512_shuffle_i32x4(sum[0], sum[1], 0xee);
+    const __m512i high23 = _mm512_shuffle_i32x4(sum[2], sum[3], 0xee);
+    _mm512_storeu_si512(sums + 32, _mm512_shuffle_i32x4(high01, high23, 0x88));
+    if (channels <= 48) continue;
+    _mm512_storeu_si512(sums + 48, _mm512_shuffle_i32x4(high01, high23, 0xdd));
+  }
+}
+
 // The first elements, 64 at a time; returns their number.
 __attribute__((target("avx512f,avx512bw,avx512vbmi"))) int64_t LookUpVbmi(const uint8_t* from,
                                                                           int64_t n,
@@ -305,6 +353,15 @@ void MultiplyBytes(const uint8_t* const* rows, int64_t count, const Runs& runs, 
 #if defined(__x86_64__)
   const ByteMultiplier* multipliers = panels == 2 ? kByteMultipliers<2> : kByteMultipliers<1>;
   multipliers[count - 1](rows, runs, panel, panel_step, start, sums, step);
+#endif
+}
+
+void MultiplyByteChannels(const uint8_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
+                          int64_t groups, const int8_t* weights, const uint32_t* start,
+                          int64_t channels, int32_t* sums, int64_t step) {
+#if defined(__x86_64__)
+  const auto multiply = groups == 3 ? MultiplyByteChannelsVnni<3> : MultiplyByteChannelsVnni<0>;
+  multiply(x, pixels, pixel_step, taps, groups, weights, start, channels, sums, step);
 #endif
 }
 

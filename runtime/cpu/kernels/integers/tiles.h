@@ -80,6 +80,21 @@ inline int64_t ChannelWeight(int64_t tap, int64_t channel) {
   return tap / 2 * 2 * kPanelColumns + half + channel / 8 * 8 + channel % 4 * 2 + tap % 2;
 }
 
+// The same on bytes, for up to kByteChannels channels and with 4 * groups taps. Adds to the number
+// start[c] of each channel. Reads kByteChannels bytes at each tap, and overwrites the sums of
+// `channels` channels, rounded up to a multiple of kPanelColumns. Only with kVnni.
+constexpr int64_t kByteChannels = 64;
+void MultiplyByteChannels(const uint8_t* x, int64_t pixels, int64_t pixel_step, const int64_t* taps,
+                          int64_t groups, const int8_t* weights, const uint32_t* start,
+                          int64_t channels, int32_t* sums, int64_t step);
+
+// The index in `weights` above of the weight of channel `channel` < kByteChannels at tap `tap`.
+inline int64_t ByteChannelWeight(int64_t tap, int64_t channel) {
+  // Four vectors: channels 0 to 3, 16 to 19, 32 to 35 and 48 to 51 are in the first one.
+  const int64_t vector = channel % 16 / 4, place = channel / 16 * 4 + channel % 4;
+  return ((tap / 4 * 4 + vector) * 16 + place) * 4 + tap % 4;
+}
+
 // Moves rows that are `step` >= columns numbers apart to the front, so that no gaps remain between
 // them.
 void CompactTile(int32_t* sums, int64_t rows, int64_t columns, int64_t step);
