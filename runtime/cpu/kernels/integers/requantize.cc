@@ -15,15 +15,17 @@ namespace {
 
 using Kind = ChainStep::Kind;
 
-constexpr int64_t kBlock = 64;  // columns
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+constexpr double kRounding = 0x1.1p-24;  // more than what a rounding changes, of 1
+
 // What some steps give without their roundings: x * factor + other * other_factor + addend, within
-// [low, high]. `parts`: a bound on the magnitudes of all terms but the first. `roundings`: a bound
-// on their number.
+// [low, high].
 struct Exact {
-  double factor = 1, other_factor = 0, addend = 0, parts = 0, low = -kInfinity, high = kInfinity;
+  double factor = 1, other_factor = 0, addend = 0, low = -kInfinity, high = kInfinity;
+  double parts = 0;  // a bound on the sum of the magnitudes of all terms but the first
   int roundings = 0;
+  double other_error = 0;   // of the second term, by its own roundings
   bool is_integer = false;  // of at most 9 bits
 
   bool is_clipped() const { return std::isfinite(low) || std::isfinite(high); }
@@ -36,6 +38,7 @@ bool Multiply(double by, Exact* e) {
   if (!IsPlain(by) || (by < 0 && e->is_clipped())) return false;
   for (double* part : {&e->factor, &e->other_factor, &e->addend}) *part *= by;
   e->parts *= std::abs(by);
+  e->other_error *= std::abs(by);
   e->low *= std::abs(by);
   e->high *= std::abs(by);
   ++e->roundings;
@@ -98,8 +101,8 @@ double DistanceToHalf(double x) { return 0.5 - std::abs(x - std::nearbyint(x)); 
 
 // A stage from some column on.
 struct StageColumns {
-  const float *factor, *addend, *reach;
-  float other_factor, low, high;
+  const float *factor, *addend;
+  float reach, other_factor, low, high;
   bool has_other, other_is_signed;
 };
 
@@ -109,7 +112,6 @@ struct Block {
   const char* other;
   int64_t other_step;
   StageColumns stages[2];
-  int32_t offset;
   bool is_signed;
   __mmask16 last;  // the columns of the last vector
   char* y;
@@ -121,6 +123,7 @@ inline __m512 LoadBytes(const char* from, __mmask16 which, bool is_signed) {
   return _mm512_cvtepi32_ps(is_signed ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes));
 }
 
+// Numbers beyond the type become its least or greatest number.
 template <int kVectors>
 inline void StoreBytes(const __m512i* numbers, bool is_signed, __mmask16 last, char* y) {
   if constexpr (kVectors == 4) {
@@ -135,18 +138,20 @@ inline void StoreBytes(const __m512i* numbers, bool is_signed, __mmask16 last, c
     }
   }
 #pragma GCC unroll 4
-  for (int k = 0; k + 1 < kVectors; ++k) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(y + 16 * k), _mm512_cvtepi32_epi8(numbers[k]));
+  for (int k = 0; k < kVectors; ++k) {
+    const __m128i bytes =
+        is_signed ? _mm512_cvtsepi32_epi8(numbers[k])
+                  : _mm512_cvtusepi32_epi8(_mm512_max_epi32(numbers[k], _mm512_setzero_si512()));
+    _mm_mask_storeu_epi8(y + 16 * k, k + 1 == kVectors ? last : 0xffff, bytes);
   }
-  _mm512_mask_cvtepi32_storeu_epi8(y + 16 * (kVectors - 1), last, numbers[kVectors - 1]);
 }
 
 // Writes the numbers of the rows that hold a doubtful number to `doubtful`, and returns how many
 // these are; their results are not stored. `doubtful` must have room for rows + 1 numbers.
-template <int kVectors, int kStages>
+template <int kVectors, int kStages, bool kSaturates>
 int64_t RunBlock(const Block& b, int64_t* doubtful) {
   constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-  __m512 factor[kStages][kVectors], addend[kStages][kVectors], reach[kStages][kVectors];
+  __m512 factor[kStages][kVectors], addend[kStages][kVectors];
   __m512 low[kStages], high[kStages], other_factor[kStages];
 #pragma GCC unroll 2
   for (int s = 0; s < kStages; ++s) {
@@ -157,22 +162,22 @@ int64_t RunBlock(const Block& b, int64_t* doubtful) {
     for (int k = 0; k < kVectors; ++k) {
       factor[s][k] = _mm512_loadu_ps(b.stages[s].factor + 16 * k);
       addend[s][k] = _mm512_loadu_ps(b.stages[s].addend + 16 * k);
-      reach[s][k] = _mm512_loadu_ps(b.stages[s].reach + 16 * k);
     }
   }
-  const __m512i offset = _mm512_set1_epi32(b.offset);
   int64_t found = 0;
   for (int64_t i = 0; i < b.rows; ++i) {
     const int32_t* sums = b.sums + i * b.step;
     const char* other = b.other + i * b.other_step;
     __m512 x[kVectors];
-    __mmask16 far = 0;
+    __m512i numbers[kVectors];
+    bool far = false;
 #pragma GCC unroll 4
     for (int k = 0; k < kVectors; ++k) {
       x[k] = _mm512_cvtepi32_ps(_mm512_loadu_si512(sums + 16 * k));
     }
 #pragma GCC unroll 2
     for (int s = 0; s < kStages; ++s) {
+      __m512 distance = _mm512_setzero_ps();
 #pragma GCC unroll 4
       for (int k = 0; k < kVectors; ++k) {
         __m512 rest = addend[s][k];
@@ -181,22 +186,26 @@ int64_t RunBlock(const Block& b, int64_t* doubtful) {
                                      b.stages[s].other_is_signed);
           rest = _mm512_fmadd_ps(y, other_factor[s], rest);
         }
-        const __m512 number = _mm512_min_ps(
-            _mm512_max_ps(_mm512_fmadd_ps(x[k], factor[s][k], rest), low[s]), high[s]);
-        x[k] = _mm512_roundscale_ps(number, kNearest);
-        const __m512 distance = _mm512_abs_ps(_mm512_sub_ps(number, x[k]));
-        far |= _mm512_cmp_ps_mask(distance, reach[s][k], _CMP_NLE_UQ);
+        __m512 number = _mm512_fmadd_ps(x[k], factor[s][k], rest);
+        const bool is_last = s + 1 == kStages;
+        if (!is_last || !kSaturates) {
+          number = _mm512_min_ps(_mm512_max_ps(number, low[s]), high[s]);
+        }
+        const __m512 from_nearest = _mm512_reduce_ps(number, kNearest);
+        distance = _mm512_range_ps(distance, from_nearest, 0x0b);  // the greater magnitude
+        if (is_last) {
+          numbers[k] = _mm512_cvt_roundps_epi32(number, kNearest);
+        } else {
+          x[k] = _mm512_sub_ps(number, from_nearest);
+        }
       }
+      far =
+          far || _mm512_cmp_ps_mask(distance, _mm512_set1_ps(b.stages[s].reach), _CMP_NLE_UQ) != 0;
     }
     doubtful[found] = i;
-    if (far != 0) {
+    if (far) {
       ++found;
       continue;
-    }
-    __m512i numbers[kVectors];
-#pragma GCC unroll 4
-    for (int k = 0; k < kVectors; ++k) {
-      numbers[k] = _mm512_add_epi32(_mm512_cvttps_epi32(x[k]), offset);
     }
     StoreBytes<kVectors>(numbers, b.is_signed, b.last, b.y + i * b.y_step);
   }
@@ -204,9 +213,9 @@ int64_t RunBlock(const Block& b, int64_t* doubtful) {
 }
 
 using Runner = int64_t (*)(const Block&, int64_t*);
-template <int kStages>
-constexpr Runner kRunners[] = {RunBlock<1, kStages>, RunBlock<2, kStages>, RunBlock<3, kStages>,
-                               RunBlock<4, kStages>};
+template <int kStages, bool kSaturates>
+constexpr Runner kRunners[] = {RunBlock<1, kStages, kSaturates>, RunBlock<2, kStages, kSaturates>,
+                               RunBlock<3, kStages, kSaturates>, RunBlock<4, kStages, kSaturates>};
 
 #pragma GCC pop_options
 
@@ -224,13 +233,13 @@ class Requantization::Maker {
     column_ = column;
     stage_ = 0;
     e_ = Exact();
-    e_.roundings = 1;  // of the sum
     if (scale != nullptr && !Multiply(scale[column], &e_)) return false;
     if (shift != nullptr && !Add(shift[column], &e_)) return false;
-    for (const ChainStep& s : steps_) {
-      if (!AddStep(s)) return false;
+    for (size_t i = 0; i + 1 < steps_.size(); ++i) {
+      if (!AddStep(steps_[i])) return false;
     }
-    return steps_.back().kind == Kind::kQuantize;
+    const ChainStep& last = steps_.back();
+    return last.kind == Kind::kQuantize && !last.on_other && EndStage(last, true);
   }
 
   // Whether few enough numbers are doubtful, if their fractions are spread evenly.
@@ -240,7 +249,7 @@ class Requantization::Maker {
   bool AddStep(const ChainStep& s) {
     switch (s.kind) {
       case Kind::kQuantize:
-        return !s.on_other && EndStage(s);
+        return !s.on_other && EndStage(s, false);
       case Kind::kLoadVector:
         vector_ = static_cast<const float*>(s.data);
         return true;
@@ -270,41 +279,41 @@ class Requantization::Maker {
     if (!is_plain) return false;
     e_.other_factor = other_.factor;
     e_.addend += other_.addend;
-    e_.parts += other_.parts + 255 * std::abs(other_.factor);
-    e_.roundings += other_.roundings + 1;
+    const double least = other_is_signed_ ? -128 : 0;
+    const double most = std::max(std::abs(least * other_.factor + other_.addend),
+                                 std::abs((least + 255) * other_.factor + other_.addend));
+    e_.parts += most;
+    e_.other_error = other_.roundings * kRounding * most;
+    ++e_.roundings;
     e_.is_integer = false;
     return true;
   }
 
-  bool EndStage(const ChainStep& s) {
+  // The result of the last stage includes its offset.
+  bool EndStage(const ChainStep& s, bool is_last) {
     const bool offset_fits =
         s.offset == std::nearbyint(s.offset) && s.low <= s.offset && s.offset <= s.high;
     if (stage_ == 2 || !offset_fits || !(s.number > 0) || !IsPlain(s.number)) return false;
     if (!Multiply(1 / static_cast<double>(s.number), &e_)) return false;
     Clip(static_cast<double>(s.low) - s.offset, static_cast<double>(s.high) - s.offset, &e_);
-    // A rounding changes a number by at most 2^-24 of it. Where the exact result is not beyond its
-    // bounds by 2 or more, no number on the way is greater than the following one, in units of the
-    // result. The fast computation rounds three factors, a bound, two sums and two products.
-    const double most = std::max(std::abs(e_.low), std::abs(e_.high)) + 2 + 2 * e_.parts;
-    const double error = (e_.roundings + 8) * 0x1.1p-24 * most;
+    // Where the exact result is not beyond its bounds by 2 or more, no number on the way is greater
+    // than `most`, in units of the result. The fast computation rounds the two factors, the addend
+    // and two sums; a bound is rounded too.
+    const double offset = is_last ? s.offset : 0;
+    const double bound = std::max(std::abs(e_.low), std::abs(e_.high)) + 2;
+    const double most = bound + e_.parts;
+    e_.addend += offset;
+    e_.low += offset;
+    e_.high += offset;
+    const double error =
+        e_.other_error + kRounding * ((e_.roundings + 3) * most + 2 * (bound + std::abs(offset)) +
+                                      255 * std::abs(e_.other_factor) + std::abs(e_.addend));
     // All numbers at a bound would be doubtful.
     const bool is_halfway =
         DistanceToHalf(e_.low) < 4 * error || DistanceToHalf(e_.high) < 4 * error;
     if (!(error < 0.01) || is_halfway || !IsPlain(e_.factor)) return false;
     if (e_.other_factor != 0 && !IsPlain(e_.other_factor)) return false;
-    if (column_ == 0) {
-      const auto padded = static_cast<size_t>((columns_ + kBlock - 1) / kBlock * kBlock);
-      Stage stage;
-      stage.factor.assign(padded, 0);
-      stage.addend.assign(padded, 0);
-      stage.reach.assign(padded, 0.5f);
-      stage.low = static_cast<float>(e_.low);
-      stage.high = static_cast<float>(e_.high);
-      stage.has_other = e_.other_factor != 0;
-      stage.other_is_signed = other_is_signed_;
-      stage.other_factor = static_cast<float>(e_.other_factor);
-      result_->stages_.push_back(std::move(stage));
-    }
+    if (column_ == 0) OpenStage();
     Stage& stage = result_->stages_[static_cast<size_t>(stage_++)];
     if (stage.low != static_cast<float>(e_.low) || stage.high != static_cast<float>(e_.high) ||
         stage.other_factor != static_cast<float>(e_.other_factor)) {
@@ -313,15 +322,36 @@ class Requantization::Maker {
     const auto at = static_cast<size_t>(column_);
     stage.factor[at] = static_cast<float>(e_.factor);
     stage.addend[at] = static_cast<float>(e_.addend);
-    stage.reach[at] = static_cast<float>(0.5 - error - 0x1p-24);
+    float& reach = stage.reach[at / kBlock];
+    reach = std::min(reach, static_cast<float>(0.5 - error - 0x1p-24));
     doubts_ += 2 * error * kBlock / static_cast<double>(columns_);
+    if (is_last) {
+      const bool is_signed = s.low < 0;
+      result_->saturates_ = result_->saturates_ &&
+                            std::nearbyint(e_.low) == (is_signed ? -128 : 0) &&
+                            std::nearbyint(e_.high) == (is_signed ? 127 : 255) &&
+                            std::abs(e_.factor) * 0x1p31 + most + bound < 0x1p30;
+    }
     // The next stage begins with the rounded number plus the offset.
     e_ = Exact();
     e_.is_integer = true;
     e_.addend = s.offset;
     e_.parts = std::abs(e_.addend);
-    result_->offset_ = static_cast<int32_t>(s.offset);
     return true;
+  }
+
+  void OpenStage() {
+    const auto blocks = static_cast<size_t>((columns_ + kBlock - 1) / kBlock);
+    Stage stage;
+    stage.factor.assign(blocks * kBlock, 0);
+    stage.addend.assign(blocks * kBlock, 0);
+    stage.reach.assign(blocks, 0.5f);
+    stage.low = static_cast<float>(e_.low);
+    stage.high = static_cast<float>(e_.high);
+    stage.has_other = e_.other_factor != 0;
+    stage.other_is_signed = other_is_signed_;
+    stage.other_factor = static_cast<float>(e_.other_factor);
+    result_->stages_.push_back(std::move(stage));
   }
 
   const absl::Span<const ChainStep> steps_;
@@ -393,13 +423,14 @@ void Requantization::Run(const int32_t* sums, int64_t rows, int64_t step, int64_
       if (isa == IntegerIsa::kVnni) {
         const int64_t vectors = (width + 15) / 16;
         const auto last = static_cast<__mmask16>((1u << (width - 16 * (vectors - 1))) - 1);
-        Block block = {from, count, step,  loaded, other_step, {}, offset_, steps_.back().low < 0,
+        Block block = {from, count, step,  loaded, other_step, {}, steps_.back().low < 0,
                        last, to,    y_step};
         for (size_t s = 0; s < stages_.size(); ++s) {
           const Stage& stage = stages_[s];
           block.stages[s] = {stage.factor.data() + at,
                              stage.addend.data() + at,
-                             stage.reach.data() + at,
+                             std::min(stage.reach[static_cast<size_t>(at / kBlock)],
+                                      stage.reach[static_cast<size_t>((at + width - 1) / kBlock)]),
                              stage.other_factor,
                              stage.low,
                              stage.high,
@@ -407,7 +438,9 @@ void Requantization::Run(const int32_t* sums, int64_t rows, int64_t step, int64_
                              stage.other_is_signed};
         }
         int64_t doubtful[kRows + 1];
-        const auto* runners = stages_.size() == 1 ? kRunners<1> : kRunners<2>;
+        const auto* runners = stages_.size() == 1
+                                  ? (saturates_ ? kRunners<1, true> : kRunners<1, false>)
+                                  : (saturates_ ? kRunners<2, true> : kRunners<2, false>);
         const int64_t found = runners[vectors - 1](block, doubtful);
         for (int64_t n = 0; n < found; ++n) run_exactly(doubtful[n]);
         continue;

@@ -38,13 +38,14 @@ class Requantization {
 
  private:
   class Maker;
+  static constexpr int64_t kBlock = 64;  // columns that are computed together
 
   // The result of a stage is the nearest integer to x * factor + other * other_factor + addend,
   // within [low, high], unless that number is more than `reach` away from the integer. x is the sum
   // or the result of the stage before.
   struct Stage {
-    // Of each column; filled up to a multiple of kPanelColumns.
-    std::vector<float> factor, addend, reach;
+    std::vector<float> factor, addend;  // of each column; filled up with zeros
+    std::vector<float> reach;           // of each kBlock columns
     float other_factor = 0, low = 0, high = 0;
     bool has_other = false, other_is_signed = false;
   };
@@ -56,7 +57,9 @@ class Requantization {
   std::vector<ChainStep> steps_;
   std::vector<std::vector<float>> vectors_;  // what the steps kLoadVector read, in order
   std::vector<Stage> stages_;
-  int32_t offset_ = 0;  // is added to the result of the last stage
+  // Whether the bounds of the last stage are those of the result's type, and no number before them
+  // is beyond 32 bits.
+  bool saturates_ = true;
 };
 
 }  // namespace lemma::kernels
