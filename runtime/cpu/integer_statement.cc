@@ -154,8 +154,11 @@ class IntegerStatementReader {
           LEMMA_ASSIGN_OR_RETURN(y, As(inputs_[input], DType::kF32));
           break;
         }
-        case Kind::kLoadVector: {
+        case Kind::kLoadVector:
+        case Kind::kLoadVectorU8:
+        case Kind::kLoadVectorI8: {
           LEMMA_ASSIGN_OR_RETURN(y, Reshaped(inputs_[input], PerOutput()));
+          LEMMA_ASSIGN_OR_RETURN(y, As(y, DType::kF32));
           break;
         }
         case Kind::kTakeOther: {

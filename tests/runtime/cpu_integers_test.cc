@@ -462,7 +462,7 @@ TEST(Chains, DoNotDependOnVectors) {
     std::vector<ChainStep> steps;
     for (const int n = 1 + static_cast<int>(random() % 12); static_cast<int>(steps.size()) < n;) {
       ChainStep s;
-      s.kind = static_cast<Kind>(random() % 18);
+      s.kind = static_cast<Kind>(random() % 20);
       s.number = random() % 3 == 0 ? -1.5f : 7.25f;
       s.on_other = s.kind < Kind::kLoadU8 && random() % 4 == 0;
       s.offset = 3;
@@ -488,7 +488,7 @@ TEST(Chains, DoNotDependOnVectors) {
     for (int64_t i = 0; i < kRows * kColumns; ++i) {
       std::vector<ChainStep> own = steps;
       for (ChainStep& s : own) {
-        const int64_t at = s.kind == Kind::kLoadVector ? i % kColumns : i;
+        const int64_t at = kernels::IsVector(s.kind) ? i % kColumns : i;
         const bool floats = s.kind == Kind::kLoadF32 || s.kind == Kind::kLoadVector;
         s.data = static_cast<const char*>(s.data) + at * (floats ? 4 : 1);
       }

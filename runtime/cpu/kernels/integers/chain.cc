@@ -73,6 +73,12 @@ float OneElement(float x, const ChainStep* steps, int count, int64_t i, int64_t 
       case Kind::kLoadVector:
         y = static_cast<const float*>(s->data)[j];
         break;
+      case Kind::kLoadVectorU8:
+        y = At<uint8_t>(*s, 0, j);
+        break;
+      case Kind::kLoadVectorI8:
+        y = At<int8_t>(*s, 0, j);
+        break;
       case Kind::kTakeOther:
         x = y;
         break;
@@ -217,6 +223,7 @@ void ApplyChain(const float* x, int64_t x_step, int64_t rows, int64_t columns,
     const float* row = x == nullptr ? x : x + i * x_step;
     if (isa == IntegerIsa::kVnni) {
       j = avx512::ApplyBlocks<4>(row, i, j, columns, steps, count, result, y, i * y_step);
+      j = avx512::ApplyBlocks<2>(row, i, j, columns, steps, count, result, y, i * y_step);
       j = avx512::ApplyBlocks<1>(row, i, j, columns, steps, count, result, y, i * y_step);
     }
     if (isa != IntegerIsa::kNone) {

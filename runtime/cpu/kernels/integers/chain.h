@@ -26,6 +26,8 @@ struct ChainStep {
     kLoadI8,
     kLoadF32,
     kLoadVector,     // other = an element of `data`, which has one f32 for each column
+    kLoadVectorU8,   // the same with integers
+    kLoadVectorI8,
     kTakeOther,      // other
     kAddOther,       // x + other
     kSubtractOther,  // x - other
@@ -34,9 +36,14 @@ struct ChainStep {
   Kind kind = Kind::kAdd;
   bool on_other = false;  // changes `other` instead of x; not for kLoad… and k…Other
   float number = 0, offset = 0, low = 0, high = 0;
-  const void* data = nullptr;  // row i begins at element i * data_step; kLoadVector has one row
+  const void* data = nullptr;  // row i begins at element i * data_step; vectors have one row
   int64_t data_step = 0;
 };
+
+inline bool IsVector(ChainStep::Kind kind) {
+  return kind == ChainStep::Kind::kLoadVector || kind == ChainStep::Kind::kLoadVectorU8 ||
+         kind == ChainStep::Kind::kLoadVectorI8;
+}
 
 enum class ChainResult { kF32, kU8, kI8 };
 

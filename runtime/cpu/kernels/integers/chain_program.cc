@@ -155,24 +155,28 @@ class ChainProgram::Compiler {
     if (v.shape() == shape_ && v.dtype() == DType::kF32 && spec_.InputIndex(v) >= 0) {
       return PushLoad(Kind::kLoadF32, v);
     }
-    if (v.shape() == shape_) {
-      const std::optional<IntegerOperand> operand = IntegerOperandOf(v);
-      if (!operand || v.dtype() != DType::kF32) return false;
-      const bool is_unsigned = operand->source.dtype() == DType::kU8;
-      if (!PushLoad(is_unsigned ? Kind::kLoadU8 : Kind::kLoadI8, operand->source)) return false;
-      if (operand->zero && !PushNumber(Kind::kSubtract, operand->zero, true)) return false;
-      for (auto scale = operand->scales.rbegin(); scale != operand->scales.rend(); ++scale) {
-        if (!PushNumber(Kind::kMultiply, *scale, true)) return false;
-      }
-      return true;
-    }
+    if (v.shape() == shape_) return LoadIntegers(v, Kind::kLoadU8, Kind::kLoadI8);
     const int behind = static_cast<int>(shape_.size()) - v.type().rank();
     for (int d = 0; d < v.type().rank(); ++d) {
       if (v.shape()[d] != 1 && d + behind != channel_) return false;
     }
     if (v.dtype() != DType::kF32 || behind < 0) return false;
     program_.has_vectors_ = true;
-    return PushLoad(Kind::kLoadVector, v);
+    if (spec_.InputIndex(v) >= 0) return PushLoad(Kind::kLoadVector, v);
+    return LoadIntegers(v, Kind::kLoadVectorU8, Kind::kLoadVectorI8);
+  }
+
+  // y = v, which is computed from integers of v's shape.
+  bool LoadIntegers(const Value& v, Kind load_unsigned, Kind load_signed) {
+    const std::optional<IntegerOperand> operand = IntegerOperandOf(v);
+    if (!operand || v.dtype() != DType::kF32 || operand->source.shape() != v.shape()) return false;
+    const bool is_unsigned = operand->source.dtype() == DType::kU8;
+    if (!PushLoad(is_unsigned ? load_unsigned : load_signed, operand->source)) return false;
+    if (operand->zero && !PushNumber(Kind::kSubtract, operand->zero, true)) return false;
+    for (auto scale = operand->scales.rbegin(); scale != operand->scales.rend(); ++scale) {
+      if (!PushNumber(Kind::kMultiply, *scale, true)) return false;
+    }
+    return true;
   }
 
   // Puts steps that follow each other into one with the same result; false if there are none.
@@ -274,6 +278,8 @@ std::vector<ChainStep> ChainProgram::Bound(absl::Span<void* const> inputs, int64
         step.data_step = outputs;
         break;
       case Kind::kLoadVector:
+      case Kind::kLoadVectorU8:
+      case Kind::kLoadVectorI8:
         step.data = at + column * SizeOf(source.dtype);
         break;
       default:

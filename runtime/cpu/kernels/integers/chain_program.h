@@ -30,7 +30,7 @@ class ChainProgram {
   const std::vector<kernels::ChainStep>& steps() const { return steps_; }
   const std::vector<Source>& sources() const { return sources_; }
   kernels::ChainResult result() const { return result_; }
-  // Whether a step is kLoadVector: it reads one number per column.
+  // Whether a step reads one number per column.
   bool has_vectors() const { return has_vectors_; }
 
   // The steps with the operands that a block of the result needs. `inputs`, `first`, `column` and
