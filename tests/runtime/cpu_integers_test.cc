@@ -66,7 +66,10 @@ class Builder {
     return Op("sub",
               {Cast(x, product_.sum), Number(static_cast<double>(product_.zero), product_.sum)});
   }
-  Value Input(const char* name = "x") { return b_.Input(name, {product_.dtype, product_.x}); }
+  Value Input(const char* name = "x") { return Input(name, product_.x); }
+  Value Input(const char* name, Shape shape) {
+    return b_.Input(name, {product_.dtype, std::move(shape)});
+  }
   Value Weight() { return Numbers(product_.w, product_.low, product_.high, product_.sum); }
   Value Sum(const Value& x, const Value& w) {
     return IsConv() ? Op("conv2d", {x, w}, product_.attrs) : Op("matmul", {x, w});
@@ -624,14 +627,30 @@ TEST(Tables, DoNotMergeGroupsOfTwoNumbers) {
   ExpectBytesOfReference(graph);
 }
 
-// A factor for each column, as a gate of channels has.
+// x * gate, where x is also stored as floats if `is_output`.
+Graph Gated(const Shape& shape, const Shape& gate_shape, DType dtype, bool is_known,
+            bool is_output) {
+  Builder b({shape, {}, {}, dtype, 100}, Values::kRandom, 14);
+  const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.125)});
+  const Value gate =
+      is_known ? b.Numbers(gate_shape, -128, 127, DType::kI8) : b.Input("gate", gate_shape);
+  const Value gates = b.Op("mul", {b.Cast(gate, DType::kF32), b.Number(0.00390625)});
+  const Value y = b.Quantized(b.Op("mul", {x, gates}), 0.125, 20, DType::kU8);
+  return b.Build(is_output ? std::vector<Value>{y, x} : std::vector<Value>{y});
+}
+
+// A factor for each column, as a gate of channels has: known or computed from an input.
 TEST(Integers, AreScaledByColumns) {
-  for (const int64_t columns : {1, 8, 23, 96}) {
-    Builder b({{5, columns}, {}, {}, DType::kU8, 100}, Values::kRandom, 14);
-    const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.125)});
-    const Value gates = b.Op("mul", {b.Cast(b.Numbers({columns}, 0, 255, DType::kU8), DType::kF32),
-                                     b.Number(0.00390625)});
-    ExpectBytesOfReference(b.Build({b.Quantized(b.Op("mul", {x, gates}), 0.125, 20, DType::kU8)}));
+  for (const DType dtype : {DType::kU8, DType::kI8}) {
+    for (const bool is_known : {true, false}) {
+      for (const bool is_output : {true, false}) {
+        for (const int64_t columns : {1, 8, 23, 96, 140}) {
+          ExpectBytesOfReference(Gated({5, columns}, {columns}, dtype, is_known, is_output));
+        }
+        // Channels are not the last dimension, but the innermost one in memory.
+        ExpectBytesOfReference(Gated({1, 40, 6, 5}, {1, 40, 1, 1}, dtype, is_known, is_output));
+      }
+    }
   }
 }
 
