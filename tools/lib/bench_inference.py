@@ -4,8 +4,10 @@ import argparse
 import datetime
 import json
 import math
+import os
 import pathlib
 import platform
+import signal
 import statistics
 import subprocess
 import sys
@@ -21,10 +23,18 @@ class Server:
 
     def __init__(self, command):
         self.command = command
+        # In a process group of its own, so that a signal reaches what a script starts too.
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=os.setpgrp
         )
         self.reply("ready")
+
+    def stop(self):
+        """Stops all threads until resume: idle threads of some engines wait by spinning."""
+        os.killpg(self.process.pid, signal.SIGSTOP)
+
+    def resume(self):
+        os.killpg(self.process.pid, signal.SIGCONT)
 
     def reply(self, key):
         line = self.process.stdout.readline()
@@ -44,6 +54,8 @@ class Server:
         return self.ask(f"run {count}", "ms")
 
     def close(self):
+        if self.process.poll() is None:
+            self.resume()
         self.process.stdin.close()
         self.process.wait(timeout=60)
 
@@ -57,17 +69,28 @@ def check(command, accepted=(0,)):
 
 
 def alternate(servers, rounds):
-    """Returns name -> medians of each round, in turn there and back: what runs before counts."""
+    """Returns name -> medians of each round, in turn there and back: what runs before counts.
+
+    The others stand still while one runs.
+    """
     counts = {}
+    for server in servers.values():
+        server.stop()
     for name, server in servers.items():
+        server.resume()
         server.run(2)
         counts[name] = max(1, math.ceil(ROUND_MS / statistics.median(server.run(3))))
+        server.stop()
     medians = {name: [] for name in servers}
     order = list(servers.items())
     for _ in range(rounds):
         for name, server in order:
+            server.resume()
             medians[name].append(statistics.median(server.run(counts[name])))
+            server.stop()
         order.reverse()
+    for server in servers.values():
+        server.resume()
     return medians
 
 

@@ -7,16 +7,37 @@ import statistics
 import sys
 import tempfile
 
-from bench_inference import MODELS, ROOT, Server, alternate, check, machine, ratio
+import bench_half
+from bench_inference import ROOT, Server, alternate, check, machine, ratio
+from bench_onnxruntime import place
 
-DEFAULT = "resnet18,resnet50,mobilenet_v2,squeezenet1_1,bert_2layer"
+DEFAULT = ("resnet18,resnet50,mobilenet_v2,efficientnet_b0,squeezenet1_1,densenet121,shufflenet_v2,"
+           "encoder,bert_base,bert_2layer,ocr_recognizer,ocr_classifier")
 
 
-def measure(flags, name, work):
-    model, io = MODELS / f"{name}.onnx", MODELS / f"{name}.io"
-    quantized = work / f"{name}.onnx"
-    check([flags.lemma, "quantize", str(model), "-o", str(quantized), "--calibration", "synthetic:2"])
-    common = ["--serve", "--inputs", str(io)]
+def find(name, work):
+    """Returns the model and the folder of its inputs."""
+    if name != "encoder":
+        return place(name, work)
+    bench_half.export(name, work)  # the encoder of tools/lib/sizes_zoo.py
+    io = work / f"{name}.io"
+    io.mkdir()
+    (work / f"{name}.f32.pb").rename(io / "input_0.pb")
+    return work / f"{name}.f32.onnx", io
+
+
+def quantize(flags, name, work):
+    """Returns the model, the quantized model and the folder of their inputs."""
+    model, io = find(name, work)
+    quantized = work / f"{name}.quantized.onnx"
+    check([flags.lemma, "quantize", str(model), "-o", str(quantized), "--calibration", "synthetic:2",
+           "--alone=off", "--runs=0"])
+    return model, quantized, io
+
+
+def measure(flags, name, files, threads):
+    model, quantized, io = files
+    common = ["--serve", "--inputs", str(io), "--threads", str(threads)]
     inputs = [str(path) for path in sorted(io.glob("input_*.pb"))]
     servers = {}
     try:
@@ -25,12 +46,13 @@ def measure(flags, name, work):
         if flags.other:
             servers["other"] = Server([flags.other, "run", str(quantized)] + common)
         for key, path in (("ort_f32", model), ("ort_quantized", quantized)):
-            servers[key] = Server([str(ROOT / "tools/ort_run"), "serve", str(path), *inputs])
+            servers[key] = Server([str(ROOT / "tools/ort_run"), "serve", str(path), *inputs,
+                                   "--threads", str(threads)])
         medians = alternate(servers, flags.rounds)
     finally:
         for server in servers.values():
             server.close()
-    return {"model": name,
+    return {"model": name, "threads": threads,
             "ms": {key: statistics.median(values) for key, values in medians.items()},
             "to": {key: ratio(medians, "quantized", key) for key in servers if key != "quantized"}}
 
@@ -40,22 +62,21 @@ def main(arguments):
     parser.add_argument("--lemma", required=True)
     parser.add_argument("--other")
     parser.add_argument("--models", default=DEFAULT)
+    parser.add_argument("--threads", default="1")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "data/measurements/quantized.json")
     flags = parser.parse_args(arguments)
-    names = flags.models.split(",")
-    for name in names:
-        if not (MODELS / f"{name}.onnx").exists():
-            parser.error(f"no model {name!r}; tools/export_models --list names them")
     rows = []
     with tempfile.TemporaryDirectory(prefix="lemma_bench_") as work:
-        for name in names:
-            row = measure(flags, name, pathlib.Path(work))
-            rows.append(row)
-            print(f"{name:<16}" + "".join(
-                f"{key} {row['ms'][key]:.2f} ms"
-                + (f" ({row['to'][key]:.3f})" if key in row["to"] else "") + "   "
-                for key in row["ms"]), flush=True)
+        for name in flags.models.split(","):
+            files = quantize(flags, name, pathlib.Path(work))
+            for threads in (int(n) for n in flags.threads.split(",")):
+                row = measure(flags, name, files, threads)
+                rows.append(row)
+                print(f"{name:<16}{threads} threads  " + "".join(
+                    f"{key} {row['ms'][key]:.2f} ms"
+                    + (f" ({row['to'][key]:.3f})" if key in row["to"] else "") + "   "
+                    for key in row["ms"]), flush=True)
     flags.out.write_text(json.dumps({"machine": machine(flags.lemma), "rows": rows}, indent=1) + "\n")
     print(f"written to {flags.out}")
 
