@@ -181,7 +181,8 @@ TEST_F(RequantizeTest, GivesTheBytesOfTheSteps) {
   for (const Case& c : Cases()) {
     for (const int64_t columns : {1, 15, 16, 17, 48, 64, 65, 100, 130, 256}) {
       Prepare(c, columns);
-      const auto r = Requantization::Of(scale(), shift(), columns, steps_);
+      const auto r =
+          Requantization::Of(Requantization::Start::kSums, scale(), shift(), columns, steps_);
       ASSERT_TRUE(r.has_value()) << c.name;
       constexpr int64_t kRows = 70;
       const int64_t step = (columns + 15) / 16 * 16, y_step = columns + 3;
@@ -204,7 +205,7 @@ TEST_F(RequantizeTest, GivesTheBytesOfTheSteps) {
       std::vector<uint8_t> other(static_cast<size_t>(kRows * columns));
       for (uint8_t& byte : other) byte = static_cast<uint8_t>(Integer(0, 255));
       std::vector<uint8_t> y(static_cast<size_t>(kRows * y_step), 0xa5);
-      r->Run(sums.data(), kRows, step, 0, columns, other.data(), columns, y.data(), y_step);
+      r->Run(sums.data(), step, kRows, 0, columns, other.data(), columns, y.data(), y_step);
       for (int64_t i = 0; i < kRows; ++i) {
         for (int64_t j = 0; j < y_step; ++j) {
           const uint8_t found = y[static_cast<size_t>(i * y_step + j)];
@@ -235,7 +236,7 @@ TEST_F(RequantizeTest, GivesTheBytesOfTheSteps) {
 TEST_F(RequantizeTest, InPlace) {
   Prepare(Cases().at(16), 100);
   ASSERT_EQ(Cases().at(16).name, "quantized and added");
-  const auto r = Requantization::Of(scale(), shift(), 100, steps_);
+  const auto r = Requantization::Of(Requantization::Start::kSums, scale(), shift(), 100, steps_);
   ASSERT_TRUE(r.has_value());
   std::vector<int32_t> sums(9 * 112);
   std::vector<uint8_t> other(9 * 100), y(9 * 100);
@@ -243,20 +244,20 @@ TEST_F(RequantizeTest, InPlace) {
     sums[static_cast<size_t>(i)] = static_cast<int32_t>(Integer(-20000, 20000));
   }
   for (uint8_t& byte : other) byte = static_cast<uint8_t>(Integer(0, 255));
-  r->Run(sums.data(), 9, 112, 0, 100, other.data(), 100, y.data(), 100);
-  r->Run(sums.data(), 9, 112, 0, 100, other.data(), 100, other.data(), 100);
+  r->Run(sums.data(), 112, 9, 0, 100, other.data(), 100, y.data(), 100);
+  r->Run(sums.data(), 112, 9, 0, 100, other.data(), 100, other.data(), 100);
   EXPECT_EQ(y, other);
 }
 
 // Columns from the middle of those given to Of.
 TEST_F(RequantizeTest, OfABlockOfColumns) {
   Prepare({"", true, true, {Clip(-3, 3), Quantize(0.03f, 90, 0, 255)}, true, true}, 160);
-  const auto r = Requantization::Of(scale(), shift(), 160, steps_);
+  const auto r = Requantization::Of(Requantization::Start::kSums, scale(), shift(), 160, steps_);
   ASSERT_TRUE(r.has_value());
   std::vector<int32_t> sums(5 * 48);
   for (int64_t i = 0; i < 5 * 48; ++i) sums[static_cast<size_t>(i)] = NearHalf(112 + i % 48);
   std::vector<uint8_t> y(5 * 40);
-  r->Run(sums.data(), 5, 48, 112, 40, nullptr, 0, y.data(), 40);
+  r->Run(sums.data(), 48, 5, 112, 40, nullptr, 0, y.data(), 40);
   for (int64_t i = 0; i < 5 * 40; ++i) {
     const int64_t row = i / 40, column = i % 40;
     EXPECT_EQ(y[static_cast<size_t>(i)],
@@ -268,7 +269,8 @@ TEST_F(RequantizeTest, LeavesOtherStepsAlone) {
   const ChainStep last = Quantize(0.03f, 3, 0, 255);
   const auto is_taken = [&](const std::vector<ChainStep>& steps) {
     Prepare({"", true, true, steps}, 20);
-    return Requantization::Of(scale(), shift(), 20, steps_).has_value();
+    return Requantization::Of(Requantization::Start::kSums, scale(), shift(), 20, steps_)
+        .has_value();
   };
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
@@ -317,12 +319,15 @@ TEST_F(RequantizeTest, LeavesOtherStepsAlone) {
   EXPECT_FALSE(is_taken({Clip(0, 3), Quantize(2, 0, 0, 255)}));
   Prepare({"", true, true, {last}}, 20);
   scale_[7] = infinity;
-  EXPECT_FALSE(Requantization::Of(scale(), shift(), 20, steps_).has_value());
+  EXPECT_FALSE(
+      Requantization::Of(Requantization::Start::kSums, scale(), shift(), 20, steps_).has_value());
   scale_[7] = 0;
-  EXPECT_FALSE(Requantization::Of(scale(), shift(), 20, steps_).has_value());
+  EXPECT_FALSE(
+      Requantization::Of(Requantization::Start::kSums, scale(), shift(), 20, steps_).has_value());
   scale_[7] = 1e-3f;
   shift_[19] = nan;
-  EXPECT_FALSE(Requantization::Of(scale(), shift(), 20, steps_).has_value());
+  EXPECT_FALSE(
+      Requantization::Of(Requantization::Start::kSums, scale(), shift(), 20, steps_).has_value());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "kernels/evaluate/evaluate.h"
 #include "runtime/cpu/kernels/integers/chain_program.h"
 #include "runtime/cpu/kernels/integers/epilogue_program.h"
+#include "runtime/cpu/kernels/integers/requantize.h"
 #include "runtime/cpu/kernels/integers/table.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/cpu/kernels/kernel.h"
@@ -100,62 +101,151 @@ std::optional<int> InnermostDim(const Shape& shape, const Strides& strides) {
   return std::nullopt;
 }
 
-// Element-wise steps in registers, over operands without gaps, in the order of the result, which is
-// written in rows.
+// How the elements of a chain's operands and result lie: in `rows` rows of `columns` elements, each
+// without gaps. `row_steps`: of each input that has the result's shape, elements between its rows.
+struct ChainRows {
+  int64_t rows = 1, columns = 0;
+  int64_t y_step = 0;
+  std::vector<int64_t> row_steps;
+};
+
+// Element-wise steps in registers.
 class ChainRunner : public Kernel {
  public:
-  ChainRunner(const CpuKernelSpec& spec, ChainProgram chain, int start, const Rows& rows)
-      : chain_(std::move(chain)),
+  // `start`: the input with whose floats the chain begins; -1: it begins with integers.
+  ChainRunner(const CpuKernelSpec& spec, ChainProgram chain, int start, ChainRows rows)
+      : spec_(spec),
+        chain_(std::move(chain)),
         start_(start),
-        rows_(rows),
+        rows_(std::move(rows)),
         result_bytes_(SizeOf(spec.outputs[0].type.dtype)),
         threads_(ThreadsFor(spec.outputs[0].type.num_elements(), spec.threads)) {}
 
+  // Finds a shorter computation if all numbers that it needs are static.
+  void Prepare(const StaticValues& statics) {
+    if (kernels::BestIntegerIsa() != kernels::IntegerIsa::kVnni || !is_narrow()) return;
+    std::vector<void*> inputs(spec_.inputs.size(), nullptr);
+    int loads = 0;
+    for (const ChainProgram::Source& source : chain_.sources()) {
+      if (chain_.IsLoaded(source)) {
+        (start_ < 0 && loads == 0 ? first_ : other_) = source.input;
+        ++loads;
+        continue;
+      }
+      if (!spec_.inputs[source.input].is_static) return;
+      inputs[source.input] = const_cast<void*>(statics[source.input].raw());
+    }
+    if (start_ >= 0) first_ = start_;
+    using kernels::Requantization;
+    const auto steps = chain_.Bound(inputs, {0, 0, 0, 0, rows_.row_steps});
+    short_ = chain_.has_vectors() ? Requantization::Of(Requantization::Start::kFloats, nullptr,
+                                                       nullptr, rows_.columns, steps)
+                                  : Requantization::OfElements(steps);
+  }
+
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
                    void*) override {
-    if (rows_.count == 1 && !chain_.has_vectors()) {
+    if (rows_.rows == 1 && !chain_.has_vectors()) {
       ParallelFor(threads_, rows_.columns, [&](int64_t begin, int64_t end) {
-        RunRows(inputs, outputs[0], begin, begin, 1, end - begin);
+        RunBlock(inputs, {0, begin, 1, end - begin, rows_.row_steps}, outputs[0]);
       });
     } else {
-      ParallelFor(threads_, rows_.count, [&](int64_t begin, int64_t end) {
-        RunRows(inputs, outputs[0], begin * rows_.columns, begin * rows_.step, end - begin,
-                rows_.columns);
+      ParallelFor(threads_, rows_.rows, [&](int64_t begin, int64_t end) {
+        RunBlock(inputs, {begin, 0, end - begin, rows_.columns, rows_.row_steps}, outputs[0]);
       });
     }
     return absl::OkStatus();
   }
 
  private:
-  // `from` and `to`: the first element in the operands and in the result.
-  void RunRows(absl::Span<void* const> inputs, void* output, int64_t from, int64_t to, int64_t rows,
-               int64_t columns) const {
-    const auto* x = start_ < 0 ? nullptr : static_cast<const float*>(inputs[start_]) + from;
-    chain_.Run(inputs, x, rows, columns, from, 0, rows_.columns,
-               static_cast<char*>(output) + to * result_bytes_, rows_.step);
+  bool is_narrow() const { return result_bytes_ == 1; }
+
+  // The block's first element of an input; nullptr if there is no such input.
+  const char* At(absl::Span<void* const> inputs, int input,
+                 const ChainProgram::Block& block) const {
+    if (input < 0) return nullptr;
+    const int64_t at = block.row * rows_.row_steps[input] + block.column;
+    return static_cast<const char*>(inputs[input]) +
+           at * static_cast<int64_t>(SizeOf(spec_.inputs[input].type.dtype));
+  }
+  int64_t StepOf(int input) const { return input < 0 ? 0 : rows_.row_steps[input]; }
+
+  void RunBlock(absl::Span<void* const> inputs, const ChainProgram::Block& block,
+                void* output) const {
+    char* to =
+        static_cast<char*>(output) + (block.row * rows_.y_step + block.column) * result_bytes_;
+    if (short_) {
+      short_->Run(At(inputs, first_, block), StepOf(first_), block.rows, 0, block.columns,
+                  At(inputs, other_, block), StepOf(other_), to, rows_.y_step);
+      return;
+    }
+    chain_.Run(inputs, block, reinterpret_cast<const float*>(At(inputs, start_, block)),
+               StepOf(start_), to, rows_.y_step);
   }
 
+  const CpuKernelSpec spec_;
   const ChainProgram chain_;
   const int start_;
-  const Rows rows_;
+  const ChainRows rows_;
   const int64_t result_bytes_;
   const int threads_;
+  std::optional<kernels::Requantization> short_;
+  int first_ = -1, other_ = -1;  // what short_ begins with, and what it loads later
 };
+
+// The longest rows in which the result and all inputs of its shape lie; nullopt if there are none.
+// `columns`: the length that the rows must have; 0: any.
+std::optional<ChainRows> ChainRowsOf(const CpuKernelSpec& spec, int64_t columns) {
+  const CpuKernelSpec::Operand& out = spec.outputs[0];
+  const Shape& shape = out.type.shape;
+  const int64_t elements = NumElements(shape);
+  const auto order_of = [&](const Strides& strides) {
+    std::vector<int> order = DimOrder(shape, strides);
+    order.erase(std::remove_if(order.begin(), order.end(), [&](int d) { return shape[d] == 1; }),
+                order.end());
+    return order;
+  };
+  const std::vector<int> order = order_of(out.strides);
+  const auto in_rows = [&](int64_t length) -> std::optional<ChainRows> {
+    ChainRows rows;
+    const std::optional<int64_t> step = RowStepOf(shape, out.strides, length);
+    if (!step) return std::nullopt;
+    rows.rows = elements / length;
+    rows.columns = length;
+    rows.y_step = *step;
+    for (const auto& in : spec.inputs) {
+      rows.row_steps.push_back(0);
+      if (in.type.shape != shape || elements == 1) continue;
+      if (in.is_static || order_of(in.strides) != order) return std::nullopt;
+      const std::optional<int64_t> own = RowStepOf(shape, in.strides, length);
+      if (!own) return std::nullopt;
+      rows.row_steps.back() = *own;
+    }
+    return rows;
+  };
+  if (columns > 0) return in_rows(columns);
+  std::optional<ChainRows> longest = in_rows(1);
+  int64_t length = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    length *= shape[order[i]];
+    if (auto rows = in_rows(length)) longest = std::move(rows);
+  }
+  return longest;
+}
 
 // The spec's nodes as a chain, if it starts or ends with integers of 8 bits: other chains have
 // loops that are as fast. nullptr: they are none.
-std::unique_ptr<Kernel> BuildChain(const CpuKernelSpec& spec) {
+std::unique_ptr<Kernel> BuildChain(const CpuKernelSpec& spec, const StaticValues& statics) {
   const CpuKernelSpec::Operand& out = spec.outputs[0];
   const Shape& shape = out.type.shape;
-  const std::optional<Rows> rows = RowsOf(shape, out.strides);
-  if (!kernels::HasIntegerTiles() || !rows) return nullptr;
+  if (!kernels::HasIntegerTiles() || NumElements(shape) == 0) return nullptr;
   const Strides dense = DenseInOrder(shape, DimOrder(shape, out.strides));
   const std::optional<int> channel = InnermostDim(shape, dense);
   bool narrow = SizeOf(out.type.dtype) == 1;
   for (const auto& in : spec.inputs) {
     if (in.type.num_elements() == 1) continue;
     narrow = narrow || SizeOf(in.type.dtype) == 1;
-    if (in.type.shape == shape && SameLayout(shape, in.strides, dense)) continue;
+    if (in.type.shape == shape) continue;  // ChainRowsOf
     // One number for each element of a row.
     const int behind = static_cast<int>(shape.size()) - in.type.rank();
     if (!channel || *channel < behind || in.type.num_elements() != shape[*channel] ||
@@ -169,15 +259,13 @@ std::unique_ptr<Kernel> BuildChain(const CpuKernelSpec& spec) {
     std::optional<ChainProgram> chain =
         ChainProgram::Compile(spec, in.value, spec.nodes, channel.value_or(0));
     if (!chain) continue;
-    Rows in_rows = *rows;
-    if (chain->has_vectors()) {
-      const int64_t columns = shape[*channel];
-      const std::optional<int64_t> step = RowStepOf(shape, out.strides, columns);
-      if (!step) continue;
-      in_rows = {NumElements(shape) / columns, columns, *step};
-    }
+    std::optional<ChainRows> rows = ChainRowsOf(spec, chain->has_vectors() ? shape[*channel] : 0);
+    const bool is_short = rows && rows->columns < kernels::kChainColumns && rows->rows > 1;
+    if (!rows || is_short) continue;
     const int start = in.type.dtype == DType::kF32 ? static_cast<int>(i) : -1;
-    return std::make_unique<ChainRunner>(spec, *std::move(chain), start, in_rows);
+    auto runner = std::make_unique<ChainRunner>(spec, *std::move(chain), start, *std::move(rows));
+    runner->Prepare(statics);
+    return runner;
   }
   return nullptr;
 }
@@ -264,8 +352,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPointwise(const CpuKernelSpec& spec
                                                        const StaticValues& statics) {
   // A chain to floats only widens, which is faster than a table.
   const bool narrow = SizeOf(spec.outputs[0].type.dtype) == 1;
-  std::unique_ptr<Kernel> kernel = narrow ? BuildTable(spec, statics) : BuildChain(spec);
-  if (kernel == nullptr) kernel = narrow ? BuildChain(spec) : BuildTable(spec, statics);
+  std::unique_ptr<Kernel> kernel = narrow ? BuildTable(spec, statics) : BuildChain(spec, statics);
+  if (kernel == nullptr) kernel = narrow ? BuildChain(spec, statics) : BuildTable(spec, statics);
   if (kernel != nullptr) return kernel;
   return BuildDefinition(spec, statics);
 }

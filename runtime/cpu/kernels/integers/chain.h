@@ -25,8 +25,8 @@ struct ChainStep {
     kLoadU8,    // other = an element of `data`, which has one element for each x
     kLoadI8,
     kLoadF32,
-    kLoadVector,     // other = an element of `data`, which has one f32 for each column
-    kLoadVectorU8,   // the same with integers
+    kLoadVector,    // other = an element of `data`, which has one f32 for each column
+    kLoadVectorU8,  // the same with integers
     kLoadVectorI8,
     kTakeOther,      // other
     kAddOther,       // x + other

@@ -12,6 +12,7 @@ namespace lemma::cpu {
 
 using kernels::ChainResult;
 using kernels::ChainStep;
+using kernels::IsVector;
 using Kind = ChainStep::Kind;
 
 class ChainProgram::Compiler {
@@ -264,36 +265,39 @@ std::optional<ChainProgram> ChainProgram::Compile(const CpuKernelSpec& spec, con
   return Compiler(spec, start, channel).Run(nodes);
 }
 
-std::vector<ChainStep> ChainProgram::Bound(absl::Span<void* const> inputs, int64_t first,
-                                           int64_t column, int64_t outputs) const {
+bool ChainProgram::IsLoaded(const Source& source) const {
+  const Kind kind = steps_[static_cast<size_t>(source.step)].kind;
+  return kind == Kind::kLoadU8 || kind == Kind::kLoadI8 || kind == Kind::kLoadF32;
+}
+
+std::vector<ChainStep> ChainProgram::Bound(absl::Span<void* const> inputs,
+                                           const Block& block) const {
   std::vector<ChainStep> steps = steps_;
   for (const Source& source : sources_) {
     ChainStep& step = steps[source.step];
     const auto* at = static_cast<const char*>(inputs[source.input]);
-    switch (step.kind) {
-      case Kind::kLoadU8:
-      case Kind::kLoadI8:
-      case Kind::kLoadF32:
-        step.data = at + first * SizeOf(source.dtype);
-        step.data_step = outputs;
-        break;
-      case Kind::kLoadVector:
-      case Kind::kLoadVectorU8:
-      case Kind::kLoadVectorI8:
-        step.data = at + column * SizeOf(source.dtype);
-        break;
-      default:
-        (source.is_offset ? step.offset : step.number) = *reinterpret_cast<const float*>(at);
+    if (IsLoaded(source)) {
+      step.data_step = block.row_steps[source.input];
+      const int64_t first = block.row * step.data_step + block.column;
+      step.data = at == nullptr ? at : at + first * SizeOf(source.dtype);
+    } else if (IsVector(step.kind)) {
+      step.data = at + block.column * SizeOf(source.dtype);
+    } else {
+      (source.is_offset ? step.offset : step.number) = *reinterpret_cast<const float*>(at);
     }
   }
   return steps;
 }
 
-void ChainProgram::Run(absl::Span<void* const> inputs, const float* x, int64_t rows,
-                       int64_t columns, int64_t first, int64_t column, int64_t outputs, void* y,
-                       int64_t y_step) const {
-  std::vector<ChainStep> steps = Bound(inputs, first, column, outputs);
-  if (!has_vectors_ && columns == outputs && rows > 1) {
+void ChainProgram::Run(absl::Span<void* const> inputs, const Block& block, const float* x,
+                       int64_t x_step, void* y, int64_t y_step) const {
+  std::vector<ChainStep> steps = Bound(inputs, block);
+  int64_t rows = block.rows, columns = block.columns;
+  bool has_gaps = has_vectors_ || (x != nullptr && x_step != columns);
+  for (const ChainStep& step : steps) {
+    has_gaps = has_gaps || (step.data != nullptr && step.data_step != columns);
+  }
+  if (!has_gaps && rows > 1) {
     if (columns == y_step) {
       columns *= rows;
       rows = 1;
@@ -302,7 +306,7 @@ void ChainProgram::Run(absl::Span<void* const> inputs, const float* x, int64_t r
       return;
     }
   }
-  kernels::ApplyChain(x, columns, rows, columns, steps.data(), static_cast<int>(steps.size()),
+  kernels::ApplyChain(x, x_step, rows, columns, steps.data(), static_cast<int>(steps.size()),
                       result_, y, y_step);
 }
 

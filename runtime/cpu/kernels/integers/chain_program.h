@@ -33,20 +33,25 @@ class ChainProgram {
   // Whether a step reads one number per column.
   bool has_vectors() const { return has_vectors_; }
 
-  // The steps with the operands that a block of the result needs. `inputs`, `first`, `column` and
-  // `outputs`: as in Run.
-  std::vector<kernels::ChainStep> Bound(absl::Span<void* const> inputs, int64_t first,
-                                        int64_t column, int64_t outputs) const;
+  // Whether a step reads one number for each element of the result.
+  bool IsLoaded(const Source& source) const;
 
-  // Runs the chain on a block of rows and columns.
-  //   * `inputs`: as in Kernel::Run.
-  //   * x: the block's elements of `start`, row-major; nullptr if the chain starts with integers.
-  //   * `first`: the index of the block's first element in inputs of the result's shape, with
-  //     channels innermost; `outputs` is the length of their rows.
-  //   * `column`: the block's first column.
-  //   * y: the block's results; its rows are `y_step` elements apart.
-  void Run(absl::Span<void* const> inputs, const float* x, int64_t rows, int64_t columns,
-           int64_t first, int64_t column, int64_t outputs, void* y, int64_t y_step) const;
+  // A block of rows of the result, channels innermost.
+  struct Block {
+    int64_t row = 0, column = 0;  // of its first element
+    int64_t rows = 0, columns = 0;
+    // By input of the spec that has the result's shape: elements between its rows.
+    absl::Span<const int64_t> row_steps;
+  };
+
+  // The steps with their operands for a block. `inputs`: as in Kernel::Run.
+  std::vector<kernels::ChainStep> Bound(absl::Span<void* const> inputs, const Block& block) const;
+
+  // Runs the chain on a block. x: the block's first element of `start`, whose rows are `x_step`
+  // elements apart; nullptr if the chain starts with integers. y: the block's first result; rows
+  // are `y_step` elements apart.
+  void Run(absl::Span<void* const> inputs, const Block& block, const float* x, int64_t x_step,
+           void* y, int64_t y_step) const;
 
  private:
   class Compiler;

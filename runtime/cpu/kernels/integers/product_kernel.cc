@@ -127,6 +127,7 @@ class IntegerProductRunner : public Kernel {
     if (head.inputs().size() > 2) bias_ = spec.InputIndex(head.inputs()[2]);
     channel_ = ChannelOf(head);
     const CpuKernelSpec::Operand& out = spec.outputs[0];
+    row_steps_.assign(spec.inputs.size(), packed_.sizes().outputs);
     row_step_ = RowStepOf(out.type.shape, out.strides, packed_.sizes().outputs).value_or(0);
     ChooseBlocks();
   }
@@ -163,7 +164,7 @@ class IntegerProductRunner : public Kernel {
     if (bias_ >= 0) read.push_back(bias_);
     if (chains_.size() == 1 && chains_[0]) {
       for (const ChainProgram::Source& source : chains_[0]->sources()) {
-        if (!IsLoaded(source)) read.push_back(source.input);
+        if (!chains_[0]->IsLoaded(source)) read.push_back(source.input);
       }
     }
     std::vector<void*> inputs(spec_.inputs.size(), nullptr);
@@ -284,13 +285,6 @@ class IntegerProductRunner : public Kernel {
     return patch_bytes() + sums_bytes() * (segments_.size() > 1 ? 3 : 1);
   }
 
-  // Whether a step of the chain loads one number for each element of the result.
-  bool IsLoaded(const ChainProgram::Source& source) const {
-    using Kind = kernels::ChainStep::Kind;
-    const Kind kind = chains_[0]->steps()[source.step].kind;
-    return kind == Kind::kLoadU8 || kind == Kind::kLoadI8 || kind == Kind::kLoadF32;
-  }
-
   // What the sums of each channel are multiplied by.
   struct Factors {
     std::vector<float> scale;  // empty: 1
@@ -317,9 +311,10 @@ class IntegerProductRunner : public Kernel {
                               chains_[0].has_value();
     if (!may_be_short) return;
     factors->requantization = kernels::Requantization::Of(
+        kernels::Requantization::Start::kSums,
         factors->scale.empty() ? nullptr : factors->scale.data(),
         bias_ < 0 ? nullptr : static_cast<const float*>(inputs[bias_]), packed_.sizes().outputs,
-        chains_[0]->Bound(inputs, 0, 0, packed_.sizes().outputs));
+        chains_[0]->Bound(inputs, {0, 0, 0, 0, row_steps_}));
   }
 
   int Zero(absl::Span<void* const> inputs) const {
@@ -359,10 +354,10 @@ class IntegerProductRunner : public Kernel {
     if (factors.requantization) {
       const void* other = nullptr;
       for (const ChainProgram::Source& source : chains_[0]->sources()) {
-        if (!IsLoaded(source)) continue;
+        if (!chains_[0]->IsLoaded(source)) continue;
         other = static_cast<const char*>(inputs[source.input]) + pixel * s.outputs + first;
       }
-      factors.requantization->Run(sums, rows, sums_step(), first, last - first, other, s.outputs,
+      factors.requantization->Run(sums, sums_step(), rows, first, last - first, other, s.outputs,
                                   static_cast<char*>(output) + pixel * row_step_ + first,
                                   row_step_);
       return absl::OkStatus();
@@ -406,8 +401,9 @@ class IntegerProductRunner : public Kernel {
           is_last ? static_cast<char*>(output) + (pixel * row_step_ + first) * SizeOf(program->to)
                   : tiles + (1 + n % 2) * sums_bytes();
       if (chains_[n]) {
-        chains_[n]->Run(inputs, reinterpret_cast<const float*>(from), rows, columns, start, first,
-                        outputs, to, is_last ? row_step_ : columns);
+        chains_[n]->Run(inputs, {pixel, first, rows, columns, row_steps_},
+                        reinterpret_cast<const float*>(from), columns, to,
+                        is_last ? row_step_ : columns);
         from = to;
         continue;
       }
@@ -442,7 +438,8 @@ class IntegerProductRunner : public Kernel {
   std::optional<Factors> known_;     // of every run
   int source_ = 0, zero_ = -1, bias_ = -1, channel_ = 1;
   std::vector<int> scales_;
-  int64_t row_step_ = 0;  // of the result: elements between pixels or rows
+  std::vector<int64_t> row_steps_;  // of full operands
+  int64_t row_step_ = 0;            // of the result: elements between pixels or rows
   int64_t block_rows_ = 1, block_columns_ = 1;
   std::vector<std::vector<BlockProgram>> segments_;
   std::vector<Segment> nodes_;                       // of each segment

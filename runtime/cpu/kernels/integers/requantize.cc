@@ -31,8 +31,9 @@ struct Exact {
   bool is_clipped() const { return std::isfinite(low) || std::isfinite(high); }
 };
 
-// Neither so large nor so small that a float would lose precision.
-bool IsPlain(double x) { return std::abs(x) > 0x1p-60 && std::abs(x) < 0x1p+60; }
+// Neither so large nor so small that a product with such numbers overflows or loses precision,
+// where the result is not beyond its bounds.
+bool IsPlain(double x) { return std::abs(x) > 0x1p-40 && std::abs(x) < 0x1p+40; }
 
 bool Multiply(double by, Exact* e) {
   if (!IsPlain(by) || (by < 0 && e->is_clipped())) return false;
@@ -43,11 +44,11 @@ bool Multiply(double by, Exact* e) {
   e->high *= std::abs(by);
   ++e->roundings;
   e->is_integer = false;
-  return true;
+  return IsPlain(e->factor);
 }
 
 bool Add(double number, Exact* e) {
-  if (!(std::abs(number) < 0x1p+60)) return false;
+  if (!(std::abs(number) < 0x1p+40)) return false;
   e->addend += number;
   e->low += number;
   e->high += number;
@@ -90,6 +91,8 @@ bool Follow(const ChainStep& s, Exact* e) {
   }
 }
 
+enum class SourceKind { kSums, kFloats, kBytes };
+
 double DistanceToHalf(double x) { return 0.5 - std::abs(x - std::nearbyint(x)); }
 
 #if defined(__x86_64__)
@@ -107,12 +110,12 @@ struct StageColumns {
 };
 
 struct Block {
-  const int32_t* sums;
-  int64_t rows, step;
+  const char* x;
+  int64_t rows, x_step;  // in bytes
   const char* other;
   int64_t other_step;
   StageColumns stages[2];
-  bool is_signed;
+  bool x_is_signed, y_is_signed;
   __mmask16 last;  // the columns of the last vector
   char* y;
   int64_t y_step;
@@ -148,7 +151,7 @@ inline void StoreBytes(const __m512i* numbers, bool is_signed, __mmask16 last, c
 
 // Writes the numbers of the rows that hold a doubtful number to `doubtful`, and returns how many
 // these are; their results are not stored. `doubtful` must have room for rows + 1 numbers.
-template <int kVectors, int kStages, bool kSaturates>
+template <int kVectors, int kStages, bool kSaturates, SourceKind kSource>
 int64_t RunBlock(const Block& b, int64_t* doubtful) {
   constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
   __m512 factor[kStages][kVectors], addend[kStages][kVectors];
@@ -166,14 +169,22 @@ int64_t RunBlock(const Block& b, int64_t* doubtful) {
   }
   int64_t found = 0;
   for (int64_t i = 0; i < b.rows; ++i) {
-    const int32_t* sums = b.sums + i * b.step;
+    const char* from = b.x + i * b.x_step;
     const char* other = b.other + i * b.other_step;
     __m512 x[kVectors];
     __m512i numbers[kVectors];
     bool far = false;
 #pragma GCC unroll 4
     for (int k = 0; k < kVectors; ++k) {
-      x[k] = _mm512_cvtepi32_ps(_mm512_loadu_si512(sums + 16 * k));
+      const __mmask16 which = k + 1 == kVectors ? b.last : 0xffff;
+      if constexpr (kSource == SourceKind::kSums) {
+        x[k] = _mm512_cvtepi32_ps(_mm512_loadu_si512(from + 64 * k));
+      } else if constexpr (kSource == SourceKind::kFloats) {
+        x[k] = _mm512_maskz_loadu_ps(which, from + 64 * k);
+        far = far || _mm512_cmp_ps_mask(x[k], x[k], _CMP_UNORD_Q) != 0;
+      } else {
+        x[k] = LoadBytes(from + 16 * k, which, b.x_is_signed);
+      }
     }
 #pragma GCC unroll 2
     for (int s = 0; s < kStages; ++s) {
@@ -207,15 +218,28 @@ int64_t RunBlock(const Block& b, int64_t* doubtful) {
       ++found;
       continue;
     }
-    StoreBytes<kVectors>(numbers, b.is_signed, b.last, b.y + i * b.y_step);
+    StoreBytes<kVectors>(numbers, b.y_is_signed, b.last, b.y + i * b.y_step);
   }
   return found;
 }
 
 using Runner = int64_t (*)(const Block&, int64_t*);
-template <int kStages, bool kSaturates>
-constexpr Runner kRunners[] = {RunBlock<1, kStages, kSaturates>, RunBlock<2, kStages, kSaturates>,
-                               RunBlock<3, kStages, kSaturates>, RunBlock<4, kStages, kSaturates>};
+template <int kStages, bool kSaturates, SourceKind kSource>
+constexpr Runner kRunners[] = {
+    RunBlock<1, kStages, kSaturates, kSource>, RunBlock<2, kStages, kSaturates, kSource>,
+    RunBlock<3, kStages, kSaturates, kSource>, RunBlock<4, kStages, kSaturates, kSource>};
+
+template <SourceKind kSource>
+Runner RunnerFor(int64_t vectors, size_t stages, bool saturates) {
+  // Infinity is no number of 32 bits.
+  if (kSource == SourceKind::kFloats) saturates = false;
+  if (stages == 1) {
+    return saturates ? kRunners<1, true, kSource>[vectors - 1]
+                     : kRunners<1, false, kSource>[vectors - 1];
+  }
+  return saturates ? kRunners<2, true, kSource>[vectors - 1]
+                   : kRunners<2, false, kSource>[vectors - 1];
+}
 
 #pragma GCC pop_options
 
@@ -235,7 +259,12 @@ class Requantization::Maker {
     e_ = Exact();
     if (scale != nullptr && !Multiply(scale[column], &e_)) return false;
     if (shift != nullptr && !Add(shift[column], &e_)) return false;
-    for (size_t i = 0; i + 1 < steps_.size(); ++i) {
+    size_t i = 0;
+    if (result_->SizeOfSource() == 1) {
+      e_.is_integer = true;
+      i = 2;
+    }
+    for (; i + 1 < steps_.size(); ++i) {
       if (!AddStep(steps_[i])) return false;
     }
     const ChainStep& last = steps_.back();
@@ -365,11 +394,17 @@ class Requantization::Maker {
   double doubts_ = 0;  // in kBlock columns of a row
 };
 
-std::optional<Requantization> Requantization::Of(const float* scale, const float* shift,
-                                                 int64_t columns,
+std::optional<Requantization> Requantization::Of(Start start, const float* scale,
+                                                 const float* shift, int64_t columns,
                                                  absl::Span<const ChainStep> steps) {
   if (steps.empty() || columns == 0) return std::nullopt;
   Requantization r;
+  r.source_ = start == Start::kSums ? Source::kSums : Source::kFloats;
+  if (steps.size() > 2 && steps[1].kind == Kind::kTakeOther) {
+    const bool is_unsigned = steps[0].kind == Kind::kLoadU8;
+    if (!is_unsigned && steps[0].kind != Kind::kLoadI8) return std::nullopt;
+    r.source_ = is_unsigned ? Source::kU8 : Source::kI8;
+  }
   Maker maker(steps, columns, &r);
   for (int64_t j = 0; j < columns; ++j) {
     if (!maker.AddColumn(j, scale, shift)) return std::nullopt;
@@ -386,62 +421,100 @@ std::optional<Requantization> Requantization::Of(const float* scale, const float
   return r;
 }
 
-void Requantization::RunExactly(const int32_t* sums, int64_t first, int64_t columns,
-                                const char* other, char* y) const {
-  alignas(64) int32_t block[kBlock];
-  std::memcpy(block, sums, static_cast<size_t>(columns) * sizeof(int32_t));
-  ScaleTile(block, 1, columns, columns, scale_.empty() ? nullptr : scale_.data() + first,
-            shift_.empty() ? nullptr : shift_.data() + first);
-  std::vector<ChainStep> steps = steps_;
-  auto vector = vectors_.begin();
-  for (ChainStep& s : steps) {
-    if (s.kind == Kind::kLoadVector) s.data = (vector++)->data() + first;
-    if (s.kind == Kind::kLoadU8 || s.kind == Kind::kLoadI8) s.data = other;
+std::optional<Requantization> Requantization::OfElements(absl::Span<const ChainStep> steps) {
+  for (const ChainStep& s : steps) {
+    if (IsVector(s.kind)) return std::nullopt;
   }
-  const ChainResult result = steps.back().low < 0 ? ChainResult::kI8 : ChainResult::kU8;
-  ApplyChain(reinterpret_cast<const float*>(block), columns, 1, columns, steps.data(),
-             static_cast<int>(steps.size()), result, y, columns);
+  std::optional<Requantization> r = Of(Start::kFloats, nullptr, nullptr, kBlock, steps);
+  if (r) r->has_one_factor_ = true;
+  return r;
 }
 
-void Requantization::Run(const int32_t* sums, int64_t rows, int64_t step, int64_t first,
+void Requantization::RunExactly(const char* x, int64_t first, int64_t columns, const char* other,
+                                char* y) const {
+  alignas(64) int32_t block[kBlock];
+  if (SizeOfSource() == 4) std::memcpy(block, x, static_cast<size_t>(columns) * sizeof(int32_t));
+  if (source_ == Source::kSums) {
+    ScaleTile(block, 1, columns, columns, scale_.empty() ? nullptr : scale_.data() + first,
+              shift_.empty() ? nullptr : shift_.data() + first);
+  }
+  std::vector<ChainStep> steps = steps_;
+  auto vector = vectors_.begin();
+  bool is_x = SizeOfSource() == 1;  // whether the next load is of x
+  for (ChainStep& s : steps) {
+    if (s.kind == Kind::kLoadVector) s.data = (vector++)->data() + first;
+    if (s.kind != Kind::kLoadU8 && s.kind != Kind::kLoadI8) continue;
+    s.data = is_x ? x : other;
+    is_x = false;
+  }
+  const ChainResult result = steps.back().low < 0 ? ChainResult::kI8 : ChainResult::kU8;
+  ApplyChain(SizeOfSource() == 1 ? nullptr : reinterpret_cast<const float*>(block), columns, 1,
+             columns, steps.data(), static_cast<int>(steps.size()), result, y, columns);
+}
+
+void Requantization::Run(const void* x, int64_t x_step, int64_t rows, int64_t first,
                          int64_t columns, const void* other, int64_t other_step, void* y,
                          int64_t y_step, IntegerIsa isa) const {
+  const auto behind = [](const void* p, int64_t bytes) {
+    return p == nullptr ? nullptr : static_cast<const char*>(p) + bytes;
+  };
+  const int64_t size = SizeOfSource();
+  if (has_one_factor_ && rows == 1 && columns > kBlock) {
+    // Shorter rows, so that a block has several.
+    const int64_t whole = columns / kBlock, done = whole * kBlock;
+    Run(x, kBlock, whole, 0, kBlock, other, kBlock, y, kBlock, isa);
+    if (done == columns) return;
+    return Run(behind(x, done * size), 0, 1, 0, columns - done, behind(other, done), 0,
+               static_cast<char*>(y) + done, 0, isa);
+  }
   constexpr int64_t kRows = 64;
   for (int64_t j = 0; j < columns; j += kBlock) {
-    const int64_t width = std::min(kBlock, columns - j), at = first + j;
+    const int64_t width = std::min(kBlock, columns - j), at = has_one_factor_ ? 0 : first + j;
     for (int64_t begin = 0; begin < rows; begin += kRows) {
       const int64_t count = std::min(kRows, rows - begin);
-      const int32_t* from = sums + begin * step + j;
-      const char* loaded =
-          other == nullptr ? nullptr : static_cast<const char*>(other) + begin * other_step + j;
+      const char* from = behind(x, (begin * x_step + j) * size);
+      const char* loaded = behind(other, begin * other_step + j);
       char* to = static_cast<char*>(y) + begin * y_step + j;
       const auto run_exactly = [&](int64_t i) {
-        RunExactly(from + i * step, at, width, loaded == nullptr ? loaded : loaded + i * other_step,
+        RunExactly(from + i * x_step * size, at, width, behind(loaded, i * other_step),
                    to + i * y_step);
       };
 #if defined(__x86_64__)
       if (isa == IntegerIsa::kVnni) {
         const int64_t vectors = (width + 15) / 16;
-        const auto last = static_cast<__mmask16>((1u << (width - 16 * (vectors - 1))) - 1);
-        Block block = {from, count, step,  loaded, other_step, {}, steps_.back().low < 0,
-                       last, to,    y_step};
+        Block block;
+        block.x = from;
+        block.rows = count;
+        block.x_step = x_step * size;
+        block.other = loaded;
+        block.other_step = other_step;
+        block.x_is_signed = source_ == Source::kI8;
+        block.y_is_signed = steps_.back().low < 0;
+        block.last = static_cast<__mmask16>((1u << (width - 16 * (vectors - 1))) - 1);
+        block.y = to;
+        block.y_step = y_step;
         for (size_t s = 0; s < stages_.size(); ++s) {
           const Stage& stage = stages_[s];
-          block.stages[s] = {stage.factor.data() + at,
-                             stage.addend.data() + at,
-                             std::min(stage.reach[static_cast<size_t>(at / kBlock)],
-                                      stage.reach[static_cast<size_t>((at + width - 1) / kBlock)]),
+          const auto c = static_cast<size_t>(at);
+          const float reach = std::min(stage.reach[c / kBlock],
+                                       stage.reach[(c + static_cast<size_t>(width) - 1) / kBlock]);
+          block.stages[s] = {stage.factor.data() + c,
+                             stage.addend.data() + c,
+                             reach,
                              stage.other_factor,
                              stage.low,
                              stage.high,
                              stage.has_other,
                              stage.other_is_signed};
         }
+        const Runner runner =
+            source_ == Source::kSums
+                ? RunnerFor<SourceKind::kSums>(vectors, stages_.size(), saturates_)
+            : source_ == Source::kFloats
+                ? RunnerFor<SourceKind::kFloats>(vectors, stages_.size(), saturates_)
+                : RunnerFor<SourceKind::kBytes>(vectors, stages_.size(), saturates_);
         int64_t doubtful[kRows + 1];
-        const auto* runners = stages_.size() == 1
-                                  ? (saturates_ ? kRunners<1, true> : kRunners<1, false>)
-                                  : (saturates_ ? kRunners<2, true> : kRunners<2, false>);
-        const int64_t found = runners[vectors - 1](block, doubtful);
+        const int64_t found = runner(block, doubtful);
         for (int64_t n = 0; n < found; ++n) run_exactly(doubtful[n]);
         continue;
       }
