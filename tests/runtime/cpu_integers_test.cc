@@ -627,6 +627,20 @@ TEST(Tables, DoNotMergeGroupsOfTwoNumbers) {
   ExpectBytesOfReference(graph);
 }
 
+// Parts of rows: their elements lie with gaps.
+TEST(Integers, OfSlices) {
+  for (const int64_t first : {0, 3, 20}) {
+    Builder b({{1, 50, 6, 5}, {}, {}, DType::kU8, 100}, Values::kRandom, 16);
+    const Value x = b.Input(), z = b.Input("z", {1, 30, 6, 5});
+    const Value slice =
+        b.Op("slice", {x}, {{"starts", Ints{0, first, 0, 0}}, {"sizes", Ints{1, 30, 6, 5}}});
+    const Value part = b.Op("mul", {b.Centered(slice), b.Number(0.125)});
+    const Value other = b.Op("mul", {b.Centered(z), b.Number(0.25)});
+    ExpectBytesOfReference(b.Build({b.Quantized(part, 0.3, 7, DType::kI8), part,
+                                    b.Quantized(b.Op("add", {part, other}), 0.5, 3, DType::kU8)}));
+  }
+}
+
 // x * gate, where x is also stored as floats if `is_output`.
 Graph Gated(const Shape& shape, const Shape& gate_shape, DType dtype, bool is_known,
             bool is_output) {

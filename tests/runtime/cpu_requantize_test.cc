@@ -232,6 +232,94 @@ TEST_F(RequantizeTest, GivesTheBytesOfTheSteps) {
   EXPECT_GT(close, 0) << "no number is so close to a half that the exact steps matter";
 }
 
+// Floats, also those that are no numbers, and rows of any length.
+TEST_F(RequantizeTest, OfFloats) {
+  const float n = 0.0371f, infinity = std::numeric_limits<float>::infinity();
+  const std::vector<std::vector<ChainStep>> cases = {
+      {Quantize(n, 17, 0, 255)},
+      {Quantize(n, -3, -128, 127)},
+      {Step(Kind::kMax, 0), Quantize(n, 0, 0, 255)},
+      {Step(Kind::kMultiply, 0.3f), Quantize(n, 0, 0, 255), Step(Kind::kMultiply, n),
+       Quantize(0.05f, 9, 0, 255)},
+      {Step(Kind::kLoadU8), OnOther(Step(Kind::kMultiply, 0.021f)), Step(Kind::kAddOther),
+       Quantize(n, 3, 0, 255)},
+  };
+  for (const std::vector<ChainStep>& steps : cases) {
+    const auto r = Requantization::OfElements(steps);
+    ASSERT_TRUE(r.has_value());
+    for (const int64_t columns : {1, 58, 64, 300}) {
+      const int64_t rows = columns == 300 ? 1 : 20, step = columns + 5;
+      std::vector<float> x(static_cast<size_t>(rows * step));
+      std::vector<uint8_t> other(x.size()), y(x.size(), 0xa5);
+      for (float& v : x) {
+        const int64_t kind = Integer(0, 11);
+        v = kind == 0   ? std::numeric_limits<float>::quiet_NaN()
+            : kind == 1 ? infinity
+            : kind == 2 ? -infinity
+            : kind == 3 ? Uniform(-1, 1) * 1e38f
+            : kind == 4 ? Uniform(-1, 1) * 1e-40f
+            : kind < 9  ? static_cast<float>((static_cast<double>(Integer(-140, 270)) + 0.5) * n)
+                        : Uniform(-6, 12);
+      }
+      for (uint8_t& byte : other) byte = static_cast<uint8_t>(Integer(0, 255));
+      r->Run(x.data(), step, rows, 0, columns, other.data(), step, y.data(), step);
+      for (size_t i = 0; i < y.size(); ++i) {
+        uint8_t expected = 0xa5;
+        if (static_cast<int64_t>(i) % step < columns) {
+          std::vector<ChainStep> own = steps;
+          for (ChainStep& s : own) s.data = &other[i];
+          ApplyChain(&x[i], 1, 1, 1, own.data(), static_cast<int>(own.size()),
+                     own.back().low < 0 ? ChainResult::kI8 : ChainResult::kU8, &expected, 1,
+                     IntegerIsa::kNone);
+        }
+        ASSERT_EQ(y[i], expected) << "of " << x[i];
+      }
+    }
+  }
+}
+
+// 8-bit integers, with a factor for each column or the same for all.
+TEST_F(RequantizeTest, OfBytes) {
+  for (const bool has_vector : {false, true}) {
+    for (const Kind load : {Kind::kLoadU8, Kind::kLoadI8}) {
+      constexpr int64_t kColumns = 150, kRows = 33;
+      Prepare({}, kColumns);
+      std::vector<ChainStep> steps = {Step(load), Step(Kind::kTakeOther), Step(Kind::kSubtract, 7),
+                                      Step(Kind::kMultiply, 0.04f)};
+      if (has_vector) {
+        steps.push_back(Step(Kind::kLoadVector));
+        steps.back().data = vectors_[0].data();
+        steps.push_back(Step(Kind::kMultiplyOther));
+      }
+      steps.insert(steps.end(), {Step(Kind::kLoadU8), OnOther(Step(Kind::kMultiply, 0.011f)),
+                                 Step(Kind::kAddOther), Quantize(0.05f, 12, 0, 255)});
+      const auto r = has_vector ? Requantization::Of(Requantization::Start::kFloats, nullptr,
+                                                     nullptr, kColumns, steps)
+                                : Requantization::OfElements(steps);
+      ASSERT_TRUE(r.has_value());
+      std::vector<uint8_t> x(kRows * kColumns), other(x.size()), y(x.size());
+      for (uint8_t& byte : x) byte = static_cast<uint8_t>(Integer(0, 255));
+      for (uint8_t& byte : other) byte = static_cast<uint8_t>(Integer(0, 255));
+      r->Run(x.data(), kColumns, kRows, 0, kColumns, other.data(), kColumns, y.data(), kColumns);
+      for (size_t i = 0; i < y.size(); ++i) {
+        std::vector<ChainStep> own = steps;
+        own[0].data = &x[i];
+        for (size_t s = 1; s < own.size(); ++s) {
+          if (own[s].kind == Kind::kLoadU8) own[s].data = &other[i];
+          if (own[s].kind == Kind::kLoadVector) own[s].data = &vectors_[0][i % kColumns];
+        }
+        uint8_t expected = 0;
+        ApplyChain(nullptr, 1, 1, 1, own.data(), static_cast<int>(own.size()), ChainResult::kU8,
+                   &expected, 1, IntegerIsa::kNone);
+        ASSERT_EQ(y[i], expected);
+      }
+      // The result may take the place of the source.
+      r->Run(x.data(), kColumns, kRows, 0, kColumns, other.data(), kColumns, x.data(), kColumns);
+      EXPECT_EQ(x, y);
+    }
+  }
+}
+
 // The result may take the place of what is added.
 TEST_F(RequantizeTest, InPlace) {
   Prepare(Cases().at(16), 100);
@@ -299,6 +387,10 @@ TEST_F(RequantizeTest, LeavesOtherStepsAlone) {
   EXPECT_FALSE(behind_load({}, {OnOther(Step(Kind::kMultiply, nan)), Step(Kind::kAddOther), last}));
   EXPECT_FALSE(is_taken({Step(Kind::kLoadF32), Step(Kind::kAddOther), last}));
   EXPECT_FALSE(is_taken({OnOther(last)}));
+  // A product on the way may overflow although the result is small.
+  EXPECT_FALSE(is_taken({Step(Kind::kMultiply, 1e30f), Step(Kind::kMultiply, 1e-30f), last}));
+  ChainStep vector = Step(Kind::kLoadVector);
+  EXPECT_FALSE(Requantization::OfElements({vector, Step(Kind::kAddOther), last}).has_value());
   EXPECT_FALSE(is_taken({Step(Kind::kMultiply, 0), last}));
   for (const float x : {nan, infinity}) {
     for (const Kind kind : {Kind::kAdd, Kind::kSubtract, Kind::kMultiply, Kind::kDivide}) {
