@@ -96,18 +96,32 @@ class Grouper {
     GrowHead(i, &IntegerProductKernel());
     const int group = result_.group_of[i];
     result_.groups[group].head = i;
-    // Ends with integers of 8 bits if it has any: their readers widen them.
-    std::vector<int>& nodes = result_.groups[group].nodes;
-    while (nodes.size() > 1 && is_widening_[nodes.back()]) {
-      result_.group_of[nodes.back()] = -1;
-      nodes.pop_back();
-    }
+    EndWithIntegers(group);
     std::vector<Value> numbers = product->x.scales;
     if (product->x.zero) numbers.push_back(product->x.zero);
     for (const Value& v : numbers) numbers_of_[group].insert(uses_.NodeOf(v.node()));
     for (const NodePtr& node : product->x.nodes) Copy(uses_.NodeOf(*node), group);
     for (const NodePtr& node : product->weight_nodes) Copy(uses_.NodeOf(*node), group);
     return true;
+  }
+
+  // Lets a product's group end with integers of 8 bits if only they decide what it computes from
+  // them: their readers compute it, from fewer bytes and often by a table.
+  void EndWithIntegers(int group) {
+    std::vector<int>& nodes = result_.groups[group].nodes;
+    const auto gives_bytes = [&](int i) { return SizeOf(uses_.nodes[i]->type(0).dtype) == 1; };
+    size_t end = nodes.size();
+    while (end > 1 && !gives_bytes(nodes[end - 1])) {
+      const Node& node = *uses_.nodes[nodes[end - 1]];
+      const bool has_one_operand =
+          std::all_of(node.inputs().begin(), node.inputs().end(), [&](const Value& v) {
+            const int from = uses_.NodeOf(v.node());
+            return uses_.is_static[from] ? v.type().num_elements() == 1 : from == nodes[end - 2];
+          });
+      if (!has_one_operand && !is_widening_[nodes[end - 1]]) return;
+      --end;
+    }
+    for (; end > 1 && nodes.size() > end; nodes.pop_back()) result_.group_of[nodes.back()] = -1;
   }
 
   // Copies a widening application to the groups that read it, if all of them can compute it.

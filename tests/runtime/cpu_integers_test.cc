@@ -615,6 +615,27 @@ TEST(Tables, MergeGroupsThatOneNumberDecides) {
   }
 }
 
+// What one byte decides behind a product, such as a hard swish with a scale and a shift, is a
+// table.
+TEST(Tables, FollowAProduct) {
+  if (!kernels::HasIntegerTiles()) GTEST_SKIP();
+  const Product product = {{1, 16, 6, 6}, {16, 16, 3, 3}, Conv({1, 1}, {1, 1, 1, 1})};
+  Builder b(product, Values::kRandom, 17);
+  const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.5)});
+  const Value w = b.Op("mul", {b.Weight(), b.Number(0.25)});
+  const Value q = b.Quantized(b.Sum(x, w), 64, 120, DType::kU8);
+  const Value wide =
+      b.Op("mul", {b.Op("sub", {b.Cast(q, DType::kF32), b.Number(120)}), b.Number(0.0625)});
+  const Value y = b.Op("add", {b.Op("mul", {wide, b.Number(0.75)}), b.Number(0.5)});
+  const Value gate = b.Op("clip", {b.Op("add", {y, b.Number(3)})}, {{"min", 0.0}, {"max", 6.0}});
+  const Value swish = b.Op("div", {b.Op("mul", {y, gate}), b.Number(6)});
+  const Graph graph = b.Build({b.Quantized(swish, 0.0371, 11, DType::kU8)});
+  EXPECT_EQ(StepsOf(graph), 2) << PlanOf(graph);
+  const std::vector<Tensor> inputs = AllBytes(graph);
+  EXPECT_EQ(OutputsOf(graph, MakeCpuBackend().get(), inputs, 1)[0].ToInts(),
+            OutputsOf(graph, MakeReferenceBackend().get(), inputs, 1)[0].ToInts());
+}
+
 // Two numbers decide: the middle result stays in memory.
 TEST(Tables, DoNotMergeGroupsOfTwoNumbers) {
   Builder b({{5, 301}, {}, {}, DType::kU8, 100}, Values::kRandom, 13);
