@@ -144,6 +144,22 @@ std::string NameOf(const Node& node) {
   return text;
 }
 
+// Adds the functions that `e` applies, without the roundings of stored results.
+void AddFunctions(const ScalarExpr& e, std::vector<std::string>* functions) {
+  if (e.kind() == ScalarExpr::Kind::kApply && !IsStored(e.fn())) {
+    functions->push_back(std::string(Info(e.fn()).name));
+  }
+  for (const ScalarExpr& arg : e.args()) AddFunctions(arg, functions);
+}
+
+// Adds what `node`, which is fused into a kernel, does: silu and its two operators do the same.
+void AddFused(const Node& node, std::vector<std::string>* fused) {
+  const NodeTraits& traits = NodeTraitsOf(node);
+  const size_t before = fused->size();
+  if (traits.pointwise && traits.element) AddFunctions(traits.element->body, fused);
+  if (fused->size() == before) fused->push_back(NameOf(node));
+}
+
 KernelTraits TraitsOf(const CpuKernelSpec& spec) {
   KernelTraits traits;
   traits.operators = static_cast<int>(spec.nodes.size());
@@ -164,7 +180,7 @@ KernelTraits TraitsOf(const CpuKernelSpec& spec) {
     absl::StrAppend(&traits.core, " -> ", TextOf(out));
   }
   for (size_t n = pointwise ? 0 : 1; n < spec.nodes.size(); ++n) {
-    if (!IsLight(*spec.nodes[n])) traits.fused.push_back(NameOf(*spec.nodes[n]));
+    if (!IsLight(*spec.nodes[n])) AddFused(*spec.nodes[n], &traits.fused);
   }
   std::sort(traits.fused.begin(), traits.fused.end());
   return traits;

@@ -648,6 +648,29 @@ TEST(Tables, DoNotMergeGroupsOfTwoNumbers) {
   ExpectBytesOfReference(graph);
 }
 
+// Products write their parts of a concatenation, whatever follows their sums.
+TEST(Integers, AreWrittenIntoAConcatenation) {
+  if (!kernels::HasIntegerTiles()) GTEST_SKIP();
+  const Product product = {{1, 16, 6, 5}, {16, 16, 3, 3}, Conv({1, 1}, {1, 1, 1, 1})};
+  for (const char* behind : {"clip", "min", "abs", "sigmoid", "relu"}) {
+    Builder b(product, Values::kRandom, 18);
+    const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.5)});
+    std::vector<Value> parts;
+    for (int i = 0; i < 2; ++i) {
+      const Value w = b.Op("mul", {b.Weight(), b.Number(0.25)});
+      const Value sum = b.Op("mul", {b.Sum(x, w), b.Number(0.0009765625)});
+      const std::string op = behind;
+      const Value y = op == "clip"  ? b.Op("clip", {sum}, {{"min", -1.58}, {"max", 6.2}})
+                      : op == "min" ? b.Op("min", {sum, b.Number(3)})
+                                    : b.Op(behind, {sum});
+      parts.push_back(b.Quantized(y, 0.0371, 40, DType::kU8));
+    }
+    const Graph graph = b.Build({b.Op("concat", parts, {{"axis", int64_t{1}}})});
+    ExpectBytesOfReference(graph);
+    ASSERT_TRUE(IsOnIntegers(graph)) << PlanOf(graph);
+  }
+}
+
 // Parts of rows: their elements lie with gaps.
 TEST(Integers, OfSlices) {
   for (const int64_t first : {0, 3, 20}) {

@@ -79,6 +79,52 @@ void CompleteAroundAxis(const onnx::NodeProto& node, const std::vector<Value>& i
   }
 }
 
+// The declared type of a tensor; sizes that are symbols, or not given, are left open. nullopt if
+// the element type or the number of dimensions is not declared.
+std::optional<OpenType> DeclaredIn(const onnx::TypeProto& declared) {
+  if (!declared.has_tensor_type() || !declared.tensor_type().has_shape()) return std::nullopt;
+  const auto dtype = FromOnnxType(declared.tensor_type().elem_type());
+  if (!dtype.ok()) return std::nullopt;
+  OpenType type{*dtype, {}};
+  for (const auto& dim : declared.tensor_type().shape().dim()) {
+    const bool is_known = dim.has_dim_value() && dim.dim_value() >= 0;
+    type.dims.push_back(is_known ? std::optional<int64_t>(dim.dim_value()) : std::nullopt);
+  }
+  return type;
+}
+
+// What the body of a Loop or Scan declares of the node's result `name`. A state that has no
+// iteration keeps its first type: sizes in which the two differ are left open.
+std::optional<OpenType> DeclaredByBody(const onnx::NodeProto& node, const Scope& scope,
+                                       const std::string& name) {
+  const auto body = structural::BodyOf(node);
+  const auto signature = structural::LoopSignatureOf(node);
+  if (!body.ok() || !signature.ok()) return std::nullopt;
+  const auto number = static_cast<int>(std::find(node.output().begin(), node.output().end(), name) -
+                                       node.output().begin());
+  const int at = number + (signature->is_loop ? 1 : 0);
+  if (at >= (*body)->output_size()) return std::nullopt;
+  std::optional<OpenType> type = DeclaredIn((*body)->output(at).type());
+  if (!type) return std::nullopt;
+  if (number < signature->states) {
+    const auto first = structural::TensorInput(node, scope, signature->parameters() + number);
+    if (!first.ok() || first->dtype() != type->dtype ||
+        first->shape().size() != type->dims.size()) {
+      return std::nullopt;
+    }
+    for (size_t d = 0; d < type->dims.size(); ++d) {
+      if (type->dims[d] != first->shape()[d]) type->dims[d].reset();
+    }
+    return type;
+  }
+  const auto axis =
+      structural::AxisIn(signature->outputs[static_cast<size_t>(number - signature->states)].axis,
+                         static_cast<int64_t>(type->dims.size()) + 1);
+  if (!axis.ok()) return std::nullopt;
+  type->dims.insert(type->dims.begin() + *axis, std::nullopt);
+  return type;
+}
+
 bool IsReshape(const onnx::NodeProto& node) {
   return node.op_type() == "Reshape" && NormalDomain(node.domain()).empty();
 }
@@ -150,17 +196,8 @@ absl::StatusOr<TensorType> ModelImporter::WithResultSizes(
 
 std::optional<OpenType> ModelImporter::DeclaredOpenType(const Scope& scope,
                                                         const std::string& name) const {
-  auto it = scope.declared.find(name);
-  if (it == scope.declared.end() || !it->second->has_tensor_type()) return std::nullopt;
-  const auto& declared = it->second->tensor_type();
-  auto dtype = FromOnnxType(declared.elem_type());
-  if (!dtype.ok() || !declared.has_shape()) return std::nullopt;
-  OpenType type{*dtype, {}};
-  for (const auto& dim : declared.shape().dim()) {
-    const bool is_known = dim.has_dim_value() && dim.dim_value() >= 0;
-    type.dims.push_back(is_known ? std::optional<int64_t>(dim.dim_value()) : std::nullopt);
-  }
-  return type;
+  const auto it = scope.declared.find(name);
+  return it == scope.declared.end() ? std::nullopt : DeclaredIn(*it->second);
 }
 
 absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
@@ -209,6 +246,7 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
     }
     if (!type && may_be_open) {
       if (!open) open = DeclaredOpenType(scope, output);
+      if (!open && repeated) open = DeclaredByBody(node, scope, output);
       CompleteAroundAxis(node, inputs, static_cast<int>(i), &open);
       if (!open && IsReshape(node) && inputs.size() == 2) {
         open = TypeOfReshape(inputs, KnownSizes(inputs[1]));  // its importer has asked for them too

@@ -100,9 +100,10 @@ class ChainProgram::Compiler {
   // x = fn(x, other).
   bool Combine(const Node& node, ScalarFn fn, const ScalarExpr& other) {
     if (other.kind() == ScalarExpr::Kind::kConst) {
+      // As arithmetic in float reads it.
       const auto number = static_cast<float>(other.value());
       const std::optional<Kind> kind = WithNumber(fn);
-      if (!kind || static_cast<double>(number) != other.value()) return false;
+      if (!kind || std::isnan(number)) return false;
       Push(*kind).number = number;
       return true;
     }

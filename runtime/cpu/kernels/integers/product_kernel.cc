@@ -80,13 +80,15 @@ struct BlockProgram {
   DType from = DType::kF32, to = DType::kF32;
 };
 
+// has_gaps: the rows of the segment's result have gaps between them.
 absl::StatusOr<BlockProgram> CompileSegment(const CpuKernelSpec& spec, const Segment& segment,
-                                            int channel, int64_t rows, int64_t columns) {
+                                            int channel, int64_t rows, int64_t columns,
+                                            bool has_gaps) {
   BlockProgram result;
   LEMMA_ASSIGN_OR_RETURN(EpilogueGraph epilogue,
                          MakeEpilogueGraph(segment.start, segment.nodes, channel, rows, columns));
   const bool whole = columns == segment.start.shape()[channel];
-  if (whole &&
+  if (whole && !has_gaps &&
       std::count(epilogue.forms.begin(), epilogue.forms.end(), EpilogueGraph::Form::kVector) == 0) {
     // One long row: there are fewer and longer vectors.
     LEMMA_ASSIGN_OR_RETURN(
@@ -139,14 +141,17 @@ class IntegerProductRunner : public Kernel {
                           (bias_ >= 0) == (spec_.head_node()->inputs().size() > 2);
     if (!complete) return absl::InternalError("an operand of a product of integers is missing");
     const WindowSizes& s = packed_.sizes();
-    for (Segment& segment : SegmentsBehind(spec_.head_node(), spec_.nodes)) {
+    std::vector<Segment> segments = SegmentsBehind(spec_.head_node(), spec_.nodes);
+    for (Segment& segment : segments) {
+      const bool has_gaps = &segment == &segments.back() && row_step_ != s.outputs;
       std::vector<BlockProgram> programs;
       chains_.push_back(ChainProgram::Compile(spec_, segment.start, segment.nodes, channel_));
       for (int64_t rows : {block_rows_, s.rows % block_rows_}) {
         for (int64_t columns : {block_columns_, s.outputs % block_columns_}) {
           if (rows == 0 || columns == 0) continue;
-          LEMMA_ASSIGN_OR_RETURN(BlockProgram program, CompileSegment(spec_, segment, channel_,
-                                                                      rows * s.columns, columns));
+          LEMMA_ASSIGN_OR_RETURN(
+              BlockProgram program,
+              CompileSegment(spec_, segment, channel_, rows * s.columns, columns, has_gaps));
           programs.push_back(std::move(program));
         }
       }
