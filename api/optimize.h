@@ -89,6 +89,9 @@ struct OptimizeOptions {
   // `unfolded` returns the nodes of a graph whose values must not be folded (see NodesOf). Empty
   // functions: no nodes.
   std::function<FixedNodes(const Graph&)> fixed, unfolded;
+  // Says why a graph cannot be written in the format of the result (see WriterOf); such a graph is
+  // not accepted. An empty function: every graph can be written.
+  std::function<absl::Status(const Graph&)> can_write;
 
   // The search (docs/search.md).
   std::string search = SearchNames().front();  // one of SearchNames()
@@ -174,13 +177,14 @@ absl::StatusOr<OptimizeResult> Optimize(const Graph& input, absl::Span<const Ten
                                         const OptimizeOptions& options);
 
 // LoopsOf makes a function for OptimizeOptions::fixed, NodesOf a function for
-// OptimizeOptions::unfolded. An import turns each node of an ONNX model into operators; if none of
-// these operators changes, StageOptimized writes the node as it was. The function of LoopsOf
-// returns the operators of the ONNX nodes that are loops, recurrent networks or samplings at
-// computed positions. The function of NodesOf returns the operators of all ONNX nodes. `model` need
-// not outlive the returned function.
+// OptimizeOptions::unfolded, WriterOf one for OptimizeOptions::can_write, for ONNX files. An import
+// turns each node of an ONNX model into operators; if none of these operators changes,
+// StageOptimized writes the node as it was. The function of LoopsOf returns the operators of the
+// ONNX nodes that are loops, recurrent networks or samplings at computed positions. The function of
+// NodesOf returns the operators of all ONNX nodes. `model` need not outlive the returned function.
 std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model);
 std::function<FixedNodes(const Graph&)> NodesOf(const Model& model);
+std::function<absl::Status(const Graph&)> WriterOf(const Model& model);
 
 // The back end that executes the input and the contenders: the back end that the options name or,
 // for a GPU that is not present, the back end "cpu".

@@ -18,6 +18,7 @@
 #include "api/optimization/search_run.h"
 #include "api/version.h"
 #include "base/json.h"
+#include "graph/onnx/export.h"
 #include "graph/onnx/origin/kept_bodies.h"
 #include "graph/sizes/specialize.h"
 #include "optimizer/folding/constant_folding.h"
@@ -33,8 +34,10 @@ constexpr int64_t kMaxNodes = 100000;
 // The graph that the search found, and the graph that its first descent reached, unless they are in
 // `*seen`. With a memory limit also the input, if values have to be recomputed or offloaded to keep
 // to it.
+// Graphs that cannot be written are left out; `*why_left_out` is then the reason.
 absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun* run,
-                                                  std::set<uint64_t>* seen) {
+                                                  std::set<uint64_t>* seen,
+                                                  std::string* why_left_out) {
   std::vector<Contender> contenders;
   auto add = [&](const Graph& graph, const std::vector<optimizer::RewriteStep>& rewrites,
                  bool is_certain) -> absl::Status {
@@ -49,7 +52,14 @@ absl::StatusOr<std::vector<Contender>> Contenders(const Graph& input, SearchRun*
     kept->is_certain = is_certain;
     kept->out_of_range = out_of_range;
     const bool differs = !rewrites.empty() || kept->recomputed > 0 || kept->offloaded > 0;
-    if (differs) contenders.push_back(*std::move(kept));
+    if (!differs) return absl::OkStatus();
+    if (run->options.can_write) {
+      if (absl::Status s = run->options.can_write(kept->graph); !s.ok()) {
+        *why_left_out = absl::StrCat("it cannot be written: ", s.message());
+        return absl::OkStatus();
+      }
+    }
+    contenders.push_back(*std::move(kept));
     return absl::OkStatus();
   };
   auto is_new = [&](const Graph& graph) { return seen->insert(graph.StructuralHash()).second; };
@@ -131,12 +141,18 @@ bool PaysByPrice(const SearchRun& run) {
   return objective.RankOf(search.best_cost, 0) < objective.RankOf(search.initial_cost, 0);
 }
 
+// Says why contenders were left out, if nothing else says why the input is kept.
+void SayLeftOut(const std::string& why, Acceptance* accepted) {
+  if (accepted->kept_input() && accepted->rejected.empty()) accepted->rejected = why;
+}
+
 // Accepts the best graph by its price.
 absl::Status JudgeByPrice(const Graph& input, SearchRun* run) {
   std::vector<Contender> contenders;
+  std::string why_left_out;
   if (PaysByPrice(*run)) {
     std::set<uint64_t> seen = {input.StructuralHash()};
-    auto found = Contenders(input, run, &seen);
+    auto found = Contenders(input, run, &seen, &why_left_out);
     if (!found.ok()) return found.status();
     contenders = *std::move(found);
   }
@@ -144,6 +160,7 @@ absl::Status JudgeByPrice(const Graph& input, SearchRun* run) {
                                 ? "steps of a certificate"
                                 : absl::StrCat("costs are ", run->costs.model->Describe());
   run->result.accepted = AcceptUnseen(input, std::move(contenders), run->options.numerics, costs);
+  SayLeftOut(why_left_out, &run->result.accepted);
   return absl::OkStatus();
 }
 
@@ -164,7 +181,8 @@ absl::Status Judge(const Graph& input, absl::Span<const Tensor> inputs, SearchRu
   if (DeviceIsAbsent(run->options)) options.planner = planner->get();
   std::set<uint64_t> seen = {input.StructuralHash()};
   for (int search = 1;; ++search) {
-    auto contenders = Contenders(input, run, &seen);
+    std::string why_left_out;
+    auto contenders = Contenders(input, run, &seen, &why_left_out);
     if (!contenders.ok()) return contenders.status();
     if (search == 2 && contenders->empty()) return absl::OkStatus();
     run->Begin(SearchRun::Stage::kAcceptance);
@@ -175,6 +193,7 @@ absl::Status Judge(const Graph& input, absl::Span<const Tensor> inputs, SearchRu
                                          run->options.hints, options);
     if (!accepted.ok()) return accepted.status();
     run->result.accepted = *std::move(accepted);
+    SayLeftOut(why_left_out, &run->result.accepted);
     auto search_again = LearnKernelTimes(run);
     if (!search_again.ok()) return search_again.status();
     if (!*search_again || search == 2) return absl::OkStatus();
@@ -345,6 +364,14 @@ std::function<FixedNodes(const Graph&)> LoopsOf(const Model& model) {
 
 std::function<FixedNodes(const Graph&)> NodesOf(const Model& model) {
   return [info = model.info](const Graph& graph) { return KeptBodies(graph, info); };
+}
+
+std::function<absl::Status(const Graph&)> WriterOf(const Model& model) {
+  return [info = model.info](const Graph& graph) {
+    ExportOptions options;
+    options.info = info;
+    return CheckExport(graph, options);
+  };
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> BackendFor(const OptimizeOptions& options) {

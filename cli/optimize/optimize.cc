@@ -71,6 +71,7 @@ absl::StatusOr<Outcome> Find(const OptimizeFlags& flags, const api::Model& model
   if (format.ok() && *format == api::ModelFormat::kOnnx) {
     if (flags.loops == "keep") options.fixed = api::LoopsOf(model);
     options.unfolded = api::NodesOf(model);
+    options.can_write = api::WriterOf(model);
   }
   options.deadline = deadline;
   options.on_progress = [&](const api::OptimizeProgress& progress) { listener(progress); };

@@ -49,7 +49,7 @@ struct OptimizeFlags {
   absl::Status Check() const;
 
   // The flags as options of the library, without the options that depend on the model or on the
-  // clock: fixed, unfolded, hints, deadline and on_progress.
+  // clock: fixed, unfolded, can_write, hints, deadline and on_progress.
   api::OptimizeOptions Options() const;
   api::CostOptions Costs() const;
   optimizer::Objective ObjectiveOf() const;

@@ -43,7 +43,11 @@ absl::StatusOr<std::unique_ptr<Exporter>> MakeModel(const Graph& graph,
   bool keeps_nodes = true;
   for (int opset = first;;) {
     auto exporter = std::make_unique<Exporter>(graph, options, opset, keeps_nodes);
-    if (auto status = exporter->Run(); !status.ok()) return status;
+    if (auto status = exporter->Run(); !status.ok()) {
+      return reason.empty()
+                 ? status
+                 : absl::Status(status.code(), absl::StrCat(status.message(), "; ", reason));
+    }
     if (exporter->needed_opset() > opset) {
       opset = exporter->needed_opset();
       if (reason.empty()) reason = exporter->reason();
@@ -127,6 +131,12 @@ bool GoBeside(const Exporter& exporter, const ExportOptions& options) {
 }
 
 }  // namespace
+
+absl::Status CheckExport(const Graph& graph, const ExportOptions& options) {
+  ExportOptions silent = options;
+  silent.notes = nullptr;
+  return MakeModel(graph, silent).status();
+}
 
 absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& options) {
   auto made = MakeModel(graph, options);

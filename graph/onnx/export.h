@@ -43,6 +43,9 @@ struct ExportOptions {
 // exceed max_inline_bytes.
 absl::StatusOr<std::string> ExportOnnx(const Graph& graph, const ExportOptions& options = {});
 
+// Whether ExportOnnx has a form for every operator: returns its error, without serializing.
+absl::Status CheckExport(const Graph& graph, const ExportOptions& options = {});
+
 // Exports the graph and imports the model again, in memory. The result shares the graph's weights,
 // so these may have any size.
 absl::StatusOr<ImportedModel> RoundTrip(const Graph& graph, const ExportOptions& options,

@@ -83,6 +83,21 @@ TEST(OptimizeTest, TakesWhatIsFaster) {
   EXPECT_EQ(result->certificate->folds.size(), 1);
 }
 
+// What cannot be written is not accepted, with the reason; nothing is lost after a long search.
+TEST(OptimizeTest, KeepsTheInputIfTheResultCannotBeWritten) {
+  for (const bool by_price : {false, true}) {
+    api::OptimizeOptions options = Quick();
+    options.by_price = by_price;
+    options.can_write = [](const Graph& graph) {
+      return graph.num_ops() > 1 ? absl::OkStatus() : absl::UnimplementedError("no form for it");
+    };
+    auto result = Optimize(kTwoProducts, options);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_TRUE(result->accepted.kept_input());
+    EXPECT_EQ(result->accepted.rejected, "it cannot be written: no form for it");
+  }
+}
+
 TEST(OptimizeTest, WritesAModelWithACertificateThatIsRight) {
   const std::string folder = NewFolder(), in = folder + "/in.lemma", out = folder + "/out.onnx";
   ASSERT_TRUE(WriteFileAtomically(in, {kTwoProducts}).ok());

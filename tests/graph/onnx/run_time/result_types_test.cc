@@ -249,6 +249,30 @@ TEST(ResultTypesTest, AnOptionalIsWhatItHolds) {
 }
 
 // A weight of a loop's body that lies in another file becomes part of the kept loop.
+// The body cannot be imported before its sizes are known, but it declares what it gives. A state
+// may grow, and has its first size if there is no iteration.
+TEST(ResultTypesTest, ABodyDeclaresWhatItGives) {
+  const std::string text = R"(g (float[3] x) => (float[k] y) {
+    e = Constant <value = float[0] {}> ()
+    z = NonZero(x)
+    s = Shape(z)
+    one = Constant <value = int64 {1}> ()
+    n = Gather(s, one)
+    c = Constant <value = bool {1}> ()
+    zero = Constant <value = int64[1] {0}> ()
+    all = Loop (n, c, e) <body = b (int64 i, bool go, float[p] v) => (bool more, float[q] w) {
+      more = Identity(go)
+      m = Constant <value = int64[1] {1}> ()
+      end = Reshape(i, m)
+      part = Slice(x, zero, end)
+      two = Concat <axis = 0> (part, part)
+      w = Concat <axis = 0> (v, two) }>
+    y = Abs(all) })";
+  EXPECT_THAT(RunOn(text, {-5, 6, 7}), ElementsAre(5, 5, 5, 6, 5, 6));
+  EXPECT_THAT(RunOn(text, {0, 6, 0}), IsEmpty());
+  EXPECT_THAT(RunOn(text, {0, 0, 0}), IsEmpty());
+}
+
 TEST(ResultTypesTest, BodiesMayHaveWeightsInOtherFiles) {
   onnx::ModelProto model = OnnxModel(R"(g (float[2] x) => (float[2] y) {
     m = ReduceMax <keepdims = 0> (x)
