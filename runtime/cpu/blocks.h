@@ -23,8 +23,8 @@ struct BlockOptions {
 // softmax, and the product of the softmax with the values. A region is computed for one block of
 // these dimensions after another, and the blocks of its results are concatenated. Conditions:
 //
-// - operators outside the region read only values below large_bytes or below a quarter of the
-//   largest value (outputs of the graph may be larger);
+// - of the region's values, operators outside read only those below large_bytes or below a quarter
+//   of the largest value, and outputs of the graph;
 // - the region has a cascade: a value that a reduction reads and that is read again together with
 //   the reduction's result, as in a softmax (other regions gain nothing);
 // - a block is small enough, and operands that stay whole are not read too often;

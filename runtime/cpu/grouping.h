@@ -16,7 +16,9 @@ enum class NodeRole {
   kNone,    // not executed: an input, or static (UseTable::is_static)
   kView,    // its outputs are views of its input (reshapes too, if the strides allow it)
   kConcat,  // its output is memory that the producers of its inputs write to
-  kKernel,  // computed in the group Grouping::group_of; products of integers may hold a copy, too
+  // Computed in the group group_of. A dequantization may also be in Group::copies of products of
+  // integers.
+  kKernel,
   kCopied,  // computed in every group that reads its output (Group::copies)
 };
 
@@ -37,7 +39,9 @@ struct Grouping {
 
 // A group is a head application, such as a convolution, with the applications fused behind it; or
 // it is element-wise applications without a head.
-//   * A head takes all that it can fuse.
+//   * A head takes all that it can fuse. But the group of a product of integers ends at its last
+//     8-bit result if the rest depends only on this result, single static numbers and the numbers
+//     of dequantizations.
 //   * An element-wise application that no head took joins the group of its users if all users are
 //     in one element-wise group and have its shape. An element-wise group has at most 24
 //     applications, computed in one arithmetic (Domain in graph/expr/arithmetic.h).
@@ -45,8 +49,9 @@ struct Grouping {
 //     kernels/integers/operands.h), static ones too.
 //   * A dequantization of 8-bit integers is computed in every group that reads it (kCopied) if each
 //     of these groups is element-wise or a product of integers. Then only the integers are stored.
-//   * An element-wise group whose 8-bit result only one other element-wise group reads joins that
-//     group if the results of both together depend on one 8-bit value and static numbers.
+//   * An element-wise group joins the group that reads its result if the result has 8 bits, only
+//     this one group reads it, the reader is element-wise too, and what both compute together
+//     depends only on one 8-bit value and static numbers.
 //   * Every other application is a group of its own.
 //
 // `fuse_layout`: see CpuOptions. If it is false, an application is a view only if its result has

@@ -14,8 +14,8 @@ namespace lemma::cpu {
 // operands, a wrong stride or a lost post-operation give another graph. A product of integers is
 // read from its packed weights, sizes, scales and steps.
 //
-// Unimplemented, with a reason, for kernels that are not oneDNN's and for primitives that
-// cannot be read back; Internal if a descriptor does not fit its operand's place in memory.
+// Unimplemented, with a reason, for all other kernels and for primitives that cannot be read back;
+// Internal if a descriptor does not fit its operand's place in memory.
 absl::StatusOr<Graph> StatementOf(const CpuKernelSpec& spec, const Kernel& kernel);
 
 // The graph that the kernel should compute, for comparison with its statement: the spec's nodes

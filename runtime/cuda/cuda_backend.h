@@ -33,7 +33,7 @@ struct CudaOptions {
 std::unique_ptr<Backend> MakeCudaBackend(const CudaOptions& options = {});
 
 // Compiles the kernels of `graphs` in parallel into the folder where Compile looks for them. With
-// `architecture` 0, compiles for the device; otherwise for `architecture` (90 means sm_90), which
+// `architecture` 0, compiles for the device; otherwise for `architecture` (90 means sm_90a), which
 // needs no device. Fails as Plan and Compile do.
 absl::Status CompileAhead(absl::Span<const Graph> graphs, const CudaOptions& options = {},
                           int architecture = 0);

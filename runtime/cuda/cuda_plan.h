@@ -58,7 +58,8 @@ struct Launch {
   // Earlier launches that must end before this launch starts, ascending. They write memory that
   // this launch reads, or use memory that this launch writes. Kernels of one step that write parts
   // of one result do not wait for each other. A launch is left out if another launch in the list
-  // waits for it. All other launches may run at the same time.
+  // waits for it, directly or through others. Two launches may run at the same time if neither
+  // waits for the other.
   std::vector<int> after;
 };
 

@@ -117,8 +117,9 @@ def sizes(report):
                       f"{row['every_to_onnxruntime']:.3f}", f"{row['first_ms']:.1f}",
                       f"{row['session_ms']:.3f}", f"{row['again_ms']:.3f}"])
     low, middle, high = report["every_to_this"]
-    after = (f"Geometric mean of the five, every size / this size: {middle:.3f}, with 95 % "
-             f"confidence between {low:.3f} and {high:.3f} ({report['rounds']} rounds).")
+    after = (f"Median over {report['rounds']} rounds of the geometric mean of the five ratios, "
+             f"every size / this size: {middle:.3f}, with 95 % confidence between {low:.3f} and "
+             f"{high:.3f}.")
     return ["sequence", "optimized for every size", "for this size", "as it is", "ORT",
             "every / this", "every / ORT", "first run", "median of the next runs",
             "run after all other sizes"], lines, after

@@ -1,5 +1,5 @@
 // Turns the claim that two graphs are equal, at the shapes that they have, into a statement. Proves
-// or refutes the statement (graph_refuter.cc). Internal to the verifier.
+// the statement, or refutes it (graph_refuter.cc). Internal to the verifier.
 #ifndef LEMMA_VERIFIER_PROVER_GRAPH_CLAIM_H_
 #define LEMMA_VERIFIER_PROVER_GRAPH_CLAIM_H_
 

@@ -20,8 +20,8 @@ struct RecheckOptions {
   int64_t rlimit = 200000;      // limit per query, in the solver's own steps
   // Limit per query in wall-clock time, in case the step limit does not apply.
   int64_t milliseconds = 20000;
-  // Check ends soon after this becomes true; queries without an answer then count as unknown. Not
-  // owned; nullptr: never interrupted.
+  // Check ends if this is true. It looks before each batch of up to 64 queries; queries without an
+  // answer then count as unknown. Not owned; nullptr: never interrupted.
   const std::atomic<bool>* interrupted = nullptr;
 };
 

@@ -73,8 +73,8 @@ struct ProvedRegion {
   Value after_value;      // of RefereeResult::compared
   // The values that the proof takes as given: Region::inputs and Region::constants (region.h).
   std::vector<Cut> cuts;
-  // The number of an output if the region only proves this output; later proofs then do not use
-  // that `after_value` equals `before_value`. Otherwise -1.
+  // The number of an output, if the equality is used for this output only and not in later proofs;
+  // otherwise -1.
   int output = -1;
 };
 

@@ -33,9 +33,9 @@ struct CutOptions {
     kAll,
   };
   Weights weights = Weights::kAny;
-  // If set, values that these nodes compute from weights may keep elements too: with kFew, float
-  // values that are computed without rounding (AsConstant) and have at most 64 elements; with
-  // kSigns, of float values of at most 65536 elements at which the region is cut, the signs. Not
+  // If set, values that these nodes compute from weights may be known too. With kFew: the elements
+  // of float values of at most 64 elements that are computed without rounding (AsConstant). With
+  // kSigns: the signs of float values of at most 65536 elements at which the region is cut. Not
   // owned.
   const absl::flat_hash_set<const Node*>* constants = nullptr;
   int max_operators = 48;  // of each side

@@ -82,8 +82,8 @@ struct KernelDef {
   std::vector<std::string> ops;  // names of the operators that its head may have
   // Whether this kernel takes `node`, an application of one of these operators, as its head.
   bool (*accepts)(const Node& node) = nullptr;
-  // Whether `user`, the only user of the last node's output, may be fused behind that node.
-  // nullptr: never.
+  // Whether `user` may be fused behind the last node. It is the only user of that node's output, or
+  // the first node of an activation pair (IsActivationPair). nullptr: never.
   bool (*fuses)(const CpuKernelSpec& spec, const Node& user) = nullptr;
   // Whether the kernel may also fuse users that change the element type.
   bool fuses_casts = false;

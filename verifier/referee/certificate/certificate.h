@@ -28,9 +28,8 @@ struct ValueName {
     kBefore,    // the first model
     kFormulas,  // RefereeCertificate::formulas
     // The second model, with inputs and outputs in the order of the first model. In a region, a
-    // value of the second model stands for the result of its operator, applied to the values that
-    // its operands were proved equal to. A weight in RefereeCertificate::weights stands for its
-    // formula.
+    // value of the second model means: its operator, with each operand that was proved equal to a
+    // value replaced by that value. A weight in RefereeCertificate::weights means its formula.
     kAfter,
   };
   Graph graph = Graph::kBefore;
@@ -43,8 +42,8 @@ struct CertifiedRegion {
   ValueName after, before;  // `before`: kBefore or kFormulas
   // The values that the proof does not look into, and what it uses of their elements.
   std::vector<std::pair<ValueName, Known>> cuts;
-  // If the region proves only one output of the model: the number of that output; later regions
-  // then do not use that `after` equals `before`. Otherwise -1.
+  // The number of a model output, if the equality is used for this output only and not in later
+  // regions; otherwise -1.
   int output = -1;
 };
 

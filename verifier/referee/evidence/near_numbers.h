@@ -10,7 +10,8 @@
 
 namespace lemma::referee {
 
-// Two numbers are near if they differ by at most one unit in the last place of f32. The function
+// Two numbers are near if they have one sign and differ by at most 2^-23 of the smaller magnitude,
+// as neighbors in f32 do. The function
 //   * replaces a number of the target by a near number of the source;
 //   * writes a division by a number as a product if the reciprocal is near to a number of the other
 //     side;
