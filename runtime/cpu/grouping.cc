@@ -22,6 +22,8 @@ bool IsIdentity(const NodeTraits& traits) {
 // Whether the outputs are views of the input if the strides allow it.
 bool OnlyMoves(const NodeTraits& traits) { return traits.reshapes || !traits.views.empty(); }
 
+bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
+
 class Grouper {
  public:
   Grouper(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout)
@@ -105,23 +107,28 @@ class Grouper {
     return true;
   }
 
-  // Lets a product's group end with integers of 8 bits if only they decide what it computes from
-  // them: their readers compute it, from fewer bytes and often by a table.
+  // Cuts a product's group behind its last 8-bit integers if all that follows depends on them
+  // alone: the readers compute it, from fewer bytes and often by a table.
   void EndWithIntegers(int group) {
     std::vector<int>& nodes = result_.groups[group].nodes;
-    const auto gives_bytes = [&](int i) { return SizeOf(uses_.nodes[i]->type(0).dtype) == 1; };
-    size_t end = nodes.size();
-    while (end > 1 && !gives_bytes(nodes[end - 1])) {
-      const Node& node = *uses_.nodes[nodes[end - 1]];
-      const bool has_one_operand =
-          std::all_of(node.inputs().begin(), node.inputs().end(), [&](const Value& v) {
-            const int from = uses_.NodeOf(v.node());
-            return uses_.is_static[from] ? v.type().num_elements() == 1 : from == nodes[end - 2];
-          });
-      if (!has_one_operand && !is_widening_[nodes[end - 1]]) return;
-      --end;
+    const auto gives_bytes = [&](int i) { return IsByte(uses_.nodes[i]->type(0).dtype); };
+    const auto last = std::find_if(nodes.rbegin(), nodes.rend(), gives_bytes);
+    const auto behind = last.base();
+    if (last == nodes.rend() || behind == nodes.end()) return;
+    const auto depends_on_it = [&](int i) {
+      const std::vector<Value>& inputs = uses_.nodes[i]->inputs();
+      return std::all_of(inputs.begin(), inputs.end(), [&](const Value& v) {
+        const int from = uses_.NodeOf(v.node());
+        if (uses_.is_static[from]) return v.type().num_elements() == 1;
+        return std::find(behind - 1, nodes.end(), from) != nodes.end();
+      });
+    };
+    if (!std::all_of(behind, nodes.end(),
+                     [&](int i) { return is_widening_[i] || depends_on_it(i); })) {
+      return;
     }
-    for (; end > 1 && nodes.size() > end; nodes.pop_back()) result_.group_of[nodes.back()] = -1;
+    for (auto it = behind; it != nodes.end(); ++it) result_.group_of[*it] = -1;
+    nodes.erase(behind, nodes.end());
   }
 
   // Copies a widening application to the groups that read it, if all of them can compute it.
@@ -273,7 +280,7 @@ class Grouper {
     const Group& group = result_.groups[g];
     if (group.def != &PointwiseKernel()) return -1;
     const Value v(uses_.nodes[group.nodes.back()], 0);
-    if ((v.dtype() != DType::kU8 && v.dtype() != DType::kI8) || uses_.IsOutput(v)) return -1;
+    if (!IsByte(v.dtype()) || uses_.IsOutput(v)) return -1;
     absl::flat_hash_set<int> readers;
     for (const int user : uses_.Users(v)) {
       const NodeRole role = result_.role[user];

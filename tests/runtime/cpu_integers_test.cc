@@ -192,6 +192,8 @@ const Product kExact[] = {
     {{1, 40, 7, 6}, {40, 1, 3, 3}, Conv({2, 1}, {1, 1, 1, 1}, 40), DType::kU8, 128},
     {{2, 19, 5, 4}, {19, 1, 2, 2}, Conv({1, 1}, {0, 1, 1, 0}, 19, {2, 1}), DType::kI8, 5},
     {{1, 8, 5, 4}, {16, 1, 3, 3}, Conv({1, 1}, {1, 1, 1, 1}, 8), DType::kU8, 5, DType::kI32},
+    {{1, 70, 6, 7}, {70, 1, 5, 5}, Conv({1, 1}, {2, 2, 2, 2}, 70), DType::kU8, 128},
+    {{2, 130, 7, 5}, {130, 1, 3, 3}, Conv({2, 1}, {1, 1, 1, 1}, 130), DType::kI8, -4, DType::kI32},
     {{1, 32, 61, 60}, {48, 32, 1, 1}, Conv({1, 1}, {0, 0, 0, 0}), DType::kU8, 5},
     {{13, 37}, {37, 21}, {}, DType::kU8, 30},
     {{300, 64}, {64, 700}, {}, DType::kU8, 30},
@@ -447,7 +449,7 @@ TEST(Integers, AreNotAssumed) {
 TEST(Chains, DoNotDependOnVectors) {
   using kernels::ChainStep;
   using Kind = ChainStep::Kind;
-  constexpr int64_t kRows = 3, kColumns = 64 + 16 + 8 + 3;  // of every kind of block
+  constexpr int64_t kRows = 3, kColumns = 64 + 32 + 16 + 8 + 3;  // of every kind of block
   std::mt19937_64 random(9);
   std::vector<float> x(kRows * kColumns), full(x.size()), vector(kColumns);
   std::vector<uint8_t> bytes(x.size());
@@ -619,21 +621,24 @@ TEST(Tables, MergeGroupsThatOneNumberDecides) {
 // table.
 TEST(Tables, FollowAProduct) {
   if (!kernels::HasIntegerTiles()) GTEST_SKIP();
-  const Product product = {{1, 16, 6, 6}, {16, 16, 3, 3}, Conv({1, 1}, {1, 1, 1, 1})};
-  Builder b(product, Values::kRandom, 17);
-  const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.5)});
-  const Value w = b.Op("mul", {b.Weight(), b.Number(0.25)});
-  const Value q = b.Quantized(b.Sum(x, w), 64, 120, DType::kU8);
-  const Value wide =
-      b.Op("mul", {b.Op("sub", {b.Cast(q, DType::kF32), b.Number(120)}), b.Number(0.0625)});
-  const Value y = b.Op("add", {b.Op("mul", {wide, b.Number(0.75)}), b.Number(0.5)});
-  const Value gate = b.Op("clip", {b.Op("add", {y, b.Number(3)})}, {{"min", 0.0}, {"max", 6.0}});
-  const Value swish = b.Op("div", {b.Op("mul", {y, gate}), b.Number(6)});
-  const Graph graph = b.Build({b.Quantized(swish, 0.0371, 11, DType::kU8)});
-  EXPECT_EQ(StepsOf(graph), 3) << PlanOf(graph);  // the third one copies the result
-  const std::vector<Tensor> inputs = AllBytes(graph);
-  EXPECT_EQ(OutputsOf(graph, MakeCpuBackend().get(), inputs, 1)[0].ToInts(),
-            OutputsOf(graph, MakeReferenceBackend().get(), inputs, 1)[0].ToInts());
+  for (const bool is_silu : {false, true}) {
+    const Product product = {{1, 16, 6, 6}, {16, 16, 3, 3}, Conv({1, 1}, {1, 1, 1, 1})};
+    Builder b(product, Values::kRandom, 17);
+    const Value x = b.Op("mul", {b.Centered(b.Input()), b.Number(0.5)});
+    const Value w = b.Op("mul", {b.Weight(), b.Number(0.25)});
+    const Value q = b.Quantized(b.Sum(x, w), 64, 120, DType::kU8);
+    const Value wide =
+        b.Op("mul", {b.Op("sub", {b.Cast(q, DType::kF32), b.Number(120)}), b.Number(0.0625)});
+    const Value y = b.Op("add", {b.Op("mul", {wide, b.Number(0.75)}), b.Number(0.5)});
+    const Value gate = b.Op("clip", {b.Op("add", {y, b.Number(3)})}, {{"min", 0.0}, {"max", 6.0}});
+    const Value swish = is_silu ? b.Op("mul", {y, b.Op("sigmoid", {y})})
+                                : b.Op("div", {b.Op("mul", {y, gate}), b.Number(6)});
+    const Graph graph = b.Build({b.Quantized(swish, 0.0371, 11, DType::kU8)});
+    EXPECT_EQ(StepsOf(graph), 3) << PlanOf(graph);  // the third one copies the result
+    const std::vector<Tensor> inputs = AllBytes(graph);
+    EXPECT_EQ(OutputsOf(graph, MakeCpuBackend().get(), inputs, 1)[0].ToInts(),
+              OutputsOf(graph, MakeReferenceBackend().get(), inputs, 1)[0].ToInts());
+  }
 }
 
 // Two numbers decide: the middle result stays in memory.

@@ -54,6 +54,10 @@ struct Case {
 
 class RequantizeTest : public ::testing::Test {
  protected:
+  void SetUp() override {
+    if (BestIntegerIsa() != IntegerIsa::kVnni) GTEST_SKIP() << "there is no short computation here";
+  }
+
   float Uniform(float low, float high) {
     return std::uniform_real_distribution<float>(low, high)(random_);
   }
@@ -167,6 +171,11 @@ std::vector<Case> Cases() {
         Step(Kind::kLoadU8), OnOther(Step(Kind::kSubtract, 3)),
         OnOther(Step(Kind::kMultiply, 0.0301f)), Step(Kind::kAddOther), Step(Kind::kMax, 0),
         Quantize(0.05f, 0, 0, 255)}},
+      {"one scale is twice another",  // half of the numbers lie halfway
+       true,
+       true,
+       {Quantize(n, 117, 0, 255), Step(Kind::kSubtract, 117), Step(Kind::kMultiply, n),
+        Quantize(2 * n, 60, 0, 255)}},
       {"added and quantized twice",
        true,
        true,
@@ -204,8 +213,13 @@ TEST_F(RequantizeTest, GivesTheBytesOfTheSteps) {
       }
       std::vector<uint8_t> other(static_cast<size_t>(kRows * columns));
       for (uint8_t& byte : other) byte = static_cast<uint8_t>(Integer(0, 255));
-      std::vector<uint8_t> y(static_cast<size_t>(kRows * y_step), 0xa5);
-      r->Run(sums.data(), step, kRows, 0, columns, other.data(), columns, y.data(), y_step);
+      std::vector<uint8_t> y(static_cast<size_t>(kRows * y_step), 0xa5), by_steps = y;
+      r->Run(
+          {kRows, 0, columns, sums.data(), step, other.data(), columns, nullptr, y.data(), y_step});
+      r->Run({kRows, 0, columns, sums.data(), step, other.data(), columns, nullptr, by_steps.data(),
+              y_step},
+             IntegerIsa::kAvx2);
+      EXPECT_EQ(y, by_steps) << c.name;
       for (int64_t i = 0; i < kRows; ++i) {
         for (int64_t j = 0; j < y_step; ++j) {
           const uint8_t found = y[static_cast<size_t>(i * y_step + j)];
@@ -262,7 +276,7 @@ TEST_F(RequantizeTest, OfFloats) {
                         : Uniform(-6, 12);
       }
       for (uint8_t& byte : other) byte = static_cast<uint8_t>(Integer(0, 255));
-      r->Run(x.data(), step, rows, 0, columns, other.data(), step, y.data(), step);
+      r->Run({rows, 0, columns, x.data(), step, other.data(), step, nullptr, y.data(), step});
       for (size_t i = 0; i < y.size(); ++i) {
         uint8_t expected = 0xa5;
         if (static_cast<int64_t>(i) % step < columns) {
@@ -300,7 +314,8 @@ TEST_F(RequantizeTest, OfBytes) {
       std::vector<uint8_t> x(kRows * kColumns), other(x.size()), y(x.size());
       for (uint8_t& byte : x) byte = static_cast<uint8_t>(Integer(0, 255));
       for (uint8_t& byte : other) byte = static_cast<uint8_t>(Integer(0, 255));
-      r->Run(x.data(), kColumns, kRows, 0, kColumns, other.data(), kColumns, y.data(), kColumns);
+      r->Run({kRows, 0, kColumns, x.data(), kColumns, other.data(), kColumns, nullptr, y.data(),
+              kColumns});
       for (size_t i = 0; i < y.size(); ++i) {
         std::vector<ChainStep> own = steps;
         own[0].data = &x[i];
@@ -314,7 +329,8 @@ TEST_F(RequantizeTest, OfBytes) {
         ASSERT_EQ(y[i], expected);
       }
       // The result may take the place of the source.
-      r->Run(x.data(), kColumns, kRows, 0, kColumns, other.data(), kColumns, x.data(), kColumns);
+      r->Run({kRows, 0, kColumns, x.data(), kColumns, other.data(), kColumns, nullptr, x.data(),
+              kColumns});
       EXPECT_EQ(x, y);
     }
   }
@@ -322,8 +338,9 @@ TEST_F(RequantizeTest, OfBytes) {
 
 // The result may take the place of what is added.
 TEST_F(RequantizeTest, InPlace) {
-  Prepare(Cases().at(16), 100);
-  ASSERT_EQ(Cases().at(16).name, "quantized and added");
+  for (const Case& c : Cases()) {
+    if (c.name == "quantized and added") Prepare(c, 100);
+  }
   const auto r = Requantization::Of(Requantization::Start::kSums, scale(), shift(), 100, steps_);
   ASSERT_TRUE(r.has_value());
   std::vector<int32_t> sums(9 * 112);
@@ -332,8 +349,8 @@ TEST_F(RequantizeTest, InPlace) {
     sums[static_cast<size_t>(i)] = static_cast<int32_t>(Integer(-20000, 20000));
   }
   for (uint8_t& byte : other) byte = static_cast<uint8_t>(Integer(0, 255));
-  r->Run(sums.data(), 112, 9, 0, 100, other.data(), 100, y.data(), 100);
-  r->Run(sums.data(), 112, 9, 0, 100, other.data(), 100, other.data(), 100);
+  r->Run({9, 0, 100, sums.data(), 112, other.data(), 100, nullptr, y.data(), 100});
+  r->Run({9, 0, 100, sums.data(), 112, other.data(), 100, nullptr, other.data(), 100});
   EXPECT_EQ(y, other);
 }
 
@@ -345,11 +362,63 @@ TEST_F(RequantizeTest, OfABlockOfColumns) {
   std::vector<int32_t> sums(5 * 48);
   for (int64_t i = 0; i < 5 * 48; ++i) sums[static_cast<size_t>(i)] = NearHalf(112 + i % 48);
   std::vector<uint8_t> y(5 * 40);
-  r->Run(sums.data(), 48, 5, 112, 40, nullptr, 0, y.data(), 40);
+  r->Run({5, 112, 40, sums.data(), 48, nullptr, 0, nullptr, y.data(), 40});
   for (int64_t i = 0; i < 5 * 40; ++i) {
     const int64_t row = i / 40, column = i % 40;
     EXPECT_EQ(y[static_cast<size_t>(i)],
               Exactly(sums[static_cast<size_t>(row * 48 + column)], 112 + column, nullptr));
+  }
+}
+
+// Gates that vary from run to run, also such that are 0.
+TEST_F(RequantizeTest, OfGates) {
+  for (const bool of_sums : {false, true}) {
+    for (const Kind load : {Kind::kLoadVectorU8, Kind::kLoadVectorI8}) {
+      constexpr int64_t kColumns = 150, kStep = 160, kRows = 40;
+      Prepare({"", true, false, {}}, kColumns);
+      const std::vector<ChainStep> steps = {Step(load),
+                                            OnOther(Step(Kind::kSubtract, 5)),
+                                            OnOther(Step(Kind::kMultiply, 0.0039f)),
+                                            OnOther(Step(Kind::kMultiply, 1.7f)),
+                                            Step(Kind::kMultiplyOther),
+                                            Step(Kind::kAdd, 0.3f),
+                                            Quantize(0.0371f, 40, 0, 255)};
+      const auto r = Requantization::Of(
+          of_sums ? Requantization::Start::kSums : Requantization::Start::kFloats,
+          of_sums ? scale() : nullptr, nullptr, kColumns, steps);
+      ASSERT_TRUE(r.has_value());
+      std::vector<uint8_t> gates(kColumns), y(kRows * kColumns);
+      for (uint8_t& byte : gates)
+        byte = static_cast<uint8_t>(Integer(0, 9) < 3 ? 5 : Integer(0, 255));
+      std::vector<float> x(kRows * kStep);
+      std::vector<int32_t> sums(x.size());
+      for (size_t i = 0; i < x.size(); ++i) {
+        const int64_t kind = Integer(0, 9);
+        x[i] = kind == 0   ? std::numeric_limits<float>::infinity()
+               : kind == 1 ? std::numeric_limits<float>::quiet_NaN()
+               : kind == 2 ? 3e38f
+                           : Uniform(-10, 20);
+        sums[i] = static_cast<int32_t>(Integer(-40000, 40000));
+      }
+      r->Run({kRows, 0, kColumns, of_sums ? static_cast<const void*>(sums.data()) : x.data(), kStep,
+              nullptr, 0, gates.data(), y.data(), kColumns});
+      for (int64_t i = 0; i < kRows * kColumns; ++i) {
+        const auto column = static_cast<size_t>(i % kColumns);
+        const auto at = static_cast<size_t>(i / kColumns * kStep) + column;
+        float from = x[at];
+        if (of_sums) {
+          int32_t sum = sums[at];
+          ScaleTile(&sum, 1, 1, 1, &scale_[column], nullptr);
+          std::memcpy(&from, &sum, sizeof from);
+        }
+        std::vector<ChainStep> own = steps;
+        own[0].data = &gates[column];
+        uint8_t expected = 0;
+        ApplyChain(&from, 1, 1, 1, own.data(), static_cast<int>(own.size()), ChainResult::kU8,
+                   &expected, 1, IntegerIsa::kNone);
+        ASSERT_EQ(y[static_cast<size_t>(i)], expected) << from << " * " << int{gates[column]};
+      }
+    }
   }
 }
 
@@ -387,8 +456,28 @@ TEST_F(RequantizeTest, LeavesOtherStepsAlone) {
   EXPECT_FALSE(behind_load({}, {OnOther(Step(Kind::kMultiply, nan)), Step(Kind::kAddOther), last}));
   EXPECT_FALSE(is_taken({Step(Kind::kLoadF32), Step(Kind::kAddOther), last}));
   EXPECT_FALSE(is_taken({OnOther(last)}));
+  EXPECT_FALSE(is_taken({Step(Kind::kAddOther), last}));  // nothing is loaded
+  EXPECT_FALSE(is_taken({OnOther(Step(Kind::kMultiply, 2)), last}));
+  EXPECT_FALSE(behind_load({}, {OnOther(Step(Kind::kAdd, 1e5f)), OnOther(Step(Kind::kAdd, -1e5f)),
+                                Step(Kind::kAddOther), last}));
   // A product on the way may overflow although the result is small.
   EXPECT_FALSE(is_taken({Step(Kind::kMultiply, 1e30f), Step(Kind::kMultiply, 1e-30f), last}));
+  const ChainStep gate = Step(Kind::kLoadVectorU8), times = Step(Kind::kMultiplyOther);
+  EXPECT_TRUE(is_taken({Step(Kind::kLoadVectorU8), OnOther(Step(Kind::kMultiply, 0.1f)), last}));
+  Prepare({"", true, true, {}}, 20);
+  const auto without_shift = [&](const std::vector<ChainStep>& steps) {
+    return Requantization::Of(Requantization::Start::kSums, scale(), nullptr, 20, steps)
+        .has_value();
+  };
+  EXPECT_TRUE(without_shift({gate, times, last}));
+  EXPECT_FALSE(without_shift({Step(Kind::kAdd, 1), gate, times, last}));
+  EXPECT_FALSE(without_shift({gate, times, gate, times, last}));
+  EXPECT_FALSE(without_shift({gate, OnOther(Step(Kind::kAdd, 0.5f)), times, last}));
+  EXPECT_FALSE(without_shift({gate, Step(Kind::kAddOther), last}));
+  EXPECT_FALSE(without_shift({Step(Kind::kMultiply, 1e6f), gate, times, last}));
+  EXPECT_FALSE(
+      Requantization::Of(Requantization::Start::kSums, scale(), shift(), 20, {gate, times, last})
+          .has_value());
   ChainStep vector = Step(Kind::kLoadVector);
   EXPECT_FALSE(Requantization::OfElements({vector, Step(Kind::kAddOther), last}).has_value());
   EXPECT_FALSE(is_taken({Step(Kind::kMultiply, 0), last}));

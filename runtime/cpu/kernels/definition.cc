@@ -132,15 +132,20 @@ class ChainRunner : public Kernel {
         ++loads;
         continue;
       }
+      if (chain_.IsGate(source)) {
+        gates_ = source.input;
+        continue;
+      }
       if (!spec_.inputs[source.input].is_static) return;
       inputs[source.input] = const_cast<void*>(statics[source.input].raw());
     }
     if (start_ >= 0) first_ = start_;
     using kernels::Requantization;
     const auto steps = chain_.Bound(inputs, {0, 0, 0, 0, rows_.row_steps});
-    short_ = chain_.has_vectors() ? Requantization::Of(Requantization::Start::kFloats, nullptr,
-                                                       nullptr, rows_.columns, steps)
-                                  : Requantization::OfElements(steps);
+    requantization_ = chain_.has_vectors()
+                          ? Requantization::Of(Requantization::Start::kFloats, nullptr, nullptr,
+                                               rows_.columns, steps)
+                          : Requantization::OfElements(steps);
   }
 
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
@@ -174,9 +179,18 @@ class ChainRunner : public Kernel {
                 void* output) const {
     char* to =
         static_cast<char*>(output) + (block.row * rows_.y_step + block.column) * result_bytes_;
-    if (short_) {
-      short_->Run(At(inputs, first_, block), StepOf(first_), block.rows, 0, block.columns,
-                  At(inputs, other_, block), StepOf(other_), to, rows_.y_step);
+    if (requantization_) {
+      kernels::Requantization::Rows rows;
+      rows.rows = block.rows;
+      rows.columns = block.columns;
+      rows.x = At(inputs, first_, block);
+      rows.x_step = StepOf(first_);
+      rows.other = At(inputs, other_, block);
+      rows.other_step = StepOf(other_);
+      rows.gates = gates_ < 0 ? nullptr : inputs[gates_];
+      rows.y = to;
+      rows.y_step = rows_.y_step;
+      requantization_->Run(rows);
       return;
     }
     chain_.Run(inputs, block, reinterpret_cast<const float*>(At(inputs, start_, block)),
@@ -189,8 +203,9 @@ class ChainRunner : public Kernel {
   const ChainRows rows_;
   const int64_t result_bytes_;
   const int threads_;
-  std::optional<kernels::Requantization> short_;
-  int first_ = -1, other_ = -1;  // what short_ begins with, and what it loads later
+  std::optional<kernels::Requantization> requantization_;
+  // Inputs: what requantization_ begins with, and what it loads later.
+  int first_ = -1, other_ = -1, gates_ = -1;
 };
 
 // The longest rows in which the result and all inputs of its shape lie; nullopt if there are none.
@@ -216,7 +231,7 @@ std::optional<ChainRows> ChainRowsOf(const CpuKernelSpec& spec, int64_t columns)
     for (const auto& in : spec.inputs) {
       rows.row_steps.push_back(0);
       if (in.type.shape != shape || elements == 1) continue;
-      if (in.is_static || order_of(in.strides) != order) return std::nullopt;
+      if (order_of(in.strides) != order) return std::nullopt;
       const std::optional<int64_t> own = RowStepOf(shape, in.strides, length);
       if (!own) return std::nullopt;
       rows.row_steps.back() = *own;

@@ -208,6 +208,13 @@ class ChainProgram::Compiler {
         Drop(i + 1, 1);
         return true;
       }
+      if (follows(i, {Kind::kDivide, Kind::kRound, Kind::kNarrow})) {
+        steps[i].kind = Kind::kQuantize;
+        steps[i].low = steps[i + 2].low;
+        steps[i].high = steps[i + 2].high;
+        Drop(i + 1, 2);
+        return true;
+      }
       if (follows(i, {Kind::kDivide, Kind::kRound, Kind::kAdd, Kind::kNarrow})) {
         steps[i].kind = Kind::kQuantize;
         steps[i].offset = steps[i + 2].number;
@@ -271,6 +278,11 @@ bool ChainProgram::IsLoaded(const Source& source) const {
   return kind == Kind::kLoadU8 || kind == Kind::kLoadI8 || kind == Kind::kLoadF32;
 }
 
+bool ChainProgram::IsGate(const Source& source) const {
+  const Kind kind = steps_[static_cast<size_t>(source.step)].kind;
+  return kind == Kind::kLoadVectorU8 || kind == Kind::kLoadVectorI8;
+}
+
 std::vector<ChainStep> ChainProgram::Bound(absl::Span<void* const> inputs,
                                            const Block& block) const {
   std::vector<ChainStep> steps = steps_;
@@ -282,7 +294,7 @@ std::vector<ChainStep> ChainProgram::Bound(absl::Span<void* const> inputs,
       const int64_t first = block.row * step.data_step + block.column;
       step.data = at == nullptr ? at : at + first * SizeOf(source.dtype);
     } else if (IsVector(step.kind)) {
-      step.data = at + block.column * SizeOf(source.dtype);
+      step.data = at == nullptr ? at : at + block.column * SizeOf(source.dtype);
     } else {
       (source.is_offset ? step.offset : step.number) = *reinterpret_cast<const float*>(at);
     }

@@ -35,6 +35,8 @@ class ChainProgram {
 
   // Whether a step reads one number for each element of the result.
   bool IsLoaded(const Source& source) const;
+  // Whether a step reads an 8-bit integer for each column.
+  bool IsGate(const Source& source) const;
 
   // A block of rows of the result, channels innermost.
   struct Block {

@@ -16,7 +16,7 @@ using kernels::kPanelColumns;
 namespace {
 
 // A run that is cut into parts of equal numbers of groups is read beyond its end by up to one group
-// for each part; the last channels of a panel that is not full by up to 15.
+// for each part; the last channels of a panel that is not full by up to 63.
 constexpr int64_t kMostParts = 32;
 constexpr int64_t kReadBehind = 4 * kMostParts;
 

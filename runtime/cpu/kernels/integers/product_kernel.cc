@@ -169,7 +169,8 @@ class IntegerProductRunner : public Kernel {
     if (bias_ >= 0) read.push_back(bias_);
     if (chains_.size() == 1 && chains_[0]) {
       for (const ChainProgram::Source& source : chains_[0]->sources()) {
-        if (!chains_[0]->IsLoaded(source)) read.push_back(source.input);
+        const bool varies = chains_[0]->IsLoaded(source) || chains_[0]->IsGate(source);
+        if (!varies) read.push_back(source.input);
       }
     }
     std::vector<void*> inputs(spec_.inputs.size(), nullptr);
@@ -314,7 +315,10 @@ class IntegerProductRunner : public Kernel {
     const bool may_be_short = kernels::BestIntegerIsa() == kernels::IntegerIsa::kVnni &&
                               product_.is_float && factors->wide.empty() && chains_.size() == 1 &&
                               chains_[0].has_value();
-    if (!may_be_short) return;
+    // Its preparation takes as long as some rows do.
+    constexpr int64_t kFewRows = 64;
+    const WindowSizes& s = packed_.sizes();
+    if (!may_be_short || (!known_ && s.images * s.rows * s.columns < kFewRows)) return;
     factors->requantization = kernels::Requantization::Of(
         kernels::Requantization::Start::kSums,
         factors->scale.empty() ? nullptr : factors->scale.data(),
@@ -357,14 +361,21 @@ class IntegerProductRunner : public Kernel {
     const int64_t rows = (end - begin) * s.columns;
     const int64_t pixel = (image * s.rows + begin) * s.columns;
     if (factors.requantization) {
-      const void* other = nullptr;
+      kernels::Requantization::Rows block;
       for (const ChainProgram::Source& source : chains_[0]->sources()) {
-        if (!chains_[0]->IsLoaded(source)) continue;
-        other = static_cast<const char*>(inputs[source.input]) + pixel * s.outputs + first;
+        const auto* at = static_cast<const char*>(inputs[source.input]);
+        if (chains_[0]->IsLoaded(source)) block.other = at + pixel * s.outputs + first;
+        if (chains_[0]->IsGate(source)) block.gates = at;
       }
-      factors.requantization->Run(sums, sums_step(), rows, first, last - first, other, s.outputs,
-                                  static_cast<char*>(output) + pixel * row_step_ + first,
-                                  row_step_);
+      block.rows = rows;
+      block.first = first;
+      block.columns = last - first;
+      block.x = sums;
+      block.x_step = sums_step();
+      block.other_step = s.outputs;
+      block.y = static_cast<char*>(output) + pixel * row_step_ + first;
+      block.y_step = row_step_;
+      factors.requantization->Run(block);
       return absl::OkStatus();
     }
     const std::vector<float>& scale = factors.scale;

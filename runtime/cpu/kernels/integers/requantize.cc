@@ -21,12 +21,13 @@ constexpr double kRounding = 0x1.1p-24;  // more than what a rounding changes, o
 
 // What some steps give without their roundings: x * factor + other * other_factor + addend, within
 // [low, high].
-struct Exact {
+struct Affine {
   double factor = 1, other_factor = 0, addend = 0, low = -kInfinity, high = kInfinity;
   double parts = 0;  // a bound on the sum of the magnitudes of all terms but the first
   int roundings = 0;
   double other_error = 0;   // of the second term, by its own roundings
   bool is_integer = false;  // of at most 9 bits
+  bool has_sum = false;     // whether a sum was rounded
 
   bool is_clipped() const { return std::isfinite(low) || std::isfinite(high); }
 };
@@ -35,7 +36,7 @@ struct Exact {
 // where the result is not beyond its bounds.
 bool IsPlain(double x) { return std::abs(x) > 0x1p-40 && std::abs(x) < 0x1p+40; }
 
-bool Multiply(double by, Exact* e) {
+bool Multiply(double by, Affine* e) {
   if (!IsPlain(by) || (by < 0 && e->is_clipped())) return false;
   for (double* part : {&e->factor, &e->other_factor, &e->addend}) *part *= by;
   e->parts *= std::abs(by);
@@ -47,7 +48,7 @@ bool Multiply(double by, Exact* e) {
   return IsPlain(e->factor);
 }
 
-bool Add(double number, Exact* e) {
+bool Add(double number, Affine* e) {
   if (!(std::abs(number) < 0x1p+40)) return false;
   e->addend += number;
   e->low += number;
@@ -59,18 +60,19 @@ bool Add(double number, Exact* e) {
   e->parts += std::abs(number);
   ++e->roundings;
   e->is_integer = false;
+  e->has_sum = true;
   return true;
 }
 
-bool Clip(double least, double most, Exact* e) {
+bool Clip(double least, double most, Affine* e) {
   if (!(least <= most)) return false;
   e->low = std::clamp(e->low, least, most);
   e->high = std::clamp(e->high, least, most);
   return true;
 }
 
-// Applies a step to `e`; false if it is none that Exact can express.
-bool Follow(const ChainStep& s, Exact* e) {
+// Applies a step to `e`; false if it is none that Affine can express.
+bool Follow(const ChainStep& s, Affine* e) {
   switch (s.kind) {
     case Kind::kAdd:
       return Add(s.number, e);
@@ -150,10 +152,11 @@ inline void StoreBytes(const __m512i* numbers, bool is_signed, __mmask16 last, c
 }
 
 // Writes the numbers of the rows that hold a doubtful number to `doubtful`, and returns how many
-// these are; their results are not stored. `doubtful` must have room for rows + 1 numbers.
+// these are; their results are not stored. `doubtful` must have room for all rows.
 template <int kVectors, int kStages, bool kSaturates, SourceKind kSource>
 int64_t RunBlock(const Block& b, int64_t* doubtful) {
   constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  constexpr int kGreaterMagnitude = 0x0b;  // of VRANGEPS: the maximum of the magnitudes
   __m512 factor[kStages][kVectors], addend[kStages][kVectors];
   __m512 low[kStages], high[kStages], other_factor[kStages];
 #pragma GCC unroll 2
@@ -173,7 +176,7 @@ int64_t RunBlock(const Block& b, int64_t* doubtful) {
     const char* other = b.other + i * b.other_step;
     __m512 x[kVectors];
     __m512i numbers[kVectors];
-    bool far = false;
+    bool is_doubtful = false;
 #pragma GCC unroll 4
     for (int k = 0; k < kVectors; ++k) {
       const __mmask16 which = k + 1 == kVectors ? b.last : 0xffff;
@@ -181,7 +184,6 @@ int64_t RunBlock(const Block& b, int64_t* doubtful) {
         x[k] = _mm512_cvtepi32_ps(_mm512_loadu_si512(from + 64 * k));
       } else if constexpr (kSource == SourceKind::kFloats) {
         x[k] = _mm512_maskz_loadu_ps(which, from + 64 * k);
-        far = far || _mm512_cmp_ps_mask(x[k], x[k], _CMP_UNORD_Q) != 0;
       } else {
         x[k] = LoadBytes(from + 16 * k, which, b.x_is_signed);
       }
@@ -198,23 +200,29 @@ int64_t RunBlock(const Block& b, int64_t* doubtful) {
           rest = _mm512_fmadd_ps(y, other_factor[s], rest);
         }
         __m512 number = _mm512_fmadd_ps(x[k], factor[s][k], rest);
+        // Columns behind the last one have no doubts.
+        const __mmask16 which = k + 1 == kVectors ? b.last : 0xffff;
+        if (kSource == SourceKind::kFloats && s == 0) {
+          is_doubtful =
+              is_doubtful || _mm512_mask_cmp_ps_mask(which, number, number, _CMP_UNORD_Q) != 0;
+        }
         const bool is_last = s + 1 == kStages;
         if (!is_last || !kSaturates) {
           number = _mm512_min_ps(_mm512_max_ps(number, low[s]), high[s]);
         }
-        const __m512 from_nearest = _mm512_reduce_ps(number, kNearest);
-        distance = _mm512_range_ps(distance, from_nearest, 0x0b);  // the greater magnitude
+        const __m512 from_nearest = _mm512_maskz_reduce_ps(which, number, kNearest);
+        distance = _mm512_range_ps(distance, from_nearest, kGreaterMagnitude);
         if (is_last) {
           numbers[k] = _mm512_cvt_roundps_epi32(number, kNearest);
         } else {
           x[k] = _mm512_sub_ps(number, from_nearest);
         }
       }
-      far =
-          far || _mm512_cmp_ps_mask(distance, _mm512_set1_ps(b.stages[s].reach), _CMP_NLE_UQ) != 0;
+      is_doubtful = is_doubtful || _mm512_cmp_ps_mask(distance, _mm512_set1_ps(b.stages[s].reach),
+                                                      _CMP_NLE_UQ) != 0;
     }
     doubtful[found] = i;
-    if (far) {
+    if (is_doubtful) {
       ++found;
       continue;
     }
@@ -256,7 +264,9 @@ class Requantization::Maker {
   bool AddColumn(int64_t column, const float* scale, const float* shift) {
     column_ = column;
     stage_ = 0;
-    e_ = Exact();
+    vector_ = nullptr;
+    has_other_ = other_is_gate_ = gated_ = false;
+    e_ = Affine();
     if (scale != nullptr && !Multiply(scale[column], &e_)) return false;
     if (shift != nullptr && !Add(shift[column], &e_)) return false;
     size_t i = 0;
@@ -276,36 +286,66 @@ class Requantization::Maker {
 
  private:
   bool AddStep(const ChainStep& s) {
+    if (s.on_other && !has_other_) return false;
     switch (s.kind) {
       case Kind::kQuantize:
         return !s.on_other && EndStage(s, false);
       case Kind::kLoadVector:
         vector_ = static_cast<const float*>(s.data);
+        has_other_ = other_is_gate_ = false;
         return true;
       case Kind::kLoadU8:
       case Kind::kLoadI8:
-        vector_ = nullptr;
-        other_ = Exact();
-        other_.is_integer = true;
-        other_is_signed_ = s.kind == Kind::kLoadI8;
+        Load(s.kind == Kind::kLoadI8, false);
         return ++loads_ == 1 || column_ > 0;
+      case Kind::kLoadVectorU8:
+      case Kind::kLoadVectorI8:
+        Load(s.kind == Kind::kLoadVectorI8, true);
+        return true;
       case Kind::kAddOther:
       case Kind::kSubtractOther:
+        if (other_is_gate_) return false;
         if (vector_ != nullptr) {
           const double number = vector_[column_];
           return !e_.is_clipped() && Add(s.kind == Kind::kAddOther ? number : -number, &e_);
         }
-        return s.kind == Kind::kAddOther && AddOther();
+        return s.kind == Kind::kAddOther && has_other_ && AddOther();
       case Kind::kMultiplyOther:
+        if (other_is_gate_) return MultiplyGate();
         return vector_ != nullptr && !e_.is_clipped() && Multiply(vector_[column_], &e_);
       default:
         return Follow(s, s.on_other ? &other_ : &e_);
     }
   }
 
+  void Load(bool is_signed, bool is_gate) {
+    vector_ = nullptr;
+    other_ = Affine();
+    other_.is_integer = true;
+    has_other_ = true;
+    other_is_gate_ = is_gate;
+    (is_gate ? result_->gates_are_signed_ : other_is_signed_) = is_signed;
+  }
+
+  // A gate is (integer - zero) * factor, so it is 0 or has full precision. The product must not
+  // overflow where it is 0, and nothing that was added before is multiplied.
+  bool MultiplyGate() {
+    const bool is_first = !gated_ && stage_ == 0 && !e_.is_clipped() && e_.parts == 0 &&
+                          e_.other_factor == 0 && std::abs(e_.factor) <= 1;
+    if (!is_first || other_.is_clipped() || other_.has_sum) return false;
+    gated_ = true;
+    result_->has_gates_ = true;
+    result_->gate_factor_ = other_.factor;
+    result_->gate_zero_ = static_cast<int>(std::lround(-other_.addend / other_.factor));
+    // The product of factor and gate is rounded in the fast computation too.
+    e_.roundings += other_.roundings + 2;
+    e_.is_integer = false;
+    return true;
+  }
+
   bool AddOther() {
     const bool is_plain = !e_.is_clipped() && !other_.is_clipped() && e_.other_factor == 0;
-    if (!is_plain) return false;
+    if (!is_plain || other_.has_sum) return false;
     e_.other_factor = other_.factor;
     e_.addend += other_.addend;
     const double least = other_is_signed_ ? -128 : 0;
@@ -341,6 +381,8 @@ class Requantization::Maker {
     const bool is_halfway =
         DistanceToHalf(e_.low) < 4 * error || DistanceToHalf(e_.high) < 4 * error;
     if (!(error < 0.01) || is_halfway || !IsPlain(e_.factor)) return false;
+    const double least_gate = gated_ && stage_ == 0 ? result_->gate_factor_ : 1;
+    if (!IsPlain(e_.factor * least_gate) || !IsPlain(e_.factor * least_gate * 512)) return false;
     if (e_.other_factor != 0 && !IsPlain(e_.other_factor)) return false;
     if (column_ == 0) OpenStage();
     Stage& stage = result_->stages_[static_cast<size_t>(stage_++)];
@@ -362,7 +404,7 @@ class Requantization::Maker {
                             std::abs(e_.factor) * 0x1p31 + most + bound < 0x1p30;
     }
     // The next stage begins with the rounded number plus the offset.
-    e_ = Exact();
+    e_ = Affine();
     e_.is_integer = true;
     e_.addend = s.offset;
     e_.parts = std::abs(e_.addend);
@@ -388,9 +430,10 @@ class Requantization::Maker {
   Requantization* const result_;
   int64_t column_ = 0;
   int stage_ = 0, loads_ = 0;
-  Exact e_, other_;
+  Affine e_, other_;
   const float* vector_ = nullptr;  // what was loaded last, if it was a vector
-  bool other_is_signed_ = false;
+  bool has_other_ = false, other_is_gate_ = false, other_is_signed_ = false;
+  bool gated_ = false;
   double doubts_ = 0;  // in kBlock columns of a row
 };
 
@@ -426,100 +469,148 @@ std::optional<Requantization> Requantization::OfElements(absl::Span<const ChainS
     if (IsVector(s.kind)) return std::nullopt;
   }
   std::optional<Requantization> r = Of(Start::kFloats, nullptr, nullptr, kBlock, steps);
-  if (r) r->has_one_factor_ = true;
+  if (r) r->fits_any_row_ = true;
   return r;
 }
 
-void Requantization::RunExactly(const char* x, int64_t first, int64_t columns, const char* other,
-                                char* y) const {
-  alignas(64) int32_t block[kBlock];
-  if (SizeOfSource() == 4) std::memcpy(block, x, static_cast<size_t>(columns) * sizeof(int32_t));
-  if (source_ == Source::kSums) {
-    ScaleTile(block, 1, columns, columns, scale_.empty() ? nullptr : scale_.data() + first,
-              shift_.empty() ? nullptr : shift_.data() + first);
+void Requantization::GatedFactors(const char* gates, int64_t first, int64_t columns,
+                                  float* factors) const {
+  for (int64_t j = 0; j < columns; ++j) {
+    const auto byte = static_cast<uint8_t>(gates[first + j]);
+    const int gate = gates_are_signed_ ? static_cast<int8_t>(byte) : byte;
+    factors[j] = static_cast<float>(static_cast<double>(stages_[0].factor[first + j]) *
+                                    (gate - gate_zero_) * gate_factor_);
   }
+}
+
+void Requantization::RunSteps(const Rows& rows, IntegerIsa isa) const {
   std::vector<ChainStep> steps = steps_;
   auto vector = vectors_.begin();
   bool is_x = SizeOfSource() == 1;  // whether the next load is of x
   for (ChainStep& s : steps) {
-    if (s.kind == Kind::kLoadVector) s.data = (vector++)->data() + first;
-    if (s.kind != Kind::kLoadU8 && s.kind != Kind::kLoadI8) continue;
-    s.data = is_x ? x : other;
-    is_x = false;
+    if (s.kind == Kind::kLoadVector) {
+      s.data = (vector++)->data() + rows.first;
+    } else if (IsVector(s.kind)) {
+      s.data = static_cast<const char*>(rows.gates) + rows.first;
+    } else if (s.kind == Kind::kLoadU8 || s.kind == Kind::kLoadI8) {
+      s.data = is_x ? rows.x : rows.other;
+      s.data_step = is_x ? rows.x_step : rows.other_step;
+      is_x = false;
+    }
   }
+  const auto count = static_cast<int>(steps.size());
   const ChainResult result = steps.back().low < 0 ? ChainResult::kI8 : ChainResult::kU8;
-  ApplyChain(SizeOfSource() == 1 ? nullptr : reinterpret_cast<const float*>(block), columns, 1,
-             columns, steps.data(), static_cast<int>(steps.size()), result, y, columns);
+  if (source_ != Source::kSums) {
+    const auto* floats = SizeOfSource() == 1 ? nullptr : static_cast<const float*>(rows.x);
+    return ApplyChain(floats, rows.x_step, rows.rows, rows.columns, steps.data(), count, result,
+                      rows.y, rows.y_step, isa);
+  }
+  const float* scale = scale_.empty() ? nullptr : scale_.data() + rows.first;
+  const float* shift = shift_.empty() ? nullptr : shift_.data() + rows.first;
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    alignas(64) int32_t row[kBlock];
+    std::memcpy(row, static_cast<const int32_t*>(rows.x) + i * rows.x_step,
+                static_cast<size_t>(rows.columns) * sizeof(int32_t));
+    ScaleTile(row, 1, rows.columns, rows.columns, scale, shift);
+    ApplyChain(reinterpret_cast<const float*>(row), rows.columns, 1, rows.columns, steps.data(),
+               count, result, static_cast<char*>(rows.y) + i * rows.y_step, rows.y_step, isa);
+    for (ChainStep& s : steps) {
+      if (s.kind != Kind::kLoadU8 && s.kind != Kind::kLoadI8) continue;
+      s.data = static_cast<const char*>(s.data) + s.data_step;
+    }
+  }
 }
 
-void Requantization::Run(const void* x, int64_t x_step, int64_t rows, int64_t first,
-                         int64_t columns, const void* other, int64_t other_step, void* y,
-                         int64_t y_step, IntegerIsa isa) const {
+Requantization::Rows Requantization::Part(const Rows& all, int64_t row, int64_t rows,
+                                          int64_t column, int64_t columns) const {
   const auto behind = [](const void* p, int64_t bytes) {
     return p == nullptr ? nullptr : static_cast<const char*>(p) + bytes;
   };
-  const int64_t size = SizeOfSource();
-  if (has_one_factor_ && rows == 1 && columns > kBlock) {
-    // Shorter rows, so that a block has several.
-    const int64_t whole = columns / kBlock, done = whole * kBlock;
-    Run(x, kBlock, whole, 0, kBlock, other, kBlock, y, kBlock, isa);
-    if (done == columns) return;
-    return Run(behind(x, done * size), 0, 1, 0, columns - done, behind(other, done), 0,
-               static_cast<char*>(y) + done, 0, isa);
+  Rows part = all;
+  part.rows = rows;
+  part.columns = columns;
+  part.first = fits_any_row_ ? 0 : all.first + column;
+  part.x = behind(all.x, (row * all.x_step + column) * SizeOfSource());
+  part.other = behind(all.other, row * all.other_step + column);
+  part.y = static_cast<char*>(all.y) + row * all.y_step + column;
+  return part;
+}
+
+#if defined(__x86_64__)
+int64_t Requantization::RunShortly(const Rows& rows, const float* factors,
+                                   int64_t* doubtful) const {
+  const int64_t vectors = (rows.columns + 15) / 16;
+  Block block = {};
+  block.x = static_cast<const char*>(rows.x);
+  block.rows = rows.rows;
+  block.x_step = rows.x_step * SizeOfSource();
+  block.other = static_cast<const char*>(rows.other);
+  block.other_step = rows.other == nullptr ? 0 : rows.other_step;
+  block.x_is_signed = source_ == Source::kI8;
+  block.y_is_signed = steps_.back().low < 0;
+  block.last = static_cast<__mmask16>((1u << (rows.columns - 16 * (vectors - 1))) - 1);
+  block.y = static_cast<char*>(rows.y);
+  block.y_step = rows.y_step;
+  const auto first = static_cast<size_t>(rows.first);
+  const auto last = first + static_cast<size_t>(rows.columns) - 1;
+  for (size_t s = 0; s < stages_.size(); ++s) {
+    const Stage& stage = stages_[s];
+    block.stages[s] = {stage.factor.data() + first,
+                       stage.addend.data() + first,
+                       std::min(stage.reach[first / kBlock], stage.reach[last / kBlock]),
+                       stage.other_factor,
+                       stage.low,
+                       stage.high,
+                       stage.has_other,
+                       stage.other_is_signed};
+  }
+  if (factors != nullptr) block.stages[0].factor = factors;
+  const size_t stages = stages_.size();
+  switch (source_) {
+    case Source::kSums:
+      return RunnerFor<SourceKind::kSums>(vectors, stages, saturates_)(block, doubtful);
+    case Source::kFloats:
+      return RunnerFor<SourceKind::kFloats>(vectors, stages, saturates_)(block, doubtful);
+    default:
+      return RunnerFor<SourceKind::kBytes>(vectors, stages, saturates_)(block, doubtful);
+  }
+}
+#endif
+
+void Requantization::Run(const Rows& all, IntegerIsa isa) const {
+  if (fits_any_row_ && all.rows == 1 && all.columns > kBlock) {
+    // Shorter rows, so that a block has several; then what is left.
+    Rows whole = all;
+    whole.rows = all.columns / kBlock;
+    whole.columns = whole.x_step = whole.other_step = whole.y_step = kBlock;
+    Run(whole, isa);
+    const int64_t done = whole.rows * kBlock;
+    if (done < all.columns) Run(Part(all, 0, 1, done, all.columns - done), isa);
+    return;
   }
   constexpr int64_t kRows = 64;
-  for (int64_t j = 0; j < columns; j += kBlock) {
-    const int64_t width = std::min(kBlock, columns - j), at = has_one_factor_ ? 0 : first + j;
-    for (int64_t begin = 0; begin < rows; begin += kRows) {
-      const int64_t count = std::min(kRows, rows - begin);
-      const char* from = behind(x, (begin * x_step + j) * size);
-      const char* loaded = behind(other, begin * other_step + j);
-      char* to = static_cast<char*>(y) + begin * y_step + j;
-      const auto run_exactly = [&](int64_t i) {
-        RunExactly(from + i * x_step * size, at, width, behind(loaded, i * other_step),
-                   to + i * y_step);
-      };
-#if defined(__x86_64__)
-      if (isa == IntegerIsa::kVnni) {
-        const int64_t vectors = (width + 15) / 16;
-        Block block;
-        block.x = from;
-        block.rows = count;
-        block.x_step = x_step * size;
-        block.other = loaded;
-        block.other_step = other_step;
-        block.x_is_signed = source_ == Source::kI8;
-        block.y_is_signed = steps_.back().low < 0;
-        block.last = static_cast<__mmask16>((1u << (width - 16 * (vectors - 1))) - 1);
-        block.y = to;
-        block.y_step = y_step;
-        for (size_t s = 0; s < stages_.size(); ++s) {
-          const Stage& stage = stages_[s];
-          const auto c = static_cast<size_t>(at);
-          const float reach = std::min(stage.reach[c / kBlock],
-                                       stage.reach[(c + static_cast<size_t>(width) - 1) / kBlock]);
-          block.stages[s] = {stage.factor.data() + c,
-                             stage.addend.data() + c,
-                             reach,
-                             stage.other_factor,
-                             stage.low,
-                             stage.high,
-                             stage.has_other,
-                             stage.other_is_signed};
-        }
-        const Runner runner =
-            source_ == Source::kSums
-                ? RunnerFor<SourceKind::kSums>(vectors, stages_.size(), saturates_)
-            : source_ == Source::kFloats
-                ? RunnerFor<SourceKind::kFloats>(vectors, stages_.size(), saturates_)
-                : RunnerFor<SourceKind::kBytes>(vectors, stages_.size(), saturates_);
-        int64_t doubtful[kRows + 1];
-        const int64_t found = runner(block, doubtful);
-        for (int64_t n = 0; n < found; ++n) run_exactly(doubtful[n]);
+  for (int64_t column = 0; column < all.columns; column += kBlock) {
+    const int64_t columns = std::min(kBlock, all.columns - column);
+    bool is_short = isa == IntegerIsa::kVnni;
+    alignas(64) float factors[kBlock] = {};
+    if (has_gates_ && is_short) {
+      GatedFactors(static_cast<const char*>(all.gates), all.first + column, columns, factors);
+    }
+    for (int64_t row = 0; row < all.rows; row += kRows) {
+      const Rows part = Part(all, row, std::min(kRows, all.rows - row), column, columns);
+      if (!is_short) {
+        RunSteps(part, isa);
         continue;
       }
+#if defined(__x86_64__)
+      int64_t doubtful[kRows];
+      const int64_t found = RunShortly(part, has_gates_ ? factors : nullptr, doubtful);
+      for (int64_t n = 0; n < found; ++n) {
+        RunSteps(Part(part, doubtful[n], 1, 0, columns), isa);
+      }
+      // As where one scale is twice another one, so that many numbers lie halfway.
+      is_short = found <= part.rows / 4;
 #endif
-      for (int64_t i = 0; i < count; ++i) run_exactly(i);
     }
   }
 }

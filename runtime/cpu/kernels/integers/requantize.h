@@ -35,15 +35,24 @@ class Requantization {
   // The same for floats in rows of any length, if `steps` read no vectors.
   static std::optional<Requantization> OfElements(absl::Span<const ChainStep> steps);
 
-  // Computes `rows` rows of columns [first, first + columns). x points to the first sum, float or
-  // integer with which the computation begins, `other` to the first integer that a later step
-  // loads, y to the first result; the rows of each begin x_step, other_step and y_step elements
-  // apart. For each kPanelColumns columns begun, x must have kPanelColumns sums. `first` must be a
+  // Some rows of columns [first, first + columns). Each pointer points to the block's first
+  // element; the rows of each operand and of the result begin x_step, other_step and y_step
+  // elements apart.
+  struct Rows {
+    int64_t rows = 0, first = 0, columns = 0;
+    const void* x = nullptr;  // the sums, floats or integers with which the computation begins
+    int64_t x_step = 0;
+    const void* other = nullptr;  // the integers that a later step loads; nullptr if none does
+    int64_t other_step = 0;
+    const void* gates = nullptr;  // the integers that kLoadVectorU8 or kLoadVectorI8 loads
+    void* y = nullptr;
+    int64_t y_step = 0;
+  };
+
+  // For each kPanelColumns columns begun, x must have kPanelColumns sums. `first` must be a
   // multiple of kPanelColumns, and 0 after OfElements. y may be `other`, or x if that is of
   // integers, if the steps are equal.
-  void Run(const void* x, int64_t x_step, int64_t rows, int64_t first, int64_t columns,
-           const void* other, int64_t other_step, void* y, int64_t y_step,
-           IntegerIsa isa = BestIntegerIsa()) const;
+  void Run(const Rows& rows, IntegerIsa isa = BestIntegerIsa()) const;
 
  private:
   class Maker;
@@ -62,10 +71,23 @@ class Requantization {
   enum class Source { kSums, kFloats, kU8, kI8 };
 
   int64_t SizeOfSource() const { return source_ == Source::kU8 || source_ == Source::kI8 ? 1 : 4; }
-  void RunExactly(const char* x, int64_t first, int64_t columns, const char* other, char* y) const;
+  // `rows` rows and `columns` columns of `all`, from a row and a column on.
+  Rows Part(const Rows& all, int64_t row, int64_t rows, int64_t column, int64_t columns) const;
+  // The exact computation, of at most kBlock columns.
+  void RunSteps(const Rows& rows, IntegerIsa isa) const;
+  // The short computation, of at most kBlock columns. Writes the numbers of the rows that hold a
+  // doubtful number to `doubtful`, which must have room for all rows, and returns how many these
+  // are; their results are not stored. `factors`: of the first stage; nullptr: the stage's own.
+  int64_t RunShortly(const Rows& rows, const float* factors, int64_t* doubtful) const;
+  // Writes the factors of the first stage for columns [first, first + columns), times the gates.
+  void GatedFactors(const char* gates, int64_t first, int64_t columns, float* factors) const;
 
   Source source_ = Source::kSums;
-  bool has_one_factor_ = false;       // made by OfElements
+  bool fits_any_row_ = false;  // made by OfElements
+  // The factors of the first stage are multiplied by (gate - gate_zero_) * gate_factor_.
+  bool has_gates_ = false, gates_are_signed_ = false;
+  int gate_zero_ = 0;
+  double gate_factor_ = 0;
   std::vector<float> scale_, shift_;  // may be empty
   std::vector<ChainStep> steps_;
   std::vector<std::vector<float>> vectors_;  // what the steps kLoadVector read, in order

@@ -277,7 +277,11 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi"))) int64_t LookUpVbmi(const 
 
 IntegerIsa IsaOfMachine() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512vnni") != 0) return IntegerIsa::kVnni;
+  // The kernels use bytes and words, floats of AVX512DQ, and short vectors too.
+  const bool has_vnni =
+      __builtin_cpu_supports("avx512vnni") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+  if (has_vnni) return IntegerIsa::kVnni;
   if (__builtin_cpu_supports("avx2") != 0) return IntegerIsa::kAvx2;
 #endif
   return IntegerIsa::kNone;
@@ -360,6 +364,7 @@ void MultiplyByteChannels(const uint8_t* x, int64_t pixels, int64_t pixel_step, 
                           int64_t groups, const int8_t* weights, const uint32_t* start,
                           int64_t channels, int32_t* sums, int64_t step) {
 #if defined(__x86_64__)
+  // 3: windows of 3 x 3.
   const auto multiply = groups == 3 ? MultiplyByteChannelsVnni<3> : MultiplyByteChannelsVnni<0>;
   multiply(x, pixels, pixel_step, taps, groups, weights, start, channels, sums, step);
 #endif

@@ -248,7 +248,6 @@ TEST(ResultTypesTest, AnOptionalIsWhatItHolds) {
               ElementsAre(1, 2, 1, 2));
 }
 
-// A weight of a loop's body that lies in another file becomes part of the kept loop.
 // The body cannot be imported before its sizes are known, but it declares what it gives. A state
 // may grow, and has its first size if there is no iteration.
 TEST(ResultTypesTest, ABodyDeclaresWhatItGives) {
@@ -273,6 +272,7 @@ TEST(ResultTypesTest, ABodyDeclaresWhatItGives) {
   EXPECT_THAT(RunOn(text, {0, 0, 0}), IsEmpty());
 }
 
+// A weight of a loop's body that lies in another file becomes part of the kept loop.
 TEST(ResultTypesTest, BodiesMayHaveWeightsInOtherFiles) {
   onnx::ModelProto model = OnnxModel(R"(g (float[2] x) => (float[2] y) {
     m = ReduceMax <keepdims = 0> (x)
