@@ -42,8 +42,8 @@ struct RefereeOptions {
   double time_limit = 300;
   int64_t work = 100000000;  // limit on the steps of the proof of one region
   int64_t seed = 1;          // of random inputs and of the prover
-  // A set of values of BEFORE's inputs, on which the models are executed first: files of tensors,
-  // or folders with input_0.pb, …. Empty: only random inputs.
+  // Files with one set of values of BEFORE's inputs, given as in InputOptions::files
+  // (api/models/model_inputs.h). The models are executed on it first. Empty: only random inputs.
   std::vector<std::string> inputs;
   int64_t samples = 2;    // number of sets of random inputs for each choice of sizes, at least 1
   int64_t int_range = 2;  // random integers lie in [0, int_range)
@@ -55,8 +55,8 @@ struct RefereeOptions {
   // pair_after.onnx, with their inputs pair_input_0.pb, …. "": no files.
   std::string counterexample;
   // A file for a certificate, with which CheckVerdict repeats the proof. Written only if the models
-  // are proved equal. If it cannot be written, Referee ends with this error; Unimplemented if a
-  // formula has symbolic sizes. "": none.
+  // are proved equal. If it cannot be written, Referee returns the error instead of the result:
+  // Unimplemented if the proof uses a formula of weights with symbolic sizes. "": none.
   std::string certificate;
   // Called with a model's path and a decision made while the model was read, one line.
   std::function<void(const std::string&, const std::string&)> note;

@@ -57,7 +57,7 @@ absl::Status SaveTrainingStep(const TrainingStepModel& made, const std::string& 
 struct TrainingRunOptions {
   ExecutionOptions execution;
   BatchOptions data;
-  int64_t steps = 0;       // in total, including the steps done before the checkpoint was saved
+  int64_t steps = 0;       // in total, including those that the state had done when it was read
   std::string state;       // file of the initial state, in safetensors; "": StatePathOf(step.path)
   std::string checkpoint;  // file to save the state to, in safetensors; "": none
   int64_t every = 100;     // steps between two checkpoints, at least 1
@@ -71,8 +71,8 @@ absl::Status CheckTrainingRunOptions(const TrainingRunOptions& options);
 absl::Status CheckTrainingFiles(const TrainingRunOptions& options, const std::string& path);
 
 // A training run: the state, and the number of steps done. The state's values depend only on the
-// step, the options, the initial state and the number of steps done. So a run that is split over
-// several processes gives the same bits. Not thread-safe.
+// step, the options, the initial state and the number of steps done. So a run that is stopped, and
+// resumed by another process, gives the same bits as a run without a stop. Not thread-safe.
 class TrainingRun {
  public:
   // Reads the state and compiles the step. The state variables of `step` are the inputs NAME for

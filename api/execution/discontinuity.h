@@ -24,8 +24,7 @@ absl::StatusOr<bool> AgreesNearby(const Graph& graph, Executable* expected, Exec
 
 // Whether a discontinuity explains why two graphs, which should be equal, differ on `inputs` by
 // more than rounding explains. `run_before` executes `before`, `run_after` executes `after`.
-// Returns true if the outputs of both graphs in double agree (see kMostTimesAsFar), and one of
-// these conditions holds:
+// Returns true if the outputs in double of the two graphs agree, and one of these conditions holds:
 //   - the executions agree on some inputs near `inputs` (AgreesNearby);
 //   - the outputs of `run_before` differ from the outputs in double by more than rounding explains,
 //     and the outputs of `run_after` differ from them at most kMostTimesAsFar times as much.

@@ -196,8 +196,8 @@ class ModelImporter {
                                                         const Scope& scope);
   // The types of the present outputs of an If, in order. A size is unknown where the branches give
   // different sizes; a type is nullopt if they give different element types or ranks, or a list.
-  // The vector is empty if a branch cannot be imported or has too few results. branch_types_ keeps
-  // it; without this, each level of nesting would double the imports of an inner If.
+  // The vector is empty if a branch cannot be imported or has too few results. Results are kept in
+  // branch_types_; otherwise each level of nesting would double the imports of an inner If.
   std::vector<std::optional<OpenType>> TypesOfBranches(const onnx::NodeProto& node,
                                                        const Scope& scope);
   // Computes the result of TypesOfBranches, without branch_types_.

@@ -16,8 +16,10 @@ namespace lemma::cpu {
 // - g(concat(f(p), h(q))) becomes concat(g(f(p)), g(h(q))) if g gives integers of 8 bits;
 // - g(f(q)) becomes q if g(f(q)) equals q for all q.
 //
-// Each property of the functions is found by computing them, by their definitions, for all 256
-// integers; their other operands must be known single numbers.
+// A dequantization is recognized by its definition (IntegerOperandOf). Whether f is monotone,
+// whether all operands of a concatenation have the same f, and whether g(f(q)) = q is found by
+// computing the functions, by their definitions, for all 256 integers. Their other operands must be
+// single static numbers.
 WideGraph Narrowed(WideGraph wide, NodeTraitsCache& traits);
 
 }  // namespace lemma::cpu

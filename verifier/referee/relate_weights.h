@@ -15,10 +15,12 @@ namespace lemma::referee {
 // In this header, weights with known elements are constants, too (evidence/constants.h).
 
 struct RelatedWeights {
-  // The second graph. For each of `relations`, its `before` takes the place of its `after`.
+  // The graph `after` of RelateWeights, where for each of `relations` its `before` takes the place
+  // of its `after`.
   Graph graph;
   std::vector<WeightRelation> relations;
-  std::vector<UnrelatedWeight> unrelated;  // not replaced: near a value, but with elements outside
+  // Not replaced: near a value, but with elements that rounding does not explain.
+  std::vector<UnrelatedWeight> unrelated;
 };
 
 // Replaces constants of `after` by values that are computed from constants of `before`. These
@@ -27,7 +29,8 @@ struct RelatedWeights {
 //   * a constant with the same elements, possibly in another shape or transposed; or
 //   * a computed value, such as a constant times a number of `before`, if each element lies in the
 //     interval of the results that an evaluation of the value in f32 can have, whatever the order
-//     of its sums (evidence/error_bounds.h).
+//     of its sums (evidence/error_bounds.h), and is not further from its exact value than
+//     kMostRelative allows (evidence/weight_comparison.h).
 // A constant of one element is replaced only if `numbers` is set: such a number may be near many
 // other numbers by chance, and a proof may need the number itself. Ends early when the deadline
 // passes; the remaining constants are then not replaced.

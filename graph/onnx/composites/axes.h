@@ -25,7 +25,7 @@ absl::StatusOr<std::vector<Value>> ImportReduction(OnnxImport& node, const std::
 absl::StatusOr<Value> ImportReductionOfValue(OnnxImport& node, const std::string& op,
                                              const Value& x);
 
-// Applies the reduction `op` over all axes except the first two, and keeps these axes with size 1.
+// Applies the reduction `op` over all axes except the first two. The reduced axes get size 1.
 // InvalidArgument if input 0 has rank below 3.
 absl::StatusOr<std::vector<Value>> ImportGlobalPool(OnnxImport& node, const std::string& op);
 

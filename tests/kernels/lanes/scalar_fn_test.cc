@@ -1,4 +1,4 @@
-// The properties of each function in the table agree with its values.
+// The traits kExact, kOdd and kEven of each function in the table agree with its values.
 #include <cmath>
 #include <random>
 #include <string>

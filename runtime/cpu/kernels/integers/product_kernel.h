@@ -27,9 +27,10 @@ struct IntegerProductParts {
   const PackedProduct* product = nullptr;
   bool is_float = false;  // whether the sums are converted to floats
   int source = -1, zero = -1, bias = -1;
-  int64_t row_step = 0;             // elements from one pixel or row of the result to the next
-  std::vector<int> scales;          // inputs of one number each: factors of the sums
-  std::vector<float> weight_scale;  // one factor for each output, or one for all; empty: 1
+  int64_t row_step = 0;     // elements from one pixel or row of the result to the next
+  std::vector<int> scales;  // inputs of one number each: factors of the sums
+  // A factor for each channel of the result (column of a matrix product), or one for all; empty: 1.
+  std::vector<float> weight_scale;
   // The parts that follow the sums, in order. Each computes `nodes` from the value `start`: by
   // `chain` or, if `chain` is nullptr, by the nodes' definitions.
   struct Part {
