@@ -60,7 +60,7 @@ class IntegerStatementReader {
                RowStepOf(shape, out.strides, parts_.product->sizes().outputs) == parts_.row_step &&
                lies(spec_.inputs[parts_.source]);
     for (const CpuKernelSpec::Operand& in : spec_.inputs) {
-      if (in.type.shape == spec_.outputs[0].type.shape && !in.is_static) all = all && lies(in);
+      if (in.type.shape == spec_.outputs[0].type.shape) all = all && lies(in);
     }
     return all ? absl::OkStatus()
                : absl::InternalError("an operand of a product of integers lies elsewhere");

@@ -676,6 +676,36 @@ TEST(Integers, AreWrittenIntoAConcatenation) {
   }
 }
 
+// A constant of the result's shape, such as an embedding of positions: it is row-major, the result
+// of a convolution is not.
+TEST(Integers, AreAddedToAConstant) {
+  if (!kernels::HasIntegerTiles()) GTEST_SKIP();
+  const Product conv = {{1, 16, 6, 5}, {16, 16, 3, 3}, Conv({1, 1}, {1, 1, 1, 1})};
+  const Product matmul = {{30, 64}, {64, 16}, {}};
+  for (const Product& product : {conv, matmul}) {
+    for (const bool is_quantized : {false, true}) {
+      Builder b(product, Values::kRandom, 19);
+      const Value sum = b.Sum(b.Op("mul", {b.Centered(b.Input()), b.Number(0.5)}),
+                              b.Op("mul", {b.Weight(), b.Number(0.25)}));
+      Value constant = b.Cast(b.Numbers(sum.shape(), -120, 120, DType::kI8), DType::kF32);
+      if (!is_quantized) constant = b.Numbers(sum.shape(), -120, 120, DType::kF32);
+      const Value shift = b.Op("mul", {constant, b.Number(16)});
+      const Graph graph =
+          b.Build({b.Quantized(b.Op("add", {sum, shift}), 64, 120, DType::kU8), sum});
+      ASSERT_TRUE(IsOnIntegers(graph)) << PlanOf(graph);
+      ExpectBytesOfReference(graph);
+      const Graph alone = [&] {
+        Builder c(product, Values::kRandom, 19);
+        const Value y = c.Sum(c.Op("mul", {c.Centered(c.Input()), c.Number(0.5)}),
+                              c.Op("mul", {c.Weight(), c.Number(0.25)}));
+        const Value added = c.Op("add", {y, c.Numbers(y.shape(), -1200, 1200, DType::kF32)});
+        return c.Build({c.Quantized(added, 64, 120, DType::kU8)});
+      }();
+      ExpectBytesOfReference(alone);
+    }
+  }
+}
+
 // Parts of rows: their elements lie with gaps.
 TEST(Integers, OfSlices) {
   for (const int64_t first : {0, 3, 20}) {

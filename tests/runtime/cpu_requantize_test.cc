@@ -422,6 +422,23 @@ TEST_F(RequantizeTest, OfGates) {
   }
 }
 
+// Results beyond 32 bits, which gates alone make so large.
+TEST_F(RequantizeTest, GatesMaySaturate) {
+  const std::vector<ChainStep> steps = {Step(Kind::kLoadU8),
+                                        Step(Kind::kTakeOther),
+                                        Step(Kind::kMultiply, 0.25f),
+                                        Step(Kind::kLoadVectorU8),
+                                        OnOther(Step(Kind::kMultiply, 0x1p20f)),
+                                        Step(Kind::kMultiplyOther),
+                                        Quantize(0.001f, 3, 0, 255)};
+  const auto r = Requantization::Of(Requantization::Start::kFloats, nullptr, nullptr, 64, steps);
+  if (!r) return;
+  std::vector<uint8_t> x(64, 255), gates(64), y(64);
+  for (size_t j = 0; j < 64; ++j) gates[j] = static_cast<uint8_t>(4 * j);
+  r->Run({1, 0, 64, x.data(), 64, nullptr, 0, gates.data(), y.data(), 64});
+  for (size_t j = 0; j < 64; ++j) EXPECT_EQ(y[j], j == 0 ? 3 : 255);
+}
+
 TEST_F(RequantizeTest, LeavesOtherStepsAlone) {
   const ChainStep last = Quantize(0.03f, 3, 0, 255);
   const auto is_taken = [&](const std::vector<ChainStep>& steps) {
@@ -475,6 +492,11 @@ TEST_F(RequantizeTest, LeavesOtherStepsAlone) {
   EXPECT_FALSE(without_shift({gate, OnOther(Step(Kind::kAdd, 0.5f)), times, last}));
   EXPECT_FALSE(without_shift({gate, Step(Kind::kAddOther), last}));
   EXPECT_FALSE(without_shift({Step(Kind::kMultiply, 1e6f), gate, times, last}));
+  // An infinite product times a gate of 0 is no number.
+  EXPECT_FALSE(Requantization::Of(
+                   Requantization::Start::kFloats, nullptr, nullptr, 20,
+                   {Step(Kind::kMultiply, 1024), Step(Kind::kDivide, 1024), gate, times, last})
+                   .has_value());
   EXPECT_FALSE(
       Requantization::Of(Requantization::Start::kSums, scale(), shift(), 20, {gate, times, last})
           .has_value());

@@ -14,6 +14,7 @@
 #include "base/status_macros.h"
 #include "graph/expr/compose.h"
 #include "kernels/evaluate/evaluate.h"
+#include "runtime/cpu/kernels/dnnl_util.h"
 #include "runtime/cpu/kernels/integers/chain_program.h"
 #include "runtime/cpu/kernels/integers/epilogue_program.h"
 #include "runtime/cpu/kernels/integers/packed_product.h"
@@ -465,10 +466,13 @@ class IntegerProductRunner : public Kernel {
 // Whether `user` can be computed behind the spec's nodes, block by block.
 bool Fuses(const CpuKernelSpec& spec, const Node& user) {
   const Value v(spec.nodes.back(), 0);
+  const NodePtr& head = spec.head_node();
+  const bool is_conv = HeadOf(*head) == ProductHead::kConvolution;
   for (const Value& in : user.inputs()) {
     if (in != v && in.type().num_elements() == 0) return false;
+    // A static operand is row-major, but a block reads channels innermost.
+    if (is_conv && in.shape() == v.shape() && IsStaticValue(in)) return false;
   }
-  const NodePtr& head = spec.head_node();
   const NodePtr node = Node::Apply(&user.op(), user.inputs(), user.attrs(), user.types());
   return MakeEpilogueGraph(v, {&node, 1}, ChannelOf(*head), 1, v.shape()[ChannelOf(*head)]).ok();
 }

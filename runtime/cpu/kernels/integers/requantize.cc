@@ -26,6 +26,7 @@ struct Affine {
   double parts = 0;  // a bound on the sum of the magnitudes of all terms but the first
   int roundings = 0;
   double other_error = 0;   // of the second term, by its own roundings
+  double most_factor = 1;   // the largest magnitude that `factor` had
   bool is_integer = false;  // of at most 9 bits
   bool has_sum = false;     // whether a sum was rounded
 
@@ -43,6 +44,7 @@ bool Multiply(double by, Affine* e) {
   e->other_error *= std::abs(by);
   e->low *= std::abs(by);
   e->high *= std::abs(by);
+  e->most_factor = std::max(e->most_factor, std::abs(e->factor));
   ++e->roundings;
   e->is_integer = false;
   return IsPlain(e->factor);
@@ -331,7 +333,7 @@ class Requantization::Maker {
   // overflow where it is 0, and nothing that was added before is multiplied.
   bool MultiplyGate() {
     const bool is_first = !gated_ && stage_ == 0 && !e_.is_clipped() && e_.parts == 0 &&
-                          e_.other_factor == 0 && std::abs(e_.factor) <= 1;
+                          e_.other_factor == 0 && e_.most_factor <= 1;
     if (!is_first || other_.is_clipped() || other_.has_sum) return false;
     gated_ = true;
     result_->has_gates_ = true;
@@ -381,8 +383,11 @@ class Requantization::Maker {
     const bool is_halfway =
         DistanceToHalf(e_.low) < 4 * error || DistanceToHalf(e_.high) < 4 * error;
     if (!(error < 0.01) || is_halfway || !IsPlain(e_.factor)) return false;
-    const double least_gate = gated_ && stage_ == 0 ? result_->gate_factor_ : 1;
-    if (!IsPlain(e_.factor * least_gate) || !IsPlain(e_.factor * least_gate * 512)) return false;
+    // The factor times a gate that is not 0, which is less than 512 times the least one.
+    const bool has_gate = gated_ && stage_ == 0;
+    const double least_factor = std::abs(e_.factor * (has_gate ? result_->gate_factor_ : 1));
+    const double greatest_factor = least_factor * (has_gate ? 512 : 1);
+    if (!IsPlain(least_factor) || !IsPlain(greatest_factor)) return false;
     if (e_.other_factor != 0 && !IsPlain(e_.other_factor)) return false;
     if (column_ == 0) OpenStage();
     Stage& stage = result_->stages_[static_cast<size_t>(stage_++)];
@@ -401,7 +406,7 @@ class Requantization::Maker {
       result_->saturates_ = result_->saturates_ &&
                             std::nearbyint(e_.low) == (is_signed ? -128 : 0) &&
                             std::nearbyint(e_.high) == (is_signed ? 127 : 255) &&
-                            std::abs(e_.factor) * 0x1p31 + most + bound < 0x1p30;
+                            greatest_factor * 0x1p31 + most + bound < 0x1p30;
     }
     // The next stage begins with the rounded number plus the offset.
     e_ = Affine();
