@@ -6,9 +6,7 @@
 #include <limits>
 #include <utility>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "runtime/cpu/kernels/integers/requantize_block.h"
 
 namespace lemma::kernels {
 namespace {
@@ -95,165 +93,7 @@ bool Follow(const ChainStep& s, Affine* e) {
   }
 }
 
-enum class SourceKind { kSums, kFloats, kBytes };
-
 double DistanceToHalf(double x) { return 0.5 - std::abs(x - std::nearbyint(x)); }
-
-#if defined(__x86_64__)
-
-// After all headers: an inline function of theirs must not use instructions that a machine may
-// lack.
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl")
-
-// A stage from some column on.
-struct StageColumns {
-  const float *factor, *addend;
-  float reach, other_factor, low, high;
-  bool has_other, other_is_signed;
-};
-
-struct Block {
-  const char* x;
-  int64_t rows, x_step;  // in bytes
-  const char* other;
-  int64_t other_step;
-  StageColumns stages[2];
-  bool x_is_signed, y_is_signed;
-  __mmask16 last;  // the columns of the last vector
-  char* y;
-  int64_t y_step;
-};
-
-inline __m512 LoadBytes(const char* from, __mmask16 which, bool is_signed) {
-  const __m128i bytes = _mm_maskz_loadu_epi8(which, from);
-  return _mm512_cvtepi32_ps(is_signed ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes));
-}
-
-// Numbers beyond the type become its least or greatest number.
-template <int kVectors>
-inline void StoreBytes(const __m512i* numbers, bool is_signed, __mmask16 last, char* y) {
-  if constexpr (kVectors == 4) {
-    if (last == 0xffff) {
-      // Packing works on quarters of 128 bits.
-      const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-      const __m512i a = _mm512_packs_epi32(numbers[0], numbers[1]);
-      const __m512i b = _mm512_packs_epi32(numbers[2], numbers[3]);
-      const __m512i bytes = is_signed ? _mm512_packs_epi16(a, b) : _mm512_packus_epi16(a, b);
-      _mm512_storeu_si512(y, _mm512_permutexvar_epi32(order, bytes));
-      return;
-    }
-  }
-#pragma GCC unroll 4
-  for (int k = 0; k < kVectors; ++k) {
-    const __m128i bytes =
-        is_signed ? _mm512_cvtsepi32_epi8(numbers[k])
-                  : _mm512_cvtusepi32_epi8(_mm512_max_epi32(numbers[k], _mm512_setzero_si512()));
-    _mm_mask_storeu_epi8(y + 16 * k, k + 1 == kVectors ? last : 0xffff, bytes);
-  }
-}
-
-// Writes the numbers of the rows that hold a doubtful number to `doubtful`, and returns how many
-// these are; their results are not stored. `doubtful` must have room for all rows.
-template <int kVectors, int kStages, bool kSaturates, SourceKind kSource>
-int64_t RunBlock(const Block& b, int64_t* doubtful) {
-  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-  constexpr int kGreaterMagnitude = 0x0b;  // of VRANGEPS: the maximum of the magnitudes
-  __m512 factor[kStages][kVectors], addend[kStages][kVectors];
-  __m512 low[kStages], high[kStages], other_factor[kStages];
-#pragma GCC unroll 2
-  for (int s = 0; s < kStages; ++s) {
-    low[s] = _mm512_set1_ps(b.stages[s].low);
-    high[s] = _mm512_set1_ps(b.stages[s].high);
-    other_factor[s] = _mm512_set1_ps(b.stages[s].other_factor);
-#pragma GCC unroll 4
-    for (int k = 0; k < kVectors; ++k) {
-      factor[s][k] = _mm512_loadu_ps(b.stages[s].factor + 16 * k);
-      addend[s][k] = _mm512_loadu_ps(b.stages[s].addend + 16 * k);
-    }
-  }
-  int64_t found = 0;
-  for (int64_t i = 0; i < b.rows; ++i) {
-    const char* from = b.x + i * b.x_step;
-    const char* other = b.other + i * b.other_step;
-    __m512 x[kVectors];
-    __m512i numbers[kVectors];
-    bool is_doubtful = false;
-#pragma GCC unroll 4
-    for (int k = 0; k < kVectors; ++k) {
-      const __mmask16 which = k + 1 == kVectors ? b.last : 0xffff;
-      if constexpr (kSource == SourceKind::kSums) {
-        x[k] = _mm512_cvtepi32_ps(_mm512_loadu_si512(from + 64 * k));
-      } else if constexpr (kSource == SourceKind::kFloats) {
-        x[k] = _mm512_maskz_loadu_ps(which, from + 64 * k);
-      } else {
-        x[k] = LoadBytes(from + 16 * k, which, b.x_is_signed);
-      }
-    }
-#pragma GCC unroll 2
-    for (int s = 0; s < kStages; ++s) {
-      __m512 distance = _mm512_setzero_ps();
-#pragma GCC unroll 4
-      for (int k = 0; k < kVectors; ++k) {
-        __m512 rest = addend[s][k];
-        if (b.stages[s].has_other) {
-          const __m512 y = LoadBytes(other + 16 * k, k + 1 == kVectors ? b.last : 0xffff,
-                                     b.stages[s].other_is_signed);
-          rest = _mm512_fmadd_ps(y, other_factor[s], rest);
-        }
-        __m512 number = _mm512_fmadd_ps(x[k], factor[s][k], rest);
-        // Columns behind the last one have no doubts.
-        const __mmask16 which = k + 1 == kVectors ? b.last : 0xffff;
-        if (kSource == SourceKind::kFloats && s == 0) {
-          is_doubtful =
-              is_doubtful || _mm512_mask_cmp_ps_mask(which, number, number, _CMP_UNORD_Q) != 0;
-        }
-        const bool is_last = s + 1 == kStages;
-        if (!is_last || !kSaturates) {
-          number = _mm512_min_ps(_mm512_max_ps(number, low[s]), high[s]);
-        }
-        const __m512 from_nearest = _mm512_maskz_reduce_ps(which, number, kNearest);
-        distance = _mm512_range_ps(distance, from_nearest, kGreaterMagnitude);
-        if (is_last) {
-          numbers[k] = _mm512_cvt_roundps_epi32(number, kNearest);
-        } else {
-          x[k] = _mm512_sub_ps(number, from_nearest);
-        }
-      }
-      is_doubtful = is_doubtful || _mm512_cmp_ps_mask(distance, _mm512_set1_ps(b.stages[s].reach),
-                                                      _CMP_NLE_UQ) != 0;
-    }
-    doubtful[found] = i;
-    if (is_doubtful) {
-      ++found;
-      continue;
-    }
-    StoreBytes<kVectors>(numbers, b.y_is_signed, b.last, b.y + i * b.y_step);
-  }
-  return found;
-}
-
-using Runner = int64_t (*)(const Block&, int64_t*);
-template <int kStages, bool kSaturates, SourceKind kSource>
-constexpr Runner kRunners[] = {
-    RunBlock<1, kStages, kSaturates, kSource>, RunBlock<2, kStages, kSaturates, kSource>,
-    RunBlock<3, kStages, kSaturates, kSource>, RunBlock<4, kStages, kSaturates, kSource>};
-
-template <SourceKind kSource>
-Runner RunnerFor(int64_t vectors, size_t stages, bool saturates) {
-  // Infinity is no number of 32 bits.
-  if (kSource == SourceKind::kFloats) saturates = false;
-  if (stages == 1) {
-    return saturates ? kRunners<1, true, kSource>[vectors - 1]
-                     : kRunners<1, false, kSource>[vectors - 1];
-  }
-  return saturates ? kRunners<2, true, kSource>[vectors - 1]
-                   : kRunners<2, false, kSource>[vectors - 1];
-}
-
-#pragma GCC pop_options
-
-#endif
 
 }  // namespace
 
@@ -541,21 +381,25 @@ Requantization::Rows Requantization::Part(const Rows& all, int64_t row, int64_t 
   return part;
 }
 
-#if defined(__x86_64__)
 int64_t Requantization::RunShortly(const Rows& rows, const float* factors,
                                    int64_t* doubtful) const {
-  const int64_t vectors = (rows.columns + 15) / 16;
-  Block block = {};
+  using Kinds = RequantizedBlock::Source;
+  RequantizedBlock block;
+  block.source = source_ == Source::kSums     ? Kinds::kSums
+                 : source_ == Source::kFloats ? Kinds::kFloats
+                                              : Kinds::kBytes;
   block.x = static_cast<const char*>(rows.x);
-  block.rows = rows.rows;
   block.x_step = rows.x_step * SizeOfSource();
+  block.rows = rows.rows;
+  block.columns = rows.columns;
   block.other = static_cast<const char*>(rows.other);
   block.other_step = rows.other == nullptr ? 0 : rows.other_step;
+  block.saturates = saturates_;
   block.x_is_signed = source_ == Source::kI8;
   block.y_is_signed = steps_.back().low < 0;
-  block.last = static_cast<__mmask16>((1u << (rows.columns - 16 * (vectors - 1))) - 1);
   block.y = static_cast<char*>(rows.y);
   block.y_step = rows.y_step;
+  block.num_stages = static_cast<int>(stages_.size());
   const auto first = static_cast<size_t>(rows.first);
   const auto last = first + static_cast<size_t>(rows.columns) - 1;
   for (size_t s = 0; s < stages_.size(); ++s) {
@@ -570,17 +414,8 @@ int64_t Requantization::RunShortly(const Rows& rows, const float* factors,
                        stage.other_is_signed};
   }
   if (factors != nullptr) block.stages[0].factor = factors;
-  const size_t stages = stages_.size();
-  switch (source_) {
-    case Source::kSums:
-      return RunnerFor<SourceKind::kSums>(vectors, stages, saturates_)(block, doubtful);
-    case Source::kFloats:
-      return RunnerFor<SourceKind::kFloats>(vectors, stages, saturates_)(block, doubtful);
-    default:
-      return RunnerFor<SourceKind::kBytes>(vectors, stages, saturates_)(block, doubtful);
-  }
+  return RunBlock(block, doubtful);
 }
-#endif
 
 void Requantization::Run(const Rows& all, IntegerIsa isa) const {
   if (fits_any_row_ && all.rows == 1 && all.columns > kBlock) {
@@ -607,7 +442,6 @@ void Requantization::Run(const Rows& all, IntegerIsa isa) const {
         RunSteps(part, isa);
         continue;
       }
-#if defined(__x86_64__)
       int64_t doubtful[kRows];
       const int64_t found = RunShortly(part, has_gates_ ? factors : nullptr, doubtful);
       for (int64_t n = 0; n < found; ++n) {
@@ -615,7 +449,6 @@ void Requantization::Run(const Rows& all, IntegerIsa isa) const {
       }
       // As where one scale is twice another one, so that many numbers lie halfway.
       is_short = found <= part.rows / 4;
-#endif
     }
   }
 }

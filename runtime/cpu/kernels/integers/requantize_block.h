@@ -1,0 +1,44 @@
+// The short computation of a block (requantize.h) with AVX-512.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZE_BLOCK_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZE_BLOCK_H_
+
+#include <cstdint>
+
+namespace lemma::kernels {
+
+// A stage, from the block's first column on. The arrays have an element for each column, up to a
+// multiple of 16 columns.
+struct StageColumns {
+  const float* factor = nullptr;
+  const float* addend = nullptr;
+  float reach = 0, other_factor = 0, low = 0, high = 0;
+  bool has_other = false, other_is_signed = false;
+};
+
+// Rows of at most 64 columns.
+struct RequantizedBlock {
+  enum class Source { kSums, kFloats, kBytes };
+  Source source = Source::kSums;
+  const char* x = nullptr;  // of the source; sums are read up to a multiple of 16 columns
+  int64_t x_step = 0;       // in bytes
+  int64_t rows = 0, columns = 0;
+  const char* other = nullptr;  // bytes that a stage with has_other reads
+  int64_t other_step = 0;
+  int num_stages = 1;
+  StageColumns stages[2];
+  // Whether the last stage's bounds are those of the result's type, and no number before them is
+  // beyond 32 bits. Not used for floats, which may be infinite.
+  bool saturates = false;
+  bool x_is_signed = false, y_is_signed = false;
+  char* y = nullptr;
+  int64_t y_step = 0;
+};
+
+// Writes the numbers of the rows that hold a doubtful number to `doubtful`, which must have room
+// for all rows, and returns how many these are; their results are not stored. Only on machines for
+// which BestIntegerIsa() is kVnni.
+int64_t RunBlock(const RequantizedBlock& block, int64_t* doubtful);
+
+}  // namespace lemma::kernels
+
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_REQUANTIZE_BLOCK_H_
