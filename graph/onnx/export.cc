@@ -158,8 +158,9 @@ absl::StatusOr<std::vector<StagedFile>> StageOnnx(const Graph& graph, const std:
   std::vector<StagedFile> files;
   auto stage = [&](const std::string& file, const std::vector<absl::string_view>& pieces) {
     auto staged = StagedFile::Write(file, pieces);
-    if (staged.ok()) files.push_back(*std::move(staged));
-    return staged.status();
+    if (!staged.ok()) return staged.status();
+    files.push_back(*std::move(staged));
+    return absl::OkStatus();
   };
   absl::Status status;
   std::vector<Tensor> inside;

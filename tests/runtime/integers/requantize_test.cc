@@ -1,5 +1,7 @@
 // Requantization gives the bytes of the steps that it replaces, also where two roundings of the
 // quotient have different nearest integers.
+#include "runtime/cpu/kernels/integers/requantize.h"
+
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -12,7 +14,6 @@
 
 #include "gtest/gtest.h"
 #include "runtime/cpu/kernels/integers/chain.h"
-#include "runtime/cpu/kernels/integers/requantize.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 
 namespace lemma::kernels {

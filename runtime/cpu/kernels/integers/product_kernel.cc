@@ -513,7 +513,7 @@ std::optional<int> KnownZero(const CpuKernelSpec& spec, const IntegerProduct& pr
 
 absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
                                               const StaticValues& statics) {
-  const NodePtr head = spec.head_node();
+  const NodePtr& head = spec.head_node();
   std::optional<IntegerProduct> product = IntegerProductOf(*head);
   if (!product) return absl::InternalError("a product that is not one of integers");
   LEMMA_ASSIGN_OR_RETURN(
