@@ -42,9 +42,9 @@ struct KernelTraits {
   // memory. Kernels with equal cores do the same main work. "": no core is known, as for a kernel
   // that only moves data.
   std::string core;
-  // What is fused into the main work, one line for each scalar function that it applies to an
-  // element or, if there is none, for each operator; sorted. Additions of a known vector, such as a
-  // bias, are left out.
+  // The operators fused into the main work, one line each, sorted; for an activation such as silu,
+  // and for the two operators that compute the same, one line for each of their scalar functions.
+  // Additions of a known vector, such as a bias, are left out.
   std::vector<std::string> fused;
   int operators = 0;     // the number of operators that the kernel computes
   Work work;             // as KernelMeasurer::WorkOf

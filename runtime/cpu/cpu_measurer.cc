@@ -1,5 +1,6 @@
 // Measures single kernels of the CPU back end on random values.
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -152,12 +153,35 @@ void AddFunctions(const ScalarExpr& e, std::vector<std::string>* functions) {
   for (const ScalarExpr& arg : e.args()) AddFunctions(arg, functions);
 }
 
-// Adds what `node`, which is fused into a kernel, does: silu and its two operators do the same.
-void AddFused(const Node& node, std::vector<std::string>* fused) {
-  const NodeTraits& traits = NodeTraitsOf(node);
-  const size_t before = fused->size();
-  if (traits.pointwise && traits.element) AddFunctions(traits.element->body, fused);
-  if (fused->size() == before) fused->push_back(NameOf(node));
+// Whether the node is an activation of which IsActivationPair knows a form in two operators.
+bool IsSwish(const Node& node) {
+  if (node.inputs().size() != 1) return false;
+  const std::optional<Eltwise> f = EltwiseOf(node, node.inputs()[0]);
+  return f && (f->algorithm == dnnl::algorithm::eltwise_swish ||
+               f->algorithm == dnnl::algorithm::eltwise_hardswish);
+}
+
+// Adds what nodes [n, …) of a kernel do, and returns how many nodes that are. An activation that is
+// written as two operators, such as x * sigmoid(x), does the same as silu.
+size_t AddFused(const std::vector<NodePtr>& nodes, size_t n, std::vector<std::string>* fused) {
+  const auto add = [&](const Node& node) {
+    const NodeTraits& traits = NodeTraitsOf(node);
+    if (traits.pointwise && traits.element) return AddFunctions(traits.element->body, fused);
+    fused->push_back(NameOf(node));
+  };
+  const Node& node = *nodes[n];
+  if (IsSwish(node)) {
+    add(node);
+    return 1;
+  }
+  for (const Value& v : node.inputs()) {
+    if (n + 1 == nodes.size() || !IsActivationPair(v, node, *nodes[n + 1])) continue;
+    add(node);
+    add(*nodes[n + 1]);
+    return 2;
+  }
+  fused->push_back(NameOf(node));
+  return 1;
 }
 
 KernelTraits TraitsOf(const CpuKernelSpec& spec) {
@@ -179,8 +203,8 @@ KernelTraits TraitsOf(const CpuKernelSpec& spec) {
   for (const CpuKernelSpec::Operand& out : spec.outputs) {
     absl::StrAppend(&traits.core, " -> ", TextOf(out));
   }
-  for (size_t n = pointwise ? 0 : 1; n < spec.nodes.size(); ++n) {
-    if (!IsLight(*spec.nodes[n])) AddFused(*spec.nodes[n], &traits.fused);
+  for (size_t n = pointwise ? 0 : 1; n < spec.nodes.size();) {
+    n += IsLight(*spec.nodes[n]) ? 1 : AddFused(spec.nodes, n, &traits.fused);
   }
   std::sort(traits.fused.begin(), traits.fused.end());
   return traits;

@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "base/stopwatch.h"
@@ -24,6 +25,26 @@ TEST(Measure, SignaturesDoNotDependOnNamesOrValues) {
   EXPECT_EQ(a->kernels[0].signature,
             "matmul(f32[2,8], f32[8,16] static) {matmul(i0 i1); relu(n0)} -> f32[2,16]");
   for (size_t i = 0; i < 2; ++i) EXPECT_EQ(a->kernels[i].signature, b->kernels[i].signature);
+}
+
+// An activation in one operator and in two is the same work, another one is not.
+TEST(Measure, AnActivationMayBeTwoOperators) {
+  auto measurer = MakeCpuMeasurer();
+  const auto fused = [&](const std::string& activation) {
+    auto plan = measurer->Plan(GraphWithWeights(
+        "graph g(x: f32[1,8,9,9], w: weight f32[8,8,3,3]) {\n  a = conv2d(x, w)\n" + activation +
+        "  return y\n}"));
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    for (const PlannedKernel& kernel : plan->kernels) {
+      if (absl::StrContains(kernel.signature, "conv2d(")) return measurer->TraitsOf(kernel).fused;
+    }
+    ADD_FAILURE() << "no convolution";
+    return std::vector<std::string>();
+  };
+  const auto silu = fused("  y = silu(a)\n");
+  EXPECT_EQ(fused("  s = sigmoid(a)\n  y = mul(a, s)\n"), silu);
+  EXPECT_NE(fused("  y = sigmoid(a)\n"), silu);
+  EXPECT_NE(fused("  y = relu(a)\n"), silu);
 }
 
 TEST(Measure, EveryKernelOfAGraphCanBeMeasured) {
