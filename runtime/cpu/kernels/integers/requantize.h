@@ -26,10 +26,11 @@ class Requantization {
   // For rows of `columns` numbers. The exact computation begins with sums, to which ScaleTile is
   // applied with `scale` and `shift` (nullptr: without), or with floats; in both cases, `steps`
   // follow. If the first steps are kLoadU8 or kLoadI8 and kTakeOther, it begins with these
-  // integers. The operands of the steps are set, except the data of kLoadU8 and kLoadI8; numbers
-  // and vectors are copied. nullopt if the bound is useless, or if the steps are not one or two
-  // stages of this kind: min, max and arithmetic with numbers and vectors, at most one sum with an
-  // integer that is loaded, and then kQuantize.
+  // integers. The operands of the steps are set, except the data of integers; numbers and vectors
+  // are copied. nullopt if the bound is useless, or if the steps are not one or two stages of this
+  // kind: min, max and arithmetic with numbers and vectors, at most one sum with an integer that is
+  // loaded, and then kQuantize. Before anything is added, there may be one product with a gate: an
+  // integer for each column (kLoadVectorU8 or kLoadVectorI8) that may differ from run to run.
   static std::optional<Requantization> Of(Start start, const float* scale, const float* shift,
                                           int64_t columns, absl::Span<const ChainStep> steps);
   // The same for floats in rows of any length, if `steps` read no vectors.
@@ -51,7 +52,7 @@ class Requantization {
 
   // For each kPanelColumns columns begun, x must have kPanelColumns sums. `first` must be a
   // multiple of kPanelColumns, and 0 after OfElements. y may be `other`, or x if that is of
-  // integers, if the steps are equal.
+  // 8-bit integers, if both have the same row step.
   void Run(const Rows& rows, IntegerIsa isa = BestIntegerIsa()) const;
 
  private:
