@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/models/model_file.h"
 #include "api/models/random_values.h"
 #include "api/optimize.h"
 #include "api/rules/rules_file.h"
@@ -110,6 +111,44 @@ TEST(CheckOfResultSizesTest, AcceptsAStepWhoseSizeContainsOne) {
   auto read = ParseCertificate(text);
   ASSERT_TRUE(read.ok()) << read.status() << "\n" << text;
   auto result = api::CheckCertificate(input, output, *read, {});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->problem(), "");
+}
+
+// An operator that is made of others (Resize) is found again by its name in the file, although
+// rewrites changed what it reads and what reads it.
+TEST(CheckOfNamesTest, FindsAnOperatorBetweenRewrites) {
+  const std::string folder = testing::TempDir();
+  const std::string in = folder + "/resize.onnx", out = folder + "/resize_out.onnx";
+  const onnx::ModelProto model = OnnxModel(R"(g (float[1,2,4,4] x) => (y) {
+    two = Constant <value = float {2}> ()
+    sizes = Constant <value = int64[4] {1, 2, 7, 7}> ()
+    a = Relu(x)
+    b = Relu(a)
+    c = Sigmoid(b)
+    d = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (c, , , sizes)
+    y = Mul(d, two)
+  })");
+  ASSERT_TRUE(WriteFileAtomically(in, {model.SerializeAsString()}).ok());
+  auto input = api::LoadModel(in);
+  ASSERT_TRUE(input.ok()) << input.status();
+  api::OptimizeOptions options;
+  options.costs.measured = false;
+  options.execute = false;
+  options.only = {"relu_of_relu", "mul_by_scalar"};
+  auto found = api::Optimize(input->graph, {}, options);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->search.rewrites.size(), 2);
+  api::Model changed = *input;
+  changed.graph = found->search.best;
+  ASSERT_TRUE(api::SaveModel(changed, out, api::ModelFormat::kOnnx).ok());
+  auto output = api::LoadModel(out);
+  ASSERT_TRUE(output.ok()) << output.status();
+  auto rules = api::LoadRulesFile("");
+  auto made = Certify(input->graph, found->search.rewrites, changed.graph, rules->rules,
+                      Certificate::Result::kBest);
+  ASSERT_TRUE(made.ok()) << made.status();
+  auto result = api::CheckCertificate(*input, *output, *made, {});
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->problem(), "");
 }

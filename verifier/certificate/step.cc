@@ -340,6 +340,14 @@ absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacemen
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     builder.Input(graph.input_names()[i], graph.inputs()[i].type());
   }
+  for (const NodePtr& node : graph.nodes()) {
+    for (int i = 0; i < node->num_outputs(); ++i) {
+      const Value value(node, i);
+      if (const absl::string_view label = graph.LabelOf(value); !label.empty()) {
+        builder.Label(renewed(value), std::string(label));
+      }
+    }
+  }
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     builder.Output(graph.output_names()[i], renewed(graph.outputs()[i]));
   }

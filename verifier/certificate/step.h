@@ -50,7 +50,8 @@ absl::StatusOr<std::vector<Value>> Applied(const Substitution& rule, const Patte
 
 // The graph in which the second value of each pair takes the place of the first in all uses. The
 // nodes that compute the second values stay as they are. Both values of a pair must have the same
-// type. Keeps the names of inputs and outputs, and drops labels.
+// type. Names and labels stay; the label of a replaced value goes to its replacement. By labels,
+// nodes of the imported model are found again when the graph is written.
 absl::StatusOr<Graph> Replace(const Graph& graph, const Replacements& replacements);
 
 }  // namespace lemma::certificate
