@@ -47,7 +47,7 @@ class CpuExecutable : public Executable {
 
   absl::Status Prepare() {
     ThreadScope scope(threads_);
-    StaticEvaluator evaluator(threads_);
+    StaticEvaluator evaluator(threads_, plan_.statics);
     std::vector<int> reads(plan_.statics.size());  // by steps without a kernel
     for (const CpuStep& step : plan_.steps) {
       for (const int id : step.static_inputs) {
@@ -58,8 +58,12 @@ class CpuExecutable : public Executable {
     std::vector<int64_t> scratch;
     for (const CpuStep& step : plan_.steps) {
       StaticValues values(step.spec->inputs.size());
+      std::vector<bool> needed(values.size(), true);
+      const auto shared_weights = step.spec->def->shared_weights;
+      const std::shared_ptr<const void> shared =
+          shared_weights == nullptr ? nullptr : shared_weights(*step.spec, &needed);
       for (size_t i = 0; i < values.size(); ++i) {
-        if (step.static_inputs[i] < 0) continue;
+        if (step.static_inputs[i] < 0 || !needed[i]) continue;
         absl::StatusOr<Tensor> value = evaluator.Evaluate(plan_.statics[step.static_inputs[i]]);
         if (!value.ok()) return value.status();
         values[i] = *std::move(value);

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "runtime/cpu/kernels/integers/product_kernel.h"
 #include "runtime/cpu/kernels/integers/table.h"
+#include "runtime/cpu/kernels/integers/weight_only_kernel.h"
 
 namespace lemma::cpu {
 
@@ -49,7 +50,7 @@ class Grouper {
     for (int i = 0; i < n && fuse_layout_; ++i) MarkWidening(i);
     for (int i = 0; i < n; ++i) {
       if (!Free(i)) continue;
-      if (fuse_layout_ && GrowIntegerProduct(i)) continue;
+      if (fuse_layout_ && (GrowIntegerProduct(i) || GrowWeightOnlyProduct(i))) continue;
       if (const KernelDef* def = FindKernel(*uses_.nodes[i])) GrowHead(i, def);
     }
     for (int i = n; i-- > 0;) {
@@ -104,6 +105,17 @@ class Grouper {
     for (const Value& v : numbers) numbers_of_[group].insert(uses_.NodeOf(v.node()));
     for (const NodePtr& node : product->x.nodes) Copy(uses_.NodeOf(*node), group);
     for (const NodePtr& node : product->weight_nodes) Copy(uses_.NodeOf(*node), group);
+    return true;
+  }
+
+  // Opens the group of head i if its weight is known integers times scales, and it has few rows.
+  bool GrowWeightOnlyProduct(int i) {
+    const std::optional<WeightOnlyProduct> product = WeightOnlyProductOf(*uses_.nodes[i]);
+    if (!product) return false;
+    GrowHead(i, &WeightOnlyKernel());
+    const int group = result_.group_of[i];
+    result_.groups[group].head = i;
+    for (const NodePtr& node : product->nodes) Copy(uses_.NodeOf(*node), group);
     return true;
   }
 

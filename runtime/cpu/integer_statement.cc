@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
+#include "runtime/cpu/kernels/integers/epilogue_program.h"
 
 namespace lemma::cpu {
 namespace {
@@ -17,6 +18,20 @@ using kernels::ChainResult;
 using kernels::ChainStep;
 using Kind = ChainStep::Kind;
 using Ints = std::vector<int64_t>;
+
+// The result of the last of `nodes`, applied to the values of *made in place of its keys; `start` if
+// there are none.
+absl::StatusOr<Value> Applied(absl::Span<const NodePtr> nodes, const Value& start,
+                              absl::flat_hash_map<Value, Value>* made, GraphBuilder* builder) {
+  Value last = start;
+  for (const NodePtr& node : nodes) {
+    std::vector<Value> operands;
+    for (const Value& v : node->inputs()) operands.push_back(made->at(v));
+    LEMMA_ASSIGN_OR_RETURN(last, builder->Op(node->op().name, operands, node->attrs()));
+    (*made)[Value(node, 0)] = last;
+  }
+  return last;
+}
 
 class IntegerStatementReader {
  public:
@@ -241,14 +256,7 @@ class IntegerStatementReader {
   absl::StatusOr<Value> Nodes(const Value& start, const IntegerProductParts::Part& part) {
     absl::flat_hash_map<Value, Value> made = {{part.start, start}};
     for (size_t i = 0; i < inputs_.size(); ++i) made.try_emplace(spec_.inputs[i].value, inputs_[i]);
-    Value last = start;
-    for (const NodePtr& node : part.nodes) {
-      std::vector<Value> operands;
-      for (const Value& v : node->inputs()) operands.push_back(made.at(v));
-      LEMMA_ASSIGN_OR_RETURN(last, builder_.Op(node->op().name, operands, node->attrs()));
-      made[Value(node, 0)] = last;
-    }
-    return last;
+    return Applied(part.nodes, start, &made, &builder_);
   }
 
   const CpuKernelSpec& spec_;
@@ -262,6 +270,39 @@ class IntegerStatementReader {
 absl::StatusOr<Graph> IntegerStatementOf(const CpuKernelSpec& spec,
                                          const IntegerProductParts& parts) {
   return IntegerStatementReader(spec, parts).Run();
+}
+
+absl::StatusOr<Graph> WeightOnlyStatementOf(const CpuKernelSpec& spec,
+                                            const kernels::NarrowWeights& weights) {
+  for (const auto* operands : {&spec.inputs, &spec.outputs}) {
+    for (const CpuKernelSpec::Operand& o : *operands) {
+      if (!SameLayout(o.type.shape, o.strides, RowMajorStrides(o.type.shape))) {
+        return absl::InternalError("an operand of a weight-only product lies elsewhere");
+      }
+    }
+  }
+  GraphBuilder builder("statement");
+  absl::flat_hash_map<Value, Value> made;
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    made[spec.inputs[i].value] = builder.Input(absl::StrCat("x", i), spec.inputs[i].type);
+  }
+  std::vector<double> w;
+  for (int64_t k = 0; k < weights.depth(); ++k) {
+    for (int64_t j = 0; j < weights.columns(); ++j) w.push_back(weights.At(k, j));
+  }
+  LEMMA_ASSIGN_OR_RETURN(
+      const Tensor weight,
+      Tensor::FromDoubles({DType::kF32, {weights.depth(), weights.columns()}}, w));
+  const Value product(spec.head_node(), 0);
+  LEMMA_ASSIGN_OR_RETURN(
+      const Value sum,
+      builder.Op("matmul", {made.at(spec.head().inputs()[0]), builder.Constant(weight)}));
+  made[product] = sum;
+  std::vector<NodePtr> behind;
+  if (spec.nodes.back() != spec.head_node()) behind = NodesBehind(product, spec.nodes);
+  LEMMA_ASSIGN_OR_RETURN(const Value y, Applied(behind, sum, &made, &builder));
+  builder.Output("y", y);
+  return std::move(builder).Build();
 }
 
 }  // namespace lemma::cpu

@@ -388,6 +388,7 @@ class StatementReader {
 
 absl::StatusOr<Graph> StatementOf(const CpuKernelSpec& spec, const Kernel& kernel) {
   if (const auto parts = PartsOf(kernel)) return IntegerStatementOf(spec, *parts);
+  if (const auto* weights = WeightsOf(kernel)) return WeightOnlyStatementOf(spec, *weights);
   const auto* library = dynamic_cast<const DnnlKernel*>(kernel.library());
   if (library == nullptr) return absl::UnimplementedError("no kernel of the library");
   return CatchDnnl(

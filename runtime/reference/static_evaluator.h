@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graph/graph.h"
 
 namespace lemma {
@@ -12,20 +13,27 @@ namespace lemma {
 // Not thread-safe.
 class StaticEvaluator {
  public:
-  // `threads` is the number of threads that evaluate one operator.
-  explicit StaticEvaluator(int threads) : threads_(threads) {}
+  // `threads` is the number of threads that evaluate one operator. `wanted`: all values that
+  // Evaluate will be called for, each once; then an intermediate result is dropped when no other
+  // one of them needs it. Without `wanted`, all intermediate results are kept.
+  explicit StaticEvaluator(int threads, absl::Span<const Value> wanted = {});
 
-  // The tensor of `v`, which must not depend on inputs. Keeps the tensor, and the intermediate
-  // results from which it is computed, for later calls. FailedPrecondition, with the weight's name,
-  // if `v` depends on a weight without values.
+  // The tensor of `v`, which must not depend on inputs. Keeps the tensor for later calls, and the
+  // intermediate results. FailedPrecondition, with the weight's name, if `v` depends on a weight
+  // without values.
   absl::StatusOr<Tensor> Evaluate(const Value& v);
   // Drops the kept tensor of `v`; its memory is freed when no other Tensor shares it. A later
   // Evaluate computes the value again.
-  void Forget(const Value& v) { done_.erase(v); }
+  void Forget(const Value& v);
 
  private:
+  // Counts one use of `v` less. After the last use of a node, drops its results.
+  void Release(const Value& v);
+
   int threads_;
   absl::flat_hash_map<Value, Tensor> done_;
+  // By operator, uses of its results that are still to come; empty: all results are kept.
+  absl::flat_hash_map<const Node*, int> uses_;
 };
 
 }  // namespace lemma

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/cpu/kernels/integers/weight_only_kernel.h"
 
 namespace lemma::cpu {
 
@@ -101,6 +102,7 @@ Work WorkOf(const CpuKernelSpec& spec) {
     if (counted.ok()) work.flops += counted->flops;
   }
   for (const auto& operand : spec.inputs) work.bytes_read += operand.type.num_bytes();
+  if (spec.def == &WeightOnlyKernel()) work.bytes_read -= SavedBytesOf(spec.head());
   for (const auto& operand : spec.outputs) work.bytes_written += operand.type.num_bytes();
   return work;
 }

@@ -43,6 +43,7 @@ struct CpuKernelSpec : KernelSpec {
   std::vector<int> in_place;
   int threads = 1;
   WinogradUse winograd = WinogradUse::kWhereFaster;
+  bool is_made_up = false;  // the static values are not those of `inputs`, but stand for them
 
   const NodePtr& head_node() const { return nodes[static_cast<size_t>(head_at)]; }
   const Node& head() const { return *head_node(); }
@@ -99,6 +100,11 @@ struct KernelDef {
   bool (*strided_input)(const std::vector<NodePtr>& nodes, int node, int operand) = nullptr;
   absl::StatusOr<std::unique_ptr<Kernel>> (*build)(const CpuKernelSpec& spec,
                                                    const StaticValues& statics) = nullptr;
+  // What another kernel has packed from the same weights; nullptr if there is none. As long as the
+  // caller holds it, build takes empty handles for the static inputs whose element of *needed,
+  // which has one for each input, the function sets to false. nullptr: kernels share nothing so.
+  std::shared_ptr<const void> (*shared_weights)(const CpuKernelSpec& spec,
+                                                std::vector<bool>* needed) = nullptr;
 };
 
 // Builds the spec's kernel. If that is Unimplemented, builds a kernel that runs the definitions of

@@ -49,17 +49,24 @@ std::optional<std::pair<Value, Value>> OperandsBy(ScalarFn fn, const Value& v) {
   return std::make_pair(in[body->args()[0].tensor()], in[body->args()[1].tensor()]);
 }
 
+bool IsOne(const Value& v) { return v.type().num_elements() == 1; }
+
 struct Range {
   int64_t low = 0, high = 0;
 };
 
 Range RangeOfType(DType dtype) { return dtype == DType::kU8 ? Range{0, 255} : Range{-128, 127}; }
 
-// The range of a value that is one integer or several, by its payload or its type.
-std::optional<Range> RangeOf(const Value& v) {
+std::optional<Range> RangeOfOperator(const Value& v, int steps);
+
+// The range of a value that is one integer or several, by its payload, its type or the definitions
+// of at most `steps` operators.
+std::optional<Range> RangeOf(const Value& v, int steps = 8) {
   if (IsNarrow(v.dtype())) return RangeOfType(v.dtype());
   if (IsWidened(v)) return RangeOfType(v.node().inputs()[0].dtype());
-  if (!v.node().has_payload() || !IsNumber(v.dtype())) return std::nullopt;
+  if (!IsNumber(v.dtype())) return std::nullopt;
+  if (v.node().is_op()) return steps > 0 ? RangeOfOperator(v, steps - 1) : std::nullopt;
+  if (!v.node().has_payload()) return std::nullopt;
   static thread_local absl::flat_hash_map<uint64_t, std::optional<Range>> known;
   auto [entry, fresh] = known.try_emplace(v.node().hash());
   if (!fresh) return entry->second;
@@ -74,17 +81,30 @@ std::optional<Range> RangeOf(const Value& v) {
   return entry->second = range;
 }
 
-bool IsOne(const Value& v) { return v.type().num_elements() == 1; }
-
-// The known factor of `v` = (integers * factor), and the integers.
-std::optional<std::pair<Value, Value>> KnownScale(const Value& v) {
-  const auto factors = OperandsBy(ScalarFn::kMul, v);
-  if (!factors || v.dtype() != DType::kF32) return std::nullopt;
-  if (factors->first.shape() == v.shape() && LargestKnownInteger(factors->first)) return *factors;
-  if (factors->second.shape() == v.shape() && LargestKnownInteger(factors->second)) {
-    return std::make_pair(factors->second, factors->first);
+std::optional<Range> RangeOfOperator(const Value& v, int steps) {
+  const NodeTraits& traits = NodeTraitsOf(v.node());
+  const std::vector<Value>& in = v.node().inputs();
+  // What moves elements, or stores them in another type, keeps them: they are exact in both.
+  const std::optional<ScalarExpr> body = BodyOf(v);
+  const bool keeps = traits.reshapes || !traits.views.empty() ||
+                     (in.size() == 1 && body && body->kind() == ScalarExpr::Kind::kRead);
+  if (keeps || traits.concat_dim) {
+    std::optional<Range> all;
+    for (const Value& part : in) {
+      const std::optional<Range> range = RangeOf(part, steps);
+      if (!range) return std::nullopt;
+      all = all ? Range{std::min(all->low, range->low), std::max(all->high, range->high)} : *range;
+    }
+    return all;
   }
-  return std::nullopt;
+  // a modulo n, where a is any integer.
+  const auto mod = OperandsBy(ScalarFn::kMod, v);
+  if (!mod || v.dtype() != DType::kI32) return std::nullopt;
+  const std::optional<Range> n = RangeOf(mod->second, steps);
+  if (!n || !IsOne(mod->second) || !mod->second.node().has_payload()) return std::nullopt;
+  const auto divisor = static_cast<int64_t>(mod->second.node().payload().AtDouble(0));
+  if (divisor <= 0 || divisor > kMostMagnitude) return std::nullopt;
+  return Range{0, divisor - 1};
 }
 
 // Whether the elements of `scale`, broadcast over `shape`, differ along dimension `dim` only.
@@ -109,29 +129,51 @@ bool TraceWeight(Value w, int out, IntegerProduct* product) {
     w = w.node().inputs()[traits.views[0].input];
   }
   product->integers = w;
-  if (const auto scaled = KnownScale(w)) {
-    if (!IsStaticValue(scaled->second) ||
-        !DiffersOnlyAlong(scaled->second, w.shape(), product->permutation[out])) {
-      return false;
-    }
+  if (const auto scaled = ScaledIntegersOf(w)) {
+    if (!DiffersOnlyAlong(scaled->scale, w.shape(), product->permutation[out])) return false;
     product->weight_nodes.push_back(w.node_ptr());
-    std::tie(product->integers, product->weight_scale) = *scaled;
+    product->integers = scaled->integers;
+    product->weight_scale = scaled->scale;
   }
   std::reverse(product->weight_nodes.begin(), product->weight_nodes.end());
   return LargestKnownInteger(product->integers).has_value();
 }
 
+// The range of the elements of a static value that are integers of magnitude at most 255.
+std::optional<Range> KnownRangeOf(const Value& v) {
+  if (!IsStaticValue(v)) return std::nullopt;
+  std::optional<Range> range = RangeOf(v);
+  const auto difference = OperandsBy(ScalarFn::kSub, v);
+  if (!range && difference) {
+    const std::optional<Range> a = RangeOf(difference->first), b = RangeOf(difference->second);
+    if (a && b) range = Range{a->low - b->high, a->high - b->low};
+  }
+  const bool fits = range && range->low >= -kMostMagnitude && range->high <= kMostMagnitude;
+  return fits ? range : std::nullopt;
+}
+
 }  // namespace
 
+std::optional<ScaledIntegers> ScaledIntegersOf(const Value& v) {
+  const auto factors = OperandsBy(ScalarFn::kMul, v);
+  if (!factors || v.dtype() != DType::kF32) return std::nullopt;
+  const auto& [a, b] = *factors;
+  if (!IsStaticValue(a) || !IsStaticValue(b)) return std::nullopt;
+  if (a.shape() == v.shape() && LargestKnownInteger(a)) return ScaledIntegers{a, b};
+  if (b.shape() == v.shape() && LargestKnownInteger(b)) return ScaledIntegers{b, a};
+  return std::nullopt;
+}
+
 std::optional<int64_t> LargestKnownInteger(const Value& v) {
-  if (!IsStaticValue(v)) return std::nullopt;
-  if (const std::optional<Range> range = RangeOf(v)) return std::max(-range->low, range->high);
-  const auto difference = OperandsBy(ScalarFn::kSub, v);
-  if (!difference) return std::nullopt;
-  const std::optional<Range> a = RangeOf(difference->first), b = RangeOf(difference->second);
-  if (!a || !b) return std::nullopt;
-  const int64_t largest = std::max(std::abs(a->low - b->high), std::abs(a->high - b->low));
-  return largest <= kMostMagnitude ? std::optional<int64_t>(largest) : std::nullopt;
+  const std::optional<Range> range = KnownRangeOf(v);
+  return range ? std::make_optional(std::max(-range->low, range->high)) : std::nullopt;
+}
+
+int KnownBitsOf(const Value& v) {
+  const std::optional<Range> range = KnownRangeOf(v);
+  int bits = 0;
+  while (range && (int64_t{1} << bits) <= range->high - range->low) ++bits;
+  return bits;
 }
 
 std::optional<IntegerOperand> IntegerOperandOf(const Value& v) {

@@ -45,9 +45,23 @@ struct IntegerProduct {
 // or if the machine gains nothing by integers.
 std::optional<IntegerProduct> IntegerProductOf(const Node& head);
 
+// A static f32 value `integers` * scale, element by element. The shape of `integers` is the value's,
+// and `scale` is broadcast over it.
+struct ScaledIntegers {
+  Value integers;  // LargestKnownInteger has a result
+  Value scale;
+};
+
+// `v` as ScaledIntegers; nullopt if it is not of this form.
+std::optional<ScaledIntegers> ScaledIntegersOf(const Value& v);
+
 // A bound on the magnitude of the elements of the static value `v`, from their values or types;
 // nullopt unless they are known to be integers of magnitude at most 255.
 std::optional<int64_t> LargestKnownInteger(const Value& v);
+
+// A number of bits that holds any element of such a value minus the least one, from 0 to 9.
+// `v`: a value for which LargestKnownInteger has a result.
+int KnownBitsOf(const Value& v);
 
 }  // namespace lemma::cpu
 

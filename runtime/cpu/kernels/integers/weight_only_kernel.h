@@ -1,0 +1,42 @@
+// The kernel of weight-only quantized products: a few rows of floats times a matrix of weights that
+// are known small integers times known scales, and the element-wise applications behind it.
+//
+// The weights stay integers in memory (narrow_weights.h): the product takes as long as they are
+// read. More rows go to the product of floats, which uses each float weight more often.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_WEIGHT_ONLY_KERNEL_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_WEIGHT_ONLY_KERNEL_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/cpu/kernels/integers/narrow_weights.h"
+#include "runtime/cpu/kernels/kernel.h"
+
+namespace lemma::cpu {
+
+// A matrix product whose weight is computed by `nodes`, operands before users: `integers` * `scale`
+// (ScaledIntegersOf), whose elements are then moved.
+struct WeightOnlyProduct {
+  Value integers, scale;
+  std::vector<NodePtr> nodes;
+};
+
+// `head` as such a product; nullopt if it is another application, has too many rows or too small a
+// weight, or if the machine gains nothing.
+std::optional<WeightOnlyProduct> WeightOnlyProductOf(const Node& head);
+
+// The nodes of this kernel's spec include WeightOnlyProduct::nodes, so its inputs are the integers
+// and scales.
+const KernelDef& WeightOnlyKernel();
+
+// How many bytes the packed integers of the product `head` take less than their floats.
+int64_t SavedBytesOf(const Node& head);
+
+// The weights of a kernel that WeightOnlyKernel() built; nullptr for another kernel. They live as
+// long as the kernel.
+const kernels::NarrowWeights* WeightsOf(const Kernel& kernel);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_WEIGHT_ONLY_KERNEL_H_
