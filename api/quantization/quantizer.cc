@@ -153,7 +153,10 @@ absl::Status Quantizer::Prepare() {
   LEMMA_RETURN_IF_ERROR(ApplyKeep());
   ImportOptions import;
   import.dims = IsSynthetic(options_.calibration) ? UsualSizes() : options_.dims;
-  LEMMA_ASSIGN_OR_RETURN(const ImportedModel imported, model_.Import({}, import));
+  // The samples have sizes of their own; the operators may not exist at the sizes taken here.
+  LEMMA_ASSIGN_OR_RETURN(const ImportedModel imported, IsSynthetic(options_.calibration)
+                                                           ? model_.Import({}, import)
+                                                           : model_.ImportInputs(import));
   SampleOptions sampling{options_.calibration, options_.seed, options_.int_range};
   LEMMA_ASSIGN_OR_RETURN(std::vector<Sample> samples, ReadSamples(sampling, imported));
   result_.synthetic = IsSynthetic(options_.calibration);

@@ -32,10 +32,15 @@ std::pair<double, double> Percentile(const ValueHistogram& h, double percentile)
   return {std::min(0.0, h.low + first * h.width()), std::max(0.0, h.low + (last + 1) * h.width())};
 }
 
+// The distance of two adjacent numbers for which integers stand.
+double StepOf(double low, double high, bool symmetric) {
+  return symmetric ? std::max(-low, high) / 127 : (high - low) / 255;
+}
+
 // The expected square of the error if integers stand for [low, high]. Inside, the error is uniform
 // within half a step.
 double SquaredError(const ValueHistogram& h, double low, double high, bool symmetric) {
-  const double step = symmetric ? std::max(-low, high) / 127 : (high - low) / 255;
+  const double step = StepOf(low, high, symmetric);
   if (symmetric) high = std::max(-low, high), low = -high;
   double sum = 0;
   for (int bin = 0; bin < kBins; ++bin) {
@@ -49,16 +54,16 @@ double SquaredError(const ValueHistogram& h, double low, double high, bool symme
 }
 
 // The divergence of the histogram's part in [low, high], with the rest added to its ends, from the
-// same part in 128 steps.
-double Divergence(const ValueHistogram& h, double low, double high) {
-  constexpr int kSteps = 128;
+// same part in the steps of the integers.
+double Divergence(const ValueHistogram& h, double low, double high, bool symmetric) {
+  const int steps = static_cast<int>(std::lround((high - low) / StepOf(low, high, symmetric)));
   const int first = std::clamp(static_cast<int>((low - h.low) / h.width() + 0.5), 0, kBins - 1);
   const int last = std::clamp(static_cast<int>((high - h.low) / h.width() + 0.5), first + 1, kBins);
   const int bins = last - first;
-  if (bins < kSteps) return std::numeric_limits<double>::infinity();
+  if (bins < steps) return std::numeric_limits<double>::infinity();
   std::vector<double> p(h.counts.begin() + first, h.counts.begin() + last), q(bins);
-  for (int step = 0; step < kSteps; ++step) {
-    const int from = step * bins / kSteps, to = (step + 1) * bins / kSteps;
+  for (int step = 0; step < steps; ++step) {
+    const int from = step * bins / steps, to = (step + 1) * bins / steps;
     double sum = 0;
     int filled = 0;
     for (int i = from; i < to; ++i) {
@@ -146,7 +151,9 @@ std::pair<double, double> ChooseRange(const ValueHistogram& h, const RangeOption
       ValueHistogram others = h;
       const int zero = std::clamp(static_cast<int>(-h.low / h.width()), 0, kBins - 1);
       others.counts[zero] = h.counts[zero + 1 < kBins ? zero + 1 : zero - 1];
-      return LeastLoss(h, [&](double low, double high) { return Divergence(others, low, high); });
+      return LeastLoss(h, [&](double low, double high) {
+        return Divergence(others, low, high, options.symmetric);
+      });
     }
   }
   return {h.low, h.high};

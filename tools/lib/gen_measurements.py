@@ -105,6 +105,22 @@ def quantized(report):
                 f"{mean(two, 'f32')} of f32, {mean(two, 'ort_quantized')} of ORT on the same file.")
 
 
+def decode(report):
+    lines = [[row["weights"], str(row["threads"]), f"{row['bytes'] / 1e6:.0f}", ms(row["ms"]),
+              f"{1e3 / row['ms']:.0f}", ms(row["ort_ms"]), f"{row['to_f32']:.3f}",
+              f"{row['to_ort']:.3f}", f"{row['read_gb_s']:.0f}", f"{row['share_of_read']:.2f}"]
+             for row in report["rows"]]
+    return ["weights", "threads", "MB", "ms", "tokens/s", "ORT, ms", "/ f32", "/ ORT",
+            "memory is read, GB/s", "share of it"], lines, ""
+
+
+def accuracy(report):
+    lines = [[row["model"], row["form"], str(row.get("images", row.get("frames"))),
+              str(row["right"]), str(row["as_in_f32"]), f"{100 * row['relative_error']:.1f} %"]
+             for row in report["rows"]]
+    return ["model", "form", "answers", "right", "as in f32", "relative error"], lines, ""
+
+
 def half(report):
     lines = [[row["model"],
               *(ms(row["ms"][k]) for k in ("f32", "f16", "bf16", "optimized", "ort_f32", "ort_f16")),
@@ -400,7 +416,8 @@ def onnxruntime(report):
 
 
 VIEWS = {"inference": inference, "onnxruntime": onnxruntime, "half": half, "sizes": sizes,
-         "attention": attention, "gallery": gallery, "quantized": quantized, "search": search,
+         "attention": attention, "gallery": gallery, "quantized": quantized, "decode": decode, "accuracy": accuracy,
+         "search": search,
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
          "gpu_h200": gpu, "gpu_errors": gpu_errors, "gpu_products": gpu_products,

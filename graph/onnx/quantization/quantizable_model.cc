@@ -130,6 +130,22 @@ absl::StatusOr<ImportedModel> QuantizableModel::Import(const std::vector<std::st
   return ImportProto(&model, impl_->path, impl_->folder, options);
 }
 
+absl::StatusOr<ImportedModel> QuantizableModel::ImportInputs(const ImportOptions& options) const {
+  onnx::ModelProto model = impl_->proto;
+  onnx::GraphProto* graph = model.mutable_graph();
+  std::set<std::string> initializers;
+  for (const onnx::TensorProto& tensor : graph->initializer()) initializers.insert(tensor.name());
+  graph->clear_node();
+  graph->clear_output();
+  for (const onnx::ValueInfoProto& input : graph->input()) {
+    // Up to IR version 3, weights are inputs too.
+    if (model.ir_version() >= 4 || initializers.count(input.name()) == 0) {
+      *graph->add_output() = input;
+    }
+  }
+  return ImportProto(&model, impl_->path, impl_->folder, options);
+}
+
 std::vector<bool> QuantizableModel::Settled(std::vector<bool> chosen) const {
   const std::vector<QuantizableOp>& ops = impl_->operators;
   for (bool changes = true; changes;) {

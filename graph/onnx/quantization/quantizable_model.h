@@ -111,6 +111,9 @@ class QuantizableModel {
   absl::StatusOr<ImportedModel> Import(const std::vector<std::string>& values,
                                        const ImportOptions& options) const;
 
+  // Imports the inputs alone: a model without operators whose outputs are its inputs.
+  absl::StatusOr<ImportedModel> ImportInputs(const ImportOptions& options) const;
+
   // The reason why operator number `op` cannot be quantized in the plan's form, such as "its weight
   // is not a matrix"; "" if it can.
   std::string ProblemOf(int op, const QuantizationPlan& plan) const;

@@ -12,6 +12,7 @@
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/reference/reference.h"
 #include "tests/graph/onnx/onnx_text.h"
+#include "tests/runtime/cuda/emulated_plans.h"
 #include "tests/runtime/ort/engine.h"
 
 namespace lemma {
@@ -445,17 +446,51 @@ class RandomChain {
   std::string body_;
 };
 
-TEST(QuantizedOrtTest, RandomGraphs) {
+std::vector<std::string> RandomBodies() {
   std::vector<std::string> bodies;
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     bodies.push_back(RandomChain(seed).Floats());
     bodies.push_back(RandomChain(seed).Integers());
   }
+  return bodies;
+}
+
+std::vector<QuantizedCase> RandomCases(const std::vector<std::string>& bodies) {
   std::vector<QuantizedCase> cases;
   for (const std::string& body : bodies) {
     cases.push_back({"uint8[1,4,6,6] x", body.c_str(), "uint8 y"});
   }
-  ExpectOrtsOutputs(cases, 3);
+  return cases;
+}
+
+TEST(QuantizedOrtTest, RandomGraphs) {
+  const std::vector<std::string> bodies = RandomBodies();
+  ExpectOrtsOutputs(RandomCases(bodies), 3);
+}
+
+// The kernels for CUDA, executed on the host, give the same bits as the reference.
+TEST(QuantizedOnCudaTest, RandomGraphs) {
+  const std::vector<std::string> bodies = RandomBodies();
+  EmulatedPlans plans;
+  for (const QuantizedCase& c : RandomCases(bodies)) {
+    auto model = ImportOnnxBytes(ModelOf(c).SerializeAsString());
+    ASSERT_TRUE(model.ok()) << model.status();
+    const absl::Status added = plans.Add(model->graph);
+    ASSERT_TRUE(added.ok()) << added;
+  }
+  const absl::Status compiled = plans.Compile();
+  ASSERT_TRUE(compiled.ok()) << compiled;
+  std::mt19937_64 random(1);
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const std::vector<Tensor> inputs = {
+        RandomTensor(plans.graph(i).inputs()[0].type(), false, false, &random)};
+    auto reference = MakeReferenceBackend()->Compile(plans.graph(i), {});
+    ASSERT_TRUE(reference.ok()) << reference.status();
+    auto expected = (*reference)->Run(inputs);
+    auto actual = plans.Run(i, inputs, i);
+    ASSERT_TRUE(expected.ok() && actual.ok()) << expected.status() << actual.status();
+    EXPECT_EQ(Compare((*expected)[0], (*actual)[0]).elements, 0) << bodies[i];
+  }
 }
 
 }  // namespace
