@@ -15,6 +15,7 @@
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/cpu/kernels/cpu_device.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
+#include "runtime/cpu/kernels/integers/weight_only_kernel.h"
 #include "runtime/cpu/planner.h"
 #include "runtime/staged/cut.h"
 #include "runtime/staged/staged.h"
@@ -38,16 +39,15 @@ absl::StatusOr<Tensor> MadeUp(DType dtype, int64_t elements, std::mt19937* rando
   return t;
 }
 
-// Weights that are more than a vector get small integers, which kernels of integer products need;
-// to other kernels the values do not matter.
-void MakeIntegers(const TensorType& type, Tensor* weight) {
+// Weights that are more than a vector get integers from 1 to `most`, which kernels of integer
+// products need; to other kernels the values do not matter.
+void MakeIntegers(const TensorType& type, int most, Tensor* weight) {
   const int64_t elements = type.num_elements();
   const bool is_vector = std::any_of(type.shape.begin(), type.shape.end(),
                                      [&](int64_t size) { return size == elements; });
   if (type.dtype != DType::kF32 || is_vector || elements <= 1) return;
-  constexpr int kMost = 8;
   absl::Span<float> values = weight->mutable_data<float>();
-  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(1 + i % kMost);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(1 + i % most);
 }
 
 absl::Span<const char> BytesAt(const void* at, const CpuKernelSpec::Operand& operand) {
@@ -65,11 +65,16 @@ absl::StatusOr<Operands> MadeUpOperands(const CpuKernelSpec& spec) {
   std::mt19937 random(1);
   Operands made;
   made.statics.resize(spec.inputs.size());
+  // Of a weight-only product, integers as wide as the weight's.
+  const int most = spec.def != &WeightOnlyKernel()     ? 8
+                   : WeightBitsOf(spec.head()) == 4    ? 8
+                   : WeightBitsOf(spec.head()) == 8    ? 100
+                                                       : 255;
   auto make = [&](const CpuKernelSpec::Operand& operand) -> absl::StatusOr<void*> {
     absl::StatusOr<Tensor> t =
         MadeUp(operand.type.dtype, SpanOf(operand.type.shape, operand.strides), &random);
     if (!t.ok()) return t.status();
-    if (operand.is_static) MakeIntegers(operand.type, &*t);
+    if (operand.is_static) MakeIntegers(operand.type, most, &*t);
     made.memory.push_back(*std::move(t));
     return made.memory.back().mutable_raw();
   };
@@ -192,6 +197,9 @@ KernelTraits TraitsOf(const CpuKernelSpec& spec) {
   if (spec.nodes.empty() || spec.def == &LayoutKernel()) return traits;
   const bool pointwise = spec.def == &PointwiseKernel();
   traits.core = absl::StrCat(spec.def->name, pointwise ? "" : " " + NameOf(spec.head()), ":");
+  if (spec.def == &WeightOnlyKernel()) {
+    absl::StrAppend(&traits.core, " ", WeightBitsOf(spec.head()), " bits");
+  }
   for (const CpuKernelSpec::Operand& in : spec.inputs) {
     const auto& own = spec.head().inputs();
     // Of an element-wise kernel, which reads each operand once, the layouts of the large ones.

@@ -57,6 +57,7 @@ int CpuKernelSpec::InputIndex(const Value& v) const {
 
 std::string CpuKernelSpec::Signature() const {
   std::string text = def->name;
+  if (def == &WeightOnlyKernel()) absl::StrAppend(&text, " ", WeightBitsOf(head()), " bits");
   auto operand = [&](const Operand& o) {
     absl::StrAppend(&text, o.type.ToString(), o.is_static ? " static" : "");
     std::string layout = LayoutName(o.type.shape, o.strides);
@@ -102,7 +103,10 @@ Work WorkOf(const CpuKernelSpec& spec) {
     if (counted.ok()) work.flops += counted->flops;
   }
   for (const auto& operand : spec.inputs) work.bytes_read += operand.type.num_bytes();
-  if (spec.def == &WeightOnlyKernel()) work.bytes_read -= SavedBytesOf(spec.head());
+  if (spec.def == &WeightOnlyKernel()) {
+    const TensorType& weight = spec.head().inputs()[1].type();
+    work.bytes_read -= weight.num_elements() * (32 - WeightBitsOf(spec.head())) / 8;
+  }
   for (const auto& operand : spec.outputs) work.bytes_written += operand.type.num_bytes();
   return work;
 }

@@ -109,6 +109,8 @@ TEST(NarrowWeightsTest, HoldsIntegersOfEightBits) {
   ExpectRight(RandomWeights(64, 24, -128, 127, 32), Form::kEightBits);
   ExpectRight(RandomWeights(300, 19, -127, 127, 300), Form::kEightBits);
   ExpectRight(RandomWeights(70, 8, -9, 7, 64), Form::kEightBits);
+  ExpectRight(RandomWeights(64, 24, -30, 225, 32), Form::kEightBits);  // has bases
+  ExpectRight(RandomWeights(77, 9, -255, 0, 32), Form::kEightBits);
 }
 
 TEST(NarrowWeightsTest, HoldsFloatsOtherwise) {
@@ -122,6 +124,27 @@ TEST(NarrowWeightsTest, HoldsFloatsOtherwise) {
   EXPECT_EQ(Packed(w).form(), Form::kFloats);
 }
 
+// Behind the end of a column, 0 is multiplied by what the packed weights have there.
+TEST(NarrowWeightsTest, HugeScalesReachNothingBehindTheEnd) {
+  for (const int64_t depth : {33, 50, 63}) {
+    for (const auto [low, high] : {std::pair(0, 1), std::pair(-5, 5), std::pair(-2, 100)}) {
+      Weights w = RandomWeights(depth, 20, low, high, 32);
+      for (float& scale : w.scales) scale = high > 9 ? 3e36f : 6e37f;
+      const NarrowWeights packed = Packed(w);
+      EXPECT_NE(packed.form(), Form::kFloats);
+      if (!HasKernel()) continue;
+      std::vector<float> x(64, 0), y(20);
+      std::fill_n(x.begin(), depth, 1e-5f);
+      packed.Multiply(x.data(), 1, 64, 0, 20, y.data(), 20);
+      for (const float v : y) EXPECT_TRUE(std::isfinite(v)) << depth << " " << low;
+    }
+    // Weights that are infinite themselves.
+    Weights w = RandomWeights(depth, 20, 4, 8, 32);
+    for (float& scale : w.scales) scale = 1e38f;
+    EXPECT_EQ(Packed(w).form(), Form::kFloats);
+  }
+}
+
 TEST(NarrowWeightsTest, ZerosHaveTheSignOfTheDefinition) {
   Weights w = RandomWeights(32, 8, 0, 0, 32);
   for (int64_t i = 0; i < 256; ++i) w.scales[i] = i % 8 < 4 ? -2.0f : 2.0f;
@@ -129,7 +152,7 @@ TEST(NarrowWeightsTest, ZerosHaveTheSignOfTheDefinition) {
 }
 
 // How a graph states its weight.
-enum class Stated { kBlocks, kNibbles, kColumns };
+enum class Stated { kBlocks, kNibbles, kBytes, kColumns };
 
 // y = x * w^T + bias, then what a layer has behind it.
 Graph ProductGraph(Stated stated, int64_t rows, int64_t depth, int64_t columns, int low, int high,
@@ -179,6 +202,10 @@ Graph ProductGraph(Stated stated, int64_t rows, int64_t depth, int64_t columns, 
       const Value most = op("mod", {rest, number(DType::kI32, 16)});
       q = reshape(op("concat", {least, most}, {{"axis", int64_t{3}}}), {columns, blocks, 32});
       q = op("sub", {cast(q, DType::kF32), number(DType::kF32, 8)});
+    } else if (stated == Stated::kBytes) {  // as MatMulNBits has integers of 8 bits
+      const Value bytes = cast(numbers(DType::kU8, {columns, blocks, 32}, 0, 255), DType::kI32);
+      const Value whole = op("mod", {bytes, number(DType::kI32, 256)});
+      q = op("sub", {cast(whole, DType::kF32), number(DType::kF32, 128)});
     } else {
       q = numbers(DType::kF32, {columns, blocks, 32}, low, high);
     }
@@ -205,7 +232,7 @@ std::string PlanOf(const Graph& graph) {
 }
 
 bool IsWeightOnly(const Graph& graph) {
-  return absl::StrContains(PlanOf(graph), "weight-only product(");
+  return absl::StrContains(PlanOf(graph), "weight-only product ");
 }
 
 std::string NotesOf(Executable& executable, const std::vector<Tensor>& inputs) {
@@ -235,6 +262,7 @@ TEST_P(WeightOnlyProducts, GiveWhatTheirDefinitionsGive) {
       {Stated::kBlocks, 8, 96, 801, 0, 15, "weights of 4 bits"},
       {Stated::kBlocks, 2, 1024, 65, -100, 100, "weights of 8 bits"},
       {Stated::kBlocks, 1, 1024, 65, -200, 200, "weights of 32 bits"},
+      {Stated::kBytes, 2, 256, 300, 0, 0, "weights of 8 bits"},
       {Stated::kNibbles, 1, 512, 128, 0, 0, "weights of 4 bits"},
       {Stated::kNibbles, 7, 128, 513, 0, 0, "weights of 4 bits"},
       {Stated::kColumns, 1, 300, 333, -128, 127, "weights of 8 bits"},
@@ -275,6 +303,32 @@ TEST_P(WeightOnlyTest, ManyRowsOrFewWeightsAreProductsOfFloats) {
   EXPECT_FALSE(IsWeightOnly(ProductGraph(Stated::kBlocks, 1, 256, 256, -300, 300, false)));
 }
 
+// What follows the product may read the weight or what it is made of.
+TEST_P(WeightOnlyTest, TheWeightIsReadBehindTheProduct) {
+  for (const char* read : {"w", "q", "s", "wide"}) {
+    GraphBuilder b("g");
+    const auto op = [&](const char* name, std::vector<Value> in) {
+      auto y = b.Op(name, std::move(in));
+      EXPECT_TRUE(y.ok()) << y.status();
+      return *y;
+    };
+    const Value q = b.Constant(*Tensor::Filled({DType::kF32, {300, 300}}, 3));
+    const Value s = b.Constant(*Tensor::Filled({DType::kF32, {300}}, 0.25));
+    const Value w = op("mul", {q, s}), wide = b.Constant(*Tensor::Filled({DType::kF32, {300}}, 2));
+    const Value x = b.Input("x", {DType::kF32, {1, 300}});
+    const std::string which = read;
+    const Value other = which == "w" ? w : which == "q" ? q : which == "s" ? s : wide;
+    b.Output("y", op("add", {op("matmul", {x, w}), other}));
+    b.Output("z", op("matmul", {op("relu", {x}), w}));
+    auto graph = std::move(b).Build();
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    // The second executable finds the weights of the first one.
+    const auto first = ExpectCpuMatchesReference(*graph, RandomInputs(*graph));
+    const auto second = ExpectCpuMatchesReference(*graph, RandomInputs(*graph));
+    EXPECT_TRUE(first != nullptr && second != nullptr) << read;
+  }
+}
+
 // The kernel says what its nodes mean; with another weight, it does not.
 TEST_P(WeightOnlyTest, StatesWhatItComputes) {
   for (const Stated stated : {Stated::kBlocks, Stated::kNibbles, Stated::kColumns}) {
@@ -283,7 +337,7 @@ TEST_P(WeightOnlyTest, StatesWhatItComputes) {
     int products = 0;
     for (KernelClaim& claim : *claims) {
       EXPECT_TRUE(CheckClaim(claim, 1).ok()) << CheckClaim(claim, 1);
-      if (!absl::StartsWith(claim.kernel, "weight-only product(")) continue;
+      if (!absl::StartsWith(claim.kernel, "weight-only product ")) continue;
       ++products;
       EXPECT_TRUE(claim.statement.has_value()) << claim.why_none;
       for (Tensor& known : claim.statics) {

@@ -17,7 +17,6 @@ namespace {
 using Form = NarrowWeights::Form;
 
 constexpr int64_t kColumns = NarrowWeights::kColumns, kRun = NarrowWeights::kRun;
-constexpr float kUsualBase = -8;
 constexpr int64_t BitsOf(Form form) {
   return form == Form::kFourBits ? 4 : form == Form::kEightBits ? 8 : 32;
 }
@@ -69,15 +68,28 @@ RunsOfColumns Examine(const float* integers, const float* scales, int64_t depth,
   return result;
 }
 
+// The integers of a run are in [base, base + 2^bits). Numbers behind the end of a column, which are
+// multiplied by 0, get the integer nearest to 0 there.
+uint32_t CodeOf(float integer, float base) { return static_cast<uint32_t>(integer - base); }
+uint32_t PaddingOf(float base, Form form) {
+  return static_cast<uint32_t>(std::clamp(-base, 0.0f, form == Form::kFourBits ? 15.0f : 255.0f));
+}
+float UsualBase(Form form) { return form == Form::kFourBits ? -8.0f : -128.0f; }
+
 // The narrowest form that holds all integers.
-Form FormOf(const RunsOfColumns& runs) {
+Form FormOf(const RunsOfColumns& runs, int64_t depth, int64_t columns) {
   if (!runs.one_scale) return Form::kFloats;
-  const auto fits = [&](auto test) {
-    return std::all_of(runs.bounds.begin(), runs.bounds.end(), test);
-  };
-  if (fits([](const Bounds& b) { return b.high - b.low <= 15; })) return Form::kFourBits;
-  return fits([](const Bounds& b) { return b.low >= -128 && b.high <= 127; }) ? Form::kEightBits
-                                                                              : Form::kFloats;
+  // Where 0 is multiplied by a number behind the end, it must be finite.
+  for (int64_t j = 0; depth % kRun != 0 && j < columns; ++j) {
+    const size_t i = runs.bounds.size() - columns + j;
+    if (!std::isfinite(runs.bounds[i].low * runs.scales[i]) ||
+        !std::isfinite(runs.bounds[i].high * runs.scales[i])) {
+      return Form::kFloats;
+    }
+  }
+  float widest = 0;
+  for (const Bounds& b : runs.bounds) widest = std::max(widest, b.high - b.low);
+  return widest <= 15 ? Form::kFourBits : widest <= 255 ? Form::kEightBits : Form::kFloats;
 }
 
 }  // namespace
@@ -88,17 +100,17 @@ NarrowWeights NarrowWeights::Pack(const float* integers, const float* scales, in
   w.depth_ = depth;
   w.columns_ = columns;
   const RunsOfColumns all = Examine(integers, scales, depth, columns, threads);
-  w.form_ = FormOf(all);
+  w.form_ = FormOf(all, depth, columns);
   const int64_t runs = w.runs(), groups = w.groups();
-  // The base of each run; those of one column are equal where that is possible.
+  // The base of each run, unless the usual one serves all.
   std::vector<float> bases;
-  if (w.form_ == Form::kFourBits) {
-    const bool usual = std::all_of(all.bounds.begin(), all.bounds.end(), [](const Bounds& b) {
-      return b.low >= kUsualBase && b.high <= kUsualBase + 15;
+  if (w.form_ != Form::kFloats) {
+    const float usual = UsualBase(w.form_), most = w.form_ == Form::kFourBits ? 15 : 255;
+    const bool is_usual = std::all_of(all.bounds.begin(), all.bounds.end(), [&](const Bounds& b) {
+      return b.low >= usual && b.high <= usual + most;
     });
-    if (!usual) {
-      bases.resize(runs * columns);
-      for (int64_t i = 0; i < runs * columns; ++i) bases[i] = all.bounds[i].low;
+    if (!is_usual) {
+      for (const Bounds& b : all.bounds) bases.push_back(b.low);
     }
   }
   if (w.form_ != Form::kFloats) {
@@ -133,18 +145,23 @@ NarrowWeights NarrowWeights::Pack(const float* integers, const float* scales, in
     for (int64_t g = begin; g < end; ++g) {
       for (int64_t r = 0; r < runs; ++r) {
         uint32_t* to = &w.weights_[(g * runs + r) * words];
-        for (int64_t i = 0; i < std::min(kRun, depth - r * kRun); ++i) {
-          for (int64_t c = 0; c < std::min(kColumns, columns - g * kColumns); ++c) {
-            const int64_t j = g * kColumns + c, from = (r * kRun + i) * columns + j;
-            const float q = integers[from];
-            if (w.form_ == Form::kFourBits) {
-              const float base = bases.empty() ? kUsualBase : bases[r * columns + j];
-              to[WordOf(c, i)] |= static_cast<uint32_t>(q - base) << ShiftOf(c, i);
-            } else if (w.form_ == Form::kEightBits) {
-              reinterpret_cast<int8_t*>(to)[c * kRun + i] = static_cast<int8_t>(q);
-            } else {
-              const float weight = q * scales[from];
+        for (int64_t c = 0; c < std::min(kColumns, columns - g * kColumns); ++c) {
+          const int64_t j = g * kColumns + c;
+          const float base = bases.empty() ? UsualBase(w.form_) : bases[r * columns + j];
+          for (int64_t i = 0; i < kRun; ++i) {
+            const bool is_behind = r * kRun + i >= depth;
+            const int64_t from = (r * kRun + i) * columns + j;
+            if (w.form_ == Form::kFloats) {
+              const float weight = is_behind ? 0 : integers[from] * scales[from];
               std::memcpy(&to[c * kRun + i], &weight, sizeof weight);
+              continue;
+            }
+            const uint32_t code =
+                is_behind ? PaddingOf(base, w.form_) : CodeOf(integers[from], base);
+            if (w.form_ == Form::kFourBits) {
+              to[WordOf(c, i)] |= code << ShiftOf(c, i);
+            } else {
+              reinterpret_cast<uint8_t*>(to)[c * kRun + i] = static_cast<uint8_t>(code);
             }
           }
         }
@@ -157,15 +174,16 @@ NarrowWeights NarrowWeights::Pack(const float* integers, const float* scales, in
 float NarrowWeights::Stored(int64_t group, int64_t column, int64_t k) const {
   const int64_t r = k / kRun, i = k % kRun;
   const uint32_t* from = &weights_[(group * runs() + r) * words()];
-  if (form_ == Form::kFourBits) {
-    const uint32_t bits = from[WordOf(column, i)] >> ShiftOf(column, i) & 15;
-    const int64_t at = (group * scales_per_group() + r / runs_per_scale_) * kColumns + column;
-    return static_cast<float>(bits) + (bases_.empty() ? kUsualBase : bases_[at]);
+  if (form_ == Form::kFloats) {
+    float weight;
+    std::memcpy(&weight, &from[column * kRun + i], sizeof weight);
+    return weight;
   }
-  if (form_ == Form::kEightBits) return reinterpret_cast<const int8_t*>(from)[column * kRun + i];
-  float weight;
-  std::memcpy(&weight, &from[column * kRun + i], sizeof weight);
-  return weight;
+  const uint32_t code = form_ == Form::kFourBits
+                            ? from[WordOf(column, i)] >> ShiftOf(column, i) & 15
+                            : reinterpret_cast<const uint8_t*>(from)[column * kRun + i];
+  const int64_t at = (group * scales_per_group() + r / runs_per_scale_) * kColumns + column;
+  return static_cast<float>(code) + (bases_.empty() ? UsualBase(form_) : bases_[at]);
 }
 
 float NarrowWeights::At(int64_t k, int64_t j) const {
@@ -203,19 +221,18 @@ void NarrowWeights::MultiplyRows(const float* x, int64_t x_step, int64_t group, 
   const float* scale = scales_.data() + first_scale;
   const float* base = bases_.empty() ? nullptr : bases_.data() + first_scale;
   const __m512 count = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  const __m512 usual = _mm512_add_ps(count, _mm512_set1_ps(kUsualBase));
+  const float usual = UsualBase(kForm);
   for (int64_t r = 0; r < all;) {
     const int64_t end = kForm == Form::kFloats ? all : std::min(all, r + runs_per_scale_);
     // In the form kFourBits, the 16 weights that a run may have; otherwise the scale.
-    __m512 table[kC];
+    __m512 table[kC], bases[kC];
     if constexpr (kForm != Form::kFloats) {
 #pragma GCC unroll 8
       for (int c = 0; c < kC; ++c) {
         table[c] = _mm512_set1_ps(scale[c]);
+        bases[c] = _mm512_set1_ps(base == nullptr ? usual : base[c]);
         if constexpr (kForm == Form::kFourBits) {
-          const __m512 integers =
-              base == nullptr ? usual : _mm512_add_ps(count, _mm512_set1_ps(base[c]));
-          table[c] = _mm512_mul_ps(integers, table[c]);
+          table[c] = _mm512_mul_ps(_mm512_add_ps(count, bases[c]), table[c]);
         }
       }
       _mm_prefetch(reinterpret_cast<const char*>(scale) + kAhead / 4, _MM_HINT_T0);
@@ -248,10 +265,10 @@ void NarrowWeights::MultiplyRows(const float* x, int64_t x_step, int64_t group, 
           second = _mm512_permutexvar_ps(_mm512_srli_epi32(packed, c % 4 * 8 + 4), table[c]);
         } else if constexpr (kForm == Form::kEightBits) {
           const auto* bytes = reinterpret_cast<const __m128i*>(w) + 2 * c;
-          const __m512i a = _mm512_cvtepi8_epi32(_mm_loadu_si128(bytes));
-          const __m512i b = _mm512_cvtepi8_epi32(_mm_loadu_si128(bytes + 1));
-          first = _mm512_mul_ps(_mm512_cvtepi32_ps(a), table[c]);
-          second = _mm512_mul_ps(_mm512_cvtepi32_ps(b), table[c]);
+          const __m512i a = _mm512_cvtepu8_epi32(_mm_loadu_si128(bytes));
+          const __m512i b = _mm512_cvtepu8_epi32(_mm_loadu_si128(bytes + 1));
+          first = _mm512_mul_ps(_mm512_add_ps(_mm512_cvtepi32_ps(a), bases[c]), table[c]);
+          second = _mm512_mul_ps(_mm512_add_ps(_mm512_cvtepi32_ps(b), bases[c]), table[c]);
         } else {
           first = _mm512_loadu_ps(w + c * kRun);
           second = _mm512_loadu_ps(w + c * kRun + 16);

@@ -70,12 +70,13 @@ class NarrowWeights {
   Form form_ = Form::kFloats;
   int64_t depth_ = 0, columns_ = 0;
   int64_t runs_per_scale_ = 1;  // adjacent runs with the same scales and bases
-  // By group and run, words(): in the form kFourBits, word 16 * h + l holds at bits 8 * c the
-  // integer l of column 4 * h + c minus its base, and at bits 8 * c + 4 the integer 16 + l; in the
-  // other forms, the numbers of each column in turn.
+  // By group and run, words(). A code is an integer minus its base. In the form kFourBits, word
+  // 16 * h + l holds at bits 8 * c the code of integer l of column 4 * h + c, and at bits 8 * c + 4
+  // that of integer 16 + l; in kEightBits, the codes of each column in turn, a byte each; in kFloats,
+  // the weights of each column in turn.
   std::vector<uint32_t> weights_;
   std::vector<float> scales_;  // by group, runs_per_scale_ runs, and column
-  std::vector<float> bases_;   // the same: the least integer; empty: -8 (kFourBits only)
+  std::vector<float> bases_;   // the same; empty: -8 (kFourBits) or -128 (kEightBits)
 };
 
 }  // namespace lemma::kernels

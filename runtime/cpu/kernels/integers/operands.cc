@@ -100,10 +100,9 @@ std::optional<Range> RangeOfOperator(const Value& v, int steps) {
   // a modulo n, where a is any integer.
   const auto mod = OperandsBy(ScalarFn::kMod, v);
   if (!mod || v.dtype() != DType::kI32) return std::nullopt;
-  const std::optional<Range> n = RangeOf(mod->second, steps);
-  if (!n || !IsOne(mod->second) || !mod->second.node().has_payload()) return std::nullopt;
+  if (!IsOne(mod->second) || !mod->second.node().has_payload()) return std::nullopt;
   const auto divisor = static_cast<int64_t>(mod->second.node().payload().AtDouble(0));
-  if (divisor <= 0 || divisor > kMostMagnitude) return std::nullopt;
+  if (divisor <= 0 || divisor - 1 > kMostMagnitude) return std::nullopt;
   return Range{0, divisor - 1};
 }
 
@@ -169,8 +168,9 @@ std::optional<int64_t> LargestKnownInteger(const Value& v) {
   return range ? std::make_optional(std::max(-range->low, range->high)) : std::nullopt;
 }
 
-int KnownBitsOf(const Value& v) {
-  const std::optional<Range> range = KnownRangeOf(v);
+int BitsBesideZeroOf(const Value& v) {
+  const auto difference = OperandsBy(ScalarFn::kSub, v);
+  const std::optional<Range> range = difference ? RangeOf(difference->first) : KnownRangeOf(v);
   int bits = 0;
   while (range && (int64_t{1} << bits) <= range->high - range->low) ++bits;
   return bits;

@@ -59,9 +59,9 @@ std::optional<ScaledIntegers> ScaledIntegersOf(const Value& v);
 // nullopt unless they are known to be integers of magnitude at most 255.
 std::optional<int64_t> LargestKnownInteger(const Value& v);
 
-// A number of bits that holds any element of such a value minus the least one, from 0 to 9.
-// `v`: a value for which LargestKnownInteger has a result.
-int KnownBitsOf(const Value& v);
+// A number of bits that holds the elements of such a value, from 0 to 9; if a zero point is
+// subtracted from them, before that.
+int BitsBesideZeroOf(const Value& v);
 
 }  // namespace lemma::cpu
 

@@ -218,10 +218,14 @@ class WeightOnlyRunner : public Kernel {
 // Whether `user` can be computed behind the spec's nodes.
 bool Fuses(const CpuKernelSpec& spec, const Node& user) {
   const Value v(spec.nodes.back(), 0);
+  const NodePtr& head = spec.head_node();
+  const std::optional<WeightOnlyProduct> product = WeightOnlyProductOf(*head);
+  if (!product) return false;
   for (const Value& in : user.inputs()) {
     if (in != v && in.type().num_elements() == 0) return false;
+    // The kernel does not compute the weight itself.
+    if (std::count(product->nodes.begin(), product->nodes.end(), in.node_ptr()) > 0) return false;
   }
-  const NodePtr& head = spec.head_node();
   std::vector<NodePtr> nodes;
   std::optional<Domain> domain = NodeTraitsOf(user).domain;
   for (const NodePtr& node : spec.nodes) {
@@ -273,6 +277,10 @@ std::shared_ptr<const void> SharedWeights(const CpuKernelSpec& spec, std::vector
   auto shared = ThePool().Find(spec.head().inputs()[1].node());
   const std::optional<WeightOnlyProduct> product = WeightOnlyProductOf(spec.head());
   if (shared == nullptr || !product) return nullptr;
+  // Otherwise the definitions are run, which read everything.
+  if (!Behind(spec).empty() && !CompileEpilogue(spec, 1, spec.head().type(0).shape.back()).ok()) {
+    return nullptr;
+  }
   for (const Value& v : {product->integers, product->scale}) {
     const bool read_elsewhere = std::any_of(
         spec.nodes.begin(), spec.nodes.end(), [&](const NodePtr& node) {
@@ -332,12 +340,10 @@ const KernelDef& WeightOnlyKernel() {
   return *def;
 }
 
-int64_t SavedBytesOf(const Node& head) {
+int WeightBitsOf(const Node& head) {
   const std::optional<WeightOnlyProduct> product = WeightOnlyProductOf(head);
-  if (!product) return 0;
-  const TensorType& type = product->integers.type();
-  const int64_t bits = KnownBitsOf(product->integers) <= 4 ? 4 : 8;
-  return type.num_bytes() - type.num_elements() * bits / 8;
+  const int bits = product ? BitsBesideZeroOf(product->integers) : 32;
+  return bits <= 4 ? 4 : bits <= 8 ? 8 : 32;
 }
 
 const kernels::NarrowWeights* WeightsOf(const Kernel& kernel) {

@@ -6,7 +6,6 @@
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_WEIGHT_ONLY_KERNEL_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_WEIGHT_ONLY_KERNEL_H_
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -30,8 +29,9 @@ std::optional<WeightOnlyProduct> WeightOnlyProductOf(const Node& head);
 // and scales.
 const KernelDef& WeightOnlyKernel();
 
-// How many bytes the packed integers of the product `head` take less than their floats.
-int64_t SavedBytesOf(const Node& head);
+// The bits of a packed integer of the product `head`: 4, 8 or, if it is stored as a float, 32. An
+// estimate that does not look at large constants; the kernel does.
+int WeightBitsOf(const Node& head);
 
 // The weights of a kernel that WeightOnlyKernel() built; nullptr for another kernel. They live as
 // long as the kernel.
