@@ -26,8 +26,9 @@ struct ReportSide {
 //   steps: [{rule, where, time, change, before, after}], where `before` and `after` list the
 //     operators that the step replaced and made;
 //   rules: by name {words, text, doc, contract, proof, covers}.
-// Times, shares and other quantities are texts with units. Operators, kernels and steps are given
-// by their numbers (ReportOperator), as JSON numbers. Members without a value are left out.
+// Times, shares and other quantities are texts with units. `op` in ops is the operator's name, such
+// as "matmul". Everywhere else, operators, kernels and steps are given by their numbers
+// (ReportOperator), as JSON numbers. Members without a value are left out.
 Json PageData(const Report& report, const ReportSide& before, const ReportSide& after);
 
 // The JSON as text that may stand inside a <script> element.

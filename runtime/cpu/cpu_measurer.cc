@@ -66,10 +66,10 @@ absl::StatusOr<Operands> MadeUpOperands(const CpuKernelSpec& spec) {
   Operands made;
   made.statics.resize(spec.inputs.size());
   // Of a weight-only product, integers as wide as the weight's.
-  const int most = spec.def != &WeightOnlyKernel()     ? 8
-                   : WeightBitsOf(spec.head()) == 4    ? 8
-                   : WeightBitsOf(spec.head()) == 8    ? 100
-                                                       : 255;
+  const int most = spec.def != &WeightOnlyKernel()  ? 8
+                   : WeightBitsOf(spec.head()) == 4 ? 8
+                   : WeightBitsOf(spec.head()) == 8 ? 100
+                                                    : 255;
   auto make = [&](const CpuKernelSpec::Operand& operand) -> absl::StatusOr<void*> {
     absl::StatusOr<Tensor> t =
         MadeUp(operand.type.dtype, SpanOf(operand.type.shape, operand.strides), &random);

@@ -19,8 +19,8 @@ using kernels::ChainStep;
 using Kind = ChainStep::Kind;
 using Ints = std::vector<int64_t>;
 
-// The result of the last of `nodes`, applied to the values of *made in place of its keys; `start` if
-// there are none.
+// The result of the last of `nodes`, applied to the values of *made in place of its keys; `start`
+// if there are none.
 absl::StatusOr<Value> Applied(absl::Span<const NodePtr> nodes, const Value& start,
                               absl::flat_hash_map<Value, Value>* made, GraphBuilder* builder) {
   Value last = start;
@@ -294,9 +294,8 @@ absl::StatusOr<Graph> WeightOnlyStatementOf(const CpuKernelSpec& spec,
       const Tensor weight,
       Tensor::FromDoubles({DType::kF32, {weights.depth(), weights.columns()}}, w));
   const Value product(spec.head_node(), 0);
-  LEMMA_ASSIGN_OR_RETURN(
-      const Value sum,
-      builder.Op("matmul", {made.at(spec.head().inputs()[0]), builder.Constant(weight)}));
+  LEMMA_ASSIGN_OR_RETURN(const Value sum, builder.Op("matmul", {made.at(spec.head().inputs()[0]),
+                                                                builder.Constant(weight)}));
   made[product] = sum;
   std::vector<NodePtr> behind;
   if (spec.nodes.back() != spec.head_node()) behind = NodesBehind(product, spec.nodes);

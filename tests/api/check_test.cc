@@ -115,12 +115,41 @@ TEST(CheckOfResultSizesTest, AcceptsAStepWhoseSizeContainsOne) {
   EXPECT_EQ(result->problem(), "");
 }
 
+// Whether the check accepts what two rules make of `graph`, a model of operator set `opset`, when
+// it is written and read again. `at_least`: the operator set of the result.
+std::string ProblemAfterWriting(const std::string& graph, int opset, int at_least) {
+  const std::string folder = testing::TempDir();
+  const std::string in = folder + "/written_in.onnx", out = folder + "/written_out.onnx";
+  const onnx::ModelProto model = OnnxModel(graph, opset);
+  EXPECT_TRUE(WriteFileAtomically(in, {model.SerializeAsString()}).ok());
+  auto input = api::LoadModel(in);
+  EXPECT_TRUE(input.ok()) << input.status();
+  api::OptimizeOptions options;
+  options.costs.measured = false;
+  options.execute = false;
+  options.only = {"relu_of_relu", "mul_by_scalar", "recognize_hard_swish"};
+  auto found = api::Optimize(input->graph, {}, options);
+  EXPECT_TRUE(found.ok()) << found.status();
+  EXPECT_GE(found->search.rewrites.size(), 2);
+  api::Model changed = *input;
+  changed.graph = found->search.best;
+  EXPECT_TRUE(api::SaveModel(changed, out, api::ModelFormat::kOnnx).ok());
+  auto output = api::LoadModel(out);
+  EXPECT_TRUE(output.ok()) << output.status();
+  EXPECT_GE(output->info.opset, at_least);
+  auto rules = api::LoadRulesFile("");
+  auto made = Certify(input->graph, found->search.rewrites, changed.graph, rules->rules,
+                      Certificate::Result::kBest);
+  EXPECT_TRUE(made.ok()) << made.status();
+  auto result = api::CheckCertificate(*input, *output, *made, {});
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result.ok() ? result->problem() : "failed";
+}
+
 // An operator that is made of others (Resize) is found again by its name in the file, although
 // rewrites changed what it reads and what reads it.
 TEST(CheckOfNamesTest, FindsAnOperatorBetweenRewrites) {
-  const std::string folder = testing::TempDir();
-  const std::string in = folder + "/resize.onnx", out = folder + "/resize_out.onnx";
-  const onnx::ModelProto model = OnnxModel(R"(g (float[1,2,4,4] x) => (y) {
+  EXPECT_EQ(ProblemAfterWriting(R"(g (float[1,2,4,4] x) => (y) {
     two = Constant <value = float {2}> ()
     sizes = Constant <value = int64[4] {1, 2, 7, 7}> ()
     a = Relu(x)
@@ -128,29 +157,28 @@ TEST(CheckOfNamesTest, FindsAnOperatorBetweenRewrites) {
     c = Sigmoid(b)
     d = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (c, , , sizes)
     y = Mul(d, two)
-  })");
-  ASSERT_TRUE(WriteFileAtomically(in, {model.SerializeAsString()}).ok());
-  auto input = api::LoadModel(in);
-  ASSERT_TRUE(input.ok()) << input.status();
-  api::OptimizeOptions options;
-  options.costs.measured = false;
-  options.execute = false;
-  options.only = {"relu_of_relu", "mul_by_scalar"};
-  auto found = api::Optimize(input->graph, {}, options);
-  ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_EQ(found->search.rewrites.size(), 2);
-  api::Model changed = *input;
-  changed.graph = found->search.best;
-  ASSERT_TRUE(api::SaveModel(changed, out, api::ModelFormat::kOnnx).ok());
-  auto output = api::LoadModel(out);
-  ASSERT_TRUE(output.ok()) << output.status();
-  auto rules = api::LoadRulesFile("");
-  auto made = Certify(input->graph, found->search.rewrites, changed.graph, rules->rules,
-                      Certificate::Result::kBest);
-  ASSERT_TRUE(made.ok()) << made.status();
-  auto result = api::CheckCertificate(*input, *output, *made, {});
-  ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->problem(), "");
+  })",
+                                17, 17),
+            "");
+}
+
+// A Slice of set 9 is written in the form of the later set that the result needs.
+TEST(CheckOfNamesTest, RaisesAnOperatorBetweenRewrites) {
+  EXPECT_EQ(ProblemAfterWriting(R"(g (float[4,64,64] x) => (y) {
+    two = Constant <value = float {2}> ()
+    a = Mul(x, two)
+    b = Sigmoid(a)
+    c = Mul(b, two)
+    d = Slice <starts = [1], ends = [3], axes = [0]> (c)
+    three = Constant <value = float {3}> ()
+    six = Constant <value = float {6}> ()
+    e = Add(d, three)
+    f = Clip <min = 0.0, max = 6.0> (e)
+    h = Mul(d, f)
+    y = Div(h, six)
+  })",
+                                9, 14),
+            "");
 }
 
 TEST_F(CheckTest, RejectsAnotherOutput) {

@@ -352,7 +352,8 @@ absl::Status Exporter::AddNode(const NodePtr& node) {
 bool Exporter::IsUsable(const OriginNode& origin) const {
   if (origin.draws && (origin.outputs.empty() || DrawMark(origin.outputs[0].second.node()).empty()))
     return false;
-  const int before = options_.info.opset;
+  const auto own = origin_->opsets.find("");
+  const int before = own == origin_->opsets.end() ? options_.info.opset : own->second;
   for (int position : origin.nodes) {
     const onnx::NodeProto& node = origin_->model.graph().node(position);
     bool changes = false;

@@ -10,6 +10,7 @@
 #include "graph/expr/compose.h"
 #include "kernels/evaluate/evaluate.h"
 #include "runtime/cpu/kernels/integers/chain_program.h"
+#include "runtime/cpu/kernels/integers/ending_chain.h"
 #include "runtime/cpu/kernels/integers/epilogue_program.h"
 #include "runtime/cpu/kernels/integers/requantize.h"
 #include "runtime/cpu/kernels/integers/table.h"
@@ -369,6 +370,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPointwise(const CpuKernelSpec& spec
   const bool narrow = SizeOf(spec.outputs[0].type.dtype) == 1;
   std::unique_ptr<Kernel> kernel = narrow ? BuildTable(spec, statics) : BuildChain(spec, statics);
   if (kernel == nullptr) kernel = narrow ? BuildChain(spec, statics) : BuildTable(spec, statics);
+  if (kernel == nullptr) kernel = BuildEndingChain(spec, statics);
   if (kernel != nullptr) return kernel;
   return BuildDefinition(spec, statics);
 }

@@ -32,7 +32,7 @@ struct Bounds {
 
 // What is known of each run of each column.
 struct RunsOfColumns {
-  std::vector<float> scales;  // [runs, columns]
+  std::vector<float> scales;   // [runs, columns]
   std::vector<Bounds> bounds;  // [runs, columns]
   bool one_scale = true;       // each run has one finite scale
 };
@@ -201,8 +201,8 @@ float NarrowWeights::At(int64_t k, int64_t j) const {
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl")
 
-// sums[row * kColumns + c] for rows < kRows and for c < 8 if kRows is 1, c < 4 otherwise: the sums of
-// the group's columns that begin at `column`.
+// sums[row * kColumns + c] for rows < kRows and for c < 8 if kRows is 1, c < 4 otherwise: the sums
+// of the group's columns that begin at `column`.
 template <Form kForm, int kRows>
 void NarrowWeights::MultiplyRows(const float* x, int64_t x_step, int64_t group, int64_t column,
                                  float* sums) const {
@@ -258,7 +258,9 @@ void NarrowWeights::MultiplyRows(const float* x, int64_t x_step, int64_t group, 
         if constexpr (kForm == Form::kFourBits) {
           if (c % 4 == 0) {
             packed = _mm512_loadu_si512(w + c / 4 * 16);
+#if !defined(__clang__)
             asm("" : "+v"(packed));  // otherwise every shift would load it again
+#endif
           }
           // The permutation reads the lowest four bits of each index.
           first = _mm512_permutexvar_ps(_mm512_srli_epi32(packed, c % 4 * 8), table[c]);

@@ -1,8 +1,8 @@
 // Products of a few rows of floats with a matrix of weights that are small integers times scales.
 //
-// Such a product takes as long as its weights are read from memory. So the weights stay integers of
-// 4 or 8 bits there, and become floats in registers. A weight is the integer times its scale,
-// rounded to f32, as if stored; only the order of the sums is left open.
+// The time of such a product is the time to read its weights from memory. So the weights stay
+// integers of 4 or 8 bits in memory, and become floats in registers. A weight is the integer times
+// its scale, rounded to f32, as if the f32 weights were stored; only the order of the sums is open.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_NARROW_WEIGHTS_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_NARROW_WEIGHTS_H_
 
@@ -18,11 +18,12 @@ namespace lemma::kernels {
 // (BestIntegerIsa() is kVnni), except Pack, At and the sizes.
 class NarrowWeights {
  public:
-  // How a weight is stored: as 4 bits, 8 bits or, if neither holds all integers, as f32.
+  // How a weight is stored: as 4 bits, as 8 bits or, if neither gives every weight exactly, as f32.
   enum class Form { kFourBits, kEightBits, kFloats };
   // Ranges of columns begin at multiples of kColumns.
   static constexpr int64_t kColumns = 8;
-  // The integers of a column are packed in runs of kRun; a run has one scale.
+  // The integers of a column are packed in runs of kRun. In the first two forms, a run has one
+  // scale.
   static constexpr int64_t kRun = 32;
 
   // `integers` and `scales` are row-major [depth, columns]; all integers are whole numbers of
@@ -31,8 +32,8 @@ class NarrowWeights {
                             int64_t columns, int threads);
 
   // y[i * y_step + j] = sum(k < depth) x[i * x_step + k] * At(k, j) for i < rows and
-  // first <= j < last. `first` is a multiple of kColumns. Each row of x must be followed by zeros up
-  // to the next multiple of kRun.
+  // first <= j < last. `first` is a multiple of kColumns. Each row of x must be followed by zeros
+  // up to the next multiple of kRun.
   void Multiply(const float* x, int64_t rows, int64_t x_step, int64_t first, int64_t last, float* y,
                 int64_t y_step) const;
 
@@ -70,10 +71,11 @@ class NarrowWeights {
   Form form_ = Form::kFloats;
   int64_t depth_ = 0, columns_ = 0;
   int64_t runs_per_scale_ = 1;  // adjacent runs with the same scales and bases
-  // By group and run, words(). A code is an integer minus its base. In the form kFourBits, word
-  // 16 * h + l holds at bits 8 * c the code of integer l of column 4 * h + c, and at bits 8 * c + 4
-  // that of integer 16 + l; in kEightBits, the codes of each column in turn, a byte each; in kFloats,
-  // the weights of each column in turn.
+  // For each group of kColumns adjacent columns, for each run: words() words. A code is an integer
+  // minus its base. In the form kFourBits, word 16 * h + l (h < 2, l < 16) holds, for c < 4, at
+  // bits 8 * c the code of integer l of column 4 * h + c, and at bits 8 * c + 4 that of integer 16
+  // + l; in kEightBits, the codes of each column in turn, a byte each; in kFloats, the weights of
+  // each column in turn.
   std::vector<uint32_t> weights_;
   std::vector<float> scales_;  // by group, runs_per_scale_ runs, and column
   std::vector<float> bases_;   // the same; empty: -8 (kFourBits) or -128 (kEightBits)

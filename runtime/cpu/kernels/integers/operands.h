@@ -45,8 +45,8 @@ struct IntegerProduct {
 // or if the machine gains nothing by integers.
 std::optional<IntegerProduct> IntegerProductOf(const Node& head);
 
-// A static f32 value `integers` * scale, element by element. The shape of `integers` is the value's,
-// and `scale` is broadcast over it.
+// A static f32 value `integers` * scale, element by element. The shape of `integers` is the
+// value's, and `scale` is broadcast over it.
 struct ScaledIntegers {
   Value integers;  // LargestKnownInteger has a result
   Value scale;

@@ -35,9 +35,8 @@ std::vector<NodePtr> Behind(const CpuKernelSpec& spec) {
 
 // The elements of the weight, as the head reads it, with 1 in place of the scales or the integers.
 // Both are exact, and the weight is their product, since the other nodes only move elements.
-absl::Status Separate(const WeightOnlyProduct& product, const Value& weight,
-                      const Tensor& integers, const Tensor& scale, int threads, float* whole,
-                      float* scales) {
+absl::Status Separate(const WeightOnlyProduct& product, const Value& weight, const Tensor& integers,
+                      const Tensor& scale, int threads, float* whole, float* scales) {
   const std::vector<Value> inputs = {product.integers, product.scale};
   LEMMA_ASSIGN_OR_RETURN(Definition definition, ComposeNodes(product.nodes, inputs));
   definition = Inline(definition);
@@ -109,8 +108,7 @@ struct Epilogue {
   std::vector<EpilogueGraph::Form> forms;
 };
 
-absl::StatusOr<Epilogue> CompileEpilogue(const CpuKernelSpec& spec, int64_t rows,
-                                         int64_t columns) {
+absl::StatusOr<Epilogue> CompileEpilogue(const CpuKernelSpec& spec, int64_t rows, int64_t columns) {
   const Value product(spec.head_node(), 0);
   LEMMA_ASSIGN_OR_RETURN(
       EpilogueGraph graph,
@@ -169,7 +167,9 @@ class WeightOnlyRunner : public Kernel {
     return (padded_floats() + sums) * sizeof(float);
   }
   size_t packed_bytes() const override { return weights().bytes(); }
-  std::vector<absl::Span<const char>> PackedWeights() const override { return {weights().packed()}; }
+  std::vector<absl::Span<const char>> PackedWeights() const override {
+    return {weights().packed()};
+  }
   bool NeedsStatic(int input) const override {
     return epilogue_ && std::count(epilogue_->operands.begin(), epilogue_->operands.end(), input);
   }
@@ -260,8 +260,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
     LEMMA_RETURN_IF_ERROR(Separate(*product, weight, statics[spec.InputIndex(product->integers)],
                                    statics[spec.InputIndex(product->scale)], spec.threads,
                                    whole.data(), scales.data()));
-    Shared made = {weight.node_ptr(), NarrowWeights::Pack(whole.data(), scales.data(), depth,
-                                                          columns, spec.threads)};
+    Shared made = {weight.node_ptr(),
+                   NarrowWeights::Pack(whole.data(), scales.data(), depth, columns, spec.threads)};
     shared = spec.is_made_up ? std::make_shared<const Shared>(std::move(made))
                              : ThePool().Add(std::move(made));
   }
@@ -282,8 +282,8 @@ std::shared_ptr<const void> SharedWeights(const CpuKernelSpec& spec, std::vector
     return nullptr;
   }
   for (const Value& v : {product->integers, product->scale}) {
-    const bool read_elsewhere = std::any_of(
-        spec.nodes.begin(), spec.nodes.end(), [&](const NodePtr& node) {
+    const bool read_elsewhere =
+        std::any_of(spec.nodes.begin(), spec.nodes.end(), [&](const NodePtr& node) {
           const bool weight = std::count(product->nodes.begin(), product->nodes.end(), node) > 0;
           return !weight && std::count(node->inputs().begin(), node->inputs().end(), v) > 0;
         });

@@ -1,8 +1,8 @@
 // The kernel of weight-only quantized products: a few rows of floats times a matrix of weights that
 // are known small integers times known scales, and the element-wise applications behind it.
 //
-// The weights stay integers in memory (narrow_weights.h): the product takes as long as they are
-// read. More rows go to the product of floats, which uses each float weight more often.
+// The weights stay integers in memory (narrow_weights.h), since the time of the product is the time
+// to read them. More rows go to the product of floats, which uses each float weight more often.
 #ifndef LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_WEIGHT_ONLY_KERNEL_H_
 #define LEMMA_RUNTIME_CPU_KERNELS_INTEGERS_WEIGHT_ONLY_KERNEL_H_
 
@@ -14,8 +14,9 @@
 
 namespace lemma::cpu {
 
-// A matrix product whose weight is computed by `nodes`, operands before users: `integers` * `scale`
-// (ScaledIntegersOf), whose elements are then moved.
+// A matrix product whose weight is `integers` * `scale` (ScaledIntegersOf), perhaps with its
+// elements moved (reshaped, transposed, …). `nodes` compute the weight from these two, operands
+// before users.
 struct WeightOnlyProduct {
   Value integers, scale;
   std::vector<NodePtr> nodes;
@@ -25,8 +26,8 @@ struct WeightOnlyProduct {
 // weight, or if the machine gains nothing.
 std::optional<WeightOnlyProduct> WeightOnlyProductOf(const Node& head);
 
-// The nodes of this kernel's spec include WeightOnlyProduct::nodes, so its inputs are the integers
-// and scales.
+// The nodes of this kernel's spec include WeightOnlyProduct::nodes, so its inputs include the
+// integers and scales, not the weight.
 const KernelDef& WeightOnlyKernel();
 
 // The bits of a packed integer of the product `head`: 4, 8 or, if it is stored as a float, 32. An

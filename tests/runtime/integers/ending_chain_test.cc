@@ -1,0 +1,96 @@
+// Element-wise applications that end with a quantization give what their definitions give.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "graph/text/text.h"
+#include "gtest/gtest.h"
+#include "runtime/cpu/cpu_backend.h"
+#include "runtime/cpu/kernels/integers/tiles.h"
+#include "runtime/reference/reference.h"
+#include "tests/runtime/runtime_testutil.h"
+
+namespace lemma {
+namespace {
+
+// What is in front of the quantization of `a`, over x and u of shape [n].
+const char* const kFronts[] = {
+    "e = div(x, c) f = erf(e) g = add(f, one) h = mul(x, g) a = mul(h, half)",
+    "s = sigmoid(x) t = mul(x, s) a = add(t, u)",
+    "a = exp(x)",
+    "e = erf(u) t = mul(x, e) r = tanh(t) a = sub(r, c)",
+};
+
+Graph GraphOf(const std::string& front, const std::string& shape, const char* type, int zero) {
+  const bool is_unsigned = std::string(type) == "u8";
+  auto graph = ParseGraph(absl::StrCat(
+      "graph g(x: f32[", shape, "], u: f32[", shape, "]) { c = constant f32[] fill 1.4142135\n",
+      "one = constant f32[] fill 1\n half = constant f32[] fill 0.5\n",
+      "scale = constant f32[] fill 0.013\n zero = constant f32[] fill ", zero, "\n", front,
+      "\n q = div(a, scale) r1 = round(q) z = add(r1, zero) b = clip(z) {min = ",
+      is_unsigned ? "0.0, max = 255.0" : "-128.0, max = 127.0", "} y = cast(b) {dtype = \"", type,
+      "\"}\n return y }"));
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *std::move(graph);
+}
+
+TEST(EndingChainTest, GivesWhatTheDefinitionsGive) {
+  for (const std::string front : kFronts) {
+    for (const char* shape : {"2", "7,3", "8192", "3,8193", "4,5,1000"}) {
+      for (const char* type : {"u8", "i8"}) {
+        SCOPED_TRACE(absl::StrCat(front, " ", shape, " ", type));
+        const Graph graph = GraphOf(front, shape, type, type[0] == 'u' ? 131 : 0);
+        std::vector<Tensor> inputs = RandomInputs(graph);
+        for (Tensor& input : inputs) {
+          absl::Span<float> values = input.mutable_data<float>();
+          for (float& v : values) v *= 3;
+          values[0] = std::nanf("");
+          values[values.size() - 1] = INFINITY;
+          values[values.size() / 2] = -INFINITY;
+        }
+        for (const int threads : {1, 2}) {
+          CompileOptions options;
+          options.threads = threads;
+          auto cpu = MakeCpuBackend()->Compile(graph, options);
+          auto reference = MakeReferenceBackend()->Compile(graph, {});
+          ASSERT_TRUE(cpu.ok() && reference.ok()) << cpu.status() << reference.status();
+          auto expected = (*reference)->Run(inputs);
+          std::vector<KernelTiming> timings;
+          auto actual = (*cpu)->RunTimed(inputs, &timings);
+          ASSERT_TRUE(expected.ok() && actual.ok());
+          if (kernels::HasIntegerTiles()) {
+            ASSERT_EQ(timings.size(), 1);
+            EXPECT_EQ(timings[0].note, "in two parts");
+          }
+          // The functions in front are rounded differently, which may cross a tie.
+          int64_t different = 0;
+          for (int64_t i = 0; i < (*actual)[0].size(); ++i) {
+            const int64_t a = (*actual)[0].AtInt(i), b = (*expected)[0].AtInt(i);
+            ASSERT_LE(std::abs(a - b), 1) << i;
+            different += a != b ? 1 : 0;
+          }
+          EXPECT_LE(different * 1000, (*actual)[0].size()) << different;
+        }
+      }
+    }
+  }
+}
+
+// A quantization that reads what is in front twice, or a vector, is no such chain, and right too.
+TEST(EndingChainTest, OtherEndsAreRightToo) {
+  for (const char* body :
+       {"e = exp(x) q = div(e, s) r = round(q) t = mul(r, e) b = clip(t) {min = 0.0, max = 255.0}",
+        "e = exp(x) q = mul(e, v) r = round(q) b = clip(r) {min = 0.0, max = 255.0}",
+        "e = exp(x) q = div(e, u) r = round(q) b = clip(r) {min = 0.0, max = 255.0}"}) {
+    auto graph = ParseGraph(absl::StrCat(
+        "graph g(x: f32[40,300], u: f32[]) { s = constant f32[] fill 0.25\n",
+        "v = constant f32[300] fill 3\n", body, " y = cast(b) {dtype = \"u8\"}\n return y }"));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    EXPECT_NE(ExpectCpuMatchesReference(*graph, RandomInputs(*graph)), nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace lemma
