@@ -339,7 +339,9 @@ class Checker {
         region.before.graph == ValueName::Graph::kAfter) {
       return Rejected(name + " is not between the two models");
     }
-    LEMMA_ASSIGN_OR_RETURN(const Value now, Resolve(region.after));
+    LEMMA_ASSIGN_OR_RETURN(Value now, Resolve(region.after));
+    // A value that is an output may be proved equal to another value of the first model.
+    if (region.output >= 0) now = ProvedEqual(now);
     LEMMA_ASSIGN_OR_RETURN(const Value before, Resolve(region.before));
     if (now.type() != before.type()) return Rejected(name + ": the types differ");
     absl::flat_hash_map<Value, Known> cuts;
