@@ -182,10 +182,20 @@ class Grouper {
     spec.def = def;
     spec.threads = threads_;
     spec.nodes = {uses_.nodes[head]};
+    GrowBehind(head, group, &spec);
+    if (def->takes == nullptr) return;
+    std::vector<int>& nodes = result_.groups[group].nodes;
+    for (const size_t count = def->takes(spec); nodes.size() > count; nodes.pop_back()) {
+      result_.group_of[nodes.back()] = -1;
+    }
+  }
+
+  void GrowBehind(int head, int group, CpuKernelSpec* spec) {
+    const KernelDef* def = spec->def;
     for (int at = head;;) {
       Value v(uses_.nodes[at], 0);
       const std::vector<int>& users = uses_.Users(v);
-      if (users.size() == 2 && TakePair(v, users, group, &spec)) {
+      if (users.size() == 2 && TakePair(v, users, group, spec)) {
         at = users[1];
         continue;
       }
@@ -193,9 +203,9 @@ class Grouper {
       const NodePtr& user = uses_.nodes[users[0]];
       if (user->type(0).shape != v.shape()) return;
       if (user->type(0).dtype != v.dtype() && !def->fuses_casts) return;
-      if (!def->fuses(spec, *user)) return;
+      if (!def->fuses(*spec, *user)) return;
       at = users[0];
-      spec.nodes.push_back(user);
+      spec->nodes.push_back(user);
       Add(group, at);
     }
   }

@@ -1,9 +1,15 @@
-// Batch normalization with known statistics as a kernel of its own, with the bounds that follow it,
-// channels last.
+// Batch normalization with known statistics as a kernel of its own, with the bounds and the
+// quantization that follow it, channels last.
+#include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "base/parallel.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
+#include "runtime/cpu/kernels/integers/known_chain.h"
+#include "runtime/cpu/kernels/integers/requantize.h"
+#include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/cpu/kernels/vectorized/channel_affine.h"
 
 namespace lemma::cpu {
@@ -30,7 +36,16 @@ std::optional<Bounds> BoundsOf(const Node& node, const Value& v) {
 }
 
 bool Fuses(const CpuKernelSpec& spec, const Node& user) {
-  return spec.nodes.size() == 1 && BoundsOf(user, Value(spec.nodes[0], 0)).has_value();
+  const Value v(spec.nodes.back(), 0);
+  if (spec.nodes.size() == 1 && BoundsOf(user, v).has_value()) return true;
+  return MayBeKnownStep(v, user);
+}
+
+// How many of the spec's nodes are the normalization and its bounds.
+size_t FrontOf(const CpuKernelSpec& spec) {
+  const bool bounded =
+      spec.nodes.size() > 1 && BoundsOf(*spec.nodes[1], Value(spec.nodes[0], 0)).has_value();
+  return bounded ? 2 : 1;
 }
 
 // Channels are innermost, and the pixels of all images are evenly spaced.
@@ -42,12 +57,18 @@ bool IsMatrix(const Shape& s, const Strides& strides, int64_t* step) {
   return true;
 }
 
+// What follows the bounds is worth a pass of its own unless it ends with integers.
+size_t Takes(const CpuKernelSpec& spec) {
+  const DType dtype = spec.nodes.back()->type(0).dtype;
+  return dtype == DType::kU8 || dtype == DType::kI8 ? spec.nodes.size() : FrontOf(spec);
+}
+
 void Layouts(CpuKernelSpec& spec, const Strides&) {
   auto& x = spec.inputs[0];
   int64_t step = 0;
   if (!IsMatrix(x.type.shape, x.strides, &step)) x.strides = ChannelsLast(x.type.shape);
   spec.outputs[0].strides = ChannelsLast(x.type.shape);
-  spec.in_place = {0};
+  if (spec.outputs[0].type == x.type) spec.in_place = {0};
 }
 
 bool StridedOutput(const CpuKernelSpec& spec, const Strides& strides) {
@@ -64,17 +85,82 @@ class BatchNorm : public Kernel {
   Bounds bounds;
   int64_t rows = 0, x_step = 0, y_step = 0;
   int threads = 1;
+  std::optional<KnownChain> chain;             // behind the bounds
+  std::optional<kernels::Requantization> all;  // the normalization, the bounds and the chain
+
+  // Finds `all`, if there is such a computation.
+  void Join() {
+    if (!chain || chain->result_bytes() != 1 ||
+        kernels::BestIntegerIsa() != kernels::IntegerIsa::kVnni) {
+      return;
+    }
+    using Kind = kernels::ChainStep::Kind;
+    std::vector<kernels::ChainStep> steps;
+    for (const auto& [values, kind] :
+         {std::pair(&scale, Kind::kMultiplyOther), std::pair(&shift, Kind::kAddOther)}) {
+      steps.push_back({Kind::kLoadVector});
+      steps.back().data = values->data();
+      steps.push_back({kind});
+    }
+    if (bounds.low != -kInfinity) {
+      steps.push_back({Kind::kMax});
+      steps.back().number = bounds.low;
+    }
+    if (bounds.high != kInfinity) {
+      steps.push_back({Kind::kMin});
+      steps.back().number = bounds.high;
+    }
+    steps.insert(steps.end(), chain->steps().begin(), chain->steps().end());
+    all = kernels::Requantization::Of(kernels::Requantization::Start::kFloats, nullptr, nullptr,
+                                      static_cast<int64_t>(scale.size()), steps);
+  }
 
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
-                   void*) override {
+                   void* scratch) override {
     const float* x = static_cast<const float*>(inputs[0]);
-    float* y = static_cast<float*>(outputs[0]);
     const int64_t columns = static_cast<int64_t>(scale.size());
-    ParallelFor(ThreadsFor(rows * columns, threads), rows, [&](int64_t begin, int64_t end) {
-      kernels::ChannelAffine(x + begin * x_step, x_step, scale.data(), shift.data(), bounds.low,
-                             bounds.high, end - begin, columns, y + begin * y_step, y_step);
+    const auto affine = [&](int64_t row, int64_t count, float* y, int64_t step) {
+      kernels::ChannelAffine(x + row * x_step, x_step, scale.data(), shift.data(), bounds.low,
+                             bounds.high, count, columns, y, step);
+    };
+    const int many = ThreadsFor(rows * columns, threads);
+    if (!chain) {
+      auto* y = static_cast<float*>(outputs[0]);
+      ParallelFor(many, rows, [&](int64_t begin, int64_t end) {
+        affine(begin, end - begin, y + begin * y_step, y_step);
+      });
+      return absl::OkStatus();
+    }
+    if (all) {
+      ParallelFor(many, rows, [&](int64_t begin, int64_t end) {
+        kernels::Requantization::Rows part;
+        part.rows = end - begin;
+        part.columns = columns;
+        part.x = x + begin * x_step;
+        part.x_step = x_step;
+        part.y = static_cast<char*>(outputs[0]) + begin * y_step;
+        part.y_step = y_step;
+        all->Run(part);
+      });
+      return absl::OkStatus();
+    }
+    const int64_t block = block_rows(), workers = std::min<int64_t>(many, rows);
+    ParallelFor(many, workers, [&](int64_t first, int64_t last) {
+      for (int64_t worker = first; worker < last; ++worker) {
+        float* values = static_cast<float*>(scratch) + worker * block * columns;
+        const int64_t end = rows * (worker + 1) / workers;
+        for (int64_t row = rows * worker / workers; row < end; row += block) {
+          const int64_t count = std::min(block, end - row);
+          affine(row, count, values, columns);
+          chain->Run(values, count, columns,
+                     static_cast<char*>(outputs[0]) + row * y_step * chain->result_bytes(), y_step);
+        }
+      }
     });
     return absl::OkStatus();
+  }
+  size_t scratch_bytes() const override {
+    return chain ? threads * block_rows() * scale.size() * sizeof(float) : 0;
   }
   size_t packed_bytes() const override { return scale.size() * 2 * sizeof(float); }
   std::vector<absl::Span<const char>> PackedWeights() const override {
@@ -84,6 +170,13 @@ class BatchNorm : public Kernel {
     return {bytes(scale), bytes(shift)};
   }
   bool NeedsStatic(int) const override { return false; }
+
+ private:
+  // Rows whose floats stay in the first-level cache.
+  int64_t block_rows() const {
+    constexpr int64_t kFloats = 4096;
+    return std::clamp<int64_t>(kFloats / static_cast<int64_t>(scale.size()), 1, rows);
+  }
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
@@ -103,7 +196,13 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
   absl::Status s = AffineCoefficients(node, parameters, kChannel, &kernel->scale, &kernel->shift);
   if (!s.ok()) return s;
   kernel->rows = shape[0] * shape[2] * shape[3];
-  if (spec.nodes.size() > 1) kernel->bounds = *BoundsOf(*spec.nodes[1], Value(spec.nodes[0], 0));
+  const size_t front = FrontOf(spec);
+  if (front == 2) kernel->bounds = *BoundsOf(*spec.nodes[1], Value(spec.nodes[0], 0));
+  if (spec.nodes.size() > front) {
+    kernel->chain = KnownChain::Compile(spec, Value(spec.nodes[front - 1], 0), statics);
+    if (!kernel->chain) return absl::UnimplementedError("what follows is no chain");
+    kernel->Join();
+  }
   return kernel;
 }
 
@@ -115,6 +214,8 @@ KernelDef MakeBatchNormKernel() {
   def.ops = {"batch_norm"};
   def.accepts = Accepts;
   def.fuses = Fuses;
+  def.fuses_casts = true;
+  def.takes = Takes;
   def.layouts = Layouts;
   def.strided_output = StridedOutput;
   def.strided_input = StridedInput;

@@ -88,6 +88,9 @@ struct KernelDef {
   bool (*fuses)(const CpuKernelSpec& spec, const Node& user) = nullptr;
   // Whether the kernel may also fuse users that change the element type.
   bool fuses_casts = false;
+  // How many of the spec's nodes the kernel takes, the first ones, when no further user can be
+  // fused behind them. nullptr: all.
+  size_t (*takes)(const CpuKernelSpec& spec) = nullptr;
   // Completes a spec whose inputs have the strides of their values: replaces strides that the
   // kernel cannot take, and sets the outputs' strides and in_place. `wanted`: strides that the
   // users of output 0 prefer; empty if they have no preference. If `wanted` is not dense, only a

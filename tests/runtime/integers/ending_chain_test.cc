@@ -78,6 +78,49 @@ TEST(EndingChainTest, GivesWhatTheDefinitionsGive) {
   }
 }
 
+// A normalization, its bounds and the quantization are one kernel; without a quantization, what
+// follows the bounds is another one.
+TEST(EndingChainTest, NormalizationsEndWithIntegers) {
+  for (const char* bounds : {"", "n = relu(n0)", "n = clip(n0) {min = -0.5, max = 0.75}"}) {
+    for (const char* channels : {"3", "16", "100"}) {
+      for (const bool integers : {true, false}) {
+        SCOPED_TRACE(absl::StrCat(bounds, " ", channels, " ", integers));
+        const std::string shape = absl::StrCat("2,", channels, ",9,7");
+        const std::string vector = absl::StrCat("weight f32[", channels, "]");
+        const Graph graph = GraphWithWeights(absl::StrCat(
+            "graph g(x: f32[", shape, "], s: ", vector, ", b: ", vector, ", m: ", vector,
+            ", v: weight f32[", channels, "] = fill 0.75) { scale = constant f32[] fill 0.02\n",
+            "zero = constant f32[] fill 100\n ", *bounds == 0 ? "n" : "n0",
+            " = batch_norm(x, s, b, m, v)\n ", bounds, "\n q = div(n, scale) r = round(q)\n",
+            "z = add(r, zero)\n c = clip(z) {min = 0.0, max = 255.0}\n",
+            integers ? "y = cast(c) {dtype = \"u8\"}" : "y = neg(c)", "\n return y }"));
+        const std::vector<Tensor> inputs = RandomInputs(graph);
+        for (const int threads : {1, 2}) {
+          CompileOptions options;
+          options.threads = threads;
+          auto cpu = MakeCpuBackend()->Compile(graph, options);
+          auto reference = MakeReferenceBackend()->Compile(graph, {});
+          ASSERT_TRUE(cpu.ok() && reference.ok()) << cpu.status() << reference.status();
+          auto expected = (*reference)->Run(inputs);
+          std::vector<KernelTiming> timings;
+          auto actual = (*cpu)->RunTimed(inputs, &timings);
+          ASSERT_TRUE(expected.ok() && actual.ok()) << actual.status();
+          int64_t different = 0;
+          for (int64_t i = 0; i < (*actual)[0].size(); ++i) {
+            const double a = (*actual)[0].AtDouble(i), e = (*expected)[0].AtDouble(i);
+            ASSERT_LE(std::abs(a - e), 1) << i;
+            different += a != e ? 1 : 0;
+          }
+          EXPECT_LE(different * 200, (*actual)[0].size()) << different;
+          const std::string kernels = KernelsOf(**cpu, inputs);
+          const bool one = absl::StrContains(kernels, "+cast");
+          EXPECT_EQ(one, integers && kernels::HasIntegerTiles()) << kernels;
+        }
+      }
+    }
+  }
+}
+
 // A quantization that reads what is in front twice, or a vector, is no such chain, and right too.
 TEST(EndingChainTest, OtherEndsAreRightToo) {
   for (const char* body :

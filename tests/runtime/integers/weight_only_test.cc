@@ -127,7 +127,7 @@ TEST(NarrowWeightsTest, HoldsFloatsOtherwise) {
 // Behind the end of a column, 0 is multiplied by what the packed weights have there.
 TEST(NarrowWeightsTest, HugeScalesReachNothingBehindTheEnd) {
   for (const int64_t depth : {33, 50, 63}) {
-    for (const auto [low, high] : {std::pair(0, 1), std::pair(-5, 5), std::pair(-2, 100)}) {
+    for (const auto& [low, high] : {std::pair(0, 1), std::pair(-5, 5), std::pair(-2, 100)}) {
       Weights w = RandomWeights(depth, 20, low, high, 32);
       for (float& scale : w.scales) scale = high > 9 ? 3e36f : 6e37f;
       const NarrowWeights packed = Packed(w);

@@ -297,11 +297,12 @@ TEST(RefereeCertificateTest, RegionsComeInTheOrderOfTheirOperands) {
 // One value of the second model is two outputs; the first model moves it once more for the second.
 TEST(RefereeCertificateTest, OneValueMayBeTwoOutputs) {
   const std::string head = "(x: f32[8,3,4]) { p = pad(x) {pads = [0, 0, 0, 0, 0, 12]}\n";
-  const Proof proof = ProofOf(
-      head + "t = transpose(x) {perm = [0, 2, 1]}\n m = matmul(t, p)\n"
-             "o = transpose(m) {perm = [0, 2, 1]}\n"
-             "u = pad(o) {pads = [0, 0, 0, 0, 0, 0]}\n return o, u }",
-      head + "t = transpose(p) {perm = [0, 2, 1]}\n o = matmul(t, x)\n return o, u = o }");
+  const Proof proof =
+      ProofOf(head +
+                  "t = transpose(x) {perm = [0, 2, 1]}\n m = matmul(t, p)\n"
+                  "o = transpose(m) {perm = [0, 2, 1]}\n"
+                  "u = pad(o) {pads = [0, 0, 0, 0, 0, 0]}\n return o, u }",
+              head + "t = transpose(p) {perm = [0, 2, 1]}\n o = matmul(t, x)\n return o, u = o }");
   EXPECT_EQ(ProblemOf(proof.certificate, proof.before, proof.after), "");
 }
 

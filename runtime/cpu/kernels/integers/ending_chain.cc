@@ -8,9 +8,8 @@
 #include "base/parallel.h"
 #include "base/status_macros.h"
 #include "graph/expr/compose.h"
-#include "runtime/cpu/kernels/integers/chain_program.h"
 #include "runtime/cpu/kernels/integers/epilogue_program.h"
-#include "runtime/cpu/kernels/integers/requantize.h"
+#include "runtime/cpu/kernels/integers/known_chain.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 
 namespace lemma::cpu {
@@ -48,13 +47,10 @@ absl::StatusOr<Loops> Compile(const CpuKernelSpec& spec, const Value& start,
 
 class EndingChain : public Kernel {
  public:
-  EndingChain(const CpuKernelSpec& spec, std::vector<Loops> loops, ChainProgram chain,
-              std::optional<kernels::Requantization> requantization)
+  EndingChain(const CpuKernelSpec& spec, std::vector<Loops> loops, KnownChain chain)
       : spec_(spec),
         loops_(std::move(loops)),
         chain_(std::move(chain)),
-        requantization_(std::move(requantization)),
-        row_steps_(spec.inputs.size(), 0),
         elements_(spec.outputs[0].type.num_elements()),
         threads_(ThreadsFor(elements_, spec.threads)) {}
 
@@ -94,42 +90,16 @@ class EndingChain : public Kernel {
     }
     const MutableTensorView out = {values, DType::kF32, {0, 1}};
     LEMMA_RETURN_IF_ERROR(RunIn(loops.arithmetic, loops.program, in, {&out, 1}));
-    char* to = static_cast<char*>(output) + first;
-    if (requantization_) {
-      kernels::Requantization::Rows rows;
-      rows.rows = 1;
-      rows.columns = rows.x_step = rows.y_step = count;
-      rows.x = values;
-      rows.y = to;
-      requantization_->Run(rows);
-      return absl::OkStatus();
-    }
-    chain_.Run(inputs, {0, first, 1, count, row_steps_}, values, count, to, count);
+    chain_.Run(values, 1, count, static_cast<char*>(output) + first, count);
     return absl::OkStatus();
   }
 
   const CpuKernelSpec spec_;
   const std::vector<Loops> loops_;  // for a block and for the rest
-  const ChainProgram chain_;
-  const std::optional<kernels::Requantization> requantization_;
-  const std::vector<int64_t> row_steps_;
+  const KnownChain chain_;
   const int64_t elements_;
   const int threads_;
 };
-
-// The steps with their numbers; nullopt if one is not known.
-std::optional<std::vector<kernels::ChainStep>> KnownSteps(const CpuKernelSpec& spec,
-                                                          const ChainProgram& chain,
-                                                          const StaticValues& statics) {
-  std::vector<void*> inputs(spec.inputs.size(), nullptr);
-  for (const ChainProgram::Source& source : chain.sources()) {
-    if (chain.IsLoaded(source) || chain.IsGate(source)) return std::nullopt;
-    if (!spec.inputs[source.input].is_static) return std::nullopt;
-    inputs[source.input] = const_cast<void*>(statics[source.input].raw());
-  }
-  const std::vector<int64_t> row_steps(spec.inputs.size(), 0);
-  return chain.Bound(inputs, {0, 0, 0, 0, row_steps});
-}
 
 }  // namespace
 
@@ -151,16 +121,8 @@ std::unique_ptr<Kernel> BuildEndingChain(const CpuKernelSpec& spec, const Static
   for (size_t n = 0; n + 1 < spec.nodes.size(); ++n) {
     const Value v(spec.nodes[n], 0);
     if (v.dtype() != DType::kF32 || v.shape() != out.type.shape) continue;
-    const std::vector<NodePtr> behind = NodesBehind(v, spec.nodes);
-    const auto until = spec.nodes.begin() + static_cast<int64_t>(n) + 1;
-    const bool reads_more = std::any_of(behind.begin(), behind.end(), [&](const NodePtr& node) {
-      return std::find(spec.nodes.begin(), until, node) != until;
-    });
-    if (reads_more) continue;
-    std::optional<ChainProgram> chain = ChainProgram::Compile(spec, v, behind, 0);
-    if (!chain || chain->has_vectors()) continue;
-    const auto steps = KnownSteps(spec, *chain, statics);
-    if (!steps) continue;
+    std::optional<KnownChain> chain = KnownChain::Compile(spec, v, statics);
+    if (!chain) continue;
     const std::vector<NodePtr> front =
         NodesBehind(start, absl::MakeSpan(spec.nodes).subspan(0, n + 1));
     std::vector<Loops> loops;
@@ -170,12 +132,7 @@ std::unique_ptr<Kernel> BuildEndingChain(const CpuKernelSpec& spec, const Static
       if (!compiled.ok()) return nullptr;
       loops.push_back(*std::move(compiled));
     }
-    std::optional<kernels::Requantization> requantization;
-    if (kernels::BestIntegerIsa() == kernels::IntegerIsa::kVnni) {
-      requantization = kernels::Requantization::OfElements(*steps);
-    }
-    return std::make_unique<EndingChain>(spec, std::move(loops), *std::move(chain),
-                                         std::move(requantization));
+    return std::make_unique<EndingChain>(spec, std::move(loops), *std::move(chain));
   }
   return nullptr;
 }
