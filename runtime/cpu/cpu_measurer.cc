@@ -50,6 +50,15 @@ void MakeIntegers(const TensorType& type, int most, Tensor* weight) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(1 + i % most);
 }
 
+// Whether `v` is one number that KnownExponentOf finds.
+bool IsExponent(const CpuKernelSpec& spec, const Value& v) {
+  if (!v || !v.node().has_payload() || v.type().num_elements() != 1) return false;
+  return std::any_of(spec.nodes.begin(), spec.nodes.end(), [&](const NodePtr& node) {
+    return std::count(node->inputs().begin(), node->inputs().end(), v) > 0 &&
+           KnownExponentOf(*node).has_value();
+  });
+}
+
 absl::Span<const char> BytesAt(const void* at, const CpuKernelSpec::Operand& operand) {
   const int64_t bytes = SpanOf(operand.type.shape, operand.strides) * SizeOf(operand.type.dtype);
   return {static_cast<const char*>(at), static_cast<size_t>(bytes)};
@@ -75,6 +84,7 @@ absl::StatusOr<Operands> MadeUpOperands(const CpuKernelSpec& spec) {
         MadeUp(operand.type.dtype, SpanOf(operand.type.shape, operand.strides), &random);
     if (!t.ok()) return t.status();
     if (operand.is_static) MakeIntegers(operand.type, most, &*t);
+    if (IsExponent(spec, operand.value)) t = operand.value.node().payload();
     made.memory.push_back(*std::move(t));
     return made.memory.back().mutable_raw();
   };
@@ -147,6 +157,7 @@ std::string NameOf(const Node& node) {
   for (const auto& [name, value] : node.attrs()) {
     absl::StrAppend(&text, " ", name, "=", ToString(value));
   }
+  if (const auto power = KnownExponentOf(node)) absl::StrAppend(&text, " ^", *power);
   return text;
 }
 

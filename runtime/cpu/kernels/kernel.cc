@@ -86,6 +86,7 @@ std::string CpuKernelSpec::Signature() const {
     for (const auto& [name, value] : nodes[n]->attrs()) {
       absl::StrAppend(&text, " ", name, "=", ToString(value));
     }
+    if (const auto power = KnownExponentOf(*nodes[n])) absl::StrAppend(&text, " ^", *power);
   }
   absl::StrAppend(&text, nodes.empty() ? " -> " : "} -> ");
   for (size_t k = 0; k < outputs.size(); ++k) {
@@ -114,6 +115,21 @@ Work WorkOf(const CpuKernelSpec& spec) {
 int ThreadsFor(int64_t floats, int threads) {
   constexpr int64_t kFloatsPerThread = 65536;  // about 10 us, the cost of a second thread
   return static_cast<int>(std::min<int64_t>(threads, 1 + floats / kFloatsPerThread));
+}
+
+std::optional<double> KnownExponentOf(const Node& node) {
+  const NodeTraits& traits = NodeTraitsOf(node);
+  if (!traits.pointwise || !traits.element) return std::nullopt;
+  ScalarExpr body = traits.element->body;
+  while (body.kind() == ScalarExpr::Kind::kApply && IsStored(body.fn())) {
+    body = ScalarExpr(body.args()[0]);
+  }
+  if (body.kind() != ScalarExpr::Kind::kApply || body.fn() != ScalarFn::kPow) return std::nullopt;
+  const ScalarExpr& exponent = body.args()[1];
+  if (exponent.kind() != ScalarExpr::Kind::kRead) return std::nullopt;
+  const Value& v = node.inputs()[exponent.tensor()];
+  if (!v.node().has_payload() || v.type().num_elements() != 1) return std::nullopt;
+  return v.node().payload().AtDouble(0);
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> BuildKernel(const CpuKernelSpec& spec,

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -126,6 +127,10 @@ const KernelDef* FindKernel(const Node& node);
 // Traits of an application, from a cache of the calling thread. The reference is valid as long as
 // the thread lives.
 const NodeTraits& NodeTraitsOf(const Node& node);
+
+// The exponent, if `node` raises its elements to a known power: some powers are much faster than
+// others.
+std::optional<double> KnownExponentOf(const Node& node);
 
 // Whether `first` reads v, `second` reads v and `first`, and together they are one activation of v,
 // as in v * sigmoid(v). A kernel that fuses activations fuses both behind v.
