@@ -106,7 +106,8 @@ Work WorkOf(const CpuKernelSpec& spec) {
   for (const auto& operand : spec.inputs) work.bytes_read += operand.type.num_bytes();
   if (spec.def == &WeightOnlyKernel()) {
     const TensorType& weight = spec.head().inputs()[1].type();
-    work.bytes_read -= weight.num_elements() * (32 - WeightBitsOf(spec.head())) / 8;
+    const int64_t saved = weight.num_elements() * (32 - WeightBitsOf(spec.head())) / 8;
+    work.bytes_read -= static_cast<double>(saved);
   }
   for (const auto& operand : spec.outputs) work.bytes_written += operand.type.num_bytes();
   return work;
