@@ -31,9 +31,9 @@ TEST(Measure, SignaturesDoNotDependOnNamesOrValues) {
 TEST(Measure, AnExponentIsMeasuredAsItIs) {
   auto measurer = MakeCpuMeasurer();
   const auto plan = [&](const std::string& exponent) {
-    auto made = measurer->Plan(GraphWithWeights(
-        "graph g(x: f32[256,1024]) {\n  c = constant f32[] fill " + exponent +
-        "\n  y = pow(x, c)\n  return y\n}"));
+    auto made =
+        measurer->Plan(GraphWithWeights("graph g(x: f32[256,1024]) {\n  c = constant f32[] fill " +
+                                        exponent + "\n  y = pow(x, c)\n  return y\n}"));
     EXPECT_TRUE(made.ok()) << made.status();
     EXPECT_EQ(made->kernels.size(), 1);
     return made->kernels[0];
