@@ -23,10 +23,10 @@ struct VariantText {
   // for each tensor of a bundle.
   std::string operands;
   // An application, "matmul(x, w)", or statements and a final "return", in which parentheses bundle
-  // results. An operand may be returned as a result. A symbol that occurs in the operands is a size
-  // of the rule: either the operands determine it, or it remains a symbol of the rule, with an
-  // equation that it satisfies ("n = h*d"). A symbol that occurs only in attributes has one value
-  // in the whole rule.
+  // results. An operand may be returned as a result. A symbol that occurs in the operands is a
+  // size. In a rule that uses the variant, it is the size of an operand's dimension, if it stands
+  // alone there; otherwise, it is a new symbol with an equation (for [h*d]: n = h*d). A symbol that
+  // occurs only in attributes has one value in the whole rule.
   std::string body;
   // The values that symbols have in the enumeration, for all symbols that the operands' sizes do
   // not determine.
@@ -51,9 +51,8 @@ class TableVariant {
   static absl::StatusOr<TableVariant> Read(const VariantText& text);
 
   const Variant& variant() const { return variant_; }
-  // operands() and results() have an element for each tensor of all operands and of all results, in
-  // order; operand_parts() and result_parts() have the number of tensors of each operand and each
-  // result.
+  // operands() has one element for each tensor, through all operands in order; operand_parts()[i]
+  // is the number of tensors of operand i. results() and result_parts() likewise.
   const std::vector<RankPattern>& operands() const { return operands_; }
   const std::vector<RankPattern>& results() const { return results_; }
   const std::vector<int>& operand_parts() const { return operand_parts_; }
@@ -69,8 +68,8 @@ class TableVariant {
 
   // For a variant without operands: the batch dimensions of the constant in its text.
   struct ConstantBatch {
-    std::string batch;  // as in TypedValue
-    int dims = 0;       // the number of batch dimensions besides `batch`
+    std::string batch;  // a list symbol for any number of leading dimensions; "": none
+    int dims = 0;       // further batch dimensions, each with an open size of its own
   };
   // Adds the variant's operators, applied to `in`, to the rule that `builder` builds; returns the
   // results. `in`: the tensors of all operands, whose ranks must fit operands(). *values has an

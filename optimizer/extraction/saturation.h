@@ -27,8 +27,8 @@ struct SaturationOptions {
 //
 // A cost model that is not a sum over operators is approximated by such a sum
 // (optimizer/cost/node_price.h); SearchResult::bound then refers to the approximation. The result
-// itself is priced exactly. The bound is set unless time or an interruption stopped the search, or
-// no graph can run. `source` and `costs` must outlive the search.
+// itself is priced exactly. The bound is set unless time or an interruption stopped the search
+// before the extraction, or no graph can run. `source` and `costs` must outlive the search.
 std::unique_ptr<Search> MakeSaturationSearch(const RewriteSource* source, CostModel* costs,
                                              const SaturationOptions& options = {});
 

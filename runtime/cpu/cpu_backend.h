@@ -1,4 +1,4 @@
-// The CPU back end: oneDNN for operators that it has, generated loops for others.
+// The CPU back end: primitives of oneDNN, our own kernels, and loops for all other operators.
 #ifndef LEMMA_RUNTIME_CPU_CPU_BACKEND_H_
 #define LEMMA_RUNTIME_CPU_CPU_BACKEND_H_
 
@@ -13,8 +13,8 @@ namespace lemma {
 struct CpuOptions {
   // Whether to fuse layout operators into their neighbors: reshapes, slices, transposes and the
   // like become views if strides allow it, operands of concatenations are written in place, and
-  // products are written in the order that a following transpose needs. Otherwise each layout
-  // operator is a kernel that copies, for comparison.
+  // products are written in the order that a following transpose needs. false, used in
+  // comparisons: each layout operator is a kernel that copies.
   bool fuse_layout = true;
   WinogradUse winograd = WinogradUse::kWhereFaster;
 };

@@ -13,17 +13,17 @@ namespace lemma {
 // Not thread-safe.
 class StaticEvaluator {
  public:
-  // `threads` is the number of threads that evaluate one operator. `wanted`: all values that
-  // Evaluate will be called for, each once; then an intermediate result is dropped when no other
-  // one of them needs it. Without `wanted`, all intermediate results are kept.
+  // `threads` is the number of threads that evaluate one operator. `wanted`: the values for which
+  // Evaluate will be called, each listed once. An intermediate result is then dropped once every
+  // operator that reads it for a wanted value has been computed.
   explicit StaticEvaluator(int threads, absl::Span<const Value> wanted = {});
 
-  // The tensor of `v`, which must not depend on inputs. Keeps the tensor for later calls, and the
-  // intermediate results. FailedPrecondition, with the weight's name, if `v` depends on a weight
-  // without values.
+  // The tensor of `v`, which must not depend on inputs. Keeps the tensor for later calls, and
+  // without `wanted` also all intermediate results. FailedPrecondition, with the weight's name, if
+  // `v` depends on a weight without values.
   absl::StatusOr<Tensor> Evaluate(const Value& v);
-  // Drops the kept tensor of `v`; its memory is freed when no other Tensor shares it. A later
-  // Evaluate computes the value again.
+  // Drops the kept tensor of `v`; with `wanted`, only if no wanted value needs it any more. The
+  // memory is freed when no other Tensor shares it. A later Evaluate computes the value again.
   void Forget(const Value& v);
 
  private:

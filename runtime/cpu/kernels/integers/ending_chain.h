@@ -10,9 +10,9 @@
 
 namespace lemma::cpu {
 
-// The kernel of `spec`, whose nodes are element-wise. nullptr if the result has no 8-bit integers,
-// if the last nodes are no chain (chain_program.h) that reads known single numbers only, or if an
-// operand is neither a single number nor lies in memory as the result does, without gaps.
+// The kernel of `spec`, whose nodes are element-wise. nullptr if there is none, as when the result
+// has no 8-bit integers, the last nodes are no KnownChain, or an operand is neither a single number
+// nor lies in memory as the result does, without gaps.
 std::unique_ptr<Kernel> BuildEndingChain(const CpuKernelSpec& spec, const StaticValues& statics);
 
 }  // namespace lemma::cpu
