@@ -107,8 +107,8 @@ absl::Status CheckClaim(const KernelClaim& claim, uint64_t seed) {
   double largest = 0, scale = 1;
   for (size_t i = 0; i < found[0].size(); ++i) {
     const double a = found[0][i], b = found[1][i];
-    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     if (std::isfinite(a)) scale = std::max(scale, std::abs(a));
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     const double difference = std::abs(a - b);
     largest = difference <= largest ? largest : difference;  // NaN too
   }

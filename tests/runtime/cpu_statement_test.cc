@@ -296,6 +296,25 @@ int CaughtInPlans() {
   return caught;
 }
 
+// An infinity on both sides is no difference, and hides none beside it.
+TEST(Statements, InfinitiesHideNoDifference) {
+  const auto graph = [](const std::string& factor) {
+    return *ParseGraph(
+        "graph g(x: f32[4]) { one = constant f32[1] fill 1\n"
+        "zero = constant f32[1] fill 0\n i = div(one, zero)\n"
+        "f = constant f32[] fill " +
+        factor + "\n m = mul(x, f)\n y = concat(i, m) {axis = 0}\n return y }");
+  };
+  KernelClaim claim;
+  claim.kernel = "test";
+  claim.meaning = graph("3.0");
+  claim.statics.resize(1);
+  claim.statement = graph("3.0");
+  EXPECT_TRUE(CheckClaim(claim, 1).ok()) << CheckClaim(claim, 1);
+  claim.statement = graph("3.001");
+  EXPECT_FALSE(CheckClaim(claim, 1).ok());
+}
+
 TEST(Statements, ShowAPlannersFaults) {
   int caught = CaughtInPlans();
   for (const Fault& fault : Faults()) {
