@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -186,6 +187,7 @@ class Greedy {
   Greedy(const EGraph& egraph, const std::vector<int64_t>& price, const Candidates& candidates)
       : egraph_(egraph), price_(price), candidates_(candidates) {}
 
+  // A provider for each class that can be computed, needed or not.
   absl::StatusOr<Selection> Do() {
     selection_.provider.resize(egraph_.num_values());
     ways_.resize(egraph_.num_values());
@@ -195,9 +197,11 @@ class Greedy {
         return absl::FailedPreconditionError("no graph of these nodes can be run");
       }
     }
-    Trim(egraph_, price_, &selection_);
     return std::move(selection_);
   }
+
+  // After Do(): whether the class can be computed at no price.
+  bool IsFree(int c) const { return ways_[c] != nullptr && ways_[c]->price == 0; }
 
  private:
   void Visit(size_t number) {
@@ -241,7 +245,9 @@ class Greedy {
 class Necessary {
  public:
   Necessary(const EGraph& egraph, const Candidates& candidates)
-      : words_((candidates.classes.size() + 63) / 64), number_(egraph.num_values(), -1) {
+      : egraph_(egraph),
+        words_((candidates.classes.size() + 63) / 64),
+        number_(egraph.num_values(), -1) {
     sets_.resize(candidates.classes.size());
     for (size_t i = 0; i < candidates.classes.size(); ++i) {
       number_[candidates.classes[i]] = static_cast<int>(i);
@@ -269,6 +275,19 @@ class Necessary {
     }
   }
 
+  // By class: whether every graph that computes the outputs computes it.
+  std::vector<bool> ForOutputs() const {
+    std::vector<bool> needed(number_.size());
+    for (const ValueRef& v : egraph_.outputs()) {
+      const Bits& set = sets_[number_[egraph_.ClassOf(v)]];
+      for (size_t c = 0; c < needed.size(); ++c) {
+        const int i = number_[c];
+        if (i >= 0 && (set[i / 64] >> (i % 64) & 1) != 0) needed[c] = true;
+      }
+    }
+    return needed;
+  }
+
   // The necessary classes among `classes` that are not necessary for another necessary class of c.
   std::vector<int> Nearest(int c, const std::vector<int>& classes) const {
     const Bits& set = sets_[number_[c]];
@@ -290,39 +309,57 @@ class Necessary {
  private:
   using Bits = std::vector<uint64_t>;
 
+  const EGraph& egraph_;
   const size_t words_;
   std::vector<int> number_;  // by class
   std::vector<Bits> sets_;
 };
 
+// The integer program. It falls into components that share no variable, and each is solved alone:
+//   * A free class is always provided, by the nodes of its free way. It needs no constraint.
+//   * A class on which an output depends in every graph is always provided, so its users need no
+//     constraint either.
 class Program {
  public:
-  Program(const EGraph& egraph, const std::vector<int64_t>& price, const Candidates& candidates)
-      : egraph_(egraph), candidates_(candidates) {
-    for (int n : candidates_.nodes) x_[n] = AddVariable(static_cast<double>(price[n]) / kScale);
+  Program(const EGraph& egraph, const std::vector<int64_t>& price, const Candidates& candidates,
+          const Greedy& greedy)
+      : candidates_(candidates) {
     y_.resize(egraph.num_values());
-    for (int c : candidates_.classes) {
-      for (const ValueRef& v : candidates_.of_class[c]) {
+    std::vector<int> classes;  // without the free ones
+    for (int c : candidates.classes) {
+      if (!greedy.IsFree(c)) classes.push_back(c);
+    }
+    for (int c : classes) {
+      for (const ValueRef& v : candidates.of_class[c]) {
+        auto [x, is_new] = x_.try_emplace(v.node);
+        if (is_new) x->second = AddVariable(static_cast<double>(price[v.node]) / kScale);
         // A node with one output provides its class whenever it is computed.
         const bool alone = egraph.Head(v.node).num_outputs() == 1;
-        y_[c].push_back(alone ? x_.at(v.node) : AddVariable(0));
-        if (!alone) rows_.push_back({{x_.at(v.node), y_[c].back()}, {1, -1}, 0});
+        y_[c].push_back(alone ? x->second : AddVariable(0));
+        if (!alone) rows_.push_back({{x->second, y_[c].back()}, {1, -1}, 0});
       }
     }
-    for (const ValueRef& v : egraph.outputs()) AddSum(y_[egraph.ClassOf(v)], 1);
     const Necessary necessary(egraph, candidates);
+    std::vector<bool> is_provided = necessary.ForOutputs();
+    for (int c : classes) {
+      if (is_provided[c]) AddSum(y_[c], 1);
+    }
+    for (int c : candidates.classes) {
+      if (greedy.IsFree(c)) is_provided[c] = true;
+    }
     // One provider per class is enough, so alternatives together need a common operand only once.
-    for (int c : candidates_.classes) {
+    for (int c : classes) {
       std::map<int, std::vector<int>> users;  // by operand class: providers of c
       for (size_t i = 0; i < y_[c].size(); ++i) {
-        for (int operand : OperandClasses(egraph, candidates_.of_class[c][i].node)) {
-          users[operand].push_back(y_[c][i]);
+        for (int operand : OperandClasses(egraph, candidates.of_class[c][i].node)) {
+          if (!is_provided[operand]) users[operand].push_back(y_[c][i]);
         }
       }
       for (const auto& [operand, columns] : users) AddAtLeast(y_[operand], columns);
       // Implied for integers, but it strengthens the relaxation: two half-selected ways to c need
       // only half of an operand that both need.
       for (int below : necessary.Nearest(c, candidates.classes)) {
+        if (is_provided[below]) continue;
         auto direct = users.find(below);
         if (direct == users.end() || direct->second.size() < y_[c].size()) {
           AddAtLeast(y_[below], y_[c]);
@@ -331,28 +368,32 @@ class Program {
     }
   }
 
-  // Starts from `start`. Sets *bound. Returns false if no solution was found.
-  bool Solve(const Selection& start, int max_nodes, Selection* found, double* bound) const {
-    std::unique_ptr<Cbc_Model, decltype(&Cbc_deleteModel)> model(Cbc_newModel(), &Cbc_deleteModel);
-    Cbc_setLogLevel(model.get(), 0);
-    Load(model.get());
-    const std::vector<int> columns = ColumnsOf(start);
-    const std::vector<double> ones(columns.size(), 1);
-    Cbc_setMIPStartI(model.get(), static_cast<int>(columns.size()), columns.data(), ones.data());
-    Cbc_setMaximumNodes(model.get(), max_nodes);
-    Cbc_solve(model.get());
-    *bound = Cbc_getBestPossibleObjValue(model.get()) * kScale;
-    const double* solution = Cbc_bestSolution(model.get());
-    if (solution == nullptr) return false;
-    found->provider.assign(egraph_.num_values(), ValueRef());
+  // The best selection found, not yet trimmed. `greedy` is the result of Greedy and `start` the
+  // same, trimmed. Sets *bound.
+  Selection Solve(const Selection& greedy, const Selection& start, int max_nodes,
+                  double* bound) const {
+    std::vector<double> value(objective_.size());
     for (int c : candidates_.classes) {
       for (size_t i = 0; i < y_[c].size(); ++i) {
-        if (solution[y_[c][i]] < 0.5) continue;
-        found->provider[c] = candidates_.of_class[c][i];
+        const ValueRef& v = candidates_.of_class[c][i];
+        if (start.provider[c] != v) continue;
+        value[y_[c][i]] = 1;
+        value[x_.at(v.node)] = 1;
+      }
+    }
+    *bound = 0;
+    for (const Component& component : Components()) {
+      *bound += SolveComponent(component, max_nodes, &value) * kScale;
+    }
+    Selection found = greedy;
+    for (int c : candidates_.classes) {
+      for (size_t i = 0; i < y_[c].size(); ++i) {
+        if (value[y_[c][i]] < 0.5) continue;
+        found.provider[c] = candidates_.of_class[c][i];
         break;
       }
     }
-    return true;
+    return found;
   }
 
  private:
@@ -365,16 +406,79 @@ class Program {
     std::vector<double> factors;
     double at_least;
   };
+  // Columns that rows connect, and these rows.
+  struct Component {
+    std::vector<int> columns;
+    std::vector<const Row*> rows;
+  };
 
-  void Load(Cbc_Model* model) const {
-    const int num_columns = static_cast<int>(objective_.size());
+  // Those with something to compute; in the others, the best solution is 0.
+  std::vector<Component> Components() const {
+    std::vector<int> parent(objective_.size());
+    std::iota(parent.begin(), parent.end(), 0);
+    auto root = [&](int column) {
+      while (parent[column] != column) column = parent[column] = parent[parent[column]];
+      return column;
+    };
+    for (const Row& row : rows_) {
+      for (int column : row.columns) parent[root(column)] = root(row.columns[0]);
+    }
+    std::map<int, Component> components;
+    for (const Row& row : rows_) {
+      if (row.at_least > 0) components.try_emplace(root(row.columns[0]));
+    }
+    for (size_t i = 0; i < objective_.size(); ++i) {
+      auto it = components.find(root(static_cast<int>(i)));
+      if (it != components.end()) it->second.columns.push_back(static_cast<int>(i));
+    }
+    for (const Row& row : rows_) {
+      auto it = components.find(root(row.columns[0]));
+      if (it != components.end()) it->second.rows.push_back(&row);
+    }
+    std::vector<Component> all;
+    for (auto& [first, component] : components) all.push_back(std::move(component));
+    return all;
+  }
+
+  // *value holds a solution, which is replaced by a better one if one is found. Returns a lower
+  // bound on the sum.
+  double SolveComponent(const Component& component, int max_nodes,
+                        std::vector<double>* value) const {
+    std::unique_ptr<Cbc_Model, decltype(&Cbc_deleteModel)> model(Cbc_newModel(), &Cbc_deleteModel);
+    Cbc_setLogLevel(model.get(), 0);
+    Load(component, model.get());
+    const std::vector<int>& columns = component.columns;
+    std::vector<int> set;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if ((*value)[columns[i]] > 0.5) set.push_back(static_cast<int>(i));
+    }
+    const std::vector<double> ones(set.size(), 1);
+    Cbc_setMIPStartI(model.get(), static_cast<int>(set.size()), set.data(), ones.data());
+    Cbc_setMaximumNodes(model.get(), max_nodes);
+    Cbc_solve(model.get());
+    if (const double* solution = Cbc_bestSolution(model.get())) {
+      for (size_t i = 0; i < columns.size(); ++i) (*value)[columns[i]] = solution[i];
+    }
+    return Cbc_getBestPossibleObjValue(model.get());
+  }
+
+  void Load(const Component& component, Cbc_Model* model) const {
+    const int num_columns = static_cast<int>(component.columns.size());
+    const int num_rows = static_cast<int>(component.rows.size());
+    absl::flat_hash_map<int, int> number;  // of a column in the component
+    std::vector<double> objective;
+    for (int i = 0; i < num_columns; ++i) {
+      number[component.columns[i]] = i;
+      objective.push_back(objective_[component.columns[i]]);
+    }
     std::vector<std::vector<std::pair<int, double>>> columns(num_columns);
-    std::vector<double> low(rows_.size(), -kInfinity), high(rows_.size(), kInfinity);
-    for (size_t r = 0; r < rows_.size(); ++r) {
-      for (size_t i = 0; i < rows_[r].columns.size(); ++i) {
-        columns[rows_[r].columns[i]].emplace_back(static_cast<int>(r), rows_[r].factors[i]);
+    std::vector<double> low(num_rows, -kInfinity), high(num_rows, kInfinity);
+    for (int r = 0; r < num_rows; ++r) {
+      const Row& row = *component.rows[r];
+      for (size_t i = 0; i < row.columns.size(); ++i) {
+        columns[number.at(row.columns[i])].emplace_back(r, row.factors[i]);
       }
-      low[r] = rows_[r].at_least;
+      low[r] = row.at_least;
     }
     std::vector<CoinBigIndex> begin = {0};
     std::vector<int> row;
@@ -387,9 +491,8 @@ class Program {
       begin.push_back(static_cast<CoinBigIndex>(row.size()));
     }
     const std::vector<double> zeros(num_columns, 0), ones(num_columns, 1);
-    Cbc_loadProblem(model, num_columns, static_cast<int>(rows_.size()), begin.data(), row.data(),
-                    factor.data(), zeros.data(), ones.data(), objective_.data(), low.data(),
-                    high.data());
+    Cbc_loadProblem(model, num_columns, num_rows, begin.data(), row.data(), factor.data(),
+                    zeros.data(), ones.data(), objective.data(), low.data(), high.data());
     for (int i = 0; i < num_columns; ++i) {
       Cbc_setInteger(model, i);
       Cbc_setColName(model, i, absl::StrCat("v", i).c_str());  // the start solution refers to names
@@ -413,24 +516,9 @@ class Program {
     row.factors.resize(row.columns.size(), -1);
   }
 
-  std::vector<int> ColumnsOf(const Selection& selection) const {
-    std::vector<int> columns;
-    for (int c : candidates_.classes) {
-      for (size_t i = 0; i < y_[c].size(); ++i) {
-        if (selection.provider[c] != candidates_.of_class[c][i]) continue;
-        columns.push_back(y_[c][i]);
-        columns.push_back(x_.at(selection.provider[c].node));
-      }
-    }
-    std::sort(columns.begin(), columns.end());
-    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-    return columns;
-  }
-
-  const EGraph& egraph_;
   const Candidates& candidates_;
   absl::flat_hash_map<int, int> x_;  // by node
-  std::vector<std::vector<int>> y_;  // by class, as of_class
+  std::vector<std::vector<int>> y_;  // by class, as of_class; empty for free classes
   std::vector<double> objective_;
   std::vector<Row> rows_;
 };
@@ -438,23 +526,25 @@ class Program {
 }  // namespace
 
 absl::StatusOr<Selection> ExtractGreedily(const EGraph& egraph, const std::vector<int64_t>& price) {
-  return Greedy(egraph, price, Candidates(egraph, price)).Do();
+  auto selection = Greedy(egraph, price, Candidates(egraph, price)).Do();
+  if (selection.ok()) Trim(egraph, price, &*selection);
+  return selection;
 }
 
 absl::StatusOr<Extraction> Extract(const EGraph& egraph, const std::vector<int64_t>& price,
                                    const ExtractionOptions& options) {
   const Candidates candidates(egraph, price);
-  auto greedy = Greedy(egraph, price, candidates).Do();
-  if (!greedy.ok()) return greedy.status();
+  Greedy greedy(egraph, price, candidates);
+  auto start = greedy.Do();
+  if (!start.ok()) return start.status();
   Extraction result;
-  result.best = *std::move(greedy);
-  Program program(egraph, price, candidates);
-  Selection found;
+  result.best = *start;
+  Trim(egraph, price, &result.best);
+  const Program program(egraph, price, candidates, greedy);
   double bound = 0;
-  if (program.Solve(result.best, options.max_nodes, &found, &bound)) {
-    Trim(egraph, price, &found);
-    if (found.price < result.best.price) result.best = std::move(found);
-  }
+  Selection found = program.Solve(*start, result.best, options.max_nodes, &bound);
+  Trim(egraph, price, &found);
+  if (found.price < result.best.price) result.best = std::move(found);
   result.num_left_out = candidates.num_left_out;
   // The solver rounds its results.
   constexpr double kTolerance = 1e-6;

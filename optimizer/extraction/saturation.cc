@@ -160,7 +160,9 @@ class SaturationRun {
       if (!extraction.ok()) return extraction;
       auto reached = GoTo(extraction->best);
       if (!reached.ok()) return reached.status();
-      if (reached->rank < best->rank) *best = *reached;
+      auto better = IsBetter(*reached, *best, &costs_);
+      if (!better.ok()) return better.status();
+      if (*better) *best = *reached;
       if (work_.HasSum() || round == kPricingRounds || WasCancelled()) return extraction;
       const std::vector<bool> before = exact;
       if (absl::Status s = LookAt(reached->path, &prices, &exact); !s.ok()) return s;
@@ -184,10 +186,9 @@ class SaturationRun {
   absl::StatusOr<SearchState> GoTo(const Selection& selection) {
     work_.GoTo(nullptr);
     Realize(egraph_, selection, &work_);
-    auto rank = work_.Price();
-    if (!rank.ok()) return rank.status();
-    SearchState state{work_.path(), work_.graph().hash(), *rank};
-    absl::Status status = Explorer(&work_, &budget_, 1).Descend(&state, /*ignore_steps=*/true);
+    auto state = ExactState(&work_);
+    if (!state.ok()) return state.status();
+    absl::Status status = Explorer(&work_, &budget_, 1).Descend(&*state, /*ignore_steps=*/true);
     if (!status.ok()) return status;
     return state;
   }

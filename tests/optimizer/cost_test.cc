@@ -110,7 +110,7 @@ TEST(MeasuredCostTest, MeasuresEachKernelOnceAndKeepsIt) {
   FakeMeasurer measurer;
   auto db = *CostDb::Open("");
   Graph g = Parse("graph g(a: f32[4]) { b = relu(a)\n c = exp(b)\n d = relu(c)\n return d }");
-  MeasureOptions options;
+  MeasureOptions options = Quiet();
   options.repetitions = 1;
   for (int i = 0; i < 2; ++i) {
     auto model = MakeMeasuredCostModel(&measurer, db.get(), options);
