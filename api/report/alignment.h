@@ -28,7 +28,8 @@ enum class Standing {
 struct AlignedPart {
   Standing standing = Standing::kUnsaid;
   std::optional<FloatContract> contract;  // set for kProved if the contract is known
-  std::string before, after;              // in each graph, the label of the last value; "": none
+  // In each graph, the label of the last value; "": none. For kSame, `before` is always "".
+  std::string before, after;
   // Names of the operators of each graph, in the order of the graph.
   std::vector<std::string> before_operators, after_operators;
   // A condition of the proof, why the part is open, or "a weight now" if the second graph stores
@@ -43,8 +44,9 @@ struct PartOfOperator {
 };
 
 struct Alignment {
-  // In the order of the second graph; parts without an operator there come last. Successive
-  // operators that both graphs have are one part.
+  // In the order of the second graph, by the operator at which a part ends there or, for "a weight
+  // now", by the weight. Parts that end at neither come last. Successive operators that both graphs
+  // have are one part.
   std::vector<AlignedPart> parts;
   // The parts of the operators of the first (`before`) and of the second graph (`after`).
   // Operators with kUnsaid are missing.

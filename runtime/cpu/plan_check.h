@@ -1,4 +1,5 @@
-// Checks invariants that hold for every correct CPU plan.
+// Checks invariants that hold for every correct CPU plan. An error names the step by its number and
+// its kernel's signature.
 #ifndef LEMMA_RUNTIME_CPU_PLAN_CHECK_H_
 #define LEMMA_RUNTIME_CPU_PLAN_CHECK_H_
 
@@ -7,19 +8,19 @@
 
 namespace lemma::cpu {
 
-// Internal, with the step's name, unless the operands and results of each step lie inside live
-// buffers, with the strides in its kernel's spec, and no two elements that it writes share a place.
-// O(steps * rank^2).
+// Internal unless the operands and results of each step lie inside live buffers, with the strides
+// in its kernel's spec, and no two elements that it writes share a place. O(steps * rank^2).
 absl::Status CheckPlaces(const CpuPlan& plan);
 
-// Internal, with the step's name, unless each step finds in memory the elements of the values that
-// its spec names (nothing was overwritten too early), and every output of the graph is complete at
-// the end. Follows each element through memory: O(bytes that the steps move).
+// Internal unless each step finds in memory the elements of the values that its spec names (nothing
+// was overwritten too early), and every output of the graph is complete at the end. If an output is
+// not, the error names the output and no step. Follows each element through memory: O(bytes that
+// the steps move).
 absl::Status CheckMovement(const CpuPlan& plan);
 
-// Internal, with the step's name, if a step is skipped although an output of the graph depends on
-// its result. Tries all truth values of up to 6 conditions, or 64 random choices if there are more.
-// Each choice takes O(graph + steps).
+// Internal if a step is skipped although an output of the graph depends on its result. Tries all
+// truth values of up to 6 conditions, or 64 random choices if there are more. Each choice takes
+// O(graph + steps).
 absl::Status CheckConditions(const CpuPlan& plan);
 
 }  // namespace lemma::cpu

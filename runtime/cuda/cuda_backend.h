@@ -24,7 +24,8 @@ struct CudaOptions {
   // The precision of products, and forced tiles for measurements. grid.architecture is used only if
   // there is no device; otherwise the device's architecture is.
   codegen::GridOptions grid = {};
-  // As in PlanOptions (runtime/cuda/cuda_plan.h). For peak memory, a measurer takes it as false.
+  // As in PlanOptions (runtime/cuda/cuda_plan.h). A measurer's Plan and Timeline, which give the
+  // peak memory, take it as false.
   bool reuse_late = true;
 };
 
