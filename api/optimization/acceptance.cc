@@ -87,13 +87,13 @@ struct Pair {
   std::shared_ptr<Executable> before, after;
 
   // Compiles both anew, every second time in the other order: where memory lies changes times.
-  absl::Status Renew(int batch, const AcceptanceOptions& acceptance) {
+  absl::Status Renew(int number, const AcceptanceOptions& acceptance) {
     CompileOptions options;
     options.threads = acceptance.threads;
     before.reset();
     after.reset();
     for (int i = 0; i < 2; ++i) {
-      const bool is_input = (i + batch) % 2 == 0;
+      const bool is_input = (i + number) % 2 == 0;
       auto executable = backend->Compile(is_input ? *input : *contender, options);
       if (!executable.ok()) return executable.status();
       (is_input ? before : after) = *std::move(executable);
@@ -109,15 +109,21 @@ absl::Status Time(Pair pair, absl::Span<const Tensor> inputs, bool is_certain,
   std::vector<double> a, b;
   const Deadline enough = options.deadline.WithAtLeast(kLateSeconds);
   const int least = options.only_executed ? kLeastRenewed : 1;
+  // Runs of the same executables; the last group of a batch may be smaller.
+  const int group = options.renews_within_batch ? (options.runs + 2) / 3 : options.runs;
+  const bool renews = options.only_executed || options.renews_within_batch;
+  int groups = 0;
   for (int batch = 0; batch < kBatches; ++batch) {
-    if (options.only_executed && batch > 0) {
-      if (absl::Status s = pair.Renew(batch, options); !s.ok()) return s;
+    for (int left = options.runs; left > 0; left -= group, ++groups) {
+      if (renews && groups > 0) {
+        if (absl::Status s = pair.Renew(groups, options); !s.ok()) return s;
+      }
+      auto ms = TimeAlternating({pair.before.get(), pair.after.get()}, inputs,
+                                std::min(group, left), kMaxSeconds, options.threads);
+      if (!ms.ok()) return ms.status();
+      a.insert(a.end(), (*ms)[0].begin(), (*ms)[0].end());
+      b.insert(b.end(), (*ms)[1].begin(), (*ms)[1].end());
     }
-    auto ms = TimeAlternating({pair.before.get(), pair.after.get()}, inputs, options.runs,
-                              kMaxSeconds, options.threads);
-    if (!ms.ok()) return ms.status();
-    a.insert(a.end(), (*ms)[0].begin(), (*ms)[0].end());
-    b.insert(b.end(), (*ms)[1].begin(), (*ms)[1].end());
     result->found = PairedRatio(a, b);
     if (result->found->low >= 1 - kLeastGain || enough.Passed()) break;
     if (batch + 1 < least) continue;

@@ -178,6 +178,7 @@ absl::Status Judge(const Graph& input, absl::Span<const Tensor> inputs, SearchRu
   options.runs = run->options.Times() ? static_cast<int>(run->options.runs) : 0;
   options.objective = run->options.objective;
   options.only_executed = IsTarget(run->execution.backend);
+  options.renews_within_batch = run->execution.backend == "cpu";
   if (DeviceIsAbsent(run->options)) options.planner = planner->get();
   std::set<uint64_t> seen = {input.StructuralHash()};
   for (int search = 1;; ++search) {

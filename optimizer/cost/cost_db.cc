@@ -78,7 +78,7 @@ class Statement {
 }  // namespace
 
 double MeasuredCost::ErrorMs() const {
-  constexpr double kLeast = 0.005;
+  constexpr double kLeast = 0.01;
   // Work on all other processors changes a kernel's own processor time by some percent.
   constexpr double kAtFullLoad = 0.04;
   const double spread = repetitions > 0 ? variance_ms2 / repetitions : 0;

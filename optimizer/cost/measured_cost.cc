@@ -244,8 +244,9 @@ class MeasuredCostModel : public KernelCostModel {
   }
 
  private:
-  // Relative errors above this are worth another measurement.
-  static constexpr double kUncertain = 0.01;
+  // Relative errors above this are worth another measurement. It is above the error of each
+  // measurement, however small its spread is (MeasuredCost::ErrorMs).
+  static constexpr double kUncertain = 0.015;
   // A measurement is repeated if others took more than kBusy of the machine meanwhile, and now take
   // less than kQuiet; or if it is older than this, and the machine is quiet.
   static constexpr double kBusy = 0.25, kQuiet = 0.1;
