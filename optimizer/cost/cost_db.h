@@ -29,8 +29,9 @@ struct MeasuredCost {
   double load = 0;
   int64_t measured_at = 0;  // seconds since 1970; 0: unknown
 
-  // The standard error of median_ms: from the spread of the repetitions, from the load, and half a
-  // percent for influences that repetitions do not show, such as the place in memory.
+  // The standard error of median_ms: from the spread of the repetitions, from the load, and one
+  // percent for influences that repetitions do not show, such as the place of code and weights in
+  // memory.
   double ErrorMs() const;
 };
 

@@ -13,4 +13,6 @@ absl::StatusOr<std::vector<KernelPrice>> CostModel::PricesOf(const KernelList& /
 
 absl::StatusOr<bool> CostModel::Refine(const KernelList& /*kernels*/) { return false; }
 
+absl::StatusOr<bool> CostModel::Confirm(const KernelList& /*kernels*/) { return false; }
+
 }  // namespace lemma::optimizer

@@ -54,9 +54,9 @@ class CostModel {
   // nullopt for every node.
   virtual std::optional<Cost> CostOfOperator(const Node& /*node*/) { return std::nullopt; }
 
-  // Whether the model prices a graph by the kernels of a back end's plan. The four functions below
+  // Whether the model prices a graph by the kernels of a back end's plan. The five functions below
   // are for such models. In other models, KernelsOf and PricesOf return Unimplemented, TraitsOf
-  // returns empty traits, and Refine returns false. Numbers of kernels and references to traits are
+  // returns empty traits, and Refine and Confirm return false. Numbers of kernels and references to traits are
   // valid during the model's lifetime.
   virtual bool ListsKernels() const { return false; }
   // nullopt: the graph cannot run.
@@ -70,6 +70,9 @@ class CostModel {
   // Measures again the kernels of the list whose prices are uncertain, each kernel at most once
   // during the model's lifetime. Returns whether a kernel was measured.
   virtual absl::StatusOr<bool> Refine(const KernelList& kernels);
+  // The same for all kernels of the list that were never measured again. Among many rewrites, those
+  // seem best whose kernels were measured too fast or too slow, so a gain needs a second look.
+  virtual absl::StatusOr<bool> Confirm(const KernelList& kernels);
 
   // One line for reports, such as "measured on cpu, AMD EPYC, …, threads 1, kernels 12".
   virtual std::string Describe() const = 0;

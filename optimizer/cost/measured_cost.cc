@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/machine_load.h"
@@ -212,35 +213,19 @@ class MeasuredCostModel : public KernelCostModel {
   std::string Describe() const override { return absl::StrCat("measured on ", device_); }
 
   absl::StatusOr<bool> Refine(const KernelList& list) override {
-    std::vector<int> uncertain;
-    for (const KernelUse& use : list) {
-      const Kernel& k = kernel(use.kernel);
-      if (k.is_refined || !k.price || !std::isfinite(k.price->ns)) continue;
-      // Times in runs of graphs count, whatever it takes alone.
-      if (calibration_->IsTimed(k.planned.signature)) continue;
-      if (k.price->error_ns > kUncertain * k.price->ns) uncertain.push_back(use.kernel);
-    }
-    if (uncertain.empty()) return false;
-    // In turn, so that a disturbance hits all alike.
-    std::vector<std::vector<double>> ms(uncertain.size());
-    const MachineLoad load;
-    for (int i = 0; i < std::max(1, options_.repetitions); ++i) {
-      for (size_t k = 0; k < uncertain.size(); ++k) {
-        auto once = MeasureOnce(kernel(uncertain[k]).planned);
-        if (!once.ok()) return once.status();
-        ms[k].push_back(*once);
-      }
-    }
-    const double share = ShareDuring(load);
-    for (size_t k = 0; k < uncertain.size(); ++k) {
-      Kernel& refined = kernel(uncertain[k]);
-      auto cost = Store(refined.planned, ms[k], share, /*replace=*/true);
-      if (!cost.ok()) return cost.status();
-      cost->load = 0;  // it slowed all of them
-      refined.price = Calibrated(refined.planned, *cost);
-      refined.is_refined = true;
-    }
-    return true;
+    return MeasureAgain(list, [](const Kernel& k) {
+      return !k.is_refined && k.price->error_ns > kUncertain * k.price->ns;
+    });
+  }
+
+  absl::StatusOr<bool> Confirm(const KernelList& list) override {
+    absl::Status failure;
+    auto again = MeasureAgain(list, [&](const Kernel& k) {
+      auto known = k.is_refined ? std::nullopt : Known(k.planned);
+      if (!known.ok()) failure = known.status();
+      return known.ok() && known->has_value() && (*known)->repetitions <= Repetitions();
+    });
+    return failure.ok() ? again : failure;
   }
 
  private:
@@ -251,6 +236,43 @@ class MeasuredCostModel : public KernelCostModel {
   // less than kQuiet; or if it is older than this, and the machine is quiet.
   static constexpr double kBusy = 0.25, kQuiet = 0.1;
   static constexpr int64_t kOldSeconds = 30 * 24 * 3600;
+
+  int Repetitions() const { return std::max(1, options_.repetitions); }
+
+  // Measures those kernels of the list for which `is_wanted` holds, in turn, so that a disturbance
+  // hits all alike. Each gets twice the usual repetitions, which also tells that it was measured
+  // again. Returns whether there were any.
+  absl::StatusOr<bool> MeasureAgain(const KernelList& list,
+                                    absl::FunctionRef<bool(const Kernel&)> is_wanted) {
+    std::vector<int> wanted;
+    for (const KernelUse& use : list) {
+      const Kernel& k = kernel(use.kernel);
+      if (!k.price || !std::isfinite(k.price->ns)) continue;
+      // Times in runs of graphs count, whatever it takes alone.
+      if (calibration_->IsTimed(k.planned.signature)) continue;
+      if (is_wanted(k)) wanted.push_back(use.kernel);
+    }
+    if (wanted.empty()) return false;
+    std::vector<std::vector<double>> ms(wanted.size());
+    const MachineLoad load;
+    for (int i = 0; i < 2 * Repetitions(); ++i) {
+      for (size_t k = 0; k < wanted.size(); ++k) {
+        auto once = MeasureOnce(kernel(wanted[k]).planned);
+        if (!once.ok()) return once.status();
+        ms[k].push_back(*once);
+      }
+    }
+    const double share = ShareDuring(load);
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      Kernel& refined = kernel(wanted[k]);
+      auto cost = Store(refined.planned, ms[k], share, /*replace=*/true);
+      if (!cost.ok()) return cost.status();
+      cost->load = 0;  // it slowed all of them
+      refined.price = Calibrated(refined.planned, *cost);
+      refined.is_refined = true;
+    }
+    return true;
+  }
 
   absl::StatusOr<KernelPrice> PriceOfKernel(const PlannedKernel& kernel) override {
     auto known = Known(kernel);
@@ -342,7 +364,7 @@ class MeasuredCostModel : public KernelCostModel {
   absl::StatusOr<MeasuredCost> Measure(const PlannedKernel& kernel, bool replace) {
     std::vector<double> ms;
     const MachineLoad load;
-    for (int i = 0; i < std::max(1, options_.repetitions); ++i) {
+    for (int i = 0; i < Repetitions(); ++i) {
       auto once = MeasureOnce(kernel);
       if (!once.ok()) return once.status();
       ms.push_back(*once);

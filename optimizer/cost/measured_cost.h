@@ -29,8 +29,8 @@ struct MeasureOptions {
 // Sums the times of the kernels that `measurer` plans for a graph. Kernels that are not in `db` are
 // measured and stored there. Two sorts of known kernels are measured again, and the result replaces
 // the old one: kernels that were measured on a busy machine or more than 30 days ago, if the
-// machine is quiet now; and kernels with uncertain times on which a decision depends
-// (CostModel::Refine). Times are calibrated (optimizer/cost/calibration.h) by the times in runs of
+// machine is quiet now; and kernels on which a decision depends, if their times are uncertain or if
+// they were measured only once (CostModel::Refine and Confirm). Times are calibrated (optimizer/cost/calibration.h) by the times in runs of
 // whole graphs that `db` holds when the model is first used, so the same database gives the same
 // costs. `measurer` and `db` must outlive the model.
 std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostDb* db,

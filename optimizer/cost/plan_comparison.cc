@@ -66,17 +66,19 @@ double RemoveCertain(KernelList* before, KernelList* after, CostModel* costs) {
   return removed;
 }
 
-// As CompareTimes; uncertain kernels are measured once more if the difference is within its error.
+// As CompareTimes. Uncertain kernels are measured once more if the difference is within its error,
+// all kernels if there is a gain.
 absl::StatusOr<PlanComparison> ByRefinedTime(const PlanDifference& difference, CostModel* costs) {
   auto timed = CompareTimes(difference, costs);
-  if (!timed.ok() || timed->verdict != PlanComparison::Verdict::kEven || timed->error_ns == 0) {
+  if (!timed.ok() || timed->verdict == PlanComparison::Verdict::kWorse || timed->error_ns == 0) {
     return timed;
   }
   KernelList all = difference.before;
   all.insert(all.end(), difference.after.begin(), difference.after.end());
-  auto refined = costs->Refine(all);
-  if (!refined.ok()) return refined.status();
-  return *refined ? CompareTimes(difference, costs) : timed;
+  auto again = timed->verdict == PlanComparison::Verdict::kBetter ? costs->Confirm(all)
+                                                                   : costs->Refine(all);
+  if (!again.ok()) return again.status();
+  return *again ? CompareTimes(difference, costs) : timed;
 }
 
 }  // namespace

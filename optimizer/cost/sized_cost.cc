@@ -72,6 +72,9 @@ class SizedCostModel : public CostModel {
   absl::StatusOr<bool> Refine(const KernelList& kernels) override {
     return model_->Refine(kernels);
   }
+  absl::StatusOr<bool> Confirm(const KernelList& kernels) override {
+    return model_->Confirm(kernels);
+  }
 
   std::string Describe() const override {
     std::vector<std::string> hints;
