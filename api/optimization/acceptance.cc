@@ -18,7 +18,10 @@
 namespace lemma::api {
 namespace {
 
-constexpr double kLeastGain = 0.01;
+// The gain in the median that counts. A larger one of kClearGain ends the runs early.
+constexpr double kLeastGain = 0.005, kClearGain = 0.01;
+// What a certain contender may lose, and what a product of time and memory must gain.
+constexpr double kCertainLoss = 0.01, kLeastProductGain = 0.01;
 constexpr double kMaxSeconds = 60;  // of one batch of runs
 constexpr int kBatches = 4;
 // For another program: batches that a gain has to hold in, each with both graphs loaded anew.
@@ -127,7 +130,7 @@ absl::Status Time(Pair pair, absl::Span<const Tensor> inputs, bool is_certain,
     result->found = PairedRatio(a, b);
     if (result->found->low >= 1 - kLeastGain || enough.Passed()) break;
     if (batch + 1 < least) continue;
-    if (result->found->high <= 1 - kLeastGain || is_certain) break;
+    if (result->found->high <= 1 - kClearGain || is_certain) break;
   }
   result->runs = static_cast<int>(a.size());
   result->ms_before = Median(a);
@@ -150,6 +153,11 @@ std::vector<Contender> Allowed(const Graph& input, std::vector<Contender> conten
   return contenders;
 }
 
+// Whether it is faster, with the confidence of the interval, and by enough in the median.
+bool IsFaster(const RatioInterval& ratio) {
+  return ratio.high < 1 && ratio.median <= 1 - kLeastGain;
+}
+
 // Whether the contender timed last, with this memory, is better than the input.
 bool Pays(const AcceptanceOptions& options, const Acceptance& result, bool is_certain,
           int64_t bytes) {
@@ -157,19 +165,20 @@ bool Pays(const AcceptanceOptions& options, const Acceptance& result, bool is_ce
   const optimizer::Objective objective = options.objective.Deciding();
   const int64_t before = result.memory_before.planned_bytes;
   if (objective.memory_limit > 0 && before > objective.memory_limit) return true;
+  const bool faster = options.runs == 0 || IsFaster(*result.found);
   const double ratio = options.runs > 0 ? result.found->high : 0;
   if (objective.goal == Goal::kMemory) {
-    return bytes < before || (bytes == before && ratio <= 1 - kLeastGain);
+    return bytes < before || (bytes == before && faster);
   }
   if (objective.goal == Goal::kTime) {
-    return ratio <= 1 - kLeastGain ||
-           (is_certain && options.runs > 0 && result.found->low <= 1 + kLeastGain);
+    return faster ||
+           (is_certain && options.runs > 0 && result.found->low <= 1 + kCertainLoss);
   }
   const double memory =
       static_cast<double>(std::max<int64_t>(bytes, 1)) / std::max<int64_t>(before, 1);
   return options.runs == 0 ||
          std::pow(ratio, 1 - objective.memory_weight) * std::pow(memory, objective.memory_weight) <=
-             1 - kLeastGain;
+             1 - kLeastProductGain;
 }
 
 // Times the kernels of both in their runs, because the sum of costs predicted less for one of them.

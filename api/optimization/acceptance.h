@@ -100,9 +100,8 @@ struct Acceptance {
 
 // Returns the first contender that is better than the input; if there is none, the input. "Better"
 // means, by objective:
-//   time: faster by at least 1 % with 95 % confidence, because times of one graph vary by about 1 %
-//     from process to process. A certain contender is better unless it is slower by 1 % with the
-//     same confidence;
+//   time: faster with 95 % confidence, and by at least 0.5 % in the median. A certain contender is
+//     better unless it is slower by 1 % with the same confidence;
 //   memory: less planned memory, or the same memory and faster as above;
 //   product: a product of time and memory (optimizer/cost/objective.h) that is less by at least
 //     1 %, with the same confidence in the time.

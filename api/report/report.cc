@@ -107,7 +107,7 @@ std::string WhyKept(const OptimizeOptions& options, const OptimizeResult& result
     return "what the search found was slower when both were executed";
   }
   return accepted.found && accepted.found->high < 1
-             ? "what the search found is faster by less than the 1 % that counts"
+             ? "what the search found is faster by less than the 0.5 % that counts"
              : "what the search found was not surely faster when both were executed";
 }
 

@@ -42,7 +42,7 @@ std::string WhyKept(const OptimizeFlags& flags, const Outcome& outcome) {
   }
   if (result.found) {
     absl::StrAppendFormat(&text, " was %s in %d runs", PairedText(*result.found), result.runs);
-    if (result.found->high < 1) text += ", less than the 1 % that counts";
+    if (result.found->high < 1) text += ", less than the 0.5 % that counts";
   }
   if (flags.ObjectiveOf().IsTime()) return text;
   return absl::StrFormat("%s%s in %s instead of %s", text, result.found ? "," : " runs",

@@ -99,6 +99,23 @@ def ratio(medians, name, base):
     return statistics.median(a / b for a, b in zip(medians[name], medians[base]))
 
 
+def library_share(flags, model, io, work):
+    """Times in a run: of convolutions and products, also when measured alone, and of the rest.
+
+    They are what oneDNN's kernels or, where they are faster, our own take, with what is fused.
+    """
+    command = [flags.lemma, "costs", "check", str(model), "--inputs", str(io), "--json"]
+    report = json.loads(check([*command, "--cost-db", str(work / f"{model.stem}.sqlite")]))
+    share = {"library_ms": 0, "library_alone_ms": 0, "other_ms": 0}
+    for kernel in report["kernels"]:
+        if kernel["signature"].startswith(("conv(", "matmul(", "transposed conv(")):
+            share["library_ms"] += kernel["ms"]
+            share["library_alone_ms"] += kernel["predicted_ms"]
+        else:
+            share["other_ms"] += kernel["ms"]
+    return share
+
+
 def measure(flags, name, threads, work):
     model, io = MODELS / f"{name}.onnx", MODELS / f"{name}.io"
     optimized = work / f"{name}.{threads}.onnx"
@@ -133,6 +150,7 @@ def measure(flags, name, threads, work):
         "rules": report["rules"],
         "search_seconds": report["search_seconds"],
         "outputs_as_expected": verdict["equal"],
+        **({"kernels": library_share(flags, optimized, io, work)} if threads == 1 else {}),
     }
 
 

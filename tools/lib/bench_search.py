@@ -9,6 +9,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXPORTED = pathlib.Path.home() / ".cache/lemma/models"
@@ -26,17 +27,27 @@ MODELS = {
     "vgg19": (8.9, 8.9),
     "mobilenet_v2": None,
 }
+# Other exported models, for --efforts.
+EXPORTS = (
+    "resnet18 densenet121 efficientnet_b0 shufflenet_v2 vgg16 vit_b_16 bert_2layer csrnet"
+).split()
+EFFORTS = ("quick", "normal")
 COLUMNS = [
     "model", "operators", "predicted ms", "gain", "bound ms", "share", "measured ms", "gain",
     "Tensat's gain", "graphs", "graphs/s", "search s", "to best s", "memory MB", "of it the search's",
 ]  # fmt: skip
+EFFORT_COLUMNS = [
+    "model", "operators",
+    *(f"{effort}: {what}" for effort in EFFORTS
+      for what in ("search s, no costs known", "search s", "best after s", "command s", "ratio")),
+]  # fmt: skip
 
 
-def optimize(flags, name, costs, runs, out):
+def optimize(flags, name, costs, runs, out, more=()):
     """Returns the report of `lemma optimize`."""
     io = EXPORTED / f"{name}.io"
     command = [flags.lemma, "optimize", EXPORTED / f"{name}.onnx", "-o", out, "--json"]
-    command += ["--inputs", io, "--runs", str(runs), "--cost-db", costs, *flags.optimize]
+    command += ["--inputs", io, "--runs", str(runs), "--cost-db", costs, *flags.optimize, *more]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(map(str, command))}: exit status {done.returncode}")
@@ -55,6 +66,36 @@ def measure(flags, name, costs, out):
     if MODELS[name]:
         report["tensat_percent"] = {"taso": MODELS[name][0], "tensat": MODELS[name][1]}
     return {"model": name, **report}
+
+
+def measure_efforts(flags, name, costs, out):
+    """Optimizes twice with each effort: with no costs known, and with those of the first run."""
+    row = {"model": name, "date": datetime.date.today().isoformat(), "flags": flags.optimize}
+    for effort in EFFORTS:
+        database = costs.with_suffix(f".{effort}.sqlite")
+        for known in ("unknown", "known"):
+            start = time.monotonic()
+            report = optimize(flags, name, database, flags.runs, out, ["--effort", effort])
+            row[f"{effort}_{known}"] = {
+                "seconds": time.monotonic() - start,
+                **{key: report[key] for key in (
+                    "search_seconds", "best_seconds", "graphs", "stopped", "kept_input",
+                    "predicted_ms_before", "predicted_ms_after", "ratio", "operators_before",
+                    "operators_after", "search_peak_bytes")},
+            }  # fmt: skip
+    return row
+
+
+def effort_cells(row):
+    cells = [row["model"], str(row["normal_known"]["operators_before"])]
+    for effort in EFFORTS:
+        unknown, known = row[f"{effort}_unknown"], row[f"{effort}_known"]
+        cells += [
+            f"{unknown['search_seconds']:.1f}", f"{known['search_seconds']:.1f}",
+            f"{known['best_seconds']:.1f}", f"{known['seconds']:.1f}",
+            "kept" if known["kept_input"] else f"{known['ratio']:.3f}",
+        ]  # fmt: skip
+    return cells
 
 
 def percent(before, after):
@@ -111,12 +152,17 @@ def parse():
     parser.add_argument("--models", type=lambda s: s.split(","), default=[])
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--costs", type=pathlib.Path)
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "data/measurements/search.json")
+    parser.add_argument("--efforts", action="store_true")
+    parser.add_argument("--out", type=pathlib.Path)
     flags, flags.optimize = parser.parse_known_args()
-    flags.models = flags.models + flags.chosen or list(MODELS)
-    unknown = [name for name in flags.models if name not in MODELS]
+    flags.known = [*MODELS, *EXPORTS] if flags.efforts else list(MODELS)
+    flags.models = flags.models + flags.chosen or flags.known
+    unknown = [name for name in flags.models if name not in flags.known]
     if unknown:
-        parser.error(f"unknown model {unknown[0]!r}; the models are: {', '.join(MODELS)}")
+        parser.error(f"unknown model {unknown[0]!r}; the models are: {', '.join(flags.known)}")
+    if flags.out is None:
+        name = "search_efforts.json" if flags.efforts else "search.json"
+        flags.out = ROOT / "data/measurements" / name
     return flags
 
 
@@ -126,7 +172,7 @@ def write(flags, rows, failed):
     if flags.out.exists():
         for row in json.loads(flags.out.read_text())["rows"]:
             new.setdefault(row["model"], row)
-    ordered = [new[name] for name in MODELS if name in new]
+    ordered = [new[name] for name in flags.known if name in new]
     result = {"machine": machine(flags.lemma), "rows": ordered}
     if failed:
         result["failed"] = failed
@@ -137,16 +183,18 @@ def main():
     flags = parse()
     subprocess.run([ROOT / "tools/export_models", *flags.models], stdout=sys.stderr, check=True)
     rows, failed = [], []
-    print("|", " | ".join(COLUMNS), "|")
-    print("|" + "---|" * len(COLUMNS), flush=True)
+    columns = EFFORT_COLUMNS if flags.efforts else COLUMNS
+    print("|", " | ".join(columns), "|")
+    print("|" + "---|" * len(columns), flush=True)
     with tempfile.TemporaryDirectory(prefix="lemma_bench_") as work:
         work = pathlib.Path(work)
         folder = flags.costs or work
         folder.mkdir(parents=True, exist_ok=True)
         for name in flags.models:
             try:
-                rows.append(measure(flags, name, folder / f"{name}.sqlite", work / "out.onnx"))
-                print("|", " | ".join(cells(rows[-1])), "|", flush=True)
+                run, show = (measure_efforts, effort_cells) if flags.efforts else (measure, cells)
+                rows.append(run(flags, name, folder / f"{name}.sqlite", work / "out.onnx"))
+                print("|", " | ".join(show(rows[-1])), "|", flush=True)
             except RuntimeError as error:
                 failed.append(f"{name}: {error}")
                 print(f"bench: {failed[-1]}", file=sys.stderr, flush=True)

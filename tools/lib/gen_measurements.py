@@ -58,6 +58,19 @@ def inference(report):
             "optimized / Lemma", "optimized / ORT, 2 threads"], lines, after
 
 
+def inference_kernels(report):
+    lines = []
+    for row in report["rows"]:
+        if "kernels" not in row:
+            continue
+        k, run = row["kernels"], row["ms"]["optimized"]
+        lines.append([row["model"], ms(run), *(ms(k[key]) for key in
+                      ("library_ms", "library_alone_ms", "other_ms")),
+                      f"{run / k['library_alone_ms']:.2f}"])
+    return ["model", "run", "convolutions and products", "the same alone", "other kernels",
+            "run / the same alone"], lines, ""
+
+
 def attention(report):
     others = {"other": "before", "onnxruntime": "ORT"}
     lines = []
@@ -169,6 +182,21 @@ def search(report):
     return ["model", "operators", "predicted", "gain", "bound", "share", "measured", "gain",
             "Tensat's gain", "graphs", "graphs/s", "search s", "best after s", "process MB",
             "search MB"], lines, ""
+
+
+def search_efforts(report):
+    lines = []
+    for row in report["rows"]:
+        line = [row["model"], row["normal_known"]["operators_before"]]
+        for effort in ("quick", "normal"):
+            unknown, known = row[f"{effort}_unknown"], row[f"{effort}_known"]
+            line += [f"{unknown['search_seconds']:.1f}", f"{known['search_seconds']:.1f}",
+                     f"{known['best_seconds']:.1f}", f"{known['seconds']:.1f}",
+                     "(kept)" if known["kept_input"] else f"{known['ratio']:.3f}"]
+        lines.append(line)
+    heads = ["search s, no costs known", "search s", "best after s", "command s", "after / before"]
+    return ["model", "operators", *(f"{effort}: {head}" for effort in ("quick", "normal")
+                                    for head in heads)], lines, ""
 
 
 def stability(report):
@@ -415,9 +443,9 @@ def onnxruntime(report):
     return columns, lines, after
 
 
-VIEWS = {"inference": inference, "onnxruntime": onnxruntime, "half": half, "sizes": sizes,
+VIEWS = {"inference": inference, "inference_kernels": inference_kernels, "onnxruntime": onnxruntime, "half": half, "sizes": sizes,
          "attention": attention, "gallery": gallery, "quantized": quantized, "decode": decode, "accuracy": accuracy,
-         "search": search,
+         "search": search, "search_efforts": search_efforts,
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
          "gpu_h200": gpu, "gpu_errors": gpu_errors, "gpu_products": gpu_products,
