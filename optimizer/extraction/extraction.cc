@@ -455,6 +455,9 @@ class Program {
     const std::vector<double> ones(set.size(), 1);
     Cbc_setMIPStartI(model.get(), static_cast<int>(set.size()), set.data(), ones.data());
     Cbc_setMaximumNodes(model.get(), max_nodes);
+    // The presolve of linear programs takes longer than it saves here, and Clp 1.17 crashes in it on
+    // some programs (ClpPresolve::gutsOfPresolvedModel, called by Idiot::crossOver).
+    Cbc_setParameter(model.get(), "presolve", "off");
     Cbc_solve(model.get());
     if (const double* solution = Cbc_bestSolution(model.get())) {
       for (size_t i = 0; i < columns.size(); ++i) (*value)[columns[i]] = solution[i];

@@ -37,8 +37,13 @@ class FakeCosts : public CostModel {
     for (const KernelUse& use : kernels) prices_[use.kernel] = refined[use.kernel];
     return true;
   }
+  absl::StatusOr<bool> Confirm(const KernelList& kernels) override {
+    if (confirmed.empty()) return false;
+    for (const KernelUse& use : kernels) prices_[use.kernel] = confirmed[use.kernel];
+    return true;
+  }
   int asked = 0;
-  std::vector<KernelPrice> refined;
+  std::vector<KernelPrice> refined, confirmed;
 
  private:
   std::vector<KernelTraits> traits_;
@@ -160,6 +165,16 @@ TEST(PlanComparisonTest, UncertainTimesAreTakenAgain) {
   auto result = Compare({{a, 1}}, {{b, 1}}, 0, &costs);
   EXPECT_EQ(result->verdict, Verdict::kBetter);
   EXPECT_EQ(result->ns, -10);
+}
+
+// A kernel that was measured as too fast by chance is no gain.
+TEST(PlanComparisonTest, AGainIsConfirmed) {
+  FakeCosts costs;
+  const int a = costs.Add(Conv({}, 1, 20), {100, 1});
+  const int b = costs.Add({"other", {}, 1, {1000, 20, 0}}, {90, 1});
+  EXPECT_EQ(Compare({{a, 1}}, {{b, 1}}, 0, &costs)->verdict, Verdict::kBetter);
+  costs.confirmed = {{100, 1}, {99, 1}};
+  EXPECT_EQ(Compare({{a, 1}}, {{b, 1}}, 0, &costs)->verdict, Verdict::kEven);
 }
 
 // The plans of a convolution with a batch normalization behind it, and of one with a bias.
