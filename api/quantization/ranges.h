@@ -42,8 +42,8 @@ struct RangeOptions {
   RangeMethod method = RangeMethod::kMinMax;
   // For kPercentile: at least this percentage of the elements lies inside the range; in (50, 100].
   double percentile = 99.99;
-  // kMse: whether the caller will widen the range to a range that is symmetric around 0. The other
-  // methods ignore it.
+  // kMse and kEntropy: whether the caller will widen the range to a range that is symmetric around
+  // 0. The other methods ignore it.
   bool symmetric = false;
 };
 
@@ -54,7 +54,7 @@ struct RangeOptions {
 //                its ends are ends of bins, or 0;
 //   kMse         of 100 ranges that shrink toward 0, the range with the least expected square of
 //                the error: rounding inside the range, clipping outside;
-//   kEntropy     of the same 100 ranges, the range whose 128 steps lose the least information
+//   kEntropy     of the same 100 ranges, the range whose 8-bit integers lose the least information
 //                (Kullback-Leibler divergence from the histogram), as Migacz ("8-bit Inference with
 //                TensorRT", 2017) does for one side. The bin that holds 0 counts as much as the
 //                next bin, because 0 is represented exactly, however often it occurs.

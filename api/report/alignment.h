@@ -30,7 +30,7 @@ struct AlignedPart {
   std::optional<FloatContract> contract;  // set for kProved if the contract is known
   // In each graph, the label of the last value; "": none. For kSame, `before` is always "".
   std::string before, after;
-  // Names of the operators of each graph, in the order of the graph.
+  // Names of the operators of each graph, mostly operands first.
   std::vector<std::string> before_operators, after_operators;
   // A condition of the proof, why the part is open, or "a weight now" if the second graph stores
   // the part's result as a weight; "": nothing.

@@ -30,15 +30,16 @@ struct MeasureOptions {
 // measured and stored there. Two sorts of known kernels are measured again, and the result replaces
 // the old one: kernels that were measured on a busy machine or more than 30 days ago, if the
 // machine is quiet now; and kernels on which a decision depends, if their times are uncertain or if
-// they were measured only once (CostModel::Refine and Confirm). Times are calibrated (optimizer/cost/calibration.h) by the times in runs of
-// whole graphs that `db` holds when the model is first used, so the same database gives the same
+// they were measured only once (CostModel::Refine and Confirm). Times are calibrated
+// (optimizer/cost/calibration.h) with the kernels' times in runs of whole graphs that `db` holds
+// when the model is first used. As long as nothing is measured, the same database gives the same
 // costs. `measurer` and `db` must outlive the model.
 std::unique_ptr<CostModel> MakeMeasuredCostModel(KernelMeasurer* measurer, CostDb* db,
                                                  MeasureOptions options = {});
 
 // As above, but measures nothing, so `device` may be any device with costs in `db`. The cost of a
 // kernel that is not in `db` comes from a roofline that is fitted to the device's known kernels.
-// `measurer` plans the kernels and must outlive the model; `db` is read only during this call.
+// `measurer` plans the kernels and must outlive the model; `db` is not used after this call.
 // Databases with the same costs give the same model. NotFound, with a list of the known devices, if
 // `db` has no costs of `device`.
 absl::StatusOr<std::unique_ptr<CostModel>> MakeKnownCostModel(KernelMeasurer* measurer, CostDb* db,

@@ -28,8 +28,8 @@ struct Objective {
     kTime,
     kMemory,   // the peak; at equal peaks, the faster
     kProduct,  // time^(1 - w) * peak^w, where w is memory_weight
-    kPareto,   // searches by time, by memory and by Deciding(), one after another; keeps the graphs
-               // that no other priced graph beats in both time and memory
+    kPareto,   // searches by time, by memory and by Deciding(), one after another; keeps a graph if
+               // each other priced graph is slower, needs more memory, or is equal in both
   };
   Goal goal = Goal::kTime;
   // In bytes; 0: no limit. Graphs above the limit rank by their excess, behind all other graphs.

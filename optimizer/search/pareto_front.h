@@ -1,4 +1,5 @@
-// The Pareto front of a search: the graphs that no other graph beats in both time and memory.
+// The Pareto front of a search. Compared with any other priced graph, a graph of the front is
+// faster, needs less memory, or is equal in both.
 #ifndef LEMMA_OPTIMIZER_SEARCH_PARETO_FRONT_H_
 #define LEMMA_OPTIMIZER_SEARCH_PARETO_FRONT_H_
 
@@ -18,7 +19,8 @@ class ParetoFront {
 
   // Adds a graph, unless its time is infinite or a graph of the front is at least as fast and needs
   // at most as much memory; if time and memory are equal, the graph with fewer operators stays.
-  // Removes the graphs that the added graph beats. Calls `path` only if the graph is added.
+  // Removes the graphs that neither are faster than the added graph nor need less memory. Calls
+  // `path` only if the graph is added.
   void Offer(const Rank& rank, absl::FunctionRef<RewritePathPtr()> path);
 
   // By time in nanoseconds: the fastest graph first, the graph with the least memory last.

@@ -61,7 +61,8 @@ struct RewriteStep {
   std::optional<Change> change;
 };
 
-// A graph that no other graph seen beats in both time and peak memory.
+// A graph of the Pareto front: compared with any other priced graph, it is faster, needs less peak
+// memory, or is equal in both.
 struct FrontPoint {
   Cost cost;
   int ops = 0;           // the number of operators
@@ -95,8 +96,7 @@ struct SearchResult {
   // Whether `best` and `descended`, like `certain`, cannot be slower than the input.
   bool best_is_certain = false, descended_is_certain = false;
   Cost descended_cost, certain_cost;
-  // If a front was requested: the graphs that no other graph seen beats in both time and peak
-  // memory, the fastest first.
+  // If a Pareto front was requested: its graphs, the fastest first.
   std::vector<FrontPoint> front;
   StopReason stop = StopReason::kExhausted;
   int64_t steps = 0;  // generated graphs

@@ -171,6 +171,9 @@ class Grouper {
     const Group& g = result_.groups[group];
     if (copied_to_[i].contains(group)) return true;
     if (g.def == &IntegerProductKernel()) return user != g.head;
+    if (g.def->reads_integers != nullptr) {
+      return user == g.head && uses_.NodeOf(uses_.nodes[user]->inputs()[0].node()) == i;
+    }
     return g.def == &PointwiseKernel() &&
            Common(domain_of_.at(group), traits_.Of(*uses_.nodes[i]).domain).has_value();
   }
@@ -183,11 +186,24 @@ class Grouper {
     spec.threads = threads_;
     spec.nodes = {uses_.nodes[head]};
     GrowBehind(head, group, &spec);
-    if (def->takes == nullptr) return;
     std::vector<int>& nodes = result_.groups[group].nodes;
-    for (const size_t count = def->takes(spec); nodes.size() > count; nodes.pop_back()) {
-      result_.group_of[nodes.back()] = -1;
+    const size_t count = def->takes == nullptr ? nodes.size() : def->takes(spec);
+    for (; nodes.size() > count; nodes.pop_back()) result_.group_of[nodes.back()] = -1;
+    spec.nodes.resize(count);
+    if (fuse_layout_ && def->reads_integers != nullptr && def->reads_integers(spec.nodes) &&
+        StandsForIntegers(uses_.nodes[head]->inputs()[0])) {
+      result_.groups[group].head = head;
     }
+  }
+
+  // Whether `v` is an IntegerOperand with known zero and scales.
+  bool StandsForIntegers(const Value& v) const {
+    const std::optional<IntegerOperand> operand = IntegerOperandOf(v);
+    const auto is_known = [&](const Value& number) {
+      return uses_.is_static[uses_.NodeOf(number.node())];
+    };
+    return operand && (!operand->zero || is_known(operand->zero)) &&
+           std::all_of(operand->scales.begin(), operand->scales.end(), is_known);
   }
 
   void GrowBehind(int head, int group, CpuKernelSpec* spec) {

@@ -13,13 +13,16 @@
 //   * that no integer overflows its type, and that every conversion in the kernel is in the
 //     definition too.
 //
+// Control flow and addresses depend on no values except gathered indices, so one execution decides
+// all of this, whatever the other values are.
+//
 // The check also compares the program's results with the results of the graph's nodes, which are
 // evaluated one by one, at random points of the field with 2^61 - 1 elements (graph/expr/field.h).
-// Control flow and addresses of a program depend on no values except gathered indices. Two
-// different rational functions of degree d agree at a random point with a probability of about
-// d/2^61. Two further checks are tests, not decisions: discontinuous functions, such as
-// comparisons, are evaluated at numbers near the definitions' constants, and gathered indices are
-// also set outside of the tensors that they index.
+// Two different rational functions of degree d agree at a random point with a probability of about
+// d/2^61. Three further checks are tests, not decisions: nodes that compute in integers are
+// compared at random integers; discontinuous functions, such as comparisons, are evaluated at
+// numbers near the definitions' constants; and gathered indices are also set outside of the tensors
+// that they index.
 //
 // The check trusts the CUDA compiler and the functions of the prelude
 // (kernels/codegen/prelude.cuh), whose meaning it states a second time.

@@ -175,9 +175,9 @@ struct RefereeResult {
   // if no proof was tried.
   std::vector<std::pair<Value, Value>> equal;
   // For record_certificate.h, beside `regions`. `relations`: the formulas that replace weights of
-  // the second graph. `by_rebuilt_value`: the key for a value of `compared` is the result of the
-  // same operator, applied to the values that the operands were proved equal to. A region's proof
-  // is about this key.
+  // the second graph. `by_rebuilt_value` leads from a rebuilt value to the value of `compared` that
+  // it stands for. The rebuilt value is the result of the same operator, applied to the values that
+  // took the places of the operands. A region's proof is about the rebuilt value.
   std::vector<WeightRelation> relations;
   absl::flat_hash_map<Value, Value> by_rebuilt_value;
 };

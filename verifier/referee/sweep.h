@@ -17,16 +17,17 @@
 
 namespace lemma::referee {
 
-// A pair of values whose sketches are alike (values.h), but that could not be proved equal or was
-// found to differ (SweepLimits::differs).
+// Two values that could not be proved equal, or were found to differ (SweepLimits::differs). They
+// were compared because their sketches are alike (values.h) or, with SweepLimits::assume, because
+// they have the same name.
 struct OpenPair {
   Value before, after;  // values of the graphs given to Sweep
   int operators = 0;    // number in a region that was tried; 0: every region was too large
   std::string reason;
 };
 
-// A pair of values whose sketches are alike, but that differ (SweepLimits::differs), and that the
-// sweep assumed to be equal. The pair is in SweepResult::unproved, too.
+// A pair of values that differ (SweepLimits::differs), but that the sweep assumed to be equal. The
+// pair is in SweepResult::unproved, too.
 struct Assumed {
   Value before, after;  // values of the graphs given to Sweep
   // The result of the operator that computes `after`, applied to the values that replaced its

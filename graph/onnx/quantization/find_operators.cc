@@ -23,8 +23,8 @@ const std::set<std::string>& Arithmetic() {
 }
 
 const std::set<std::string>& Selections() {
-  static const auto* const types = new std::set<std::string>{"Flatten", "MaxPool",   "Reshape",
-                                                             "Squeeze", "Transpose", "Unsqueeze"};
+  static const auto* const types = new std::set<std::string>{
+      "Flatten", "MaxPool", "Pad", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
   return *types;
 }
 
@@ -67,11 +67,22 @@ class Finder {
       op.role = QuantizedRole::kSelection;
       op.reads = {node.input(0)};
       if (!AreActivations(op.reads) || node.output_size() != 1) return;
+      if (op.type == "Pad" && !PadsWithZeroOrCopies(node)) return;
     } else {
       return;
     }
     if (op.role != QuantizedRole::kSelection) FollowActivation(&op);
     found_.operators.push_back(std::move(op));
+  }
+
+  // Every range includes 0, so what a Pad adds has the operand's range if it is 0 or a copy.
+  bool PadsWithZeroOrCopies(const onnx::NodeProto& node) const {
+    const onnx::AttributeProto* mode = FindAttribute(node, "mode");
+    if (mode != nullptr && mode->s() != "constant") return true;
+    const std::string number = OptionalInput(node, 2);
+    if (number.empty()) return FloatAttribute(node, "value", 0) == 0;
+    const auto constant = index_.Constant(number);
+    return constant.ok() && constant->size() == 1 && constant->AtDouble(0) == 0;
   }
 
   static bool HasSubgraph(const onnx::NodeProto& node) {

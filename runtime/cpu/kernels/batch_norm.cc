@@ -1,5 +1,6 @@
 // Batch normalization with known statistics as a kernel of its own, with the bounds and the
-// quantization that follow it, channels last.
+// quantization that follow it, channels last. If it ends with integers, it may also begin with
+// integers, and compute their numbers itself.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "base/parallel.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
 #include "runtime/cpu/kernels/integers/known_chain.h"
+#include "runtime/cpu/kernels/integers/operands.h"
 #include "runtime/cpu/kernels/integers/requantize.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/cpu/kernels/vectorized/channel_affine.h"
@@ -41,11 +43,21 @@ bool Fuses(const CpuKernelSpec& spec, const Node& user) {
   return MayBeKnownStep(v, user);
 }
 
-// How many of the spec's nodes are the normalization and its bounds.
+// The bounds behind the normalization, if there are any.
+std::optional<Bounds> BoundsOf(const CpuKernelSpec& spec) {
+  const auto behind = static_cast<size_t>(spec.head_at) + 1;
+  if (behind == spec.nodes.size()) return std::nullopt;
+  return BoundsOf(*spec.nodes[behind], Value(spec.head_node(), 0));
+}
+
+// How many of the spec's nodes end with the bounds or, if there are none, the normalization.
 size_t FrontOf(const CpuKernelSpec& spec) {
-  const bool bounded =
-      spec.nodes.size() > 1 && BoundsOf(*spec.nodes[1], Value(spec.nodes[0], 0)).has_value();
-  return bounded ? 2 : 1;
+  return static_cast<size_t>(spec.head_at) + (BoundsOf(spec) ? 2 : 1);
+}
+
+bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
+bool ReadsIntegers(const std::vector<NodePtr>& nodes) {
+  return IsByte(nodes.back()->type(0).dtype);
 }
 
 // Channels are innermost, and the pixels of all images are evenly spaced.
@@ -59,8 +71,7 @@ bool IsMatrix(const Shape& s, const Strides& strides, int64_t* step) {
 
 // What follows the bounds is worth a pass of its own unless it ends with integers.
 size_t Takes(const CpuKernelSpec& spec) {
-  const DType dtype = spec.nodes.back()->type(0).dtype;
-  return dtype == DType::kU8 || dtype == DType::kI8 ? spec.nodes.size() : FrontOf(spec);
+  return IsByte(spec.last().type(0).dtype) ? spec.nodes.size() : FrontOf(spec);
 }
 
 void Layouts(CpuKernelSpec& spec, const Strides&) {
@@ -85,17 +96,16 @@ class BatchNorm : public Kernel {
   Bounds bounds;
   int64_t rows = 0, x_step = 0, y_step = 0;
   int threads = 1;
-  std::optional<KnownChain> chain;             // behind the bounds
-  std::optional<kernels::Requantization> all;  // the normalization, the bounds and the chain
+  std::vector<kernels::ChainStep> numbers;  // from the integers that are read; empty: reads f32
+  std::optional<KnownChain> chain;          // behind the bounds
+  std::vector<kernels::ChainStep> steps;    // all, if the kernel ends with integers
+  std::optional<kernels::Requantization> all;  // computes the same as `steps`, faster
 
-  // Finds `all`, if there is such a computation.
+  // Sets `steps` and `all`.
   void Join() {
-    if (!chain || chain->result_bytes() != 1 ||
-        kernels::BestIntegerIsa() != kernels::IntegerIsa::kVnni) {
-      return;
-    }
+    if (!chain || chain->result_bytes() != 1) return;
     using Kind = kernels::ChainStep::Kind;
-    std::vector<kernels::ChainStep> steps;
+    steps = numbers;
     for (const auto& [values, kind] :
          {std::pair(&scale, Kind::kMultiplyOther), std::pair(&shift, Kind::kAddOther)}) {
       steps.push_back({Kind::kLoadVector});
@@ -111,13 +121,15 @@ class BatchNorm : public Kernel {
       steps.back().number = bounds.high;
     }
     steps.insert(steps.end(), chain->steps().begin(), chain->steps().end());
+    if (kernels::BestIntegerIsa() != kernels::IntegerIsa::kVnni) return;
     all = kernels::Requantization::Of(kernels::Requantization::Start::kFloats, nullptr, nullptr,
                                       static_cast<int64_t>(scale.size()), steps);
   }
 
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
                    void* scratch) override {
-    const float* x = static_cast<const float*>(inputs[0]);
+    const auto* x = static_cast<const float*>(inputs[0]);
+    const auto* integers = static_cast<const char*>(inputs[0]);
     const int64_t columns = static_cast<int64_t>(scale.size());
     const auto affine = [&](int64_t row, int64_t count, float* y, int64_t step) {
       kernels::ChannelAffine(x + row * x_step, x_step, scale.data(), shift.data(), bounds.low,
@@ -136,11 +148,23 @@ class BatchNorm : public Kernel {
         kernels::Requantization::Rows part;
         part.rows = end - begin;
         part.columns = columns;
-        part.x = x + begin * x_step;
+        part.x = numbers.empty() ? static_cast<const void*>(x + begin * x_step)
+                                 : integers + begin * x_step;
         part.x_step = x_step;
         part.y = static_cast<char*>(outputs[0]) + begin * y_step;
         part.y_step = y_step;
         all->Run(part);
+      });
+      return absl::OkStatus();
+    }
+    if (!numbers.empty()) {
+      ParallelFor(many, rows, [&](int64_t begin, int64_t end) {
+        std::vector<kernels::ChainStep> own = steps;
+        own[0].data = integers + begin * x_step;
+        own[0].data_step = x_step;
+        kernels::ApplyChain(nullptr, 0, end - begin, columns, own.data(),
+                            static_cast<int>(own.size()), chain->result(),
+                            static_cast<char*>(outputs[0]) + begin * y_step, y_step);
       });
       return absl::OkStatus();
     }
@@ -179,6 +203,28 @@ class BatchNorm : public Kernel {
   }
 };
 
+// The steps from the integers of `operand` to its numbers. The first one loads them. Empty if its
+// zero or scales are no inputs of the kernel.
+std::vector<kernels::ChainStep> NumbersOf(const IntegerOperand& operand, const CpuKernelSpec& spec,
+                                          const StaticValues& statics) {
+  using Kind = kernels::ChainStep::Kind;
+  const bool is_signed = operand.source.dtype() == DType::kI8;
+  std::vector<kernels::ChainStep> steps(2);
+  steps[0].kind = is_signed ? Kind::kLoadI8 : Kind::kLoadU8;
+  steps[1].kind = Kind::kTakeOther;
+  bool known = true;
+  const auto add = [&](Kind kind, const Value& number) {
+    const int input = spec.InputIndex(number);
+    known = known && input >= 0;
+    if (!known) return;
+    steps.push_back({kind});
+    steps.back().number = static_cast<float>(statics[input].AtDouble(0));
+  };
+  if (operand.zero) add(Kind::kSubtract, operand.zero);
+  for (size_t i = operand.scales.size(); i-- > 0;) add(Kind::kMultiply, operand.scales[i]);
+  return known ? steps : std::vector<kernels::ChainStep>();
+}
+
 absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
                                               const StaticValues& statics) {
   const Node& node = spec.head();
@@ -197,7 +243,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
   if (!s.ok()) return s;
   kernel->rows = shape[0] * shape[2] * shape[3];
   const size_t front = FrontOf(spec);
-  if (front == 2) kernel->bounds = *BoundsOf(*spec.nodes[1], Value(spec.nodes[0], 0));
+  kernel->bounds = BoundsOf(spec).value_or(Bounds());
+  if (spec.head_at > 0) {
+    const std::optional<IntegerOperand> operand = IntegerOperandOf(node.inputs()[0]);
+    if (operand) kernel->numbers = NumbersOf(*operand, spec, statics);
+    if (kernel->numbers.empty()) {
+      return absl::UnimplementedError("what precedes is no known function of integers");
+    }
+  }
   if (spec.nodes.size() > front) {
     kernel->chain = KnownChain::Compile(spec, Value(spec.nodes[front - 1], 0), statics);
     if (!kernel->chain) return absl::UnimplementedError("what follows is no chain");
@@ -220,6 +273,7 @@ KernelDef MakeBatchNormKernel() {
   def.strided_output = StridedOutput;
   def.strided_input = StridedInput;
   def.build = Build;
+  def.reads_integers = ReadsIntegers;
   return def;
 }
 

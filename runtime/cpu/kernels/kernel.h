@@ -92,6 +92,11 @@ struct KernelDef {
   // How many of the spec's nodes the kernel takes, the first ones, when no further user can be
   // fused behind them. nullptr: all.
   size_t (*takes)(const CpuKernelSpec& spec) = nullptr;
+  // Whether the kernel of `nodes`, of which the first one is the head, may read integers of 8 bits
+  // in place of the head's operand 0, if that is an IntegerOperand (integers/operands.h) with known
+  // zero and scales. The nodes that compute the operand then precede the head in the spec. nullptr:
+  // never.
+  bool (*reads_integers)(const std::vector<NodePtr>& nodes) = nullptr;
   // Completes a spec whose inputs have the strides of their values: replaces strides that the
   // kernel cannot take, and sets the outputs' strides and in_place. `wanted`: strides that the
   // users of output 0 prefer; empty if they have no preference. If `wanted` is not dense, only a

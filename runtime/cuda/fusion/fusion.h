@@ -46,8 +46,10 @@ struct Fusion {
 // index outside its result is then outside its operands too, so the kernel can report the index.
 //
 // With a precision other than f32, a cast from 16 bits to f32 is an alias if its operand is stored
-// anyway: kernels read the narrow value. With such a precision, a factor of a product in 16 bits is
-// stored if scalar functions compute it, and not if its elements are only moved.
+// anyway, or if the cast joins no group: kernels read the narrow value. It is no alias if its value
+// (or an alias of it) is an output, or is copied to or from the host. With such a precision, a
+// 16-bit factor of a product is stored if scalar functions compute it; if its elements are only
+// moved, it may join the product's group.
 //
 // Attention for which a streamed kernel is predicted to be faster (streamed_regions.h) is one
 // group, together with element-wise users of its result where possible. No other operator joins

@@ -2,6 +2,9 @@
 #include "api/quantize.h"
 
 #include <cmath>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "api/models/model_file.h"
 #include "api/models/tensor_files.h"
@@ -193,6 +196,40 @@ TEST(QuantizeTest, OtherElementTypesStay) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->operators[0].reason, "value 'x' is f64, not f32");
   EXPECT_TRUE(result->operators[1].quantized);
+}
+
+// Padding is quantized if what it adds is in the operand's range: then its result becomes integers.
+TEST(QuantizeTest, PadsWithZerosOrCopies) {
+  const std::pair<const char*, bool> kPads[] = {{"(r, k)", true},
+                                                {"(r, k, zero)", true},
+                                                {"<mode = \"reflect\"> (r, k)", true},
+                                                {"(r, k, one)", false}};
+  for (const auto& [pad, is_quantized] : kPads) {
+    SCOPED_TRACE(pad);
+    const std::string model = Written(absl::StrCat(R"(
+      g (float[1,1,2,3] x) => (float[1,1,3,3] y) {
+        v = Constant <value = float[1,1,1,1] {0.7}> ()
+        w = Constant <value = float[1,1,1,1] {-0.4}> ()
+        k = Constant <value = int64[8] {0, 0, 1, 0, 0, 0, 0, 0}> ()
+        zero = Constant <value = float {0.0}> ()
+        one = Constant <value = float {1.0}> ()
+        r = Conv (x, v)
+        p = Pad )", pad, R"(
+        y = Conv (p, w)
+      })").c_str());
+    std::string output;
+    auto result = QuantizeAt(model, Quick(), &output);
+    ASSERT_TRUE(result.ok()) << result.status();
+    onnx::ModelProto read;
+    ASSERT_TRUE(read.ParseFromString(ReadAll(output)));
+    std::set<std::string> padded, rounded;
+    for (const onnx::NodeProto& node : read.graph().node()) {
+      if (node.op_type() == "Pad") padded.insert(node.input(0));
+      if (node.op_type() == "DequantizeLinear") rounded.insert(node.output(0));
+    }
+    ASSERT_EQ(padded.size(), 1u);
+    EXPECT_EQ(rounded.count(*padded.begin()) > 0, is_quantized);
+  }
 }
 
 TEST(QuantizeTest, ConstantZerosStayZeros) {

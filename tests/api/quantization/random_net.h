@@ -23,8 +23,8 @@ inline std::string RandomConstant(const std::string& name, const std::string& di
 }
 
 // The text of a network with the input x, a float[1,3,6,6], and the output y, a float[1,4]. It has
-// two convolutions, a batch normalization, two relus, a pool, a sum of two branches, and a matrix
-// product. Equal seeds give equal networks.
+// two convolutions, a batch normalization, two relus, a pool, padding with zeros, a sum of two
+// branches, and a matrix product. Equal seeds give equal networks.
 inline std::string RandomConvNet(uint64_t seed) {
   std::mt19937_64 random(seed);
   std::string text = "g (float[1,3,6,6] x) => (float[1,4] y) {\n";
@@ -35,12 +35,14 @@ inline std::string RandomConvNet(uint64_t seed) {
   absl::StrAppend(&text, RandomConstant("e2", "5", 5, &random));
   absl::StrAppend(&text, RandomConstant("m2", "5", 5, &random));
   absl::StrAppend(&text, "v2 = Constant <value = float[5] {1.0, 0.5, 2.0, 1.5, 1.0}> ()\n");
-  absl::StrAppend(&text, RandomConstant("w3", "4,45", 180, &random));
+  absl::StrAppend(&text, RandomConstant("w3", "4,80", 320, &random));
   absl::StrAppend(&text, RandomConstant("b3", "4", 4, &random));
   return absl::StrCat(text, R"(
     c1 = Conv <pads = [1,1,1,1]> (x, w1, b1)
     r1 = Relu (c1)
-    p1 = MaxPool <kernel_shape = [2,2], strides = [2,2]> (r1)
+    p0 = MaxPool <kernel_shape = [2,2], strides = [2,2]> (r1)
+    pads = Constant <value = int64[8] {0, 0, 1, 0, 0, 0, 0, 1}> ()
+    p1 = Pad (p0, pads)
     c2 = Conv (p1, w2)
     n2 = BatchNormalization (c2, g2, e2, m2, v2)
     s2 = Add (n2, p1)

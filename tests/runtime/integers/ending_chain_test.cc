@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "graph/text/text.h"
 #include "gtest/gtest.h"
 #include "runtime/cpu/cpu_backend.h"
@@ -120,6 +121,67 @@ TEST(EndingChainTest, NormalizationsEndWithIntegers) {
       }
     }
   }
+}
+
+// A normalization that ends with integers reads integers too, and gives the same bytes as if it read
+// their numbers.
+TEST(EndingChainTest, NormalizationsReadIntegers) {
+  for (const char* type : {"u8", "i8"}) {
+    for (const char* bounds : {"", "n = relu(n0)", "n = clip(n0) {min = -0.5, max = 0.75}"}) {
+      for (const char* shape : {"1,1,1,1", "2,3,9,7", "1,16,8,8", "2,100,5,5"}) {
+        for (const bool two_scales : {false, true}) {
+          SCOPED_TRACE(absl::StrCat(type, " ", bounds, " ", shape, " ", two_scales));
+          const std::vector<std::string> sizes = absl::StrSplit(shape, ',');
+          const std::string vector = absl::StrCat("weight f32[", sizes[1], "]");
+          const std::string front = absl::StrCat(
+              "p = constant f32[] fill 0.031\n o = constant f32[] fill 3\n",
+              "w = cast(q) {dtype = \"f32\"} d = sub(w, o)\n",
+              two_scales ? "e = mul(d, p) x = mul(e, o)" : "x = mul(d, p)", "\n");
+          const auto graph = [&](const std::string& input, const std::string& begin) {
+            return GraphWithWeights(absl::StrCat(
+                "graph g(", input, ", s: ", vector, ", b: ", vector, ", m: ", vector,
+                ", v: weight f32[", sizes[1], "] = fill 0.75) {\n", begin,
+                "scale = constant f32[] fill 0.02\n zero = constant f32[] fill 100\n ",
+                *bounds == 0 ? "n" : "n0", " = batch_norm(x, s, b, m, v)\n ", bounds,
+                "\n k = div(n, scale) r = round(k) z = add(r, zero)\n",
+                "c = clip(z) {min = 0.0, max = 255.0}\n y = cast(c) {dtype = \"u8\"}\n return y }"));
+          };
+          const std::string integers = absl::StrCat("q: ", type, "[", shape, "]");
+          const Graph whole = graph(integers, front);
+          const Graph rest = graph(absl::StrCat("x: f32[", shape, "]"), "");
+          auto numbers = ParseGraph(absl::StrCat("graph f(", integers, ") {\n", front, "return x }"));
+          ASSERT_TRUE(numbers.ok()) << numbers.status();
+          const TensorType input = whole.inputs()[0].type();
+          std::vector<int64_t> values(static_cast<size_t>(input.num_elements()));
+          for (size_t i = 0; i < values.size(); ++i) {
+            values[i] = static_cast<int64_t>(i * 37 % 256) - (input.dtype == DType::kI8 ? 128 : 0);
+          }
+          const Tensor q = *Tensor::FromInts(input, values);
+          const Tensor x = OutputsOf(*numbers, {q}, 1).expected;
+          for (const int threads : {1, 2}) {
+            const Outputs outputs = OutputsOf(whole, {q}, threads);
+            EXPECT_TRUE(absl::StrContains(outputs.kernels, "mul+batch_norm")) << outputs.kernels;
+            EXPECT_TRUE(outputs.actual.SameBytes(OutputsOf(rest, {x}, threads).actual));
+            ExpectNear(outputs);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Where others need the numbers too, they are computed once.
+TEST(EndingChainTest, NormalizationsReadNumbersThatOthersNeed) {
+  const Graph graph = GraphWithWeights(
+      "graph g(q: u8[1,16,8,8], s: weight f32[16], b: weight f32[16], m: weight f32[16],\n"
+      "v: weight f32[16] = fill 0.75) { p = constant f32[] fill 0.031\n"
+      "o = constant f32[] fill 3\n zero = constant f32[] fill 100\n"
+      "w = cast(q) {dtype = \"f32\"} d = sub(w, o) x = mul(d, p)\n n = batch_norm(x, s, b, m, v)\n"
+      "k = div(n, p) r = round(k) z = add(r, zero) c = clip(z) {min = 0.0, max = 255.0}\n"
+      "y = cast(c) {dtype = \"u8\"} return y, x }");
+  std::vector<int64_t> values(1024);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int64_t>(i * 37 % 256);
+  ExpectNear(OutputsOf(graph, {*Tensor::FromInts(graph.inputs()[0].type(), values)}, 1));
 }
 
 // A quantization that reads what is in front twice, or a vector, is no such chain, and right too.

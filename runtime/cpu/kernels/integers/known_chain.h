@@ -25,6 +25,7 @@ class KnownChain {
   void Run(const float* x, int64_t rows, int64_t columns, void* y, int64_t y_step) const;
 
   int64_t result_bytes() const { return result_bytes_; }  // of an element
+  kernels::ChainResult result() const { return result_; }
   absl::Span<const kernels::ChainStep> steps() const { return steps_; }
 
  private:
