@@ -171,8 +171,7 @@ bool Pays(const AcceptanceOptions& options, const Acceptance& result, bool is_ce
     return bytes < before || (bytes == before && faster);
   }
   if (objective.goal == Goal::kTime) {
-    return faster ||
-           (is_certain && options.runs > 0 && result.found->low <= 1 + kCertainLoss);
+    return faster || (is_certain && options.runs > 0 && result.found->low <= 1 + kCertainLoss);
   }
   const double memory =
       static_cast<double>(std::max<int64_t>(bytes, 1)) / std::max<int64_t>(before, 1);

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "api/models/model_file.h"
@@ -220,6 +224,64 @@ std::string Quantizer::FirstReason() const {
   return absl::StrCat(" (", kept.type, " '", kept.name, "': ", kept.reason, ")");
 }
 
+// What only moves or selects elements keeps the parameters of its operand. Values that meet in
+// concatenations share their parameters if their ranges are at least half as wide as the widest of
+// them: then a concatenation only copies integers, and rounds nothing once more.
+void Quantizer::ShareParams() {
+  std::map<std::string, std::string> parent;  // a forest of values that should share
+  auto root = [&](std::string name) {
+    for (auto it = parent.find(name); it != parent.end(); it = parent.find(name)) name = it->second;
+    return name;
+  };
+  auto join = [&](const std::string& a, const std::string& b) {
+    const std::string from = root(b), to = root(a);
+    if (from != to) parent[from] = to;
+  };
+  std::set<std::string> values;
+  for (size_t i = 0; i < ops().size(); ++i) {
+    const QuantizableOp& op = ops()[i];
+    const bool concatenates = op.type == "Concat" && op.followers.empty();
+    if (!chosen_[i] || params_.count(op.result) == 0 || !concatenates) continue;
+    values.insert(op.result);
+    for (const std::string& name : op.reads) {
+      values.insert(SourceOf(name));
+      join(op.result, SourceOf(name));
+    }
+  }
+  std::map<std::string, std::vector<std::string>> groups;
+  for (const std::string& name : values) groups[root(name)].push_back(name);
+  const auto width = [&](const std::string& name) {
+    return params_.at(name).high() - params_.at(name).low();
+  };
+  for (const auto& [first, members] : groups) {
+    double widest = 0, low = 0, high = 0;
+    for (const std::string& name : members) widest = std::max(widest, width(name));
+    std::vector<std::string> wide;
+    for (const std::string& name : members) {
+      if (2 * width(name) < widest) continue;
+      wide.push_back(name);
+      low = std::min(low, params_.at(name).low());
+      high = std::max(high, params_.at(name).high());
+    }
+    const QuantParams shared = ParamsOfRange(low, high, options_.symmetric);
+    for (const std::string& name : wide) params_[name] = shared;
+  }
+  for (size_t i = 0; i < ops().size(); ++i) {
+    if (!chosen_[i] || ops()[i].role != QuantizedRole::kSelection) continue;
+    params_[ops()[i].result] = params_.at(ops()[i].reads[0]);
+  }
+}
+
+// The value whose parameters `name` has: behind operators that only move or select elements, their
+// operand's.
+std::string Quantizer::SourceOf(std::string name) const {
+  for (size_t i = ops().size(); i-- > 0;) {  // operands come before their users
+    const bool selects = chosen_[i] && ops()[i].role == QuantizedRole::kSelection;
+    if (selects && ops()[i].result == name) name = ops()[i].reads[0];
+  }
+  return name;
+}
+
 absl::Status Quantizer::Choose() {
   chosen_ = model_.Settled(candidates_);
   if (std::none_of(chosen_.begin(), chosen_.end(), [](bool b) { return b; })) {
@@ -227,11 +289,7 @@ absl::Status Quantizer::Choose() {
         model_.path(), ": no operator can be quantized", FirstReason(),
         "; Conv, Gemm and MatMul in f32 can, with constant weights, and what lies between them"));
   }
-  // What only moves or selects elements keeps the parameters of its operand.
-  for (size_t i = 0; i < ops().size(); ++i) {
-    if (!chosen_[i] || ops()[i].role != QuantizedRole::kSelection) continue;
-    params_[ops()[i].result] = params_.at(ops()[i].reads[0]);
-  }
+  ShareParams();
   LEMMA_RETURN_IF_ERROR(KeepValues());
   LEMMA_RETURN_IF_ERROR(FindBounds());
   LEMMA_RETURN_IF_ERROR(TimeOperators());

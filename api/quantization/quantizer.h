@@ -60,6 +60,9 @@ class Quantizer {
   std::string FirstReason() const;
   void Exclude(size_t op, const std::string& reason);
 
+  void ShareParams();
+  std::string SourceOf(std::string name) const;
+
   QuantizationPlan PlanFor(const Choice& chosen) const;
   // Executes the model with `values` as further outputs, after the model's own outputs.
   SampleRunner RunnerOf(const QuantizedModel& model, const std::vector<std::string>& values) const;

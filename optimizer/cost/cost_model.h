@@ -56,8 +56,8 @@ class CostModel {
 
   // Whether the model prices a graph by the kernels of a back end's plan. The five functions below
   // are for such models. In other models, KernelsOf and PricesOf return Unimplemented, TraitsOf
-  // returns empty traits, and Refine and Confirm return false. Numbers of kernels and references to traits are
-  // valid during the model's lifetime.
+  // returns empty traits, and Refine and Confirm return false. Numbers of kernels and references to
+  // traits are valid during the model's lifetime.
   virtual bool ListsKernels() const { return false; }
   // nullopt: the graph cannot run.
   virtual absl::StatusOr<std::optional<KernelList>> KernelsOf(const Graph& /*graph*/) {

@@ -26,8 +26,8 @@ struct Extraction {
 };
 
 struct ExtractionOptions {
-  // Limit on nodes of the solver's search tree. At the limit, Extract returns the best graph and
-  // the best bound so far.
+  // Limit on nodes of the solver's search tree, for each independent part of the program. At the
+  // limit, Extract returns the best graph and the best bound so far.
   int max_nodes = 2000;
 };
 

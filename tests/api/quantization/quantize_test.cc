@@ -20,8 +20,10 @@
 namespace lemma::api {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Key;
 
 // A product, a product whose result is a large number of times the other's, and their sum.
 constexpr char kNet[] = R"(
@@ -223,6 +225,34 @@ TEST(QuantizeTest, PadsWithZerosOrCopies) {
     for (const ValueRange& range : result->ranges) scales[range.name] = range.scale;
     ASSERT_TRUE(scales.count("r") > 0 && scales.count("p") > 0);
     EXPECT_EQ(scales["r"] == scales["p"], is_quantized);
+  }
+}
+
+// What meets in a concatenation has one scale, unless its range is far smaller.
+TEST(QuantizeTest, ConcatenatedValuesShareAScale) {
+  for (const char* factor : {"0.6", "0.1"}) {
+    SCOPED_TRACE(factor);
+    const std::string model = Written(absl::StrCat(R"(
+      g (float[1,1,4,4] x) => (float[1,1,2,2] y) {
+        v = Constant <value = float[1,1,1,1] {1.0}> ()
+        u = Constant <value = float[1,1,1,1] {)", factor, R"(}> ()
+        w = Constant <value = float[1,3,1,1] {0.2, -0.4, 0.3}> ()
+        a = Conv (x, v)
+        b = Conv (x, u)
+        c = Concat <axis = 1> (a, b)
+        m = MaxPool <kernel_shape = [2,2], strides = [2,2]> (c)
+        n = MaxPool <kernel_shape = [2,2], strides = [2,2]> (b)
+        d = Concat <axis = 1> (m, n)
+        y = Conv (d, w)
+      })").c_str());
+    auto result = QuantizeAt(model, Quick());
+    ASSERT_TRUE(result.ok()) << result.status();
+    std::map<std::string, double> scales;  // by value
+    for (const ValueRange& range : result->ranges) scales[range.name] = range.scale;
+    ASSERT_THAT(scales, Contains(Key("b")));
+    for (const char* name : {"c", "m", "d"}) EXPECT_EQ(scales[name], scales["a"]) << name;
+    EXPECT_EQ(scales["n"], scales["b"]);
+    EXPECT_EQ(scales["b"] == scales["a"], std::string(factor) == "0.6");
   }
 }
 

@@ -1,0 +1,30 @@
+// The nodes of an e-graph from which a graph may be extracted.
+#ifndef LEMMA_OPTIMIZER_EXTRACTION_CANDIDATES_H_
+#define LEMMA_OPTIMIZER_EXTRACTION_CANDIDATES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "rewrite/egraph/egraph.h"
+
+namespace lemma::optimizer {
+
+// The classes of the node's operands, each once, ascending.
+std::vector<int> OperandClasses(const EGraph& egraph, int node);
+
+// The nodes that can run and on which outputs depend, without the outputs of nodes that would close
+// a cycle with earlier nodes. The input's own nodes close none, so the input graph is included.
+struct Candidates {
+  // price[n]: Cost::kInfinite if node n must not be used.
+  Candidates(const EGraph& egraph, const std::vector<int64_t>& price);
+
+  std::vector<int> nodes;                       // operands before users
+  std::vector<std::vector<ValueRef>> made_by;   // by node: its outputs that close no cycle
+  std::vector<std::vector<ValueRef>> of_class;  // by class
+  std::vector<int> classes;  // needed classes, each after those it is computed from
+  int num_left_out = 0;      // outputs that would close a cycle
+};
+
+}  // namespace lemma::optimizer
+
+#endif  // LEMMA_OPTIMIZER_EXTRACTION_CANDIDATES_H_

@@ -1,0 +1,65 @@
+// The integer program of Extract (extraction.h), solved with CBC.
+#ifndef LEMMA_OPTIMIZER_EXTRACTION_INTEGER_PROGRAM_H_
+#define LEMMA_OPTIMIZER_EXTRACTION_INTEGER_PROGRAM_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "optimizer/extraction/candidates.h"
+#include "optimizer/extraction/extraction.h"
+#include "rewrite/egraph/egraph.h"
+
+namespace lemma::optimizer {
+
+// The program falls into components that share no variable, and each is solved alone:
+//   * A free class is always provided, by the nodes of a way to compute it at no price. It needs no
+//     constraint.
+//   * A class on which an output depends in every graph is always provided, so its users need no
+//     constraint either.
+class IntegerProgram {
+ public:
+  // is_free: by class. `candidates` must outlive the program.
+  IntegerProgram(const EGraph& egraph, const std::vector<int64_t>& price,
+                 const Candidates& candidates, const std::vector<bool>& is_free);
+
+  // The best selection found, with providers that no output depends on. `greedy` provides each
+  // class that can be computed, free classes at no price; `start` is the part of it on which the
+  // outputs depend. *bound becomes a lower bound on the price of every selection. max_nodes: limit
+  // on the nodes of the solver's search tree for each component.
+  Selection Solve(const Selection& greedy, const Selection& start, int max_nodes,
+                  double* bound) const;
+
+ private:
+  struct Row {  // the sum of factors[i] * columns[i] >= at_least
+    std::vector<int> columns;
+    std::vector<double> factors;
+    double at_least;
+  };
+  // Columns that rows connect, and these rows.
+  struct Component {
+    std::vector<int> columns;
+    std::vector<const Row*> rows;
+  };
+
+  int AddVariable(double objective);
+  void AddSum(const std::vector<int>& columns, double at_least);
+  // Adds the constraint sum(more) >= sum(less).
+  void AddAtLeast(const std::vector<int>& more, const std::vector<int>& less);
+  // Those with something to compute; in the others, the best solution is 0.
+  std::vector<Component> Components() const;
+  // *value holds a solution, which is replaced by a better one if one is found. Returns a lower
+  // bound on the sum.
+  double SolveComponent(const Component& component, int max_nodes,
+                        std::vector<double>* value) const;
+
+  const Candidates& candidates_;
+  absl::flat_hash_map<int, int> x_;  // by node
+  std::vector<std::vector<int>> y_;  // by class, as of_class; empty for free classes
+  std::vector<double> objective_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace lemma::optimizer
+
+#endif  // LEMMA_OPTIMIZER_EXTRACTION_INTEGER_PROGRAM_H_
