@@ -121,8 +121,9 @@ absl::Status Time(Pair pair, absl::Span<const Tensor> inputs, bool is_certain,
       if (renews && groups > 0) {
         if (absl::Status s = pair.Renew(groups, options); !s.ok()) return s;
       }
-      auto ms = TimeAlternating({pair.before.get(), pair.after.get()}, inputs,
-                                std::min(group, left), kMaxSeconds, options.threads);
+      auto ms =
+          TimeAlternating({pair.before.get(), pair.after.get()}, inputs, std::min(group, left),
+                          kMaxSeconds * group / options.runs, options.threads);
       if (!ms.ok()) return ms.status();
       a.insert(a.end(), (*ms)[0].begin(), (*ms)[0].end());
       b.insert(b.end(), (*ms)[1].begin(), (*ms)[1].end());

@@ -75,8 +75,8 @@ absl::StatusOr<PlanComparison> ByRefinedTime(const PlanDifference& difference, C
   }
   KernelList all = difference.before;
   all.insert(all.end(), difference.after.begin(), difference.after.end());
-  auto again = timed->verdict == PlanComparison::Verdict::kBetter ? costs->Confirm(all)
-                                                                   : costs->Refine(all);
+  auto again =
+      timed->verdict == PlanComparison::Verdict::kBetter ? costs->Confirm(all) : costs->Refine(all);
   if (!again.ok()) return again.status();
   return *again ? CompareTimes(difference, costs) : timed;
 }
