@@ -344,9 +344,7 @@ class CpuMeasurer : public KernelMeasurer {
     }
     auto run = [&] { return (*built)->Run(operands->in, operands->out, scratch->mutable_raw()); };
     absl::StatusOr<double> median = Median(run, cold, warm);
-    // Times depend on where operands lie. While these are held, the next ones lie elsewhere.
-    held_.push_back(std::move(operands->memory));
-    if (held_.size() > 2) held_.pop_front();
+    Hold(std::move(operands->memory));
     return median;
   }
 
@@ -376,6 +374,17 @@ class CpuMeasurer : public KernelMeasurer {
     return scratch;
   }
 
+  // Times depend on where operands lie. While these are held, the next ones lie elsewhere. Large
+  // ones are not held: their places matter less, and they would take much memory.
+  void Hold(std::vector<Tensor> memory) {
+    constexpr int64_t kMostBytes = int64_t{64} << 20;
+    int64_t bytes = 0;
+    for (const Tensor& tensor : memory) bytes += tensor.type().num_bytes();
+    if (bytes > kMostBytes) return;
+    held_.push_back(std::move(memory));
+    if (held_.size() > 2) held_.pop_front();
+  }
+
   // Repeats until the median is stable: at least 5 runs and 2 ms, at most 50 runs or 0.2 s; 15 runs
   // suffice, or fewer if they say where the median is.
   absl::StatusOr<double> Median(absl::FunctionRef<absl::Status()> run, const MemoryRanges& cold,
@@ -391,7 +400,7 @@ class CpuMeasurer : public KernelMeasurer {
       times.push_back(ms);
       total += ms;
       if (times.size() < 5) continue;
-      // Half a percent to each side is what costs are off by in any case (MeasuredCost::ErrorMs).
+      // Half a percent to each side is less than costs are off by in any case (ErrorMs).
       const bool known = times.size() >= 15 || MedianIsKnown(times, 0.01);
       if (total > 200 || (total > 2 && known)) break;
     }
