@@ -129,10 +129,11 @@ void PrintTable(const OptimizeFlags& flags, const Graph& input, const Outcome& o
   if (result.kept_input()) {
     std::printf("kept the input: %s\n", WhyKept(flags, outcome).c_str());
   } else {
-    for (const auto& [name, count] : api::RuleCounts(result.rewrites)) {
+    for (const auto& [rule, count] : api::RuleCounts(result.rewrites)) {
+      const std::string& name = rule;  // clang captures no structured binding
       const bool unproved =
           std::any_of(outcome.result.unproved.begin(), outcome.result.unproved.end(),
-                      [&](const optimizer::UnprovedRule& rule) { return rule.name == name; });
+                      [&](const optimizer::UnprovedRule& other) { return other.name == name; });
       std::printf("%5d x %s%s\n", count, name.c_str(), unproved ? " (UNPROVED)" : "");
     }
     if (result.recomputed > 0) {

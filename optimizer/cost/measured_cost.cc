@@ -187,6 +187,7 @@ class KernelCostModel : public CostModel {
 
   KernelList ListOf(const std::vector<PlannedKernel>& plan) {
     std::vector<int> numbers;
+    numbers.reserve(plan.size());
     for (const PlannedKernel& planned : plan) numbers.push_back(NumberOf(planned));
     std::sort(numbers.begin(), numbers.end());
     KernelList list;

@@ -227,6 +227,7 @@ std::vector<IntegerProgram::Component> IntegerProgram::Components() const {
     if (it != components.end()) it->second.rows.push_back(&row);
   }
   std::vector<Component> all;
+  all.reserve(components.size());
   for (auto& [first, component] : components) all.push_back(std::move(component));
   return all;
 }

@@ -96,9 +96,9 @@ class BatchNorm : public Kernel {
   Bounds bounds;
   int64_t rows = 0, x_step = 0, y_step = 0;
   int threads = 1;
-  std::vector<kernels::ChainStep> numbers;  // from the integers that are read; empty: reads f32
-  std::optional<KnownChain> chain;          // behind the bounds
-  std::vector<kernels::ChainStep> steps;    // all, if the kernel ends with integers
+  std::vector<kernels::ChainStep> numbers;     // from the integers that are read; empty: reads f32
+  std::optional<KnownChain> chain;             // behind the bounds
+  std::vector<kernels::ChainStep> steps;       // all, if the kernel ends with integers
   std::optional<kernels::Requantization> all;  // computes the same as `steps`, faster
 
   // Sets `steps` and `all`.

@@ -86,8 +86,8 @@ TEST(QuantizeTest, MeasuresTheFileThatItWrote) {
   ASSERT_TRUE(f32.ok() && quantized.ok());
   double difference = 0, expected = 0;
   for (int s = 0; s < 4; ++s) {
-    std::vector<double> x;
-    for (int i = 0; i < 3; ++i) x.push_back(samples.AtDouble(3 * s + i));
+    std::vector<double> x(3);
+    for (int i = 0; i < 3; ++i) x[i] = samples.AtDouble(3 * s + i);
     const auto y = *(*f32)->Run({Floats({1, 3}, x)}), q = *(*quantized)->Run({Floats({1, 3}, x)});
     for (int i = 0; i < 2; ++i) {
       difference += std::pow(y[0].AtDouble(i) - q[0].AtDouble(i), 2);
@@ -216,9 +216,11 @@ TEST(QuantizeTest, PadsWithZerosOrCopies) {
         zero = Constant <value = float {0.0}> ()
         hundred = Constant <value = float {100.0}> ()
         r = Conv (x, v)
-        p = Pad )", pad, R"(
+        p = Pad )",
+                                                   pad, R"(
         y = Conv (p, w)
-      })").c_str());
+      })")
+                                          .c_str());
     auto result = QuantizeAt(model, Quick());
     ASSERT_TRUE(result.ok()) << result.status();
     std::map<std::string, double> scales;  // by value
@@ -235,7 +237,8 @@ TEST(QuantizeTest, ConcatenatedValuesShareAScale) {
     const std::string model = Written(absl::StrCat(R"(
       g (float[1,1,4,4] x) => (float[1,1,2,2] y) {
         v = Constant <value = float[1,1,1,1] {1.0}> ()
-        u = Constant <value = float[1,1,1,1] {)", factor, R"(}> ()
+        u = Constant <value = float[1,1,1,1] {)",
+                                                   factor, R"(}> ()
         w = Constant <value = float[1,3,1,1] {0.2, -0.4, 0.3}> ()
         a = Conv (x, v)
         b = Conv (x, u)
@@ -244,7 +247,8 @@ TEST(QuantizeTest, ConcatenatedValuesShareAScale) {
         n = MaxPool <kernel_shape = [2,2], strides = [2,2]> (b)
         d = Concat <axis = 1> (m, n)
         y = Conv (d, w)
-      })").c_str());
+      })")
+                                          .c_str());
     auto result = QuantizeAt(model, Quick());
     ASSERT_TRUE(result.ok()) << result.status();
     std::map<std::string, double> scales;  // by value

@@ -123,8 +123,8 @@ TEST(EndingChainTest, NormalizationsEndWithIntegers) {
   }
 }
 
-// A normalization that ends with integers reads integers too, and gives the same bytes as if it read
-// their numbers.
+// A normalization that ends with integers reads integers too, and gives the same bytes as if it
+// read their numbers.
 TEST(EndingChainTest, NormalizationsReadIntegers) {
   for (const char* type : {"u8", "i8"}) {
     for (const char* bounds : {"", "n = relu(n0)", "n = clip(n0) {min = -0.5, max = 0.75}"}) {
@@ -133,23 +133,25 @@ TEST(EndingChainTest, NormalizationsReadIntegers) {
           SCOPED_TRACE(absl::StrCat(type, " ", bounds, " ", shape, " ", two_scales));
           const std::vector<std::string> sizes = absl::StrSplit(shape, ',');
           const std::string vector = absl::StrCat("weight f32[", sizes[1], "]");
-          const std::string front = absl::StrCat(
-              "p = constant f32[] fill 0.031\n o = constant f32[] fill 3\n",
-              "w = cast(q) {dtype = \"f32\"} d = sub(w, o)\n",
-              two_scales ? "e = mul(d, p) x = mul(e, o)" : "x = mul(d, p)", "\n");
+          const std::string front =
+              absl::StrCat("p = constant f32[] fill 0.031\n o = constant f32[] fill 3\n",
+                           "w = cast(q) {dtype = \"f32\"} d = sub(w, o)\n",
+                           two_scales ? "e = mul(d, p) x = mul(e, o)" : "x = mul(d, p)", "\n");
           const auto graph = [&](const std::string& input, const std::string& begin) {
-            return GraphWithWeights(absl::StrCat(
-                "graph g(", input, ", s: ", vector, ", b: ", vector, ", m: ", vector,
-                ", v: weight f32[", sizes[1], "] = fill 0.75) {\n", begin,
-                "scale = constant f32[] fill 0.02\n zero = constant f32[] fill 100\n ",
-                *bounds == 0 ? "n" : "n0", " = batch_norm(x, s, b, m, v)\n ", bounds,
-                "\n k = div(n, scale) r = round(k) z = add(r, zero)\n",
-                "c = clip(z) {min = 0.0, max = 255.0}\n y = cast(c) {dtype = \"u8\"}\n return y }"));
+            return GraphWithWeights(
+                absl::StrCat("graph g(", input, ", s: ", vector, ", b: ", vector, ", m: ", vector,
+                             ", v: weight f32[", sizes[1], "] = fill 0.75) {\n", begin,
+                             "scale = constant f32[] fill 0.02\n zero = constant f32[] fill 100\n ",
+                             *bounds == 0 ? "n" : "n0", " = batch_norm(x, s, b, m, v)\n ", bounds,
+                             "\n k = div(n, scale) r = round(k) z = add(r, zero)\n",
+                             "c = clip(z) {min = 0.0, max = 255.0}\n y = cast(c) {dtype = "
+                             "\"u8\"}\n return y }"));
           };
           const std::string integers = absl::StrCat("q: ", type, "[", shape, "]");
           const Graph whole = graph(integers, front);
           const Graph rest = graph(absl::StrCat("x: f32[", shape, "]"), "");
-          auto numbers = ParseGraph(absl::StrCat("graph f(", integers, ") {\n", front, "return x }"));
+          auto numbers =
+              ParseGraph(absl::StrCat("graph f(", integers, ") {\n", front, "return x }"));
           ASSERT_TRUE(numbers.ok()) << numbers.status();
           const TensorType input = whole.inputs()[0].type();
           std::vector<int64_t> values(static_cast<size_t>(input.num_elements()));
