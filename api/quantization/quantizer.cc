@@ -260,8 +260,10 @@ void Quantizer::ShareParams() {
     for (const std::string& name : members) {
       if (2 * width(name) < widest) continue;
       wide.push_back(name);
-      low = std::min(low, params_.at(name).low());
-      high = std::max(high, params_.at(name).high());
+      const QuantParams& params = params_.at(name);
+      // A symmetric range is covered without the least integer (ParamsOfRange).
+      low = std::min(low, options_.symmetric ? -params.high() : params.low());
+      high = std::max(high, params.high());
     }
     const QuantParams shared = ParamsOfRange(low, high, options_.symmetric);
     for (const std::string& name : wide) params_[name] = shared;
@@ -272,8 +274,6 @@ void Quantizer::ShareParams() {
   }
 }
 
-// The value whose parameters `name` has: behind operators that only move or select elements, their
-// operand's.
 std::string Quantizer::SourceOf(std::string name) const {
   for (size_t i = ops().size(); i-- > 0;) {  // operands come before their users
     const bool selects = chosen_[i] && ops()[i].role == QuantizedRole::kSelection;

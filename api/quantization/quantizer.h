@@ -60,7 +60,10 @@ class Quantizer {
   std::string FirstReason() const;
   void Exclude(size_t op, const std::string& reason);
 
+  // Gives values that need the same parameters, or are better off with them, the same ones.
   void ShareParams();
+  // The value whose parameters `name` has: behind operators that only move or select elements,
+  // their operand's.
   std::string SourceOf(std::string name) const;
 
   QuantizationPlan PlanFor(const Choice& chosen) const;

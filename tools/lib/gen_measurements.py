@@ -443,8 +443,9 @@ def onnxruntime(report):
     return columns, lines, after
 
 
-VIEWS = {"inference": inference, "inference_kernels": inference_kernels, "onnxruntime": onnxruntime, "half": half, "sizes": sizes,
-         "attention": attention, "gallery": gallery, "quantized": quantized, "decode": decode, "accuracy": accuracy,
+VIEWS = {"inference": inference, "inference_kernels": inference_kernels,
+         "onnxruntime": onnxruntime, "half": half, "sizes": sizes, "attention": attention,
+         "gallery": gallery, "quantized": quantized, "decode": decode, "accuracy": accuracy,
          "search": search, "search_efforts": search_efforts,
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,

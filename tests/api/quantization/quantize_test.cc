@@ -200,6 +200,17 @@ TEST(QuantizeTest, OtherElementTypesStay) {
   EXPECT_TRUE(result->operators[1].quantized);
 }
 
+// By value: the scale with which the model is quantized.
+std::map<std::string, double> ScalesOf(const std::string& model,
+                                       const QuantizeOptions& options = Quick()) {
+  auto result = QuantizeAt(model, options);
+  EXPECT_TRUE(result.ok()) << result.status();
+  std::map<std::string, double> scales;
+  if (!result.ok()) return scales;
+  for (const ValueRange& range : result->ranges) scales[range.name] = range.scale;
+  return scales;
+}
+
 // Padding is quantized if what it adds is in the operand's range. Then the result has its scale.
 TEST(QuantizeTest, PadsWithZerosOrCopies) {
   const std::pair<const char*, bool> kPads[] = {{"(r, k)", true},
@@ -221,10 +232,7 @@ TEST(QuantizeTest, PadsWithZerosOrCopies) {
         y = Conv (p, w)
       })")
                                           .c_str());
-    auto result = QuantizeAt(model, Quick());
-    ASSERT_TRUE(result.ok()) << result.status();
-    std::map<std::string, double> scales;  // by value
-    for (const ValueRange& range : result->ranges) scales[range.name] = range.scale;
+    std::map<std::string, double> scales = ScalesOf(model);
     ASSERT_TRUE(scales.count("r") > 0 && scales.count("p") > 0);
     EXPECT_EQ(scales["r"] == scales["p"], is_quantized);
   }
@@ -249,14 +257,21 @@ TEST(QuantizeTest, ConcatenatedValuesShareAScale) {
         y = Conv (d, w)
       })")
                                           .c_str());
-    auto result = QuantizeAt(model, Quick());
-    ASSERT_TRUE(result.ok()) << result.status();
-    std::map<std::string, double> scales;  // by value
-    for (const ValueRange& range : result->ranges) scales[range.name] = range.scale;
+    std::map<std::string, double> scales = ScalesOf(model);
     ASSERT_THAT(scales, Contains(Key("b")));
     for (const char* name : {"c", "m", "d"}) EXPECT_EQ(scales[name], scales["a"]) << name;
     EXPECT_EQ(scales["n"], scales["b"]);
     EXPECT_EQ(scales["b"] == scales["a"], std::string(factor) == "0.6");
+    // A shared scale is no larger than the widest range needs, also without a zero point.
+    QuantizeOptions symmetric = Quick();
+    symmetric.symmetric = true;
+    auto ranged = QuantizeAt(model, symmetric);
+    ASSERT_TRUE(ranged.ok()) << ranged.status();
+    for (const ValueRange& range : ranged->ranges) {
+      if (range.name != "a") continue;
+      const double largest = std::max(-range.least, range.most);
+      EXPECT_NEAR(range.scale, largest / 127, 1e-6 * largest);
+    }
   }
 }
 
