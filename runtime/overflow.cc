@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/status_macros.h"
 #include "runtime/reference/all_values.h"
+#include "runtime/reference/reference.h"
 #include "runtime/tolerance.h"
 
 namespace lemma {
@@ -27,6 +29,42 @@ bool IsLarge(const Tensor& tensor) {
   return false;
 }
 
+bool ReducesByProduct(const ScalarExpr& e) {
+  if (e.kind() == ScalarExpr::Kind::kReduce && e.reduce() == ReduceKind::kProd) return true;
+  return std::any_of(e.args().begin(), e.args().end(), ReducesByProduct);
+}
+
+bool ReducesByProduct(const Node& node) {
+  const auto definition = DefinitionOf(node);
+  return definition.ok() &&
+         std::any_of(definition->tensors.begin(), definition->tensors.end(),
+                     [](const TensorExpr& tensor) { return ReducesByProduct(tensor.body); });
+}
+
+// The magnitudes, but none below 1: the product of some of `tensor`'s elements is at most that of
+// the result's, in any order.
+Tensor AtLeastOne(const Tensor& tensor) {
+  if (!IsFloat(tensor.dtype())) return tensor;
+  std::vector<double> values = tensor.ToDoubles();
+  for (double& x : values) x = std::max(1.0, std::abs(x));  // 1 for a NaN
+  return *Tensor::FromDoubles(tensor.type(), values);
+}
+
+// Whether partial products of a reduction may overflow in some order, even if the product does not.
+absl::StatusOr<bool> PartialProductsOverflow(const Node& node,
+                                             const absl::flat_hash_map<Value, Tensor>& values,
+                                             int threads) {
+  if (!ReducesByProduct(node)) return false;
+  std::vector<Tensor> operands;
+  for (const Value& v : node.inputs()) {
+    if (!AllFinite(values.at(v))) return false;
+    operands.push_back(AtLeastOne(values.at(v)));
+  }
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> bounds, EvaluateNode(node, operands, threads));
+  return std::any_of(bounds.begin(), bounds.end(),
+                     [](const Tensor& t) { return IsLarge(t) || !AllFinite(t); });
+}
+
 }  // namespace
 
 absl::StatusOr<bool> NearsOverflow(const Graph& graph, absl::Span<const Tensor> inputs,
@@ -37,6 +75,8 @@ absl::StatusOr<bool> NearsOverflow(const Graph& graph, absl::Span<const Tensor> 
     if (!node->is_op()) continue;
     const bool finite = std::all_of(node->inputs().begin(), node->inputs().end(),
                                     [&](const Value& v) { return AllFinite(values->at(v)); });
+    LEMMA_ASSIGN_OR_RETURN(const bool partial, PartialProductsOverflow(*node, *values, threads));
+    if (partial) return true;
     for (int k = 0; k < node->num_outputs(); ++k) {
       const Tensor& result = values->at(Value(node, k));
       if (IsLarge(result) || (finite && !AllFinite(result))) return true;

@@ -1,5 +1,5 @@
 // Detects graphs whose values come near the largest f32 number. There, the order in which the terms
-// of a sum are added decides whether the sum overflows.
+// of a sum are added, or the factors of a product multiplied, decides whether it overflows.
 #ifndef LEMMA_RUNTIME_OVERFLOW_H_
 #define LEMMA_RUNTIME_OVERFLOW_H_
 
@@ -12,7 +12,8 @@ namespace lemma {
 
 // Executes the graph by its definitions. True if an operator's result has a finite element of
 // magnitude above 2^-10 times the largest f32, or has an infinity or a NaN although all operands
-// are finite. Errors are those of AllValues (runtime/reference/all_values.h).
+// are finite, or if the factors that a reduction multiplies have a partial product of that magnitude
+// in some order. Errors are those of AllValues (runtime/reference/all_values.h).
 absl::StatusOr<bool> NearsOverflow(const Graph& graph, absl::Span<const Tensor> inputs,
                                    int threads = 1);
 

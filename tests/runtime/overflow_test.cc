@@ -30,6 +30,15 @@ TEST(OverflowTest, LargeSumsAreNear) {
 
 TEST(OverflowTest, WhatOverflowsIsNear) { EXPECT_TRUE(Nears(kSquares, {1e30, 2})); }
 
+// 1e30 * 1e30 * 1e-30 * 1e-30 is 1, but not if the factors are multiplied in this order.
+TEST(OverflowTest, PartialProductsThatOverflowAreNear) {
+  constexpr char kProduct[] = "graph g(x: f32[4]) { a = reduce_prod(x) {axes = [0]} return a }";
+  EXPECT_TRUE(Nears(kProduct, {1e30, 1e-30, 1e30, 1e-30}));
+  EXPECT_TRUE(Nears(kProduct, {-1e30, 0, 1e30, 1}));
+  EXPECT_FALSE(Nears(kProduct, {1e15, 1e-30, 1e15, 1e-30}));
+  EXPECT_FALSE(Nears(kProduct, {kInfinity, 0, 1, 1}));
+}
+
 // Infinite inputs must not count: they would excuse a kernel that makes NaN of other elements.
 TEST(OverflowTest, InfinitiesThatAreGivenAreNot) {
   EXPECT_FALSE(Nears(kSquares, {kInfinity, 2}));
