@@ -19,16 +19,16 @@
 namespace lemma::api {
 
 struct QuantizeOptions {
-  std::string form = "static";  // or "dynamic", "weights" (docs/quantization.md)
+  std::string form = "static";  // or "dynamic", "weights", "bf16", "f16" (docs/quantization.md)
   // Samples for ranges and errors: a folder, a .npz file, "synthetic" or "synthetic:N" (random
   // inputs). api/quantization/samples.h describes the files.
   std::string calibration = "synthetic";
   std::string ranges = "minmax";  // or "percentile", "mse", "entropy": how ranges are chosen
   double percentile = 99.99;      // "percentile": percentage inside the range, in (50, 100]
-  int64_t bits = 8;               // of weights: 8; 7 for processors without VNNI; 4 with `block`
-  int64_t block = 0;              // form "weights": size of blocks with a scale each; 0: no blocks
-  bool per_channel = true;        // a scale for each output channel of a weight; false: one for all
-  bool symmetric = false;         // form "static": activations are i8 with zero point 0; false: u8
+  int64_t bits = 8;         // of integer weights: 8; 7 for processors without VNNI; 4 with `block`
+  int64_t block = 0;        // form "weights": size of blocks with a scale each; 0: no blocks
+  bool per_channel = true;  // a scale for each output channel of a weight; false: one for all
+  bool symmetric = false;   // form "static": activations are i8 with zero point 0; false: u8
   bool symmetric_weights = true;  // weights are i8 with zero point 0; false: u8
   std::vector<std::string> keep;  // names of nodes, or types of operators, that stay as they are
   // Limit on the relative error (OutputError) of each output on the samples; negative: none.

@@ -5,6 +5,7 @@
 
 #include "api/quantization/quantizer.h"
 #include "base/status_macros.h"
+#include "kernels/codegen/product_precision.h"
 
 namespace lemma::api {
 namespace {
@@ -13,6 +14,9 @@ namespace {
 // one.
 constexpr double kRounding = 0x1p-23;
 constexpr int64_t kMoreRoundings = 64;  // of a bias, a normalization, conversions
+// On tensor cores, products of 16-bit floats lose at most 3 * 2^-23 in each addition
+// (kernels/codegen/product_precision.cc); the rest is for the model in f32.
+constexpr double kTensorRounding = 0x1p-21;
 
 // A tensor of f(i) at each element.
 template <class F>
@@ -90,6 +94,10 @@ bool HaveSameShapes(const std::vector<Sample>& samples) {
 
 double Quantizer::RoundingOf(const std::string& value) const {
   const ValueHistogram& seen = histograms_.at(value);
+  if (HasFloatForm()) {
+    const double subnormal = options_.form == "f16" ? 0x1p-25 : 0x1p-134;
+    return std::max(-seen.low, seen.high) * codegen::UnitRoundoff(Precision()) + subnormal;
+  }
   // A range found in a run is inside the one that calibration saw, and its ends may be half a step
   // outside of what integers stand for.
   if (options_.form == "dynamic") {
@@ -110,6 +118,13 @@ std::vector<float> Quantizer::RoundedValue(const std::string& name, const Tensor
   const absl::Span<const float> x = tensor.data<float>();
   std::vector<float> rounded(x.begin(), x.end());
   if (options_.form == "weights") return rounded;
+  if (HasFloatForm()) {
+    for (float& number : rounded) {
+      number = options_.form == "f16" ? HalfToFloat(FloatToHalf(number))
+                                      : BFloat16ToFloat(FloatToBFloat16(number));
+    }
+    return rounded;
+  }
   QuantParams params = params_.at(name);
   if (options_.form == "dynamic") {
     params = DynamicParams(x);
@@ -132,8 +147,8 @@ absl::Status Quantizer::BoundForInputs(size_t number, const ProductWeights& weig
       operands.push_back(std::move(operand));
     }
     if (!op.weight.empty()) {
-      LEMMA_ASSIGN_OR_RETURN(
-          Operand operand, MakeOperand(weights.shape, weights.weight, weights.quantized.Floats()));
+      LEMMA_ASSIGN_OR_RETURN(Operand operand,
+                             MakeOperand(weights.shape, weights.weight, weights.rounded));
       operands.insert(operands.begin() + op.weight_operand, std::move(operand));
     }
     LEMMA_ASSIGN_OR_RETURN(const ImportedModel product,
@@ -147,7 +162,8 @@ absl::Status Quantizer::BoundForInputs(size_t number, const ProductWeights& weig
     LEMMA_ASSIGN_OR_RETURN(const auto second, executable->Run({{a.exact, b.error}}));
     LEMMA_ASSIGN_OR_RETURN(const auto sum, executable->Run({{a.rounded, b.rounded}}));
     for (int64_t i = 0; i < sum[0].size(); ++i) {
-      const double roundings = static_cast<double>(terms + kMoreRoundings) * kRounding;
+      const double roundings = static_cast<double>(terms + kMoreRoundings) *
+                               (HasFloatForm() ? kTensorRounding : kRounding);
       const double error = first[0].AtDouble(i) + second[0].AtDouble(i);
       const double here = error * (1 + roundings) +
                           (sum[0].AtDouble(i) + error + weights.bias_magnitude) * roundings;
@@ -217,7 +233,8 @@ absl::Status Quantizer::FindBounds() {
       sum = model_.LargestSum(static_cast<int>(i), magnitudes, weights, terms) +
             weights.bias_magnitude;
     }
-    *errors.bound += sum * kRounding * static_cast<double>(terms + kMoreRoundings);
+    *errors.bound += sum * (HasFloatForm() ? kTensorRounding : kRounding) *
+                     static_cast<double>(terms + kMoreRoundings);
     const double rounding = written.count(op.result) > 0 ? RoundingOf(op.result) : 0;
     *errors.bound += rounding;
     if (op.role == QuantizedRole::kProduct) {

@@ -1,8 +1,11 @@
 // Quantizes a model: api/quantize.h.
 #include "api/quantize.h"
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -15,9 +18,14 @@
 namespace lemma::api {
 
 absl::Status QuantizeOptions::Check() const {
-  if (form != "static" && form != "dynamic" && form != "weights") {
+  const std::vector<std::string> forms = {"static", "dynamic", "weights", "bf16", "f16"};
+  if (std::find(forms.begin(), forms.end(), form) == forms.end()) {
     return OptionError(
-        absl::StrCat("option form: '", form, "' is none of: static, dynamic, weights"));
+        absl::StrCat("option form: '", form, "' is none of: ", absl::StrJoin(forms, ", ")));
+  }
+  const bool is_float = form == "bf16" || form == "f16";
+  if (is_float && (bits != 8 || block != 0 || !per_channel || !symmetric_weights)) {
+    return OptionError(absl::StrCat("options of integer weights: form ", form, " has no integers"));
   }
   if (!ParseRangeMethod(ranges)) {
     return OptionError(absl::StrCat("option ranges: '", ranges,

@@ -22,6 +22,7 @@ namespace {
 
 // Of this many samples, the last is held out: it gives no range.
 constexpr size_t kHoldOutOf = 5;
+constexpr double kLeastInfiniteF16 = 65520;  // from here on, f16 rounds to infinity
 
 }  // namespace
 
@@ -127,7 +128,20 @@ absl::Status Quantizer::CheckTypes() {
                                  [&] { return ReportProgress("finding ranges"); });
   if (!histograms.ok()) return Prefixed(model_.path(), histograms.status());
   histograms_ = *std::move(histograms);
+  if (options_.form == "f16") ExcludeLargeValues();
   return absl::OkStatus();
+}
+
+void Quantizer::ExcludeLargeValues() {
+  for (size_t i = 0; i < ops().size(); ++i) {
+    for (const std::string& value : ops()[i].reads) {
+      const auto seen = histograms_.find(value);
+      if (seen == histograms_.end()) continue;
+      const double largest = std::max(-seen->second.least, seen->second.most);
+      if (largest < kLeastInfiniteF16) continue;
+      Exclude(i, absl::StrCat("value '", value, "' reaches ", largest, ", beyond f16"));
+    }
+  }
 }
 
 // Sizes at which random inputs are likely to make sense.
@@ -185,7 +199,9 @@ QuantizationPlan Quantizer::PlanFor(const Choice& chosen) const {
   QuantizationPlan plan;
   plan.form = options_.form == "static"    ? QuantizationForm::kStatic
               : options_.form == "dynamic" ? QuantizationForm::kDynamic
-                                           : QuantizationForm::kWeights;
+              : options_.form == "weights" ? QuantizationForm::kWeights
+                                           : QuantizationForm::kFloats;
+  plan.float_type = options_.form == "f16" ? DType::kF16 : DType::kBF16;
   plan.chosen = chosen;
   plan.values = params_;
   plan.weights.bits = static_cast<int>(options_.bits);

@@ -18,6 +18,7 @@
 #include "api/quantize.h"
 #include "graph/onnx/quantization/quantizable_model.h"
 #include "graph/sizes/symbolic_size.h"
+#include "kernels/codegen/product_precision.h"
 
 namespace lemma::api {
 
@@ -55,6 +56,8 @@ class Quantizer {
   // element types than f32, and sets histograms_.
   absl::Status ApplyKeep();
   absl::Status CheckTypes();
+  // Form "f16": excludes operators that read values outside of its range.
+  void ExcludeLargeValues();
   DimValues UsualSizes();
   // The reason why the first excluded product is not quantized, in parentheses; "": no reason.
   std::string FirstReason() const;
@@ -67,6 +70,12 @@ class Quantizer {
   std::string SourceOf(std::string name) const;
 
   QuantizationPlan PlanFor(const Choice& chosen) const;
+  // Whether products are quantized to 16-bit floats, of this precision.
+  bool HasFloatForm() const { return options_.form == "bf16" || options_.form == "f16"; }
+  codegen::ProductPrecision Precision() const {
+    return options_.form == "f16" ? codegen::ProductPrecision::kF16
+                                  : codegen::ProductPrecision::kBf16;
+  }
   // Executes the model with `values` as further outputs, after the model's own outputs.
   SampleRunner RunnerOf(const QuantizedModel& model, const std::vector<std::string>& values) const;
   // The errors of the runner's outputs on these samples. `expected`: by sample, the outputs in f32.

@@ -66,7 +66,7 @@ std::string Left(const QuantizeResult& result) {
     absl::StrAppend(&text, "left in f32, since ", kNothingToFollow, ": ", Counted(following), "\n");
   }
   if (!result.left.empty()) {
-    absl::StrAppend(&text, "left in f32, without a form on integers: ", Counted(result.left), "\n");
+    absl::StrAppend(&text, "left in f32, other operators: ", Counted(result.left), "\n");
   }
   return text;
 }
@@ -121,7 +121,7 @@ std::string TextOf(const QuantizeResult& result, bool verbose) {
   const auto count = std::count_if(result.operators.begin(), result.operators.end(),
                                    [](const OperatorReport& op) { return op.quantized; });
   absl::StrAppend(&text, "\nquantized   ", count, " of ", result.operators.size(),
-                  " operators that have a form on integers\n");
+                  " operators that can be quantized\n");
   AddErrors("error     ", result.calibration_samples, result.errors, &text);
   AddErrors("held out  ", result.held_out_samples, result.held_out, &text);
   if (result.quantized_ms) {

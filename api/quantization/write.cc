@@ -121,6 +121,8 @@ void Quantizer::ReportOperators() {
   std::map<std::string, int> left = model_.CountTypes();
   for (size_t i = 0; i < ops().size(); ++i) {
     const QuantizableOp& op = ops()[i];
+    // Other forms are of products alone.
+    if (options_.form != "static" && op.role != QuantizedRole::kProduct) continue;
     OperatorReport report;
     report.name = op.name;
     report.type = op.type;

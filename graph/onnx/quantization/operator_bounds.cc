@@ -22,7 +22,7 @@ double WeightedError(const ProductWeights& weights, int summed_from, int summed_
   const auto rank = static_cast<int>(weights.shape.size());
   for (int i = summed_from; i < summed_to; ++i) summed *= weights.shape[static_cast<size_t>(i)];
   for (int i = summed_to; i < rank; ++i) inner *= weights.shape[static_cast<size_t>(i)];
-  const std::vector<float> rounded = weights.quantized.Floats();
+  const std::vector<float>& rounded = weights.rounded;
   std::map<int64_t, double> sums;
   double largest = 0;
   for (size_t i = 0; i < rounded.size(); ++i) {

@@ -105,6 +105,14 @@ absl::StatusOr<ProductWeights> MakeProductWeights(const ModelIndex& index,
     if (node.op_type() != "BatchNormalization") continue;
     LEMMA_RETURN_IF_ERROR(FoldNorm(index, node, &made));
   }
+  if (plan.form == QuantizationForm::kFloats) {
+    LEMMA_ASSIGN_OR_RETURN(const Tensor rounded,
+                           Tensor::FromDoubles({plan.float_type, made.shape}, made.weight));
+    for (int64_t i = 0; i < rounded.size(); ++i) {
+      made.rounded.push_back(static_cast<float>(rounded.AtDouble(i)));
+    }
+    return made;
+  }
   std::vector<double> least;
   double input_scale = 0;
   const bool rounds_bias = plan.form == QuantizationForm::kStatic && !made.bias.empty();
@@ -114,6 +122,7 @@ absl::StatusOr<ProductWeights> MakeProductWeights(const ModelIndex& index,
   }
   LEMMA_ASSIGN_OR_RETURN(made.quantized, QuantizeWeight(made.shape, made.weight, op.channel_axis,
                                                         plan.weights, least));
+  made.rounded = made.quantized.Floats();
   if (rounds_bias) QuantizeBias(input_scale, &made);
   return made;
 }

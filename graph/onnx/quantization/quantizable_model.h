@@ -1,5 +1,5 @@
-// Quantizes ONNX models: finds the operators that can be computed on integers, and writes the model
-// with some of them quantized. Everything else of the model stays as it is.
+// Quantizes ONNX models: finds the operators that can be computed on integers or on 16-bit floats,
+// and writes the model with some of them quantized. Everything else of the model stays as it is.
 #ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_QUANTIZABLE_MODEL_H_
 #define LEMMA_GRAPH_ONNX_QUANTIZATION_QUANTIZABLE_MODEL_H_
 
@@ -54,20 +54,23 @@ enum class QuantizationForm {
   kStatic,   // QuantizeLinear and DequantizeLinear around them, with ranges that the plan gives
   kDynamic,  // MatMulInteger, ConvInteger, with ranges that DynamicQuantizeLinear finds
   kWeights,  // only weights are stored as integers
+  kFloats,   // products of operands that are rounded to 16-bit floats; sums and results in f32
 };
 
 struct QuantizationPlan {
   QuantizationForm form = QuantizationForm::kStatic;
   std::vector<bool> chosen;                   // whether each of operators() is quantized
   std::map<std::string, QuantParams> values;  // static form: of each quantized value, by its name
-  WeightOptions weights;
+  WeightOptions weights;                      // of the forms with integers
+  DType float_type = DType::kBF16;            // form kFloats: kBF16 or kF16
 };
 
-// The constants of a product as floats, with a BatchNormalization folded in, and as integers.
+// The constants of a product as floats, with a BatchNormalization folded in, and rounded.
 struct ProductWeights {
-  Shape shape;                       // of the weight
-  std::vector<double> weight, bias;  // no bias: empty
-  QuantizedWeight quantized;
+  Shape shape;                         // of the weight
+  std::vector<double> weight, bias;    // no bias: empty
+  std::vector<float> rounded;          // the weight's elements after rounding
+  QuantizedWeight quantized;           // empty in the form kFloats
   std::vector<int32_t> bias_integers;  // by channel; empty: the bias stays in floats
   std::vector<double> bias_scales;     // by channel, or one for all
   // A channel's bias is a sum of terms. This is the sum of their absolute values, for the channel

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/quantization/dynamic_form.h"
+#include "graph/onnx/quantization/float_form.h"
 #include "graph/onnx/quantization/model_editor.h"
 #include "graph/onnx/quantization/static_form.h"
 #include "graph/onnx/quantization/weight_form.h"
@@ -28,6 +29,7 @@ std::string QuantizableModel::ProblemOf(int position, const QuantizationPlan& pl
   const QuantizableOp& op = impl_->operators[static_cast<size_t>(position)];
   if (plan.form == QuantizationForm::kStatic) return "";
   if (op.role != QuantizedRole::kProduct) return "this form is of products alone";
+  if (plan.form == QuantizationForm::kFloats) return FloatProblem(*impl_->index, op, plan);
   if (op.weight.empty()) return "this form needs a constant weight";
   if (op.weight_operand != 1) return "its weight is the left operand";
   const bool is_matrix = impl_->index->ConstantShape(op.weight).size() == 2;
@@ -56,10 +58,20 @@ absl::StatusOr<onnx::ModelProto> MakeQuantized(const QuantizableModel::Impl& mod
                                                const QuantizationPlan& plan,
                                                std::vector<std::string>* notes) {
   ModelEditor editor(*model.index);
-  const auto write = plan.form == QuantizationForm::kStatic    ? WriteStaticForm
-                     : plan.form == QuantizationForm::kDynamic ? WriteDynamicForm
-                                                               : WriteWeightForm;
-  LEMMA_RETURN_IF_ERROR(write(model, plan, &editor, notes));
+  const auto write = [&] {
+    switch (plan.form) {
+      case QuantizationForm::kStatic:
+        return WriteStaticForm(model, plan, &editor, notes);
+      case QuantizationForm::kDynamic:
+        return WriteDynamicForm(model, plan, &editor, notes);
+      case QuantizationForm::kWeights:
+        return WriteWeightForm(model, plan, &editor, notes);
+      case QuantizationForm::kFloats:
+        return WriteFloatForm(model, plan, &editor, notes);
+    }
+    return absl::InternalError("no such form");
+  };
+  LEMMA_RETURN_IF_ERROR(write());
   return editor.Finish(notes);
 }
 

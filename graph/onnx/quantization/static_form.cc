@@ -67,25 +67,11 @@ class Pairs {
     const std::string integers = editor_.NewName(value + "_quantized");
     editor_.AddAfter(maker, "QuantizeLinear", {from, scale, zero_point}, integers);
     editor_.AddAfter(maker, "DequantizeLinear", {integers, scale, zero_point}, to);
-    if (!is_written) ReadPair(value, to);
+    if (!is_written) LetChosenRead(model_, plan_, value, to, &editor_);
     return absl::OkStatus();
   }
 
  private:
-  // Lets the chosen operators read `to` in place of `value`.
-  void ReadPair(const std::string& value, const std::string& to) {
-    for (size_t i = 0; i < model_.operators.size(); ++i) {
-      if (!plan_.chosen[i]) continue;
-      const QuantizableOp& op = model_.operators[i];
-      for (int k = 0; k < editor_.node(op.position).input_size(); ++k) {
-        const bool selects = op.role == QuantizedRole::kSelection;  // its operand 0 alone
-        if (selects && k > 0) break;
-        std::string* input = editor_.node(op.position).mutable_input(k);
-        if (*input == value) *input = to;
-      }
-    }
-  }
-
   const QuantizableModel::Impl& model_;
   const QuantizationPlan& plan_;
   ModelEditor& editor_;
@@ -93,6 +79,20 @@ class Pairs {
 };
 
 }  // namespace
+
+void LetChosenRead(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
+                   const std::string& value, const std::string& to, ModelEditor* editor) {
+  for (size_t i = 0; i < model.operators.size(); ++i) {
+    if (!plan.chosen[i]) continue;
+    const QuantizableOp& op = model.operators[i];
+    for (int k = 0; k < editor->node(op.position).input_size(); ++k) {
+      const bool selects = op.role == QuantizedRole::kSelection;  // its operand 0 alone
+      if (selects && k > 0) break;
+      std::string* input = editor->node(op.position).mutable_input(k);
+      if (*input == value) *input = to;
+    }
+  }
+}
 
 void RemoveNorms(const QuantizableModel::Impl& model, const QuantizableOp& op,
                  ModelEditor* editor) {

@@ -25,6 +25,9 @@ absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const Quantiza
 // DequantizeLinear need operator set 10; with a scale for each channel, they need 13.
 absl::Status RaiseOpsetFor(const QuantizationPlan& plan, ModelEditor* editor,
                            std::vector<std::string>* notes);
+// Lets the chosen operators read `to` in place of `value`.
+void LetChosenRead(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
+                   const std::string& value, const std::string& to, ModelEditor* editor);
 // Replaces the weight operand of the operator's node by a DequantizeLinear of the quantized weight.
 absl::Status WriteQuantizedWeight(const QuantizableOp& op, const ProductWeights& weights,
                                   ModelEditor* editor);

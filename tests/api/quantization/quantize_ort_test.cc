@@ -22,7 +22,7 @@ struct FormCase {
 };
 
 std::vector<FormCase> Forms() {
-  std::vector<FormCase> forms(9);
+  std::vector<FormCase> forms(11);
   for (FormCase& form : forms) {
     form.options.runs = 0;
     form.options.alone = false;
@@ -52,6 +52,11 @@ std::vector<FormCase> Forms() {
   forms[8].options.form = "weights";
   forms[8].options.bits = 8;
   forms[8].options.block = 16;
+  for (int i : {9, 10}) {
+    forms[i].name = i == 9 ? "bf16" : "f16";
+    forms[i].options.form = forms[i].name;
+    forms[i].options.bits = 8;
+  }
   return forms;
 }
 

@@ -30,10 +30,10 @@ TEST(QuantizeTest, PrintsWhatItMeasured) {
   const LemmaResult result = RunLemma({"quantize", Model(), "-o", folder + "/q.onnx", "--verbose"});
   EXPECT_EQ(result.exit_status, 0) << result.err;
   EXPECT_THAT(result.out, ContainsRegex("first +MatMul +no +[0-9.e-]+ +[0-9.e-]+ +[0-9.e-]+ "));
-  EXPECT_THAT(result.out, HasSubstr("left in f32, without a form on integers: Softmax (1)\n"));
+  EXPECT_THAT(result.out, HasSubstr("left in f32, other operators: Softmax (1)\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nx +u8 "));
   EXPECT_THAT(result.out,
-              ContainsRegex("quantized   2 of 2 operators that have a form on integers\n"
+              ContainsRegex("quantized   2 of 2 operators that can be quantized\n"
                             "error       y: relative error [^\n]+ \\(measured on 7 samples\\)\n"
                             "held out    y: relative error [^\n]+ \\(measured on 1 sample\\)\n"
                             "time        [^\n]+ \\(measured on cpu\\)\n"));
