@@ -60,16 +60,16 @@ TEST_P(GeneratedRulesTest, HoldInTheField) {
     EXPECT_FALSE(in_field) << rule.name << ": " << *tested->counterexample;
     ++not_in_field;
   }
-  EXPECT_LT(10 * not_in_field, Rules().size());
+  EXPECT_LT(5 * not_in_field, Rules().size());
 }
 
 void PrintTo(const Shipped& shipped, std::ostream* out) { *out << shipped.name; }
 
 INSTANTIATE_TEST_SUITE_P(All, GeneratedRulesTest,
                          testing::Values(Shipped{"generated_inference", 100}, Shipped{"taso", 150},
-                                         Shipped{"taso_2d", 50}, Shipped{"taso_4", 500},
+                                         Shipped{"taso_2d", 100}, Shipped{"taso_4", 800},
                                          Shipped{"taso_plus", 10}, Shipped{"training", 50},
-                                         Shipped{"training_2d", 100}, Shipped{"transformer", 200}),
+                                         Shipped{"training_2d", 100}, Shipped{"transformer", 300}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
