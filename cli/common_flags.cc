@@ -25,13 +25,16 @@ int CountUnknown(const Graph& graph) {
 
 std::vector<std::string> PrecisionNames() {
   std::vector<std::string> names;
-  for (codegen::ProductPrecision p : codegen::kProductPrecisions) names.push_back(codegen::Name(p));
+  for (int i = 0; i < codegen::kNumProductPrecisions; ++i) {
+    names.push_back(codegen::Name(static_cast<codegen::ProductPrecision>(i)));
+  }
   return names;
 }
 
 codegen::ProductPrecision PrecisionOf(const std::string& name) {
   const std::vector<std::string> names = PrecisionNames();
-  return codegen::kProductPrecisions[std::find(names.begin(), names.end(), name) - names.begin()];
+  return static_cast<codegen::ProductPrecision>(std::find(names.begin(), names.end(), name) -
+                                                names.begin());
 }
 
 CommonFlags::CommonFlags() : backend(api::BackendNames().front()) {}

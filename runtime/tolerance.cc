@@ -17,6 +17,8 @@ namespace lemma {
 namespace {
 
 constexpr double kUnitRoundoff = 1.0 / (1 << 24);
+// Tensor cores truncate where others round to the nearest.
+constexpr double kTruncation = 8;
 
 struct Found {
   int64_t length = 0;
@@ -107,7 +109,9 @@ double AddedError(const Node& node, const RunFindings& findings,
   }
   if (!found.computes) return stored;
   const double factors = found.products ? 4 * codegen::UnitRoundoff(precision) : 0;
-  return stored + factors + kUnitRoundoff * (16 + 4 * std::sqrt(static_cast<double>(found.length)));
+  const bool truncates = found.products && precision == codegen::ProductPrecision::kStored;
+  const double sums = kUnitRoundoff * (16 + 4 * std::sqrt(static_cast<double>(found.length)));
+  return stored + factors + (truncates ? kTruncation : 1) * sums;
 }
 
 std::vector<double> RelativeTolerances(const Graph& graph, const RunFindings& findings,

@@ -10,7 +10,9 @@
 //     bf16.
 //   * A sum of products whose factors are rounded to a precision below f32
 //     (kernels/codegen/product_precision.h) adds 4 * u, where u is the unit roundoff of this
-//     precision: the rounding errors of the factors are a random walk too.
+//     precision: the rounding errors of the factors are a random walk too. In the precision
+//     `stored`, whose factors are not rounded, it adds 8 times as much as a sum in f32, since
+//     tensor cores truncate.
 //   * An opaque operator adds the sum of the tolerances of the graphs that it executed.
 // Errors add up along paths, so the tolerance of an output is the largest sum of the errors on a
 // path that leads to it. The tolerance is relative to the largest magnitude in the output (at least

@@ -127,6 +127,31 @@ std::optional<Definition> AsOneKernel(const Definition& definition) {
   return whole;
 }
 
+// The 16-bit type whose numbers the values of `e` are, in all cases; otherwise f32. `storage`: the
+// types of the tensors that `e` reads.
+DType NumbersOf(const ScalarExpr& e, absl::Span<const DType> storage) {
+  switch (e.kind()) {
+    case ScalarExpr::Kind::kRead:
+      return IsHalfFloat(storage[e.tensor()]) ? storage[e.tensor()] : DType::kF32;
+    case ScalarExpr::Kind::kApply:
+      for (DType dtype : {DType::kF16, DType::kBF16}) {
+        if (e.fn() == StoredAs(dtype)) return dtype;
+      }
+      return DType::kF32;
+    case ScalarExpr::Kind::kSelect: {
+      const auto is_zero = [](const ScalarExpr& x) {
+        return x.kind() == ScalarExpr::Kind::kConst && x.value() == 0;
+      };
+      if (is_zero(e.args()[1])) return NumbersOf(e.args()[0], storage);
+      if (is_zero(e.args()[0])) return NumbersOf(e.args()[1], storage);
+      const DType then = NumbersOf(e.args()[0], storage);
+      return NumbersOf(e.args()[1], storage) == then ? then : DType::kF32;
+    }
+    default:
+      return DType::kF32;
+  }
+}
+
 class Builder {
  public:
   Builder(const Definition& definition, Number number, const GridOptions& options)
@@ -225,11 +250,23 @@ class Builder {
     return rest;
   }
 
+  // Sets the context's precision for this contraction: with kStored, that of its factors.
+  void ChoosePrecision(const ContractionSource& c) {
+    if (options_.precision != ProductPrecision::kStored || context_.number != Number::kFloat)
+      return;
+    const DType a = NumbersOf(c.a, context_.storage), b = NumbersOf(c.b, context_.storage);
+    context_.precision = a != b || !IsHalfFloat(a) ? ProductPrecision::kF32
+                         : a == DType::kF16        ? ProductPrecision::kF16
+                                                   : ProductPrecision::kBf16;
+  }
+
   // FindContraction, and sums with few rows or columns whose factors the copy engine can move.
   FoundContraction FindTiled(const NestSource& source) {
     FoundContraction found = FindContraction(source);
+    if (found) ChoosePrecision(found->second);
     if (!found) {
       found = FindContraction(source, 1);
+      if (found) ChoosePrecision(found->second);
       // With few of both, as in a sum of squares, almost all of a tile would be empty.
       if (!found || std::max(Size(found->second.m), Size(found->second.n)) < loops::kLeastRows) {
         return std::nullopt;

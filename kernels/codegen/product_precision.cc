@@ -5,12 +5,12 @@
 namespace lemma::codegen {
 
 const char* Name(ProductPrecision precision) {
-  static constexpr const char* kNames[] = {"f32", "f32x3", "tf32", "f16", "bf16"};
+  static constexpr const char* kNames[] = {"f32", "f32x3", "tf32", "f16", "bf16", "stored"};
   return kNames[static_cast<int>(precision)];
 }
 
 double UnitRoundoff(ProductPrecision precision) {
-  static constexpr double kUnits[] = {0, 0x1p-22, 0x1p-11, 0x1p-11, 0x1p-8};
+  static constexpr double kUnits[] = {0, 0x1p-22, 0x1p-11, 0x1p-11, 0x1p-8, 0};
   return kUnits[static_cast<int>(precision)];
 }
 

@@ -15,16 +15,21 @@ enum class ProductPrecision {
   kTf32,   // 11 bits of significand, the range of f32
   kF16,    // 11 bits; infinite from 65520 on, less accurate below 6.1e-5, 0 up to 3e-8
   kBf16,   // 8 bits, the range of f32
+  // Not rounded. A product is on tensor cores if all elements of both factors are numbers of one
+  // 16-bit type, as a graph that casts factors says; the other products are as with kF32.
+  kStored,
 };
 
-constexpr ProductPrecision kProductPrecisions[] = {ProductPrecision::kF32, ProductPrecision::kF32x3,
-                                                   ProductPrecision::kTf32, ProductPrecision::kF16,
-                                                   ProductPrecision::kBf16};
+// All but kStored.
+constexpr ProductPrecision kRoundingPrecisions[] = {
+    ProductPrecision::kF32, ProductPrecision::kF32x3, ProductPrecision::kTf32,
+    ProductPrecision::kF16, ProductPrecision::kBf16};
+constexpr int kNumProductPrecisions = static_cast<int>(ProductPrecision::kStored) + 1;
 
-// "f32", "f32x3", "tf32", "f16", "bf16".
+// "f32", "f32x3", "tf32", "f16", "bf16", "stored".
 const char* Name(ProductPrecision precision);
 
-// The largest relative error of a rounded factor in the normal range; 0 for kF32.
+// The largest relative error of a rounded factor in the normal range; 0 for kF32 and kStored.
 double UnitRoundoff(ProductPrecision precision);
 
 // Returns B such that |computed sum - exact sum| <= B * sum |a_i| * |b_i| for `terms` products, in

@@ -108,7 +108,8 @@ cublasComputeType_t ComputeType(const GemmCall& call) {
     case codegen::ProductPrecision::kBf16:
       return CUBLAS_COMPUTE_32F_FAST_16BF;
     case codegen::ProductPrecision::kF32:
-    case codegen::ProductPrecision::kF32x3:  // the library has nothing like it
+    case codegen::ProductPrecision::kF32x3:   // the library has nothing like it
+    case codegen::ProductPrecision::kStored:  // no single kernel has it
       break;
   }
   return CUBLAS_COMPUTE_32F;  // without TF32

@@ -42,7 +42,7 @@ std::string Version(const CudaOptions& options) {
                       options.libraries && cublas.ok() ? ", " + *cublas : "",
                       options.grid.precision == codegen::ProductPrecision::kF32
                           ? ""
-                          : absl::StrCat(", products in ", Name(options.grid.precision)));
+                          : absl::StrCat(", products in precision ", Name(options.grid.precision)));
 }
 
 absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, CudaPlan plan, int threads,

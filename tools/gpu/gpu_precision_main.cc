@@ -213,7 +213,7 @@ bool IsSwept(ProductPrecision precision) {
 // Products of factors stored in bf16 are compared with PyTorch's, in that type.
 std::vector<ProductPrecision> PrecisionsOf(const Graph& graph) {
   if (graph.inputs()[0].dtype() == DType::kBF16) return {ProductPrecision::kBf16};
-  return {std::begin(codegen::kProductPrecisions), std::end(codegen::kProductPrecisions)};
+  return {std::begin(codegen::kRoundingPrecisions), std::end(codegen::kRoundingPrecisions)};
 }
 
 struct PrecisionFlags {
@@ -231,7 +231,7 @@ class Check {
     std::vector<Graph> graphs;
     for (const NamedGraph& named : kExact) graphs.push_back(GraphOf(named.text));
     std::vector<Job> jobs;
-    for (ProductPrecision precision : codegen::kProductPrecisions) {
+    for (ProductPrecision precision : codegen::kRoundingPrecisions) {
       for (size_t g = 0; g < graphs.size(); ++g) {
         jobs.push_back({&graphs[g], OptionsOf(precision, true)});
         for (const TileChoice& choice : TilesToCheck(graphs[g], precision, g)) {
@@ -255,7 +255,7 @@ class Check {
       }
       auto reference = MakeReferenceBackend(BetweenOperators::kUnrounded)->Compile(graphs[g], {});
       auto exact = (*reference)->Run(*inputs), scale = (*reference)->Run(magnitudes);
-      for (ProductPrecision precision : codegen::kProductPrecisions) {
+      for (ProductPrecision precision : codegen::kRoundingPrecisions) {
         const double bound = codegen::ProductErrorBound(precision, kExact[g].terms) + 0x1p-22;
         double worst = 0;
         int tiles = 0;
@@ -498,7 +498,7 @@ class Check {
   // Of the models.
   std::vector<ProductPrecision> Wanted() const {
     std::vector<ProductPrecision> wanted;
-    for (ProductPrecision precision : codegen::kProductPrecisions) {
+    for (ProductPrecision precision : codegen::kRoundingPrecisions) {
       const auto& names = flags_.precisions;
       if (names.empty() || std::count(names.begin(), names.end(), Name(precision)) > 0) {
         wanted.push_back(precision);

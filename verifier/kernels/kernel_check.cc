@@ -221,7 +221,9 @@ class Checker {
       return NotChecked(absl::StrCat(kernel.name, " is said to stream, or not to"));
     }
     if (!printed.rounds) return absl::OkStatus();
-    bool allowed = FormatOf(options_.precision) == printed.words;
+    const bool stored = options_.precision == codegen::ProductPrecision::kStored;
+    bool allowed = stored ? !printed.streams && RoundsNothing(printed, slots)
+                          : FormatOf(options_.precision) == printed.words;
     if (printed.streams) {
       // Instead of the precision's, a rounding that the operators have anyway.
       const std::optional<DType> rounded = meanings_[0].free_rounding();

@@ -153,8 +153,10 @@ double GainOfStreaming(const StreamSize& size, const GridOptions& options) {
   const std::optional<codegen::StreamTile> tile = codegen::ChooseStreamTile(size);
   if (options.stream) return std::numeric_limits<double>::infinity();
   if (!tile) return 0;
-  return codegen::SeparateMicroseconds(size, options.precision) -
-         codegen::StreamedMicroseconds(size, *tile);
+  const ProductPrecision separate = options.precision == ProductPrecision::kStored
+                                        ? ProductPrecision::kBf16  // as fast as kF16
+                                        : options.precision;
+  return codegen::SeparateMicroseconds(size, separate) - codegen::StreamedMicroseconds(size, *tile);
 }
 
 bool IsStreamed(const std::vector<int>& nodes, const UseTable& uses, const GridOptions& options) {

@@ -253,7 +253,7 @@ void ExpectNaiveResults(const Draw& draw, int* in_phases) {
     // Every second definition may use any suitable tile, in any precision that holds the numbers.
     codegen::GridOptions options;
     if (seed % 2 == 0) {
-      options.precision = codegen::kProductPrecisions[seed / 2 % 4];
+      options.precision = codegen::kRoundingPrecisions[seed / 2 % 4];
       const size_t tiles = codegen::TileShapes(options.precision).size();
       options.tile = codegen::TileChoice{static_cast<int>(seed / 2 % tiles), 1 + seed / 2 % 2};
     }

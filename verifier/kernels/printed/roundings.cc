@@ -19,7 +19,7 @@ class Roundings {
   std::string Check() const {
     for (const Call* call : joins_) {
       for (const ExprPtr& arg : call->args) {
-        if (!IsBf16(*arg)) return "it cuts numbers to bf16 that may have more digits";
+        if (!Has(DType::kBF16, *arg)) return "it cuts numbers to bf16 that may have more digits";
       }
     }
     for (const codegen::BulkSource& map : kernel_.maps) {
@@ -36,14 +36,25 @@ class Roundings {
     return "";
   }
 
+  bool RoundsNothing() const {
+    if (kernel_.words != Words::kF16 && kernel_.words != Words::kBf16) return makes_.empty();
+    const DType dtype = kernel_.words == Words::kF16 ? DType::kF16 : DType::kBF16;
+    return std::all_of(makes_.begin(), makes_.end(), [&](const Call* call) {
+      return std::all_of(call->args.begin(), call->args.end(),
+                         [&](const ExprPtr& arg) { return Has(dtype, *arg); });
+    });
+  }
+
  private:
-  // Finds the values of each variable, and the words that are joined.
+  // Finds the values of each variable, and the words that are made.
   void Visit(const Statement& s) {
     if ((s.kind == Statement::Kind::kDeclare || s.kind == Statement::Kind::kAssign) &&
         s.value != nullptr) {
       values_[s.variable].push_back(s.value.get());
     }
-    if (s.call != nullptr && s.call->joins) joins_.push_back(s.call.get());
+    if (s.call != nullptr && s.call->function == Call::Function::kMakeWord) {
+      (s.call->joins ? joins_ : makes_).push_back(s.call.get());
+    }
     for (size_t i = 0; s.call != nullptr && i < s.call->places.size(); ++i) {
       changed_.insert(s.call->places[i].variable);
     }
@@ -52,25 +63,26 @@ class Roundings {
     if (s.next != nullptr) Visit(*s.next);
   }
 
-  // `depth`: of variables, which may be assigned from themselves.
-  bool IsBf16(const Expr& e, int depth = 0) const {
+  // Whether `e` is a number of the type `dtype`. `depth`: of variables, which may be assigned from
+  // themselves.
+  bool Has(DType dtype, const Expr& e, int depth = 0) const {
     constexpr int kDeepest = 4;
     switch (e.kind) {
       case Expr::Kind::kLiteral:
         return e.special == Expr::Special::kNone && e.real == 0 && e.value == 0;
       case Expr::Kind::kConvert:
-        return IsBf16(*e.args[0], depth);
+        return Has(dtype, *e.args[0], depth);
       case Expr::Kind::kRead:
-        return slots_[e.slot].dtype == DType::kBF16;
+        return slots_[e.slot].dtype == dtype;
       case Expr::Kind::kElementOf:
-        return slots_[kernel_.variables[e.variable].slot].dtype == DType::kBF16;
+        return slots_[kernel_.variables[e.variable].slot].dtype == dtype;
       case Expr::Kind::kFunction:
-        return e.fn == StoredAs(DType::kBF16);
+        return e.fn == StoredAs(dtype);
       case Expr::Kind::kVariable: {
         const std::vector<const Expr*>& values = values_[e.variable];
         return depth < kDeepest && !values.empty() && changed_.count(e.variable) == 0 &&
                std::all_of(values.begin(), values.end(),
-                           [&](const Expr* value) { return IsBf16(*value, depth + 1); });
+                           [&](const Expr* value) { return Has(dtype, *value, depth + 1); });
       }
       default:
         return false;
@@ -81,13 +93,17 @@ class Roundings {
   const absl::Span<const SlotInfo> slots_;
   std::vector<std::vector<const Expr*>> values_;  // by variable
   std::set<int> changed_;                         // variables that calls may change
-  std::vector<const Call*> joins_;
+  std::vector<const Call*> joins_, makes_;
 };
 
 }  // namespace
 
 std::string CheckRoundings(const PrintedKernel& kernel, absl::Span<const SlotInfo> slots) {
   return Roundings(kernel, slots).Check();
+}
+
+bool RoundsNothing(const PrintedKernel& kernel, absl::Span<const SlotInfo> slots) {
+  return Roundings(kernel, slots).RoundsNothing();
 }
 
 }  // namespace lemma::kernels

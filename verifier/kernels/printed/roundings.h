@@ -1,4 +1,4 @@
-// Checks that a kernel for tensor cores truncates no factor of a product. Internal to
+// Checks where a kernel for tensor cores changes factors of a product. Internal to
 // verifier/kernels.
 #ifndef LEMMA_VERIFIER_KERNELS_PRINTED_ROUNDINGS_H_
 #define LEMMA_VERIFIER_KERNELS_PRINTED_ROUNDINGS_H_
@@ -15,6 +15,10 @@ namespace lemma::kernels {
 // bf16. Second, the tensors that the copy engine reads (PrintedKernel::maps) have the kernel's
 // format of factors (PrintedKernel::words). `slots`: the program's tensors, by slot number.
 std::string CheckRoundings(const PrintedKernel& kernel, absl::Span<const SlotInfo> slots);
+
+// Whether every number that the kernel rounds to its format of factors (WordsF16::Make,
+// WordsBf16::Make) is a number of this format already, in the sense above.
+bool RoundsNothing(const PrintedKernel& kernel, absl::Span<const SlotInfo> slots);
 
 }  // namespace lemma::kernels
 
