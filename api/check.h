@@ -31,8 +31,8 @@ struct CheckOptions {
   // (verifier/checker) repeats these proofs; a missing file is a fault. "": no proof is repeated.
   // Ignored with `prove`.
   std::string proofs;
-  // How often the input model and the output model are compared on random values in the field
-  // (graph/expr/field.h); 0: never.
+  // How often the input model and the graph after the last step are compared on random values in
+  // the field (graph/expr/field.h); 0: never.
   int samples = 1;
   // The seed of the random values. It also chooses the second of the two primes modulo which
   // corrected mutants (docs/pet.md) are compared. Absent: drawn from the system, so that the author

@@ -25,7 +25,8 @@ struct DeviceCosts {
   double overhead_ns = 0;  // fixed time to start a kernel
 };
 // The devices of a database, sorted by name. `database` is a file, which is created if it is
-// missing. All functions here return the errors of CostDb (optimizer/cost/cost_db.h).
+// missing. This function and the other functions on databases return the errors of CostDb
+// (optimizer/cost/cost_db.h).
 absl::StatusOr<std::vector<DeviceCosts>> ListCosts(const std::string& database);
 
 // The costs of a device as text (optimizer/cost/cost_text.h); "" stands for all devices.
@@ -62,8 +63,9 @@ struct Calibration {
   int64_t learned = 0;  // kernels whose time in the run was stored, because none was stored before
 };
 // Compares the predicted times of a model's kernels with their times in a run. Kernels without
-// costs are measured, and their costs stored. The timing of the whole model ends after a minute.
-// Errors about the model begin with its path; errors about an option name the option.
+// costs are measured, and their costs stored. After a minute, the timing of the whole model ends
+// early if at least three executions are timed. Errors about the model begin with its path; errors
+// about an option name the option.
 absl::StatusOr<Calibration> CompareCosts(const Model& model, const CalibrationOptions& options);
 // A table of the kernels by kind, for people.
 std::string TextOf(const Calibration& report);

@@ -27,13 +27,14 @@ struct GenerateOptions {
   int64_t max_ops = 2;  // operators in a graph, 1 … generator::kMostOps
   int64_t seed = 1;     // the seed of the random values
   int64_t threads = 1;  // 1 … 256; the rules do not depend on it
-  // Bytes for the enumeration, at least 2^24. A smaller value makes it slower and changes no
-  // result.
+  // Bytes for the enumeration, at least 2^24. A smaller value makes the enumeration slower, but if
+  // it suffices, the results are the same.
   int64_t memory = generator::EnumeratorOptions().max_memory;
   std::string output;    // the file for the rules or the shard; CountGraphs needs no file
   std::string rejected;  // the file that lists candidates that gave no rule, and why; "": none
-  // Whether Generate continues an unfinished run with the same options. If false, Generate returns
-  // an error if such a run has left results. EnumerateShard describes its own use of `resume`.
+  // Whether Generate continues an unfinished run. True: an unfinished run with other options is an
+  // error; if there is none, the run begins anew. False: an unfinished run that has left results is
+  // an error, whatever its options. EnumerateShard describes its own use of `resume`.
   bool resume = false;
   // All files that EnumerateShard wrote in one run. If given, nothing is enumerated; ops, max_ops
   // and seed are taken from the files.

@@ -25,7 +25,7 @@ namespace lemma::api {
 
 struct HuntOptions {
   std::string engine = "onnxruntime";  // the only engine
-  std::string onnxruntime;             // path of its library; "": where tools/lib/ort installs it
+  std::string onnxruntime;             // path of its library; "": from tools/lib/ort or the system
   double seconds = 60;                 // limit on the hunt's time; 0: none
   int64_t seed = 1;                    // seed of the cases; equal seeds give equal cases
   int64_t cases = 0;                   // limit on the number of cases; 0: none

@@ -55,7 +55,7 @@ absl::StatusOr<PlanSummary> PlanOf(const Model& model, const ExecutionOptions& e
 // Memory of intermediate values over a run.
 struct MemoryOverRun {
   struct Kernel {
-    std::string name;        // the kernel's first operator and its result's label, or "copy"
+    std::string name;        // the first operator and the label of the last result; or "copy"
     int64_t live_bytes = 0;  // bytes of all values that live while it runs
   };
   struct LiveValue {

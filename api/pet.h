@@ -1,4 +1,4 @@
-// Finds mutants: graphs that equal a part of a model at some positions only, together with
+// Finds mutants: graphs that equal a part of a model at some positions at least, together with
 // correctors for the other positions (docs/pet.md). Code: api/pet.
 #ifndef LEMMA_API_PET_H_
 #define LEMMA_API_PET_H_

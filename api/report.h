@@ -36,8 +36,8 @@ struct ReportFiles {
 // back end, and of drawing (DotToSvg in api/draw.h).
 //
 // After options.deadline, the peak rates are not measured. Timing one graph, and drawing both
-// graphs, stop at the deadline, but each of these jobs gets at least two seconds. Each graph is
-// executed at least once. Where a graph is not drawn, the page says so.
+// graphs, stop at the deadline, but each of these jobs gets at least two seconds. A graph that is
+// timed is executed at least once. Where a graph is not drawn, the page says so.
 absl::StatusOr<std::string> ReportOf(const Graph& input, absl::Span<const Tensor> inputs,
                                      const OptimizeOptions& options, const OptimizeResult& result,
                                      const ReportFiles& files);

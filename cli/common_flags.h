@@ -56,7 +56,7 @@ struct CommonFlags {
   void AddRanges(Flags* flags);     // --range
   void AddFusion(Flags* flags);     // --fusion, --winograd
   void AddCuda(Flags* flags);       // --reuse, --precision
-  void AddExecution(Flags* flags);  // the back end, threads and input values; also --fusion
+  void AddExecution(Flags* flags);  // back end, threads, input values; the flags of AddFusion
 
   // The values of the flags as options of the library.
   api::ExecutionOptions Execution() const;

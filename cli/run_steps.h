@@ -21,7 +21,8 @@ struct StepFlags {
   std::vector<std::string> set;  // "NAME=VALUE" for scalar inputs
 
   void AddTo(Flags* flags);
-  // InvalidArgument if a value is out of range, or if a flag of training is given without --steps.
+  // InvalidArgument if a value is out of range, or if --state, --data, --set or --checkpoint is
+  // given without --steps.
   absl::Status Check() const;
 };
 

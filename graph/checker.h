@@ -9,11 +9,13 @@
 namespace lemma {
 
 // Returns OK if all of this is true, otherwise Internal with the node and the violation:
-//   * operands come before their users, and every node occurs once;
+//   * operands exist and come before their users, and every node occurs once;
 //   * attributes are complete, and the output types are those inferred from operands and
 //     attributes, except for opaque operators;
 //   * each input node is the one at its index in inputs();
-//   * payloads have their node's type;
+//   * each input, weight and constant has one output; payloads have their node's type, and every
+//     constant has a payload;
+//   * num_ops() is the number of operators;
 //   * outputs belong to nodes of the graph, and names of inputs and of outputs are unique.
 absl::Status CheckGraph(const Graph& graph);
 

@@ -183,9 +183,9 @@ absl::StatusOr<Attrs> CompleteAttrs(const OpDef& op, Attrs attrs);
 absl::StatusOr<ExprAttrs> CompleteExprAttrs(const OpDef& op, ExprAttrs attrs);
 
 // Output types of an application; `attrs` must be complete. Sizes may be symbolic: requirements
-// that their ranges do not decide are assumed where docs/symbolic-sizes.md says so. InvalidArgument
-// names the operator, the offending sizes and what is accepted; Unimplemented for opaque element
-// types.
+// that their ranges do not decide are assumed where docs/symbolic-sizes.md says so. If the operator
+// does not take these inputs and attributes: InvalidArgument, with the operator's name and the
+// reason. Unimplemented for opaque element types.
 absl::StatusOr<std::vector<TensorType>> InferTypes(const OpDef& op,
                                                    absl::Span<const TensorType> inputs,
                                                    const Attrs& attrs);

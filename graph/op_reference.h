@@ -23,7 +23,7 @@ std::vector<OperatorGroup> OperatorGroups();
 // "conv2d(x, w, bias?)": an operand with ? may be left out, one with … repeats.
 std::string OperatorSignature(const OpDef& op);
 // The operator's section of the operator reference: signature, equation, notes, attributes, an
-// example and the ONNX operators that are imported as this operator.
+// example, whether the operator lacks a gradient, and the ONNX operators in OpDef::onnx_import.
 std::string OperatorSection(const OpDef& op);
 
 }  // namespace lemma

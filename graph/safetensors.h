@@ -19,10 +19,10 @@ struct NamedTensors {
   std::map<std::string, std::string> metadata;
 };
 
-// Reads the whole file. NotFound if it does not exist. InvalidArgument, with the path and the
-// tensor's name, if the file is not of this format, if offsets, types and shapes contradict each
-// other or the file's length, if Lemma has no such element type, or if a bool is neither 0 nor 1.
-// ResourceExhausted if memory runs out.
+// Reads the whole file. NotFound if it does not exist. InvalidArgument, with the path, if the file
+// is not of this format, if offsets, types and shapes contradict each other or the file's length,
+// if Lemma lacks a tensor's element type, or if a bool is neither 0 nor 1. ResourceExhausted if
+// memory runs out.
 absl::StatusOr<NamedTensors> ReadSafetensors(const std::string& path);
 
 // Writes a complete file, or leaves `path` untouched. Equal contents give equal bytes. No tensor

@@ -32,7 +32,7 @@ struct CompileOptions {
 // plan or a whole model. A kernel may compute several fused operators.
 struct KernelTiming {
   std::string kernel;  // the back end's name for the kernel: "conv+relu", "element-wise", …
-  std::string label;   // the label of the kernel's result; without one, a number such as "#7"
+  std::string label;   // the label of the kernel's result, or another name, such as "#7"
   double ms = 0;
   std::string note;       // "by its definition", oneDNN's implementation, …; may be empty
   std::string signature;  // as in the back end's KernelMeasurer; may be empty
@@ -40,7 +40,7 @@ struct KernelTiming {
   double start_ms = 0;    // since the start of the run
 };
 
-// Memory that the kernels of an executable need, known before it runs.
+// Memory that the kernels of an executable need.
 struct MemoryUse {
   int64_t weight_bytes = 0;   // constants and packed weights, kept between runs
   int64_t planned_bytes = 0;  // the size of the arena of all intermediate values: a run's peak
@@ -89,7 +89,8 @@ class Executable {
   // The object that keeps state on the device, owned by the executable; nullptr if there is none.
   virtual StateKeeper* state_keeper() { return nullptr; }
 
-  // The memory that runs need; all 0 if the back end does not know.
+  // The memory that runs need; all 0 if the back end does not know. If the graph has opaque
+  // operators, only the memory of the parts that are compiled so far (runtime/staged/staged.h).
   virtual MemoryUse memory() const = 0;
 
   // The findings of the last run (runtime/run_findings.h). The next run changes them.
@@ -121,7 +122,8 @@ class Backend {
   virtual absl::StatusOr<std::unique_ptr<Executable>> Compile(const Graph& graph,
                                                               const CompileOptions& options) = 0;
   // A summary of the executable that Compile would make. Needs neither the device nor the values of
-  // weights. Unimplemented as in Compile, or if the back end makes no plans.
+  // weights. Unimplemented if the graph contains an opaque operator, even one that Compile accepts,
+  // or if the back end makes no plans.
   virtual absl::StatusOr<PlanSummary> Plan(const Graph& graph, const CompileOptions& options);
 };
 

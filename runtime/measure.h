@@ -39,8 +39,9 @@ struct PlannedKernel {
 struct KernelTraits {
   // The main work in one line: the implementation, the first operator with its attributes, and the
   // types of the operands of this operator and of the result, with the order of their dimensions in
-  // memory. Kernels with equal cores do the same main work. "": no core is known, as for a kernel
-  // that only moves data.
+  // memory. Kernels with equal cores do the same main work. The core of an element-wise kernel has
+  // no operator; all its operators are in `fused`. "": no core is known, as for a kernel that only
+  // moves data.
   std::string core;
   // The operators fused into the main work, one line each, sorted; for an activation such as silu,
   // and for the two operators that compute the same, one line for each of their scalar functions.
@@ -53,8 +54,9 @@ struct KernelTraits {
 
 struct KernelPlan {
   std::vector<PlannedKernel> kernels;  // in execution order, with repetitions
-  // The most bytes of intermediate values and scratch memory at one time. On the CPU, the scratch
-  // memory of kernels with weights is not known and not counted.
+  // The size of the plan's arena: intermediate values and scratch memory; on a GPU, inputs and
+  // outputs too. On the CPU, the scratch memory of kernels with weights is not known and not
+  // counted. 0 if the back end does not know the size.
   int64_t peak_bytes = 0;
 };
 
@@ -76,8 +78,9 @@ class KernelMeasurer {
   // The key of measurements: device, back end, library version, threads.
   virtual std::string device() const = 0;
 
-  // The kernels that `graph` would run if it were compiled. Takes a few microseconds per operator.
-  // Weights need no values. Unimplemented for graphs that this back end cannot run.
+  // The kernels that `graph` would run if it were compiled. On the CPU, this takes a few
+  // microseconds per operator if kernels with the same signatures were planned before. Weights need
+  // no values. Unimplemented for graphs that this back end cannot run.
   virtual absl::StatusOr<KernelPlan> Plan(const Graph& graph) = 0;
 
   // The same plan with lifetimes; Unimplemented if the back end does not know them.
@@ -105,9 +108,10 @@ class KernelMeasurer {
   }
 
   // The median time of one execution of a kernel that Plan gave, in milliseconds. The kernel runs
-  // alone, on random values of ordinary magnitude. The caches are in the state that they have in a
-  // large model: operands come from the preceding kernels, and weights from main memory, since
-  // other kernels' weights have displaced them. The call takes between a few milliseconds and a few
+  // alone, on made-up values of ordinary magnitude; integer types get 0. On the CPU, the caches
+  // are in the state that they have in a large model: operands come from the preceding kernels, and
+  // weights from main memory, since other kernels' weights have displaced them. On a GPU, operands
+  // are in the caches if they fit. The executions take between a few milliseconds and a few
   // hundred.
   virtual absl::StatusOr<double> MeasureMs(const PlannedKernel& kernel) = 0;
 };

@@ -24,9 +24,9 @@ std::vector<std::string> TargetNames();
 // Whether `backend` is in TargetNames().
 bool IsTarget(absl::string_view backend);
 
-// The comment on each option names the back ends that use it. Other back ends ignore the option;
-// CheckExecutionOptions returns an error if such an option is fuse_layout, winograd or precision
-// and does not have its default value.
+// The comment on each option names the back ends that use it. Other back ends ignore the option.
+// For them, CheckExecutionOptions accepts fuse_layout, winograd and precision only with their
+// default values.
 struct BackendOptions {
   // "cpu": whether to fuse layout operators (CpuOptions in runtime/cpu/cpu_backend.h).
   bool fuse_layout = true;

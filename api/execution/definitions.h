@@ -18,7 +18,8 @@ namespace lemma::api {
 // result is rounded to its type (BetweenOperators::kRounded in runtime/reference/reference.h).
 class Definitions {
  public:
-  // Unimplemented if an operator has no definition. The inputs must outlive the object.
+  // Unimplemented if an operator has no definition and cannot be imported at run time either
+  // (runtime/staged/staged.h). The inputs must outlive the object.
   static absl::StatusOr<Definitions> Run(const Graph& graph, absl::Span<const Tensor> inputs,
                                          int threads);
 

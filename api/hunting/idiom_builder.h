@@ -70,7 +70,7 @@ class IdiomBuilder {
     return perm;
   }
 
-  // `right` in most draws, otherwise a number that makes the idiom wrong.
+  // `right` with probability 3/4 or more, otherwise another number.
   double Near(double right) {
     if (!Sometimes(4)) return right;
     return OneOf<double>({0, 1, -1, 2, 3, 4, right * 1.01, right * 2, -right, 0.5});

@@ -12,7 +12,7 @@ namespace lemma::hunt {
 
 // A model of a few operators in one of these patterns: a GELU, a normalization or an attention,
 // each written as elementary operators; a convolution with bias and activation; transposes around
-// other operators; operations with neutral elements; and the like. Most seeds give the pattern
+// other operators; operations with neutral elements; and the like. Many seeds give the pattern
 // itself. Other seeds change a number, an axis, a shape or the order of operands, so that an engine
 // that fuses the model like the pattern is wrong. nullopt if this seed gives no well-formed model.
 // Equal seeds give equal models.

@@ -11,9 +11,9 @@
 
 namespace lemma::hunt {
 
-// The complexity of a number. It grows in this order: 0, 1, other integers by magnitude up to
-// 10,000 (larger ones are equally complex), fractions, infinities and NaN. A negative finite
-// number, also -0, is slightly more complex than its absolute value; -0 also more than 1.
+// The complexity of a number. It grows in this order: 0, 1, -0, other integers by magnitude up to
+// 10,000 (larger ones are equally complex), fractions, infinities and NaN. A negative integer or
+// fraction comes directly after the positive numbers of the same magnitude.
 double Complexity(double number);
 
 // Simpler values for an attribute: its default value, simpler numbers, and lists without one of the

@@ -99,7 +99,7 @@ absl::StatusOr<std::vector<StagedFile>> StageModel(const Model& model, const std
 // folder of `path`. `sha256` is the hash of the model's file when it was read (64 hex digits).
 // NotFound if the model's file has changed since then, if a file cannot be read, or if a file with
 // other contents is already at the place of a file with weights. Aborted if a file with weights has
-// changed since it was read.
+// changed since it was read, or if a file changes while it is copied.
 absl::StatusOr<std::vector<StagedFile>> StageCopy(const Model& model, const std::string& sha256,
                                                   const std::string& path);
 

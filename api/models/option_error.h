@@ -19,8 +19,8 @@ absl::Status MarkOptionError(absl::Status error);
 // A marked InvalidArgument error with this message.
 absl::Status OptionError(absl::string_view message);
 
-// Replaces each "option NAME" in a marked error by rename(NAME) and removes the mark. Returns any
-// other status unchanged.
+// Removes the mark of a marked error, and replaces each "option NAME" by rename(NAME) if the
+// message contained it when the error was marked. Returns any other status unchanged.
 absl::Status RenameOptions(const absl::Status& error,
                            absl::FunctionRef<std::string(absl::string_view name)> rename);
 

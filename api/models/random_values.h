@@ -31,7 +31,7 @@ uint64_t DrawSeed();
 absl::StatusOr<Tensor> RandomInput(const TensorType& type, uint64_t seed, int64_t integer_range);
 
 // A tensor of RandomInput for each input of `graph`, in their order. If the graph compares an
-// integer input with constants c1, c2, …, then some elements are these constants, so that all
+// integer input with constants c1, c2, …, some elements are these constants, so that different
 // branches are taken. An input of one element gets, with successive seeds, c1, c2, …, a random
 // value, c1 + 1, c2 + 1, …. Each element of a larger input is one of the constants with probability
 // 1/2.

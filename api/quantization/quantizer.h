@@ -63,10 +63,11 @@ class Quantizer {
   std::string FirstReason() const;
   void Exclude(size_t op, const std::string& reason);
 
-  // Gives values that need the same parameters, or are better off with them, the same ones.
+  // Gives the same parameters to the operand and the result of a chosen operator that only moves or
+  // selects elements, and to values of similar ranges that are concatenated.
   void ShareParams();
-  // The value whose parameters `name` has: behind operators that only move or select elements,
-  // their operand's.
+  // The value from which `name` takes its parameters: if chosen operators that only move or select
+  // elements compute `name`, the operand of the first of them; otherwise `name` itself.
   std::string SourceOf(std::string name) const;
 
   QuantizationPlan PlanFor(const Choice& chosen) const;

@@ -14,6 +14,7 @@ namespace lemma::api {
 struct FileHashes {
   std::string before, after;
 };
+// Errors as in FileSha256 (api/optimization/certificate_file.h).
 absl::StatusOr<FileHashes> HashesOf(const std::string& before, const std::string& after);
 
 // Writes the file options.certificate. `result` must be proved; `options` say how the models were

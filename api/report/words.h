@@ -19,7 +19,7 @@ std::string WordsOf(const Substitution& rule, int times);
 // overflow and NaN".
 std::string WordsOf(FloatContract contract);
 
-// A change of a time in milliseconds, with its sign: "-40.0 us", "+1.25 ms", "0 us".
+// A change of a time in milliseconds, with its sign: "-40.0 us", "+1.250 ms", "0 us".
 std::string ChangeText(double ms);
 
 // The command line that gives these words to a command in a POSIX shell. Words with special

@@ -8,8 +8,8 @@
 
 namespace lemma::cli {
 
-// A table of the rules that were applied, and a table of the rules that match in the result but
-// were not applied. result.alternatives must be set.
+// A table of the rules that were applied, and a table of up to 20 rules that match in the result.
+// result.alternatives must be set.
 std::string ExplainText(const api::OptimizeResult& result);
 
 // "0.3 % faster, within noise (±0.8 %)". `ratio` is the time of a graph divided by the time of the

@@ -42,14 +42,14 @@ struct OptimizeFlags {
   void AddTo(Flags* flags);
   // Sets `search`, `budget` and `nodes` to the values of `effort` (api::Efforts). Leaves a value
   // unchanged if its flag was given; `flags` must have been parsed. Sets `search` only if the
-  // objective is time.
+  // objective is time and there is no memory limit.
   void SetEffort(const Flags& flags);
   // InvalidArgument if a value is out of range, if -o is missing without --why-not, or if two flags
   // exclude each other.
   absl::Status Check() const;
 
-  // The flags as options of the library, without the options that depend on the model or on the
-  // clock: fixed, unfolded, can_write, hints, deadline and on_progress.
+  // The flags as options of the library. The caller adds the options that depend on the model or on
+  // the clock, such as fixed, hints and deadline.
   api::OptimizeOptions Options() const;
   api::CostOptions Costs() const;
   optimizer::Objective ObjectiveOf() const;

@@ -62,7 +62,8 @@ class Derivation {
   // `steps`: the derivation of a proved pair that follows from other pairs; empty if it follows
   // from none. `types`: the types of the pair's variables, or empty. If types are given and the
   // pair has one output, the equation between the normal forms of the pair's sides is added too,
-  // under the next number, if it differs from the pair.
+  // under the next number, unless both forms are equal, both are the sides themselves, or one is
+  // too large.
   int Add(const Pair& pair, DerivationOptions::Trust trust, std::vector<DerivationStep> steps = {},
           std::vector<int> types = {});
   // Records that a proved pair follows from other pairs, by these steps.

@@ -10,8 +10,8 @@
 
 namespace lemma::generator {
 
-// A key of Enumerator::runs_ packs the numbers of all nodes that the run rests on, with kNodeBits
-// bits for each.
+// A key of Enumerator::runs_ packs the nodes that the run rests on: kNodeBits bits for each node,
+// which hold the node's number plus 1.
 constexpr int kNodeBits = 21;
 static_assert(kNodeBits * (kMostOps - 2) <= 64);
 

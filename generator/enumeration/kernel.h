@@ -1,12 +1,12 @@
 // Applies a variant to flat arrays of field elements (graph/expr/field.h), fast.
 //
 // No operator is defined a second time here. The definition in the operator table gives a loop
-// program. For a linear or bilinear operator, a table replaces the program: the program is run on
-// chosen vectors (such as 1, 2, 4, …), and its results show which elements it adds or multiplies.
-// The table is kept only if it agrees with the program on random vectors (node_program.cc). If the
-// operator is a polynomial of degree d, a wrong table passes this test with a probability of at
-// most d / 2^61. Other operators run as loop programs. A mistake here could lose candidates, but
-// not make a false rule, because every rule is proved later.
+// program. For most linear and bilinear operators, a table replaces the program: the program is run
+// on chosen vectors (such as 1, 2, 4, …), and its results show which elements it adds or
+// multiplies. The table is kept only if it agrees with the program on random vectors
+// (node_program.cc). If the operator is a polynomial of degree d, a wrong table passes this test
+// with a probability of at most d / 2^61. Other operators run as loop programs. A mistake here
+// could lose candidates, but not make a false rule, because every rule is proved later.
 //
 // Values must be proper field elements (Field::is_special() false).
 #ifndef LEMMA_GENERATOR_ENUMERATION_KERNEL_H_
@@ -70,7 +70,8 @@ class Kernel {
     std::vector<int> row_end;
     std::vector<Source> a, b;
     Field coefficient;
-    // kElementwise and kProgram: operands are first copied to `arguments`.
+    // kElementwise and kProgram: the positions of the operands' elements. Run first copies these
+    // elements to position `argument_at` of the scratch memory.
     std::vector<Source> arguments;
     std::vector<std::vector<int64_t>> operand_strides, output_strides;
     std::vector<int> operand_sizes, output_sizes;

@@ -36,8 +36,8 @@ class ByteWriter {
 };
 
 // Decodes the output of a ByteWriter by the same calls in the same order. If the bytes end too
-// early or are malformed, ok() is false from then on, and all values are 0 or empty. The bytes must
-// outlive the reader and the views that Bytes() returns.
+// early or are malformed, ok() is false from then on, and all later values are 0 or empty. The
+// bytes must outlive the reader and the views that Bytes() returns.
 class ByteReader {
  public:
   explicit ByteReader(absl::string_view bytes) : rest_(bytes) {}

@@ -82,7 +82,7 @@ struct GenerateStats {
 };
 
 struct Generated {
-  std::vector<GeneratedRule> rules;  // smaller ones first, named gen_1, gen_2, …
+  std::vector<GeneratedRule> rules;  // in the order in which they were proved: gen_1, gen_2, …
   std::vector<Rejected> rejected;
   GenerateStats stats;
 };

@@ -18,8 +18,8 @@
 
 namespace lemma::generator {
 
-// Swaps the sides of *pair if the source's variables are some, but not all, of the target's
-// variables. Then returns WithoutNames(set, *pair) (generator/sets/terms.h).
+// Swaps the sides of *pair if the target has every variable of the source and others as well. Then
+// returns WithoutNames(set, *pair) (generator/sets/terms.h).
 NamedPair OrientWithoutNames(const OperatorSet& set, Pair* pair);
 
 // Collects pairs of graphs from classes of graphs; pairs that differ only in names count as one.
@@ -30,8 +30,8 @@ class PairCollector {
   // the number of operators of both sides, and NamedPair::key.
   using Priority = std::tuple<int, size_t, std::string>;
 
-  // All arguments must outlive this object. The caller may add pairs to `known` between calls. Adds
-  // to `pairs` and `candidates` in *stats.
+  // All arguments must outlive this object. The caller may add pairs to `known` between calls. The
+  // collector counts in `pairs` and `candidates` of *stats.
   PairCollector(const OperatorSet* set, Derivation* known, Evaluator* evaluator,
                 GenerateStats* stats);
 
@@ -42,7 +42,8 @@ class PairCollector {
   // The pairs added since the last call.
   std::map<Priority, Pair> Take();
 
-  // True at the first call with this key (NamedPair::key), false at later ones.
+  // Whether the key (NamedPair::key) is new: no pair with this key was collected, and IsNew was not
+  // called with it before.
   bool IsNew(const std::string& key) { return seen_.insert(key).second; }
 
  private:

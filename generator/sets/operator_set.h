@@ -68,6 +68,8 @@ class OperatorSet {
   virtual ~OperatorSet() = default;
   virtual const std::vector<Input>& inputs() const = 0;
   virtual const std::vector<Variant>& variants() const = 0;
+  // The dimensions. A bundle gets dimensions that no tensor has: eight of size 1, and the number of
+  // its elements.
   virtual const std::vector<int64_t>& DimsOf(int type) const = 0;
 
   struct Application {

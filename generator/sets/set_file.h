@@ -19,8 +19,10 @@
 
 namespace lemma::generator {
 
-// InvalidArgument, with "file:line:column: ", if the grammar is wrong or a name occurs twice;
-// `file` is the file's name in this message. Does not check operands and bodies: TableSet does.
+// InvalidArgument, with "file:line:column: ", if the grammar is wrong, if two inputs or two
+// variants have the same name, or if "with" gives a value to a name that the variant does not use.
+// InvalidArgument, with "file: ", if there is no input or no variant. `file` is the file's name in
+// these messages. Does not check operands and bodies: TableSet does.
 absl::StatusOr<TableSetText> ReadSetFile(absl::string_view text, absl::string_view file);
 
 }  // namespace lemma::generator

@@ -16,9 +16,9 @@ namespace lemma::generator {
 
 enum class TasoVariants {
   kTaso,
-  // kTaso, and sigmoid, tanh, pooling of stride 2, convolutions of stride 2, without padding, or in
-  // two groups, and the convolution kernels that these convolutions need. Every convolution kernel
-  // can be enlarged, not only kernels that are inputs.
+  // kTaso, and sigmoid, tanh, and pooling and convolutions of stride 2 or without padding. It has
+  // more inputs: convolution kernels of two groups and of size 1 × 1, and a second scalar. Every
+  // convolution kernel can be enlarged, not only kernels that are inputs.
   kPlus,
 };
 std::vector<std::string> TasoVariantNames(TasoVariants which);

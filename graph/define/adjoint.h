@@ -13,8 +13,8 @@ namespace lemma::define {
 // gradient is the sum of J(y, x)^T * dy over all outputs y of float types, where J(y, x) is the
 // Jacobian matrix of y and dy is the gradient of y. The inputs of the result are the inputs of
 // `forward`, followed by one dy for each output of a float type, in the order of the outputs. Its
-// only output has the type of x. nullopt if x is not of a float type, or if no output depends on
-// the values of x.
+// only output has the type of x. nullopt if x is not of a float type, or if the gradient is seen to
+// be 0 everywhere: no float output depends on x, or only through functions such as floor.
 //
 // Each read x[f(i)] in an element y[i] adds a sum to the element p of the gradient. The sum is over
 // all i with f(i) = p; its terms are dy[i] times the derivative of y[i] with respect to the read.

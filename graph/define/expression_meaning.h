@@ -53,12 +53,12 @@ class Expressions {
   // If the bound is one variable, its extent; if the bound is a list of variables, their extents.
   absl::StatusOr<Idx> ExtentsOf(const Bound& bound);
   // A size, an index or an integer. Requires that divisors are positive; an error if a divisor is
-  // known not to be positive.
+  // not positive, or if no condition on sizes is found that makes it positive.
   absl::StatusOr<IndexExpr> IndexOf(const Expr& e);
   // A condition on sizes, indices and integers.
   absl::StatusOr<Guard> GuardOf(const Expr& e);
-  // A number. Requires that reads without "else" lie inside their tensors; an error if a read is
-  // known not to lie inside its tensor.
+  // A number. Requires that reads without "else" lie inside their tensors; an error if such a read
+  // lies outside, or if no condition on sizes is found that keeps it inside.
   absl::StatusOr<ScalarExpr> ScalarOf(const Expr& e);
 
   // Calls `use` while the names of the bounds stand for index variables. `index` has the variables

@@ -12,10 +12,11 @@
 namespace lemma {
 
 // The operators that `text` defines (graph/define/operator_syntax.h), in order. Each operator is
-// followed by the operators that compute its gradients: NAME.grad_X for an input X of a float type
-// on which the outputs depend. If there is no gradient, the operator's `doc` says why. Checks the
-// definitions completely, with symbols as sizes. InvalidArgument, with "file:line:column: ", for
-// errors in the text; `file` is the name of the text in these messages.
+// followed by the operators that compute its gradients: NAME.grad_X for each input X for which
+// Adjoint (graph/define/adjoint.h) gives a gradient. If Adjoint fails for an input, the operator
+// has no gradients, and its `doc` says why. Checks the definitions completely, with symbols as
+// sizes. InvalidArgument, with "file:line:column: ", for errors in the text; `file` is the name of
+// the text in these messages.
 absl::StatusOr<std::vector<OpDef>> ReadOperators(absl::string_view text, absl::string_view file);
 
 // Reads the operators and adds them to the operators that the process knows (AddOperators in

@@ -11,9 +11,10 @@
 namespace lemma::define {
 
 // Defines an application of the operator `op`, as its OpDef::define. Besides the requirements that
-// the text states, it requires that every read lies inside its tensor. Returns an error of
-// OpContext::Fail if the application does not meet a requirement, and an error that begins with
-// file and position if the text is wrong.
+// the text states, it requires that sizes are not negative, that divisors are positive, and that
+// every read without "else" lies inside its tensor. Returns an error that begins with file and
+// position if the text is wrong, if a divisor is not positive, or if a read may lie outside; and an
+// error of OpContext::Fail if the application does not meet another requirement.
 absl::Status DefineFromText(const OperatorText& op, OpContext& context);
 
 // Input types for the operator, to check its text: DefineFromText with these types reads every part

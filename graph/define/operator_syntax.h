@@ -12,11 +12,11 @@
 //   item       = expr | name ".."                          "name.." inserts a list of items
 //   expr       = sums, products and quotients ("+", "-", "*", "/", "div", "mod", also "-x") of
 //                numbers ("inf" and "nan" too), names, parentheses, reads, calls and reductions
-//   read       = name "[" [ item { "," item } ] "]" [ "else" number ]
+//   read       = name "[" [ item { "," item } ] "]" [ "else" [ "-" ] number ]
 //   call       = function "(" expr { "," expr } ")" | "if" "(" condition "," expr "," expr ")"
 //   reduction  = ( "sum" | "prod" | "max" | "min" ) "(" bound { "," bound } [ "where" condition ]
 //                "," expr ")"
-//   condition  = comparisons ("=", "!=", "<", "<=", ">", ">=") joined by "and", "or" and "not"
+//   condition  = comparisons ("=", "!=", "<", "<=", ">", ">="), "and", "or", "not" and parentheses
 //   length     = an integer from 1 to 64
 //   literal    = a number (for "int" an integer); for "int[length]" a list "[" … "]" of integers
 #ifndef LEMMA_GRAPH_DEFINE_OPERATOR_SYNTAX_H_

@@ -17,9 +17,11 @@ struct RandomGraphOptions {
   // The maximal number of steps. Each step adds an operator, or a subgraph that `part` makes.
   int operators = 8;
   int64_t most_elements = 4096;  // the maximal number of elements of a value; at least 4
-  // The operators that may occur; default: all operators of the table that have a definition.
+  // The operators that may occur, besides cast, transpose, slice, concat and pad, which may always
+  // occur; default: all operators of the table that have a definition.
   std::function<bool(const OpDef&)> allowed;
-  // Operators that must not occur in graphs with infinite or NaN values; default: none.
+  // Operators, other than these five, that must not occur in graphs with infinite or NaN values;
+  // default: none.
   std::function<bool(const OpDef&)> finite_only;
   // The element types of inputs and casts; default: all that are not opaque.
   std::function<bool(DType)> allowed_type;
@@ -35,12 +37,12 @@ struct RandomGraph {
   std::vector<Tensor> inputs;  // values for graph.inputs(), in order
 };
 
-// The graph contains operators with the attributes of their examples. Their operands are existing
-// values if the types of these values allow it, otherwise new inputs, weights and constants. The
-// graph also contains casts between all element types, chains that can be fused, slices, transposed
-// views, concatenations, values with several users, and several outputs. Sizes include 0, 1 and odd
-// numbers. One graph in eight has infinite, NaN or -0 floats, and one graph in six computes in f16
-// or bf16. The same seed and options give the same graph.
+// The graph is made of operators with the attributes of their examples, of casts between element
+// types, and of slices, transposes, concatenations and pads. Operands are mostly existing values
+// whose types fit, otherwise new inputs, weights and constants. So there are chains that can be
+// fused and values with several users. A graph may have several outputs. Sizes include 0, 1 and odd
+// numbers. About one graph in eight may have infinite, NaN or -0 floats, and about one in six
+// computes in f16 or bf16. The same seed and options give the same graph.
 RandomGraph MakeRandomGraph(uint64_t seed, const RandomGraphOptions& options = {});
 
 }  // namespace lemma

@@ -61,8 +61,9 @@ class Derivatives {
   }
 
   // The gradient of max(a, b) goes to a where b < a, that of min(a, b) where a < b; elsewhere it
-  // goes to b. If b is a number and the result exists already, the tests are written as
-  // b < max(a, b) and min(a, b) < b: these read the result, so a need not be kept.
+  // goes to b. If a is a number, a and b change places first. If b is a number and the result
+  // exists already, the tests are written as b < max(a, b) and min(a, b) < b: these read the
+  // result, so a need not be kept.
   V OfExtreme(const ScalarExpr& e, const V& da, const V& db) {
     return OfExtreme(e, e.args()[0], e.args()[1], da, db);
   }

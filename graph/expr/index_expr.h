@@ -121,8 +121,8 @@ struct Interval {
   int64_t lo = 0, hi = 0;
 };
 // Bounds of `e` from the bounds of its variables, which `var` gives. The bounds need not be tight.
-// nullopt means no bounds: for symbols, for data-dependent indices, for a result that may overflow,
-// and for a divisor that may be 0 or less.
+// nullopt means no bounds: for symbols, for data-dependent indices, for variables without bounds,
+// for a result that may overflow, and for a divisor that may be 0 or less.
 std::optional<Interval> BoundIndex(const IndexExpr& e,
                                    const std::function<std::optional<Interval>(VarId)>& var);
 

@@ -19,8 +19,8 @@ struct ExprSubstitution {
   absl::flat_hash_map<VarId, IndexExpr> vars;
   absl::flat_hash_map<std::string, IndexExpr> symbols;
   absl::flat_hash_map<std::string, ScalarExpr> params;
-  // Gives the replacement of a read of `tensor`, whose `indices` are already substituted. Called
-  // for every read. nullptr: a read keeps its tensor, with substituted indices.
+  // Gives the replacement of a read of `tensor`, for any tensor that the expression reads. The
+  // `indices` are already substituted. nullptr: a read keeps its tensor, with substituted indices.
   std::function<ScalarExpr(TensorId tensor, Idx indices)> read;
   // If set, every Reduce binds fresh variables, numbered from *fresh on; *fresh is increased by
   // their number.

@@ -39,8 +39,8 @@ struct TrainingStep {
   std::map<std::string, Tensor> state;
   // The number of classes for softmax cross entropy; otherwise 0.
   int64_t classes = 0;
-  // The model's float weights that are not trained although they are not frozen, with the reason:
-  // scalars, and weights that the loss does not depend on.
+  // Float weights of the model that are not trained, with the reason: scalars; and weights that the
+  // loss does not depend on, unless they are frozen or running statistics.
   struct Untrained {
     std::string name, reason;
   };
@@ -57,9 +57,11 @@ struct TrainingStep {
 //   * with accumulate > 1, NAME.grad (the gradients added up so far) and `micro` (their number).
 // The outputs are `loss`, then X.next for each state variable X, in the order of the inputs.
 //
-// InvalidArgument, with the reason, if the model lacks an output or weight that the options name, a
-// weight to be trained has no values, two inputs or outputs would have the same name, nothing can
-// be trained, or an operator between a weight and the loss is not differentiable.
+// InvalidArgument, with the reason, if the model lacks an output or weight that the options name,
+// the output does not fit the loss (LabelsType), a weight to be trained has no values, running
+// statistics are not weights with values or belong to two batch normalizations, two inputs or
+// outputs would have the same name, nothing can be trained, or an operator between a weight and the
+// loss is not differentiable.
 absl::StatusOr<TrainingStep> BuildTrainingStep(const Graph& model, const TrainingOptions& options);
 
 }  // namespace lemma

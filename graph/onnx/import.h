@@ -1,12 +1,13 @@
 // Imports ONNX models as graphs.
 //
 // Import determines all shapes: it binds symbolic dimensions to numbers, or keeps them as symbolic
-// sizes, and evaluates shape arithmetic. Trained initializers become weights with their names;
-// scalars and integers become constants. From IR version 4 on, an initializer that is also an input
-// is that input's default value. The input stays an input, since callers may give it another value.
-// Before version 4, all initializers had to be listed as inputs, so there an initializer is always
-// a weight or a constant. An operator without a definition in Lemma becomes an opaque node if its
-// output types are declared or can be inferred.
+// sizes, and evaluates shape arithmetic. Initializers become weights with their names if they have
+// floats and rank 1 or more, or if they have more than 65536 elements; all others become constants.
+// From IR version 4 on, an initializer that is also an input is that input's default value. The
+// input stays an input, since callers may give it another value. Before version 4, all initializers
+// had to be listed as inputs, so there an initializer is always a weight or a constant. An operator
+// without a definition in Lemma becomes an opaque node if its output types are declared or can be
+// inferred.
 #ifndef LEMMA_GRAPH_ONNX_IMPORT_H_
 #define LEMMA_GRAPH_ONNX_IMPORT_H_
 
@@ -78,8 +79,8 @@ struct ImportedModel {
 };
 
 // InvalidArgument if the model is damaged or contradicts itself; Unimplemented ("unsupported: OP
-// (reason)") if it uses something that Lemma lacks. The message is one line with path, node and
-// reason.
+// (reason)") if it uses something that Lemma lacks; FailedPrecondition if an operator needs numbers
+// for sizes that are symbolic. The message is one line with path, node and reason.
 absl::StatusOr<ImportedModel> ImportOnnx(const std::string& path,
                                          const ImportOptions& options = {});
 // Imports from memory; external data are refused.

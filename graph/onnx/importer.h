@@ -92,7 +92,7 @@ class ModelImporter {
   const std::vector<std::string>& default_dims() const { return result_.default_dims; }
 
   // The value's elements, if they are known: a payload, or the result of a small computation from
-  // payloads and from the input values given in the options.
+  // payloads and from given or default values of inputs.
   std::optional<Tensor> Known(const Value& value);
   // The same for integers that are used as sizes: an element may be a symbolic size
   // (graph/sizes/symbolic_size.h). For integers that are used otherwise, call Known.
@@ -191,7 +191,8 @@ class ModelImporter {
                                                          const Scope& scope,
                                                          const OpaqueNode& opaque,
                                                          const std::vector<Value>& inputs);
-  // The same for a Loop or Scan: a state's result has the type of its initial value.
+  // The same for a Loop or Scan: a state's result has the type of its initial value, but a size
+  // that the body changes becomes a result size.
   absl::StatusOr<std::vector<TensorType>> TypesOfRepeat(const onnx::NodeProto& node,
                                                         const Scope& scope);
   // The types of the present outputs of an If, in order. A size is unknown where the branches give

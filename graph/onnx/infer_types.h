@@ -29,9 +29,11 @@ struct KnownValue {
 
 // The types of the outputs of `model`'s only node, by name. Outputs whose ranks ONNX's inference
 // does not find are left out. ONNX sees a symbolic size of an operand as an unknown size with a
-// name. `values` are the values that the node and its subgraphs read, by name. The result is empty
-// if the model, or one of its functions, is of an operator set after 17, and one of its nodes (also
-// in subgraphs) has an operator whose type rules changed after set 17.
+// name. `values` are the values that the node and its subgraphs read, by name. For Cast, CastLike,
+// QuantizeLinear and DequantizeLinear, a rule of Lemma gives the type in every operator set. For
+// other nodes, the result is empty if the model, or one of its functions, is of an operator set
+// after 17, and one of its nodes (also in subgraphs) has an operator whose type rules changed after
+// set 17.
 std::map<std::string, OpenType> InferredTypes(onnx::ModelProto model,
                                               const std::map<std::string, KnownValue>& values);
 

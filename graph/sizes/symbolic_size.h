@@ -90,7 +90,8 @@ bool IsAtLeast(int64_t size, int64_t least);
 // The product of `sizes`, which may be symbolic, as a size. INT64_MAX if a number or coefficient
 // exceeds 64 bits.
 int64_t ProductOf(absl::Span<const int64_t> sizes);
-// a / b as a size; nullopt unless b is known to be nonzero and to divide a.
+// a / b as a size, if b is known to divide a and not to be 0 (if a or b is symbolic: to be
+// positive); otherwise nullopt.
 std::optional<int64_t> QuotientOf(int64_t a, int64_t b);
 // Whether a tensor of this shape may have no elements at some values of the symbolic dimensions.
 bool MayBeEmpty(absl::Span<const int64_t> shape);

@@ -50,7 +50,7 @@ std::string Describe(const Token& token);
 // `name` as the text form writes it: without quotes if it is an identifier (with dots) other than
 // "return", "constant" and "_"; otherwise in quotes.
 std::string QuoteName(absl::string_view name);
-// Any bytes in double quotes: " and \ with a \ before them, those outside printable ASCII as \xNN.
+// Any bytes, in double quotes: " and \ with a \ before them, bytes outside printable ASCII as \xNN.
 std::string Quote(absl::string_view content);
 
 }  // namespace lemma::text

@@ -34,7 +34,7 @@ class TokenReader {
   bool AtPunct(absl::string_view text) const {
     return Peek().kind == Token::Kind::kPunct && Peek().text == text;
   }
-  // A name without quotes.
+  // Whether the token that Peek(ahead) returns is the name `text` without quotes.
   bool AtWord(absl::string_view text, size_t ahead = 0) const {
     const Token& t = Peek(ahead);
     return t.kind == Token::Kind::kName && !t.quoted && t.text == text;

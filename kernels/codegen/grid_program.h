@@ -1,10 +1,10 @@
 // Generates CUDA kernels from definitions.
 //
-// A definition becomes one kernel for each tensor that it makes, printed from the same loop nests
-// that the CPU evaluates (kernels/loops/loop_ir.h). There are four schedules:
+// A definition becomes a sequence of kernels, printed from the same loop nests that the CPU
+// evaluates (kernels/loops/loop_ir.h). There are four schedules:
 //
-//   * by element: a thread computes one element, or as many consecutive ones as fit into 16 bytes
-//     if memory is contiguous.
+//   * by element: a thread computes one element or, if memory is contiguous, several consecutive
+//     ones (at most 16 bytes).
 //   * by row: a warp or a block computes the elements that share reductions, and its threads carry
 //     out each reduction together. Softmax and normalizations are one kernel.
 //   * by tile: a block computes a tile of a sum of products (matrix products and convolutions of

@@ -9,12 +9,12 @@
 
 namespace lemma {
 
-// One text for each read of `definition` that interval analysis could not prove in bounds. It names
-// the tensors, the dimension, the index, the index's possible values and the valid values. Empty:
-// every read is in bounds, for all values of the indices that its guards and axes admit.
-// Data-dependent indices are not reported, since they are checked at run time. If the definition
-// cannot be evaluated (loop_check.h), for example because a size is not constant, the result is one
-// text that says why.
+// One text for each index of a read of `definition` that interval analysis could not prove in
+// bounds. It names the tensors, the dimension, the index, the index's possible values and the valid
+// values. Empty: every read is in bounds, for all values of the indices that its guards and axes
+// admit. Data-dependent indices are not reported, since they are checked at run time. If the
+// definition cannot be evaluated (loop_check.h), for example because a size is not constant, the
+// result is one text that says why.
 //
 // Sound, but not complete: the analysis uses only the affine facts among the active guards (also
 // under `and`, and by cases under `or`), and the ranges of the variables in them.

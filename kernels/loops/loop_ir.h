@@ -29,8 +29,8 @@ using Vars = std::bitset<kMaxVars>;
 struct IndexLeaf {
   enum class Kind {
     kVar,
-    kDiv,  // floor(a / b), b > 0
-    kMod,  // a - b * floor(a / b), b > 0 and not constant
+    kDiv,  // floor(a / b); 0 if b <= 0
+    kMod,  // a - b * floor(a / b); 0 if b <= 0. b is not a positive constant
     kMin,
     kMax,
     kMul,

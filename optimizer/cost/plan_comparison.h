@@ -47,8 +47,9 @@ absl::StatusOr<PlanComparison> CompareTimes(const PlanDifference& difference, Co
 //   * Otherwise times decide, as in CompareTimes. Pairs of an old and a new kernel that CannotLose
 //     decides are left out. If such a pair is a loss, a gain must also show in the times of all
 //     kernels that differ.
-//   * If the times are even, uncertain kernels are measured once more (CostModel::Refine). If they
-//     show a gain, all kernels that were measured only once are (CostModel::Confirm).
+//   * If the times are even, uncertain kernels are measured once more (CostModel::Refine). If the
+//     times show a gain, all kernels that were measured only once are measured once more
+//     (CostModel::Confirm).
 //   * If the times are still even and the new graph has no more operators, the new plan is better
 //     if the pairs left out contain more gains than losses. If they contain as many gains as
 //     losses, the new plan is better if its graph has fewer operators, or if the kernels that were

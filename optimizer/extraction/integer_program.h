@@ -12,21 +12,21 @@
 
 namespace lemma::optimizer {
 
-// The program falls into components that share no variable, and each is solved alone:
-//   * A free class is always provided, by the nodes of a way to compute it at no price. It needs no
-//     constraint.
-//   * A class on which an output depends in every graph is always provided, so its users need no
-//     constraint either.
+// The program falls into components that share no variable; each component is solved alone. Two
+// sorts of classes are always provided, so their users need no constraint, and they connect no
+// components:
+//   * free classes: classes that can be computed at no price.
+//   * classes on which an output depends in every graph.
 class IntegerProgram {
  public:
   // is_free: by class. `candidates` must outlive the program.
   IntegerProgram(const EGraph& egraph, const std::vector<int64_t>& price,
                  const Candidates& candidates, const std::vector<bool>& is_free);
 
-  // The best selection found, with providers that no output depends on. `greedy` provides each
-  // class that can be computed, free classes at no price; `start` is the part of it on which the
-  // outputs depend. *bound becomes a lower bound on the price of every selection. max_nodes: limit
-  // on the nodes of the solver's search tree for each component.
+  // The best selection found; it may contain providers that no output depends on. `greedy` provides
+  // each class that can be computed, free classes at no price; `start` is the part of `greedy` on
+  // which the outputs depend. *bound becomes a lower bound on the price of every selection.
+  // max_nodes: limit on the nodes of the solver's search tree for each component.
   Selection Solve(const Selection& greedy, const Selection& start, int max_nodes,
                   double* bound) const;
 

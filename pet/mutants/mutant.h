@@ -42,7 +42,7 @@ struct Mutant {
 struct MutantOptions {
   uint64_t seed = 1;  // of the sampled positions
   int samples = 8;    // number of sampled positions, including the first and the last one
-  // Limit on the number of elements in a new layout, relative to the original layout.
+  // A new layout has at most max_growth times as many elements as the original layout, plus 64.
   double max_growth = 1.5;
   int64_t max_tried = 200000;  // limit on combinations of a new layout with attributes
   // Limit on combinations of another operator with operands and attributes.

@@ -21,8 +21,8 @@ namespace lemma::pet {
 //   * If the original's operator has a third operand, such as a bias, this operand is added to the
 //     result. If the new operator takes three operands, mutants that pass it this operand are tried
 //     too.
-//   * If the original's operator has one operand, the new operator's second operand is a constant
-//     of ones. The result may also be divided by a number.
+//   * If the original's operator has one operand, the other operand of the new operator is a
+//     constant of ones. The result may also be divided by a number.
 //
 // Calls `found` for each mutant until `found` returns false. `samples` must be made from the output
 // of `original`.

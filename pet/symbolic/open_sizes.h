@@ -19,9 +19,10 @@ namespace lemma::pet {
 // of two dimensions of equal size. The size is open if
 //   * the graph is still well-formed when the size is doubled;
 //   * one of its dimensions belongs to the input Recipe::data, or exactly one dimension of the
-//     output doubles with it; and
+//     output doubles with it;
 //   * the recipe's layout needs no padding to divide the dimension. If the layout divides it, the
-//     size is the symbol times the divisor.
+//     size is the symbol times the divisor; and
+//   * the symbol is at least 2 in the given graph.
 class OpenSizes {
  public:
   // The open sizes of `original` for the mutant that `recipe` makes. InvalidArgument if there are

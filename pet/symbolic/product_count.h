@@ -29,7 +29,8 @@ struct Count {
 absl::StatusOr<std::vector<Count>> CountsOf(const Graph& original, const Graph& mutant,
                                             const Region& region);
 
-// The graph with each input and weight x replaced by x * 0 + 1. Constants stay.
+// The graph with each input and weight x replaced by x * 0 + 1. All constants stay, also those with
+// unequal elements.
 absl::StatusOr<Graph> OverOnes(const Graph& graph);
 // A graph with all inputs of `like` whose output has the box's shape. Each element is a sum of
 // `count` ones.

@@ -44,6 +44,7 @@ struct SymbolicRegion {
 
 // InvalidArgument if no size is open (pet/symbolic/open_sizes.h), if the mutant or the region where
 // it differs has another form at other sizes, or if a number is no sum of products of the sizes.
+// Other errors are those of FindRegion (pet/regions/region.h).
 absl::StatusOr<SymbolicRegion> ProveForAllSizes(const Graph& original, const Recipe& recipe,
                                                 const ProverOptions& options = {});
 

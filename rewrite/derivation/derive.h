@@ -85,8 +85,8 @@ class Deriver {
                        absl::FunctionRef<void(Graph, int, bool)> visit) const;
 
   // Searches breadth first from both ends: a chain found is short, but not always the shortest. The
-  // result depends on the rules and graphs alone. InvalidArgument if the graphs differ in their
-  // inputs or in the number of outputs.
+  // result depends only on the rules, the graphs and the limits. InvalidArgument if the graphs
+  // differ in their inputs or in the number of outputs.
   absl::StatusOr<DeriveResult> Derive(const Graph& source, const Graph& target,
                                       const DeriveLimits& limits = {}) const;
 
@@ -133,8 +133,8 @@ absl::StatusOr<RuleDerivation> DeriveRule(const Deriver& deriver, const Substitu
                                           const DeriveLimits& limits = {}, int typings = 3);
 
 // Whether each rule follows from at most one application of the other rule, at the typings tried.
-// Then the rules differ at most in names, in the order of commutative operands, and in which side
-// is the source.
+// Then the rules usually differ only in names, in the order of commutative operands, and in which
+// side is the source. They may also differ in conditions that hold at all typings tried.
 bool AreTheSame(const Substitution& a, const Substitution& b);
 
 // "3 steps: gen_1, gen_4 backward, gen_2" or "no step: both sides are one graph".

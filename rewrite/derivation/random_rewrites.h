@@ -22,7 +22,8 @@ struct RuleInstance {
 };
 
 // A random instance of the rule; equal seeds give equal instances. Integer symbols have values up
-// to 32, elements of list symbols are small. nullopt if no instance was found.
+// to 32, unless the precondition determines a larger value; elements of list symbols are small.
+// nullopt if no instance was found.
 std::optional<RuleInstance> DrawInstance(const Substitution& rule, uint64_t seed);
 
 // The source of a random instance of a random rule; nullopt as in DrawInstance. `rules` must not be

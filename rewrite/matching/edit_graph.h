@@ -84,7 +84,7 @@ class EditGraph : public MatchView {
   bool IsStatic(int node) const override { return slots_[node].is_static; }
   bool IsKnown(int node) const override { return slots_[node].is_known && slots_[node].is_static; }
   bool Depends(absl::Span<const ValueRef> values, absl::Span<const int> roots) const override;
-  // Whether the node is folded (EditGraphOptions::may_fold).
+  // Whether the node is folded (EditGraphOptions::may_fold) or is a leaf with a payload.
   bool IsFolded(int node) const { return slots_[node].is_folded; }
   bool IsOutput(ValueRef value) const { return value_(value).outputs > 0; }
 
@@ -106,7 +106,8 @@ class EditGraph : public MatchView {
   size_t mark() const { return log_.size(); }
   void UndoTo(size_t mark);
   // The nodes that, since `mark`, were added or removed, or got other operands or another value of
-  // IsStatic, IsKnown or IsFolded. Each once, ascending.
+  // IsStatic, IsKnown or IsFolded; also the users of nodes for which one of these three changed.
+  // Each once, ascending.
   std::vector<int> TouchedSince(size_t mark) const;
 
   // The live nodes in the order of ToGraph().nodes(). Does not build this graph.
@@ -116,9 +117,10 @@ class EditGraph : public MatchView {
   // The value's label, as Graph::LabelOf; empty if it has none.
   absl::string_view LabelOf(ValueRef value) const;
 
-  // The immutable graph, with the original graph's names of inputs and outputs. A replaced value's
-  // label is on the value that took its place. Sets *nodes, if given, to the node of the new graph
-  // by number in this graph; nullptr for a dead node.
+  // The immutable graph, with the original graph's names of inputs and outputs (x0, x1, … and y0,
+  // y1, … if this graph was made of nodes). A replaced value's label is on the value that took its
+  // place. Sets *nodes, if given, to the node of the new graph by number in this graph; nullptr for
+  // a dead node.
   Graph ToGraph(std::vector<NodePtr>* nodes = nullptr) const;
 
   // The number of nodes added or given other operands so far, including undone changes: a measure

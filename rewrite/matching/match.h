@@ -50,10 +50,10 @@ class Matcher {
   // says, by variable, whether the variable's type and sizes are ignored, to match a part of a rule
   // (rewrite/matching/why_not.h); empty: for no variable.
   static absl::StatusOr<Matcher> Create(const Substitution& rule, std::vector<bool> untyped = {});
-  // The same, but each order of interchangeable siblings is a match of its own. (Siblings are nodes
-  // of the source that read a common operand. They are interchangeable if the rule treats them
-  // alike.) Use it to find a match again that was found in a view whose nodes are numbered
-  // differently.
+  // The same, but every order of interchangeable siblings is reported as a match of its own (see
+  // ForEach). Siblings are nodes of the source that read a common operand. They are interchangeable
+  // if the rule treats them alike. Use this function to find a match again that was found in a view
+  // whose nodes are numbered differently.
   static absl::StatusOr<Matcher> CreateForAllOrders(const Substitution& rule);
 
   const Substitution& rule() const { return *rule_; }
@@ -64,9 +64,10 @@ class Matcher {
   // false. The order of the matches depends on the graph's structure alone.
   //
   // Tries both orders of a commutative operator's first two operands. A value inside the match may
-  // have users outside of it; the value's node then stays. Orders of interchangeable siblings count
-  // as one match unless the rule has a precondition. Skips matches that are Tangled (below),
-  // because the target would still use the output that it replaces.
+  // have users outside of it; the value's node then stays. If interchangeable siblings may each be
+  // the anchor, reports only matches in which the sibling with the lowest position is the anchor,
+  // unless the rule has a precondition. Skips matches that are Tangled (below), because the target
+  // would still use the output that it replaces.
   bool ForEach(const MatchIndex& index, int anchor,
                absl::FunctionRef<bool(const Match&)> found) const;
   // The same for all anchors in ascending order.

@@ -88,8 +88,8 @@ class RuleSet : public RewriteSource {
   // InvalidArgument if a rule cannot be matched (Matcher::Create).
   static absl::StatusOr<std::unique_ptr<RuleSet>> Create(std::vector<Substitution> rules,
                                                          const RuleSetOptions& options = {});
-  // Reads rules in text form from a file; errors name the file. NotFound if the file cannot be
-  // read.
+  // Reads rules in text form from a file. NotFound if the file cannot be read; otherwise the errors
+  // of ParseRules (rewrite/rules/rule_text.h) and of Create.
   static absl::StatusOr<std::unique_ptr<RuleSet>> Load(const std::string& path);
 
   const std::vector<Substitution>& rules() const { return rules_; }

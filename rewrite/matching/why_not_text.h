@@ -17,15 +17,15 @@ enum class Missing {
   kOperand,    // an operand comes from another operator, or is another value
   kReader,     // no operator reads the value as the rule's source requires
   kAttribute,  // an attribute has another value
-  kRole,   // the value of a variable depends on an input, or is a weight whose values are not known
-  kType,   // a variable has another element type
-  kShape,  // a variable has other dimensions
-  kConstant,  // a constant has other elements or another shape
-  kGuard,     // the precondition does not hold
-  kTangled,   // an operand of the match is computed from an output of the match
-  kCoverage,  // no form of the proof covers the match (rewrite/rules/coverage.h)
-  kTarget,    // the target cannot be built for the match
-  kNothing,   // the rule applies
+  kRole,       // the value of a variable is not a weight, or not a constant, as its role requires
+  kType,       // a variable has another element type
+  kShape,      // a variable has other dimensions
+  kConstant,   // a constant has other elements or another shape
+  kGuard,      // the precondition does not hold
+  kTangled,    // an operand of the match is computed from an output of the match
+  kCoverage,   // no form of the proof covers the match (rewrite/rules/coverage.h)
+  kTarget,     // the target cannot be built for the match
+  kNothing,    // the rule applies
 };
 // "operator", …, "coverage", "target", "nothing".
 const char* Name(Missing missing);
@@ -49,7 +49,8 @@ constexpr int kElements = 0, kDims = 1;
 std::string ReasonText(const Substitution& rule, const MatchIndex& index, const Binding& match,
                        const RuleCondition& condition);
 // The position of the node that the reason is about: for a guard, the match's anchor; for a missing
-// reader, the node whose value is not read; for a variable, the node that computes its value.
+// reader, the node whose value is not read; for a variable, the node that computes its value;
+// otherwise, the node bound to condition.node.
 int PlaceOf(const Substitution& rule, const Binding& match, const RuleCondition& condition);
 
 // Says that the node at `position` has another number of operands or outputs than `pattern`.

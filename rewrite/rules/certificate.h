@@ -122,7 +122,7 @@ std::string PrintCertificate(const Certificate& certificate);
 bool IsCertificate(absl::string_view text);
 
 // Accepts exactly the texts that PrintCertificate writes; rejects any other text of the same
-// meaning. Errors are InvalidArgument and name the line and, where there is one, the step.
+// meaning. Errors are InvalidArgument; an error in a step names the step.
 absl::StatusOr<Certificate> ParseCertificate(absl::string_view text);
 
 }  // namespace lemma

@@ -38,9 +38,10 @@ class Coverage {
   // match; sizes are open, but a size of 1 is fixed to 1 if an equality of sizes would otherwise
   // fail. The match is covered if
   //   * the statement of some proved form equals this statement, with or without batch dimensions
-  //     (rewrite/rules/batch_text.h), and
+  //     (rewrite/rules/batch_text.h),
   //   * the requirements of both statements are true for the match's sizes; if sizes of the graph
-  //     are symbolic, for all values of the symbolic dimensions.
+  //     are symbolic, for all values of the symbolic dimensions, and
+  //   * the values of real symbols are finite, or the rule is bit-exact.
   // Forms are proved for floats. If `common` is another type, this type must also be able to
   // represent every value that is computed.
   bool Covers(const SymbolValues& symbols, DType common);

@@ -39,11 +39,10 @@ struct Statement {
 // Whether a tensor of either side holds integers.
 bool UsesIntegers(const Statement& statement);
 
-// The statement's proof id: a hash of its composed definitions with all types, the operator that
-// computes each tensor, the order of outputs, the names of symbols, the requirements, the bounds,
-// and the inputs that are finite. It changes if an operator's definition changes. When the prover
-// is found to have proved something false, raise the version number in the hash: then no older
-// record stays valid.
+// The statement's proof id: a hash of, among others, its composed definitions, requirements and
+// bounds, but not of its name. It changes if an operator's definition changes. When the prover is
+// found to have proved something false, raise the version number in the hash: then no older record
+// stays valid.
 std::string ProofId(const Statement& statement);
 
 // Limits on the forms in which a rule is stated and proved. A form leaves sizes and most attributes
@@ -78,7 +77,7 @@ bool MustBeKnown(const Substitution& rule, int symbol);
 std::string ElementName(const std::string& list, size_t i);
 
 struct RuleForms {
-  std::vector<RuleForm> forms;  // the forms for which the source is well-formed
+  std::vector<RuleForm> forms;  // the forms for which both sides are well-formed
   bool truncated = false;       // there are more than max_forms
   std::string problem;          // why there is no form or why forms cannot be listed; otherwise ""
 };

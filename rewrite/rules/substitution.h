@@ -126,9 +126,12 @@ struct Symbol {
 };
 
 // A rule. The reader (rewrite/rules/rule_text.h) checks that
-//   * operators, attributes and numbers of operands and outputs are right;
-//   * an operator computes every output of the source, and each node of either side is needed;
-//   * every symbol occurs in the source or in the precondition.
+//   * operators exist, and have the attributes and numbers of operands that the rule gives them;
+//   * the source uses every variable, no output of the source is a variable, and every operator of
+//     the source has operands;
+//   * both sides have equally many outputs, and each node of either side is needed;
+//   * every symbol of the target also occurs in a variable's dimensions, in the source or in the
+//     precondition.
 struct Substitution {
   std::string name;
   std::string doc;  // the comment before the rule in its file

@@ -25,7 +25,7 @@
 namespace lemma {
 
 enum class TermFn {
-  kAdd,        // a + b; kAdd, kSub and kMul work element by element on lists
+  kAdd,        // a + b; kAdd to kMax work element by element on lists of equal length
   kSub,        // a - b
   kMul,        // a * b
   kDiv,        // floor(a / b), b > 0
@@ -98,14 +98,16 @@ class Term {
 // Values of a rule's symbols, by number; nullopt: not known (yet).
 using SymbolValues = std::vector<std::optional<ExprAttr>>;
 
-// The value of `term`. nullopt if a symbol in it is unknown or the term has no value: lists of
-// unequal length are added, a divisor is 0 or negative, a list is no permutation, kinds do not fit.
+// The value of `term`. nullopt if a symbol in it is unknown or the term has no value, for example
+// because lists of unequal length are added, a divisor is 0 or negative, a number overflows, a list
+// is no permutation, or kinds do not fit.
 std::optional<ExprAttr> Evaluate(const Term& term, const SymbolValues& values);
 
 // Whether both have the same kind and value. Expressions with symbols are the same only if they are
 // written alike.
 bool SameValue(const ExprAttr& a, const ExprAttr& b);
-// `value` as a constant; nullopt if it contains a symbol.
+// `value` as a constant; nullopt if it contains a symbol of a rule. Symbolic sizes of a model count
+// as constants.
 std::optional<AttrValue> ToAttrValue(const ExprAttr& value);
 ExprAttr ToExprAttr(const AttrValue& value);
 ExprAttr ToExprAttr(const std::vector<int64_t>& list);

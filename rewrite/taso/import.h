@@ -23,9 +23,9 @@ namespace lemma {
 // position. ParseRules can read each rule as PrintRule writes it. The rules' contract is
 // `reassociates`; a proof may strengthen it.
 //
-// InvalidArgument if the bytes are not such a message, or at the first rule that is malformed or
-// uses an operator or parameter without a meaning here. The message gives the positions of rule,
-// side and operator: "rule 3, target operator 1 (conv2d): …".
+// InvalidArgument if the bytes are not such a message or have no rules, or at the first rule that
+// is malformed or uses an operator or parameter without a meaning here. The message gives the
+// positions of rule, side and operator: "rule 3, target operator 1 (conv2d): …".
 absl::StatusOr<std::vector<Substitution>> ImportTaso(absl::string_view bytes);
 
 }  // namespace lemma

@@ -34,8 +34,9 @@ class TasoOp {
   };
   Ranks ranks() const;
 
-  // Adds the operator to `builder` and returns its results. For an operator without operands,
-  // `batch` (as in TypedValue) and `rank` describe the result; other operators ignore both.
+  // Adds the operator to `builder` and returns its results. `batch` (as in TypedValue) and `rank`
+  // describe the result of an operator that is a tensor of ones; other operators ignore both.
+  // InvalidArgument if the operands' sizes do not fit, or if a rule cannot express the operator.
   absl::StatusOr<std::vector<TypedValue>> Lower(RuleBuilder& builder,
                                                 const std::vector<TypedValue>& inputs,
                                                 const std::string& batch, int rank) const;

@@ -84,7 +84,8 @@ class SizeSolver {
   // Polynomials l and r without negative coefficients such that l <= r is equivalent to 0 <= size,
   // and l = r to 0 = size. r - l is `size` without factors known to be positive.
   std::pair<Size, Size> Sides(const Size& size) const;
-  // A size in the text form of rules. Symbols get their final names when they are first printed.
+  // A size in the text form of rules; "?" if `e` is no polynomial over atoms. Symbols get their
+  // final names when they are first printed.
   std::string Text(const Size& size);
   std::string Text(const IndexExpr& e);
 

@@ -10,7 +10,7 @@
 namespace lemma::cpu {
 
 struct BlockOptions {
-  int64_t large_bytes = int64_t{8} << 20;  // only values of at least this many bytes are split
+  int64_t large_bytes = int64_t{8} << 20;  // regions are sought around values of this size or more
   int64_t block_bytes = int64_t{4} << 20;  // wanted bytes of a block of the largest value; doubled
                                            // while a region has more than max_blocks blocks
   int max_blocks = 2048;                   // most blocks of one region
@@ -23,8 +23,8 @@ struct BlockOptions {
 // softmax, and the product of the softmax with the values. A region is computed for one block of
 // these dimensions after another, and the blocks of its results are concatenated. Conditions:
 //
-// - of the region's values, operators outside read only those below large_bytes or below a quarter
-//   of the largest value, and outputs of the graph;
+// - operators outside the region read only those of its values that are outputs of the graph, or
+//   are smaller than large_bytes or than a quarter of the largest value;
 // - the region has a cascade: a value that a reduction reads and that is read again together with
 //   the reduction's result, as in a softmax (other regions gain nothing);
 // - a block is small enough, and operands that stay whole are not read too often;

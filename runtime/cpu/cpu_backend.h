@@ -14,7 +14,8 @@ struct CpuOptions {
   // Whether to fuse layout operators into their neighbors: reshapes, slices, transposes and the
   // like become views if strides allow it, operands of concatenations are written in place, and
   // products are written in the order that a following transpose needs. false, used in
-  // comparisons: each layout operator is a kernel that copies.
+  // comparisons: each layout operator that changes its operand is a kernel that copies; also,
+  // nothing is computed in blocks, and products of quantized values are not computed on integers.
   bool fuse_layout = true;
   WinogradUse winograd = WinogradUse::kWhereFaster;
 };

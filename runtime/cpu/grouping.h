@@ -27,7 +27,8 @@ struct Group {
   // Positions in UseTable::nodes, ascending. The last node's outputs are the group's.
   std::vector<int> nodes;
   std::vector<int> copies;  // the part of `nodes` that other groups may contain too
-  // Position in UseTable::nodes of the head of a product of integers; -1: the head is nodes[0].
+  // Position in UseTable::nodes of the head, set if `nodes` may have nodes before it that compute
+  // its operands; -1: the head is nodes[0].
   int head = -1;
 };
 
@@ -40,15 +41,18 @@ struct Grouping {
 // A group is a head application, such as a convolution, with the applications fused behind it; or
 // it is element-wise applications without a head.
 //   * A head takes all that it can fuse. But the group of a product of integers ends at its last
-//     8-bit result if the rest depends only on this result, single static numbers and the numbers
-//     of dequantizations.
+//     8-bit result if the rest depends only on this result, single static numbers and results of
+//     dequantizations.
 //   * An element-wise application that no head took joins the group of its users if all users are
-//     in one element-wise group and have its shape. An element-wise group has at most 24
-//     applications, computed in one arithmetic (Domain in graph/expr/arithmetic.h).
+//     in one element-wise group and have its shape. It does not join a group that has 24
+//     applications already. A group is computed in one arithmetic (Domain in
+//     graph/expr/arithmetic.h).
 //   * A product of integers contains the dequantizations of its operands (IntegerOperand in
-//     kernels/integers/operands.h), static ones too.
+//     kernels/integers/operands.h), static ones too. A product of floats and integer weights
+//     contains those of its weights (kernels/integers/weight_only_kernel.h).
 //   * A dequantization of 8-bit integers is computed in every group that reads it (kCopied) if each
-//     of these groups is element-wise or a product of integers. Then only the integers are stored.
+//     of these groups is element-wise, a product of integers, or a kernel that reads the integers
+//     themselves (KernelDef::reads_integers). Then only the integers are stored.
 //   * An element-wise group joins the group that reads its result if the result has 8 bits, only
 //     this one group reads it, the reader is element-wise too, and what both compute together
 //     depends only on one 8-bit value and static numbers.
@@ -56,7 +60,8 @@ struct Grouping {
 //
 // `fuse_layout`: see CpuOptions. If it is false, an application is a view only if its result has
 // the shape and the elements of its input. All other layout operators, reshapes too, are kernels
-// that copy. There are then no kCopied dequantizations and no groups of integer products.
+// that copy. There are then no kCopied dequantizations and no groups of products of integers or of
+// floats and integer weights.
 Grouping GroupNodes(const UseTable& uses, NodeTraitsCache& traits, int threads, bool fuse_layout);
 
 }  // namespace lemma::cpu

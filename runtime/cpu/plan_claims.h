@@ -18,8 +18,8 @@ namespace lemma {
 struct KernelClaim {
   std::string kernel;  // its signature
   Graph meaning;       // the nodes that it was built for, over its operands
-  // The computation over the same operands, read back from the descriptors that oneDNN was
-  // given (statement.h). nullopt if there is none; why_none gives the reason.
+  // The computation over the same operands, read back from the descriptors that oneDNN was given or
+  // from packed weights (statement.h). nullopt if there is none; why_none gives the reason.
   std::optional<Graph> statement;
   std::string why_none;
   // By operand: its value in every run, if it is a weight or a constant; otherwise empty.

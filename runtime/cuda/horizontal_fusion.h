@@ -7,10 +7,11 @@
 namespace lemma::cuda {
 
 // Moves small element-wise steps to the end of `plan` and fuses independent ones into one step,
-// such as the updates of small parameters in a training step. A step may move if no step that stays
-// reads its results. A moved step keeps its operands in memory until the end of the plan. This
-// costs little, since each value that a small step reads or writes has at most 64 KiB. Call this
-// function before launches are made and memory is placed.
+// such as the updates of small parameters in a training step. Makes several fused steps if one
+// would have more than kMostPointers operands and results (kernels/codegen/horizontal_fusion.h). A
+// step may move if no step that stays reads its results. A moved step keeps its operands in memory
+// until the end of the plan. This costs little, since each value that a small step reads or writes
+// has at most 64 KiB. Call this function before launches are made and memory is placed.
 void FuseSmallLaunches(CudaPlan* plan);
 
 }  // namespace lemma::cuda

@@ -32,7 +32,7 @@ struct PlacedMemory {
 };
 
 // The launches of one plan, ready to be enqueued. `l` is the index of a launch in plan.launches.
-// Errors of the driver name the launch. Not thread-safe.
+// An error of the driver about a launch names the launch. Not thread-safe.
 class Launches {
  public:
   // `graph` is the graph that was planned. All arguments must outlive the object. Call Prepare

@@ -11,11 +11,11 @@
 
 namespace lemma::cuda {
 
-// OK if all of these hold; otherwise Internal, with a message that names the launch, buffer or
-// output at fault:
+// OK if all of these hold; otherwise Internal, with a message that names the launch, buffer, output
+// or operator at fault:
 //
-//   * Every buffer lies inside its block of memory: the arena, the static values or the host's
-//     memory.
+//   * Every buffer that is used lies inside its block of memory: the arena, the static values or
+//     the host's memory.
 //   * If two launches touch the same memory and one of them writes, the later launch waits for the
 //     earlier launch, directly or through others. Only the kernels of one step may write parts of
 //     one result at the same time.

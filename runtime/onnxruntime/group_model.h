@@ -6,7 +6,8 @@
 // depends on the layouts of its operands, and the time of the group's neighbors depends on the
 // layout of its result. MakeGroupModel puts the group between small convolutions, lets ONNX Runtime
 // optimize the whole model, and cuts the small convolutions off again. The remaining operators are
-// the model of the group.
+// the model of the group. If no operand has this layout and the result cannot have it, no
+// convolutions are added, and the exported group itself is the model.
 #ifndef LEMMA_RUNTIME_ONNXRUNTIME_GROUP_MODEL_H_
 #define LEMMA_RUNTIME_ONNXRUNTIME_GROUP_MODEL_H_
 

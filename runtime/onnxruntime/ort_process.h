@@ -19,8 +19,8 @@ namespace lemma {
 
 struct OrtProcessOptions {
   std::string library;  // as OrtOptions::library
-  double seconds = 30;  // limit on the time of one run
-  // If *interrupted becomes true, Run stops and returns Cancelled. nullptr: Run is never
+  double seconds = 30;  // limit on the time of the start, and of each run
+  // If *interrupted becomes true, Start and Run stop and return Cancelled. nullptr: they are never
   // interrupted.
   const std::atomic<bool>* interrupted = nullptr;
 };
@@ -29,7 +29,8 @@ struct OrtProcessOptions {
 class OrtProcess : public Engine {
  public:
   // Starts the process. Errors are those of ort::Library::Load; ResourceExhausted if no process can
-  // be started. *options.interrupted must outlive the engine.
+  // be started; Aborted and DeadlineExceeded as in Run. *options.interrupted must outlive the
+  // engine.
   static absl::StatusOr<std::unique_ptr<Engine>> Start(const OrtProcessOptions& options);
   ~OrtProcess() override;
   OrtProcess(const OrtProcess&) = delete;

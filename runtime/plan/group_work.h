@@ -12,7 +12,7 @@ namespace lemma {
 // definition is missing or cannot be counted adds no operations. The bytes of a value that one of
 // the nodes computes and another reads are not counted. If there is only one node, the bytes
 // of its operands that it does not read are not counted: a gather, for example, reads only a part
-// of its table.
+// of its table. If this node cannot be counted, no bytes of its operands are counted.
 Work WorkOfGroup(absl::Span<const NodePtr> nodes);
 
 }  // namespace lemma

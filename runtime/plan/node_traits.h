@@ -16,7 +16,8 @@
 namespace lemma {
 
 // An output that is a view of one input: its element at index i is the input's element at index
-// offset + coefficient * i, where i and `offset` are vectors and `coefficient` is a matrix.
+// offset + coefficient * i, where i and `offset` are vectors and `coefficient` is a matrix of
+// numbers that are not negative. So an output that reverses a dimension is no view.
 struct AffineView {
   int input = 0;  // the number of the input
   int output_rank = 0;

@@ -20,7 +20,9 @@ enum class BetweenOperators {
 };
 
 // The executables free a value after its last use, so planned_bytes and live_bytes of MemoryUse are
-// equal.
+// equal. A graph with opaque operators is executed in stages (runtime/staged/staged.h); then the
+// values that one stage hands to another are rounded to their types, and planned_bytes is the sum
+// over the stages compiled so far.
 std::unique_ptr<Backend> MakeReferenceBackend(BetweenOperators values = BetweenOperators::kRounded);
 
 // The outputs of `node`, which must be an operator, rounded to their types. `inputs` are the values

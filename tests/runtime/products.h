@@ -1,4 +1,5 @@
-// Recognizes operators that the CPU back end computes by convolutions or matrix products of oneDNN.
+// Recognizes operators that the CPU back end may compute by convolutions or matrix products of
+// oneDNN.
 #ifndef LEMMA_TESTS_RUNTIME_PRODUCTS_H_
 #define LEMMA_TESTS_RUNTIME_PRODUCTS_H_
 
@@ -9,7 +10,7 @@
 
 namespace lemma {
 
-// Whether the CPU back end computes the operator by oneDNN's convolution or matrix product.
+// Whether the CPU back end may compute the operator by oneDNN's convolution or matrix product.
 // Operations fused behind such a kernel may turn NaN into a number (docs/reliability.md).
 inline bool IsProduct(const OpDef& op) {
   return absl::StrContains(op.name, "conv") || absl::StrContains(op.name, "matmul");

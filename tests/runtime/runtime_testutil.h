@@ -28,8 +28,8 @@ std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed = 1);
 
 // Runs `graph` on the CPU back end and on the reference. The CPU back end runs it with and without
 // fusion of layout operators, twice each, since a second run must not depend on the first. Expects
-// equal outputs within the tolerance (runtime/tolerance.h), and plans that keep each element in
-// memory until its last reader has read it. Returns the CPU's executable with fusion; nullptr if
+// equal outputs within the tolerance (runtime/tolerance.h), and plans that pass CheckMovement and
+// CheckConditions (runtime/cpu/plan_check.h). Returns the CPU's executable with fusion; nullptr if
 // the graph cannot be compiled or run.
 std::unique_ptr<Executable> ExpectCpuMatchesReference(const Graph& graph,
                                                       const std::vector<Tensor>& inputs,

@@ -1,5 +1,5 @@
-// Test cases for the rounding of each operator's results to their element types, with the results
-// that NumPy gives.
+// Test cases for the rounding of each operator's results to their element types, and for operators
+// that choose or add up elements among NaN and infinities. The expected results are NumPy's.
 #ifndef LEMMA_TESTS_RUNTIME_STORED_TYPE_CASES_H_
 #define LEMMA_TESTS_RUNTIME_STORED_TYPE_CASES_H_
 

@@ -19,7 +19,8 @@ namespace lemma::gpu {
 // of an element from the same element in `nearby`, the largest difference of the norm from a norm
 // in `nearby`, and up to 256 evenly spaced elements. Each entry of `nearby` holds all outputs for
 // the same inputs with other roundings, or for inputs that differ by a few roundings.
-// InvalidArgument, naming the output, if an output or a difference of its elements is not finite.
+// InvalidArgument, naming the output, if an element of an output is infinite or NaN, or if an
+// element of `nearby` is infinite.
 absl::StatusOr<NamedTensors> SampleOutputs(const Graph& graph, absl::Span<const Tensor> outputs,
                                            absl::Span<const std::vector<Tensor>> nearby);
 

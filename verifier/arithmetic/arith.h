@@ -1,5 +1,6 @@
 // Decides whether facts about integer sizes and indices imply other facts. Internal to the prover.
-// Simple rules decide most questions; arith_query.cc asks the solver Z3 about the others.
+// Simple rules decide most questions. arith_query.cc decides the others: by small integers, by
+// linear arithmetic and, if these do not suffice, by the solver Z3.
 #ifndef LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
 #define LEMMA_VERIFIER_ARITHMETIC_ARITH_H_
 

@@ -1,8 +1,9 @@
 // Checks certificates (docs/certificates.md): repeats the steps that an optimization recorded.
 //
-// The checker shares with the optimizer only the code that states the claim: graphs and operators'
-// definitions (graph/), the text of rules and certificates, and the coverage of proofs
-// (rewrite/rules/statement.h, coverage.h). It uses no search, no cost, no matching and no prover.
+// The checker shares with the optimizer only the code that states the claim and the code that
+// executes graphs: graphs and operators' definitions (graph/), the text of rules and certificates,
+// the coverage of proofs (rewrite/rules/statement.h, coverage.h), and kernels/evaluate. It uses no
+// search, no cost, no matching and no prover.
 #ifndef LEMMA_VERIFIER_CERTIFICATE_CHECK_H_
 #define LEMMA_VERIFIER_CERTIFICATE_CHECK_H_
 

@@ -32,6 +32,8 @@ absl::StatusOr<FloatContract> ContractOfSums(const Substitution& rule, uint64_t 
 // in the boxes mutant.differs. FailedPrecondition, which says why, unless
 //   * `rule` and mutant.rule have the same source, no symbols and no conditions, and one output
 //     each, which is computed from floats by +, -, *, / and sums;
+//   * each side has at most 1000 operators, each variable and output at most 2^28 elements, and
+//     each real attribute is an f32 number unless an operand is f64;
 //   * all elements of source and target are equal as polynomials with rational coefficients, and
 //     the elements that CompareModulo compares are also equal modulo a prime drawn by `seed`;
 //   * the boxes do not overlap, and the source and the target of mutant.rule differ exactly at

@@ -23,15 +23,16 @@ struct RandomValues {
   bool positive = true;
   int threads = 1;  // the number of threads that evaluate an operator
   // Float weights that keep their values. Other float weights become random. Integer weights with
-  // values, and constants, always keep their values.
+  // values, and constants, keep their values too. `free` (see Evaluate) takes precedence: a value
+  // in it is random, whatever it is.
   absl::flat_hash_set<const Node*> kept;
 };
 
 // The elements of each value in `wanted`, in row-major order. Inputs and the values in `free` are
-// not computed; their elements are random. So are weights, with the exceptions in RandomValues. The
-// result of an operator without a definition is a random function of its operands. Number is Field
-// or double. OutOfRange if an element is used as an index and lies outside the tensor that it
-// indexes.
+// not computed; their elements are random. Weights are random too, except those that keep their
+// values (RandomValues::kept). The result of an operator without a definition is a random function
+// of its operands. Number is Field or double. OutOfRange if an element is used as an index and lies
+// outside the tensor that it indexes.
 template <class Number>
 absl::StatusOr<std::vector<std::vector<Number>>> Evaluate(absl::Span<const Value> wanted,
                                                           absl::Span<const Value> free,

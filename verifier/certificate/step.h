@@ -27,7 +27,9 @@ struct Replaced {
 // The value at `ref`; InvalidArgument if the graph has no such value.
 absl::StatusOr<Value> Resolve(const Graph& graph, const ValueAt& ref);
 
-// Checks that `step` applies `rule` to `graph`. FailedPrecondition, which says why, unless
+// Checks that `step` applies `rule` to `graph`. An error, which says why, unless
+//   * the values of symbols have the kinds, and those of variables the types, that the rule states;
+//   * step.dtype, the rule's common type, is a float type, or the rule is bit_exact;
 //   * the source, with the step's values of symbols and variables, is in the graph where the step
 //     says, up to the order of a commutative operator's operands;
 //   * the values of the rule's weights are finite (verifier/certificate/finite.h);

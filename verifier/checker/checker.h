@@ -32,8 +32,8 @@ struct Checked {
     kEqual,      // the sides are equal on every instance checked; there is at least one
     kDiffers,    // the sides differ on the instance that `detail` names
     kUndecided,  // neither: no instance has elements; or, on the instance that `detail` names, the
-                 // polynomials differ but no point shows it, a coefficient overflows, or a sum
-                 // contains an infinity
+                 // polynomials differ but no point shows it, or a side cannot be evaluated, for
+                 // example because a coefficient overflows
   };
   Answer answer = Answer::kUndecided;
   int64_t equal = 0;        // instances whose outputs have identical polynomials in all elements
@@ -60,7 +60,8 @@ struct Replayed {
   int64_t checks = 0;     // comparisons of two values that a step claims to be equal
   int64_t undecided = 0;  // instances and elements on which a step could not be decided
   // Parts of the proof that no instance reaches. A form to which no instance belongs counts once.
-  // In any other form, each output of a case (docs/proofs.md) that holds on no instance counts.
+  // In any other form, an output of a case (docs/proofs.md) counts if none of its elements was
+  // checked, unless the proof states that the output is empty.
   int64_t unreached = 0;
   int64_t uncovered = 0;  // instances within the bounds that belong to no form
 };

@@ -53,8 +53,8 @@ class Evaluator {
   bool needs_positions_ = false, read_outside_ = false;
 };
 
-// The row-major position of the element at `index` in a tensor with these sizes; -1 if `index` is
-// outside. Both have the same length.
+// The row-major position of the element at `index` in a tensor of shape `dims`; -1 if `index` is
+// outside. `dims` and `index` must have the same length.
 int64_t OffsetOf(const std::vector<int64_t>& dims, const std::vector<int64_t>& index);
 
 }  // namespace lemma::checker

@@ -48,10 +48,11 @@ class Instances {
             std::vector<Fixed> fixed = {});
 
   // Calls `visit` for each instance, until `visit` returns false or Bounds::work is used up. Visits
-  // the instances in the order of their weights. The weight says how far an instance's values are
-  // from usual ones, such as 1 or an attribute's default. If half of Bounds::work does not suffice
-  // for all instances, the other half goes to random instances within the bounds. Visits no
-  // instance twice. Must not be called twice.
+  // the instances within the bounds in the order of their weights, then those of larger sizes if
+  // that is little work. The weight says how far an instance's values are from usual ones, such as
+  // 1 or an attribute's default. If half of Bounds::work does not suffice for all instances, the
+  // other half goes to random instances within the bounds. Visits no instance twice. Must not be
+  // called twice.
   void ForEach(const std::function<bool(const Instance&)>& visit);
 
   // The size up to which all instances were visited: Bounds::max_size, or more if that took little

@@ -20,8 +20,8 @@ std::optional<Range> SmallRange(const Facts& facts, Leaf leaf);
 
 // The value of `form`, with reductions (sums, products, maxima) over axes with a SmallRange written
 // out, also in arguments of functions. With Laws::kNone, only maxima are written out. A form that
-// would get more than 600 summands stays as it is. Sets *changed to true if there is an axis with a
-// SmallRange; otherwise leaves *changed as it is.
+// would get more than 600 summands stays as it is. Sets *changed to true if it finds an axis to
+// write out, even if the form then stays as it is; otherwise leaves *changed as it is.
 NormalForm Unrolled(NormalForms* forms, Laws laws, const NormalForm& form, bool* changed);
 
 }  // namespace lemma::prover

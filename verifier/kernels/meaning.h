@@ -65,7 +65,7 @@ class Meaning {
   std::vector<bool> is_index_;           // by operand
   Arithmetic arithmetic_ = Arithmetic::kFloat;
   double operations_ = 0;
-  std::vector<double> constants_;  // of the definitions; empty unless a definition compares
+  std::vector<double> constants_;  // of the definitions; empty unless needs_few_numbers()
   std::optional<DType> free_rounding_;
   bool special_ = false;  // whether infinities and NaN are among the few numbers
 };

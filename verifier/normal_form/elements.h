@@ -7,8 +7,8 @@
 //   * a comparison, a rounding function or a conversion to integers has an operand that is not
 //     equal bit for bit on both sides: the result depends on this operand discontinuously, so
 //     rounding may change the result a lot;
-//   * only one side computes a function that has no value for some operands, such as the root of a
-//     negative number: √a - √a is 0 or NaN. Divisions are not checked.
+//   * only one side computes a function that has no value for some operands. For example, √a - √a
+//     and 0 differ if a is negative: the root is NaN then. Divisions are not checked.
 #ifndef LEMMA_VERIFIER_NORMAL_FORM_ELEMENTS_H_
 #define LEMMA_VERIFIER_NORMAL_FORM_ELEMENTS_H_
 

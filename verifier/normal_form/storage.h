@@ -10,9 +10,9 @@
 namespace lemma::prover {
 
 // The name of an uninterpreted function that stands for storing an element of `tensor`; "" if
-// storing keeps the value. Storing changes values as follows: every integer type cuts off the
-// fraction of a float; every integer type except i64 also wraps integers and saturates floats. A
-// proof assumes that i64 does not overflow.
+// storing keeps the value, or if `tensor` has no integer type. Storing changes values as follows:
+// every integer type cuts off the fraction of a float; every integer type except i64 also wraps
+// integers and saturates floats. A proof assumes that i64 does not overflow.
 std::string IntegerStorage(const Definition& definition, const TensorExpr& tensor);
 
 // Whether the body of `tensor` computes its value from elements of a float tensor. Elements that

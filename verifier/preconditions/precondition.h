@@ -20,8 +20,8 @@ namespace lemma {
 
 struct PreconditionOptions {
   int samples = 240;      // instances to draw first, over all forms of the rule
-  int max_attempts = 48;  // guards to try on instances
-  int max_proofs = 6;     // guards to give to the prover
+  int max_attempts = 48;  // guards to try on instances before one is proved
+  int max_proofs = 6;     // guards to give to the prover before one is proved
   int max_conjuncts = 6;  // most conjuncts of one guard
   // Limit on the steps of all proofs and instances together; the search then ends.
   int64_t work = 2'000'000'000;
@@ -44,9 +44,10 @@ struct Precondition {
   const Verdict& verdict() const { return with ? *with : without; }
 };
 
-// Proves the rule. If it is false, refines a guard from instances on which its sides agree or
-// differ and from the prover's counterexamples. Then confirms the guard: the rule is proved with
-// all conjuncts, and if any single conjunct is left out, the rule is false or not proved.
+// Proves the rule. If it is false, refines a guard from instances on which the rule's sides agree
+// or differ; after the prover has refuted a guard, more instances of this guard are drawn. Then
+// confirms the guard: the rule is proved with all conjuncts, and if any single conjunct is left
+// out, the rule is false or not proved.
 //
 // Rejects trivial guards, which allow only special instances. A guard is trivial if
 //   * under it, a reduction of the target always has one term, or an operator of the target always

@@ -19,7 +19,7 @@ namespace lemma::prover {
 struct RuleInstance {
   int form = 0;         // number of the rule's form
   SymbolValues values;  // by symbol of the rule; absent: the symbol is a real
-  bool agree = false;   // whether both sides gave equal outputs
+  bool agree = false;   // false: the outputs of the sides differ in the field and in double
   // For each operator of the target, in order: for each of its reductions, whether the reduction
   // has several terms here; then whether the operator's result is not a copy of an operand.
   // (Operators of the source are not listed: a rule that removes an operator without effect is

@@ -36,8 +36,7 @@ struct RecheckResult {
   std::vector<Disagreement> disagreed;
 };
 
-// Runs the second solver on queries. Thread-safe. Remembers the answers, so the solver gets each
-// query only once.
+// Runs the second solver on queries. Thread-safe. Remembers the answers for later calls.
 class Rechecker {
  public:
   // FailedPrecondition if the solver cannot be started or is not cvc5.

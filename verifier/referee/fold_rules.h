@@ -22,7 +22,7 @@ struct Folds {
 // fewer operators to values that are not constants, and more operators to constants, than its
 // source does. Does not evaluate the values that are computed from constants. The result only
 // suggests how weights of another graph may have been made, so the rules need not be proved. Ends
-// early when the deadline passes.
+// early after 2000 steps, or when the deadline passes. The number of Folds::formulas is limited.
 Folds FoldIntoWeights(const Graph& graph, const std::vector<Substitution>& rules,
                       const Deadline& deadline);
 

@@ -35,8 +35,8 @@ struct SweptGraphs {
   const RefereeOptions& options;
 };
 
-// A place. From FindPlaces it is the first of several places, which only together are all that may
-// differ.
+// A place. FindPlaces returns the first of several places; the graphs may differ at each of these
+// places, but nowhere else.
 struct OnlyPlace {
   Value before, after;  // a value of each graph
   Region region;        // computes both values from values that are proved equal
@@ -53,8 +53,8 @@ struct OnlyPlace {
 //   * the two sides of the region, computed by definition in double on values of the first graph,
 //     differ by more than rounding explains (measure.h); and
 //   * the outputs of the whole graphs differ in double by more than four times the change that
-//     rounding these numbers otherwise causes (evidence/other_roundings.h): the weights and
-//     constants in the region, and every weight or constant that has a single element.
+//     other roundings (evidence/other_roundings.h) of the following weights and constants cause:
+//     those in the region, and every one that has a single element.
 std::optional<OnlyPlace> FindOnlyPlace(const SweptGraphs& graphs);
 
 // The place graphs.swept.assumed[0], if the graphs are proved equal except at the places in

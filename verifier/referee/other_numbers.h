@@ -22,8 +22,8 @@ struct ChangedNumber {
 
 // All such numbers in attributes that both graphs have. `expected` is the nearest number that the
 // attribute has in `before` but not in `after`; if there is none, the nearest number in `before`.
-// Numbers that differ from `expected` by at most kMostRelative (evidence/weight_comparison.h) are
-// left out, because a tool may have computed them.
+// A number that differs from `expected` by at most kMostRelative (evidence/weight_comparison.h)
+// times `expected` is left out, because a tool may have computed it.
 std::vector<ChangedNumber> OtherNumbers(const Graph& before, const Graph& after);
 
 // For each value of `after`, the value of the graph that has `number` in the place of

@@ -43,7 +43,7 @@ struct Sample {
 };
 
 struct RefereeOptions {
-  ProverOptions prover;  // prover.work limits the steps for each region
+  ProverOptions prover;  // prover.work limits the steps of each attempt to prove a region
   // Rules that may say how weights were folded (fold_rules.h). They need not be proved.
   std::vector<Substitution> rules;
   Runner run;         // in f32; finds what may be equal

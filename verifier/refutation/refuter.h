@@ -50,8 +50,9 @@ class Refuter {
   std::optional<Refuted> SearchSuggested(int64_t work);
   // As Sample, but constants suggest some of the values.
   std::optional<SymbolMap> SampleSuggested(std::mt19937_64* random, int attempts = 3000);
-  // Whether any comparison so far found two elements that are unequal in double, even if only by
-  // rounding or because one is NaN. Sums are taken in the order of their indices.
+  // Whether a comparison so far found two elements that are unequal in double, even if only by
+  // rounding or because one is NaN. If the sides have sums or products over axes, only a few
+  // comparisons count: those that take all terms in the order of their indices.
   bool rounding_differs() const { return rounding_differs_; }
 
  private:

@@ -15,7 +15,7 @@ namespace lemma::ops {
 absl::StatusOr<Value> DepthToChannels(OnnxImport& node, const Value& x, const OnnxWindow& depth);
 
 // Turns y, the result [N*E,K,H,W] of the convolution with two spatial axes, into [N,K,E,H,W]. N is
-// `batch`. Unimplemented if N is 0.
+// `batch`. Unimplemented if N is 0, or is symbolic and may be 0.
 absl::StatusOr<Value> PositionsToDepth(OnnxImport& node, const Value& y, int64_t batch);
 
 }  // namespace lemma::ops

@@ -11,7 +11,7 @@ namespace lemma::ops {
 
 // ImportMaxPool, ImportAveragePool and ImportLpPool take one to three spatial axes; ImportMaxPool
 // takes at most two if its second output, Indices, is used. They return Unimplemented for more
-// axes. ImportLpPool takes no symbolic sizes.
+// axes. ImportLpPool and ImportMaxUnpool take no symbolic sizes.
 absl::StatusOr<std::vector<Value>> ImportMaxPool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportMaxUnpool(OnnxImport& node);
 absl::StatusOr<std::vector<Value>> ImportAveragePool(OnnxImport& node);

@@ -33,7 +33,8 @@ class ModelIndex {
   bool IsInput(const std::string& value) const { return inputs_.count(value) > 0; }
 
   // Whether the value is a constant: an initializer that callers cannot replace, the result of a
-  // Constant, or the result of an Identity of a constant or of a Transpose of a constant matrix.
+  // Constant with the attribute `value`, or the result of an Identity of a constant or of a
+  // Transpose of a constant matrix.
   bool IsConstant(const std::string& value) const;
   // The constant's element type (TensorProto.DataType), shape and elements. If the value is not a
   // constant, these functions return 0, {} and an Internal error, in this order. Constant also

@@ -22,8 +22,8 @@ namespace lemma {
 // The kind of an operator's computation, as far as its quantization depends on it.
 enum class QuantizedRole {
   kProduct,     // sums of products: Conv, Gemm, MatMul
-  kArithmetic,  // other operators, whose result has a range of its own: Add, AveragePool, Concat
-  kSelection,   // moves or selects elements, so that the result has the operand's range: MaxPool
+  kArithmetic,  // other operators, whose result has a range of its own, such as Add and Concat
+  kSelection,   // moves or selects elements, so the result has the operand's range, as for MaxPool
 };
 
 // An operator of the main graph that can be quantized, together with its followers: nodes behind it
@@ -158,7 +158,8 @@ class QuantizableModel {
                     int64_t terms) const;
 
   // The model with the chosen operators quantized. `plan.chosen` must be a result of Settled.
-  // InvalidArgument if the form needs a later operator set and the model cannot be raised to it.
+  // InvalidArgument if the form needs a later operator set and the model cannot be raised to it, or
+  // if a constant is not finite.
   absl::StatusOr<QuantizedModel> Quantize(const QuantizationPlan& plan) const;
 
   struct Impl;

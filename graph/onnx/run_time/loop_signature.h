@@ -26,8 +26,8 @@ struct LoopSignature {
   };
   bool is_loop = false;  // false: Scan
   int states = 0;        // the number of states
-  // `scanned`: the operands that are read by elements (Scan only). `outputs`: the results after the
-  // states.
+  // `scanned`: the operands that are read element by element (Scan only). `outputs`: the results
+  // after the states.
   std::vector<Elements> scanned, outputs;
 
   // The number of operands before the states.

@@ -73,8 +73,9 @@ std::pair<std::string, OnnxAttr> OnnxPadding(const Shape& input, const OnnxWindo
 absl::StatusOr<std::vector<int64_t>> KernelOfWeight(const OnnxImport& node, const Shape& weight,
                                                     size_t most);
 // The window attributes of `node`. `input` is the shape [N, C, spatial…]; `kernel` comes from
-// kernel_shape or from the weight. Unimplemented if auto_pad is SAME_UPPER or SAME_LOWER and
-// SamePadding returns nullopt for a symbolic size.
+// kernel_shape or from the weight. InvalidArgument if an attribute or the rank of `input` does not
+// fit `kernel`. Unimplemented if auto_pad is SAME_UPPER or SAME_LOWER and SamePadding returns
+// nullopt for a symbolic size.
 absl::StatusOr<OnnxWindow> ReadOnnxWindow(const OnnxImport& node, const Shape& input,
                                           std::vector<int64_t> kernel);
 

@@ -38,7 +38,8 @@ absl::StatusOr<double> ResizePosition(const OnnxImport& node, const ResizeAxis& 
 
 // Reads the scales or sizes of a Resize or Upsample of any opset version, from its attributes or
 // inputs. `shape` is the shape of x; the result has one element per dimension of x. InvalidArgument
-// if the scales or sizes do not fit x; Unimplemented if a symbolic size changes.
+// if the scales or sizes do not fit x. Unimplemented if a symbolic size changes or may change, and
+// for an unknown keep_aspect_ratio_policy.
 absl::StatusOr<std::vector<ResizeAxis>> ReadResizeAxes(OnnxImport& node, const Shape& shape);
 
 struct Interpolation {
@@ -65,7 +66,8 @@ absl::StatusOr<Taps> InterpolationTaps(const OnnxImport& node, const ResizeAxis&
                                        const Interpolation& how);
 
 // Resamples x along every axis that changes, one axis after the other; `axes` has one entry per
-// dimension of x. Unimplemented for integers.
+// dimension of x. Unimplemented for integers, for a result without elements, and as in
+// InterpolationTaps.
 absl::StatusOr<Value> Interpolate(OnnxImport& node, const Value& x,
                                   const std::vector<ResizeAxis>& axes, const Interpolation& how);
 

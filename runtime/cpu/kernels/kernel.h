@@ -30,7 +30,7 @@ struct KernelDef;
 // and layouts of its operands and results.
 struct CpuKernelSpec : KernelSpec {
   struct Operand {
-    Value value;  // empty if the kernel is a copy without nodes
+    Value value;  // empty for the output of a copy, which has no nodes
     TensorType type;
     Strides strides;         // in elements
     bool is_static = false;  // its elements are known when the kernel is built, in row-major order
@@ -89,8 +89,8 @@ struct KernelDef {
   bool (*fuses)(const CpuKernelSpec& spec, const Node& user) = nullptr;
   // Whether the kernel may also fuse users that change the element type.
   bool fuses_casts = false;
-  // How many of the spec's nodes the kernel takes, the first ones, when no further user can be
-  // fused behind them. nullptr: all.
+  // Called when no further user can be fused: how many of the spec's nodes the kernel takes,
+  // counted from the first node. nullptr: all.
   size_t (*takes)(const CpuKernelSpec& spec) = nullptr;
   // Whether the kernel of `nodes`, of which the first one is the head, may read integers of 8 bits
   // in place of the head's operand 0, if that is an IntegerOperand (integers/operands.h) with known
@@ -109,9 +109,10 @@ struct KernelDef {
   bool (*strided_input)(const std::vector<NodePtr>& nodes, int node, int operand) = nullptr;
   absl::StatusOr<std::unique_ptr<Kernel>> (*build)(const CpuKernelSpec& spec,
                                                    const StaticValues& statics) = nullptr;
-  // What another kernel has packed from the same weights; nullptr if there is none. As long as the
-  // caller holds it, build takes empty handles for the static inputs whose element of *needed,
-  // which has one for each input, the function sets to false. nullptr: kernels share nothing so.
+  // Returns what another kernel has packed from the same weights; nullptr if there is none. If it
+  // returns an object, it sets the elements of *needed (one for each input) to false for static
+  // inputs that `build` does not need: as long as the caller holds the object, `build` takes empty
+  // handles for these inputs. nullptr: kernels of this kind do not share weights in this way.
   std::shared_ptr<const void> (*shared_weights)(const CpuKernelSpec& spec,
                                                 std::vector<bool>* needed) = nullptr;
 };

@@ -16,25 +16,28 @@ struct Fusion {
   std::vector<int> group_of;
   // Positions of the nodes of each group, ascending. The outputs of the last node are the group's.
   std::vector<std::vector<int>> groups;
-  // By node: whether its output is its operand's memory, read in the same order: a reshape, or a
-  // cast from 16 bits to f32 (see below).
+  // By node: whether its output is its operand's memory, read in the same order: an operator that
+  // keeps the elements and their order, such as a reshape or a barrier, or a cast from 16 bits to
+  // f32 (see below).
   std::vector<bool> is_alias;
   // By node: whether it is an offload whose value only barriers read, or a barrier that reads such
   // a value. Such a node is a copy to or from the host's memory, in a group of its own.
   std::vector<bool> is_transfer;
 };
 
-// An operator joins the group of its users if
-//   * they form one group of fewer than 32 nodes, computed in one arithmetic (Domain in
-//     graph/expr/arithmetic.h),
-//   * its value is no output of the graph, and
-//   * computing the value again costs less than storing and reading it.
+// An operator joins the group of its users if all of these hold:
+//   * It has one result, which is no output of the graph.
+//   * Its users are in one group of fewer than 32 nodes, and one arithmetic (Domain in
+//     graph/expr/arithmetic.h) suits these nodes and the operator.
+//   * If the group gets more than eight nodes, its composed definition can be lowered to loop nests
+//     (codegen::IsEvaluable).
+//   * Computing the value again costs less than storing and reading it.
 //
 // An operator without reductions meets the last condition if it only moves elements, if each
 // element is read about once (up to four times by a reduction that is no product), or if it has few
 // functions and fewer elements than its element-wise users.
-// Exception: a factor of a product is stored if it can be the epilogue of another product, or if it
-// is a cast to 16 bits.
+// Exceptions: a factor of a product is stored if it can be the epilogue of another product. A cast
+// to 16 bits is stored if the group of its users contains a product.
 //
 // An operator with reductions meets the last condition if the group's other operators have none,
 // and all that stand between it and the group's result are element-wise and have the value's shape

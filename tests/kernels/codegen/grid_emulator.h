@@ -2,8 +2,8 @@
 // block are fibers that take turns at barriers and shuffles.
 //
 // Include before kernels/codegen/prelude.cuh. Behavior that a GPU leaves undefined ends the
-// process with a message: a barrier that some threads of a block do not reach, or a shuffle in
-// which some living threads of a warp do not take part.
+// process with a message, for example a barrier that some threads of a block do not reach, or a
+// shuffle in which some living threads of a warp do not take part.
 #ifndef LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_
 #define LEMMA_TESTS_KERNELS_CODEGEN_GRID_EMULATOR_H_
 
@@ -462,8 +462,9 @@ void MultiplyAddTiles(float* upper, float* lower, int eighths, unsigned long lon
   });
 }
 
-// The same with A in registers, which are read as late as tiles are. A lane's words[r + 2 h] holds
-// the numbers in its row r, 0 or 1, at the depths 8 h + 2 (lane % 4) and 8 h + 2 (lane % 4) + 1.
+// The same with A in registers, which are read as late as tiles are; always adds to the sums. For r
+// and h that are 0 or 1, a lane's words[r + 2 h] holds the numbers in its row r at the depths
+// 8 h + 2 (lane % 4) and 8 h + 2 (lane % 4) + 1.
 template <class Words>
 void MultiplyAddWords(float* upper, float* lower, int eighths, const unsigned int* words,
                       unsigned long long b, bool b_rows_adjacent) {

@@ -18,7 +18,7 @@ namespace lemma {
 // Functions of the driver return CUDA_ERROR_INVALID_VALUE unless these conditions hold:
 //   * copies and memsets stay within allocations of device memory or pinned host memory (the source
 //     of cuMemcpyHtoD may be any memory);
-//   * a launch provides at least the shared memory that its kernel needs, and no more than the
+//   * a launch provides exactly the shared memory that its kernel needs, and no more than the
 //     function's attributes allow;
 //   * tensor maps are valid, and a launch gets the tensor maps that its kernel was made for.
 // Only one object may exist at a time.

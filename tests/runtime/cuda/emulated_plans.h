@@ -28,12 +28,12 @@ class EmulatedPlans {
   size_t size() const { return graphs_.size(); }
   const Graph& graph(size_t i) const { return graphs_[i]; }
   const cuda::CudaPlan& plan(size_t i) const { return plans_[i]; }
-  // The number of launches of plan `i` that are matrix products.
+  // The number of launches of plan `i` that are matrix products which cuBLASLt may compute.
   int ProductsOf(size_t i) const;
 
   // Runs plan `i`. `seed` chooses one of the orders of launches that Launch::after allows. If
-  // `products` is true, RunGemm (host_gemm.h) computes the matrix products in place of their
-  // kernels.
+  // `products` is true, RunGemm (host_gemm.h) computes the products that ProductsOf counts, not
+  // their kernels.
   absl::StatusOr<std::vector<Tensor>> Run(size_t i, absl::Span<const Tensor> inputs, uint64_t seed,
                                           bool products = false) const;
   // Runs plan `i` in two orders, with the seeds `seed` and `seed` + 1; the second run passes true

@@ -60,8 +60,8 @@ class GraphRunner {
   // Whether the graph has quotients.
   bool divides() const { return divides_; }
   // Whether the graph has both discontinuities (roundings, comparisons, integers) and functions
-  // like tanh and exp. In such a graph, rounding errors alone may put tanh(-18) + 1 or log(exp(x))
-  // - x on the other side of a discontinuity, at nearby inputs too.
+  // like tanh and exp. In such a graph, rounding errors alone may put a value such as
+  // tanh(-18) + 1 or log(exp(x)) - x on the other side of a discontinuity, at nearby inputs too.
   bool discontinuous_where_rounded() const { return (discontinuous_ || integers_) && saturates_; }
   // Whether the graph has f16 or bf16.
   bool has_16_bit_floats() const { return has_16_bit_floats_; }

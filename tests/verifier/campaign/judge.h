@@ -15,9 +15,9 @@ struct JudgeOptions {
   int instances = 24;  // limit on the number of instances (sizes and attributes) that are run
   uint64_t seed = 1;
   // If true, uses only instances that the rule's proof covers, and checks the rule's float
-  // contract. Otherwise uses any instance for which both sides are well-formed, and checks only
-  // that both sides give the same types and the same real numbers. In both cases, large instances
-  // are not run.
+  // contract. Otherwise uses any instance for which both sides are well-formed and the rule's
+  // precondition is true, and checks only that both sides give the same types and the same real
+  // numbers. In both cases, large instances are not run.
   bool as_proved = true;
 };
 
@@ -43,12 +43,14 @@ struct Judgment {
 //     caused them. Most small graphs are run by two evaluators in double; if the two disagree, this
 //     counts as a difference.
 //   * reassociates: also as typed, with f32 where the rule leaves the element type open. Elements
-//     may differ only by rounding. A NaN in one element of an input that is not a weight must give
-//     NaN in the same elements of both sides. Elements that are infinite or NaN even without this
-//     NaN are ignored.
+//     may differ only by rounding. A NaN in one element of an input that is neither a weight nor a
+//     constant must give NaN in the same elements of both sides. Elements that are infinite or NaN
+//     even without this NaN are ignored.
 //   * bit_exact: also as typed, in each element type that the proof covers. Bits must be equal, for
 //     finite, infinite and denormal numbers. Any NaN equals any other NaN. 0 equals -0 if a graph
-//     has min, max, sign or abs (docs/proofs.md).
+//     has min, max, sign or abs (docs/proofs.md). If a graph has reductions by sum or product, the
+//     finite elements of the inputs are multiples of 1/64, so that the order of the terms does not
+//     matter; f64 is then left out unless both sides are polynomials (GraphRunner::polynomial).
 Judgment Judge(const Substitution& rule, const JudgeOptions& options);
 
 }  // namespace lemma

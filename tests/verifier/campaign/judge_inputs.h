@@ -21,9 +21,9 @@ enum class Inputs {
   kSparse,         // small integers, most of them 0
   kOneSign,        // integers, of one sign in each tensor
   kMonotonic,      // integers that rise or fall through each tensor
-  kConstants,      // equal to or near the constants in the rule
+  kConstants,      // c, c - 1, c + 1, 2c, -c or c/2 for a constant c in the rule; small integers
   kDyadic,         // multiples of 1/64, whose sums and products are exact in double
-  kSpecial,        // some are infinite, NaN, -0, denormal or the largest
+  kSpecial,        // some are infinite, NaN, -0, denormal or nearly the largest f32
   kDyadicSpecial,  // as kDyadic, but some are infinite, NaN or -0
 };
 

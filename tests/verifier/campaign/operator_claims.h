@@ -10,8 +10,9 @@ namespace lemma {
 
 // For each example of an operator (graph/examples/op_examples.h), two rules that say that the
 // operator equals itself: one at the example's sizes, and one where each size above 1 is a symbol
-// (equal sizes are the same symbol). Examples that give no valid rule are left out, such as those
-// with empty inputs. The rules are trivially true.
+// (equal sizes are the same symbol) and the element type of f32 operands is left open. Examples
+// that give no valid rule are left out, such as those with empty inputs. The rules are trivially
+// true.
 std::vector<Substitution> OperatorClaims();
 
 }  // namespace lemma

@@ -25,8 +25,8 @@ std::string Listed(const std::vector<float>& values);
 // "graph NAME": "(x: f32[2]) { y = relu(x) return y }".
 //
 // If the verdict is a proof and the prover had kWork steps, these functions also write its
-// certificate, read it again and check it. The test fails unless the certificate stays the same and
-// the check finds the same contract.
+// certificate, read it again and check it. The test fails unless the check finds no problem and the
+// certificate has the contract of the verdict.
 referee::RefereeResult JudgeTexts(const std::string& before, const std::string& after,
                                   double seconds = 60);
 referee::RefereeResult JudgeGraphs(const Graph& before, const Graph& after, double seconds = 60,

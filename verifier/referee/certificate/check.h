@@ -19,8 +19,8 @@
 namespace lemma::referee {
 
 struct CertificateCheckOptions {
-  // prover.work limits the steps for each region. The limit for each weight and for each computed
-  // constant is prover.work plus 100 steps per element.
+  // prover.work limits the steps of each attempt to prove a region. The limit for each weight and
+  // for each computed constant is prover.work plus 100 steps per element.
   ProverOptions prover;
   // How often the outputs are compared on random inputs, in double, at each choice of symbolic
   // sizes; 8 times as often if the inputs have less than 64 elements. Must be at least 1: only an

@@ -21,7 +21,8 @@ struct RecurrentActivation {
 // direction 1, if `directions` is 2. `usual` are the activations of each direction if the attribute
 // `activations` is absent. The values of activation_alpha belong, in order, to the activations that
 // have an alpha; likewise for beta. Where values are missing, the defaults of ONNX's operators of
-// the same names are taken. Unimplemented if there is no default, or if there are more values of
+// the same names are taken. InvalidArgument if `activations` has the wrong number of names.
+// Unimplemented if an activation is unknown, if there is no default, or if there are more values of
 // alpha (or beta) than activations that have an alpha (or beta): ONNX does not say which
 // activations they are for.
 absl::StatusOr<std::vector<RecurrentActivation>> ReadActivations(

@@ -37,8 +37,9 @@ bool MayTakeWinograd(const WinogradSizes& sizes);
 // arguments only, so a model has the same results in every run with the same number of threads.
 bool IsFasterByWinograd(const WinogradSizes& sizes, const std::string& code, int threads);
 
-// The largest magnitude of an input for which no intermediate result of the algorithm overflows.
-// `weights`: the elements for each output channel in turn. 0 if a weight is not finite.
+// A number such that no intermediate result of the algorithm overflows if the magnitude of every
+// input element is at most this number. `weights`: the elements for each output channel in turn. 0
+// if a weight is not finite.
 float LargestWinogradInput(absl::Span<const float> weights, int64_t out);
 
 // A kernel that runs `winograd` if all `elements` of input `x_input` are of magnitude `largest` or

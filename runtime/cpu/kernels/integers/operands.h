@@ -48,7 +48,7 @@ std::optional<IntegerProduct> IntegerProductOf(const Node& head);
 // A static f32 value `integers` * scale, element by element. The shape of `integers` is the
 // value's, and `scale` is broadcast over it.
 struct ScaledIntegers {
-  Value integers;  // LargestKnownInteger has a result
+  Value integers;  // known integers of magnitude at most 255
   Value scale;
 };
 
@@ -59,8 +59,9 @@ std::optional<ScaledIntegers> ScaledIntegersOf(const Value& v);
 // nullopt unless they are known to be integers of magnitude at most 255.
 std::optional<int64_t> LargestKnownInteger(const Value& v);
 
-// A number of bits that holds the elements of such a value, from 0 to 9; if a zero point is
-// subtracted from them, before that.
+// A number of bits, from 0 to 9, that is enough to tell the elements of `v` apart, for a value `v`
+// for which LargestKnownInteger has a result. If `v` is a difference, such as of integers and their
+// zero point, the bits for the elements before the subtraction.
 int BitsBesideZeroOf(const Value& v);
 
 }  // namespace lemma::cpu

@@ -27,32 +27,34 @@ class Requantization {
   // applied with `scale` and `shift` (nullptr: without), or with floats; in both cases, `steps`
   // follow. If the first steps are kLoadU8 or kLoadI8 and kTakeOther, it begins with these
   // integers. The operands of the steps are set, except the data of integers; numbers and vectors
-  // are copied. nullopt if the bound is useless, or if the steps are not one or two stages of this
-  // kind: min, max and arithmetic with numbers and vectors, at most one sum with an integer that is
-  // loaded, and then kQuantize. Before anything is added, there may be one product with a gate: an
-  // integer for each column (kLoadVectorU8 or kLoadVectorI8) that may differ from run to run.
+  // are copied. nullopt if the bound is useless or the steps have another form than the following.
+  // There are one or two stages; each has min, max and arithmetic with numbers and vectors, and
+  // ends with kQuantize. One stage may add an integer that is loaded. In the first stage, before
+  // anything is added, there may be one product with a gate: an integer for each column
+  // (kLoadVectorU8 or kLoadVectorI8) that may differ from run to run.
   static std::optional<Requantization> Of(Start start, const float* scale, const float* shift,
                                           int64_t columns, absl::Span<const ChainStep> steps);
   // The same for floats in rows of any length, if `steps` read no vectors.
   static std::optional<Requantization> OfElements(absl::Span<const ChainStep> steps);
 
-  // Some rows of columns [first, first + columns). Each pointer points to the block's first
-  // element; the rows of each operand and of the result begin x_step, other_step and y_step
-  // elements apart.
+  // Some rows of columns [first, first + columns). Each pointer except `gates` points to the
+  // block's first element; the rows of each operand and of the result begin x_step, other_step and
+  // y_step elements apart.
   struct Rows {
     int64_t rows = 0, first = 0, columns = 0;
     const void* x = nullptr;  // the sums, floats or integers with which the computation begins
     int64_t x_step = 0;
     const void* other = nullptr;  // the integers that a later step loads; nullptr if none does
     int64_t other_step = 0;
-    const void* gates = nullptr;  // the integers that kLoadVectorU8 or kLoadVectorI8 loads
+    // The integers that kLoadVectorU8 or kLoadVectorI8 loads, from that of column 0 on.
+    const void* gates = nullptr;
     void* y = nullptr;
     int64_t y_step = 0;
   };
 
   // For each kPanelColumns columns begun, x must have kPanelColumns sums. `first` must be a
-  // multiple of kPanelColumns, and 0 after OfElements. y may be `other`, or x if that is of
-  // 8-bit integers, if both have the same row step.
+  // multiple of kPanelColumns, and 0 after OfElements. y may be `other`, or x if x holds 8-bit
+  // integers; in both cases the row steps must be equal.
   void Run(const Rows& rows, IntegerIsa isa = BestIntegerIsa()) const;
 
  private:

@@ -30,8 +30,9 @@ std::optional<WeightOnlyProduct> WeightOnlyProductOf(const Node& head);
 // integers and scales, not the weight.
 const KernelDef& WeightOnlyKernel();
 
-// The bits of a packed integer of the product `head`: 4, 8 or, if it is stored as a float, 32. An
-// estimate that does not look at large constants; the kernel does.
+// The bits of a packed integer of the product `head`: 4, 8 or, if it is stored as a float, 32. This
+// is an estimate: 8-bit constants count as 8 bits, whatever their values. The kernel packs by the
+// values.
 int WeightBitsOf(const Node& head);
 
 // The weights of a kernel that WeightOnlyKernel() built; nullptr for another kernel. They live as
