@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "runtime/cpu/kernels/bf16_products.h"
 #include "runtime/cpu/kernels/integers/product_kernel.h"
 #include "runtime/cpu/kernels/integers/table.h"
 #include "runtime/cpu/kernels/integers/weight_only_kernel.h"
@@ -79,9 +80,11 @@ class Grouper {
     return static_cast<int>(result_.groups.size()) - 1;
   }
 
-  // Marks the applications that give the numbers for which dynamic integers stand.
+  // Marks the applications that give the numbers for which dynamic integers stand, and those that
+  // widen bf16 numbers.
   void MarkWidening(int i) {
     if (!Free(i) || !Pointwise(i)) return;
+    is_widening_[i] = WidensBf16(*uses_.nodes[i]);
     const std::optional<IntegerOperand> operand = IntegerOperandOf(Value(uses_.nodes[i], 0));
     if (!operand) return;
     for (const NodePtr& node : operand->nodes) is_widening_[uses_.NodeOf(*node)] = true;
@@ -190,10 +193,36 @@ class Grouper {
     const size_t count = def->takes == nullptr ? nodes.size() : def->takes(spec);
     for (; nodes.size() > count; nodes.pop_back()) result_.group_of[nodes.back()] = -1;
     spec.nodes.resize(count);
+    if (def->reads_bf16 != nullptr && def->reads_bf16(spec.nodes)) ReadBf16(head, group, &spec);
     if (fuse_layout_ && def->reads_integers != nullptr && def->reads_integers(spec.nodes) &&
         StandsForIntegers(uses_.nodes[head]->inputs()[0])) {
       result_.groups[group].head = head;
     }
+  }
+
+  // Lets a product of bf16 numbers read them, or gives up what it can fuse only then.
+  void ReadBf16(int head, int group, CpuKernelSpec* spec) {
+    if (fuse_layout_ && !ReadsWidened(*spec)) {
+      result_.groups[group].head = head;
+      const std::vector<Value>& operands = uses_.nodes[head]->inputs();
+      for (int k : {0, 1}) Copy(uses_.NodeOf(operands[k].node()), group);
+    } else if (RoundsToBf16(spec->last())) {
+      std::vector<int>& nodes = result_.groups[group].nodes;
+      result_.group_of[nodes.back()] = -1;
+      nodes.pop_back();
+      spec->nodes.pop_back();
+    }
+  }
+
+  // Whether the head reads its operand 0 or 1 once more, or a node behind it does.
+  static bool ReadsWidened(const CpuKernelSpec& spec) {
+    const std::vector<Value>& operands = spec.head().inputs();
+    for (const NodePtr& node : spec.nodes) {
+      for (size_t k = node == spec.head_node() ? 2 : 0; k < node->inputs().size(); ++k) {
+        if (node->inputs()[k] == operands[0] || node->inputs()[k] == operands[1]) return true;
+      }
+    }
+    return false;
   }
 
   // Whether `v` is an IntegerOperand with known zero and scales.

@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "graph/builder.h"
+#include "runtime/cpu/kernels/bf16_products.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
 #include "runtime/cpu/kernels/integers/operands.h"
 #include "runtime/cpu/kernels/kernel.h"
@@ -153,6 +154,7 @@ class Narrower {
 
   void Rebuild(int n) {
     const NodePtr& node = uses_.nodes[n];
+    if (node->is_op() && HasBf16Products() && (MovedInBf16(node) || RoundedEarly(node))) return;
     if (!node->is_op() || uses_.is_static[n]) {
       for (int k = 0; k < node->num_outputs(); ++k) NowOf({node, k}) = Value(node, k);
       return;
@@ -181,7 +183,7 @@ class Narrower {
     return elements <= node.inputs()[0].type().num_elements();
   }
 
-  // Whether all readers of `v` can compute it from integers themselves, or read it moved.
+  // Whether all readers of `v` can compute it from narrow numbers themselves, or read it moved.
   bool NeedsNoMemory(const Value& v) const {
     if (uses_.IsOutput(v)) return false;
     const std::vector<int>& users = uses_.Users(v);
@@ -189,12 +191,19 @@ class Narrower {
       const Node& node = *uses_.nodes[user];
       const NodeTraits& traits = traits_.Of(node);
       return traits.pointwise || traits.selects_largest || OnlyMoves(node) ||
-             IntegerProductOf(node).has_value();
+             IntegerProductOf(node).has_value() || FactorsAreBf16(node);
     });
   }
 
-  // `node` over integers, with the definition that it has over numbers; nullptr if there is none.
-  NodePtr OverIntegers(const Node& node, const std::vector<Value>& sources) const {
+  // Whether both operands of the product `node` are now widened from bf16.
+  bool FactorsAreBf16(const Node& node) const {
+    const KernelDef* def = node.is_op() ? FindKernel(node) : nullptr;
+    return def != nullptr && def->reads_bf16 != nullptr && MultipliesBf16(node);
+  }
+
+  // `node` over narrow numbers, with the definition that it has over wide ones; nullptr if there is
+  // none.
+  NodePtr OverNarrow(const Node& node, const std::vector<Value>& sources) const {
     const auto made = ApplyOp(node.op().name, sources, node.attrs());
     if (!made.ok() || static_cast<int>(made->size()) != node.num_outputs()) return nullptr;
     const NodePtr& now = made->front().node_ptr();
@@ -242,8 +251,50 @@ class Narrower {
       const std::optional<Tensor> other = TableOf(*chain);
       if (!table || !other || !SameBits(*table, *other)) return false;
     }
-    const NodePtr moved = OverIntegers(*node, sources);
+    const NodePtr moved = OverNarrow(*node, sources);
     return moved != nullptr && ApplyBehind(*first, moved, node);
+  }
+
+  // Applies an operator that only moves elements to bf16 numbers.
+  bool MovedInBf16(const NodePtr& node) {
+    if (!OnlyMoves(*node)) return false;
+    std::vector<Value> sources;
+    for (const Value& v : node->inputs()) {
+      if (!WidensBf16(NowOf(v).node()) || !NeedsNoMemory(v)) return false;
+      sources.push_back(NowOf(v).node().inputs()[0]);
+    }
+    const NodePtr moved = OverNarrow(*node, sources);
+    const Chain widening{sources[0], {NowOf(node->inputs()[0]).node_ptr()}};
+    return moved != nullptr && ApplyBehind(widening, moved, node);
+  }
+
+  // Rounds numbers to bf16 in front of the operators that only move them; not at all, if they are
+  // bf16 numbers already.
+  bool RoundedEarly(const NodePtr& node) {
+    if (!RoundsToBf16(*node)) return false;
+    std::vector<const Node*> moves;
+    Value from = node->inputs()[0];
+    while (from.node().is_op() && from.node().num_outputs() == 1 && OnlyMoves(from.node()) &&
+           from.node().inputs().size() == 1 && !uses_.IsOutput(from) &&
+           uses_.Users(from).size() == 1 && !uses_.is_static[uses_.NodeOf(from.node())]) {
+      moves.push_back(&from.node());
+      from = from.node().inputs()[0];
+    }
+    const bool is_rounded = WidensBf16(NowOf(from).node());
+    if (moves.empty() && !is_rounded) return false;
+    const Value given(node, 0);
+    Value at = is_rounded ? NowOf(from).node().inputs()[0]
+                          : Added(Value(Node::Apply(&node->op(), {NowOf(from)}, node->attrs(),
+                                                    {{DType::kBF16, from.shape()}}),
+                                        0),
+                                  given);
+    for (size_t i = moves.size(); i-- > 0;) {
+      const NodePtr moved = OverNarrow(*moves[i], {at});
+      if (moved == nullptr) return false;
+      at = Added(Value(moved, 0), given);
+    }
+    NowOf(given) = at;
+    return true;
   }
 
   // Applies an operator that selects largest elements to the integers, if it has a kernel there.
@@ -251,7 +302,7 @@ class Narrower {
     if (!traits_.Of(*node).selects_largest || IsNarrow(node->type(0).dtype)) return false;
     const std::optional<Chain> chain = ChainOf(NowOf(node->inputs()[0]));
     if (!chain) return false;
-    const NodePtr selected = OverIntegers(*node, {chain->source});
+    const NodePtr selected = OverNarrow(*node, {chain->source});
     if (selected == nullptr || FindKernel(*selected) == nullptr) return false;
     const std::optional<Tensor> table = TableOf(*chain);
     return table && IsMonotone(*table) && ApplyBehind(*chain, selected, node);
@@ -288,7 +339,7 @@ class Narrower {
       if (chain && IsIdentity(*chain, part)) part = chain->source;
       parts.push_back(part);
     }
-    const NodePtr concat = OverIntegers(at.node(), parts);
+    const NodePtr concat = OverNarrow(at.node(), parts);
     if (concat == nullptr) return false;
     NowOf({last, 0}) = Added(Value(concat, 0), Value(last, 0));
     return true;
@@ -306,6 +357,7 @@ bool ReadsNarrow(const Graph& graph) {
     for (const Value& v : node->inputs()) {
       if (IsNarrow(v.dtype()) && !IsStaticValue(v)) return true;
     }
+    if (HasBf16Products() && WidensBf16(*node)) return true;
   }
   return false;
 }

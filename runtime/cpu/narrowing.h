@@ -1,4 +1,5 @@
-// Keeps values as integers of 8 bits across operators that only move or select elements.
+// Keeps values as integers of 8 bits, or as bf16, across operators that only move or select
+// elements.
 #ifndef LEMMA_RUNTIME_CPU_NARROWING_H_
 #define LEMMA_RUNTIME_CPU_NARROWING_H_
 
@@ -14,7 +15,10 @@ namespace lemma::cpu {
 //   and f is a dequantization, or if op selects largest elements (NodeTraits::selects_largest) and
 //   f is monotone;
 // - g(concat(f(p), h(q))) becomes concat(g(f(p)), g(h(q))) if g gives integers of 8 bits;
-// - g(f(q)) becomes q if g(f(q)) equals q for all q.
+// - g(f(q)) becomes q if g(f(q)) equals q for all q;
+// - on processors with HasBf16Products, op(f(x)) becomes f(op(x)) if op only moves elements and f
+//   widens bf16 numbers, g(op(x)) becomes op(g(x)) if g rounds to bf16, and a bf16 number that is
+//   widened and rounded to bf16 becomes itself.
 //
 // A dequantization is recognized by its definition (IntegerOperandOf). Whether f is monotone,
 // whether all operands of a concatenation have the same f, and whether g(f(q)) = q is found by

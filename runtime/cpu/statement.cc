@@ -65,6 +65,10 @@ class StatementReader {
     const DnnlKernel::Argument* out = Find(DNNL_ARG_DST);
     if (out == nullptr || !out->is_output) return absl::InternalError("nothing is bound to dst");
     LEMMA_ASSIGN_OR_RETURN(Place from, PlaceOf(out->desc));
+    if (IsBf16(out->desc)) {
+      LEMMA_ASSIGN_OR_RETURN(result,
+                             builder_.Op("cast", {result}, {{"dtype", std::string("bf16")}}));
+    }
     const CpuKernelSpec::Operand& y = spec_.outputs[out->index];
     LEMMA_ASSIGN_OR_RETURN(result, Seen(result, from, {y.type.shape, y.strides}));
     builder_.Output("y", result);
@@ -137,7 +141,15 @@ class StatementReader {
       return builder_.Constant(*Tensor::FromDoubles({DType::kF32, to.shape}, values));
     }
     const CpuKernelSpec::Operand& in = spec_.inputs[a->index];
-    return Seen(inputs_[a->index], {in.type.shape, in.strides}, to);
+    LEMMA_ASSIGN_OR_RETURN(Value v, Seen(inputs_[a->index], {in.type.shape, in.strides}, to));
+    if (IsBf16(a->desc) != (in.type.dtype == DType::kBF16)) {
+      return absl::InternalError(absl::StrCat("argument ", arg, " is passed in another type"));
+    }
+    return IsBf16(a->desc) ? builder_.Op("cast", {v}, {{"dtype", std::string("f32")}}) : v;
+  }
+
+  static bool IsBf16(const dnnl::memory::desc& desc) {
+    return desc.data_type() == dnnl::memory::data_type::bf16;
   }
 
   absl::StatusOr<Value> Primitive() {

@@ -28,6 +28,7 @@ namespace {
 
 dnnl::memory::data_type DataType(DType dtype) {
   if (dtype == DType::kU8) return dnnl::memory::data_type::u8;
+  if (dtype == DType::kBF16) return dnnl::memory::data_type::bf16;
   return dtype == DType::kI8 ? dnnl::memory::data_type::s8 : dnnl::memory::data_type::f32;
 }
 
@@ -58,8 +59,8 @@ dnnl::memory::desc ChannelsLastDesc(const Shape& shape, DType dtype) {
   return dnnl::memory::desc(shape, DataType(dtype), ChannelsLast(shape));
 }
 
-dnnl::memory::desc AnyDesc(const Shape& shape) {
-  return dnnl::memory::desc(shape, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
+dnnl::memory::desc AnyDesc(const Shape& shape, DType dtype) {
+  return dnnl::memory::desc(shape, DataType(dtype), dnnl::memory::format_tag::any);
 }
 
 dnnl::primitive_attr CallerScratch() {

@@ -18,16 +18,16 @@ namespace lemma::cpu {
 // The processor, as oneDNN's engine. One per process.
 const dnnl::engine& Engine();
 
-// Whether descriptors can have this element type: f32, u8 or i8.
+// Whether oneDNN copies this element type on every processor: f32, u8 or i8.
 bool HasDesc(DType dtype);
-// A descriptor with the given strides. Strides of dimensions of size 1 are set as in a dense layout
-// of the same order, since oneDNN compares them.
+// A descriptor with the given strides, of a type that HasDesc allows or of bf16. Strides of
+// dimensions of size 1 are set as in a dense layout of the same order, since oneDNN compares them.
 dnnl::memory::desc Desc(const Shape& shape, const Strides& strides, DType dtype = DType::kF32);
 // A channels-last descriptor, with the same strides as oneDNN's own channels-last format. (Desc may
 // give other strides to dimensions of size 1.)
 dnnl::memory::desc ChannelsLastDesc(const Shape& shape, DType dtype = DType::kF32);
-// An f32 descriptor that leaves the layout to oneDNN.
-dnnl::memory::desc AnyDesc(const Shape& shape);
+// A descriptor that leaves the layout to oneDNN.
+dnnl::memory::desc AnyDesc(const Shape& shape, DType dtype = DType::kF32);
 
 // Attributes that make a primitive use scratch memory that its caller passes (as DnnlKernel does),
 // instead of memory that oneDNN allocates.
@@ -192,11 +192,12 @@ PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel);
 // Unimplemented if a coefficient is not finite.
 absl::Status AffineCoefficients(const Node& node, absl::Span<const Tensor> parameters, int channel,
                                 std::vector<float>* scale, std::vector<float>* shift);
-// For KernelDef::fuses: whether oneDNN accepts `user` behind the spec's nodes in one primitive.
+// For KernelDef::fuses: whether oneDNN accepts `user` behind the spec's nodes in one primitive. The
+// last one may round the result of a product of bf16 numbers to bf16.
 // `channel`: as in PostOpKindOf. `may_bias`: whether the kernel can still take a bias.
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias);
 
-// The epilogue that computes all nodes of a spec except the first. `channel`: the channels'
+// The epilogue that computes all nodes of a spec behind the head. `channel`: the channels'
 // dimension of the output's shape in the graph. `per_channel`: the primitive's descriptor of an
 // operand with one element per channel, for example of shape {1, C, 1, 1}. `takes_no_bias`: whether
 // the primitive already has a bias or takes none; then a fused bias becomes a post-operation.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/evaluate/evaluate.h"
+#include "runtime/cpu/kernels/bf16_products.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
 #include "runtime/cpu/kernels/packed_weights.h"
 
@@ -111,6 +112,9 @@ bool TakesLateSums() {
   return takes;
 }
 
+// The position of the first node behind the head.
+size_t FirstBehind(const CpuKernelSpec& spec) { return static_cast<size_t>(spec.head_at) + 1; }
+
 // The largest number of post-operations for an application.
 int MostPostOps(PostOpKind how) { return how == PostOpKind::kChannelAffine ? 2 : 1; }
 
@@ -159,12 +163,22 @@ PostOpKind PostOpKindOf(const Node& user, const Value& v, int channel) {
 }
 
 bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool may_bias) {
+  if (spec.last().type(0).dtype == DType::kBF16) return false;
+  // oneDNN rounds results to bf16 only if the factors are bf16 too. It would take the tensor of a
+  // sum to be bf16 then.
+  if (RoundsToBf16(user)) {
+    for (size_t n = FirstBehind(spec); n < spec.nodes.size(); ++n) {
+      const Value before(spec.nodes[n - 1], 0);
+      if (PostOpKindOf(*spec.nodes[n], before, channel) == PostOpKind::kSum) return false;
+    }
+    return spec.def->reads_bf16 != nullptr && MultipliesBf16(spec.head());
+  }
   const PostOpKind how = PostOpKindOf(user, Value(spec.nodes.back(), 0), channel);
   if (how == PostOpKind::kNo) return false;
-  if (how == PostOpKind::kBias) return may_bias && spec.nodes.size() == 1;
+  if (how == PostOpKind::kBias) return may_bias && spec.num_fused() == 1;
   int post_ops = MostPostOps(how);
   const std::optional<Eltwise> own = EltwiseOf(user, Value(spec.nodes.back(), 0));
-  for (size_t n = 1; n < spec.nodes.size(); ++n) {
+  for (size_t n = FirstBehind(spec); n < spec.nodes.size(); ++n) {
     const Value before(spec.nodes[n - 1], 0);
     const PostOpKind fused = PostOpKindOf(*spec.nodes[n], before, channel);
     const std::optional<Eltwise> other = EltwiseOf(*spec.nodes[n], before);
@@ -186,9 +200,11 @@ absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticVal
                           per_channel, std::move(values)});
     e.ops.append_binary(a, per_channel);
   };
-  for (size_t n = 1; n < spec.nodes.size(); ++n) {
+  const size_t first = FirstBehind(spec);
+  for (size_t n = first; n < spec.nodes.size(); ++n) {
     const Node& node = *spec.nodes[n];
     const Value before(spec.nodes[n - 1], 0);
+    if (RoundsToBf16(node)) continue;  // the primitive's result has this type
     if (n + 1 < spec.nodes.size()) {
       if (const auto f = EltwiseOfPair(before, node, *spec.nodes[n + 1])) {
         e.ops.append_eltwise(1.0f, f->algorithm, f->alpha, f->beta);
@@ -204,7 +220,7 @@ absl::StatusOr<Epilogue> MakeEpilogue(const CpuKernelSpec& spec, const StaticVal
       }
       case PostOpKind::kBias: {
         const int input = spec.InputIndex(Other(node, before));
-        if (n == 1 && !takes_no_bias) {
+        if (n == first && !takes_no_bias) {
           e.bias = input;
           break;
         }
@@ -284,7 +300,7 @@ void BindWeights(const CpuKernelSpec& spec, const StaticValues& statics, int inp
 }
 
 int FusedSum(const CpuKernelSpec& spec, int channel) {
-  for (size_t n = 1; n < spec.nodes.size(); ++n) {
+  for (size_t n = FirstBehind(spec); n < spec.nodes.size(); ++n) {
     Value before(spec.nodes[n - 1], 0);
     if (PostOpKindOf(*spec.nodes[n], before, channel) == PostOpKind::kSum) {
       return spec.InputIndex(Other(*spec.nodes[n], before));

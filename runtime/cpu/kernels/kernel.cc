@@ -55,6 +55,12 @@ int CpuKernelSpec::InputIndex(const Value& v) const {
   return -1;
 }
 
+int CpuKernelSpec::OperandIndex(size_t k) const {
+  const Value& v = head().inputs()[k];
+  const int index = InputIndex(v);
+  return index >= 0 ? index : InputIndex(v.node().inputs()[0]);
+}
+
 std::string CpuKernelSpec::Signature() const {
   std::string text = def->name;
   if (def == &WeightOnlyKernel()) absl::StrAppend(&text, " ", WeightBitsOf(head()), " bits");

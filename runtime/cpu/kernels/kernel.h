@@ -51,6 +51,12 @@ struct CpuKernelSpec : KernelSpec {
   const Node& last() const { return *nodes.back(); }
   // The index of the input `v`; -1 if `v` is no input.
   int InputIndex(const Value& v) const;
+  // The index of the input that is the head's operand `k`, or that the node in front of the head
+  // widens to this operand (KernelDef::reads_bf16).
+  int OperandIndex(size_t k) const;
+  const Operand& operand(size_t k) const { return inputs[static_cast<size_t>(OperandIndex(k))]; }
+  // The number of nodes that are the head or behind it.
+  size_t num_fused() const { return nodes.size() - static_cast<size_t>(head_at); }
   // As PlannedKernel::signature (runtime/measure.h).
   std::string Signature() const;
 };
@@ -97,6 +103,10 @@ struct KernelDef {
   // zero and scales. The nodes that compute the operand then precede the head in the spec. nullptr:
   // never.
   bool (*reads_integers)(const std::vector<NodePtr>& nodes) = nullptr;
+  // Whether the kernel of `nodes`, of which the first one is the head, may read bf16 numbers in
+  // place of the head's operands 0 and 1, if both are widened from bf16 (bf16_products.h). The
+  // nodes that widen them then precede the head in the spec. nullptr: never.
+  bool (*reads_bf16)(const std::vector<NodePtr>& nodes) = nullptr;
   // Completes a spec whose inputs have the strides of their values: replaces strides that the
   // kernel cannot take, and sets the outputs' strides and in_place. `wanted`: strides that the
   // users of output 0 prefer; empty if they have no preference. If `wanted` is not dense, only a

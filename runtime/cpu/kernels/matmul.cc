@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/cpu/kernels/bf16_products.h"
 #include "runtime/cpu/kernels/convolutions/dnnl_convolution.h"
 
 namespace lemma::cpu {
@@ -44,15 +45,11 @@ bool IsByColumns(const Strides& strides) {
 
 void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
   // Computed vectors fused behind the product may be views.
-  for (auto& in : spec.inputs) {
-    const auto& operands = spec.head().inputs();
-    if (std::find(operands.begin(), operands.end(), in.value) == operands.end()) {
-      in.strides = RowMajorStrides(in.type.shape);
-    }
-  }
-  for (const Value& v : spec.head().inputs()) {
-    auto& in = spec.inputs[spec.InputIndex(v)];
-    if (!IsMatrixLike(in.type.shape, in.strides)) in.strides = RowMajorStrides(in.type.shape);
+  const int a = spec.OperandIndex(0), b = spec.OperandIndex(1);
+  for (int i = 0; i < static_cast<int>(spec.inputs.size()); ++i) {
+    auto& in = spec.inputs[i];
+    const bool is_matrix = (i == a || i == b) && IsMatrixLike(in.type.shape, in.strides);
+    if (!is_matrix) in.strides = RowMajorStrides(in.type.shape);
   }
   auto& y = spec.outputs[0];
   const size_t r = y.type.shape.size();
@@ -60,9 +57,9 @@ void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
       !wanted.empty() && wanted[r - 1] == 1 && wanted[r - 2] >= y.type.shape[r - 1];
   // A product without fused operations can also be computed as the product of the transposed
   // operands.
-  const bool by_columns = !wanted.empty() && spec.nodes.size() == 1 && IsByColumns(wanted) &&
-                          wanted[r - 1] >= y.type.shape[r - 2] && !spec.inputs.front().is_static &&
-                          !spec.inputs.back().is_static;
+  const bool by_columns = !wanted.empty() && spec.num_fused() == 1 && IsByColumns(wanted) &&
+                          wanted[r - 1] >= y.type.shape[r - 2] && !spec.inputs[a].is_static &&
+                          !spec.inputs[b].is_static;
   y.strides = by_rows || by_columns ? wanted : RowMajorStrides(y.type.shape);
   if (int sum = FusedSum(spec, Channel(spec)); sum >= 0) {
     spec.inputs[sum].strides = y.strides;
@@ -162,8 +159,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildAsConvolution(const CpuKernelSpec& 
 
 absl::StatusOr<std::unique_ptr<Kernel>> BuildMatmul(const CpuKernelSpec& spec,
                                                     const StaticValues& statics) {
-  const Node& node = spec.head();
-  int a_index = spec.InputIndex(node.inputs()[0]), b_index = spec.InputIndex(node.inputs()[1]);
+  int a_index = spec.OperandIndex(0), b_index = spec.OperandIndex(1);
   size_t rank = spec.outputs[0].type.shape.size();
   if (rank == 3) rank = 4;  // rank 4 has the faster kernel
   Matrix a = Widen(spec.inputs[a_index], rank), b = Widen(spec.inputs[b_index], rank);
@@ -186,10 +182,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildMatmul(const CpuKernelSpec& spec,
       MakeEpilogue(spec, statics, Channel(spec), per_channel, false);
   if (!epilogue.ok()) return epilogue.status();
   auto bias = epilogue->bias < 0 ? dnnl::memory::desc() : per_channel;
-  auto ad = Desc(a.shape, a.strides), bd = Desc(b.shape, b.strides), yd = Desc(y.shape, y.strides);
+  const DType factors = spec.inputs[a_index].type.dtype;
+  auto ad = Desc(a.shape, a.strides, factors), bd = Desc(b.shape, b.strides, factors);
+  auto yd = Desc(y.shape, y.strides, spec.outputs[0].type.dtype);
   const bool pack = spec.inputs[b_index].is_static;
   auto attr = EpilogueAttributes(*epilogue);
-  auto wanted = pack ? AnyDesc(b.shape) : bd;
+  auto wanted = pack ? AnyDesc(b.shape, factors) : bd;
   dnnl::matmul::desc desc = epilogue->bias >= 0 ? dnnl::matmul::desc(ad, wanted, bias, yd)
                                                 : dnnl::matmul::desc(ad, wanted, yd);
   dnnl::matmul::primitive_desc pd(desc, attr, Engine());
@@ -214,6 +212,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
   return CatchDnnl([&]() -> Result { return BuildMatmul(spec, statics); });
 }
 
+bool ReadsBf16(const std::vector<NodePtr>& nodes) { return MultipliesBf16(*nodes[0]); }
+
 }  // namespace
 
 KernelDef MakeMatmulKernel() {
@@ -222,6 +222,8 @@ KernelDef MakeMatmulKernel() {
   def.ops = {"matmul"};
   def.accepts = Accepts;
   def.fuses = Fuses;
+  def.fuses_casts = true;
+  def.reads_bf16 = ReadsBf16;
   def.layouts = Layouts;
   def.strided_output = StridedOutput;
   def.strided_input = StridedInput;

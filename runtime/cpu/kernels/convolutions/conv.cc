@@ -1,5 +1,6 @@
 // Convolutions by oneDNN. Images lie channels last between kernels, so nothing must be reordered
 // between operators.
+#include "runtime/cpu/kernels/bf16_products.h"
 #include "runtime/cpu/kernels/convolutions/dnnl_convolution.h"
 
 namespace lemma::cpu {
@@ -25,9 +26,9 @@ bool IsPixelwise(const Node& node) {
 
 // Whether to run as a matrix product. With post-operations that read a vector, the convolution is
 // faster.
-bool RunsAsProduct(const std::vector<NodePtr>& nodes) {
-  if (!IsPixelwise(*nodes[0])) return false;
-  for (size_t n = 1; n < nodes.size(); ++n) {
+bool RunsAsProduct(const std::vector<NodePtr>& nodes, int head_at = 0) {
+  if (!IsPixelwise(*nodes[static_cast<size_t>(head_at)])) return false;
+  for (size_t n = static_cast<size_t>(head_at) + 1; n < nodes.size(); ++n) {
     if (PostOpKindOf(*nodes[n], Value(nodes[n - 1], 0), kChannel) == PostOpKind::kChannelAffine) {
       return false;
     }
@@ -49,7 +50,7 @@ bool IsDense(const CpuKernelSpec& spec) {
   auto dense = [](const CpuKernelSpec::Operand& o) {
     return SameLayout(o.type.shape, o.strides, ChannelsLast(o.type.shape));
   };
-  return dense(spec.inputs[0]) && dense(spec.outputs[0]);
+  return dense(spec.operand(0)) && dense(spec.outputs[0]);
 }
 
 // oneDNN 2.6's SSE4.1 code assumes that the summed operand of a depthwise convolution is aligned,
@@ -68,16 +69,17 @@ bool Fuses(const CpuKernelSpec& spec, const Node& user) {
 }
 
 void Layouts(CpuKernelSpec& spec, const Strides&) {
-  auto& x = spec.inputs[0];
+  auto& x = spec.inputs[spec.OperandIndex(0)];
   int64_t step = 0;
   if (x.is_static) {
     x.strides = RowMajorStrides(x.type.shape);
-  } else if (!RunsAsProduct(spec.nodes) || !HasPixelStep(x.type.shape, x.strides, &step)) {
+  } else if (!RunsAsProduct(spec.nodes, spec.head_at) ||
+             !HasPixelStep(x.type.shape, x.strides, &step)) {
     x.strides = ChannelsLast(x.type.shape);
   }
   // Computed weights, biases and fused vectors may be views, such as of a transpose.
-  for (size_t i = 1; i < spec.inputs.size(); ++i) {
-    spec.inputs[i].strides = RowMajorStrides(spec.inputs[i].type.shape);
+  for (auto& in : spec.inputs) {
+    if (&in != &x) in.strides = RowMajorStrides(in.type.shape);
   }
   auto& y = spec.outputs[0];
   y.strides = ChannelsLast(y.type.shape);
@@ -90,8 +92,8 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
 
 bool StridedOutput(const CpuKernelSpec& spec, const Strides& strides) {
   int64_t step = 0;
-  return RunsAsProduct(spec.nodes) && !spec.inputs[0].is_static && FusedSum(spec, kChannel) < 0 &&
-         HasPixelStep(spec.outputs[0].type.shape, strides, &step);
+  return RunsAsProduct(spec.nodes, spec.head_at) && !spec.operand(0).is_static &&
+         FusedSum(spec, kChannel) < 0 && HasPixelStep(spec.outputs[0].type.shape, strides, &step);
 }
 
 bool StridedInput(const std::vector<NodePtr>& nodes, int node, int operand) {
@@ -101,10 +103,12 @@ bool StridedInput(const std::vector<NodePtr>& nodes, int node, int operand) {
 absl::StatusOr<std::unique_ptr<Kernel>> BuildPixelwise(const CpuKernelSpec& spec,
                                                        const StaticValues& statics) {
   const Node& node = spec.head();
-  const Shape &xs = spec.inputs[0].type.shape, &ys = spec.outputs[0].type.shape;
+  const CpuKernelSpec::Operand& image = spec.operand(0);
+  const DType factors = image.type.dtype, result = spec.outputs[0].type.dtype;
+  const Shape &xs = image.type.shape, &ys = spec.outputs[0].type.shape;
   const int64_t rows = xs[0] * xs[2] * xs[3], in = xs[1], out = ys[1];
   int64_t x_step = in, y_step = out;
-  if (!HasPixelStep(xs, spec.inputs[0].strides, &x_step) ||
+  if (!HasPixelStep(xs, image.strides, &x_step) ||
       !HasPixelStep(ys, spec.outputs[0].strides, &y_step)) {
     return absl::InternalError("a pixelwise convolution got other strides");
   }
@@ -113,17 +117,18 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPixelwise(const CpuKernelSpec& spec
       MakeEpilogue(spec, statics, kChannel, Desc({1, out}, {out, 1}), own_bias);
   if (!epilogue.ok()) return epilogue.status();
   const int bias = own_bias ? spec.InputIndex(node.inputs()[2]) : epilogue->bias;
-  auto x = Desc({rows, in}, {x_step, 1}), y = Desc({rows, out}, {y_step, 1});
+  auto x = Desc({rows, in}, {x_step, 1}, factors), y = Desc({rows, out}, {y_step, 1}, result);
+  const auto w = AnyDesc({in, out}, factors);
   auto b = bias >= 0 ? Desc({1, out}, {out, 1}) : dnnl::memory::desc();
   auto attr = EpilogueAttributes(*epilogue);
-  dnnl::matmul::desc desc = bias >= 0 ? dnnl::matmul::desc(x, AnyDesc({in, out}), b, y)
-                                      : dnnl::matmul::desc(x, AnyDesc({in, out}), y);
+  dnnl::matmul::desc desc =
+      bias >= 0 ? dnnl::matmul::desc(x, w, b, y) : dnnl::matmul::desc(x, w, y);
   dnnl::matmul::primitive_desc pd(desc, attr, Engine());
   auto kernel = std::make_unique<DnnlKernel>();
   kernel->SetPrimitive(dnnl::matmul(pd), pd.scratchpad_desc(), pd.impl_info_str());
-  kernel->BindInput(DNNL_ARG_SRC, 0, x);
+  kernel->BindInput(DNNL_ARG_SRC, spec.OperandIndex(0), x);
   // The weight is [out, in].
-  BindWeights(spec, statics, spec.InputIndex(node.inputs()[1]), Desc({in, out}, {1, in}),
+  BindWeights(spec, statics, spec.OperandIndex(1), Desc({in, out}, {1, in}, factors),
               pd.weights_desc(), kernel.get());
   BindBias(spec, statics, bias, b, kernel.get());
   kernel->BindOutput(DNNL_ARG_DST, 0, y);
@@ -135,7 +140,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPixelwise(const CpuKernelSpec& spec
 absl::StatusOr<std::unique_ptr<Kernel>> BuildConvolution(const CpuKernelSpec& spec,
                                                          const StaticValues& statics) {
   const Node& node = spec.head();
-  const Shape &xs = spec.inputs[0].type.shape, &ys = spec.outputs[0].type.shape;
+  const CpuKernelSpec::Operand& image = spec.operand(0);
+  const DType factors = image.type.dtype;
+  const Shape &xs = image.type.shape, &ys = spec.outputs[0].type.shape;
   const Shape& w = node.inputs()[1].shape();
   const int64_t groups = node.Int("groups");
   Shape ws = w;
@@ -147,11 +154,12 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildConvolution(const CpuKernelSpec& sp
   const int bias = own_bias ? spec.InputIndex(node.inputs()[2]) : epilogue->bias;
   const auto &d = node.Ints("dilations"), &p = node.Ints("pads");
   DnnlConvolution conv;
-  conv.x = spec.inputs[0].is_static ? Desc(xs, RowMajorStrides(xs)) : ChannelsLastDesc(xs);
-  conv.weights = Desc(ws, RowMajorStrides(ws));
-  conv.y = ChannelsLastDesc(ys);
+  conv.x = image.is_static ? Desc(xs, RowMajorStrides(xs)) : ChannelsLastDesc(xs, factors);
+  conv.weights = Desc(ws, RowMajorStrides(ws), factors);
+  conv.y = ChannelsLastDesc(ys, spec.outputs[0].type.dtype);
   if (bias >= 0) conv.bias = Desc({ys[1]}, {1});
-  conv.weights_input = spec.InputIndex(node.inputs()[1]);
+  conv.x_input = spec.OperandIndex(0);
+  conv.weights_input = spec.OperandIndex(1);
   conv.bias_input = bias;
   conv.strides = node.Ints("strides");
   conv.dilations = {d[0] - 1, d[1] - 1};
@@ -164,13 +172,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
                                               const StaticValues& statics) {
   using Result = absl::StatusOr<std::unique_ptr<Kernel>>;
   return CatchDnnl([&]() -> Result {
-    const bool product = RunsAsProduct(spec.nodes) && !spec.inputs[0].is_static &&
+    const bool product = RunsAsProduct(spec.nodes, spec.head_at) && !spec.operand(0).is_static &&
                          !(ConvolutionsBeatProducts() && IsDense(spec));
     return product ? BuildPixelwise(spec, statics) : BuildConvolution(spec, statics);
   });
 }
 
-// x of the convolution is the kernel's input 0, whatever the order of the spec's inputs.
+bool ReadsBf16(const std::vector<NodePtr>& nodes) { return MultipliesBf16(*nodes[0]); }
+
 bool AcceptsConv(const Node& node) { return IsF32(node) && node.inputs()[0] != node.inputs()[1]; }
 
 }  // namespace
@@ -181,6 +190,8 @@ KernelDef MakeConv2dKernel() {
   def.ops = {"conv2d"};
   def.accepts = AcceptsConv;
   def.fuses = Fuses;
+  def.fuses_casts = true;
+  def.reads_bf16 = ReadsBf16;
   def.layouts = Layouts;
   def.strided_output = StridedOutput;
   def.strided_input = StridedInput;

@@ -14,11 +14,16 @@ bool HasAvx2Only() {
   return isa == dnnl::cpu_isa::avx2 || isa == dnnl::cpu_isa::avx2_vnni;
 }
 
+bool IsF32(const dnnl::memory::desc& desc) {
+  return desc.data_type() == dnnl::memory::data_type::f32;
+}
+
 Convolution::primitive_desc Describe(const DnnlConvolution& conv, const dnnl::memory::desc& x,
                                      const dnnl::memory::desc& y, const Epilogue& epilogue,
                                      dnnl::algorithm algorithm) {
   const auto kind = dnnl::prop_kind::forward_inference;
-  const dnnl::memory::desc w = AnyDesc(conv.weights.dims());
+  const dnnl::memory::desc w(conv.weights.dims(), conv.weights.data_type(),
+                             dnnl::memory::format_tag::any);
   const Convolution::desc desc =
       conv.bias_input >= 0 ? Convolution::desc(kind, algorithm, x, w, conv.bias, y, conv.strides,
                                                conv.dilations, conv.begin, conv.end)
@@ -80,7 +85,7 @@ std::unique_ptr<Kernel> MakeWinograd(const CpuKernelSpec& spec, const StaticValu
   const dnnl::memory::dims w = conv.weights.dims(), x = conv.x.dims(), y = conv.y.dims();
   const dnnl::memory::dims ones = {1, 1}, zeros = {0, 0};
   const Tensor& weights = statics[conv.weights_input];
-  if (spec.winograd == WinogradUse::kNever) return nullptr;
+  if (spec.winograd == WinogradUse::kNever || !IsF32(conv.x)) return nullptr;
   if (w.size() != 4 || w[2] != 3 || w[3] != 3 || conv.strides != ones || conv.dilations != zeros ||
       weights.empty_handle() || spec.inputs[conv.x_input].is_static) {
     return nullptr;

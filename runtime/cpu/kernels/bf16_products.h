@@ -1,0 +1,25 @@
+// Recognizes products of bf16 numbers that are summed in f32, by the definitions of their operands.
+#ifndef LEMMA_RUNTIME_CPU_KERNELS_BF16_PRODUCTS_H_
+#define LEMMA_RUNTIME_CPU_KERNELS_BF16_PRODUCTS_H_
+
+#include "graph/graph.h"
+
+namespace lemma::cpu {
+
+// Whether `node` gives the elements of a bf16 operand as f32.
+bool WidensBf16(const Node& node);
+// Whether `node` rounds the elements of an f32 operand to bf16.
+bool RoundsToBf16(const Node& node);
+
+// Whether this processor has instructions for products of bf16 numbers (AVX512_BF16, AMX), and
+// oneDNN may use them.
+bool HasBf16Products();
+
+// Whether `head`, an application in f32 of a convolution or of a matrix product, multiplies bf16
+// numbers: operands 0 and 1 are widened from bf16, operand 0 at run time. False without
+// HasBf16Products.
+bool MultipliesBf16(const Node& head);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_KERNELS_BF16_PRODUCTS_H_
