@@ -42,6 +42,7 @@ const char* const kFollowers[] = {
     "$0 = add($1, $2)",
     "$0 = add($1, r)",
     "c$0 = constant f32[] fill 0.1 $0 = max($1, c$0)",
+    "h$0 = cast($1) {dtype = \"bf16\"} $0 = cast(h$0) {dtype = \"f32\"}",
 };
 constexpr int kNumFollowers = sizeof(kFollowers) / sizeof(kFollowers[0]);
 // One or two operators of each algorithm, for triples.
@@ -91,6 +92,33 @@ constexpr Product kProducts[] = {
     {"depthwise convolution",
      "x: f32[1,6,4,5], w: weight f32[6,1,3,3], v: weight f32[6,1,1], r: f32[1,6,4,5]",
      "p = conv2d(x, w) {pads = [1,1,1,1], groups = 6}", "v", ""},
+    {"matmul of bf16 numbers", "x: bf16[3,7], w: weight bf16[7,5], v: weight f32[5], r: f32[3,5]",
+     "a = cast(x) {dtype = \"f32\"} b = cast(w) {dtype = \"f32\"} p = matmul(a, b)", "v", ""},
+    {"product of two bf16 activations",
+     "x: bf16[2,3,7], w: bf16[2,5,7], v: weight f32[5], r: f32[2,3,5]",
+     "a = cast(x) {dtype = \"f32\"} b = cast(w) {dtype = \"f32\"} "
+     "t = transpose(b) {perm = [0,2,1]} p = matmul(a, t)",
+     "v", ""},
+    {"pixelwise convolution of bf16 numbers",
+     "x: bf16[2,6,4,5], w: weight bf16[5,6,1,1], v: weight f32[5,1,1], r: f32[2,5,4,5]",
+     "a = cast(x) {dtype = \"f32\"} b = cast(w) {dtype = \"f32\"} p = conv2d(a, b)", "v", ""},
+    {"convolution of bf16 numbers",
+     "x: f32[1,3,4,5], w: weight bf16[5,3,3,3], v: weight f32[5,1,1], r: f32[1,5,4,5], "
+     "s: weight f32[5], b: weight f32[5], m: weight f32[5], "
+     "q: weight f32[5] = [0.5, 1.0, 2.0, 0.25, 1.5]",
+     "h = cast(x) {dtype = \"bf16\"} a = cast(h) {dtype = \"f32\"} u = cast(w) {dtype = \"f32\"} "
+     "p = conv2d(a, u) {pads = [1,1,1,1]}",
+     "v", "$0 = batch_norm($1, s, b, m, q)"},
+    {"grouped convolution of bf16 numbers",
+     "x: bf16[1,16,4,5], w: weight bf16[16,8,3,3], v: weight f32[16,1,1], r: f32[1,16,4,5]",
+     "a = cast(x) {dtype = \"f32\"} b = cast(w) {dtype = \"f32\"} "
+     "p = conv2d(a, b) {pads = [1,1,1,1], groups = 2}",
+     "v", ""},
+    {"depthwise convolution of bf16 numbers",
+     "x: bf16[1,6,4,5], w: weight bf16[6,1,3,3], v: weight f32[6,1,1], r: f32[1,6,4,5]",
+     "a = cast(x) {dtype = \"f32\"} b = cast(w) {dtype = \"f32\"} "
+     "p = conv2d(a, b) {pads = [1,1,1,1], groups = 6}",
+     "v", ""},
     {"transposed convolution",
      "x: f32[1,3,2,3], w: weight f32[3,5,3,3], v: weight f32[5,1,1], r: f32[1,5,5,7]",
      "p = conv_transpose2d(x, w) {strides = [2,2]}", "v", ""},

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/container/flat_hash_set.h"
+#include "runtime/cpu/kernels/bf16_products.h"
 
 namespace lemma::cpu {
 
@@ -35,7 +36,8 @@ dnnl::memory::data_type DataType(DType dtype) {
 }  // namespace
 
 bool HasDesc(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kU8 || dtype == DType::kI8;
+  return dtype == DType::kF32 || dtype == DType::kU8 || dtype == DType::kI8 ||
+         (dtype == DType::kBF16 && HasBf16Products());
 }
 
 dnnl::memory::desc Desc(const Shape& shape, const Strides& strides, DType dtype) {

@@ -18,9 +18,9 @@ namespace lemma::cpu {
 // The processor, as oneDNN's engine. One per process.
 const dnnl::engine& Engine();
 
-// Whether oneDNN copies this element type on every processor: f32, u8 or i8.
+// Whether descriptors can have this element type: f32, u8, i8 and, with HasBf16Products, bf16.
 bool HasDesc(DType dtype);
-// A descriptor with the given strides, of a type that HasDesc allows or of bf16. Strides of
+// A descriptor with the given strides. Strides of
 // dimensions of size 1 are set as in a dense layout of the same order, since oneDNN compares them.
 dnnl::memory::desc Desc(const Shape& shape, const Strides& strides, DType dtype = DType::kF32);
 // A channels-last descriptor, with the same strides as oneDNN's own channels-last format. (Desc may
