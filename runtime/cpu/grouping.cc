@@ -205,7 +205,9 @@ class Grouper {
     if (fuse_layout_ && !ReadsWidened(*spec)) {
       result_.groups[group].head = head;
       const std::vector<Value>& operands = uses_.nodes[head]->inputs();
-      for (int k : {0, 1}) Copy(uses_.NodeOf(operands[k].node()), group);
+      for (int k : {0, 1}) {
+        if (WidensBf16(operands[k].node())) Copy(uses_.NodeOf(operands[k].node()), group);
+      }
     } else if (RoundsToBf16(spec->last())) {
       std::vector<int>& nodes = result_.groups[group].nodes;
       result_.group_of[nodes.back()] = -1;
@@ -281,8 +283,9 @@ class Grouper {
     bool joins = !uses_.IsOutput(v) && !uses_.Users(v).empty();
     for (int user : uses_.Users(v)) {
       int g = result_.group_of[user];
+      // A group with a copy of the user reads this value from memory.
       joins = joins && g >= 0 && (group < 0 || g == group) && Pointwise(user) &&
-              result_.groups[g].def == &PointwiseKernel() &&
+              copied_to_[user].empty() && result_.groups[g].def == &PointwiseKernel() &&
               uses_.nodes[user]->type(0).shape == v.shape();
       group = g;
     }

@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "graph/builder.h"
 #include "runtime/cpu/integer_statement.h"
+#include "runtime/cpu/kernels/bf16_products.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
@@ -145,7 +146,12 @@ class StatementReader {
     if (IsBf16(a->desc) != (in.type.dtype == DType::kBF16)) {
       return absl::InternalError(absl::StrCat("argument ", arg, " is passed in another type"));
     }
-    return IsBf16(a->desc) ? builder_.Op("cast", {v}, {{"dtype", std::string("f32")}}) : v;
+    const bool rounds = !IsBf16(a->desc) && IsBf16(kernel_.PassedAs(arg));
+    if (rounds) {
+      LEMMA_ASSIGN_OR_RETURN(v, builder_.Op("cast", {v}, {{"dtype", std::string("bf16")}}));
+    }
+    return v.dtype() == DType::kBF16 ? builder_.Op("cast", {v}, {{"dtype", std::string("f32")}})
+                                     : v;
   }
 
   static bool IsBf16(const dnnl::memory::desc& desc) {
@@ -407,6 +413,19 @@ absl::StatusOr<Graph> StatementOf(const CpuKernelSpec& spec, const Kernel& kerne
       [&]() -> absl::StatusOr<Graph> { return StatementReader(spec, *library).Run(); });
 }
 
+namespace {
+
+// Whether input `i` is a static f32 weight that the kernel reads as bf16 numbers.
+bool ReadsAsBf16(const CpuKernelSpec& spec, size_t i) {
+  if (spec.def->reads_bf16 == nullptr || !spec.inputs[i].is_static ||
+      spec.inputs[i].type.dtype != DType::kF32) {
+    return false;
+  }
+  return spec.OperandIndex(1) == static_cast<int>(i) && spec.operand(0).type.dtype == DType::kBF16;
+}
+
+}  // namespace
+
 absl::StatusOr<Graph> MeaningOf(const CpuKernelSpec& spec, const StaticValues& statics) {
   GraphBuilder builder("meaning");
   absl::flat_hash_map<Value, Value> made;
@@ -416,6 +435,13 @@ absl::StatusOr<Graph> MeaningOf(const CpuKernelSpec& spec, const StaticValues& s
     if (!spec.inputs[i].value) continue;
     const bool number = !statics[i].empty_handle() && statics[i].size() == 1;
     made[spec.inputs[i].value] = number ? builder.Constant(statics[i]) : inputs.back();
+    if (number || !ReadsAsBf16(spec, i) || !HoldsBf16(statics[i])) continue;
+    // Rounding changes none of its elements.
+    Value v = inputs.back();
+    for (const char* dtype : {"bf16", "f32"}) {
+      LEMMA_ASSIGN_OR_RETURN(v, builder.Op("cast", {v}, {{"dtype", std::string(dtype)}}));
+    }
+    made[spec.inputs[i].value] = v;
   }
   if (spec.nodes.empty()) {  // a copy
     builder.Output("y", inputs[0]);

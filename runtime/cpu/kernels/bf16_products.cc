@@ -1,5 +1,8 @@
 #include "runtime/cpu/kernels/bf16_products.h"
 
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
 
 namespace lemma::cpu {
@@ -14,7 +17,32 @@ bool Converts(const Node& node, DType from, DType to) {
          traits.element->body.kind() == ScalarExpr::Kind::kRead;
 }
 
+// Whether the static value holds only bf16 numbers, as its constants and the operators that move
+// them show.
+bool IsKnownBf16(const Value& v) {
+  const Node& node = v.node();
+  if (v.dtype() != DType::kF32) return false;
+  if (node.has_payload()) {
+    static thread_local absl::flat_hash_map<uint64_t, bool> known;
+    const auto [entry, is_new] = known.try_emplace(node.hash(), false);
+    if (is_new) entry->second = HoldsBf16(node.payload());
+    return entry->second;
+  }
+  if (!node.is_op()) return false;
+  if (WidensBf16(node)) return true;
+  const NodeTraits& traits = NodeTraitsOf(node);
+  const bool moves = traits.reshapes || !traits.views.empty() || traits.concat_dim.has_value();
+  return moves && std::all_of(node.inputs().begin(), node.inputs().end(), IsKnownBf16);
+}
+
 }  // namespace
+
+bool HoldsBf16(const Tensor& tensor) {
+  for (const float x : tensor.data<float>()) {
+    if (BFloat16ToFloat(FloatToBFloat16(x)) != x && x == x) return false;
+  }
+  return true;
+}
 
 bool HasBf16Products() {
   static const bool has = [] {
@@ -28,8 +56,9 @@ bool WidensBf16(const Node& node) { return Converts(node, DType::kBF16, DType::k
 bool RoundsToBf16(const Node& node) { return Converts(node, DType::kF32, DType::kBF16); }
 
 bool MultipliesBf16(const Node& head) {
-  return HasBf16Products() && WidensBf16(head.inputs()[0].node()) && WidensBf16(head.inputs()[1].node()) &&
-         !IsStaticValue(head.inputs()[0]);
+  const Value &x = head.inputs()[0], &w = head.inputs()[1];
+  if (!HasBf16Products() || !WidensBf16(x.node()) || IsStaticValue(x)) return false;
+  return WidensBf16(w.node()) || (IsStaticValue(w) && IsKnownBf16(w));
 }
 
 }  // namespace lemma::cpu

@@ -3,6 +3,7 @@
 #define LEMMA_RUNTIME_CPU_KERNELS_BF16_PRODUCTS_H_
 
 #include "graph/graph.h"
+#include "graph/tensor.h"
 
 namespace lemma::cpu {
 
@@ -15,9 +16,12 @@ bool RoundsToBf16(const Node& node);
 // oneDNN may use them.
 bool HasBf16Products();
 
+// Whether every element is a bf16 number (or NaN). `tensor` is f32.
+bool HoldsBf16(const Tensor& tensor);
+
 // Whether `head`, an application in f32 of a convolution or of a matrix product, multiplies bf16
-// numbers: operands 0 and 1 are widened from bf16, operand 0 at run time. False without
-// HasBf16Products.
+// numbers: operand 0 is widened from bf16 at run time, and operand 1 is widened from bf16 too, or
+// is static and known to hold only bf16 numbers. False without HasBf16Products.
 bool MultipliesBf16(const Node& head);
 
 }  // namespace lemma::cpu

@@ -183,7 +183,8 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildMatmul(const CpuKernelSpec& spec,
   if (!epilogue.ok()) return epilogue.status();
   auto bias = epilogue->bias < 0 ? dnnl::memory::desc() : per_channel;
   const DType factors = spec.inputs[a_index].type.dtype;
-  auto ad = Desc(a.shape, a.strides, factors), bd = Desc(b.shape, b.strides, factors);
+  auto ad = Desc(a.shape, a.strides, factors);
+  auto bd = Desc(b.shape, b.strides, spec.inputs[b_index].type.dtype);
   auto yd = Desc(y.shape, y.strides, spec.outputs[0].type.dtype);
   const bool pack = spec.inputs[b_index].is_static;
   auto attr = EpilogueAttributes(*epilogue);

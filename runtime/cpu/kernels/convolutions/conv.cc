@@ -142,8 +142,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildPixelwise(const CpuKernelSpec& spec
   kernel->SetPrimitive(dnnl::matmul(pd), pd.scratchpad_desc(), pd.impl_info_str());
   kernel->BindInput(DNNL_ARG_SRC, spec.OperandIndex(0), x);
   // The weight is [out, in].
-  BindWeights(spec, statics, spec.OperandIndex(1), Desc({in, out}, {1, in}, factors),
-              pd.weights_desc(), kernel.get());
+  BindWeights(spec, statics, spec.OperandIndex(1),
+              Desc({in, out}, {1, in}, spec.operand(1).type.dtype), pd.weights_desc(),
+              kernel.get());
   BindBias(spec, statics, bias, b, kernel.get());
   kernel->BindOutput(DNNL_ARG_DST, 0, y);
   BindEpilogue(*epilogue, kernel.get());
@@ -169,7 +170,7 @@ absl::StatusOr<std::unique_ptr<Kernel>> BuildConvolution(const CpuKernelSpec& sp
   const auto &d = node.Ints("dilations"), &p = node.Ints("pads");
   DnnlConvolution conv;
   conv.x = image.is_static ? Desc(xs, RowMajorStrides(xs)) : ChannelsLastDesc(xs, factors);
-  conv.weights = Desc(ws, RowMajorStrides(ws), factors);
+  conv.weights = Desc(ws, RowMajorStrides(ws), spec.operand(1).type.dtype);
   conv.y = ChannelsLastDesc(ys, spec.outputs[0].type.dtype);
   if (bias >= 0) conv.bias = Desc({ys[1]}, {1});
   conv.x_input = spec.OperandIndex(0);

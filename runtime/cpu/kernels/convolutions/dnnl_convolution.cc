@@ -22,7 +22,7 @@ Convolution::primitive_desc Describe(const DnnlConvolution& conv, const dnnl::me
                                      const dnnl::memory::desc& y, const Epilogue& epilogue,
                                      dnnl::algorithm algorithm) {
   const auto kind = dnnl::prop_kind::forward_inference;
-  const dnnl::memory::desc w(conv.weights.dims(), conv.weights.data_type(),
+  const dnnl::memory::desc w(conv.weights.dims(), conv.x.data_type(),
                              dnnl::memory::format_tag::any);
   const Convolution::desc desc =
       conv.bias_input >= 0 ? Convolution::desc(kind, algorithm, x, w, conv.bias, y, conv.strides,

@@ -12,9 +12,10 @@
 namespace lemma::cpu {
 
 struct DnnlConvolution {
-  dnnl::memory::desc x, weights,
-      y;                    // as they lie in memory; weights: [groups,] out, in, rows, columns
-  dnnl::memory::desc bias;  // {out}; empty: none
+  // As they lie in memory; weights: [groups,] out, in, rows, columns. The kernel multiplies numbers
+  // of x's type, and converts static weights to it once.
+  dnnl::memory::desc x, weights, y;
+  dnnl::memory::desc bias;                                  // {out}; empty: none
   int x_input = 0, weights_input = 1, bias_input = -1;      // of the spec's inputs; -1: no bias
   dnnl::memory::dims strides = {1, 1}, dilations = {0, 0};  // dilations: pixels between two taps
   dnnl::memory::dims begin = {0, 0}, end = {0, 0};          // padding before and after x, in pixels
