@@ -87,8 +87,12 @@ struct PlanCheckOptions {
   // For CheckPlan: the threads for which the back end "cpu" makes the plan. For CheckKernels: the
   // threads that check.
   int threads = 1;
-  // The precision of products in the kernels that CheckKernels checks. CheckPlan ignores it.
+  // The following are for CheckKernels; CheckPlan ignores them. The precision of products; the
+  // compute capability for which the kernels are generated, 80 or 90; whether NVRTC also compiles
+  // them, into the folder where the back end "cuda" looks for them.
   codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
+  int architecture = 90;
+  bool compile = false;
 };
 // The back ends whose plans can be checked.
 std::vector<std::string> PlanCheckBackends();
@@ -137,7 +141,9 @@ struct KernelCheck {
 
 // Checks the text of every kernel that the back end "cuda" would generate for the graph, by
 // executing it in exact arithmetic (verifier/kernels/kernel_check.h). Needs no GPU. Ignores
-// options.backend. InvalidArgument if options.threads is less than 1.
+// options.backend. InvalidArgument if options.threads is less than 1 or the architecture is another
+// one. With options.compile, FailedPrecondition if NVRTC is missing, and Internal if it refuses a
+// kernel.
 absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOptions& options);
 
 }  // namespace lemma::api

@@ -31,6 +31,8 @@ struct CheckFlags {
   std::string plan, rules, proofs;
   bool prove = false, json = false, kernels = false;
   std::string precision = "f32";
+  int64_t architecture = 90;
+  bool compile = false;
   int64_t samples = 1, seed = -1, threads = 1;
   int64_t reseed = -1;
 };
@@ -234,9 +236,10 @@ void PrintKernels(const api::KernelCheck& check) {
 absl::StatusOr<int> CheckKernels(const CheckFlags& flags, const std::string& path) {
   auto model = api::LoadModel(path);
   if (!model.ok()) return model.status();
-  auto check = api::CheckKernels(
-      model->graph,
-      {"cuda", SeedOf(flags), static_cast<int>(flags.threads), PrecisionOf(flags.precision)});
+  auto check =
+      api::CheckKernels(model->graph, {"cuda", SeedOf(flags), static_cast<int>(flags.threads),
+                                       PrecisionOf(flags.precision),
+                                       static_cast<int>(flags.architecture), flags.compile});
   if (!check.ok()) return check.status();
   flags.json ? PrintJson(ToJson(*check)) : PrintKernels(*check);
   if (!check->ok()) return kExitNo;
@@ -307,6 +310,10 @@ absl::StatusOr<int> Check(const CheckFlags& flags, const Positional& files) {
   if (flags.precision != "f32") {
     return absl::InvalidArgumentError("--precision: belongs to --kernels");
   }
+  if (flags.compile || flags.architecture != 90) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flags.compile ? "--compile" : "--architecture", ": belongs to --kernels"));
+  }
   if (!flags.plan.empty()) {
     auto path = OneArgument("MODEL", files);
     if (!path.ok()) return path.status();
@@ -343,6 +350,10 @@ absl::StatusOr<int> RunCheck(Arguments arguments) {
              "check the text of every CUDA kernel that would be generated for one model");
   flags.Choice("precision", &check.precision, PrecisionNames(),
                "of products, with --kernels: all but f32 use tensor cores");
+  flags.Int("architecture", &check.architecture,
+            "with --kernels: the compute capability to generate for, 80 or 90 (sm_90a)");
+  flags.Bool("compile", &check.compile,
+             "with --kernels: NVRTC compiles every kernel too, for this architecture");
   flags.String("rules", &check.rules, "FILE",
                "rules whose records are believed, instead of the built-in ones");
   flags.Bool("prove", &check.prove, "believe no record: prove the certificate's rules anew");

@@ -15,6 +15,7 @@
 #include "api/models/option_error.h"
 #include "api/models/random_values.h"
 #include "base/parallel.h"
+#include "runtime/cuda/cuda_backend.h"
 #include "runtime/cuda/cuda_plan.h"
 #include "runtime/cuda/fusion/store_factors.h"
 
@@ -70,10 +71,19 @@ CheckedProgram Check(const cuda::CudaStep& step, uint64_t seed,
 
 absl::StatusOr<KernelCheck> CheckKernels(const Graph& graph, const PlanCheckOptions& options) {
   if (options.threads < 1) return OptionError("option threads: must be at least 1");
+  if (options.architecture != 80 && options.architecture != 90) {
+    return OptionError("option architecture: must be 80 or 90");
+  }
+  if (options.compile) {
+    CudaOptions ahead;
+    ahead.grid.precision = options.precision;
+    if (absl::Status s = CompileAhead({graph}, ahead, options.architecture); !s.ok()) return s;
+  }
   NodeTraitsCache traits;
   cuda::PlanOptions plan_options;
   plan_options.reuse_late = true;
   plan_options.grid.precision = options.precision;
+  plan_options.grid.architecture = options.architecture;
   auto plan =
       cuda::PlanGraph(cuda::StoreFactors(graph, traits, plan_options.grid), traits, plan_options);
   if (!plan.ok()) return plan.status();

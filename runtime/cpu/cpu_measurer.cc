@@ -211,8 +211,13 @@ KernelTraits TraitsOf(const CpuKernelSpec& spec) {
   if (spec.def == &WeightOnlyKernel()) {
     absl::StrAppend(&traits.core, " ", WeightBitsOf(spec.head()), " bits");
   }
+  // The operands of the head, and those from which nodes in front of it compute them.
+  const size_t behind = static_cast<size_t>(spec.head_at) + 1;
+  std::vector<Value> own;
+  for (size_t n = 0; n < behind; ++n) {
+    own.insert(own.end(), spec.nodes[n]->inputs().begin(), spec.nodes[n]->inputs().end());
+  }
   for (const CpuKernelSpec::Operand& in : spec.inputs) {
-    const auto& own = spec.head().inputs();
     // Of an element-wise kernel, which reads each operand once, the layouts of the large ones.
     const bool counts = pointwise ? in.type.shape == spec.outputs[0].type.shape
                                   : std::find(own.begin(), own.end(), in.value) != own.end() &&
@@ -222,7 +227,7 @@ KernelTraits TraitsOf(const CpuKernelSpec& spec) {
   for (const CpuKernelSpec::Operand& out : spec.outputs) {
     absl::StrAppend(&traits.core, " -> ", TextOf(out));
   }
-  for (size_t n = pointwise ? 0 : 1; n < spec.nodes.size();) {
+  for (size_t n = pointwise ? 0 : behind; n < spec.nodes.size();) {
     n += IsLight(*spec.nodes[n]) ? 1 : AddFused(spec.nodes, n, &traits.fused);
   }
   std::sort(traits.fused.begin(), traits.fused.end());
