@@ -1,4 +1,4 @@
-"""Computes a model's operators on integers."""
+"""Computes a model's operators on integers or 16-bit floats."""
 
 import os
 import tempfile
@@ -43,7 +43,7 @@ class Quantized:
         count = sum(operator["quantized"] for operator in self.operators)
         before, after = self.json["bytes_before"], self.json["bytes_after"]
         rows = [
-            ("operators on integers", f"{count} of {len(self.operators)}"),
+            ("quantized operators", f"{count} of {len(self.operators)}"),
             ("largest relative error", f"{self.error:.3g}"),
             ("samples", "random" if self.json["synthetic"] else self.json["calibration_samples"]),
             ("time before", _tables.milliseconds(self.ms_before)),
@@ -54,7 +54,7 @@ class Quantized:
 
     def __repr__(self) -> str:
         count = sum(operator["quantized"] for operator in self.operators)
-        return f"<lemma.Quantized: {count} operators on integers, relative error {self.error:.3g}>"
+        return f"<lemma.Quantized: {count} quantized operators, relative error {self.error:.3g}>"
 
 
 def quantize(

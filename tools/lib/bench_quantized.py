@@ -27,16 +27,24 @@ def find(name, work):
 
 
 def quantize(flags, name, work):
-    """Returns the model, the quantized model and the folder of their inputs."""
+    """Returns the model, the quantized model, the folder of their inputs and quantize's report."""
     model, io = find(name, work)
     quantized = work / f"{name}.quantized.onnx"
-    check([flags.lemma, "quantize", str(model), "-o", str(quantized), "--calibration", "synthetic:2",
-           "--alone=off", "--runs=0"])
-    return model, quantized, io
+    report = json.loads(check(
+        [flags.lemma, "quantize", str(model), "-o", str(quantized), "--calibration", "synthetic:2",
+         f"--form={flags.form}", "--alone=off", "--runs=0", "--json"]))
+    return model, quantized, io, report
+
+
+def bounds(report):
+    """Of the products with one: the largest bound for the samples, relative to the result."""
+    shares = [op["bound_for_inputs"] / op["magnitude"] for op in report["operators"]
+              if op.get("bound_for_inputs") is not None and op.get("magnitude")]
+    return max(shares, default=None)
 
 
 def measure(flags, name, files, threads):
-    model, quantized, io = files
+    model, quantized, io, report = files
     common = ["--serve", "--inputs", str(io), "--threads", str(threads)]
     inputs = [str(path) for path in sorted(io.glob("input_*.pb"))]
     servers = {}
@@ -52,7 +60,8 @@ def measure(flags, name, files, threads):
     finally:
         for server in servers.values():
             server.close()
-    return {"model": name, "threads": threads,
+    return {"model": name, "threads": threads, "form": flags.form, "error": report["worst"],
+            "bound": bounds(report),
             "ms": {key: statistics.median(values) for key, values in medians.items()},
             "to": {key: ratio(medians, "quantized", key) for key in servers if key != "quantized"}}
 
@@ -62,10 +71,14 @@ def main(arguments):
     parser.add_argument("--lemma", required=True)
     parser.add_argument("--other")
     parser.add_argument("--models", default=DEFAULT)
+    parser.add_argument("--form", default="static")
     parser.add_argument("--threads", default="1")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "data/measurements/quantized.json")
+    parser.add_argument("--out", type=pathlib.Path)
     flags = parser.parse_args(arguments)
+    if flags.out is None:
+        name = "quantized" if flags.form == "static" else flags.form
+        flags.out = ROOT / f"data/measurements/{name}.json"
     rows = []
     with tempfile.TemporaryDirectory(prefix="lemma_bench_") as work:
         for name in flags.models.split(","):

@@ -118,6 +118,43 @@ def quantized(report):
                 f"{mean(two, 'f32')} of f32, {mean(two, 'ort_quantized')} of ORT on the same file.")
 
 
+def bf16(report):
+    one, two = ([row for row in report["rows"] if row["threads"] == n] for n in (1, 2))
+    on_two = {row["model"]: row["to"] for row in two}
+    lines = [[row["model"], *(ms(row["ms"][k]) for k in ("f32", "quantized", "ort_f32")),
+              *(f"{row['to'][k]:.3f}" for k in ("f32", "ort_f32")),
+              *(f"{on_two[row['model']][k]:.3f}" for k in ("f32", "ort_f32")),
+              f"{100 * row['error']:.2g} %", f"{100 * row['bound']:.2g} %"]
+             for row in one]
+    means = [f"{statistics.geometric_mean(row['to'][key] for row in rows):.3f} of {title}"
+             for rows in (one, two) for key, title in (("f32", "f32"), ("ort_f32", "ORT in f32"))]
+    return ["model", "f32", "bf16", "ORT f32", "bf16 / f32", "bf16 / ORT f32", "/ f32, 2 threads",
+            "/ ORT f32, 2 threads", "error", "bound of a product"], lines, (
+                f"Geometric means of the time in bf16: {means[0]}, {means[1]}; with two threads "
+                f"{means[2]}, {means[3]}.")
+
+
+def kernels(report):
+    """One line for each model: in each cell, the precisions f32, f32x3, tf32, f16 and bf16."""
+    models = {}
+    for row in report["rows"]:
+        models.setdefault(row["model"], []).append(row)
+    lines = []
+    for name, rows in models.items():
+        by = {(row["architecture"], row["precision"]): row for row in rows}
+        precisions = list(dict.fromkeys(row["precision"] for row in rows))
+        wrong = sum(row.get("kernels", 1) - row.get("right", 0) for row in rows)
+        lines.append([
+            name.replace(".step", ", step of training"),
+            *(", ".join(str(by[a, p].get("kernels", "")) for p in precisions) for a in (80, 90)),
+            "all" if wrong == 0 else f"all but {wrong}",
+            ", ".join(f"{by[90, p]['peak_bytes'] / 1e6:.1f}" for p in ("f32", "bf16")),
+            f"{sum(row['seconds'] for row in rows):.0f}"])
+    total = sum(row.get("kernels", 0) for row in report["rows"])
+    return ["model", "kernels, sm_80", "kernels, sm_90a", "right", "peak MB in f32 and bf16",
+            "seconds, together"], lines, f"{total:,} kernels in all, every one compiled by NVRTC."
+
+
 def decode(report):
     lines = [[row["weights"], str(row["threads"]), f"{row['bytes'] / 1e6:.0f}", ms(row["ms"]),
               f"{1e3 / row['ms']:.0f}", ms(row["ort_ms"]), f"{row['to_f32']:.3f}",
@@ -445,7 +482,8 @@ def onnxruntime(report):
 
 VIEWS = {"inference": inference, "inference_kernels": inference_kernels,
          "onnxruntime": onnxruntime, "half": half, "sizes": sizes, "attention": attention,
-         "gallery": gallery, "quantized": quantized, "decode": decode, "accuracy": accuracy,
+         "gallery": gallery, "quantized": quantized, "bf16": bf16,
+         "kernels": kernels, "decode": decode, "accuracy": accuracy,
          "search": search, "search_efforts": search_efforts,
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,

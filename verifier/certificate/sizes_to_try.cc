@@ -15,7 +15,7 @@ DimValues SizesToTry(const std::map<std::string, SizeRange>& dims, uint64_t seed
     const auto more = choice == 0 ? 0 : static_cast<int64_t>(random % kSpread);
     const int64_t size = choice < kSmallChoices
                              ? range.least + more
-                             : (range.least + 31) / 32 * 32 << (choice - kSmallChoices);
+                             : (std::max<int64_t>(range.least, 1) + 31) / 32 * 32 << (choice - kSmallChoices);
     sizes[name] = std::min(size, range.most);
   }
   return sizes;

@@ -115,6 +115,62 @@ TEST(StoredFactors, AreReadAsTheyAre) {
   }
 }
 
+// In the precision `stored`, a product is on tensor cores if the graph says that both factors are
+// numbers of one 16-bit type: stored so, rounded so, or padded with zeros.
+TEST(StoredFactors, DecideThePrecisionOfEachProduct) {
+  struct Case {
+    const char* text;
+    const char* in;  // the precision in the schedule; "": f32
+  };
+  const Case cases[] = {
+      {R"(graph bf16(x: bf16[128,512], w: bf16[512,264]) {
+         a = cast(x) {dtype = "f32"} b = cast(w) {dtype = "f32"} p = matmul(a, b) return p
+       })",
+       " in bf16"},
+      {R"(graph f16_rounded_here(x: f32[64,72], w: f16[72,64]) {
+         h = cast(x) {dtype = "f16"} a = cast(h) {dtype = "f32"} b = cast(w) {dtype = "f32"}
+         p = matmul(a, b) return p
+       })",
+       " in f16"},
+      {R"(graph padded(x: bf16[1,16,9,9], w: bf16[24,16,3,3]) {
+         a = cast(x) {dtype = "f32"} b = cast(w) {dtype = "f32"}
+         p = conv2d(a, b) {pads = [1,1,1,1]} return p
+       })",
+       " in bf16"},
+      {"graph plain(x: f32[128,512], w: f32[512,264]) { p = matmul(x, w) return p }", ""},
+      {R"(graph one_of_two(x: f32[128,512], w: bf16[512,264]) {
+         b = cast(w) {dtype = "f32"} p = matmul(x, b) return p
+       })",
+       ""},
+      {R"(graph two_types(x: f16[128,512], w: bf16[512,264]) {
+         a = cast(x) {dtype = "f32"} b = cast(w) {dtype = "f32"} p = matmul(a, b) return p
+       })",
+       ""},
+      {R"(graph computed(x: bf16[128,512], w: bf16[512,264]) {
+         a = cast(x) {dtype = "f32"} d = add(a, a) b = cast(w) {dtype = "f32"}
+         p = matmul(d, b) return p
+       })",
+       ""},
+  };
+  EmulatedPlans plans;
+  for (const Case& c : cases) {
+    ASSERT_TRUE(plans.Add(GraphWithWeights(c.text), In(ProductPrecision::kStored)).ok()) << c.text;
+  }
+  ASSERT_TRUE(plans.Compile().ok());
+  for (size_t i = 0; i < plans.size(); ++i) {
+    std::string tiles;
+    for (const cuda::Launch& launch : plans.plan(i).launches) {
+      const codegen::GridKernel& kernel = plans.plan(i).KernelOf(launch);
+      if (kernel.tile) tiles += kernel.schedule + "; ";
+    }
+    const std::string in = cases[i].in;
+    EXPECT_FALSE(tiles.empty()) << cases[i].text;
+    EXPECT_EQ(tiles.find(" in ") != tiles.npos, !in.empty()) << tiles << cases[i].text;
+    EXPECT_NE(tiles.find(in), tiles.npos) << tiles << cases[i].text;
+    ExpectExact(plans, i);
+  }
+}
+
 // A sum of squares is a sum of products of one row and one column: almost all of a tile would be
 // empty.
 TEST(BulkTiles, DoNotComputeSumsOfSquares) {

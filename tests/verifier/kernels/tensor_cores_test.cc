@@ -363,10 +363,24 @@ TEST(TensorCores, RoundsOnlyAsAllowed) {
     EXPECT_EQ(verdict(product, allowed).kind, Kind::kWrong);
     EXPECT_THAT(verdict(product, allowed).reason, testing::HasSubstr("which no precision allows"));
   }
+  // With kStored, only what is a number of the format already.
+  EXPECT_EQ(verdict(product, ProductPrecision::kStored).kind, Kind::kWrong);
+  for (const char* graph : {"graph halves(x: f16[34,72], w: f16[72,36]) { a = cast(x) {dtype = "
+                            "\"f32\"} b = cast(w) {dtype = \"f32\"} p = matmul(a, b) return p }",
+                            R"(graph rounded(x: f32[34,72], w: f16[72,36]) {
+                              h = cast(x) {dtype = "f16"} a = cast(h) {dtype = "f32"}
+                              b = cast(w) {dtype = "f32"} p = matmul(a, b) return p
+                            })"}) {
+    const Example exact = ProductExample(graph, ProductPrecision::kStored);
+    EXPECT_EQ(verdict(exact, ProductPrecision::kStored).kind, Kind::kAgrees)
+        << verdict(exact, ProductPrecision::kStored).reason;
+  }
   // The softmax of the second one is f32 and not rounded by an operator.
   const Example rounded = StreamExample(Attention("f16", 1, 72, 136, 64), 64, 64);
   EXPECT_EQ(verdict(rounded, ProductPrecision::kF32).kind, Kind::kAgrees);
+  EXPECT_EQ(verdict(rounded, ProductPrecision::kStored).kind, Kind::kAgrees);
   const Example stored = StreamExample(Attention("f32", 2, 72, 136, 64), 64, 64);
+  EXPECT_EQ(verdict(stored, ProductPrecision::kStored).kind, Kind::kWrong);
   EXPECT_EQ(verdict(stored, ProductPrecision::kF16).kind, Kind::kAgrees);
   EXPECT_EQ(verdict(stored, ProductPrecision::kF32).kind, Kind::kWrong);
 }
