@@ -184,21 +184,22 @@ class Narrower {
   }
 
   // Whether all readers of `v` can compute it from narrow numbers themselves, or read it moved.
-  bool NeedsNoMemory(const Value& v) const {
+  // `in_bf16`: from bf16; otherwise from integers.
+  bool NeedsNoMemory(const Value& v, bool in_bf16 = false) const {
     if (uses_.IsOutput(v)) return false;
     const std::vector<int>& users = uses_.Users(v);
     return std::all_of(users.begin(), users.end(), [&](int user) {
       const Node& node = *uses_.nodes[user];
       const NodeTraits& traits = traits_.Of(node);
       return traits.pointwise || traits.selects_largest || OnlyMoves(node) ||
-             IntegerProductOf(node).has_value() || FactorsAreBf16(node);
+             (in_bf16 ? MayReadBf16(node) : IntegerProductOf(node).has_value());
     });
   }
 
-  // Whether both operands of the product `node` are now widened from bf16.
-  bool FactorsAreBf16(const Node& node) const {
-    const KernelDef* def = node.is_op() ? FindKernel(node) : nullptr;
-    return def != nullptr && def->reads_bf16 != nullptr && MultipliesBf16(node);
+  // Whether the kernel of `node` may read bf16 numbers.
+  static bool MayReadBf16(const Node& node) {
+    const KernelDef* def = node.is_op() && HasBf16Products() ? FindKernel(node) : nullptr;
+    return def != nullptr && def->reads_bf16 != nullptr;
   }
 
   // `node` over narrow numbers, with the definition that it has over wide ones; nullptr if there is
@@ -260,7 +261,7 @@ class Narrower {
     if (!OnlyMoves(*node)) return false;
     std::vector<Value> sources;
     for (const Value& v : node->inputs()) {
-      if (!WidensBf16(NowOf(v).node()) || !NeedsNoMemory(v)) return false;
+      if (!WidensBf16(NowOf(v).node()) || !NeedsNoMemory(v, /*in_bf16=*/true)) return false;
       sources.push_back(NowOf(v).node().inputs()[0]);
     }
     const NodePtr moved = OverNarrow(*node, sources);

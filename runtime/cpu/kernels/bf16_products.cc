@@ -1,6 +1,7 @@
 #include "runtime/cpu/kernels/bf16_products.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "absl/container/flat_hash_map.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
@@ -17,22 +18,38 @@ bool Converts(const Node& node, DType from, DType to) {
          traits.element->body.kind() == ScalarExpr::Kind::kRead;
 }
 
-// Whether the static value holds only bf16 numbers, as its constants and the operators that move
-// them show.
+// Whether all elements are bf16 numbers that are 0 or have a usual magnitude. The instructions take
+// subnormal numbers as 0; with factors of a usual magnitude, what is lost then is below 2^-26 for
+// each term. `tensor` is f32 or bf16.
+bool HoldsUsualBf16(const Tensor& tensor) {
+  if (tensor.dtype() == DType::kF32 && !HoldsBf16(tensor)) return false;
+  constexpr uint32_t kLeast = (-126 + 127) << 7, kMost = (100 + 127) << 7;  // as bits of bf16
+  const auto* halves = static_cast<const uint16_t*>(tensor.raw());
+  const int64_t step = tensor.dtype() == DType::kF32 ? 2 : 1;  // the upper half of an f32
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    const uint32_t magnitude = halves[i * step + step - 1] & 0x7fffU;
+    if (magnitude != 0 && (magnitude < kLeast || magnitude > kMost)) return false;
+  }
+  return true;
+}
+
+// Whether the static value, f32 or bf16, holds only bf16 numbers of usual magnitudes, as its
+// constants and the operators that move or widen them show. bf16 weights without values count as
+// such.
 bool IsKnownBf16(const Value& v) {
   const Node& node = v.node();
-  if (v.dtype() != DType::kF32) return false;
+  if (v.dtype() != DType::kF32 && v.dtype() != DType::kBF16) return false;
   if (node.has_payload()) {
     static thread_local absl::flat_hash_map<uint64_t, bool> known;
     const auto [entry, is_new] = known.try_emplace(node.hash(), false);
-    if (is_new) entry->second = HoldsBf16(node.payload());
+    if (is_new) entry->second = HoldsUsualBf16(node.payload());
     return entry->second;
   }
-  if (!node.is_op()) return false;
-  if (WidensBf16(node)) return true;
+  if (!node.is_op()) return v.dtype() == DType::kBF16;
   const NodeTraits& traits = NodeTraitsOf(node);
   const bool moves = traits.reshapes || !traits.views.empty() || traits.concat_dim.has_value();
-  return moves && std::all_of(node.inputs().begin(), node.inputs().end(), IsKnownBf16);
+  return (moves || WidensBf16(node)) &&
+         std::all_of(node.inputs().begin(), node.inputs().end(), IsKnownBf16);
 }
 
 }  // namespace
@@ -58,7 +75,7 @@ bool RoundsToBf16(const Node& node) { return Converts(node, DType::kF32, DType::
 bool MultipliesBf16(const Node& head) {
   const Value &x = head.inputs()[0], &w = head.inputs()[1];
   if (!HasBf16Products() || !WidensBf16(x.node()) || IsStaticValue(x)) return false;
-  return WidensBf16(w.node()) || (IsStaticValue(w) && IsKnownBf16(w));
+  return IsStaticValue(w) ? IsKnownBf16(w) : WidensBf16(w.node());
 }
 
 }  // namespace lemma::cpu

@@ -20,8 +20,9 @@ bool HasBf16Products();
 bool HoldsBf16(const Tensor& tensor);
 
 // Whether `head`, an application in f32 of a convolution or of a matrix product, multiplies bf16
-// numbers: operand 0 is widened from bf16 at run time, and operand 1 is widened from bf16 too, or
-// is static and known to hold only bf16 numbers. False without HasBf16Products.
+// numbers: operand 0 is widened from bf16 at run time, and so is operand 1, or it is static and
+// known to hold only 0 and bf16 numbers with magnitudes from 2^-126 to 2^100. False without
+// HasBf16Products.
 bool MultipliesBf16(const Node& head);
 
 }  // namespace lemma::cpu

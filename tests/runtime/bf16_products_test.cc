@@ -1,0 +1,134 @@
+// Products of bf16 numbers: where the CPU back end takes them, and what must not be taken.
+#include "runtime/cpu/kernels/bf16_products.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/runtime/runtime_testutil.h"
+
+namespace lemma {
+namespace {
+
+// How many kernels multiply bf16 numbers. Compares the outputs with the reference.
+int Bf16Kernels(const std::string& text) {
+  const Graph graph = GraphWithWeights(text);
+  const std::vector<Tensor> inputs = RandomInputs(graph);
+  auto executable = ExpectCpuMatchesReference(graph, inputs);
+  std::vector<KernelTiming> timings;
+  EXPECT_TRUE(executable != nullptr && executable->RunTimed(inputs, &timings).ok());
+  int count = 0;
+  for (const KernelTiming& t : timings) {  // they widen their operands themselves
+    const bool is_product =
+        absl::StrContains(t.kernel, "matmul") || absl::StrContains(t.kernel, "conv2d");
+    count += is_product && absl::StartsWith(t.kernel, "cast+") ? 1 : 0;
+  }
+  return count;
+}
+
+void ExpectKernels(int expected, const std::string& text) {
+  EXPECT_EQ(Bf16Kernels(text), cpu::HasBf16Products() ? expected : 0) << text;
+}
+
+// `a` and `b` are x and w, rounded to bf16; `lines` follow.
+std::string Rounded(const std::string& inputs, const std::string& lines) {
+  return absl::StrCat("graph g(", inputs, R"() {
+    h = cast(x) {dtype = "bf16"} a = cast(h) {dtype = "f32"} b = cast(w) {dtype = "f32"}
+    )",
+                      lines, "\n}");
+}
+constexpr char kMatrices[] = "x: f32[6,16], w: weight bf16[16,24], v: weight f32[16,24]";
+
+TEST(Bf16Products, AreTakenWhereBothFactorsAre) {
+  ExpectKernels(1, Rounded(kMatrices, "y = matmul(a, b) return y"));
+  ExpectKernels(0, Rounded(kMatrices, "y = matmul(x, b) return y"));
+  ExpectKernels(0, Rounded(kMatrices, "y = matmul(a, v) return y"));
+  ExpectKernels(1, Rounded("x: f32[6,16], w: bf16[16,24]", "y = matmul(a, b) return y"));
+  ExpectKernels(0,
+                "graph g(x: f16[6,16], w: weight bf16[16,24]) { a = cast(x) {dtype = \"f32\"} "
+                "b = cast(w) {dtype = \"f32\"} y = matmul(a, b) return y }");
+}
+
+// A constant that holds only bf16 numbers counts, also behind operators that move it.
+TEST(Bf16Products, KnowConstants) {
+  constexpr char kConstant[] =
+      "x: f32[2,4], w: weight bf16[1], c: weight f32[3,4] = [1.0, 0.5, -2.0, 0.0, 3.0, 1.5, "
+      "-0.25, 8.0, 1.0, 1.0, 1.0, 1.0]";
+  ExpectKernels(1, Rounded(kConstant, "t = transpose(c) {perm = [1,0]} y = matmul(a, t) return y"));
+  ExpectKernels(
+      1, Rounded(kConstant,
+                 "t = transpose(c) {perm = [1,0]} s = concat(t, t) {axis = 1} y = matmul(a, s) "
+                 "return y"));
+  // 0.1 is no bf16 number; the instructions take 1e-39 as 0; 1e35 could make that matter.
+  for (const char* number : {"0.1", "1e-39", "1e35"}) {
+    ExpectKernels(0, absl::StrCat("graph g(x: f32[2,4], c: weight f32[4,1] = [1.0, 0.5, ", number,
+                                  ", 2.0]) { h = cast(x) {dtype = \"bf16\"} a = cast(h) {dtype = "
+                                  "\"f32\"} y = matmul(a, c) return y }"));
+  }
+}
+
+// Tiny values times huge weights: what the instructions lose would be seen.
+TEST(Bf16Products, KeepSubnormalNumbersTimesLargeWeights) {
+  const Graph graph = GraphWithWeights(
+      Rounded("x: f32[1,2], w: weight bf16[2,1] = [1e38, 1e38]", "y = matmul(a, b) return y"));
+  ExpectCpuMatchesReference(graph, {*Tensor::FromDoubles({DType::kF32, {1, 2}}, {1e-39, 2e-39})});
+}
+
+TEST(Bf16Products, RoundTheirResultUnlessTheyAddATensor) {
+  constexpr char kSquare[] = "x: f32[6,16], w: weight bf16[16,16], r: f32[6,16]";
+  constexpr char kAgain[] = R"(g = cast(q) {dtype = "bf16"} k = cast(g) {dtype = "f32"}
+      y = matmul(k, b) return y)";
+  ExpectKernels(2, Rounded(kSquare, absl::StrCat("p = matmul(a, b) q = relu(p) ", kAgain)));
+  ExpectKernels(2, Rounded(kSquare, absl::StrCat("p = matmul(a, b) q = add(p, r) ", kAgain)));
+  ExpectKernels(2, Rounded(kSquare, absl::StrCat("p = matmul(a, b) q = add(p, p) ", kAgain)));
+}
+
+// The rounded value is read as f32 too: by another product, element by element, as an output.
+TEST(Bf16Products, LeaveTheirOperandsToOthers) {
+  constexpr char kBoth[] = "x: f32[6,16], w: weight bf16[16,16], v: weight f32[16,16]";
+  ExpectKernels(1, Rounded(kBoth, "y = matmul(a, b) z = matmul(a, v) return y, z"));
+  ExpectKernels(1, Rounded(kBoth, "y = matmul(a, b) z = exp(a) return y, z"));
+  ExpectKernels(1, Rounded(kBoth, "y = matmul(a, b) return y, a"));
+  ExpectKernels(1, Rounded(kBoth, "y = matmul(a, b) return y, h"));
+  ExpectKernels(0, Rounded(kBoth, "p = matmul(a, b) y = add(p, a) return y"));
+  ExpectKernels(1, Rounded("x: f32[8,8], w: bf16[1]", "y = matmul(a, a) return y"));
+}
+
+// Roundings move in front of reshapes and transposes, and widenings behind them.
+TEST(Bf16Products, ReadWhatWasMoved) {
+  ExpectKernels(2, R"(graph g(x: bf16[1,6,16], w: weight bf16[16,16]) {
+    a = cast(x) {dtype = "f32"} b = cast(w) {dtype = "f32"} p = matmul(a, b)
+    s = reshape(p) {shape = [1,6,2,8]} t = transpose(s) {perm = [0,2,1,3]}
+    h = cast(t) {dtype = "bf16"} k = cast(h) {dtype = "f32"}
+    u = transpose(k) {perm = [0,1,3,2]} y = matmul(k, u) return y
+  })");
+  ExpectKernels(1, R"(graph g(x: bf16[6,16], z: bf16[6,16], w: weight bf16[32,8]) {
+    a = cast(x) {dtype = "f32"} c = cast(z) {dtype = "f32"} j = concat(a, c) {axis = 1}
+    b = cast(w) {dtype = "f32"} y = matmul(j, b) return y
+  })");
+  ExpectKernels(1, R"(graph g(x: bf16[6,32], w: weight bf16[16,8]) {
+    a = cast(x) {dtype = "f32"} l, r = split(a) {axis = 1, sizes = [16,16]}
+    b = cast(w) {dtype = "f32"} y = matmul(l, b) return y, r
+  })");
+}
+
+TEST(Bf16Products, EmptyAndSingleElements) {
+  for (const char* text :
+       {"graph g(x: bf16[0,4], w: weight bf16[4,4]) { y = matmul(x, w) return y }",
+        "graph g(x: bf16[4,1], w: weight bf16[1,4]) { y = matmul(x, w) return y }",
+        "graph g(x: bf16[1,1,1,1], w: weight bf16[1,1,1,1]) { y = conv2d(x, w) "
+        "return y }"}) {
+    ExpectCpuMatchesReference(text);
+  }
+}
+
+// ExpectCpuMatchesReference runs it without fusion of layout operators too.
+TEST(Bf16Products, GiveBf16Outputs) {
+  ExpectKernels(1, Rounded("x: f32[6,16], w: weight bf16[16,16]",
+                           "p = matmul(a, b) q = relu(p) y = cast(q) {dtype = \"bf16\"} return y"));
+}
+
+}  // namespace
+}  // namespace lemma
