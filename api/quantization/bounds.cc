@@ -17,6 +17,7 @@ constexpr int64_t kMoreRoundings = 64;  // of a bias, a normalization, conversio
 // On tensor cores, products of 16-bit floats lose at most 3 * 2^-23 in each addition
 // (kernels/codegen/product_precision.cc); the rest is for the model in f32.
 constexpr double kTensorRounding = 0x1p-21;
+constexpr float kLeastNormal = 0x1p-126F;
 
 // A tensor of f(i) at each element.
 template <class F>
@@ -95,7 +96,8 @@ bool HaveSameShapes(const std::vector<Sample>& samples) {
 double Quantizer::RoundingOf(const std::string& value) const {
   const ValueHistogram& seen = histograms_.at(value);
   if (HasFloatForm()) {
-    const double subnormal = options_.form == "f16" ? 0x1p-25 : 0x1p-134;
+    // Instructions for bf16 take subnormal numbers as 0.
+    const double subnormal = options_.form == "f16" ? 0x1p-25 : kLeastNormal;
     return std::max(-seen.low, seen.high) * codegen::UnitRoundoff(Precision()) + subnormal;
   }
   // A range found in a run is inside the one that calibration saw, and its ends may be half a step
@@ -122,6 +124,7 @@ std::vector<float> Quantizer::RoundedValue(const std::string& name, const Tensor
     for (float& number : rounded) {
       number = options_.form == "f16" ? HalfToFloat(FloatToHalf(number))
                                       : BFloat16ToFloat(FloatToBFloat16(number));
+      if (options_.form == "bf16" && std::abs(number) < kLeastNormal) number = 0;
     }
     return rounded;
   }

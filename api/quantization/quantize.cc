@@ -25,7 +25,12 @@ absl::Status QuantizeOptions::Check() const {
   }
   const bool is_float = form == "bf16" || form == "f16";
   if (is_float && (bits != 8 || block != 0 || !per_channel || !symmetric_weights)) {
-    return OptionError(absl::StrCat("options of integer weights: form ", form, " has no integers"));
+    return OptionError(absl::StrCat("option ",
+                                    bits != 8      ? "bits"
+                                    : block != 0   ? "block"
+                                    : !per_channel ? "per_channel"
+                                                   : "symmetric_weights",
+                                    ": form ", form, " has no integers"));
   }
   if (!ParseRangeMethod(ranges)) {
     return OptionError(absl::StrCat("option ranges: '", ranges,
@@ -57,7 +62,8 @@ absl::Status QuantizeOptions::Check() const {
   }
   if (form != "static" && symmetric) {
     return OptionError(
-        "option symmetric: needs option form static; other forms find u8 or nothing");
+        "option symmetric: needs option form static; other forms choose no integers for "
+        "activations");
   }
   if (form != "static" && ranges != "minmax") {
     return OptionError("option ranges: needs option form static; other forms store no ranges");

@@ -22,7 +22,8 @@ namespace {
 
 // Of this many samples, the last is held out: it gives no range.
 constexpr size_t kHoldOutOf = 5;
-constexpr double kLeastInfiniteF16 = 65520;  // from here on, f16 rounds to infinity
+// From here on, the type rounds to infinity.
+constexpr double kLeastInfiniteF16 = 65520, kLeastInfiniteBf16 = 0x1.ffp127;
 
 }  // namespace
 
@@ -128,7 +129,7 @@ absl::Status Quantizer::CheckTypes() {
                                  [&] { return ReportProgress("finding ranges"); });
   if (!histograms.ok()) return Prefixed(model_.path(), histograms.status());
   histograms_ = *std::move(histograms);
-  if (options_.form == "f16") ExcludeLargeValues();
+  if (HasFloatForm()) ExcludeLargeValues();
   return absl::OkStatus();
 }
 
@@ -138,8 +139,8 @@ void Quantizer::ExcludeLargeValues() {
       const auto seen = histograms_.find(value);
       if (seen == histograms_.end()) continue;
       const double largest = std::max(-seen->second.least, seen->second.most);
-      if (largest < kLeastInfiniteF16) continue;
-      Exclude(i, absl::StrCat("value '", value, "' reaches ", largest, ", beyond f16"));
+      if (largest < (options_.form == "f16" ? kLeastInfiniteF16 : kLeastInfiniteBf16)) continue;
+      Exclude(i, absl::StrCat("value '", value, "' reaches ", largest, ", beyond ", options_.form));
     }
   }
 }

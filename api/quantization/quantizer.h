@@ -56,7 +56,7 @@ class Quantizer {
   // element types than f32, and sets histograms_.
   absl::Status ApplyKeep();
   absl::Status CheckTypes();
-  // Form "f16": excludes operators that read values outside of its range.
+  // With a float form: excludes operators that read values outside of its range.
   void ExcludeLargeValues();
   DimValues UsualSizes();
   // The reason why the first excluded product is not quantized, in parentheses; "": no reason.

@@ -228,7 +228,9 @@ class Planner {
     for (int user : uses_.Users(v)) {
       if (grouping_.role[user] != NodeRole::kKernel) continue;
       const auto spec = SpecOf(grouping_.groups[grouping_.group_of[user]]);
-      CpuKernelSpec::Operand& in = spec->inputs[spec->InputIndex(v)];
+      const int index = spec->InputIndex(v);
+      if (index < 0) continue;  // the group computes the value itself
+      CpuKernelSpec::Operand& in = spec->inputs[index];
       in.strides = RowMajorStrides(v.shape());
       spec->def->layouts(*spec, {});
       if (!SameLayout(v.shape(), in.strides, RowMajorStrides(v.shape()))) return in.strides;

@@ -34,8 +34,8 @@ absl::StatusOr<std::vector<Tensor>> Nearby(absl::Span<const Tensor> inputs, uint
 //     rounding across a discontinuity, such as that of relu's gradient at 0, changes an element by
 //     more than t.
 //   * The norm may differ by t * sqrt(n) + 4 * s * norm. To get s, let m be the largest difference
-//     of the output's norm from its norm in `nearby`. s is the largest (m - t * sqrt(n)) / norm of
-//     all outputs, and at least 0.
+//     of the output's norm from its norm in `nearby`. s is the maximum of (m - t * sqrt(n)) / norm
+//     over all outputs, or 0 if that is negative; it is the same for every output.
 struct SampledDifference {
   api::OutputDifference worst;  // the largest difference relative to what is allowed
   int outputs = 0;              // the number of outputs

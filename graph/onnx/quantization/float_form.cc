@@ -14,7 +14,8 @@
 namespace lemma {
 namespace {
 
-constexpr int kBf16Opset = 13;  // has Cast to bf16
+// That have Cast to these types, by number.
+constexpr int kBf16Opset = 13, kF16Opset = 6;
 
 void SetCastType(DType to, onnx::NodeProto* node) {
   auto* attribute = node->add_attribute();
@@ -49,9 +50,8 @@ std::string FloatProblem(const ModelIndex& index, const QuantizableOp& op,
 absl::Status WriteFloatForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                             ModelEditor* editor, std::vector<std::string>* notes) {
   const DType type = plan.float_type;
-  if (type == DType::kBF16) {
-    LEMMA_RETURN_IF_ERROR(editor->RaiseOpset(kBf16Opset, "values of bf16", notes));
-  }
+  LEMMA_RETURN_IF_ERROR(editor->RaiseOpset(type == DType::kBF16 ? kBf16Opset : kF16Opset,
+                                           absl::StrCat("values of ", Name(type)), notes));
   std::set<std::string> values;
   for (size_t i = 0; i < model.operators.size(); ++i) {
     if (!plan.chosen[i]) continue;

@@ -44,7 +44,9 @@ struct CpuKernelSpec : KernelSpec {
   std::vector<int> in_place;
   int threads = 1;
   WinogradUse winograd = WinogradUse::kWhereFaster;
-  bool is_made_up = false;  // the static values are not those of `inputs`, but stand for them
+  // Set when a kernel is built only to be timed: its static values are made up, so nothing packed
+  // from them is shared with other kernels.
+  bool is_made_up = false;
 
   const NodePtr& head_node() const { return nodes[static_cast<size_t>(head_at)]; }
   const Node& head() const { return *head_node(); }
@@ -112,8 +114,8 @@ struct KernelDef {
   // users of output 0 prefer; empty if they have no preference. If `wanted` is not dense, only a
   // kernel that can write any strides follows it.
   void (*layouts)(CpuKernelSpec& spec, const Strides& wanted) = nullptr;
-  // strided_output: whether output 0 may be written with `strides`, which have gaps and order the
-  // dimensions as the output's own strides do. strided_input: whether operand `operand` of
+  // strided_output: whether output 0 may be written with `strides`: they have gaps, but the same
+  // order of dimensions as the output's own strides. strided_input: whether operand `operand` of
   // nodes[node] may be read with gaps. nullptr: never.
   bool (*strided_output)(const CpuKernelSpec& spec, const Strides& strides) = nullptr;
   bool (*strided_input)(const std::vector<NodePtr>& nodes, int node, int operand) = nullptr;

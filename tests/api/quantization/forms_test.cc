@@ -181,7 +181,9 @@ TEST(FloatFormTest, ProductsReadRoundedOperands) {
     ASSERT_TRUE(result.ok()) << result.status();
     const DType type = form == std::string("f16") ? DType::kF16 : DType::kBF16;
     const double x = 1.2345678;
-    const auto rounded = [&](double v) { return Tensor::FromDoubles({type, {}}, {v})->AtDouble(0); };
+    const auto rounded = [&](double v) {
+      return Tensor::FromDoubles({type, {}}, {v})->AtDouble(0);
+    };
     for (const bool cpu : {false, true}) {
       const Tensor y = OutputsOf(output, {Floats({1, 1}, {x})}, cpu)[0];
       for (int i = 0; i < 5; ++i) {
@@ -227,13 +229,55 @@ TEST(FloatFormTest, WhatF16CannotHoldStaysInF32) {
   for (const OperatorReport& op : bf16->operators) EXPECT_TRUE(op.quantized) << op.name;
 }
 
+// Instructions for bf16 take subnormal numbers as 0.
+TEST(FloatFormTest, BoundsHoldForTinyNumbers) {
+  for (const auto& [scale, weight] :
+       {std::pair(1e-39F, 1e38F), {1e37F, 1e-39F}, {1e-39F, 1e-39F}, {1.0F, 1e-39F}}) {
+    SCOPED_TRACE(absl::StrCat(scale, " ", weight));
+    onnx::ModelProto model = OnnxModel(R"(
+      g (float[2,2] x) => (float[2,2] y) {
+        w = Constant <value = float[2,2] {1.0, 1.0, 2.0, 3.0}> ()
+        s = Constant <value = float[1] {1.0}> ()
+        d = Mul (x, s)
+        y = MatMul (d, w)
+      })");
+    // The text form has no subnormal numbers.
+    for (auto [node, value] : {std::pair(0, weight), {1, scale}}) {
+      auto* tensor = model.mutable_graph()->mutable_node(node)->mutable_attribute(0)->mutable_t();
+      ASSERT_GT(tensor->float_data_size(), 0);
+      tensor->set_float_data(0, value);
+    }
+    auto result = Quantize(WriteTemp("model.onnx", model.SerializeAsString()),
+                           NewFolder() + "/q.onnx", Quick("bf16"));
+    ASSERT_TRUE(result.ok()) << result.status();
+    const OperatorErrors& errors = result->operators[0].errors;
+    ASSERT_TRUE(errors.measured && errors.for_inputs && errors.bound);
+    EXPECT_LE(*errors.measured, *errors.for_inputs);
+    EXPECT_LE(*errors.for_inputs, *errors.bound * 1.0001);
+  }
+}
+
+TEST(FloatFormTest, RaisesOperatorSetsWithoutTheseCasts) {
+  const std::string model = Written(R"(
+    g (float[2,2] x) => (float[2,2] y) {
+      w = Constant <value = float[2,2] {1.0, 1.5, 2.0, 3.0}> ()
+      y = MatMul (x, w)
+    })",
+                                    5);
+  auto result = Quantize(model, NewFolder() + "/q.onnx", Quick("f16"));
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(result->notes.size(), 1u);
+  EXPECT_THAT(result->notes[0], HasSubstr("values of f16"));
+}
+
 TEST(FloatFormTest, RefusesOptionsOfIntegers) {
   const std::string model = Written(RandomConvNet(1));
   QuantizeOptions options = Quick("bf16");
   options.bits = 7;
   auto result = Quantize(model, NewFolder() + "/q.onnx", options);
   EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(result.status().message()), HasSubstr("form bf16 has no integers"));
+  EXPECT_THAT(std::string(result.status().message()),
+              HasSubstr("option bits: form bf16 has no integers"));
 }
 
 TEST(SearchTest, KeepsEveryBudget) {

@@ -151,8 +151,8 @@ quantized("ort_28130_alpha", 28130,
           refuted("the bias is multiplied by alpha"), lambda random: gemm(random, "wrong"))
 quantized("ort_28130_alpha_right", 28130,
           "The same with the bias divided by alpha first.",
-          proved("real_only", "alpha is a power of two; the order matters only where a result is rounded to steps",
-                 steps=1),
+          proved("real_only", "alpha · (product + bias / alpha); alpha is a power of two, so the sides can "
+                              "differ only where a result is rounded to steps", steps=1),
           lambda random: gemm(random, "right"), counterpart=True)
 
 

@@ -60,24 +60,31 @@ bool CrashesBySum(const Node& node) {
   return depthwise && dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::sse41;
 }
 
-// oneDNN 2.6 has only its reference code for grouped convolutions of bf16 numbers with a sum behind
-// another post-operation.
-bool IsSlowBySum(const CpuKernelSpec& spec) {
+// What oneDNN 2.6 can fuse behind a convolution of bf16 numbers in several groups, of more than one
+// channel each: no sum behind another post-operation (it has only its reference code then), and of
+// functions only bounds (it fails to make code for others, such as a sigmoid).
+bool FusesInGroups(const CpuKernelSpec& spec, const Node& user, PostOpKind how) {
   const Node& head = spec.head();
-  if (head.Int("groups") == 1 || head.inputs()[1].shape()[1] == 1) return false;
-  if (!MultipliesBf16(head)) return false;
+  const bool grouped = head.Int("groups") > 1 && head.inputs()[1].shape()[1] > 1;
+  if (!grouped || !MultipliesBf16(head)) return true;
+  if (how == PostOpKind::kEltwise) {
+    const dnnl::algorithm f = EltwiseOf(user, Value(spec.nodes.back(), 0))->algorithm;
+    return f == dnnl::algorithm::eltwise_relu || f == dnnl::algorithm::eltwise_clip;
+  }
+  if (how != PostOpKind::kSum) return how != PostOpKind::kNo || RoundsToBf16(user);
   for (size_t n = static_cast<size_t>(spec.head_at) + 1; n < spec.nodes.size(); ++n) {
     const Value before(spec.nodes[n - 1], 0);
-    if (PostOpKindOf(*spec.nodes[n], before, kChannel) != PostOpKind::kBias) return true;
+    if (PostOpKindOf(*spec.nodes[n], before, kChannel) != PostOpKind::kBias) return false;
   }
-  return false;
+  return true;
 }
 
 bool Fuses(const CpuKernelSpec& spec, const Node& user) {
   const Value v(spec.nodes.back(), 0);
   const Node& head = spec.head();
-  const bool sums = PostOpKindOf(user, v, kChannel) == PostOpKind::kSum;
-  if (sums && (CrashesBySum(head) || IsSlowBySum(spec))) return false;
+  const PostOpKind how = PostOpKindOf(user, v, kChannel);
+  if (how == PostOpKind::kSum && CrashesBySum(head)) return false;
+  if (!FusesInGroups(spec, user, how)) return false;
   if (RunsByProducts(head.inputs()[1].shape(), head.Int("groups"))) return false;
   return FusesBehind(spec, user, kChannel, head.inputs().size() < 3);
 }
