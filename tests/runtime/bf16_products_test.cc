@@ -61,6 +61,9 @@ TEST(Bf16Products, KnowConstants) {
       1, Rounded(kConstant,
                  "t = transpose(c) {perm = [1,0]} s = concat(t, t) {axis = 1} y = matmul(a, s) "
                  "return y"));
+  ExpectKernels(1, Rounded("x: f32[2,4], w: weight bf16[1], c: weight f32[4,3]",
+                           "g = cast(c) {dtype = \"bf16\"} k = cast(g) {dtype = \"f32\"} "
+                           "y = matmul(a, k) return y"));
   // 0.1 is no bf16 number; the instructions take 1e-39 as 0; 1e35 could make that matter.
   for (const char* number : {"0.1", "1e-39", "1e35"}) {
     ExpectKernels(0, absl::StrCat("graph g(x: f32[2,4], c: weight f32[4,1] = [1.0, 0.5, ", number,

@@ -18,38 +18,53 @@ bool Converts(const Node& node, DType from, DType to) {
          traits.element->body.kind() == ScalarExpr::Kind::kRead;
 }
 
-// Whether all elements are bf16 numbers that are 0 or have a usual magnitude. The instructions take
-// subnormal numbers as 0; with factors of a usual magnitude, what is lost then is below 2^-26 for
-// each term. `tensor` is f32 or bf16.
-bool HoldsUsualBf16(const Tensor& tensor) {
-  if (tensor.dtype() == DType::kF32 && !HoldsBf16(tensor)) return false;
+// Whether the elements of an f32 or bf16 tensor are 0 or have a usual magnitude, up to rounding to
+// bf16. The instructions take subnormal numbers as 0; with factors of a usual magnitude, what is
+// lost then is below 2^-26 for each term.
+bool HasUsualMagnitudes(const Tensor& tensor) {
   constexpr uint32_t kLeast = (-126 + 127) << 7, kMost = (100 + 127) << 7;  // as bits of bf16
   const auto* halves = static_cast<const uint16_t*>(tensor.raw());
   const int64_t step = tensor.dtype() == DType::kF32 ? 2 : 1;  // the upper half of an f32
   for (int64_t i = 0; i < tensor.size(); ++i) {
     const uint32_t magnitude = halves[i * step + step - 1] & 0x7fffU;
-    if (magnitude != 0 && (magnitude < kLeast || magnitude > kMost)) return false;
+    const bool is_zero = magnitude == 0 && tensor.AtDouble(i) == 0;
+    if (!is_zero && (magnitude < kLeast || magnitude > kMost)) return false;
   }
   return true;
 }
 
-// Whether the static value, f32 or bf16, holds only bf16 numbers of usual magnitudes, as its
-// constants and the operators that move or widen them show. bf16 weights without values count as
-// such.
-bool IsKnownBf16(const Value& v) {
+// The answers about a constant, which is f32 or bf16.
+struct KnownConstant {
+  bool holds_bf16 = false, is_usual = false;
+};
+const KnownConstant& Known(const Node& constant) {
+  static thread_local absl::flat_hash_map<uint64_t, KnownConstant> known;
+  const auto [entry, is_new] = known.try_emplace(constant.hash());
+  const Tensor& values = constant.payload();
+  if (is_new) {
+    entry->second.holds_bf16 = values.dtype() == DType::kBF16 || HoldsBf16(values);
+    entry->second.is_usual = HasUsualMagnitudes(values);
+  }
+  return entry->second;
+}
+
+// Whether the static value holds only bf16 numbers of usual magnitudes, as its constants and the
+// operators that move or convert them show. bf16 weights without values count as such. `rounded`:
+// whether an operator behind the value rounds it to bf16.
+bool IsKnownBf16(const Value& v, bool rounded = false) {
   const Node& node = v.node();
   if (v.dtype() != DType::kF32 && v.dtype() != DType::kBF16) return false;
   if (node.has_payload()) {
-    static thread_local absl::flat_hash_map<uint64_t, bool> known;
-    const auto [entry, is_new] = known.try_emplace(node.hash(), false);
-    if (is_new) entry->second = HoldsUsualBf16(node.payload());
-    return entry->second;
+    const KnownConstant& known = Known(node);
+    return (rounded || known.holds_bf16) && known.is_usual;
   }
   if (!node.is_op()) return v.dtype() == DType::kBF16;
   const NodeTraits& traits = NodeTraitsOf(node);
+  const bool rounds = RoundsToBf16(node);
   const bool moves = traits.reshapes || !traits.views.empty() || traits.concat_dim.has_value();
-  return (moves || WidensBf16(node)) &&
-         std::all_of(node.inputs().begin(), node.inputs().end(), IsKnownBf16);
+  return (moves || rounds || WidensBf16(node)) &&
+         std::all_of(node.inputs().begin(), node.inputs().end(),
+                     [&](const Value& in) { return IsKnownBf16(in, rounded || rounds); });
 }
 
 }  // namespace
