@@ -154,7 +154,9 @@ class Narrower {
 
   void Rebuild(int n) {
     const NodePtr& node = uses_.nodes[n];
-    if (node->is_op() && HasBf16Products() && (MovedInBf16(node) || RoundedEarly(node))) return;
+    if (node->is_op() && HasBf16Products() &&
+        (MovedInBf16(node) || RoundedEarly(node) || BoundedEarly(node)))
+      return;
     if (!node->is_op() || uses_.is_static[n]) {
       for (int k = 0; k < node->num_outputs(); ++k) NowOf({node, k}) = Value(node, k);
       return;
@@ -293,6 +295,41 @@ class Narrower {
       const NodePtr moved = OverNarrow(*moves[i], {at});
       if (moved == nullptr) return false;
       at = Added(Value(moved, 0), given);
+    }
+    NowOf(given) = at;
+    return true;
+  }
+
+  // Applies a relu or bounds, which are bf16 numbers, in front of a rounding to bf16 instead of
+  // behind it: the same, since rounding is monotone and changes no bf16 number.
+  bool BoundedEarly(const NodePtr& node) {
+    if (node->num_outputs() != 1 || node->inputs().empty() ||
+        uses_.is_static[uses_.NodeOf(*node)]) {
+      return false;
+    }
+    const Value& wide = node->inputs()[0];
+    if (!WidensBf16(wide.node()) || !RoundsToBf16(wide.node().inputs()[0].node())) return false;
+    const Value& narrow = wide.node().inputs()[0];
+    for (const Value& v : {wide, narrow}) {
+      if (uses_.IsOutput(v) || uses_.Users(v).size() != 1) return false;
+    }
+    const std::optional<Eltwise> f = EltwiseOf(*node, wide);
+    const auto is_bf16 = [](float x) { return BFloat16ToFloat(FloatToBFloat16(x)) == x; };
+    const bool bounds =
+        f &&
+        ((f->algorithm == dnnl::algorithm::eltwise_relu && f->alpha == 0) ||
+         (f->algorithm == dnnl::algorithm::eltwise_clip && is_bf16(f->alpha) && is_bf16(f->beta)));
+    if (!bounds) return false;
+    const Value given(node, 0);
+    std::vector<Value> inputs;
+    for (const Value& v : node->inputs()) {
+      inputs.push_back(v == wide ? NowOf(narrow.node().inputs()[0]) : NowOf(v));
+    }
+    Value at = Added(
+        Value(Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types()), 0), given);
+    for (const Node* convert : {&narrow.node(), &wide.node()}) {
+      at = Added(Value(Node::Apply(&convert->op(), {at}, convert->attrs(), convert->types()), 0),
+                 given);
     }
     NowOf(given) = at;
     return true;

@@ -17,8 +17,9 @@ namespace lemma::cpu {
 // - g(concat(f(p), h(q))) becomes concat(g(f(p)), g(h(q))) if g gives integers of 8 bits;
 // - g(f(q)) becomes q if g(f(q)) equals q for all q;
 // - on processors with HasBf16Products, op(f(x)) becomes f(op(x)) if op only moves elements and f
-//   widens bf16 numbers, g(op(x)) becomes op(g(x)) if g rounds to bf16, and a bf16 number that is
-//   widened and rounded to bf16 becomes itself.
+//   widens bf16 numbers, g(op(x)) becomes op(g(x)) if g rounds to bf16, h(f(g(x))) becomes
+//   f(g(h(x))) if h is a relu or bounds by bf16 numbers, and a bf16 number that is widened and
+//   rounded to bf16 becomes itself.
 //
 // A dequantization is recognized by its definition (IntegerOperandOf). Whether f is monotone,
 // whether all operands of a concatenation have the same f, and whether g(f(q)) = q is found by

@@ -6,6 +6,7 @@
 
 #include "graph/builder.h"
 #include "graph/ops/formula.h"
+#include "runtime/cpu/kernels/bf16_products.h"
 #include "runtime/cpu/kernels/kernel.h"
 #include "runtime/plan/use_table.h"
 
@@ -121,6 +122,19 @@ class Widener {
     return forms.wide;
   }
 
+  // As Wide, but as a cast of the 16-bit value: what a kernel reads that multiplies bf16 numbers.
+  Value Factor(const Value& v) {
+    if (IsStatic(uses_.NodeOf(v.node()))) return Wide(v);
+    const Value narrow = Narrow(v), wide = Wide(v);
+    return WidensBf16(wide.node()) ? wide : Added(Cast(narrow, DType::kF32), v);
+  }
+  // Whether the kernel of the application in f32 may read bf16 numbers.
+  bool MayReadBf16(const Node& node, const std::vector<Value>& wide_inputs) const {
+    if (!HasBf16Products()) return false;
+    const KernelDef* def = FindKernel(*Applied(node, wide_inputs, /*wide=*/true));
+    return def != nullptr && def->reads_bf16 != nullptr;
+  }
+
   void Rebuild(int n) {
     const NodePtr& node = uses_.nodes[n];
     bool wide = false;
@@ -137,6 +151,11 @@ class Widener {
     std::vector<Value> inputs;
     for (const Value& v : node->inputs()) {
       inputs.push_back(wide && IsHalfFloat(v.dtype()) ? Wide(v) : Narrow(v));
+    }
+    if (wide && MayReadBf16(*node, inputs)) {
+      for (size_t k = 0; k < 2; ++k) {
+        if (node->inputs()[k].dtype() == DType::kBF16) inputs[k] = Factor(node->inputs()[k]);
+      }
     }
     const NodePtr now = Applied(*node, std::move(inputs), wide);
     for (int k = 0; k < node->num_outputs(); ++k) {

@@ -1,11 +1,13 @@
 // Products of bf16 numbers: where the CPU back end takes them, and what must not be taken.
 #include "runtime/cpu/kernels/bf16_products.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "tests/runtime/runtime_testutil.h"
 
@@ -115,6 +117,42 @@ TEST(Bf16Products, ReadWhatWasMoved) {
     a = cast(x) {dtype = "f32"} l, r = split(a) {axis = 1, sizes = [16,16]}
     b = cast(w) {dtype = "f32"} y = matmul(l, b) return y, r
   })");
+}
+
+// Models whose values are bf16: each result is rounded, and bounds come in front of the rounding.
+TEST(Bf16Products, ComputeModelsInBf16) {
+  constexpr char kModel[] = R"(graph g(x: bf16[1,8,6,6], w: weight bf16[8,8,3,3], b: weight bf16[8],
+      u: weight bf16[8,8,1,1]) {
+    c = conv2d(x, w, b) {pads = [1,1,1,1]}
+    r = $0
+    d = conv2d(r, u)
+    s = add(d, x)
+    q = relu(s)
+    p = max_pool2d(q) {kernel = [2,2], strides = [2,2]}
+    y = conv2d(p, u)
+    return $1
+  })";
+  for (const char* bound : {"relu(c)", "clip(c) {min = 0.0, max = 6.0}",
+                            "clip(c) {min = 0.1, max = 0.7}", "sigmoid(c)", "neg(c)"}) {
+    for (const char* results : {"y", "y, c", "y, r", "y, s"}) {
+      ExpectKernels(3, absl::Substitute(kModel, bound, results));
+    }
+  }
+}
+
+// What is not a number, or has no bound, goes through bounds and roundings as defined.
+TEST(Bf16Products, SpecialValuesAgree) {
+  const Graph graph = GraphWithWeights(R"(graph g(x: bf16[4,2], w: bf16[2,2]) {
+    p = matmul(x, w)
+    r = relu(p)
+    y = matmul(r, w)
+    return y, r
+  })");
+  const double infinity = std::numeric_limits<double>::infinity();
+  ExpectCpuMatchesReference(
+      graph,
+      {*Tensor::FromDoubles({DType::kBF16, {4, 2}}, {infinity, 1, -infinity, 1, -0.0, 0, 3e38, 1}),
+       *Tensor::FromDoubles({DType::kBF16, {2, 2}}, {1, 2, 1, 1})});
 }
 
 TEST(Bf16Products, EmptyAndSingleElements) {

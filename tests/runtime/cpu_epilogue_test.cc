@@ -118,7 +118,7 @@ constexpr Product kProducts[] = {
      "x: bf16[1,16,14,14], w: weight bf16[32,4,3,3], v: weight f32[32,1,1], r: f32[1,32,14,14]",
      "a = cast(x) {dtype = \"f32\"} b = cast(w) {dtype = \"f32\"} "
      "p = conv2d(a, b) {pads = [1,1,1,1], groups = 4}",
-     "v", ""},
+     "v", "", /*fuses=*/false},
     {"depthwise convolution of bf16 numbers",
      "x: bf16[1,6,4,5], w: weight bf16[6,1,3,3], v: weight f32[6,1,1], r: f32[1,6,4,5]",
      "a = cast(x) {dtype = \"f32\"} b = cast(w) {dtype = \"f32\"} "
