@@ -234,6 +234,9 @@ void PrintKernels(const api::KernelCheck& check) {
 }
 
 absl::StatusOr<int> CheckKernels(const CheckFlags& flags, const std::string& path) {
+  if (flags.architecture != 80 && flags.architecture != 90) {
+    return absl::InvalidArgumentError("--architecture: must be 80 or 90");
+  }
   auto model = api::LoadModel(path);
   if (!model.ok()) return model.status();
   auto check =

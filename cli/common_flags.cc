@@ -62,8 +62,8 @@ void CommonFlags::AddCuda(Flags* flags) {
                 "soon: the back end cuda uses memory again at once, which takes less of it and "
                 "lets fewer kernels run side by side");
   flags->Choice("precision", &precision, PrecisionNames(),
-                "of products on the back end cuda: all but f32 round the factors and use tensor "
-                "cores");
+                "of products on the back end cuda: all but f32 use tensor cores; all but f32 and "
+                "stored round the factors");
 }
 
 void CommonFlags::AddExecution(Flags* flags) {

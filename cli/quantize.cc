@@ -19,8 +19,7 @@ absl::StatusOr<int> RunQuantize(Arguments arguments) {
   std::string alone = "on";
   Flags flags("quantize", "MODEL -o OUT",
               "Computes operators of an ONNX model on integers of 8 bits, or products on floats of "
-              "16 bits. "
-              "Exit status 1: none keeps to the budget of --max-error.");
+              "16 bits. Exit status 1: none keeps to the budget of --max-error.");
   flags.String("output|o", &output, "OUT", "the quantized model (.onnx)");
   flags.String("calibration", &options.calibration, "DIR|FILE.npz|synthetic[:N]",
                "samples of the inputs, for ranges and errors; synthetic: N random ones");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "runtime/reference/all_values.h"
@@ -29,8 +31,11 @@ bool IsLarge(const Tensor& tensor) {
   return false;
 }
 
+// Whether `e` multiplies elements of an operand, as they are, in a reduction.
 bool ReducesByProduct(const ScalarExpr& e) {
-  if (e.kind() == ScalarExpr::Kind::kReduce && e.reduce() == ReduceKind::kProd) return true;
+  if (e.kind() == ScalarExpr::Kind::kReduce && e.reduce() == ReduceKind::kProd) {
+    return e.args()[0].kind() == ScalarExpr::Kind::kRead;
+  }
   return std::any_of(e.args().begin(), e.args().end(), ReducesByProduct);
 }
 
@@ -41,13 +46,13 @@ bool ReducesByProduct(const Node& node) {
                      [](const TensorExpr& tensor) { return ReducesByProduct(tensor.body); });
 }
 
-// The magnitudes, but none below 1: the product of some of `tensor`'s elements is at most that of
-// the result's, in any order.
-Tensor AtLeastOne(const Tensor& tensor) {
+// The magnitudes, but none below 1. A product of some of `tensor`'s elements is at most the product
+// of all elements of the result.
+absl::StatusOr<Tensor> AtLeastOne(const Tensor& tensor) {
   if (!IsFloat(tensor.dtype())) return tensor;
   std::vector<double> values = tensor.ToDoubles();
-  for (double& x : values) x = std::max(1.0, std::abs(x));  // 1 for a NaN
-  return *Tensor::FromDoubles(tensor.type(), values);
+  for (double& x : values) x = std::max(1.0, std::abs(x));
+  return Tensor::FromDoubles(tensor.type(), values);
 }
 
 // Whether partial products of a reduction may overflow in some order, even if the product does not.
@@ -58,7 +63,8 @@ absl::StatusOr<bool> PartialProductsOverflow(const Node& node,
   std::vector<Tensor> operands;
   for (const Value& v : node.inputs()) {
     if (!AllFinite(values.at(v))) return false;
-    operands.push_back(AtLeastOne(values.at(v)));
+    LEMMA_ASSIGN_OR_RETURN(Tensor operand, AtLeastOne(values.at(v)));
+    operands.push_back(std::move(operand));
   }
   LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> bounds, EvaluateNode(node, operands, threads));
   return std::any_of(bounds.begin(), bounds.end(),

@@ -136,6 +136,11 @@ std::vector<float> Quantizer::RoundedValue(const std::string& name, const Tensor
   return rounded;
 }
 
+// Products and sums of bf16 numbers may become 0 if they are subnormal.
+double Quantizer::Flushed(int64_t terms) const {
+  return options_.form == "bf16" ? static_cast<double>(2 * terms) * kLeastNormal : 0;
+}
+
 // ŵ·x̂ - w·x = ŵ·(x̂ - x) + (ŵ - w)·x: the operator itself computes the sums of the magnitudes.
 absl::Status Quantizer::BoundForInputs(size_t number, const ProductWeights& weights,
                                        int64_t terms) {
@@ -169,7 +174,8 @@ absl::Status Quantizer::BoundForInputs(size_t number, const ProductWeights& weig
                                (HasFloatForm() ? kTensorRounding : kRounding);
       const double error = first[0].AtDouble(i) + second[0].AtDouble(i);
       const double here = error * (1 + roundings) +
-                          (sum[0].AtDouble(i) + error + weights.bias_magnitude) * roundings;
+                          (sum[0].AtDouble(i) + error + weights.bias_magnitude) * roundings +
+                          Flushed(terms);
       largest = std::max(largest, here);
     }
   }
@@ -237,7 +243,8 @@ absl::Status Quantizer::FindBounds() {
             weights.bias_magnitude;
     }
     *errors.bound += sum * (HasFloatForm() ? kTensorRounding : kRounding) *
-                     static_cast<double>(terms + kMoreRoundings);
+                         static_cast<double>(terms + kMoreRoundings) +
+                     Flushed(terms);
     const double rounding = written.count(op.result) > 0 ? RoundingOf(op.result) : 0;
     *errors.bound += rounding;
     if (op.role == QuantizedRole::kProduct) {

@@ -105,6 +105,9 @@ class Quantizer {
   // quantized.
   double RoundingOf(const std::string& value) const;
   double OperandError(const std::string& value) const;
+  // The most that is lost where instructions take subnormal products and sums as 0; `terms`: the
+  // number of products that are added up.
+  double Flushed(int64_t terms) const;
   // Chooses operators within max_error, and leaves as few products in f32 as it can find.
   absl::Status Search();
   // Products in the order in which the search leaves them in f32.

@@ -66,7 +66,7 @@ std::string Left(const QuantizeResult& result) {
     absl::StrAppend(&text, "left in f32, since ", kNothingToFollow, ": ", Counted(following), "\n");
   }
   if (!result.left.empty()) {
-    absl::StrAppend(&text, "left in f32, other operators: ", Counted(result.left), "\n");
+    absl::StrAppend(&text, "operators of other types, left in f32: ", Counted(result.left), "\n");
   }
   return text;
 }

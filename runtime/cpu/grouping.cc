@@ -193,7 +193,7 @@ class Grouper {
     const size_t count = def->takes == nullptr ? nodes.size() : def->takes(spec);
     for (; nodes.size() > count; nodes.pop_back()) result_.group_of[nodes.back()] = -1;
     spec.nodes.resize(count);
-    if (def->reads_bf16 != nullptr && def->reads_bf16(spec.nodes)) ReadBf16(head, group, &spec);
+    if (def->reads_bf16 && MultipliesBf16(spec.head())) ReadBf16(head, group, &spec);
     if (fuse_layout_ && def->reads_integers != nullptr && def->reads_integers(spec.nodes) &&
         StandsForIntegers(uses_.nodes[head]->inputs()[0])) {
       result_.groups[group].head = head;
@@ -386,8 +386,8 @@ class Grouper {
   NodeTraitsCache& traits_;
   int threads_;
   bool fuse_layout_;
-  absl::flat_hash_map<int, Domain> domain_of_;       // by element-wise group
-  std::vector<bool> is_widening_;                    // by node: IntegerOperand::nodes
+  absl::flat_hash_map<int, Domain> domain_of_;  // by element-wise group
+  std::vector<bool> is_widening_;               // by node: IntegerOperand::nodes, casts from bf16
   std::vector<absl::flat_hash_set<int>> copied_to_;  // by node: groups
   // By group of an integer product: the nodes of its zero point and scales.
   absl::flat_hash_map<int, absl::flat_hash_set<int>> numbers_of_;

@@ -16,8 +16,8 @@ enum class NodeRole {
   kNone,    // not executed: an input, or static (UseTable::is_static)
   kView,    // its outputs are views of its input (reshapes too, if the strides allow it)
   kConcat,  // its output is memory that the producers of its inputs write to
-  // Computed in the group group_of. A dequantization may also be in Group::copies of products of
-  // integers.
+  // Computed in the group group_of. A dequantization, or a cast from bf16, may also be in
+  // Group::copies of products.
   kKernel,
   kCopied,  // computed in every group that reads its output (Group::copies)
 };
@@ -50,7 +50,10 @@ struct Grouping {
 //   * A product of integers contains the dequantizations of its operands (IntegerOperand in
 //     kernels/integers/operands.h), static ones too. A product of floats and integer weights
 //     contains those of its weights (kernels/integers/weight_only_kernel.h).
-//   * A dequantization of 8-bit integers is computed in every group that reads it (kCopied) if each
+//   * A product of bf16 numbers contains the casts of its operands (kernels/bf16_products.h), if it
+//     reads their results nowhere else.
+//   * A dequantization of 8-bit integers, or a cast from bf16, is computed in every group that
+//   reads it (kCopied) if each
 //     of these groups is element-wise, a product of integers, or a kernel that reads the integers
 //     themselves (KernelDef::reads_integers). Then only the integers are stored.
 //   * An element-wise group joins the group that reads its result if the result has 8 bits, only

@@ -201,7 +201,7 @@ class Narrower {
   // Whether the kernel of `node` may read bf16 numbers.
   static bool MayReadBf16(const Node& node) {
     const KernelDef* def = node.is_op() && HasBf16Products() ? FindKernel(node) : nullptr;
-    return def != nullptr && def->reads_bf16 != nullptr;
+    return def != nullptr && def->reads_bf16;
   }
 
   // `node` over narrow numbers, with the definition that it has over wide ones; nullptr if there is

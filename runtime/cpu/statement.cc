@@ -417,7 +417,7 @@ namespace {
 
 // Whether input `i` is a static f32 weight that the kernel reads as bf16 numbers.
 bool ReadsAsBf16(const CpuKernelSpec& spec, size_t i) {
-  if (spec.def->reads_bf16 == nullptr || !spec.inputs[i].is_static ||
+  if (!spec.def->reads_bf16 || !spec.inputs[i].is_static ||
       spec.inputs[i].type.dtype != DType::kF32) {
     return false;
   }

@@ -132,7 +132,7 @@ class Widener {
   bool MayReadBf16(const Node& node, const std::vector<Value>& wide_inputs) const {
     if (!HasBf16Products()) return false;
     const KernelDef* def = FindKernel(*Applied(node, wide_inputs, /*wide=*/true));
-    return def != nullptr && def->reads_bf16 != nullptr;
+    return def != nullptr && def->reads_bf16;
   }
 
   void Rebuild(int n) {

@@ -17,7 +17,7 @@ MODELS = (
     "taso_bert nasrnn squeezenet1_1 shufflenet_v2 mobilenet_v2 bert_2layer resnet18 "
     "efficientnet_b0 densenet121 resnet50 resnext50 bert_base inception_v3 vit_b_16 nasnet_a"
 ).split()
-STEPS = ("resnet50", "densenet121", "squeezenet", "inception_v1")  # of data/models/light
+STEPS = ("resnet50", "squeezenet")  # of data/models/light
 PRECISIONS = ("f32", "f32x3", "tf32", "f16", "bf16")
 ARCHITECTURES = (80, 90)
 
@@ -73,10 +73,9 @@ def main(arguments):
     report = {"machine": machine(flags.lemma), "rows": []}
     if flags.out.exists():  # an interrupted run goes on
         before = json.loads(flags.out.read_text())
-        if before["machine"].get("lemma") == report["machine"].get("lemma"):
+        if before["machine"]["lemma"] == report["machine"]["lemma"]:
             report["rows"] = before["rows"]
     done = {(r["model"], r["architecture"], r["precision"]) for r in report["rows"]}
-    failed = False
     for name in flags.models.split(","):
         with tempfile.TemporaryDirectory(prefix="lemma_bench_") as work:
             path = None
@@ -90,13 +89,12 @@ def main(arguments):
                                            "precision": precision,
                                            "date": datetime.date.today().isoformat(), **row})
                     flags.out.write_text(json.dumps(report, indent=1) + "\n")
-                    right = row["finished"] and row["right"] == row["kernels"]
-                    failed = failed or not right
                     print(f"{name:<18}sm_{architecture}  {precision:<6}"
                           + (f"{row['right']} of {row['kernels']} right, {row['wall_seconds']:.1f} s"
                              if row["finished"] else f"not done in {flags.seconds} s"), flush=True)
     print(f"written to {flags.out}")
-    return 1 if failed else 0
+    right = all(row["finished"] and row["right"] == row["kernels"] for row in report["rows"])
+    return 0 if right else 1
 
 
 if __name__ == "__main__":

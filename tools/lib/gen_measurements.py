@@ -124,7 +124,7 @@ def bf16(report):
     lines = [[row["model"], *(ms(row["ms"][k]) for k in ("f32", "quantized", "ort_f32")),
               *(f"{row['to'][k]:.3f}" for k in ("f32", "ort_f32")),
               *(f"{on_two[row['model']][k]:.3f}" for k in ("f32", "ort_f32")),
-              f"{100 * row['error']:.2g} %", f"{100 * row['bound']:.2g} %"]
+              *("" if row[k] is None else f"{100 * row[k]:.2g} %" for k in ("error", "bound"))]
              for row in one]
     means = [f"{statistics.geometric_mean(row['to'][key] for row in rows):.3f} of {title}"
              for rows in (one, two) for key, title in (("f32", "f32"), ("ort_f32", "ORT in f32"))]
@@ -148,7 +148,8 @@ def kernels(report):
             name.replace(".step", ", step of training"),
             *(", ".join(str(by[a, p].get("kernels", "")) for p in precisions) for a in (80, 90)),
             "all" if wrong == 0 else f"all but {wrong}",
-            ", ".join(f"{by[90, p]['peak_bytes'] / 1e6:.1f}" for p in ("f32", "bf16")),
+            ", ".join(f"{by[90, p]['peak_bytes'] / 1e6:.1f}" for p in ("f32", "bf16")
+                      if "peak_bytes" in by[90, p]),
             f"{sum(row['seconds'] for row in rows):.0f}"])
     total = sum(row.get("kernels", 0) for row in report["rows"])
     return ["model", "kernels, sm_80", "kernels, sm_90a", "right", "peak MB in f32 and bf16",

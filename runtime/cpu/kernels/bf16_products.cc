@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
@@ -33,39 +35,56 @@ bool HasUsualMagnitudes(const Tensor& tensor) {
   return true;
 }
 
-// The answers about a constant, which is f32 or bf16.
-struct KnownConstant {
-  bool holds_bf16 = false, is_usual = false;
-};
-const KnownConstant& Known(const Node& constant) {
-  static thread_local absl::flat_hash_map<uint64_t, KnownConstant> known;
-  const auto [entry, is_new] = known.try_emplace(constant.hash());
-  const Tensor& values = constant.payload();
-  if (is_new) {
-    entry->second.holds_bf16 = values.dtype() == DType::kBF16 || HoldsBf16(values);
-    entry->second.is_usual = HasUsualMagnitudes(values);
+// Answers about nodes of static values.
+class KnownValues {
+ public:
+  // Whether the value holds only bf16 numbers of usual magnitudes, as its constants and the
+  // operators that move or convert them show. bf16 weights without values count as such. `rounded`:
+  // whether an operator behind the value rounds it to bf16.
+  bool AreBf16(const Value& v, bool rounded = false) {
+    const Node& node = v.node();
+    if (v.dtype() != DType::kF32 && v.dtype() != DType::kBF16) return false;
+    if (!node.is_op() && !node.has_payload()) return v.dtype() == DType::kBF16;
+    Answer& answer = AnswerFor(v.node_ptr());
+    std::optional<bool>& known = answer.are_bf16[rounded ? 1 : 0];
+    if (!known) known = node.has_payload() ? Holds(node.payload(), rounded) : Gives(node, rounded);
+    return *known;
   }
-  return entry->second;
-}
 
-// Whether the static value holds only bf16 numbers of usual magnitudes, as its constants and the
-// operators that move or convert them show. bf16 weights without values count as such. `rounded`:
-// whether an operator behind the value rounds it to bf16.
-bool IsKnownBf16(const Value& v, bool rounded = false) {
-  const Node& node = v.node();
-  if (v.dtype() != DType::kF32 && v.dtype() != DType::kBF16) return false;
-  if (node.has_payload()) {
-    const KnownConstant& known = Known(node);
-    return (rounded || known.holds_bf16) && known.is_usual;
+ private:
+  struct Answer {
+    std::weak_ptr<const Node> node;
+    std::optional<bool> are_bf16[2];
+  };
+
+  Answer& AnswerFor(const NodePtr& node) {
+    constexpr size_t kMost = 100000;
+    if (answers_.size() > kMost) answers_.clear();
+    std::unique_ptr<Answer>& answer = answers_[node.get()];
+    // The address may have belonged to another node.
+    if (answer == nullptr || answer->node.lock() != node) {
+      answer = std::make_unique<Answer>();
+      answer->node = node;
+    }
+    return *answer;
   }
-  if (!node.is_op()) return v.dtype() == DType::kBF16;
-  const NodeTraits& traits = NodeTraitsOf(node);
-  const bool rounds = RoundsToBf16(node);
-  const bool moves = traits.reshapes || !traits.views.empty() || traits.concat_dim.has_value();
-  return (moves || rounds || WidensBf16(node)) &&
-         std::all_of(node.inputs().begin(), node.inputs().end(),
-                     [&](const Value& in) { return IsKnownBf16(in, rounded || rounds); });
-}
+
+  static bool Holds(const Tensor& values, bool rounded) {
+    return (rounded || values.dtype() == DType::kBF16 || HoldsBf16(values)) &&
+           HasUsualMagnitudes(values);
+  }
+
+  bool Gives(const Node& node, bool rounded) {
+    const NodeTraits& traits = NodeTraitsOf(node);
+    const bool rounds = RoundsToBf16(node);
+    const bool moves = traits.reshapes || !traits.views.empty() || traits.concat_dim.has_value();
+    return (moves || rounds || WidensBf16(node)) &&
+           std::all_of(node.inputs().begin(), node.inputs().end(),
+                       [&](const Value& in) { return AreBf16(in, rounded || rounds); });
+  }
+
+  absl::flat_hash_map<const Node*, std::unique_ptr<Answer>> answers_;
+};
 
 }  // namespace
 
@@ -90,7 +109,8 @@ bool RoundsToBf16(const Node& node) { return Converts(node, DType::kF32, DType::
 bool MultipliesBf16(const Node& head) {
   const Value &x = head.inputs()[0], &w = head.inputs()[1];
   if (!HasBf16Products() || !WidensBf16(x.node()) || IsStaticValue(x)) return false;
-  return IsStaticValue(w) ? IsKnownBf16(w) : WidensBf16(w.node());
+  static thread_local KnownValues known;
+  return IsStaticValue(w) && known.AreBf16(w);
 }
 
 }  // namespace lemma::cpu

@@ -20,9 +20,10 @@ bool HasBf16Products();
 bool HoldsBf16(const Tensor& tensor);
 
 // Whether `head`, an application in f32 of a convolution or of a matrix product, multiplies bf16
-// numbers: operand 0 is widened from bf16 at run time, and so is operand 1, or it is static and
-// known to hold only 0 and bf16 numbers with magnitudes from 2^-126 to 2^100. False without
-// HasBf16Products.
+// numbers: operand 0 is widened from bf16 at run time, and operand 1 is static and known to hold
+// only 0 and bf16 numbers with magnitudes from 2^-126 to 2^100 (with others, it would matter that
+// the instructions take subnormal numbers as 0). A bf16 weight without values counts as known, so
+// the plan of a model without its values may differ. False without HasBf16Products.
 bool MultipliesBf16(const Node& head);
 
 }  // namespace lemma::cpu

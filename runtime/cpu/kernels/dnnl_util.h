@@ -20,8 +20,8 @@ const dnnl::engine& Engine();
 
 // Whether descriptors can have this element type: f32, u8, i8 and, with HasBf16Products, bf16.
 bool HasDesc(DType dtype);
-// A descriptor with the given strides. Strides of
-// dimensions of size 1 are set as in a dense layout of the same order, since oneDNN compares them.
+// A descriptor with the given strides. Strides of dimensions of size 1 are set as in a dense layout
+// of the same order, since oneDNN compares them.
 dnnl::memory::desc Desc(const Shape& shape, const Strides& strides, DType dtype = DType::kF32);
 // A channels-last descriptor, with the same strides as oneDNN's own channels-last format. (Desc may
 // give other strides to dimensions of size 1.)

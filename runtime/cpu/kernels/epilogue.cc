@@ -171,11 +171,11 @@ bool FusesBehind(const CpuKernelSpec& spec, const Node& user, int channel, bool 
       const Value before(spec.nodes[n - 1], 0);
       if (PostOpKindOf(*spec.nodes[n], before, channel) == PostOpKind::kSum) return false;
     }
-    return spec.def->reads_bf16 != nullptr && MultipliesBf16(spec.head());
+    return spec.def->reads_bf16 && MultipliesBf16(spec.head());
   }
   const PostOpKind how = PostOpKindOf(user, Value(spec.nodes.back(), 0), channel);
   if (how == PostOpKind::kNo) return false;
-  if (how == PostOpKind::kBias) return may_bias && spec.num_fused() == 1;
+  if (how == PostOpKind::kBias) return may_bias && spec.ends_with_head();
   int post_ops = MostPostOps(how);
   const std::optional<Eltwise> own = EltwiseOf(user, Value(spec.nodes.back(), 0));
   for (size_t n = FirstBehind(spec); n < spec.nodes.size(); ++n) {

@@ -57,8 +57,8 @@ struct CpuKernelSpec : KernelSpec {
   // widens to this operand (KernelDef::reads_bf16).
   int OperandIndex(size_t k) const;
   const Operand& operand(size_t k) const { return inputs[static_cast<size_t>(OperandIndex(k))]; }
-  // The number of nodes that are the head or behind it.
-  size_t num_fused() const { return nodes.size() - static_cast<size_t>(head_at); }
+  // Whether no node is fused behind the head.
+  bool ends_with_head() const { return nodes.size() == static_cast<size_t>(head_at) + 1; }
   // As PlannedKernel::signature (runtime/measure.h).
   std::string Signature() const;
 };
@@ -105,10 +105,10 @@ struct KernelDef {
   // zero and scales. The nodes that compute the operand then precede the head in the spec. nullptr:
   // never.
   bool (*reads_integers)(const std::vector<NodePtr>& nodes) = nullptr;
-  // Whether the kernel of `nodes`, of which the first one is the head, may read bf16 numbers in
-  // place of the head's operands 0 and 1, if both are widened from bf16 (bf16_products.h). The
-  // nodes that widen them then precede the head in the spec. nullptr: never.
-  bool (*reads_bf16)(const std::vector<NodePtr>& nodes) = nullptr;
+  // Whether the kernel may read bf16 numbers where its head multiplies them (MultipliesBf16 in
+  // bf16_products.h). The nodes that widen operands 0 and 1 then precede the head in the spec; a
+  // static operand 1 may also be f32.
+  bool reads_bf16 = false;
   // Completes a spec whose inputs have the strides of their values: replaces strides that the
   // kernel cannot take, and sets the outputs' strides and in_place. `wanted`: strides that the
   // users of output 0 prefer; empty if they have no preference. If `wanted` is not dense, only a

@@ -57,7 +57,7 @@ void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
       !wanted.empty() && wanted[r - 1] == 1 && wanted[r - 2] >= y.type.shape[r - 1];
   // A product without fused operations can also be computed as the product of the transposed
   // operands.
-  const bool by_columns = !wanted.empty() && spec.num_fused() == 1 && IsByColumns(wanted) &&
+  const bool by_columns = !wanted.empty() && spec.ends_with_head() && IsByColumns(wanted) &&
                           wanted[r - 1] >= y.type.shape[r - 2] && !spec.inputs[a].is_static &&
                           !spec.inputs[b].is_static;
   y.strides = by_rows || by_columns ? wanted : RowMajorStrides(y.type.shape);
@@ -213,8 +213,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
   return CatchDnnl([&]() -> Result { return BuildMatmul(spec, statics); });
 }
 
-bool ReadsBf16(const std::vector<NodePtr>& nodes) { return MultipliesBf16(*nodes[0]); }
-
 }  // namespace
 
 KernelDef MakeMatmulKernel() {
@@ -224,7 +222,7 @@ KernelDef MakeMatmulKernel() {
   def.accepts = Accepts;
   def.fuses = Fuses;
   def.fuses_casts = true;
-  def.reads_bf16 = ReadsBf16;
+  def.reads_bf16 = true;
   def.layouts = Layouts;
   def.strided_output = StridedOutput;
   def.strided_input = StridedInput;

@@ -231,8 +231,11 @@ TEST(FloatFormTest, WhatF16CannotHoldStaysInF32) {
 
 // Instructions for bf16 take subnormal numbers as 0.
 TEST(FloatFormTest, BoundsHoldForTinyNumbers) {
-  for (const auto& [scale, weight] :
-       {std::pair(1e-39F, 1e38F), {1e37F, 1e-39F}, {1e-39F, 1e-39F}, {1.0F, 1e-39F}}) {
+  for (const auto& [scale, weight] : {std::pair(1e-39F, 1e38F),
+                                      {1e37F, 1e-39F},
+                                      {1e-39F, 1e-39F},
+                                      {1.0F, 1e-39F},
+                                      {1e-20F, 1e-20F}}) {
     SCOPED_TRACE(absl::StrCat(scale, " ", weight));
     onnx::ModelProto model = OnnxModel(R"(
       g (float[2,2] x) => (float[2,2] y) {

@@ -30,7 +30,7 @@ TEST(QuantizeTest, PrintsWhatItMeasured) {
   const LemmaResult result = RunLemma({"quantize", Model(), "-o", folder + "/q.onnx", "--verbose"});
   EXPECT_EQ(result.exit_status, 0) << result.err;
   EXPECT_THAT(result.out, ContainsRegex("first +MatMul +no +[0-9.e-]+ +[0-9.e-]+ +[0-9.e-]+ "));
-  EXPECT_THAT(result.out, HasSubstr("left in f32, other operators: Softmax (1)\n"));
+  EXPECT_THAT(result.out, HasSubstr("operators of other types, left in f32: Softmax (1)\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nx +u8 "));
   EXPECT_THAT(result.out,
               ContainsRegex("quantized   2 of 2 operators that can be quantized\n"

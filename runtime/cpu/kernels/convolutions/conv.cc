@@ -200,8 +200,6 @@ absl::StatusOr<std::unique_ptr<Kernel>> Build(const CpuKernelSpec& spec,
   });
 }
 
-bool ReadsBf16(const std::vector<NodePtr>& nodes) { return MultipliesBf16(*nodes[0]); }
-
 bool AcceptsConv(const Node& node) { return IsF32(node) && node.inputs()[0] != node.inputs()[1]; }
 
 }  // namespace
@@ -213,7 +211,7 @@ KernelDef MakeConv2dKernel() {
   def.accepts = AcceptsConv;
   def.fuses = Fuses;
   def.fuses_casts = true;
-  def.reads_bf16 = ReadsBf16;
+  def.reads_bf16 = true;
   def.layouts = Layouts;
   def.strided_output = StridedOutput;
   def.strided_input = StridedInput;
