@@ -2,6 +2,7 @@
 #include <string>
 
 #include "base/sha256.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "graph/onnx/tensor_proto.h"
 #include "gtest/gtest.h"
@@ -98,6 +99,26 @@ TEST(KernelCheckTest, ChecksKernelsForTensorCores) {
   ExpectOneLine(RunLemma({"check", input, "--kernels", "--precision=f8"}), {"--precision", "bf16"});
   ExpectOneLine(RunLemma({"check", input, "--plan=cuda", "--precision=bf16"}),
                 {"--precision", "--kernels"});
+}
+
+TEST(KernelCheckTest, ChecksAndCompilesForAnArchitecture) {
+  const std::string input = WriteTemp("in.lemma", kGraph);
+  const LemmaResult older =
+      RunLemma({"check", input, "--kernels", "--precision=bf16", "--architecture=80", "--seed=7"});
+  EXPECT_EQ(older.exit_status, 0) << older.out << older.err;
+  for (const char* wrong : {"70", "4294967376"}) {
+    ExpectOneLine(RunLemma({"check", input, "--kernels", absl::StrCat("--architecture=", wrong)}),
+                  {"--architecture", "80 or 90"});
+  }
+  for (const char* flag : {"--architecture=80", "--compile"}) {
+    ExpectOneLine(RunLemma({"check", input, "--plan=cuda", flag}), {"--kernels"});
+  }
+  const LemmaResult compiled = RunLemma({"check", input, "--kernels", "--compile"});
+  if (compiled.exit_status != 0) {  // without NVRTC, or built without CUDA
+    ExpectOneLine(compiled, {});
+    GTEST_SKIP() << compiled.err;
+  }
+  EXPECT_THAT(compiled.out, HasSubstr("\nchecked: "));
 }
 
 // A kernel that would take too long is not called right.

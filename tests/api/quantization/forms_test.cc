@@ -224,6 +224,19 @@ TEST(FloatFormTest, WhatF16CannotHoldStaysInF32) {
   EXPECT_EQ(f16.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(f16.status().message()),
               HasSubstr("a weight is outside of the range of f16"));
+  const std::string values = Written(R"(
+    g (float[2,2] x) => (float[2,2] y) {
+      v = Constant <value = float[2,2] {1.0, -0.5, 0.25, 2.0}> ()
+      s = Constant <value = float {1000000.0}> ()
+      b = MatMul (x, v)
+      d = Mul (b, s)
+      y = MatMul (d, v)
+    })");
+  f16 = Quantize(values, NewFolder() + "/q.onnx", Quick("f16"));
+  ASSERT_TRUE(f16.ok()) << f16.status();
+  ASSERT_EQ(f16->operators.size(), 2u);
+  EXPECT_TRUE(f16->operators[0].quantized);
+  EXPECT_THAT(f16->operators[1].reason, HasSubstr("beyond f16"));
   auto bf16 = Quantize(model, NewFolder() + "/q.onnx", Quick("bf16"));
   ASSERT_TRUE(bf16.ok()) << bf16.status();
   for (const OperatorReport& op : bf16->operators) EXPECT_TRUE(op.quantized) << op.name;
