@@ -1,8 +1,8 @@
 // Certificates as a user sees them: lemma optimize writes one, lemma check repeats it.
 #include <string>
 
-#include "base/sha256.h"
 #include "absl/strings/str_cat.h"
+#include "base/sha256.h"
 #include "gmock/gmock.h"
 #include "graph/onnx/tensor_proto.h"
 #include "gtest/gtest.h"
