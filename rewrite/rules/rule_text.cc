@@ -337,8 +337,7 @@ class RuleReader {
                                 rule_.target.outputs.size()));
     }
     for (size_t i = 0; i < n; ++i) {
-      const PatternValue& output = rule_.source.outputs[i];
-      if (output.is_var() || rule_.source.nodes[output.node].op == nullptr) {
+      if (rule_.source.outputs[i].is_var()) {
         return Error(block_.body.results[i].value.position,
                      "the source must return an operator's output");
       }

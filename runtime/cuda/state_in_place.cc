@@ -6,7 +6,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
 
 namespace lemma::cuda {
 
@@ -46,7 +45,6 @@ class InPlace {
     if (read < first) return true;
     // If several kernels of one horizontally fused launch read it, they run in no particular order.
     return read == first && std::count(readers.begin(), readers.end(), first) == 1 &&
-           !SharesRows(plan_.launches[first]) &&
            DependsElementByElement(plan_.steps[plan_.launches[first].step], old_buffer, new_buffer);
   }
 
@@ -70,11 +68,6 @@ class InPlace {
   struct Access {
     std::vector<int> readers, writers;  // launches, ascending; one entry for each argument
   };
-
-  // Whether threads of a row may read an element that only one of them overwrites.
-  bool SharesRows(const Launch& launch) const {
-    return !plan_.IsCopy(launch) && absl::StartsWith(plan_.KernelOf(launch).schedule, "by row");
-  }
 
   // Whether element i of `from` is read only to compute element i of `to`.
   bool DependsElementByElement(const CudaStep& step, int from, int to) const {

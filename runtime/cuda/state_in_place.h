@@ -16,8 +16,7 @@ namespace lemma::cuda {
 //   * The new value is computed into the arena, and both values have the same number of bytes.
 //   * No launch reads the old value after the launch that first writes the new value.
 //   * That launch reads the old value through at most one of its arguments, and reads an element of
-//     the old value only to compute the same element of the new value. It is not scheduled by row:
-//     there, all threads of a row may read an element that one of them writes.
+//     the old value only to compute the same element of the new value.
 //
 // `buffer_of` gives the index of a value's buffer in plan->buffers, or -1 if the value has none.
 // Call this function before the buffers get their offsets.

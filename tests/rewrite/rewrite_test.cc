@@ -204,9 +204,6 @@ TEST(RuleText, ErrorsPointAtTheirCause) {
        "did you mean relu?"},
       {"rule r(x: [s..]) bit_exact { return x } => { return x }",
        "the source must return an operator's output"},
-      {"rule r(x: [n]) bit_exact { c = constant [n] fill 1 y = relu(x) return c, y } => "
-       "{ c = constant [n] fill 1 y = relu(x) return c, y }",
-       "the source must return an operator's output"},
       {"rule r(x: [s..]) bit_exact { y = relu(x) return y } => { return x, x }",
        "the source returns 1 values, the target 2"},
       {"rule r(x: [s..]) bit_exact { y = relu(x) return y } => "

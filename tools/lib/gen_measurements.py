@@ -152,7 +152,7 @@ def kernels(report):
                       if "peak_bytes" in by[90, p]),
             f"{sum(row['seconds'] for row in rows):.0f}"])
     total = sum(row.get("kernels", 0) for row in report["rows"])
-    return ["model", "kernels, sm_80", "kernels, sm_90a", "right", "peak MB in f32 and bf16",
+    return ["model", "kernels, sm_80", "kernels, sm_90a", "right", "peak MB, f32 and bf16",
             "seconds, together"], lines, f"{total:,} kernels in all, every one compiled by NVRTC."
 
 
