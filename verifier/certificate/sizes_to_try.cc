@@ -13,9 +13,9 @@ DimValues SizesToTry(const std::map<std::string, SizeRange>& dims, uint64_t seed
   for (const auto& [name, range] : dims) {
     random = Mix64(random + 1);
     const auto more = choice == 0 ? 0 : static_cast<int64_t>(random % kSpread);
-    const int64_t size = choice < kSmallChoices
-                             ? range.least + more
-                             : (std::max<int64_t>(range.least, 1) + 31) / 32 * 32 << (choice - kSmallChoices);
+    const int64_t size = choice < kSmallChoices ? range.least + more
+                                                : (std::max<int64_t>(range.least, 1) + 31) / 32 * 32
+                                                      << (choice - kSmallChoices);
     sizes[name] = std::min(size, range.most);
   }
   return sizes;
