@@ -25,6 +25,7 @@ int CountUnknown(const Graph& graph) {
 
 std::vector<std::string> PrecisionNames() {
   std::vector<std::string> names;
+  names.reserve(codegen::kNumProductPrecisions);
   for (int i = 0; i < codegen::kNumProductPrecisions; ++i) {
     names.push_back(codegen::Name(static_cast<codegen::ProductPrecision>(i)));
   }
