@@ -335,12 +335,17 @@ GridKernel KernelByRow(const KernelContext& context, const Nest& nest, const Row
                     "];\nconst int lane = threadIdx.x;\nconst ", type, " row = blockIdx.x;\n");
   }
   absl::StrAppend(&body, Digits(printer, nest, plan.row_axes, "row"));
+  const bool one_writes = plan.other_axes.empty();
   printer.Open(plan.row_axes, true);
-  printer.Open(plan.other_axes, true);
+  if (one_writes) {  // All threads reduce; the state may overwrite other reads, so one thread makes
+                     // them.
+    for (int reduction : plan.reductions) printer.Value(reduction);
+  }
+  printer.Open(plan.other_axes, /*transparent=*/!one_writes);
   printer.Add(StoreText(printer, context, nest));
   const std::string element = printer.Close();
   absl::StrAppend(&body, printer.Close());
-  if (plan.other_axes.empty()) {
+  if (one_writes) {
     absl::StrAppend(&body, "if (lane == 0) {\n", element, "}\n");
   } else {
     absl::StrAppend(&body, "for (", type, " item = lane; item < ", Extent(nest, plan.other_axes),
