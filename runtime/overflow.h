@@ -1,5 +1,5 @@
-// Detects graphs whose values come near the largest f32 number. There, the order in which the terms
-// of a sum are added, or the factors of a product multiplied, decides whether it overflows.
+// Detects graphs whose values come near the largest f32 number. There, a sum or a product may
+// overflow in one order of its terms or factors, and not in another.
 #ifndef LEMMA_RUNTIME_OVERFLOW_H_
 #define LEMMA_RUNTIME_OVERFLOW_H_
 

@@ -337,8 +337,8 @@ GridKernel KernelByRow(const KernelContext& context, const Nest& nest, const Row
   absl::StrAppend(&body, Digits(printer, nest, plan.row_axes, "row"));
   const bool one_writes = plan.other_axes.empty();
   printer.Open(plan.row_axes, true);
-  if (one_writes) {  // All threads reduce; the state may overwrite other reads, so one thread makes
-                     // them.
+  // All threads reduce. The write may be in place, so only the thread that writes reads the rest.
+  if (one_writes) {
     for (int reduction : plan.reductions) printer.Value(reduction);
   }
   printer.Open(plan.other_axes, /*transparent=*/!one_writes);

@@ -116,14 +116,9 @@ absl::Status WriteDynamicForm(const QuantizableModel::Impl& model, const Quantiz
                               ModelEditor* editor, std::vector<std::string>* notes) {
   LEMMA_RETURN_IF_ERROR(editor->RaiseOpset(kDynamicOpset, "dynamic ranges", notes));
   Writer writer(model, editor);
-  for (size_t i = 0; i < model.operators.size(); ++i) {
-    if (!plan.chosen[i]) continue;
-    const QuantizableOp& op = model.operators[i];
-    LEMMA_ASSIGN_OR_RETURN(const ProductWeights weights,
-                           MakeProductWeights(*model.index, model.operators, op, plan));
-    LEMMA_RETURN_IF_ERROR(writer.Write(op, weights));
-  }
-  return absl::OkStatus();
+  return WriteWeights(model, plan, [&](const QuantizableOp& op, const ProductWeights& weights) {
+    return writer.Write(op, weights);
+  });
 }
 
 }  // namespace lemma

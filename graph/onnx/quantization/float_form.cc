@@ -14,7 +14,7 @@
 namespace lemma {
 namespace {
 
-// That have Cast to these types, by number.
+// The operator sets that bring casts to these types, with the type as a number.
 constexpr int kBf16Opset = 13, kF16Opset = 6;
 
 void SetCastType(DType to, onnx::NodeProto* node) {
@@ -52,20 +52,12 @@ absl::Status WriteFloatForm(const QuantizableModel::Impl& model, const Quantizat
   const DType type = plan.float_type;
   LEMMA_RETURN_IF_ERROR(editor->RaiseOpset(type == DType::kBF16 ? kBf16Opset : kF16Opset,
                                            absl::StrCat("values of ", Name(type)), notes));
-  std::set<std::string> values;
-  for (size_t i = 0; i < model.operators.size(); ++i) {
-    if (!plan.chosen[i]) continue;
-    const QuantizableOp& op = model.operators[i];
-    values.insert(op.reads.begin(), op.reads.end());
-    if (op.weight.empty()) continue;
-    LEMMA_ASSIGN_OR_RETURN(const ProductWeights weights,
-                           MakeProductWeights(*model.index, model.operators, op, plan));
-    LEMMA_RETURN_IF_ERROR(WriteRoundedWeight(op, weights, type, editor));
-    const size_t removed = editor->removed();
-    RemoveNorms(model, op, editor);
-    if (editor->removed() > removed) LEMMA_RETURN_IF_ERROR(WriteBias(op, weights, editor));
-  }
-  for (const std::string& value : values) {
+  LEMMA_RETURN_IF_ERROR(WriteWeights(
+      model, plan, [&](const QuantizableOp& op, const ProductWeights& weights) -> absl::Status {
+        LEMMA_RETURN_IF_ERROR(WriteRoundedWeight(op, weights, type, editor));
+        return FoldNorms(model, op, weights, editor);
+      }));
+  for (const std::string& value : ReadsOf(model.operators, plan.chosen)) {
     const int maker = editor->MakerOf(value);
     const std::string narrow = editor->NewName(absl::StrCat(value, "_", Name(type)));
     const std::string wide = editor->NewName(value + "_rounded");

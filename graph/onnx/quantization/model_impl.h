@@ -33,6 +33,9 @@ struct QuantizedModel::Impl {
 // operators except Gemm and MatMul, whose results stay floats. chosen[i] belongs to ops[i].
 std::set<std::string> ResultsOf(const std::vector<QuantizableOp>& ops,
                                 const std::vector<bool>& chosen);
+// The names of the values that chosen operators read: QuantizableOp::reads.
+std::set<std::string> ReadsOf(const std::vector<QuantizableOp>& ops,
+                              const std::vector<bool>& chosen);
 
 // Imports a model that is in memory and whose external data lie in `folder`. Errors begin with
 // `path`. The import takes values out of `model`.

@@ -151,10 +151,7 @@ std::vector<bool> QuantizableModel::Settled(std::vector<bool> chosen) const {
   for (bool changes = true; changes;) {
     changes = false;
     const std::set<std::string> results = ResultsOf(ops, chosen);
-    std::set<std::string> read;
-    for (size_t i = 0; i < ops.size(); ++i) {
-      if (chosen[i]) read.insert(ops[i].reads.begin(), ops[i].reads.end());
-    }
+    const std::set<std::string> read = ReadsOf(ops, chosen);
     for (size_t i = 0; i < ops.size(); ++i) {
       if (!chosen[i] || ops[i].role == QuantizedRole::kProduct) continue;
       const bool is_fed = std::all_of(ops[i].reads.begin(), ops[i].reads.end(),
@@ -175,10 +172,7 @@ std::set<std::string> QuantizableModel::WrittenBy(const std::vector<bool>& chose
 
 std::set<std::string> QuantizableModel::ValuesOf(const std::vector<bool>& chosen) const {
   std::set<std::string> values = ResultsOf(impl_->operators, chosen);
-  for (size_t i = 0; i < chosen.size(); ++i) {
-    if (!chosen[i]) continue;
-    values.insert(impl_->operators[i].reads.begin(), impl_->operators[i].reads.end());
-  }
+  values.merge(ReadsOf(impl_->operators, chosen));
   return values;
 }
 

@@ -25,6 +25,15 @@ std::set<std::string> ResultsOf(const std::vector<QuantizableOp>& ops,
   return results;
 }
 
+std::set<std::string> ReadsOf(const std::vector<QuantizableOp>& ops,
+                              const std::vector<bool>& chosen) {
+  std::set<std::string> reads;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (chosen[i]) reads.insert(ops[i].reads.begin(), ops[i].reads.end());
+  }
+  return reads;
+}
+
 std::string QuantizableModel::ProblemOf(int position, const QuantizationPlan& plan) const {
   const QuantizableOp& op = impl_->operators[static_cast<size_t>(position)];
   if (plan.form == QuantizationForm::kStatic) return "";

@@ -105,6 +105,26 @@ void RemoveNorms(const QuantizableModel::Impl& model, const QuantizableOp& op,
   }
 }
 
+absl::Status FoldNorms(const QuantizableModel::Impl& model, const QuantizableOp& op,
+                       const ProductWeights& weights, ModelEditor* editor) {
+  const size_t removed = editor->removed();
+  RemoveNorms(model, op, editor);
+  return editor->removed() > removed ? WriteBias(op, weights, editor) : absl::OkStatus();
+}
+
+absl::Status WriteWeights(
+    const QuantizableModel::Impl& model, const QuantizationPlan& plan,
+    absl::FunctionRef<absl::Status(const QuantizableOp&, const ProductWeights&)> write) {
+  for (size_t i = 0; i < model.operators.size(); ++i) {
+    const QuantizableOp& op = model.operators[i];
+    if (!plan.chosen[i] || op.weight.empty()) continue;
+    LEMMA_ASSIGN_OR_RETURN(const ProductWeights weights,
+                           MakeProductWeights(*model.index, model.operators, op, plan));
+    LEMMA_RETURN_IF_ERROR(write(op, weights));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WriteQuantizedWeight(const QuantizableOp& op, const ProductWeights& weights,
                                   ModelEditor* editor) {
   editor->DropIfUnread({op.weight, op.bias});
@@ -146,19 +166,15 @@ absl::Status RaiseOpsetFor(const QuantizationPlan& plan, ModelEditor* editor,
 absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                              ModelEditor* editor, std::vector<std::string>* notes) {
   LEMMA_RETURN_IF_ERROR(RaiseOpsetFor(plan, editor, notes));
-  std::set<std::string> values;
-  for (size_t i = 0; i < model.operators.size(); ++i) {
-    if (!plan.chosen[i]) continue;
-    const QuantizableOp& op = model.operators[i];
-    values.insert(op.reads.begin(), op.reads.end());
-    if (op.weight.empty()) continue;
-    LEMMA_ASSIGN_OR_RETURN(const ProductWeights weights,
-                           MakeProductWeights(*model.index, model.operators, op, plan));
-    LEMMA_RETURN_IF_ERROR(WriteQuantizedWeight(op, weights, editor));
-    LEMMA_RETURN_IF_ERROR(WriteBias(op, weights, editor));
-    RemoveNorms(model, op, editor);
-  }
-  for (const std::string& value : ResultsOf(model.operators, plan.chosen)) values.insert(value);
+  LEMMA_RETURN_IF_ERROR(WriteWeights(
+      model, plan, [&](const QuantizableOp& op, const ProductWeights& weights) -> absl::Status {
+        LEMMA_RETURN_IF_ERROR(WriteQuantizedWeight(op, weights, editor));
+        LEMMA_RETURN_IF_ERROR(WriteBias(op, weights, editor));
+        RemoveNorms(model, op, editor);
+        return absl::OkStatus();
+      }));
+  std::set<std::string> values = ResultsOf(model.operators, plan.chosen);
+  values.merge(ReadsOf(model.operators, plan.chosen));
   Pairs pairs(model, plan, editor);
   for (const std::string& value : values) LEMMA_RETURN_IF_ERROR(pairs.Add(value));
   return absl::OkStatus();

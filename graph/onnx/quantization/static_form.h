@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "graph/onnx/quantization/model_editor.h"
 #include "graph/onnx/quantization/model_impl.h"
@@ -25,6 +26,10 @@ absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const Quantiza
 // DequantizeLinear need operator set 10; with a scale for each channel, they need 13.
 absl::Status RaiseOpsetFor(const QuantizationPlan& plan, ModelEditor* editor,
                            std::vector<std::string>* notes);
+// Calls `write` with each chosen operator that has a constant weight, in the model's order.
+absl::Status WriteWeights(
+    const QuantizableModel::Impl& model, const QuantizationPlan& plan,
+    absl::FunctionRef<absl::Status(const QuantizableOp&, const ProductWeights&)> write);
 // Lets the chosen operators read `to` in place of `value`.
 void LetChosenRead(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                    const std::string& value, const std::string& to, ModelEditor* editor);
@@ -37,6 +42,9 @@ absl::Status WriteBias(const QuantizableOp& op, const ProductWeights& weights, M
 // Removes the BatchNormalization nodes among the operator's followers; ProductWeights includes
 // their effect. The product's node then computes their result.
 void RemoveNorms(const QuantizableModel::Impl& model, const QuantizableOp& op, ModelEditor* editor);
+// RemoveNorms, and WriteBias if it removed any; otherwise the bias stays as it is.
+absl::Status FoldNorms(const QuantizableModel::Impl& model, const QuantizableOp& op,
+                       const ProductWeights& weights, ModelEditor* editor);
 
 }  // namespace lemma
 

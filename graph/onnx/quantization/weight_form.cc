@@ -76,21 +76,13 @@ absl::Status WriteWeightForm(const QuantizableModel::Impl& model, const Quantiza
   if (plan.weights.block == 0) {
     LEMMA_RETURN_IF_ERROR(RaiseOpsetFor(plan, editor, notes));
   }
-  for (size_t i = 0; i < model.operators.size(); ++i) {
-    if (!plan.chosen[i]) continue;
-    const QuantizableOp& op = model.operators[i];
-    LEMMA_ASSIGN_OR_RETURN(const ProductWeights weights,
-                           MakeProductWeights(*model.index, model.operators, op, plan));
-    if (plan.weights.block > 0) {
-      LEMMA_RETURN_IF_ERROR(WriteBlocks(op, weights, plan.weights.bits, editor));
-      continue;
-    }
-    LEMMA_RETURN_IF_ERROR(WriteQuantizedWeight(op, weights, editor));
-    const size_t removed = editor->removed();
-    RemoveNorms(model, op, editor);
-    if (editor->removed() > removed) LEMMA_RETURN_IF_ERROR(WriteBias(op, weights, editor));
-  }
-  return absl::OkStatus();
+  return WriteWeights(model, plan,
+                      [&](const QuantizableOp& op, const ProductWeights& weights) -> absl::Status {
+                        if (plan.weights.block > 0)
+                          return WriteBlocks(op, weights, plan.weights.bits, editor);
+                        LEMMA_RETURN_IF_ERROR(WriteQuantizedWeight(op, weights, editor));
+                        return FoldNorms(model, op, weights, editor);
+                      });
 }
 
 }  // namespace lemma
