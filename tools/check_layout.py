@@ -130,6 +130,8 @@ LIBRARIES = {
     "Graphviz": (r"graphviz/", ["//third_party:graphviz"], ["api/"]),
     "CBC": (r"coin/", ["//third_party:cbc"], ["optimizer/"]),
     "ONNX": (r"onnx/", ["//third_party:onnx"], ["graph/onnx/", "runtime/onnxruntime/"]),
+    "libjpeg": (r"(jpeglib|jerror)\.h$", ["//third_party:jpeg"], ["graph/onnx/images/"]),
+    "libpng": (r"png\.h$", ["//third_party:png"], ["graph/onnx/images/"]),
     "CUDA": (
         r"(cuda|cublas|cudnn|nvrtc|nvJitLink|nccl|cooperative_groups|mma\.h|cub/|nv/)",
         ["//third_party:cuda", "@local_cuda//"],

@@ -33,7 +33,8 @@ std::vector<OnnxImporter> SamplingComposites();
 std::vector<OnnxImporter> RegionComposites();
 // CenterCropPad, Col2Im.
 std::vector<OnnxImporter> LayoutComposites();
-// NonZero, Unique and NonMaxSuppression, if their operands are constants; MelWeightMatrix.
+// NonZero, Unique, NonMaxSuppression and ImageDecoder, if their operands are constants;
+// MelWeightMatrix.
 std::vector<OnnxImporter> ConstantComposites();
 // Det.
 std::vector<OnnxImporter> DeterminantComposites();

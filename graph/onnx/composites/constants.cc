@@ -1,5 +1,6 @@
 // Operators whose results have as many elements as the values say, for values known at import:
-// NonZero, Unique, NonMaxSuppression. And MelWeightMatrix, whose operands are parameters.
+// NonZero, Unique, NonMaxSuppression, ImageDecoder. And MelWeightMatrix, whose operands are
+// parameters.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,6 +10,7 @@
 #include "graph/onnx/composites/axes.h"
 #include "graph/onnx/composites/composites.h"
 #include "graph/onnx/composites/dtype.h"
+#include "graph/onnx/images/decode_image.h"
 
 namespace lemma::ops {
 namespace {
@@ -196,6 +198,30 @@ Values ImportNonMaxSuppression(OnnxImport& node) {
   return std::vector<Value>{node.Constant(Tensor::Ints(selected).Reshaped({count, 3}))};
 }
 
+// The pixels of an image file.
+Values ImportImageDecoder(OnnxImport& node) {
+  LEMMA_ASSIGN_OR_RETURN(const Tensor file, node.ConstantInput(0));
+  LEMMA_ASSIGN_OR_RETURN(const std::string name, node.String("pixel_format", "RGB"));
+  auto format = images::PixelFormat::kRgb;
+  if (name == "BGR") {
+    format = images::PixelFormat::kBgr;
+  } else if (name == "Grayscale") {
+    format = images::PixelFormat::kGrayscale;
+  } else if (name != "RGB") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("pixel_format ", name, " must be RGB, BGR or Grayscale"));
+  }
+  if (file.dtype() != DType::kU8 || file.shape().size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the image file ", ToString(file.shape()), " must be u8 [bytes]"));
+  }
+  const auto bytes = file.data<uint8_t>();
+  LEMMA_ASSIGN_OR_RETURN(
+      Tensor image,
+      images::DecodeImage({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, format));
+  return std::vector<Value>{node.Constant(std::move(image))};
+}
+
 // Triangles over the bins of a spectrum, whose corners are equally spaced on the mel scale,
 // 2595 log10(1 + hertz / 700).
 Values ImportMelWeightMatrix(OnnxImport& node) {
@@ -248,6 +274,7 @@ std::vector<OnnxImporter> ConstantComposites() {
   return {{"NonZero", ImportNonZero},
           {"Unique", ImportUnique},
           {"NonMaxSuppression", ImportNonMaxSuppression},
+          {"ImageDecoder", ImportImageDecoder},
           {"MelWeightMatrix", ImportMelWeightMatrix}};
 }
 

@@ -125,6 +125,15 @@ std::optional<OpenType> DeclaredByBody(const onnx::NodeProto& node, const Scope&
   return type;
 }
 
+// ImageDecoder is newer than ONNX's inference.
+void CompleteImage(const onnx::NodeProto& node, std::optional<OpenType>* type) {
+  if (node.op_type() != "ImageDecoder" || !NormalDomain(node.domain()).empty()) return;
+  if (!*type) *type = OpenType{DType::kU8, Bounds(3)};
+  if ((*type)->dims.size() != 3 || (*type)->dims[2]) return;
+  const auto* format = structural::FindAttribute(node, "pixel_format");
+  (*type)->dims[2] = format != nullptr && format->s() == "Grayscale" ? 1 : 3;
+}
+
 bool IsReshape(const onnx::NodeProto& node) {
   return node.op_type() == "Reshape" && NormalDomain(node.domain()).empty();
 }
@@ -160,8 +169,8 @@ OpenType ToOpen(const TensorType& type) {
 }  // namespace
 
 bool HasOpenResults(const onnx::NodeProto& node) {
-  static const auto* const names =
-      new absl::flat_hash_set<std::string>{"NonZero", "NonMaxSuppression", "Unique", "Compress"};
+  static const auto* const names = new absl::flat_hash_set<std::string>{
+      "NonZero", "NonMaxSuppression", "Unique", "Compress", "ImageDecoder"};
   return NormalDomain(node.domain()).empty() && names->contains(node.op_type());
 }
 
@@ -248,6 +257,7 @@ absl::StatusOr<std::vector<TensorType>> ModelImporter::TypesOfOutputs(
       if (!open) open = DeclaredOpenType(scope, output);
       if (!open && repeated) open = DeclaredByBody(node, scope, output);
       CompleteAroundAxis(node, inputs, static_cast<int>(i), &open);
+      CompleteImage(node, &open);
       if (!open && IsReshape(node) && inputs.size() == 2) {
         open = TypeOfReshape(inputs, KnownSizes(inputs[1]));  // its importer has asked for them too
       }
