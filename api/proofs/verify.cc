@@ -64,7 +64,7 @@ VerifyCounts VerifyResult::counts() const {
 
 absl::StatusOr<VerifyResult> Verify(const std::string& rules, const VerifyOptions& options) {
   if (absl::Status s = options.Check(); !s.ok()) return s;
-  auto file = LoadRulesFile(rules);
+  auto file = LoadRulesFile(rules, RuleKinds::kAll);
   if (!file.ok()) return file.status();
   auto asked = NamedRules(*file, options.only);
   if (!asked.ok()) return asked.status();

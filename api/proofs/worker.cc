@@ -63,6 +63,7 @@ ProverOptions ProofWorker::options() const {
   options.seed = static_cast<uint64_t>(options_.seed);
   options.work = options_.work;
   options.interrupted = options_.interrupted;
+  options.bounded = true;
   options.keep_obligations =
       options_.check || !options_.recheck.empty() || !options_.proofs.empty();
   return options;
@@ -91,8 +92,14 @@ void ProofWorker::Repeat(const std::string& name, const Substitution* rule, Proo
   auto* proved = std::get_if<Proved>(&outcome->verdict);
   if (proved == nullptr || interrupted()) return;
   if (rule != nullptr) outcome->promised = rule->contract;
-  if (!options_.proofs.empty()) outcome->status = WriteFiles(name, rule, *proved);
-  if (options_.check && rule != nullptr) {
+  // The steps of a bound are not recorded yet, so nobody can repeat them.
+  const bool is_bounded = rule != nullptr && rule->bound.has_value();
+  if (!options_.proofs.empty() && !is_bounded) outcome->status = WriteFiles(name, rule, *proved);
+  if (options_.check && is_bounded) {
+    outcome->checked.emplace();
+    outcome->checked->detail = "the checker does not know bounds";
+  }
+  if (options_.check && rule != nullptr && !is_bounded) {
     // The claim gets the record of this proof in place of its old one.
     Substitution claim = *rule;
     claim.proof = RecordOf(*rule, outcome->verdict);

@@ -145,6 +145,8 @@ std::string WordsOf(FloatContract contract) {
       return "may round differently";
     case FloatContract::kRealOnly:
       return "may also differ in overflow and NaN";
+    case FloatContract::kBounded:
+      return "may differ by a proved bound";
   }
   return "";
 }

@@ -62,7 +62,7 @@ bool IsText(const std::string& bytes) {
 
 }  // namespace
 
-absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path) {
+absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path, RuleKinds kinds) {
   if (path.empty() || path == kAllRules) return AllRules();
   if (path == kStarterRules) return StarterRules();
   std::error_code error;
@@ -81,7 +81,7 @@ absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path) {
   RulesFile file;
   file.name = path;
   file.text = *std::move(text);
-  auto rules = ParseRules(file.text, file.name);
+  auto rules = ParseRules(file.text, file.name, kinds);
   if (!rules.ok()) return rules.status();
   if (rules->empty()) return absl::InvalidArgumentError(absl::StrCat(file.name, ": has no rules"));
   file.rules = *std::move(rules);

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "rewrite/rules/rule_text.h"
 #include "rewrite/rules/substitution.h"
 
 namespace lemma::api {
@@ -34,7 +35,9 @@ constexpr char kStarterRules[] = "starter";  // only the rules written by hand
 // written by hand come before generated rules. If rules of the set are equal up to names
 // (rewrite/rules/canonical_text.h), only the first is kept. A generated rule is named FILE_NAME:
 // the name of the built-in file, then the rule's name in the file.
-absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path);
+// Rules with the contract `bounded` are an error unless `kinds` allows them.
+absl::StatusOr<RulesFile> LoadRulesFile(const std::string& path,
+                                        RuleKinds kinds = RuleKinds::kEqualities);
 
 // A text that ParseRules reads as the file's rules: RulesFile::text or, if it is empty, the rules
 // printed one after the other.

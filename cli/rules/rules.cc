@@ -92,7 +92,7 @@ absl::StatusOr<int> RunRules(Arguments arguments) {
   return ParseAndRun(&flags, arguments, [&](const Positional& positional) -> absl::StatusOr<int> {
     auto path = OptionalArgument("file of RULES", positional);
     if (!path.ok()) return path.status();
-    auto file = api::LoadRulesFile(*path);
+    auto file = api::LoadRulesFile(*path, RuleKinds::kAll);
     if (!file.ok()) return file.status();
     return names.empty() && !json ? List(*file) : Show(*file, names, json);
   });
@@ -107,7 +107,7 @@ absl::StatusOr<int> RunRulesShow(Arguments arguments) {
     if (words.empty()) {
       return absl::InvalidArgumentError("which RULES? a file, please; see lemma rules show --help");
     }
-    auto file = api::LoadRulesFile(words[0]);
+    auto file = api::LoadRulesFile(words[0], RuleKinds::kAll);
     if (!file.ok()) return file.status();
     return Show(*file, {words.begin() + 1, words.end()}, json);
   });

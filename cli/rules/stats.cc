@@ -56,7 +56,7 @@ absl::StatusOr<int> RunRulesStats(Arguments arguments) {
   return ParseAndRun(&flags, arguments, [&](const Positional& positional) -> absl::StatusOr<int> {
     auto path = OptionalArgument("file of RULES", positional);
     if (!path.ok()) return path.status();
-    auto file = api::LoadRulesFile(*path);
+    auto file = api::LoadRulesFile(*path, RuleKinds::kAll);
     if (!file.ok()) return file.status();
     const api::RuleStats stats = api::StatsOf(file->rules);
     json ? PrintJson(ToJson(file->name, stats)) : PrintText(stats);

@@ -58,8 +58,12 @@ class Parser : public TokenReader {
       return ParseParam(&block->params.back());
     }));
     if (!block->is_rule) return ParseBody(&block->body);
-    LEMMA_RETURN_IF_ERROR(
-        ParseName(&block->contract, "the float contract: bit_exact, reassociates or real_only"));
+    LEMMA_RETURN_IF_ERROR(ParseName(
+        &block->contract, "the float contract: bit_exact, reassociates, real_only or bounded"));
+    if (TryPunct("(")) {
+      LEMMA_RETURN_IF_ERROR(ParseSum(&block->bound.emplace()));
+      LEMMA_RETURN_IF_ERROR(ExpectPunct(")"));
+    }
     if (TryWord("where")) {
       do {
         block->where.emplace_back();

@@ -5,8 +5,8 @@
 //   block      = "graph" [ name ] "(" params ")" body
 //              | "rule" name "(" params ")" contract [ "where" comparison { "," comparison } ]
 //                body "=>" body [ record ]
-//   contract   = "bit_exact" | "reassociates" | "real_only"
-//   record     = ( "proved" contract | "refuted" | "unknown" ) string string
+//   contract   = "bit_exact" | "reassociates" | "real_only" | "bounded" "(" expr ")"
+//   record     = ( "proved" name | "refuted" | "unknown" ) string string
 //                                                          proof id, explanation
 //   params     = [ param { "," param } ]
 //   param      = label ":" [ "weight" | "constant" ] type [ "=" payload ]
@@ -134,6 +134,7 @@ struct Block {
   // Only for rules.
   Body target;
   Name contract;
+  std::optional<Expr> bound;  // of the contract "bounded"
   std::vector<Comparison> where;
   std::string doc;  // the comment above the rule
   Position end;     // just past the last '}', where a record may be written

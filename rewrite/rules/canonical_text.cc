@@ -30,6 +30,7 @@ class CanonicalWriter {
       std::string lhs = TextOf(c.lhs);
       conditions.push_back(absl::StrCat(lhs, Name(c.relation), TextOf(c.rhs), ";"));
     }
+    if (rule_.bound) conditions.push_back(absl::StrCat("within ", TextOf(*rule_.bound), ";"));
     std::sort(conditions.begin(), conditions.end());
     for (const std::string& condition : conditions) text_ += condition;
     return std::move(text_);

@@ -81,6 +81,7 @@ std::string PrintRule(const Substitution& rule) {
                     var.dtype ? std::string(Name(*var.dtype)) : "", PrintDims(var.dims));
   }
   absl::StrAppend(&out, ") ", Name(rule.contract));
+  if (rule.bound) absl::StrAppend(&out, "(", rule.bound->ToString(), ")");
   if (!rule.where.empty()) absl::StrAppend(&out, " where ", GuardText(rule.where));
   return absl::StrCat(out, " ", PrintPattern(rule, rule.source), " => ",
                       PrintPattern(rule, rule.target), "\n", PrintRecord(rule.proof),

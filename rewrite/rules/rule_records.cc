@@ -21,8 +21,8 @@ size_t OffsetOf(absl::string_view text, text::Position position) {
 absl::StatusOr<FloatContract> ReadFloatContract(const text::Name& name, absl::string_view file) {
   if (auto contract = ParseFloatContract(name.text)) return *contract;
   return ErrorAt(file, name.position,
-                 absl::StrCat("the float contract must be bit_exact, reassociates or real_only, "
-                              "not ",
+                 absl::StrCat("the float contract must be bit_exact, reassociates, real_only or "
+                              "bounded, not ",
                               text::QuoteName(name.text)));
 }
 

@@ -40,6 +40,7 @@ class RuleReader {
                      absl::StrCat("the symbol ", rule_.symbols[bound].name,
                                   " occurs in the target only, so nothing gives it a value"));
     }
+    LEMMA_RETURN_IF_ERROR(ReadBound());
     LEMMA_RETURN_IF_ERROR(CheckOutputs());
     if (block_.record) {
       LEMMA_ASSIGN_OR_RETURN(rule_.proof, BuildRecord(*block_.record, file_));
@@ -152,6 +153,22 @@ class RuleReader {
       if (comparison.relation == Name(r)) result.relation = r;
     }
     return result;
+  }
+
+  absl::Status ReadBound() {
+    const bool is_bounded = rule_.contract == FloatContract::kBounded;
+    if (is_bounded != block_.bound.has_value()) {
+      return Error(block_.contract.position,
+                   is_bounded ? "bounded needs a bound, as in bounded(0.5 * s)"
+                              : absl::StrCat(Name(rule_.contract), " has no bound"));
+    }
+    if (!is_bounded) return absl::OkStatus();
+    const size_t known = rule_.symbols.size();
+    LEMMA_ASSIGN_OR_RETURN(rule_.bound, ReadTerm(*block_.bound, SymbolKind::kUnknown));
+    if (rule_.symbols.size() == known) return absl::OkStatus();
+    return Error(block_.bound->position,
+                 absl::StrCat("the symbol ", rule_.symbols[known].name,
+                              " occurs in the bound only, so nothing gives it a value"));
   }
 
   SymbolKind KindOf(const text::Expr& expr) const {
@@ -371,8 +388,8 @@ absl::StatusOr<Substitution> BuildRule(const text::Block& block, absl::string_vi
   return RuleReader(block, file).Run();
 }
 
-absl::StatusOr<std::vector<Substitution>> ParseRules(absl::string_view text,
-                                                     absl::string_view file) {
+absl::StatusOr<std::vector<Substitution>> ParseRules(absl::string_view text, absl::string_view file,
+                                                     RuleKinds kinds) {
   LEMMA_ASSIGN_OR_RETURN(std::vector<text::Block> blocks, text::ParseBlocks(text, file));
   std::vector<Substitution> rules;
   std::set<std::string> names;
@@ -382,6 +399,12 @@ absl::StatusOr<std::vector<Substitution>> ParseRules(absl::string_view text,
     if (!names.insert(rule.name).second) {
       return ErrorAt(file, block.name.position,
                      absl::StrCat("there are two rules named ", QuoteName(rule.name)));
+    }
+    if (rule.contract == FloatContract::kBounded && kinds == RuleKinds::kEqualities) {
+      return ErrorAt(file, block.contract.position,
+                     absl::StrCat("the rule ", QuoteName(rule.name),
+                                  " changes values (bounded), so it cannot be used here; lemma "
+                                  "verify proves it"));
     }
     rules.push_back(std::move(rule));
   }

@@ -15,10 +15,17 @@
 
 namespace lemma {
 
+// Which rules a reader accepts.
+enum class RuleKinds {
+  kEqualities,  // rules with the contract kBounded are an error: they change values
+  kAll,
+};
+
 // The rules of a text, in order; skips graphs. Errors are InvalidArgument of the form
 // "file:line:column: message". Two rules of the same name are an error.
 absl::StatusOr<std::vector<Substitution>> ParseRules(absl::string_view text,
-                                                     absl::string_view file = "text");
+                                                     absl::string_view file = "text",
+                                                     RuleKinds kinds = RuleKinds::kEqualities);
 // Convert parts of the syntax tree. ParseRules calls them; their errors have the same form.
 absl::StatusOr<Substitution> BuildRule(const text::Block& block, absl::string_view file);
 absl::StatusOr<ProofRecord> BuildRecord(const text::Record& record, absl::string_view file);

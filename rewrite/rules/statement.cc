@@ -252,6 +252,17 @@ absl::Status MakeStatement(const Substitution& rule, RuleForm* form, DType commo
   LEMMA_ASSIGN_OR_RETURN(statement.target,
                          Side(rule.target, inputs, common, form->symbols, &statement.requirements,
                               &statement.target_operators));
+  if (rule.bound) {
+    auto bound = EvaluateAssuming(*rule.bound, form->symbols, &statement.requirements);
+    if (!bound) return absl::InvalidArgumentError("the bound has no value");
+    if (auto* real = std::get_if<ScalarExpr>(&*bound)) {
+      statement.within = *real;
+    } else if (auto* index = std::get_if<IndexExpr>(&*bound)) {
+      statement.within = ScalarExpr::Index(*index);
+    } else {
+      return absl::InvalidArgumentError("the bound is no number");
+    }
+  }
   for (const Guard& guard : statement.requirements) {
     if (guard.is_false()) return absl::InvalidArgumentError("a requirement does not hold");
   }
@@ -285,6 +296,7 @@ std::string ProofId(const Statement& statement) {
   for (const auto& [name, bound] : statement.bounds) {
     absl::StrAppend(&text, "bound ", name, " ", bound.first, " ", bound.second, "\n");
   }
+  if (statement.within) absl::StrAppend(&text, "within ", statement.within->ToString(), "\n");
   if (statement.typed && UsesIntegers(statement)) absl::StrAppend(&text, "typed\n");
   // An older prover proved such statements bit-exact without regard to signs of zeros. This line
   // makes those records stale, and no others.

@@ -5,6 +5,7 @@
 #define LEMMA_REWRITE_RULES_STATEMENT_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,9 @@ struct Statement {
   // Bounds of parameters by name, from the precondition's comparisons with numbers; they may be
   // infinite. A parameter without a bound is not listed.
   std::map<std::string, std::pair<double, double>> bounds;
+  // If set, the claim is weaker: as real numbers, elements of the outputs differ by at most this
+  // number, which depends on sizes and parameters.
+  std::optional<ScalarExpr> within;
 };
 
 // Whether a tensor of either side holds integers.

@@ -7,7 +7,7 @@
 namespace lemma {
 namespace {
 
-constexpr const char* kContracts[] = {"bit_exact", "reassociates", "real_only"};
+constexpr const char* kContracts[] = {"bit_exact", "reassociates", "real_only", "bounded"};
 
 // The comparison of two integers as a guard, if one of them is no number.
 std::optional<Guard> SizeGuard(Relation relation, const ExprAttr& lhs, const ExprAttr& rhs) {

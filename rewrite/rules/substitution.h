@@ -41,8 +41,11 @@ enum class FloatContract {
   kBitExact,      // equal bits: the rule moves data or does the same arithmetic
   kReassociates,  // equal as real numbers, rounded differently
   kRealOnly,      // overflow, NaN, infinities, and results at discontinuities may differ too
+  // The sides differ: as real numbers by at most Substitution::bound in each element, and besides
+  // this as `reassociates` allows. Such a rule is no equality, so only `lemma verify` accepts it.
+  kBounded,
 };
-// "bit_exact", "reassociates", "real_only".
+// "bit_exact", "reassociates", "real_only", "bounded".
 const char* Name(FloatContract contract);
 std::optional<FloatContract> ParseFloatContract(absl::string_view name);
 
@@ -136,6 +139,7 @@ struct Substitution {
   std::string name;
   std::string doc;  // the comment before the rule in its file
   FloatContract contract = FloatContract::kReassociates;
+  std::optional<Term> bound;  // set exactly if the contract is kBounded
   std::vector<Symbol> symbols;
   std::vector<PatternVar> vars;
   Pattern source, target;         // target.outputs[i] replaces source.outputs[i]

@@ -10,7 +10,7 @@
 namespace lemma {
 
 std::vector<Substitution> Rules(const std::string& text) {
-  auto rules = ParseRules(text);
+  auto rules = ParseRules(text, "text", RuleKinds::kAll);
   EXPECT_TRUE(rules.ok()) << rules.status();
   return rules.ok() ? *std::move(rules) : std::vector<Substitution>();
 }

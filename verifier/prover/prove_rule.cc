@@ -9,6 +9,7 @@
 #include "verifier/prover/conditions.h"
 #include "verifier/prover/proof_file.h"
 #include "verifier/prover/prover.h"
+#include "verifier/refutation/hypotheses.h"
 
 namespace lemma {
 namespace {
@@ -76,8 +77,16 @@ void CountStating(const Substitution& rule) {
   if (size > kMany) SpendWork(std::min(size, int64_t{1} << 20) * size * kStepsPerPair);
 }
 
+// Whether the bound of the statement, if it has one, depends on sizes, perhaps of batch dimensions.
+bool DependsOnSizes(const Statement& statement) {
+  std::vector<std::string> sizes, parameters;
+  if (statement.within) prover::CollectSymbols(*statement.within, &sizes, &parameters);
+  return !sizes.empty();
+}
+
 Verdict ProveForms(const Substitution& rule, const ProverOptions& options) {
   CountStating(rule);
+  if (rule.bound && !options.bounded) return Unknown{"the rule changes values (bounded)"};
   const RuleForms forms = FormsOf(rule, options.forms);
   if (forms.forms.empty()) return Unknown{forms.problem};
   Proved total;
@@ -85,9 +94,10 @@ Verdict ProveForms(const Substitution& rule, const ProverOptions& options) {
   Values more;
   std::vector<const RuleForm*> bases;  // forms that do not follow from an earlier one
   for (const RuleForm& form : forms.forms) {
-    const bool follows = std::any_of(bases.begin(), bases.end(), [&](const RuleForm* base) {
-      return OnlyAddsBatchDims(form.statement, base->statement);
-    });
+    const bool follows = !DependsOnSizes(form.statement) &&
+                         std::any_of(bases.begin(), bases.end(), [&](const RuleForm* base) {
+                           return OnlyAddsBatchDims(form.statement, base->statement);
+                         });
     if (follows) AddChosen(form, &more);
     // In a file that others repeat, the form gets a proof of its own.
     if (follows && !options.keep_obligations) continue;

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/work.h"
 #include "rewrite/rules/zero_signs.h"
+#include "verifier/error_bound/difference_bound.h"
 #include "verifier/identities/case_equality.h"
 #include "verifier/normal_form/bounds_check.h"
 #include "verifier/normal_form/build_form.h"
@@ -148,12 +149,12 @@ class Attempt {
     const bool well_formed = reason.empty();
     for (Laws laws : {Laws::kNone, Laws::kExact, Laws::kRing, Laws::kRealOnly}) {
       if (!well_formed) break;
-      if (!Suits(laws)) continue;
+      if (statement_.within ? laws != Laws::kRing : !Suits(laws)) continue;
       reason = Outputs(more, laws, contract);
       if (reason.empty()) return "";
     }
     if (undecided.empty() || depth >= 7) {
-      const bool cases = well_formed && options_.cases;
+      const bool cases = well_formed && options_.cases && !statement_.within;
       return cases && CaseByCase(more, contract) ? "" : reason;
     }
     obligations_.resize(queries);
@@ -223,7 +224,7 @@ class Attempt {
       steps_.resize(steps);
       return reason;
     }
-    FloatContract needed = ContractOf(laws);
+    FloatContract needed = statement_.within ? FloatContract::kBounded : ContractOf(laws);
     // A narrower intermediate type may overflow; elements that only one side reads may be infinite;
     // values that rounding changed may cross a discontinuity.
     if (laws == Laws::kRing && (elements_differ_ || !OneFloatType(statement_))) {
@@ -297,6 +298,7 @@ class Attempt {
       log.Line("source " + prover::TextOf(leaves_, forms[0]));
       log.Line("target " + prover::TextOf(leaves_, forms[1]));
     }
+    if (statement_.within) return DiffersAtMost(forms, &builders[0], facts);
     const size_t written = steps_.size();
     doing_ = "the comparison of normal forms";
     bool equal = equality.AreEqual(forms[0], forms[1], facts);
@@ -328,6 +330,24 @@ class Attempt {
     std::string left = equality.remainder();
     if (left.size() > 600) left = left.substr(0, 600) + "…";
     return absl::StrCat("a difference remains: ", left);
+  }
+
+  // For a claim with a bound: "" if the forms differ by at most this bound.
+  std::string DiffersAtMost(const NormalForm forms[2], FormBuilder* builder, const Facts& facts) {
+    doing_ = "the bound of the difference";
+    prover::DifferenceBound bound(&forms_, &arith_, &statement_.source.inputs, &statement_.bounds);
+    const NormalForm within =
+        builder->ValueIn(statement_.source.outputs[0], *statement_.within, {});
+    const auto limit = bound.AsLimit(within, hypotheses_.facts());
+    if (!limit) {
+      return absl::StrCat("the bound ", statement_.within->ToString(),
+                          " is no sum of products of sizes, positive numbers and parameters that "
+                          "the precondition bounds from below by positive numbers");
+    }
+    const auto most = bound.Of(prover::Sum(forms[0], prover::Scaled(forms[1], -1)), facts);
+    if (!most) return absl::StrCat("no bound was found for ", bound.remainder());
+    if (AtMost(*most, *limit)) return "";
+    return absl::StrCat("the bound that was found is larger: ", most->ToString());
   }
 
   bool EqualByCases(const NormalForm forms[2], const Facts& facts, Laws laws) {

@@ -39,6 +39,9 @@ struct ProverOptions {
   // The first contract to try. Stricter contracts are not tried.
   FloatContract strictest = FloatContract::kBitExact;
   bool keep_obligations = false;  // whether to fill in Proved::log
+  // Whether to prove rules with the contract kBounded. Otherwise such a rule is Unknown, so that
+  // nobody takes it for an equality.
+  bool bounded = false;
 };
 
 // Proves one statement (prover.cc). Deterministic: the result depends on the arguments only.

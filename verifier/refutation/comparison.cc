@@ -1,5 +1,6 @@
 #include "verifier/refutation/comparison.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -27,8 +28,15 @@ class Comparer {
       for (size_t i = 0; i < (*a)[o].size(); ++i)
         unequal_ = unequal_ || Unequal((*a)[o][i], (*b)[o][i]);
     }
+    if (sides_.within != nullptr && !MoveCloser(*a, &*b)) return std::nullopt;
+    const Columns<double> original = original_;
     auto found = LargestDifference(*a, *b, dims, sides_.tolerance);
-    if (!found || !IsStable(*found) || !DifferInField()) return std::nullopt;
+    if (!found || !IsStable(*found)) return std::nullopt;
+    if (sides_.within == nullptr && !DifferInField()) return std::nullopt;
+    if (sides_.within != nullptr) {
+      const size_t output = static_cast<size_t>(found->refuted.output);
+      found->refuted.target = original[output][found->position];
+    }
     for (const auto& [name, x] : params_) found->refuted.values[name] = absl::StrCat(x);
     return found->refuted;
   }
@@ -79,6 +87,22 @@ class Comparer {
     return static_cast<double>(IsUnsigned(dtype) ? std::abs(x) : x);
   }
 
+  // Moves the target's elements towards the source's, by as much as elements may differ. False if
+  // this number is not known.
+  bool MoveCloser(const Columns<double>& source, Columns<double>* target) {
+    auto bound = sides_.within->Run<double>({}, params_);
+    if (!bound || bound->size() != 1 || (*bound)[0].size() != 1) return false;
+    const double most = (*bound)[0][0];
+    original_ = *target;
+    for (size_t o = 0; o < source.size(); ++o) {
+      for (size_t i = 0; i < source[o].size(); ++i) {
+        double& y = (*target)[o][i];
+        y += std::min(std::max(source[o][i] - y, -most), most);
+      }
+    }
+    return true;
+  }
+
   bool Known(size_t i) const { return i < sides_.known.size() && sides_.known[i].has_value(); }
   bool IsReal(size_t i) const { return !Known(i) && IsFloat(sides_.inputs[i].dtype); }
 
@@ -117,6 +141,7 @@ class Comparer {
     auto a = sides_.source.Run<double>(moved, params_);
     auto b = sides_.target.Run<double>(moved, params_);
     if (!a || !b) return false;
+    if (sides_.within != nullptr && !MoveCloser(*a, &*b)) return false;
     const int o = found.refuted.output;
     const double difference = found.refuted.source - found.refuted.target;
     const double again = (*a)[o][found.position] - (*b)[o][found.position];
@@ -150,6 +175,7 @@ class Comparer {
   std::map<std::string, double> params_;
   double sign_ = 1;  // of the tensor being drawn
   int64_t drawn_ = 0;
+  Columns<double> original_;  // the target's elements before they were moved
   bool unequal_ = false;
 };
 

@@ -53,6 +53,8 @@ struct ComparedSides {
   double tolerance = 1e-6;  // as in LargestDifference
   // Bounds of parameters by name (Statement::bounds), if there are any.
   const std::map<std::string, std::pair<double, double>>* bounds = nullptr;
+  // If set, gives the number by which elements may differ (Statement::within). Not owned.
+  const Concrete* within = nullptr;
 };
 
 // An output element in which the sides differ.

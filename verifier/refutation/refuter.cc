@@ -32,6 +32,24 @@ bool AddsUp(const ScalarExpr& e) {
   return std::any_of(e.args().begin(), e.args().end(), AddsUp);
 }
 
+// The definition with the values that executors store in integer types, where floats saturate.
+Definition WithStores(Definition definition) {
+  for (TensorExpr& tensor : definition.tensors) {
+    if (absl::StartsWith(IntegerStorage(definition, tensor), "saturate_")) {
+      tensor.body = Apply(StoredAs(tensor.dtype), tensor.body);
+    }
+  }
+  return definition;
+}
+
+// A definition of one number: how much the elements of the sides may differ.
+Definition DefinitionOf(const ScalarExpr& within) {
+  Definition definition;
+  definition.tensors.push_back({DType::kF64, {}, within});
+  definition.outputs = {0};
+  return definition;
+}
+
 }  // namespace
 
 bool ComparesNumbers(const ScalarExpr& e) {
@@ -67,7 +85,9 @@ Refuter::Refuter(const Statement& statement, const Hypotheses& hypotheses, Leave
       compares_ = compares_ || ComparesNumbers(tensor.body);
       // 32 bits hold the small integers that are drawn.
       const std::string storage = IntegerStorage(*side, tensor);
-      const bool loses = SizeOf(tensor.dtype) <= 2 || absl::StartsWith(storage, "saturate_");
+      const bool saturates = absl::StartsWith(storage, "saturate_");
+      // For claims with a bound, saturated values are computed (WithStores).
+      const bool loses = saturates ? !statement.within : SizeOf(tensor.dtype) <= 2;
       loses_numbers_ = loses_numbers_ || (!storage.empty() && loses);
     }
   }
@@ -168,9 +188,17 @@ std::vector<InputStyle> Refuter::Styles() const {
 
 std::optional<Refuted> Refuter::Compare(const SymbolMap& symbols, uint64_t seed) {
   const absl::flat_hash_map<std::string, int64_t> binding(symbols.begin(), symbols.end());
-  const Definition bound = Bind(statement_.source, binding);
+  Definition bound = Bind(statement_.source, binding);
+  Definition bound_target = Bind(statement_.target, binding);
+  std::optional<Concrete> within;
+  if (statement_.within) {
+    bound = WithStores(std::move(bound));
+    bound_target = WithStores(std::move(bound_target));
+    within = Concrete::Of(Bind(DefinitionOf(*statement_.within), binding), max_work_);
+    if (!within) return std::nullopt;
+  }
   auto source = Concrete::Of(bound, max_work_);
-  auto target = Concrete::Of(Bind(statement_.target, binding), max_work_);
+  auto target = Concrete::Of(bound_target, max_work_);
   if (!source || !target) return std::nullopt;
   std::map<std::string, std::string> values;
   for (const auto& [name, value] : symbols) values[name] = absl::StrCat(value);
@@ -187,6 +215,7 @@ std::optional<Refuted> Refuter::Compare(const SymbolMap& symbols, uint64_t seed)
   if (loses_numbers_) return std::nullopt;
   ComparedSides sides = {*source, *target, bound.inputs, params_, {}};
   sides.bounds = &statement_.bounds;
+  if (within) sides.within = &*within;
   const std::vector<InputStyle> styles = Styles();
   for (size_t i = 0; i < styles.size(); ++i) {
     const uint64_t of_style = HashCombine(seed, i);
@@ -197,7 +226,8 @@ std::optional<Refuted> Refuter::Compare(const SymbolMap& symbols, uint64_t seed)
       return found;
     }
   }
-  if (adds_up_ && !rounding_differs_ && in_order_ < kMaxInOrder) CompareInOrder(binding, seed);
+  if (adds_up_ && !statement_.within && !rounding_differs_ && in_order_ < kMaxInOrder)
+    CompareInOrder(binding, seed);
   return std::nullopt;
 }
 

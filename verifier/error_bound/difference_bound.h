@@ -1,0 +1,90 @@
+// Bounds the difference of two values as real numbers. Internal to the prover.
+#ifndef LEMMA_VERIFIER_ERROR_BOUND_DIFFERENCE_BOUND_H_
+#define LEMMA_VERIFIER_ERROR_BOUND_DIFFERENCE_BOUND_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "verifier/error_bound/magnitude.h"
+#include "verifier/normal_form/equality.h"
+
+namespace lemma::prover {
+
+// Finds upper bounds by these steps, in this order:
+//   * summands that are equal up to their sign cancel;
+//   * |f(a) - f(b)| <= c |a - b| for a maximum, a minimum and other functions that change slowly;
+//   * a function that rounds to integers becomes its argument, and the difference counts: 1/2 for
+//     round, 1 for floor, ceil and trunc;
+//   * what is left counts with its magnitude.
+// A value that an integer type stores is cut off to an integer and brought into the type's range.
+//
+// The constructor's arguments must outlive the object. `inputs` and `bounds` as in Magnitude.
+class DifferenceBound {
+ public:
+  DifferenceBound(NormalForms* forms, Arith* arith, const std::vector<ExprType>* inputs,
+                  const std::map<std::string, std::pair<double, double>>* bounds);
+
+  // An upper bound of |difference| wherever `context` holds; nullopt if none is found. remainder()
+  // then says which summands have no bound.
+  std::optional<UpperBound> Of(const NormalForm& difference, const Facts& context);
+  const std::string& remainder() const { return remainder_; }
+
+  // `form` with stored values written out, and without products of a positive parameter and its
+  // inverse.
+  NormalForm Prepared(const NormalForm& form, const Facts& context);
+  // The form's own value as a sum of products of sizes and positive parameters. nullopt if it is
+  // not of this kind. The coefficients are those of the form.
+  std::optional<UpperBound> AsLimit(const NormalForm& form, const Facts& context);
+
+ private:
+  // The summands of a form that have the axes and guards of one summand and one factor in common.
+  struct Factored {
+    NormalForm factor;  // their sum without this factor, at a point of the axes
+    NormalForm rest;    // the other summands
+  };
+  Factored Collect(const NormalForm& form, const Summand& like, const Atom& atom);
+  // Of the sum of |factor| over the points of the axes of `like`.
+  std::optional<UpperBound> OfFactor(const NormalForm& factor, const Summand& like,
+                                     const Facts& context);
+  struct Product {
+    Atom atom;
+    NormalForm factor;
+  };
+  // Of the sum of two products over the axes of `like`. nullopt if `same_factors` is not whether
+  // the factors are opposite.
+  std::optional<UpperBound> OfPair(const Summand& like, const Product& a, const Product& b,
+                                   const Facts& context, bool same_factors, int depth);
+  // The steps of Of: two functions of nearby arguments; a function that rounds.
+  std::optional<UpperBound> ByPairs(const NormalForm& form, const Facts& context, bool same_factors,
+                                    int depth);
+  std::optional<UpperBound> ByRounding(const NormalForm& form, const Facts& context, int depth);
+  std::optional<UpperBound> Bound(const NormalForm& difference, const Facts& context, int depth);
+  std::optional<UpperBound> OfAtoms(const Atom& a, const Atom& b, const Facts& context, int depth);
+  std::optional<UpperBound> OfAlternatives(const Atom& a, const Atom& b, const Facts& context,
+                                           int depth);
+  // `term` with atom i replaced by `factor`.
+  std::vector<Summand> Replaced(const Summand& term, size_t i, const NormalForm& factor);
+  // The value of an atom that stores a number, or that rounds an integer; nullopt for other atoms.
+  std::optional<NormalForm> WrittenOut(const Atom& atom, const Facts& context);
+  // The summand with all such atoms replaced.
+  NormalForm WrittenOut(const Summand& term, const Facts& context);
+  // `value` as an integer type stores it.
+  NormalForm Stored(const NormalForm& value, DType dtype, const Facts& context);
+  Atom PreparedAtom(const Atom& atom, const Facts& context);
+  void SplitInverses(Summand* term);
+  void CancelInverses(Summand* term);
+
+  NormalForms& forms_;
+  Arith& arith_;
+  Equality equality_;
+  Magnitude magnitude_;
+  std::string remainder_;
+  int forms_tried_ = 0;
+};
+
+}  // namespace lemma::prover
+
+#endif  // LEMMA_VERIFIER_ERROR_BOUND_DIFFERENCE_BOUND_H_

@@ -1,0 +1,59 @@
+// Bounds the magnitude of normal forms as real numbers. Internal to the prover.
+#ifndef LEMMA_VERIFIER_ERROR_BOUND_MAGNITUDE_H_
+#define LEMMA_VERIFIER_ERROR_BOUND_MAGNITUDE_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/expr/tensor_expr.h"
+#include "verifier/error_bound/upper_bound.h"
+#include "verifier/normal_form/normal_form.h"
+#include "verifier/normal_form/normalize.h"
+
+namespace lemma::prover {
+
+// The constructor's arguments must outlive the object.
+class Magnitude {
+ public:
+  // `inputs`: the types of the tensors that forms read. `bounds`: of parameters, by name.
+  Magnitude(NormalForms* forms, Arith* arith, const std::vector<ExprType>* inputs,
+            const std::map<std::string, std::pair<double, double>>* bounds);
+
+  // An upper bound of the form's magnitude wherever `context` holds; nullopt if none is found.
+  // Elements of integer tensors are bounded by their types, elements of float tensors are not.
+  std::optional<UpperBound> Of(const NormalForm& form, const Facts& context);
+  std::optional<UpperBound> Of(const Summand& term, const Facts& context);
+
+  // Whether the form shows that its value is an integer.
+  bool IsInteger(const NormalForm& form) const;
+  // Numbers between which the form's value lies; infinite if not known.
+  Span SpanOf(const NormalForm& form, const Facts& context);
+  // Whether the atom is a parameter or a number that is positive.
+  bool IsPositiveConstant(const Atom& atom) const;
+
+ private:
+  std::optional<UpperBound> OfAtom(const Atom& atom, const Facts& context);
+  // The product of the factors that all summands have, times a number that bounds the rest.
+  std::optional<UpperBound> OfCommonFactors(const NormalForm& form, const Facts& context);
+  std::optional<UpperBound> OfInverse(const NormalForm& form, const Facts& context);
+  // The name of a size in bounds; "" if the leaf is not a symbol.
+  std::string SizeName(Leaf leaf) const;
+  // Of the polynomial itself, or of its negation if that is sure to be larger.
+  std::optional<UpperBound> OfSizes(const Poly& p, const Facts& context);
+  // Of the number of points of the summand's axes.
+  std::optional<UpperBound> Points(const Summand& term, const Facts& context);
+  bool IsInteger(const Atom& atom) const;
+
+  NormalForms& forms_;
+  Arith& arith_;
+  Normalizer spans_;
+  const std::vector<ExprType>& inputs_;
+  const std::map<std::string, std::pair<double, double>>& bounds_;
+};
+
+}  // namespace lemma::prover
+
+#endif  // LEMMA_VERIFIER_ERROR_BOUND_MAGNITUDE_H_

@@ -1,0 +1,39 @@
+// Upper bounds of magnitudes as sums of products of sizes and positive parameters. Internal to the
+// prover.
+#ifndef LEMMA_VERIFIER_ERROR_BOUND_UPPER_BOUND_H_
+#define LEMMA_VERIFIER_ERROR_BOUND_UPPER_BOUND_H_
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace lemma::prover {
+
+// A product of powers: the exponent of each factor, by name. Exponents are not 0. The name of a
+// size begins with "n:"; sizes are at least 1. Other names are of parameters, which are positive.
+using Powers = std::map<std::string, int>;
+
+// A sum of products, each with a coefficient that is positive. The empty sum is 0. Coefficients are
+// rounded up, so the sum is never less than the bound that was computed.
+struct UpperBound {
+  std::map<Powers, double> terms;
+
+  static UpperBound Number(double value);  // `value` must not be negative
+  static UpperBound Of(const std::string& factor, int exponent = 1);
+  bool IsZero() const { return terms.empty(); }
+  // For people: "0.5*s + n".
+  std::string ToString() const;
+};
+UpperBound operator+(const UpperBound& a, const UpperBound& b);
+UpperBound operator*(const UpperBound& a, const UpperBound& b);
+
+// An upper bound of both, which is one of them if the other is known to be at most as large.
+UpperBound Larger(const UpperBound& a, const UpperBound& b);
+
+// Whether `bound` is at most `limit` for all sizes from 1 on and all positive parameters. `limit`
+// must not be rounded up. False means only that no proof was found.
+bool AtMost(const UpperBound& bound, const UpperBound& limit);
+
+}  // namespace lemma::prover
+
+#endif  // LEMMA_VERIFIER_ERROR_BOUND_UPPER_BOUND_H_
