@@ -12,7 +12,8 @@ namespace lemma::prover {
 namespace {
 
 constexpr int kMaxDepth = 24;
-constexpr int kMaxForms = 200;  // limit on the forms of one difference; rules take up to a tenth of it
+constexpr int kMaxForms =
+    200;  // limit on the forms of one difference; rules take up to a tenth of it
 
 // The largest |f(a) - f(b)| / |a - b|, for functions where it is finite and useful.
 std::optional<double> SlopeOf(const Atom& atom) {

@@ -92,29 +92,23 @@ UpperBound operator*(const UpperBound& a, const UpperBound& b) {
 
 bool AtMost(const UpperBound& bound, const UpperBound& limit) {
   // What the limit has left after equal products, then after smaller ones.
-  std::map<Powers, double> left = limit.terms;
-  std::map<Powers, double> rest;
+  std::map<Powers, double> left = limit.terms, rest;
+  const auto take = [](double* available, double* needed) {
+    const double used = std::min(*available, *needed);
+    *needed = SumUp(*needed, -used);
+    *available = -SumUp(-*available, used);  // rounded down
+  };
   for (const auto& [powers, coefficient] : bound.terms) {
     if (!std::isfinite(coefficient)) return false;
-    auto it = left.find(powers);
-    const double available = it == left.end() ? 0 : it->second;
-    if (coefficient > available) {
-      rest[powers] = Up(coefficient - available);
-      if (it != left.end()) left.erase(it);
-    } else {
-      // Rounded down.
-      it->second = std::nextafter(available - coefficient, 0);
-    }
+    double needed = coefficient;
+    if (auto it = left.find(powers); it != left.end()) take(&it->second, &needed);
+    if (needed > 0) rest[powers] = needed;
   }
-  for (auto& [powers, coefficient] : rest) {
+  for (auto& [powers, needed] : rest) {
     for (auto& [larger, available] : left) {
-      if (coefficient <= 0) break;
-      if (available <= 0 || !IsMultiple(larger, powers)) continue;
-      const double used = std::min(available, coefficient);
-      coefficient = used == coefficient ? 0 : Up(coefficient - used);
-      available = std::nextafter(available - used, 0);
+      if (available > 0 && IsMultiple(larger, powers)) take(&available, &needed);
     }
-    if (coefficient > 0) return false;
+    if (needed > 0) return false;
   }
   return true;
 }
