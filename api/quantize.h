@@ -141,6 +141,19 @@ struct QuantizeResult {
 absl::StatusOr<QuantizeResult> Quantize(const std::string& model, const std::string& output,
                                         const QuantizeOptions& options = {});
 
+// What QuantizeIfFaster wrote.
+struct QuantizedIfFaster {
+  std::optional<QuantizeResult> quantized;  // absent if the model cannot be quantized at all
+  // Why `output` is a copy of the model; "" if it is the quantized model.
+  std::string kept;
+};
+// Writes the quantized model to `output` if it keeps to options.max_error and takes at most 0.98 of
+// the model's time; otherwise writes a copy of the model. Needs options.runs > 0. Errors as in
+// Quantize; a model that cannot be quantized is none.
+absl::StatusOr<QuantizedIfFaster> QuantizeIfFaster(const std::string& model,
+                                                   const std::string& output,
+                                                   const QuantizeOptions& options);
+
 // The result for people. `verbose`: with histograms.
 std::string TextOf(const QuantizeResult& result, bool verbose);
 

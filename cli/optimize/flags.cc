@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "api/models/model_file.h"
 #include "cli/optimize/optimize.h"
 
@@ -16,8 +17,15 @@ void OptimizeFlags::AddTo(Flags* flags) {
               "use rules whose proof is missing or out of date too");
   flags->List("disable", &disable, "RULE,...", "rules not to use");
   flags->List("only", &only, "RULE,...", "the only rules to use");
-  flags->Choice("numerics", &numerics, {"exact", "reassociate", "real"},
-                "what rules may change: no bit, roundings, or overflow and NaN too");
+  flags->Choice("numerics", &numerics, {"exact", "reassociate", "real", "quantize"},
+                "what rules may change: no bit, roundings, or overflow and NaN too; quantize: "
+                "roundings, then operators become 8-bit integers where that is faster, as in lemma "
+                "quantize");
+  flags->Real(
+      "max-error", &max_error,
+      "with --numerics=quantize: limit on the relative error of each output on the samples");
+  flags->String("calibration", &calibration, "DIR|FILE.npz|synthetic[:N]",
+                "with --numerics=quantize: samples of the inputs; synthetic: N random ones");
   std::vector<std::string> efforts, efforts_help;
   for (const api::Effort& e : api::Efforts()) {
     efforts.push_back(e.name);
@@ -113,6 +121,25 @@ absl::Status OptimizeFlags::Check() const {
   if (!replay.empty() && objective != "time") {
     return absl::InvalidArgumentError("--objective: nothing is searched with --replay");
   }
+  if (Quantizes()) {
+    const auto format = api::FormatOfPath(output);
+    if (!format.ok() || *format != api::ModelFormat::kOnnx) {
+      return absl::InvalidArgumentError(
+          "--numerics=quantize: quantized models are written as .onnx");
+    }
+    const std::pair<const char*, bool> others[] = {
+        {"--target", target != "lemma"},      {"--device", !device.empty()},
+        {"--execution", execution != "on"},   {"--replay", !replay.empty()},
+        {"--objective", objective != "time"}, {"--memory-limit", memory_limit > 0}};
+    for (const auto& [flag, is_given] : others) {
+      if (is_given) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            flag, ": not with --numerics=quantize; optimize first, then use lemma quantize"));
+      }
+    }
+    if (!(max_error >= 0)) return absl::InvalidArgumentError("--max-error: must be at least 0");
+    if (runs < 3) return absl::InvalidArgumentError("--runs: must be at least 3");
+  }
   if (!(seconds >= 0)) return absl::InvalidArgumentError("--seconds: must be at least 0");
   return WithFlags(Options().Check());
 }
@@ -121,7 +148,8 @@ api::OptimizeOptions OptimizeFlags::Options() const {
   static const std::map<std::string, FloatContract> kContracts = {
       {"exact", FloatContract::kBitExact},
       {"reassociate", FloatContract::kReassociates},
-      {"real", FloatContract::kRealOnly}};
+      {"real", FloatContract::kRealOnly},
+      {"quantize", FloatContract::kReassociates}};
   const auto format = api::FormatOfPath(output);
   api::OptimizeOptions options;
   options.rules = rules;
@@ -162,6 +190,13 @@ optimizer::Objective OptimizeFlags::ObjectiveOf() const {
 std::string OptimizeFlags::CertificatePath() const {
   if (certificate == "none" || output.empty()) return "";
   return certificate.empty() ? absl::StrCat(output, ".cert") : certificate;
+}
+
+OptimizeFlags OptimizeFlags::BeforeQuantizing() const {
+  OptimizeFlags before = *this;
+  before.output = absl::StrCat(absl::StripSuffix(output, ".onnx"), ".f32.onnx");
+  before.numerics = "reassociate";
+  return before;
 }
 
 }  // namespace lemma::cli

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <ctime>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "api/models/sizes.h"
 #include "api/optimization/certificate_file.h"
 #include "api/optimization/hints.h"
+#include "api/quantize.h"
 #include "api/report.h"
 #include "base/interrupt.h"
 #include "cli/commands.h"
@@ -177,12 +179,37 @@ absl::Status Write(const OptimizeFlags& flags, const std::string& path, const ap
   return CommitAll(*std::move(files));
 }
 
-absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path) {
+// Quantizes the model that was optimized. `sizes`: of its symbolic dimensions.
+absl::StatusOr<api::QuantizedIfFaster> QuantizeResult(const OptimizeFlags& flags,
+                                                      const std::string& output,
+                                                      const std::map<std::string, int64_t>& sizes) {
+  api::QuantizeOptions options;
+  options.calibration = flags.calibration;
+  options.max_error = flags.max_error;
+  options.dims = sizes;
+  options.seed = flags.common.seed;
+  options.int_range = flags.common.int_range;
+  options.runs = flags.runs;
+  options.execution = flags.common.Execution();
+  InterruptScope interrupt;
+  options.interrupted = &interrupt.flag();
+  ProgressLine progress(flags.common.json);
+  options.progress = [&](const std::string& what) { progress.Show(what); };
+  auto result = api::QuantizeIfFaster(flags.output, output, options);
+  progress.Clear();
+  if (absl::IsCancelled(result.status())) return InterruptedError();
+  return result;
+}
+
+// `quantized_output`: where the quantized result goes; "": nothing is quantized.
+absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path,
+                             const std::string& quantized_output) {
   if (flags.output.empty()) return OnlyExplain(flags, path);
   auto format = api::FormatOfPath(flags.output);
   if (!format.ok()) return format.status();
-  absl::Status writable = api::CheckOutputs({flags.output, flags.CertificatePath(), flags.report},
-                                            {path, flags.cost_db});
+  absl::Status writable =
+      api::CheckOutputs({flags.output, flags.CertificatePath(), flags.report, quantized_output},
+                        {path, flags.cost_db});
   if (!writable.ok()) return writable;
   auto model = flags.common.Load(path);
   if (!model.ok()) return model.status();
@@ -212,7 +239,16 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
   if (!outcome->result.fits()) return NothingFits(flags, outcome->result.accepted);
   absl::Status written = Write(flags, path, *model, *hints, *record, *outcome, *inputs, deadline);
   if (!written.ok()) return written;
-  Print(flags, model->graph, *outcome);
+  const std::string& output = quantized_output;
+  if (output.empty()) {
+    Print(flags, model->graph, *outcome);
+    return kExitOk;
+  }
+  if (!flags.common.json) Print(flags, model->graph, *outcome);
+  auto quantized = QuantizeResult(
+      flags, output, hints->empty() ? std::map<std::string, int64_t>() : hints->front().sizes);
+  if (!quantized.ok()) return quantized.status();
+  PrintQuantized(flags, model->graph, *outcome, output, *quantized);
   return kExitOk;
 }
 
@@ -235,7 +271,16 @@ absl::StatusOr<int> RunOptimize(Arguments arguments) {
     if (absl::Status s = optimize.Check(); !s.ok()) return s;
     const auto format = api::FormatOfPath(optimize.output);
     optimize.common.symbolic = !format.ok() || *format == api::ModelFormat::kOnnx;
-    return Optimize(optimize, path);
+    if (!optimize.Quantizes()) {
+      for (const char* flag : {"max-error", "calibration"}) {
+        if (flags.Given(flag)) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("--", flag, ": only with --numerics=quantize"));
+        }
+      }
+      return Optimize(optimize, path, "");
+    }
+    return Optimize(optimize.BeforeQuantizing(), path, optimize.output);
   });
 }
 

@@ -29,6 +29,8 @@ struct OptimizeFlags {
   std::string objective = "time", loops = "keep", execution = "on", target = "lemma";
   int64_t memory_limit = 0;  // bytes; 0: none
   double memory_weight = 0.5;
+  double max_error = 0.01;  // with --numerics=quantize
+  std::string calibration = "synthetic";
   bool allow_unproved = false;
   // Files. The certificate goes to `certificate`; "": to OUTPUT.cert; "none": nowhere. `replay`:
   // the certificate to repeat, "": none. `report`: the HTML page to write, "": none.
@@ -54,6 +56,10 @@ struct OptimizeFlags {
   api::CostOptions Costs() const;
   optimizer::Objective ObjectiveOf() const;
   std::string CertificatePath() const;  // where to write the certificate; "": nowhere
+  bool Quantizes() const { return numerics == "quantize"; }
+  // With --numerics=quantize: the flags of the optimization in front of the quantization, whose
+  // result and certificate lie beside OUT.
+  OptimizeFlags BeforeQuantizing() const;
 };
 
 // The library's result, and figures that only the command measures.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "api/json/optimize.h"
+#include "api/json/quantize.h"
 #include "api/optimization/search_figures.h"
 #include "base/text_table.h"
 #include "cli/common_flags.h"
@@ -176,6 +177,31 @@ void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcom
     if (outcome.result.alternatives) std::fputs(ExplainText(outcome.result).c_str(), stdout);
     if (outcome.result.why_not) std::fputs(WhyNotOf(flags, outcome).c_str(), stdout);
   }
+}
+
+void PrintQuantized(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome,
+                    const std::string& output, const api::QuantizedIfFaster& quantized) {
+  const auto& result = quantized.quantized;
+  if (flags.common.json) {
+    Json member = Json::Object();
+    member.Set("output", output);
+    member.Set("kept", quantized.kept.empty() ? Json() : Json(quantized.kept));
+    member.Set("result", result ? ToJson(flags.output, output, *result) : Json());
+    Json object = JsonOf(flags, input, outcome);
+    object.Set("quantized", std::move(member));
+    PrintJson(object);
+    return;
+  }
+  std::puts("");
+  if (result) std::fputs(TextOf(*result, false).c_str(), stdout);
+  if (quantized.kept.empty()) {
+    std::puts(
+        "bounds are of single operators: a bound of the whole model would grow with each layer, "
+        "and say nothing");
+  } else {
+    std::printf("kept the model in f32: %s\n", quantized.kept.c_str());
+  }
+  std::printf("written to %s\n", output.c_str());
 }
 
 std::string Names(const std::vector<optimizer::UnprovedRule>& rules) {
