@@ -12,43 +12,47 @@ namespace {
 // Sums of the elements of each channel.
 struct ChannelSums {
   std::vector<double> sums;
-  int64_t count = 0;  // of the elements of a channel
+  int64_t count = 0;   // of the elements of a channel
+  bool usable = true;  // whether all tensors had the same channels
 
-  // False if the tensor has no such channels, or another number of them than earlier ones.
-  bool Add(const Tensor& tensor, size_t axis) {
+  void Add(const Tensor& tensor, size_t axis) {
     const Shape& shape = tensor.shape();
-    if (shape.size() <= axis || shape[axis] == 0) return false;
-    const auto channels = static_cast<size_t>(shape[axis]);
-    if (sums.empty()) sums.resize(channels);
-    if (sums.size() != channels) return false;
+    const int64_t channels = shape.size() <= axis ? 0 : shape[axis];
+    if (sums.empty()) sums.resize(static_cast<size_t>(channels));
+    usable = usable && channels > 0 && sums.size() == static_cast<size_t>(channels);
+    if (!usable) return;
     int64_t inner = 1;
     for (size_t i = axis + 1; i < shape.size(); ++i) inner *= shape[i];
     for (int64_t i = 0; i < tensor.size(); ++i) {
-      sums[static_cast<size_t>(i / inner % shape[axis])] += tensor.AtDouble(i);
+      sums[static_cast<size_t>(i / inner % channels)] += tensor.AtDouble(i);
     }
-    count += tensor.size() / shape[axis];
-    return true;
+    count += tensor.size() / channels;
   }
 };
 
 }  // namespace
 
-// Empty if the value has no channels.
-absl::StatusOr<std::vector<double>> Quantizer::MeansOf(SampleRunner* runner,
-                                                       const std::string& value,
-                                                       bool is_conv) const {
-  ChannelSums sums;
+absl::StatusOr<std::map<std::string, std::vector<double>>> Quantizer::MeansOf(
+    SampleRunner* runner, const std::map<std::string, bool>& values) const {
+  std::map<std::string, ChannelSums> sums;
   for (size_t s = 0; s < calibration_; ++s) {
     LEMMA_RETURN_IF_ERROR(ReportProgress("correcting biases"));
     LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, runner->Run(samples_[s]));
-    const auto& names = runner->graph().output_names();
-    const auto at = std::find(names.begin(), names.end(), value) - names.begin();
-    const Tensor& tensor = outputs[static_cast<size_t>(at)];
-    const size_t axis = is_conv ? 1 : tensor.shape().size() - 1;
-    if (!sums.Add(tensor, axis)) return std::vector<double>();
+    std::set<std::string> seen;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto value = values.find(runner->graph().output_names()[i]);
+      if (value == values.end() || !seen.insert(value->first).second) continue;
+      const size_t axis = value->second ? 1 : outputs[i].shape().size() - 1;
+      sums[value->first].Add(outputs[i], axis);
+    }
   }
-  for (double& sum : sums.sums) sum /= static_cast<double>(std::max<int64_t>(1, sums.count));
-  return sums.sums;
+  std::map<std::string, std::vector<double>> means;
+  for (auto& [value, sum] : sums) {
+    if (!sum.usable || sum.count == 0) continue;
+    for (double& number : sum.sums) number /= static_cast<double>(sum.count);
+    means[value] = std::move(sum.sums);
+  }
+  return means;
 }
 
 double Quantizer::LargestShift(size_t op) const {
@@ -60,34 +64,35 @@ double Quantizer::LargestShift(size_t op) const {
 }
 
 absl::Status Quantizer::CorrectBiases() {
-  int corrected = 0;
+  std::map<std::string, bool> values;  // that a bias can correct; true: of a Conv
   for (size_t i = 0; i < ops().size(); ++i) {
     const std::string value = chosen_[i] ? model_.BiasedValue(static_cast<int>(i)) : "";
-    if (value.empty()) continue;
-    SampleRunner f32([&](const ImportOptions& import) { return model_.Import({value}, import); },
-                     options_.execution, options_.dims);
+    if (!value.empty()) values[value] = ops()[i].type == "Conv";
+  }
+  std::vector<std::string> names;
+  for (const auto& [value, is_conv] : values) names.push_back(value);
+  SampleRunner f32([&](const ImportOptions& import) { return model_.Import(names, import); },
+                   options_.execution, options_.dims);
+  LEMMA_ASSIGN_OR_RETURN(const auto expected, MeansOf(&f32, values));
+  for (size_t i = 0; i < ops().size(); ++i) {
+    const std::string value = chosen_[i] ? model_.BiasedValue(static_cast<int>(i)) : "";
+    if (expected.count(value) == 0) continue;
     LEMMA_ASSIGN_OR_RETURN(const QuantizedModel model, model_.Quantize(PlanFor(chosen_)));
     SampleRunner quantized = RunnerOf(model, {value});
-    const bool is_conv = ops()[i].type == "Conv";
-    LEMMA_ASSIGN_OR_RETURN(std::vector<double> expected, MeansOf(&f32, value, is_conv));
-    LEMMA_ASSIGN_OR_RETURN(const std::vector<double> actual, MeansOf(&quantized, value, is_conv));
-    if (expected.size() != actual.size() || expected.empty()) continue;
-    bool is_finite = true;
-    for (size_t c = 0; c < expected.size(); ++c) {
-      expected[c] -= actual[c];
-      is_finite = is_finite && std::isfinite(static_cast<float>(expected[c]));
+    LEMMA_ASSIGN_OR_RETURN(const auto actual, MeansOf(&quantized, {*values.find(value)}));
+    if (actual.count(value) == 0) continue;
+    std::vector<double> shift = expected.at(value);
+    bool is_finite = shift.size() == actual.at(value).size();
+    for (size_t c = 0; c < shift.size() && is_finite; ++c) {
+      shift[c] -= actual.at(value)[c];
+      is_finite = std::isfinite(static_cast<float>(shift[c]));
     }
-    if (!is_finite) continue;
-    bias_shifts_[ops()[i].result] = std::move(expected);
-    ++corrected;
+    if (is_finite) bias_shifts_[ops()[i].result] = std::move(shift);
   }
   LEMMA_ASSIGN_OR_RETURN(const bool uses, UseCorrections());
-  if (!uses) {
-    bias_shifts_.clear();
-    return absl::OkStatus();
-  }
-  result_.notes.back() += absl::StrCat(" (", corrected, " products)");
-  return FindBounds();
+  if (uses) return FindBounds();
+  bias_shifts_.clear();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> Quantizer::UseCorrections() {
@@ -120,7 +125,8 @@ absl::StatusOr<bool> Quantizer::UseCorrections() {
       "calibration is ",
       after, " with, ", before, " without them");
   result_.notes.push_back(
-      improves && keeps ? absl::StrCat("correct_bias: biases are corrected: ", errors)
+      improves && keeps
+          ? absl::StrCat("correct_bias: ", bias_shifts_.size(), " biases are corrected: ", errors)
       : improves ? absl::StrCat("correct_bias: biases stay as they are, since with other ones "
                                 "an error is above max_error")
                  : absl::StrCat("correct_bias: biases stay as they are: ", errors));

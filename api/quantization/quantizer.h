@@ -125,8 +125,11 @@ class Quantizer {
   // the outputs would become larger. UseCorrections decides this.
   absl::Status CorrectBiases();
   absl::StatusOr<bool> UseCorrections();
-  absl::StatusOr<std::vector<double>> MeansOf(SampleRunner* runner, const std::string& value,
-                                              bool is_conv) const;
+  // The mean of each channel of the runner's outputs that `values` names, on the samples for
+  // calibration; true: the value is a Conv's result, whose channels are along axis 1, not along the
+  // last axis. Leaves out values whose channels differ between samples.
+  absl::StatusOr<std::map<std::string, std::vector<double>>> MeansOf(
+      SampleRunner* runner, const std::map<std::string, bool>& values) const;
   // The largest |number| that was added to a channel of the operator's bias.
   double LargestShift(size_t op) const;
 

@@ -223,6 +223,31 @@ TEST(CorrectBiasTest, KeepsTheBudget) {
   }
 }
 
+// The sample that is held out has tiny numbers, to which the correction of the clipped ones is an
+// error of many times their size.
+TEST(CorrectBiasTest, IsNotUsedBeyondTheBudget) {
+  const std::string model = Written(R"(
+    g (float[8,1] x) => (float[8,1] y) {
+      w = Constant <value = float[1,1] {1.0}> ()
+      y = MatMul (x, w)
+    })");
+  std::vector<double> numbers;
+  for (int i = 0; i < 40; ++i) numbers.push_back(i >= 32 ? 1e-3 : i % 8 == 0 ? 50 : 0.1 * (i % 7));
+  const Tensor x = *Tensor::FromDoubles({DType::kF32, {5, 8, 1}}, numbers);
+  QuantizeOptions options = With(WriteTemp("s.npz", NpzFile({{"x", x}})));
+  options.ranges = "percentile";
+  options.percentile = 60;
+  options.correct_bias = true;
+  const QuantizeResult free = Quantized(model, options);
+  EXPECT_THAT(free.notes, Contains(HasSubstr("1 biases are corrected")));
+  EXPECT_GT(free.held_out[0].relative, 10);
+  options.max_error = 2;
+  const QuantizeResult limited = Quantized(model, options);
+  EXPECT_TRUE(limited.written);
+  EXPECT_LE(limited.worst, 2);
+  EXPECT_THAT(limited.notes, Contains(HasSubstr("correct_bias: biases stay as they are, since")));
+}
+
 TEST(CorrectionsTest, CanBeCombined) {
   const std::string model = Written(RandomConvNet(4));
   QuantizeOptions options = With(Samples({1, 3, 6, 6}, 10));

@@ -158,6 +158,12 @@ TEST(EqualizeTest, LeavesOtherPairsAlone) {
        0, "float[2,4] y"},
       {"c = Conv (x, w, b)\n r, i = MaxPool <kernel_shape = [1,1]> (c)\n y = Conv (r, v)", 0,
        "float[2,4,6,6] y, int64[2,6,6,6] i"},
+      // Rows of six positions, not of six channels.
+      {"c = Conv (x, w, b)\n f = Reshape (c, row)\n y = MatMul (f, p)", 0, "float[72,4] y"},
+      {"c = Conv (x, w, b)\n a = GlobalAveragePool (c)\n"
+       "h = MaxPool <kernel_shape = [2,2], pads = [1,1,1,1]> (a)\n f = Reshape (h, row)\n"
+       "y = MatMul (f, p)",
+       0, "float[8,4] y"},
       // The last axis of a convolution's result holds positions.
       {"c = Conv (x, w, b)\n y = MatMul (c, p)", 0, "float[2,6,6,4] y"},
   };
@@ -221,6 +227,31 @@ TEST(EqualizeTest, RefusesWhatWouldNotBeExact) {
   auto weights = equalized->model.WeightsOf(0, plan);
   ASSERT_TRUE(weights.ok()) << weights.status();
   EXPECT_EQ(weights->weight, (std::vector<double>{0x1p20, 0x1p40, 0, 0x1p-20, 0x1p-120, 0}));
+}
+
+// The weight with the normalization is 1/16, so the scale is 1/4.
+TEST(EqualizeTest, RangesIncludeTheNormalization) {
+  const QuantizableModel model = Read(R"(
+    g (float[1,1,2,2] x) => (float[1,1,2,2] y) {
+      w = Constant <value = float[1,1,1,1] {1.0}> ()
+      v = Constant <value = float[1,1,1,1] {1.0}> ()
+      g = Constant <value = float[1] {1.0}> ()
+      s = Constant <value = float[1] {0.0}> ()
+      n = Constant <value = float[1] {256.0}> ()
+      c = Conv (x, w)
+      h = BatchNormalization <epsilon = 0.0> (c, g, s, s, n)
+      y = Conv (h, v)
+    })");
+  auto equalized = model.Equalized(All(model));
+  ASSERT_TRUE(equalized.ok()) << equalized.status();
+  QuantizationPlan plan;
+  plan.form = QuantizationForm::kWeights;
+  plan.chosen = All(model);
+  for (const int op : {0, 1}) {
+    auto weights = equalized->model.WeightsOf(op, plan);
+    ASSERT_TRUE(weights.ok()) << weights.status();
+    EXPECT_EQ(weights->weight, std::vector<double>{0.25}) << op;
+  }
 }
 
 // A MatMul over 6 channels, whose left operand `body` makes out of x.
