@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/onnx/quantization/bias_shift.h"
+#include "graph/onnx/quantization/corrections/bias_shift.h"
 #include "graph/onnx/quantization/product_weights.h"
 
 namespace lemma {

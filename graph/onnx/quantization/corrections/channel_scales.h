@@ -1,7 +1,7 @@
 // Multiplies constants of a model by powers of two, channel by channel. Internal to
 // graph/onnx/quantization.
-#ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_CHANNEL_SCALES_H_
-#define LEMMA_GRAPH_ONNX_QUANTIZATION_CHANNEL_SCALES_H_
+#ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_CORRECTIONS_CHANNEL_SCALES_H_
+#define LEMMA_GRAPH_ONNX_QUANTIZATION_CORRECTIONS_CHANNEL_SCALES_H_
 
 #include <cstdint>
 #include <map>
@@ -75,4 +75,4 @@ class ChannelScales {
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_QUANTIZATION_CHANNEL_SCALES_H_
+#endif  // LEMMA_GRAPH_ONNX_QUANTIZATION_CORRECTIONS_CHANNEL_SCALES_H_

@@ -1,4 +1,4 @@
-#include "graph/onnx/quantization/channel_links.h"
+#include "graph/onnx/quantization/corrections/channel_links.h"
 
 #include <algorithm>
 #include <map>

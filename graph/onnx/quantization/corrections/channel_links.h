@@ -1,14 +1,14 @@
 // Finds the places where a positive scale of each channel can move from the constants that make a
 // value to the weights of the products that read it. Internal to graph/onnx/quantization.
-#ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_CHANNEL_LINKS_H_
-#define LEMMA_GRAPH_ONNX_QUANTIZATION_CHANNEL_LINKS_H_
+#ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_CORRECTIONS_CHANNEL_LINKS_H_
+#define LEMMA_GRAPH_ONNX_QUANTIZATION_CORRECTIONS_CHANNEL_LINKS_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "graph/onnx/quantization/channel_scales.h"
+#include "graph/onnx/quantization/corrections/channel_scales.h"
 #include "graph/onnx/quantization/model_index.h"
 #include "graph/onnx/quantization/quantizable_model.h"
 
@@ -50,4 +50,4 @@ std::vector<ChannelLink> SmoothableLinks(const ModelIndex& index,
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_QUANTIZATION_CHANNEL_LINKS_H_
+#endif  // LEMMA_GRAPH_ONNX_QUANTIZATION_CORRECTIONS_CHANNEL_LINKS_H_

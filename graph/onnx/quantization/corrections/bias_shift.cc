@@ -1,11 +1,11 @@
-#include "graph/onnx/quantization/bias_shift.h"
+#include "graph/onnx/quantization/corrections/bias_shift.h"
 
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/onnx/quantization/channel_links.h"
+#include "graph/onnx/quantization/corrections/channel_links.h"
 
 namespace lemma {
 

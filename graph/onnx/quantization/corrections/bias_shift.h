@@ -1,6 +1,6 @@
 // Adds numbers to the biases of products. Internal to graph/onnx/quantization.
-#ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_BIAS_SHIFT_H_
-#define LEMMA_GRAPH_ONNX_QUANTIZATION_BIAS_SHIFT_H_
+#ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_CORRECTIONS_BIAS_SHIFT_H_
+#define LEMMA_GRAPH_ONNX_QUANTIZATION_CORRECTIONS_BIAS_SHIFT_H_
 
 #include "absl/status/status.h"
 #include "graph/onnx/quantization/model_editor.h"
@@ -18,4 +18,4 @@ absl::Status WriteShiftOfMatMul(const QuantizableModel::Impl& model, const Quant
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_QUANTIZATION_BIAS_SHIFT_H_
+#endif  // LEMMA_GRAPH_ONNX_QUANTIZATION_CORRECTIONS_BIAS_SHIFT_H_

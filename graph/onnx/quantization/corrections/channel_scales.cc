@@ -1,4 +1,4 @@
-#include "graph/onnx/quantization/channel_scales.h"
+#include "graph/onnx/quantization/corrections/channel_scales.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "graph/onnx/quantization/channel_links.h"
-#include "graph/onnx/quantization/channel_scales.h"
+#include "graph/onnx/quantization/corrections/channel_links.h"
+#include "graph/onnx/quantization/corrections/channel_scales.h"
 #include "graph/onnx/quantization/model_editor.h"
 #include "graph/onnx/quantization/model_impl.h"
 
