@@ -70,6 +70,7 @@ absl::Status Quantizer::CorrectBiases() {
     if (!value.empty()) values[value] = ops()[i].type == "Conv";
   }
   std::vector<std::string> names;
+  names.reserve(values.size());
   for (const auto& [value, is_conv] : values) names.push_back(value);
   SampleRunner f32([&](const ImportOptions& import) { return model_.Import(names, import); },
                    options_.execution, options_.dims);

@@ -177,8 +177,8 @@ TEST(CorrectBiasTest, IsNotUsedIfItHarms) {
       n = Neg (h)
       y = Relu (n)
     })");
-  std::vector<double> numbers;
-  for (int i = 0; i < 40; ++i) numbers.push_back(i % 8 == 0 ? 50 : -0.1 * (i % 7));
+  std::vector<double> numbers(40);
+  for (int i = 0; i < 40; ++i) numbers[i] = i % 8 == 0 ? 50 : -0.1 * (i % 7);
   const Tensor x = *Tensor::FromDoubles({DType::kF32, {5, 8, 1}}, numbers);
   QuantizeOptions options = With(WriteTemp("s.npz", NpzFile({{"x", x}})));
   options.ranges = "percentile";
@@ -231,8 +231,8 @@ TEST(CorrectBiasTest, IsNotUsedBeyondTheBudget) {
       w = Constant <value = float[1,1] {1.0}> ()
       y = MatMul (x, w)
     })");
-  std::vector<double> numbers;
-  for (int i = 0; i < 40; ++i) numbers.push_back(i >= 32 ? 1e-3 : i % 8 == 0 ? 50 : 0.1 * (i % 7));
+  std::vector<double> numbers(40);
+  for (int i = 0; i < 40; ++i) numbers[i] = i >= 32 ? 1e-3 : i % 8 == 0 ? 50 : 0.1 * (i % 7);
   const Tensor x = *Tensor::FromDoubles({DType::kF32, {5, 8, 1}}, numbers);
   QuantizeOptions options = With(WriteTemp("s.npz", NpzFile({{"x", x}})));
   options.ranges = "percentile";
