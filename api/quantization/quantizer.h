@@ -59,11 +59,12 @@ class Quantizer {
   // With a float form: excludes operators that read values outside of its range.
   void ExcludeLargeValues();
   // Equalizes and smooths model_, as the options say, and checks that its outputs on the samples
-  // are those of the original. Adopt takes a rescaled model and notes what was done.
+  // are those of the original. Adopt takes a rescaled model and notes what was done. The functions
+  // with a bool say whether anything changed.
   absl::Status Rescale();
-  absl::Status Equalize();
-  absl::Status Smooth();
-  void Adopt(const RescaledModel& rescaled, const std::string& what);
+  absl::StatusOr<bool> Equalize();
+  absl::StatusOr<bool> Smooth();
+  bool Adopt(const RescaledModel& rescaled, const std::string& what);
   absl::Status CheckRescaled();
   DimValues UsualSizes();
   // The reason why the first excluded product is not quantized, in parentheses; "": no reason.

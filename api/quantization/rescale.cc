@@ -24,25 +24,25 @@ void WidenChannels(const Tensor& tensor, std::vector<double>* largest) {
 
 }  // namespace
 
-void Quantizer::Adopt(const RescaledModel& rescaled, const std::string& what) {
+bool Quantizer::Adopt(const RescaledModel& rescaled, const std::string& what) {
   if (rescaled.values == 0) {
     result_.notes.push_back(absl::StrCat(what, ": nothing to scale"));
-    return;
+    return false;
   }
   result_.notes.push_back(absl::StrCat(what, ": ", rescaled.channels, " channels of ",
                                        rescaled.values, " values are scaled by powers of two"));
   result_.notes.insert(result_.notes.end(), rescaled.notes.begin(), rescaled.notes.end());
   model_ = rescaled.model;
+  return true;
 }
 
-absl::Status Quantizer::Equalize() {
+absl::StatusOr<bool> Quantizer::Equalize() {
   LEMMA_RETURN_IF_ERROR(ReportProgress("equalizing"));
   LEMMA_ASSIGN_OR_RETURN(const RescaledModel rescaled, model_.Equalized(candidates_));
-  Adopt(rescaled, "equalize");
-  return absl::OkStatus();
+  return Adopt(rescaled, "equalize");
 }
 
-absl::Status Quantizer::Smooth() {
+absl::StatusOr<bool> Quantizer::Smooth() {
   std::map<std::string, std::vector<double>> largest;
   std::vector<std::string> values;
   for (const auto& [value, channels] : model_.SmoothableValues(candidates_)) {
@@ -61,8 +61,7 @@ absl::Status Quantizer::Smooth() {
   }
   LEMMA_ASSIGN_OR_RETURN(const RescaledModel rescaled,
                          model_.Smoothed(candidates_, *options_.smooth, largest));
-  Adopt(rescaled, "smooth");
-  return absl::OkStatus();
+  return Adopt(rescaled, "smooth");
 }
 
 absl::Status Quantizer::CheckRescaled() {
@@ -91,9 +90,14 @@ absl::Status Quantizer::CheckRescaled() {
 }
 
 absl::Status Quantizer::Rescale() {
-  if (options_.equalize) LEMMA_RETURN_IF_ERROR(Equalize());
-  if (options_.smooth) LEMMA_RETURN_IF_ERROR(Smooth());
-  return options_.equalize || options_.smooth ? CheckRescaled() : absl::OkStatus();
+  bool equalized = false, smoothed = false;
+  if (options_.equalize) {
+    LEMMA_ASSIGN_OR_RETURN(equalized, Equalize());
+  }
+  if (options_.smooth) {
+    LEMMA_ASSIGN_OR_RETURN(smoothed, Smooth());
+  }
+  return equalized || smoothed ? CheckRescaled() : absl::OkStatus();
 }
 
 }  // namespace lemma::api
