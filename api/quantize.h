@@ -30,6 +30,16 @@ struct QuantizeOptions {
   bool per_channel = true;  // a scale for each output channel of a weight; false: one for all
   bool symmetric = false;   // form "static": activations are i8 with zero point 0; false: u8
   bool symmetric_weights = true;  // weights are i8 with zero point 0; false: u8
+  // Form "static": powers of two move between pairs of products, so that the ranges of both weights
+  // become similar in each channel (cross-layer equalization).
+  bool equalize = false;
+  // Forms "static" and "dynamic": powers of two move from activations into the weights of the
+  // MatMul and Gemm that read them (SmoothQuant). In [0, 1]: how much of the difficulty moves; 0.5
+  // is usual. Absent: nothing moves.
+  std::optional<double> smooth;
+  // Form "static": the mean error of each channel of a product on the samples for calibration is
+  // subtracted from the product's bias, unless this makes the outputs' error on them larger.
+  bool correct_bias = false;
   std::vector<std::string> keep;  // names of nodes, or types of operators, that stay as they are
   // Limit on the relative error (OutputError) of each output on the samples; negative: none.
   double max_error = -1;

@@ -93,6 +93,22 @@ void Flags::Real(absl::string_view name, double* target, std::string doc) {
   Add(name, std::move(flag));
 }
 
+void Flags::OptionalReal(absl::string_view name, std::optional<double>* target, double implied,
+                         std::string doc) {
+  Flag flag;
+  flag.doc = std::move(doc);
+  flag.value = "X";
+  flag.default_text = absl::StrCat("none; ", implied, " without =X");
+  flag.is_switch = true;
+  flag.set = [target, implied](const std::string& text) {
+    double number = implied;
+    if (text != "true" && !absl::SimpleAtod(text, &number)) return Bad(text, "a number");
+    *target = number;
+    return absl::OkStatus();
+  };
+  Add(name, std::move(flag));
+}
+
 void Flags::Bytes(absl::string_view name, int64_t* target, std::string doc) {
   Flag flag;
   flag.doc = std::move(doc);
@@ -314,7 +330,11 @@ std::string Flags::HelpText() const {
   };
   for (const Flag& flag : flags_) {
     std::string left = flag.short_name.empty() ? "" : absl::StrCat("-", flag.short_name, ", ");
-    absl::StrAppend(&left, "--", flag.name, flag.is_switch ? "" : absl::StrCat(" ", flag.value));
+    absl::StrAppend(&left, "--", flag.name);
+    if (!flag.value.empty()) {
+      absl::StrAppend(&left, flag.is_switch ? absl::StrCat("[=", flag.value, "]")
+                                            : absl::StrCat(" ", flag.value));
+    }
     std::string right = flag.doc;
     if (!flag.default_text.empty()) {
       absl::StrAppend(&right, " (default ", flag.default_text, ")");

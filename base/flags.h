@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -31,6 +32,9 @@ class Flags {
   void Bool(absl::string_view name, bool* target, std::string doc);
   void Int(absl::string_view name, int64_t* target, std::string doc);
   void Real(absl::string_view name, double* target, std::string doc);
+  // A number that may be left out: `--name` sets *target to `implied`, `--name=X` to X.
+  void OptionalReal(absl::string_view name, std::optional<double>* target, double implied,
+                    std::string doc);
   // A positive number of bytes: 500000, 500M, 1.5G; K, M, G and T are powers of 1024.
   void Bytes(absl::string_view name, int64_t* target, std::string doc);
   void String(absl::string_view name, std::string* target, std::string value, std::string doc);

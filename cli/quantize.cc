@@ -38,6 +38,14 @@ absl::StatusOr<int> RunQuantize(Arguments arguments) {
   flags.Bool("asymmetric-weights", &asymmetric_weights,
              "weights are u8 with a zero point, not i8; needs --per-tensor");
   flags.Bool("symmetric", &options.symmetric, "activations are i8 with zero point 0, not u8");
+  flags.Bool("equalize", &options.equalize,
+             "make the ranges of two successive weights alike in each channel, by powers of two; "
+             "needs --form=static");
+  flags.OptionalReal("smooth", &options.smooth, 0.5,
+                     "move powers of two from activations into weights (SmoothQuant); X from 0 to "
+                     "1 says how much; needs --form=static or dynamic");
+  flags.Bool("correct-bias", &options.correct_bias,
+             "subtract the mean error of each channel from biases; needs --form=static");
   flags.List("keep", &options.keep, "NAME,...", "nodes, or types of operators, that stay in f32");
   flags.Real("max-error", &options.max_error,
              "operators stay in f32 until no output has a larger relative error on the samples; "

@@ -246,10 +246,12 @@ absl::Status Quantizer::FindBounds() {
                          static_cast<double>(terms + kMoreRoundings) +
                      Flushed(terms);
     const double rounding = written.count(op.result) > 0 ? RoundingOf(op.result) : 0;
-    *errors.bound += rounding;
+    // The bounds are about the bias in `weights`, which may be a corrected one.
+    const double shift = LargestShift(i) * (1 + kMoreRoundings * kRounding);
+    *errors.bound += rounding + shift;
     if (op.role == QuantizedRole::kProduct) {
       LEMMA_RETURN_IF_ERROR(BoundForInputs(i, weights, terms));
-      *errors.for_inputs += rounding;
+      *errors.for_inputs += rounding + shift;
     }
   }
   return absl::OkStatus();

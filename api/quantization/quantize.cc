@@ -17,6 +17,28 @@
 
 namespace lemma::api {
 
+namespace {
+
+// Of the options that prepare a model for integers, or correct it.
+absl::Status CheckCorrections(const QuantizeOptions& options) {
+  const bool is_static = options.form == "static";
+  if (options.equalize && !is_static) {
+    return OptionError("option equalize: needs option form static");
+  }
+  if (options.smooth && !is_static && options.form != "dynamic") {
+    return OptionError("option smooth: needs option form static or dynamic");
+  }
+  if (options.smooth && !(*options.smooth >= 0 && *options.smooth <= 1)) {
+    return OptionError("option smooth: must be from 0 to 1; 0.5 is usual");
+  }
+  if (options.correct_bias && !is_static) {
+    return OptionError("option correct_bias: needs option form static");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status QuantizeOptions::Check() const {
   const std::vector<std::string> forms = {"static", "dynamic", "weights", "bf16", "f16"};
   if (std::find(forms.begin(), forms.end(), form) == forms.end()) {
@@ -68,6 +90,7 @@ absl::Status QuantizeOptions::Check() const {
   if (form != "static" && ranges != "minmax") {
     return OptionError("option ranges: needs option form static; other forms store no ranges");
   }
+  LEMMA_RETURN_IF_ERROR(CheckCorrections(*this));
   if (std::isnan(max_error)) {
     return OptionError("option max_error: must be a number; a negative one is no limit");
   }

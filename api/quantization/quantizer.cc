@@ -28,7 +28,8 @@ constexpr double kLeastInfiniteF16 = 65520, kLeastInfiniteBf16 = 0x1.ffp127;
 }  // namespace
 
 Quantizer::Quantizer(QuantizableModel model, const QuantizeOptions& options)
-    : model_(std::move(model)),
+    : original_(std::move(model)),
+      model_(original_),
       options_(options),
       candidates_(ops().size(), true),
       reasons_(ops().size()),
@@ -38,8 +39,8 @@ Quantizer::Quantizer(QuantizableModel model, const QuantizeOptions& options)
       errors_(ops().size()) {
   result_.backend = options.execution.backend;
   f32_ = std::make_unique<SampleRunner>(
-      [this](const ImportOptions& import) { return model_.Import({}, import); }, options.execution,
-      options.dims);
+      [this](const ImportOptions& import) { return original_.Import({}, import); },
+      options.execution, options.dims);
 }
 
 absl::Status Quantizer::ReportProgress(const std::string& what) const {
@@ -186,6 +187,7 @@ absl::Status Quantizer::Prepare() {
     const bool is_product = ops()[i].role == QuantizedRole::kProduct;
     if (!problem.empty()) Exclude(i, is_product ? problem : kNothingToFollow);
   }
+  LEMMA_RETURN_IF_ERROR(Rescale());
   LEMMA_RETURN_IF_ERROR(CheckTypes());
   const RangeOptions ranges{*ParseRangeMethod(options_.ranges), options_.percentile,
                             options_.symmetric};
@@ -205,6 +207,7 @@ QuantizationPlan Quantizer::PlanFor(const Choice& chosen) const {
   plan.float_type = options_.form == "f16" ? DType::kF16 : DType::kBF16;
   plan.chosen = chosen;
   plan.values = params_;
+  plan.bias_shifts = bias_shifts_;
   plan.weights.bits = static_cast<int>(options_.bits);
   plan.weights.per_channel = options_.per_channel;
   plan.weights.symmetric = options_.symmetric_weights;
@@ -311,7 +314,8 @@ absl::Status Quantizer::Choose() {
   LEMMA_RETURN_IF_ERROR(FindBounds());
   LEMMA_RETURN_IF_ERROR(TimeOperators());
   if (options_.alone || options_.max_error >= 0) LEMMA_RETURN_IF_ERROR(MeasureAlone());
-  return options_.max_error < 0 ? absl::OkStatus() : Search();
+  if (options_.max_error >= 0) LEMMA_RETURN_IF_ERROR(Search());
+  return options_.correct_bias ? CorrectBiases() : absl::OkStatus();
 }
 
 }  // namespace lemma::api

@@ -58,6 +58,14 @@ class Quantizer {
   absl::Status CheckTypes();
   // With a float form: excludes operators that read values outside of its range.
   void ExcludeLargeValues();
+  // Equalizes and smooths model_, as the options say, and checks that its outputs on the samples
+  // are those of the original. Adopt takes a rescaled model and notes what was done. The functions
+  // with a bool say whether anything changed.
+  absl::Status Rescale();
+  absl::StatusOr<bool> Equalize();
+  absl::StatusOr<bool> Smooth();
+  bool Adopt(const RescaledModel& rescaled, const std::string& what);
+  absl::Status CheckRescaled();
   DimValues UsualSizes();
   // The reason why the first excluded product is not quantized, in parentheses; "": no reason.
   std::string FirstReason() const;
@@ -113,13 +121,27 @@ class Quantizer {
   // Products in the order in which the search leaves them in f32.
   std::vector<size_t> WorstFirst() const;
 
+  // Sets bias_shifts_: the mean errors of the products' channels with the opposite sign, found one
+  // product after the other, each with the earlier ones corrected. Leaves it empty if the errors of
+  // the outputs would become larger. UseCorrections decides this.
+  absl::Status CorrectBiases();
+  absl::StatusOr<bool> UseCorrections();
+  // The mean of each channel of the runner's outputs that `values` names, on the samples for
+  // calibration; true: the value is a Conv's result, whose channels are along axis 1, not along the
+  // last axis. Leaves out values whose channels differ between samples.
+  absl::StatusOr<std::map<std::string, std::vector<double>>> MeansOf(
+      SampleRunner* runner, const std::map<std::string, bool>& values) const;
+  // The largest |number| that was added to a channel of the operator's bias.
+  double LargestShift(size_t op) const;
+
   absl::Status VerifyFile(const std::string& output);
   absl::Status CompareResults(const QuantizedModel& model);
   absl::Status TimeBoth(SampleRunner* quantized);
   void ReportOperators();
   void ReportRanges();
 
-  const QuantizableModel model_;
+  const QuantizableModel original_;
+  QuantizableModel model_;  // the original, or the same with other scales (Rescale)
   const QuantizeOptions& options_;
   QuantizeResult result_;
 
@@ -133,6 +155,7 @@ class Quantizer {
   std::vector<std::string> reasons_;  // by operator; "": it is a candidate
   std::map<std::string, ValueHistogram> histograms_;
   std::map<std::string, QuantParams> params_;
+  std::map<std::string, std::vector<double>> bias_shifts_;      // QuantizationPlan::bias_shifts
   std::vector<std::optional<double>> alone_, in_all_, f32_ms_;  // by operator (OperatorReport)
   std::vector<OperatorErrors> errors_;
   std::vector<std::map<std::string, Tensor>> values_;  // of the first kComparedSamples samples

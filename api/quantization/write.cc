@@ -106,7 +106,7 @@ absl::Status Quantizer::Write(const std::string& output) {
     }
   }
   result_.written = true;
-  LEMMA_ASSIGN_OR_RETURN(result_.bytes_before, model_.BytesOnDisk());
+  LEMMA_ASSIGN_OR_RETURN(result_.bytes_before, original_.BytesOnDisk());
   LEMMA_ASSIGN_OR_RETURN(result_.bytes_after, FileSize(output));
   if (has_data) {
     LEMMA_ASSIGN_OR_RETURN(const int64_t beside, FileSize(data));

@@ -1,6 +1,7 @@
 #include "base/flags.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@ struct Example {
   bool json = false;
   int64_t threads = 1, memory = 0;
   double alpha = 1.05;
+  std::optional<double> smooth;
   std::string output, format = "text";
   std::vector<std::string> inputs;
   std::map<std::string, int64_t> dims;
@@ -23,6 +25,7 @@ struct Example {
     flags.Bool("json", &json, "as JSON");
     flags.Int("threads", &threads, "threads");
     flags.Real("alpha", &alpha, "threshold");
+    flags.OptionalReal("smooth", &smooth, 0.5, "how much");
     flags.Bytes("memory", &memory, "how much");
     flags.String("output|o", &output, "OUT", "where to");
     flags.Choice("format", &format, {"text", "dot"}, "what");
@@ -62,6 +65,20 @@ TEST(FlagsTest, ReadsSizesAsTheyAreWritten) {
     ASSERT_TRUE(e.flags.Parse({std::string("--memory=") + text}).ok()) << text;
     EXPECT_EQ(e.memory, bytes) << text;
   }
+}
+
+TEST(FlagsTest, ANumberMayBeLeftOut) {
+  Example none, implied, given;
+  ASSERT_TRUE(none.flags.Parse({}).ok());
+  EXPECT_FALSE(none.smooth);
+  auto rest = implied.flags.Parse({"--smooth", "0.75"});
+  ASSERT_TRUE(rest.ok()) << rest.status();
+  EXPECT_EQ(implied.smooth, 0.5);
+  EXPECT_EQ(*rest, std::vector<std::string>{"0.75"});
+  ASSERT_TRUE(given.flags.Parse({"--smooth=0.75"}).ok());
+  EXPECT_EQ(given.smooth, 0.75);
+  EXPECT_EQ(Example().Error({"--smooth=x"}), "--smooth: 'x' is not a number");
+  EXPECT_NE(given.flags.Help().find("--smooth[=X]"), std::string::npos);
 }
 
 TEST(FlagsTest, SuggestsTheNearestFlag) {

@@ -21,6 +21,9 @@ struct QuantizableModel::Impl {
   std::unique_ptr<ModelIndex> index;  // of `proto`
   std::vector<QuantizableOp> operators;
   std::vector<KeptOp> kept;
+
+  // Sets the index and the lists from `proto`.
+  void FindAll();
 };
 
 struct QuantizedModel::Impl {

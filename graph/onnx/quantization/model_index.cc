@@ -125,10 +125,15 @@ int ModelIndex::MakerOf(const std::string& value) const {
   return it == makers_.end() ? -1 : it->second;
 }
 
-int ModelIndex::OnlyReaderOf(const std::string& value) const {
+std::vector<int> ModelIndex::ReadersOf(const std::string& value) const {
   auto it = readers_.find(value);
-  if (it == readers_.end() || it->second.size() != 1) return -1;
-  return captured_.count(value) > 0 || IsOutput(value) ? -1 : it->second[0];
+  if (it == readers_.end() || captured_.count(value) > 0 || IsOutput(value)) return {};
+  return it->second;
+}
+
+int ModelIndex::OnlyReaderOf(const std::string& value) const {
+  const std::vector<int> readers = ReadersOf(value);
+  return readers.size() == 1 ? readers[0] : -1;
 }
 
 const ModelIndex::Stored* ModelIndex::Find(const std::string& value) const {

@@ -29,6 +29,9 @@ class ModelIndex {
   // The position of the only node of the main graph that reads the value; -1 if no node reads it,
   // if it is read several times or by a subgraph, or if it is an output of the graph.
   int OnlyReaderOf(const std::string& value) const;
+  // The positions of all nodes that read the value, one for each time that it is read, in the order
+  // of the graph; empty if a subgraph reads it, or if it is an output of the graph.
+  std::vector<int> ReadersOf(const std::string& value) const;
   bool IsOutput(const std::string& value) const { return outputs_.count(value) > 0; }
   bool IsInput(const std::string& value) const { return inputs_.count(value) > 0; }
 

@@ -48,6 +48,16 @@ absl::Status FoldNorm(const ModelIndex& index, const onnx::NodeProto& norm, Prod
   return absl::OkStatus();
 }
 
+void AddShift(const std::vector<double>& shift, ProductWeights* made) {
+  made->bias.resize(shift.size());
+  double most = 0;
+  for (size_t c = 0; c < shift.size(); ++c) {
+    made->bias[c] += shift[c];
+    most = std::max(most, std::abs(shift[c]));
+  }
+  made->bias_magnitude += most;
+}
+
 void QuantizeBias(double input_scale, ProductWeights* made) {
   const size_t channels = made->bias.size();
   for (const float scale : made->quantized.scales) {
@@ -105,6 +115,9 @@ absl::StatusOr<ProductWeights> MakeProductWeights(const ModelIndex& index,
     if (node.op_type() != "BatchNormalization") continue;
     LEMMA_RETURN_IF_ERROR(FoldNorm(index, node, &made));
   }
+  const auto shift = plan.bias_shifts.find(op.result);
+  // MatMul has no bias: an Add adds the shift (bias_shift.h).
+  if (shift != plan.bias_shifts.end() && op.type != "MatMul") AddShift(shift->second, &made);
   if (plan.form == QuantizationForm::kFloats) {
     LEMMA_ASSIGN_OR_RETURN(const Tensor rounded,
                            Tensor::FromDoubles({plan.float_type, made.shape}, made.weight));

@@ -40,11 +40,15 @@ absl::StatusOr<QuantizableModel> QuantizableModel::Read(const std::string& path)
   if (const std::string already = QuantizedAlready(impl->proto); !already.empty()) {
     return fail(absl::StrCat("is quantized already: it has ", already));
   }
-  impl->index = std::make_unique<ModelIndex>(&impl->proto, impl->folder);
-  FoundOperators found = FindOperators(*impl->index);
-  impl->operators = std::move(found.operators);
-  impl->kept = std::move(found.kept);
+  impl->FindAll();
   return QuantizableModel(std::move(impl));
+}
+
+void QuantizableModel::Impl::FindAll() {
+  index = std::make_unique<ModelIndex>(&proto, folder);
+  FoundOperators found = FindOperators(*index);
+  operators = std::move(found.operators);
+  kept = std::move(found.kept);
 }
 
 const std::string& QuantizableModel::path() const { return impl_->path; }

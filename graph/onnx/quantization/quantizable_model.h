@@ -61,8 +61,11 @@ struct QuantizationPlan {
   QuantizationForm form = QuantizationForm::kStatic;
   std::vector<bool> chosen;                   // whether each of operators() is quantized
   std::map<std::string, QuantParams> values;  // static form: of each quantized value, by its name
-  WeightOptions weights;                      // of the forms with integers
-  DType float_type = DType::kBF16;            // form kFloats: kBF16 or kF16
+  // Static form: what is added to the bias of each channel, by the QuantizableOp::result of
+  // products for which BiasedValue is not "".
+  std::map<std::string, std::vector<double>> bias_shifts;
+  WeightOptions weights;            // of the forms with integers
+  DType float_type = DType::kBF16;  // form kFloats: kBF16 or kF16
 };
 
 // The constants of a product as floats, with a BatchNormalization folded in, and rounded.
@@ -83,6 +86,8 @@ struct ProductWeights {
 };
 
 class QuantizedModel;
+struct RescaledModel;
+class ChannelScales;
 
 class QuantizableModel {
  public:
@@ -138,6 +143,11 @@ class QuantizableModel {
   // operator has no constant weight; InvalidArgument if a constant is not finite.
   absl::StatusOr<ProductWeights> WeightsOf(int op, const QuantizationPlan& plan) const;
 
+  // The name of the result of product number `op` before any Relu or Clip: a bias is added to each
+  // of its channels, or can be. Channels are along axis 1 of a Conv's result, and along the last
+  // axis otherwise. "" if the operator has no constant weight as right operand, or can get no bias.
+  std::string BiasedValue(int op) const;
+
   // A model of the product number `op` alone, without its bias and its followers. Its inputs are
   // the product's operands 0 and 1, with these types.
   absl::StatusOr<ImportedModel> ImportProduct(int op, const TensorType& left,
@@ -157,16 +167,44 @@ class QuantizableModel {
   double LargestSum(int op, const std::vector<double>& magnitudes, const ProductWeights& weights,
                     int64_t terms) const;
 
+  // The next three functions move powers of two, one for each channel, from the constants that make
+  // a value to the weights of the products that read it. Over the real numbers the model computes
+  // the same. In f32 it computes the same bits unless a number between the two overflows or becomes
+  // subnormal; constants never do. allowed[i]: whether the constants of operators()[i] may change.
+  // operators() of the result are the same, with the same numbers.
+
+  // Cross-layer equalization (Nagel et al., "Data-Free Quantization Through Weight Equalization and
+  // Bias Correction", 2019) of pairs of products, where the result of the first reaches only the
+  // second: the ranges of both weights become as similar in each channel as powers of two allow.
+  absl::StatusOr<RescaledModel> Equalized(const std::vector<bool>& allowed) const;
+  // The values that can be smoothed, with the size of their last axis, whose elements are channels.
+  std::map<std::string, int64_t> SmoothableValues(const std::vector<bool>& allowed) const;
+  // SmoothQuant (Xiao et al., 2023): divides channel j of a value x by the power of two that is
+  // nearest to max|x_j|^alpha / max|w_j|^(1 - alpha), where w_j are the weights that it meets.
+  // `largest`: by value, max|x_j| of each channel; values without an entry stay as they are.
+  absl::StatusOr<RescaledModel> Smoothed(
+      const std::vector<bool>& allowed, double alpha,
+      const std::map<std::string, std::vector<double>>& largest) const;
+
   // The model with the chosen operators quantized. `plan.chosen` must be a result of Settled.
   // InvalidArgument if the form needs a later operator set and the model cannot be raised to it, or
   // if a constant is not finite.
   absl::StatusOr<QuantizedModel> Quantize(const QuantizationPlan& plan) const;
 
   struct Impl;
+  explicit QuantizableModel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
  private:
-  explicit QuantizableModel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  // Writes changed constants.
+  absl::StatusOr<RescaledModel> WithScales(const ChannelScales& scales) const;
   std::shared_ptr<const Impl> impl_;
+};
+
+struct RescaledModel {
+  QuantizableModel model;
+  int64_t values = 0;              // that changed
+  int64_t channels = 0;            // of these values, that changed
+  std::vector<std::string> notes;  // further changes to the model, one line each
 };
 
 class QuantizedModel {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/onnx/quantization/corrections/bias_shift.h"
 #include "graph/onnx/quantization/product_weights.h"
 
 namespace lemma {
@@ -171,7 +172,7 @@ absl::Status WriteStaticForm(const QuantizableModel::Impl& model, const Quantiza
         LEMMA_RETURN_IF_ERROR(WriteQuantizedWeight(op, weights, editor));
         LEMMA_RETURN_IF_ERROR(WriteBias(op, weights, editor));
         RemoveNorms(model, op, editor);
-        return absl::OkStatus();
+        return WriteShiftOfMatMul(model, plan, op, editor);
       }));
   std::set<std::string> values = ResultsOf(model.operators, plan.chosen);
   values.merge(ReadsOf(model.operators, plan.chosen));

@@ -69,7 +69,8 @@ TEST(QuantizeTest, PrintsOneObject) {
 
 TEST(QuantizeTest, FormsAreFlags) {
   for (const char* flags : {"--form=dynamic", "--form=weights", "--per-tensor", "--symmetric",
-                            "--bits=7", "--ranges=mse", "--alone=off"}) {
+                            "--bits=7", "--ranges=mse", "--alone=off", "--equalize", "--smooth",
+                            "--smooth=0.75", "--correct-bias"}) {
     const LemmaResult result =
         RunLemma({"quantize", Model(), "-o", NewFolder() + "/q.onnx", "--runs=0", flags});
     EXPECT_EQ(result.exit_status, 0) << flags << result.err;
@@ -90,6 +91,14 @@ TEST(QuantizeTest, SaysWhatIsWrongAndWritesNothing) {
                 {"--bits: must be 8 or 7, or 4 with --form weights"});
   ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--max-error=nan"}),
                 {"--max-error: must be a number"});
+  ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--equalize", "--form=weights"}),
+                {"--equalize: needs --form static"});
+  ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--correct-bias", "--form=dynamic"}),
+                {"--correct-bias: needs --form static"});
+  ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--smooth=2"}),
+                {"--smooth: must be from 0 to 1"});
+  ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--smooth=much"}),
+                {"--smooth: 'much' is not a number"});
   ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--asymmetric-weights"}),
                 {"--asymmetric-weights", "--per-tensor"});
   ExpectOneLine(RunLemma({"quantize", model, "-o", output, "--block=17", "--form=weights"}),
