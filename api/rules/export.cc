@@ -154,7 +154,7 @@ absl::StatusOr<std::string> ExportRules(const std::string& rules,
   if (format != "text" && format != "json" && format != "dot") {
     return OptionError(absl::StrCat("option format: '", format, "' is not text, json or dot"));
   }
-  auto file = LoadRulesFile(rules);
+  auto file = LoadRulesFile(rules, RuleKinds::kAll);
   if (!file.ok()) return file.status();
   auto named = NamedRules(*file, names);
   if (!named.ok()) return named.status();

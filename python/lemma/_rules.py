@@ -67,7 +67,7 @@ class Rule:
 
     @property
     def contract(self) -> str:
-        """"bit_exact", "reassociates" or "real_only"."""
+        """"bit_exact", "reassociates", "real_only" or "bounded"."""
         return self.json["contract"]
 
     @property

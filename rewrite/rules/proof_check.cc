@@ -7,7 +7,10 @@ namespace lemma {
 
 std::string CurrentProofId(const Substitution& rule) { return ProofId(FormsOf(rule)); }
 
-std::string RecordProblem(const Substitution& rule) {
+namespace {
+
+// Of the record alone.
+std::string ProblemOfRecord(const Substitution& rule) {
   const ProofRecord& record = rule.proof;
   switch (record.verdict) {
     case ProofRecord::Verdict::kNone:
@@ -26,14 +29,28 @@ std::string RecordProblem(const Substitution& rule) {
   return "";
 }
 
-std::string ProofProblem(const Substitution& rule) {
-  std::string problem = RecordProblem(rule);
+constexpr char kBounded[] = "it changes values (bounded)";
+
+}  // namespace
+
+std::string RecordProblem(const Substitution& rule) {
+  std::string problem = ProblemOfRecord(rule);
+  return problem.empty() && rule.bound ? kBounded : problem;
+}
+
+std::string OutdatedRecord(const Substitution& rule) {
+  std::string problem = ProblemOfRecord(rule);
   if (!problem.empty()) return problem;
   const std::string id = CurrentProofId(rule);
   if (id.empty() || id != rule.proof.id) {
     return "its proof is stale: the rule or an operator's definition has changed since";
   }
   return "";
+}
+
+std::string ProofProblem(const Substitution& rule) {
+  std::string problem = OutdatedRecord(rule);
+  return problem.empty() && rule.bound ? kBounded : problem;
 }
 
 }  // namespace lemma

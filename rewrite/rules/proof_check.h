@@ -14,10 +14,13 @@ std::string CurrentProofId(const Substitution& rule);
 
 // Why the rule must not be applied; "" if it may be. Reasons: it has no record; it was refuted or
 // left undecided; the record is of another statement or of other definitions; the rule promises a
-// stricter float contract than was proved.
+// stricter float contract than was proved; its contract is `bounded`, so it is no equality.
 //
 // Trusts the record in the rule's file: it finds outdated records, not forged ones.
 std::string ProofProblem(const Substitution& rule);
+
+// As ProofProblem, but of the record only: "" also for a rule with a bound that is proved.
+std::string OutdatedRecord(const Substitution& rule);
 
 // As ProofProblem, but does not compare the record's id with the current id, because computing the
 // current id takes most of the time. For rules whose id is compared when they are used

@@ -403,8 +403,8 @@ absl::StatusOr<std::vector<Substitution>> ParseRules(absl::string_view text, abs
     if (rule.contract == FloatContract::kBounded && kinds == RuleKinds::kEqualities) {
       return ErrorAt(file, block.contract.position,
                      absl::StrCat("the rule ", QuoteName(rule.name),
-                                  " changes values (bounded), so it cannot be used here; lemma "
-                                  "verify proves it"));
+                                  " changes values (bounded), so only lemma verify and lemma rules "
+                                  "accept it"));
     }
     rules.push_back(std::move(rule));
   }

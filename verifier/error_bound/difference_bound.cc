@@ -12,6 +12,7 @@ namespace lemma::prover {
 namespace {
 
 constexpr int kMaxDepth = 24;
+constexpr int64_t kBoundWork = 100'000'003;  // limit on the steps of one difference: some 3 s
 constexpr int kMaxForms =
     200;  // limit on the forms of one difference; rules take up to a tenth of it
 
@@ -30,13 +31,19 @@ std::optional<DType> StoredType(const Atom& atom) {
   return ParseDType(name);
 }
 
-NormalForm Extreme(ReduceKind kind, NormalForm a, NormalForm b) {
+NormalForm Greater(NormalForm a, NormalForm b) {
   Atom atom;
   atom.kind = Atom::Kind::kMax;
-  atom.name = Name(kind);
-  for (NormalForm* value : {&a, &b})
+  atom.name = Name(ReduceKind::kMax);
+  for (NormalForm* value : {&a, &b}) {
     atom.alternatives.push_back({{}, {}, Share(std::move(*value))});
+  }
   return OfAtom(std::move(atom));
+}
+
+// The laws of kRing know maxima only, so a minimum is written as a maximum.
+NormalForm Less(const NormalForm& a, const NormalForm& b) {
+  return Scaled(Greater(Scaled(a, -1), Scaled(b, -1)), -1);
 }
 
 NormalForm FormOf(Summand term) {
@@ -48,6 +55,15 @@ NormalForm FormOf(Summand term) {
 Summand WithoutAtom(Summand term, size_t i) {
   term.atoms.erase(term.atoms.begin() + static_cast<std::ptrdiff_t>(i));
   return term;
+}
+
+// Divides the summand by a positive number. If 64 bits do not hold the denominator, the coefficient
+// is marked as overflowed, so that the summand has no bound.
+void Divide(int64_t number, Summand* term) {
+  if (__builtin_mul_overflow(term->denominator, number, &term->denominator)) {
+    term->denominator = 1;
+    term->coefficient = Poly::Of(Monomial{}, INT64_MAX) * INT64_MAX;
+  }
 }
 
 // The summand at one point of its axes. Its key then names the axes, so that factors with equal
@@ -82,7 +98,7 @@ void DifferenceBound::SplitInverses(Summand* term) {
     if (!is_constant || is_atom) continue;
     *term = WithoutAtom(*term, i);
     term->coefficient = term->coefficient * Poly(product.denominator);
-    term->denominator *= *c;
+    Divide(*c, term);
     for (const Atom& factor : product.atoms) {
       const NormalForm inverse = Reciprocal(OfAtom(factor));
       term->atoms.insert(term->atoms.end(), inverse.terms[0].atoms.begin(),
@@ -117,8 +133,7 @@ NormalForm DifferenceBound::Stored(const NormalForm& value, DType dtype, const F
   NormalForm stored = value;
   if (span.low < type.low || span.high > type.high) {
     const auto number = [](double x) { return Number(Poly(static_cast<int64_t>(x))); };
-    stored = Extreme(ReduceKind::kMin, Extreme(ReduceKind::kMax, stored, number(type.low)),
-                     number(type.high));
+    stored = Less(Greater(stored, number(type.low)), number(type.high));
   }
   return magnitude_.IsInteger(stored) ? stored : FnForm(ScalarFn::kTrunc, {stored});
 }
@@ -174,7 +189,7 @@ std::vector<Summand> DifferenceBound::Replaced(const Summand& term, size_t i,
     const Summand renamed = forms_.Renamed(part);
     Summand product = WithoutAtom(term, i);
     product.coefficient = product.coefficient * renamed.coefficient;
-    product.denominator *= renamed.denominator;
+    Divide(renamed.denominator, &product);
     product.axes.insert(product.axes.end(), renamed.axes.begin(), renamed.axes.end());
     product.guards = With(product.guards, renamed.guards);
     product.atoms.insert(product.atoms.end(), renamed.atoms.begin(), renamed.atoms.end());
@@ -366,21 +381,26 @@ std::optional<UpperBound> DifferenceBound::Bound(const NormalForm& difference, c
 std::optional<UpperBound> DifferenceBound::Of(const NormalForm& difference, const Facts& context) {
   remainder_.clear();
   forms_tried_ = 0;
-  return Bound(difference, context, 0);
+  WorkScope work(kBoundWork);
+  try {
+    return Bound(difference, context, 0);
+  } catch (const WorkEnded& end) {
+    if (end.limit != kBoundWork) throw;  // the limit of the whole proof, or interrupted
+    remainder_ = "a difference with this many parts; the limit on steps was reached";
+    return std::nullopt;
+  }
 }
 
 std::optional<UpperBound> DifferenceBound::AsLimit(const NormalForm& form, const Facts& context) {
   UpperBound sum;
   for (const Summand& term :
        equality_.normalizer().Simplify(Prepared(form, context), context).terms) {
-    const bool is_plain = IsPlain(term) && !term.coefficient.overflowed();
-    if (!is_plain || (term.denominator & (term.denominator - 1)) != 0) return std::nullopt;
-    for (const auto& [monomial, coefficient] : term.coefficient.terms()) {
-      if (coefficient <= 0) return std::nullopt;
-    }
-    auto one = magnitude_.Of(term, context);
+    auto one = magnitude_.Exactly(term, context);
     if (!one) return std::nullopt;
-    sum = sum + *one;
+    for (const auto& [powers, coefficient] : one->terms) {
+      if (sum.terms.count(powers) > 0) return std::nullopt;  // a sum could be rounded up
+      sum.terms[powers] = coefficient;
+    }
   }
   return sum;
 }

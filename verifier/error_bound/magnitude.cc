@@ -28,6 +28,12 @@ std::string ParameterOf(const Atom& atom) {
   return is_parameter ? std::string(name) : "";
 }
 
+// A double that is not less.
+double Above(int64_t number) {
+  const auto x = static_cast<double>(number);
+  return std::abs(number) <= (int64_t{1} << 53) ? x : std::nextafter(x, HUGE_VAL);
+}
+
 std::optional<UpperBound> NumberAbove(const Span& span) {
   const double most = std::max(std::abs(span.low), std::abs(span.high));
   if (!std::isfinite(most)) return std::nullopt;
@@ -66,26 +72,18 @@ std::string Magnitude::SizeName(Leaf leaf) const {
 
 std::optional<UpperBound> Magnitude::OfSizes(const Poly& p, const Facts& context) {
   if (p.overflowed()) return std::nullopt;
-  if (auto c = p.AsConst()) return UpperBound::Number(std::abs(static_cast<double>(*c)));
-  if (!arith_.NonNegative(context, p)) {
-    // It may have any sign, so all terms count.
-    UpperBound sum;
-    for (const auto& [monomial, coefficient] : p.terms()) {
-      auto one = OfSizes(Poly::Of(monomial, std::abs(coefficient)), context);
-      if (!one || !arith_.NonNegative(context, Poly::Of(monomial, 1))) return std::nullopt;
-      sum = sum + *one;
-    }
-    return sum;
-  }
+  if (auto c = p.AsConst()) return UpperBound::Number(Above(std::abs(*c)));
+  // If it may have any sign, all terms count; otherwise only those that are added.
+  const bool has_sign = arith_.NonNegative(context, p);
   UpperBound sum;
   for (const auto& [monomial, coefficient] : p.terms()) {
-    UpperBound product = UpperBound::Number(static_cast<double>(coefficient));
+    UpperBound product = UpperBound::Number(Above(std::abs(coefficient)));
     for (Leaf leaf : monomial) {
       const std::string name = SizeName(leaf);
       if (name.empty() || !arith_.Positive(context, Poly::Of(leaf))) return std::nullopt;
       product = product * UpperBound::Of(name);
     }
-    if (coefficient > 0) sum = sum + product;
+    if (coefficient > 0 || !has_sign) sum = sum + product;
   }
   return sum;
 }
@@ -162,17 +160,51 @@ std::optional<UpperBound> Magnitude::Of(const Summand& term, const Facts& contex
   auto product = OfSizes(term.coefficient, inner);
   auto points = Points(term, context);
   if (!product || !points) return std::nullopt;
-  product = *product * *points *
-            UpperBound::Number(std::nextafter(1.0 / static_cast<double>(term.denominator),
-                                              (term.denominator & (term.denominator - 1)) == 0
-                                                  ? 1.0 / static_cast<double>(term.denominator)
-                                                  : 2.0));
+  product = (*product * *points).DividedBy(term.denominator);
   for (const Atom& atom : term.atoms) {
     auto factor = OfAtom(atom, inner);
     if (!factor) return std::nullopt;
     product = *product * *factor;
   }
   return product;
+}
+
+std::optional<UpperBound> Magnitude::Exactly(const Summand& term, const Facts& context) {
+  if (!IsPlain(term) || term.coefficient.overflowed()) return std::nullopt;
+  UpperBound factors = UpperBound::Number(1);
+  double number = 1;
+  for (const Atom& atom : term.atoms) {
+    if (auto value = NumberOf(atom)) {
+      number *= *value;  // rounded as the reader of the rule rounds products of numbers
+    } else if (IsPositiveConstant(atom)) {
+      factors = factors * UpperBound::Of(ParameterOf(atom));
+    } else if (atom.kind == Atom::Kind::kInverse && OnlyAtom(*atom.args[0]) != nullptr &&
+               IsPositiveConstant(*OnlyAtom(*atom.args[0])) &&
+               !ParameterOf(*OnlyAtom(*atom.args[0])).empty()) {
+      factors = factors * UpperBound::Of(ParameterOf(*OnlyAtom(*atom.args[0])), -1);
+    } else {
+      return std::nullopt;
+    }
+  }
+  UpperBound sum;
+  for (const auto& [monomial, coefficient] : term.coefficient.terms()) {
+    const double value =
+        number * static_cast<double>(coefficient) / static_cast<double>(term.denominator);
+    const bool is_exact =
+        coefficient <= (int64_t{1} << 53) && (term.denominator & (term.denominator - 1)) == 0;
+    if (!(value > 0) || !std::isfinite(value) || !is_exact) return std::nullopt;
+    // At least one factor is a small integer or a power of two; a second one may round.
+    const bool rounds = std::fma(number, static_cast<double>(coefficient),
+                                 -number * static_cast<double>(coefficient)) != 0;
+    UpperBound product = UpperBound::Number(rounds ? std::nextafter(value, 0.0) : value) * factors;
+    for (Leaf leaf : monomial) {
+      const std::string name = SizeName(leaf);
+      if (name.empty() || !arith_.Positive(context, Poly::Of(leaf))) return std::nullopt;
+      product = product * UpperBound::Of(name);
+    }
+    sum = sum + product;
+  }
+  return sum;
 }
 
 std::optional<UpperBound> Magnitude::OfInverse(const NormalForm& form, const Facts& context) {

@@ -27,6 +27,11 @@ class Magnitude {
   std::optional<UpperBound> Of(const NormalForm& form, const Facts& context);
   std::optional<UpperBound> Of(const Summand& term, const Facts& context);
 
+  // The summand itself, which must be a product of positive numbers, sizes, positive parameters and
+  // inverses of these. Never more than its value, but for the rounding of a product of numbers in
+  // double. nullopt for any other summand.
+  std::optional<UpperBound> Exactly(const Summand& term, const Facts& context);
+
   // Whether the form shows that its value is an integer.
   bool IsInteger(const NormalForm& form) const;
   // Numbers between which the form's value lies; infinite if not known.

@@ -56,7 +56,23 @@ bool IsMultiple(const Powers& larger, const Powers& smaller) {
 
 UpperBound UpperBound::Number(double value) {
   UpperBound bound;
+  // Not written with `<`, so that NaN is no bound.
+  if (!(value >= 0)) value = std::numeric_limits<double>::infinity();
   if (value > 0) bound.terms[{}] = value;
+  return bound;
+}
+
+UpperBound UpperBound::DividedBy(int64_t number) const {
+  if (number < 1) return Number(std::numeric_limits<double>::infinity());
+  // A divisor that is rounded down gives a quotient that is not too small.
+  const bool is_exact = number <= (int64_t{1} << 53);
+  const auto divisor =
+      is_exact ? static_cast<double>(number) : std::nextafter(static_cast<double>(number), 0.0);
+  UpperBound bound = *this;
+  for (auto& [powers, coefficient] : bound.terms) {
+    const double quotient = coefficient / divisor;
+    coefficient = std::fma(quotient, divisor, -coefficient) == 0 ? quotient : Up(quotient);
+  }
   return bound;
 }
 

@@ -3,6 +3,7 @@
 #ifndef LEMMA_VERIFIER_ERROR_BOUND_UPPER_BOUND_H_
 #define LEMMA_VERIFIER_ERROR_BOUND_UPPER_BOUND_H_
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,9 +19,9 @@ using Powers = std::map<std::string, int>;
 struct UpperBound {
   std::map<Powers, double> terms;
 
-  static UpperBound Number(double value);  // `value` must not be negative
+  static UpperBound Number(double value);  // infinite, which bounds nothing, if negative or NaN
   static UpperBound Of(const std::string& factor, int exponent = 1);
-  bool IsZero() const { return terms.empty(); }
+  UpperBound DividedBy(int64_t number) const;  // infinite if `number` is not positive
   // For people: "0.5*s + n".
   std::string ToString() const;
 };

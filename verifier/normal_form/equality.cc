@@ -20,7 +20,13 @@ bool Equality::AreEqual(const NormalForm& a, const NormalForm& b, const Facts& c
 }
 
 bool Equality::IsZero(const NormalForm& difference, const Facts& context) {
-  if (depth_ > 8 || budget_ <= 0) return false;
+  if (depth_ > 8 || budget_ <= 0) {
+    if (depth_ == 0) {
+      remaining_ = difference;
+      remainder_ = forms_.Key(difference);
+    }
+    return false;
+  }
   NormalForm form = normalizer_.Simplify(difference, context);
   StepLog* outermost = depth_ == 0 ? log : nullptr;
   if (outermost != nullptr) outermost->Difference(form.terms);

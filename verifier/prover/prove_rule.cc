@@ -77,11 +77,14 @@ void CountStating(const Substitution& rule) {
   if (size > kMany) SpendWork(std::min(size, int64_t{1} << 20) * size * kStepsPerPair);
 }
 
-// Whether the bound of the statement, if it has one, depends on sizes, perhaps of batch dimensions.
-bool DependsOnSizes(const Statement& statement) {
+// Whether the bounds of both statements, if they have any, are the same number, which does not
+// depend on sizes: a size may be one of batch dimensions.
+bool HaveOneBound(const Statement& a, const Statement& b) {
+  if (!a.within || !b.within) return a.within.has_value() == b.within.has_value();
   std::vector<std::string> sizes, parameters;
-  if (statement.within) prover::CollectSymbols(*statement.within, &sizes, &parameters);
-  return !sizes.empty();
+  prover::CollectSymbols(*a.within, &sizes, &parameters);
+  prover::CollectSymbols(*b.within, &sizes, &parameters);
+  return sizes.empty() && a.within->ToString() == b.within->ToString();
 }
 
 Verdict ProveForms(const Substitution& rule, const ProverOptions& options) {
@@ -94,10 +97,10 @@ Verdict ProveForms(const Substitution& rule, const ProverOptions& options) {
   Values more;
   std::vector<const RuleForm*> bases;  // forms that do not follow from an earlier one
   for (const RuleForm& form : forms.forms) {
-    const bool follows = !DependsOnSizes(form.statement) &&
-                         std::any_of(bases.begin(), bases.end(), [&](const RuleForm* base) {
-                           return OnlyAddsBatchDims(form.statement, base->statement);
-                         });
+    const bool follows = std::any_of(bases.begin(), bases.end(), [&](const RuleForm* base) {
+      return HaveOneBound(form.statement, base->statement) &&
+             OnlyAddsBatchDims(form.statement, base->statement);
+    });
     if (follows) AddChosen(form, &more);
     // In a file that others repeat, the form gets a proof of its own.
     if (follows && !options.keep_obligations) continue;

@@ -227,7 +227,8 @@ class Attempt {
     FloatContract needed = statement_.within ? FloatContract::kBounded : ContractOf(laws);
     // A narrower intermediate type may overflow; elements that only one side reads may be infinite;
     // values that rounding changed may cross a discontinuity.
-    if (laws == Laws::kRing && (elements_differ_ || !OneFloatType(statement_))) {
+    if (laws == Laws::kRing && !statement_.within &&
+        (elements_differ_ || !OneFloatType(statement_))) {
       needed = FloatContract::kRealOnly;
       if (options_.keep_obligations) steps_[steps] = "case real";
     }
@@ -338,7 +339,8 @@ class Attempt {
     prover::DifferenceBound bound(&forms_, &arith_, &statement_.source.inputs, &statement_.bounds);
     const NormalForm within =
         builder->ValueIn(statement_.source.outputs[0], *statement_.within, {});
-    const auto limit = bound.AsLimit(within, hypotheses_.facts());
+    const auto limit =
+        builder->error().empty() ? bound.AsLimit(within, hypotheses_.facts()) : std::nullopt;
     if (!limit) {
       return absl::StrCat("the bound ", statement_.within->ToString(),
                           " is no sum of products of sizes, positive numbers and parameters that "
