@@ -110,9 +110,11 @@ bool KeepsOrder(const Node& node, const NodeTraits& traits) {
 
 class Fuser {
  public:
-  Fuser(const UseTable& uses, NodeTraitsCache& traits, const codegen::GridOptions& options)
+  Fuser(const UseTable& uses, NodeTraitsCache& traits, const std::vector<bool>& byte_factors,
+        const codegen::GridOptions& options)
       : uses_(uses),
         node_traits_(traits),
+        byte_factors_(byte_factors),
         options_(options),
         reads_narrow_(options.precision != codegen::ProductPrecision::kF32) {
     const size_t n = uses.nodes.size();
@@ -121,6 +123,7 @@ class Fuser {
     result_.is_transfer.assign(n, false);
     plain_to_root_.assign(n, false);
     at_loads_.assign(n, false);
+    copied_to_.assign(n, {});
   }
 
   Fusion Run() {
@@ -133,6 +136,8 @@ class Fuser {
         Open(i);
       } else if (!regions_[i].empty()) {
         AddRegion(i);
+      } else if (byte_factors_[i] && CopyToUsers(i)) {
+        continue;
       } else if (IsReadNarrow(i)) {
         result_.is_alias[i] = true;
       } else if (auto group = JoinedGroup(i)) {
@@ -155,6 +160,35 @@ class Fuser {
   void Open(int i) {
     result_.group_of[i] = static_cast<int>(result_.groups.size());
     result_.groups.push_back({i});
+  }
+
+  // Adds node i, a factor of products of bytes, to the groups of all its users, where its kernels
+  // compute it again: from memory they read bytes only. False, and no change, if a group cannot
+  // take it.
+  bool CopyToUsers(int i) {
+    constexpr size_t kMostNodes = 32;
+    std::vector<int> groups;
+    for (int user : uses_.Users(Value(uses_.nodes[i], 0))) {
+      const int group = result_.group_of[user];
+      if (group >= 0) groups.push_back(group);
+      groups.insert(groups.end(), copied_to_[user].begin(), copied_to_[user].end());
+      if (group < 0 && copied_to_[user].empty()) return false;
+    }
+    std::sort(groups.begin(), groups.end());
+    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+    for (int group : groups) {
+      if (closed_.contains(group) || result_.groups[group].size() >= kMostNodes ||
+          !KeepsValues(i, group) || !Fits(i, group)) {
+        return false;
+      }
+    }
+    for (int group : groups) result_.groups[group].push_back(i);
+    if (groups.size() == 1) {
+      result_.group_of[i] = groups[0];
+    } else {
+      copied_to_[i] = std::move(groups);
+    }
+    return true;
   }
 
   // Finds the regions that become streamed kernels.
@@ -441,6 +475,7 @@ class Fuser {
 
   const UseTable& uses_;
   NodeTraitsCache& node_traits_;
+  const std::vector<bool>& byte_factors_;
   const codegen::GridOptions& options_;
   const bool reads_narrow_;
   absl::flat_hash_map<uint64_t, Traits> traits_;
@@ -448,14 +483,16 @@ class Fuser {
   absl::flat_hash_set<int> closed_;        // groups that nothing else joins
   absl::flat_hash_map<int, bool> follows_product_;
   std::vector<bool> plain_to_root_;
-  std::vector<bool> at_loads_;  // members of groups that are read at loaded indices
+  std::vector<bool> at_loads_;               // members of groups that are read at loaded indices
+  std::vector<std::vector<int>> copied_to_;  // by node: its groups, if they are several
   Fusion result_;
 };
 
 }  // namespace
 
-Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits, const codegen::GridOptions& options) {
-  return Fuser(uses, traits, options).Run();
+Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits, const std::vector<bool>& byte_factors,
+            const codegen::GridOptions& options) {
+  return Fuser(uses, traits, byte_factors, options).Run();
 }
 
 }  // namespace lemma::cuda
