@@ -11,7 +11,7 @@
 #include "graph/expr/arithmetic.h"
 #include "graph/expr/compose.h"
 #include "graph/expr/simplify.h"
-#include "kernels/codegen/byte_product.h"
+#include "kernels/codegen/factors/byte_product.h"
 #include "kernels/codegen/polyphase.h"
 #include "kernels/codegen/prelude.h"
 #include "kernels/codegen/reductions.h"

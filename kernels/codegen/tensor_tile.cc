@@ -5,8 +5,9 @@
 // 4w + 3. A warp multiplies 8 words of depth at a time: 16 rows by 8 columns in each instruction.
 // Lane l holds: of A, words l % 4 and l % 4 + 4 of rows l / 4 and l / 4 + 8; of B, the same words
 // of column l / 4; of the result, columns 2 (l % 4) and 2 (l % 4) + 1 of the same rows as of A.
-// (PTX ISA, "Matrix Fragments for mma.m16n8k8, m16n8k16, m16n8k32".) byte_product.h says how zero
-// points of bytes are subtracted.
+// (PTX ISA, "Matrix Fragments for mma.m16n8k8, m16n8k16, m16n8k32".)
+//
+// factors/byte_product.h says how zero points of bytes are subtracted.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -14,10 +15,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "kernels/codegen/byte_product.h"
+#include "kernels/codegen/factors/byte_product.h"
+#include "kernels/codegen/factors/word_loader.h"
 #include "kernels/codegen/schedules.h"
 #include "kernels/codegen/tile_parts.h"
-#include "kernels/codegen/word_loader.h"
 
 namespace lemma::codegen {
 

@@ -38,16 +38,15 @@ class ByteStore {
  public:
   explicit ByteStore(NodeTraitsCache& traits) : traits_(traits) {}
 
-  // The node over factors in 8 bits, or the node itself.
-  NodePtr Rebuilt(const NodePtr& node, const ValueMap& now) {
-    std::vector<Value> inputs = now.Of(node->inputs());
-    if (IsSumOfTwo(*node)) {
-      std::optional<Value> left = Factor(inputs[0]), right = Factor(inputs[1]);
-      const bool computed = IsComputed(inputs[0]) || IsComputed(inputs[1]);
-      if (left && right && computed) inputs = {*left, *right};
+  // The operands in the form that FindByteFactors recognizes; nullopt: the node is no product of
+  // integers of 8 bits.
+  std::optional<std::vector<Value>> Factors(const Node& node, const std::vector<Value>& operands) {
+    if (!IsSumOfTwo(node) || !(IsComputed(operands[0]) || IsComputed(operands[1]))) {
+      return std::nullopt;
     }
-    if (inputs == node->inputs()) return node;
-    return Node::Apply(&node->op(), std::move(inputs), node->attrs(), node->types());
+    const std::optional<Value> left = Factor(operands[0]), right = Factor(operands[1]);
+    if (!left || !right) return std::nullopt;
+    return std::vector<Value>{*left, *right};
   }
 
  private:
@@ -59,7 +58,7 @@ class ByteStore {
     return !v.node().has_payload() && CenteredBytesOf(v, traits_).has_value();
   }
 
-  // `v` in the form that FindByteFactors recognizes; nullopt: it has no such form.
+  // `v` in that form; nullopt: it has none.
   std::optional<Value> Factor(const Value& v) {
     if (v.node().has_payload()) return Known(v);
     const std::optional<CenteredBytes> bytes = CenteredBytesOf(v, traits_);
@@ -194,15 +193,23 @@ class ByteFactorFinder {
 
 Graph StoreByteFactors(const Graph& graph, NodeTraitsCache& traits) {
   ByteStore store(traits);
-  bool changed = false;
-  const Graph stored = WithNodes(graph, [&](const NodePtr& node, const ValueMap& now) {
-    const NodePtr rebuilt = store.Rebuilt(node, now);
-    changed = changed || rebuilt != node;
+  const bool changes =
+      std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const NodePtr& node) {
+        if (!node->is_op()) return false;
+        const auto factors = store.Factors(*node, node->inputs());
+        return factors && *factors != node->inputs();
+      });
+  if (!changes) return graph;
+  return WithNodes(graph, [&](const NodePtr& node, const ValueMap& now) {
+    std::vector<Value> inputs = now.Of(node->inputs());
+    if (auto factors = store.Factors(*node, inputs)) inputs = *std::move(factors);
+    const NodePtr rebuilt = inputs == node->inputs() ? node
+                                                     : Node::Apply(&node->op(), std::move(inputs),
+                                                                   node->attrs(), node->types());
     std::vector<Value> outputs;
     for (int i = 0; i < node->num_outputs(); ++i) outputs.emplace_back(rebuilt, i);
     return outputs;
   });
-  return changed ? stored : graph;
 }
 
 std::vector<bool> FindByteFactors(const UseTable& uses, NodeTraitsCache& traits,

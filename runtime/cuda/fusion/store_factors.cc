@@ -13,6 +13,7 @@
 #include "runtime/cuda/fusion/rebuilt_graph.h"
 #include "runtime/cuda/fusion/streamed_regions.h"
 #include "runtime/plan/compose_nodes.h"
+#include "runtime/plan/integer_values.h"
 #include "runtime/plan/use_table.h"
 
 namespace lemma::cuda {
@@ -219,6 +220,10 @@ class FactorStore {
     if (streamed != streamed_.end()) return streamed->second;
     absl::StatusOr<Definition> definition = DefinitionOf(*node);
     if (!definition.ok() || node->num_outputs() != 1) return {};
+    const bool bytes =
+        std::all_of(node->inputs().begin(), node->inputs().end(),
+                    [&](const Value& v) { return CenteredBytesOf(v, traits_).has_value(); });
+    if (bytes) return {};  // they are multiplied as bytes
     const auto is_f32 = [](const ExprType& type) { return type.dtype == DType::kF32; };
     if (!std::all_of(definition->inputs.begin(), definition->inputs.end(), is_f32)) return {};
     const Forecast before = Known(HashApplication(*node), *definition);

@@ -3,9 +3,12 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "graph/builder.h"
 #include "gtest/gtest.h"
 #include "kernels/codegen/product_precision.h"
 #include "kernels/codegen/tile_choice.h"
@@ -104,16 +107,13 @@ class ByteSweep {
     options.grid = grid;
     const absl::Status added = plans_.Add(graph, options);
     ASSERT_TRUE(added.ok()) << added;
-    int found = 0;
-    for (const cuda::CudaStep& step : plans_.plan(plans_.size() - 1).steps) {
+    const size_t i = plans_.size() - 1;
+    EXPECT_EQ(plans_.ByteProductsOf(i), products) << graph.name();
+    for (const cuda::CudaStep& step : plans_.plan(i).steps) {
       for (const GridKernel& kernel : step.program->kernels) {
-        if (!kernel.tile || kernel.tile->precision != ProductPrecision::kBytes) continue;
-        schedules_.insert(kernel.schedule);
-        EXPECT_TRUE(absl::StrContains(kernel.code, "::MultiplyAdd(")) << kernel.code;
-        ++found;
+        if (absl::StrContains(kernel.schedule, " in bytes")) schedules_.insert(kernel.schedule);
       }
     }
-    EXPECT_EQ(found, products) << graph.name();
   }
 
   void Run() {
@@ -152,6 +152,101 @@ TEST(ByteTiles, HaveTheReferencesBits) {
     sweep.Add(GraphWithWeights(text), {}, absl::StrContains(text, "shared") ? 2 : 1);
   }
   sweep.Run();
+}
+
+// Every tile, with the sum in one part and in two.
+TEST(ByteTiles, HaveTheReferencesBitsForEveryTile) {
+  const std::string product =
+      absl::StrCat("graph large(x: u8[133,70], w: i8[70,131], xz: u8[], wz: i8[]) {",
+                   Centered("c", "x", "xz", "i32"), Centered("d", "w", "wz", "i32"),
+                   "p = matmul(c, d) return p }");
+  const std::string images =
+      absl::StrCat("graph images(x: u8[2,9,11,10], w: i8[130,9,3,3], xz: u8[], b: f32[130,1,1]) {",
+                   Centered("c", "x", "xz", "f32"), Widened("d", "w", "f32"),
+                   "p = conv2d(c, d) {pads = [1,1,1,1]} q = add(p, b) return q }");
+  ByteSweep sweep;
+  const auto tiles = codegen::TileShapes(ProductPrecision::kBytes);
+  int expected = 0;
+  for (size_t tile = 0; tile < tiles.size(); ++tile) {
+    const bool wanted =
+        tiles[tile].stages == 0 && tiles[tile].thread_rows * tiles[tile].thread_columns <= 64 * 32;
+    expected += wanted ? 1 : 0;
+    for (int parts = 1; wanted && parts <= 2; ++parts) {
+      codegen::GridOptions grid;
+      grid.tile = TileChoice{static_cast<int>(tile), parts};
+      for (const std::string& text : {product, images}) sweep.Add(GraphWithWeights(text), grid, 1);
+    }
+  }
+  sweep.Run();
+  EXPECT_GT(expected, 5);
+  EXPECT_EQ(sweep.schedules(), static_cast<size_t>(expected));
+}
+
+// Constants and zero points as the import of a model gives them, which are numbers of f32.
+TEST(ByteTiles, KnownIntegersAreStoredAsBytes) {
+  std::mt19937_64 random(1);
+  const auto graph = [&](double zero, int64_t most) {
+    GraphBuilder b("known");
+    std::vector<double> weights;
+    for (int i = 0; i < 64 * 24; ++i) {
+      weights.push_back(
+          static_cast<double>(static_cast<int64_t>(random() % (most + 1)) - most / 2));
+    }
+    weights[0] = static_cast<double>(most - most / 2);
+    const Value x = b.Input("x", {DType::kU8, {40, 64}});
+    const Value w = b.Constant(*Tensor::FromDoubles({DType::kF32, {64, 24}}, weights));
+    const Value z = b.Constant(*Tensor::FromDoubles({DType::kF32, {}}, {zero}));
+    const Value q = *b.Op("cast", {x}, {{"dtype", std::string("f32")}});
+    b.Output("y", *b.Op("matmul", {*b.Op("sub", {q, z}), w}));
+    return *std::move(b).Build();
+  };
+  ByteSweep sweep;
+  sweep.Add(graph(7, 200), {}, 1);
+  sweep.Add(graph(0, 200), {}, 1);
+  sweep.Add(graph(255, 254), {}, 1);
+  sweep.Add(graph(7, 400), {}, 0);   // weights that no byte holds
+  sweep.Add(graph(-1, 200), {}, 0);  // zero points that are no u8
+  sweep.Add(graph(0.5, 200), {}, 0);
+  sweep.Run();
+}
+
+// Sums that f32 may not hold exactly stay as they are defined, and so do sums that i32 may not
+// hold.
+TEST(ByteTiles, InexactSumsAreNoProductsOfBytes) {
+  const auto count = [](const std::string& text, const codegen::GridOptions& grid) {
+    NodeTraitsCache traits;
+    cuda::PlanOptions options;
+    options.grid = grid;
+    auto plan = cuda::PlanGraph(GraphWithWeights(text), traits, options);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    int products = 0;
+    for (const cuda::CudaStep& step : plan->steps) {
+      for (const GridKernel& kernel : step.program->kernels) {
+        products += kernel.tile && kernel.tile->precision == ProductPrecision::kBytes ? 1 : 0;
+      }
+    }
+    return products;
+  };
+  const auto product = [](int terms, const char* b, const char* type) {
+    return absl::StrCat("graph g(x: u8[16,", terms, "], w: ", b, "[", terms, ",16]) {",
+                        Widened("c", "x", type), Widened("d", "w", type),
+                        "p = matmul(c, d) return p }");
+  };
+  EXPECT_EQ(count(product(514, "i8", "f32"), {}), 1);  // 514 * 255 * 128 is at most 2^24
+  EXPECT_EQ(count(product(515, "i8", "f32"), {}), 0);
+  EXPECT_EQ(count(product(258, "u8", "f32"), {}), 1);
+  EXPECT_EQ(count(product(259, "u8", "f32"), {}), 0);
+  EXPECT_EQ(count(product(515, "i8", "i32"), {}), 1);
+  EXPECT_GE(count(product(33024, "i8", "i32"), {}), 1);
+  EXPECT_EQ(count(product(33025, "i8", "i32"), {}), 0);
+  // Without the instruction.
+  codegen::GridOptions old;
+  old.architecture = 75;
+  EXPECT_EQ(count(product(64, "i8", "f32"), old), 0);
+  // In every precision, since nothing is rounded.
+  codegen::GridOptions half;
+  half.precision = ProductPrecision::kBf16;
+  EXPECT_EQ(count(product(64, "i8", "f32"), half), 1);
 }
 
 }  // namespace

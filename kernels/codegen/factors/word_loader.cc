@@ -1,4 +1,4 @@
-#include "kernels/codegen/word_loader.h"
+#include "kernels/codegen/factors/word_loader.h"
 
 #include <algorithm>
 #include <utility>

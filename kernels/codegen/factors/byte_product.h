@@ -1,6 +1,6 @@
 // Recognizes products whose factors are integers of 8 bits. Internal to kernels/codegen.
-#ifndef LEMMA_KERNELS_CODEGEN_BYTE_PRODUCT_H_
-#define LEMMA_KERNELS_CODEGEN_BYTE_PRODUCT_H_
+#ifndef LEMMA_KERNELS_CODEGEN_FACTORS_BYTE_PRODUCT_H_
+#define LEMMA_KERNELS_CODEGEN_FACTORS_BYTE_PRODUCT_H_
 
 #include <cstdint>
 #include <optional>
@@ -72,4 +72,4 @@ class ZeroPoints {
 
 }  // namespace lemma::codegen
 
-#endif  // LEMMA_KERNELS_CODEGEN_BYTE_PRODUCT_H_
+#endif  // LEMMA_KERNELS_CODEGEN_FACTORS_BYTE_PRODUCT_H_

@@ -1,7 +1,7 @@
 // Prints the code that moves a factor of a product on tensor cores into shared memory, as words of
 // 32 bits. Internal to kernels/codegen.
-#ifndef LEMMA_KERNELS_CODEGEN_WORD_LOADER_H_
-#define LEMMA_KERNELS_CODEGEN_WORD_LOADER_H_
+#ifndef LEMMA_KERNELS_CODEGEN_FACTORS_WORD_LOADER_H_
+#define LEMMA_KERNELS_CODEGEN_FACTORS_WORD_LOADER_H_
 
 #include <cstdint>
 #include <string>
@@ -80,4 +80,4 @@ class WordLoader {
 
 }  // namespace lemma::codegen
 
-#endif  // LEMMA_KERNELS_CODEGEN_WORD_LOADER_H_
+#endif  // LEMMA_KERNELS_CODEGEN_FACTORS_WORD_LOADER_H_

@@ -1,4 +1,4 @@
-#include "kernels/codegen/byte_product.h"
+#include "kernels/codegen/factors/byte_product.h"
 
 #include <algorithm>
 #include <cmath>
