@@ -19,14 +19,9 @@ bool IsByte(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
 
 // Whether storing an integer from -255 to 255 by `fn` keeps it.
 bool KeepsSteps(ScalarFn fn) {
-  constexpr DType kTypes[] = {DType::kF32, DType::kF64, DType::kI16, DType::kI32, DType::kI64};
+  constexpr DType kTypes[] = {DType::kI16, DType::kI32, DType::kI64};
   return std::any_of(std::begin(kTypes), std::end(kTypes),
                      [&](DType dtype) { return fn == StoredAs(dtype); });
-}
-
-ScalarExpr Unstored(ScalarExpr e) {
-  while (e.kind() == Kind::kApply && KeepsSteps(e.fn())) e = ScalarExpr(e.args()[0]);
-  return e;
 }
 
 bool HoldsByte(DType dtype, double value) {
@@ -54,6 +49,15 @@ class FactorMatcher {
   }
 
  private:
+  // In integers, what storing keeps. In floats, factors are stored nowhere, and the check of
+  // kernels takes every rounding as one.
+  ScalarExpr Unstored(ScalarExpr e) const {
+    while (context_.number == Number::kInteger && e.kind() == Kind::kApply && KeepsSteps(e.fn())) {
+      e = ScalarExpr(e.args()[0]);
+    }
+    return e;
+  }
+
   std::optional<ByteFactor> Difference(const ScalarExpr& whole, const ScalarExpr& zero) const {
     std::optional<ByteFactor> factor = Match(whole);
     if (!factor || factor->zero) return std::nullopt;

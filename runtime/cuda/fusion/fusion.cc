@@ -354,8 +354,28 @@ class Fuser {
     if (result_.groups[group].size() >= kMostNodes || !KeepsValues(i, group)) return std::nullopt;
     const bool joins = Of(i).reduces ? IsEpilogueOf(i, users) || IsRowWith(i, group)
                                      : IsCheapFor(i, users) && !IsBetterBehindProduct(i, group);
-    if (!joins || !Fits(i, group)) return std::nullopt;
+    if (!joins || !Fits(i, group) || !KeepsByteProducts(i, group)) return std::nullopt;
     return group;
+  }
+
+  // Whether node i multiplies bytes: all other users of factors are factors.
+  bool IsByteProduct(int i) const {
+    const std::vector<Value>& in = uses_.nodes[i]->inputs();
+    return !byte_factors_[i] && std::any_of(in.begin(), in.end(), [&](const Value& v) {
+      return byte_factors_[uses_.NodeOf(v.node())];
+    });
+  }
+
+  // False if the group would compute factors of bytes in f64, in which they count as rounded.
+  bool KeepsByteProducts(int i, int group) const {
+    std::vector<int> members = result_.groups[group];
+    members.push_back(i);
+    if (std::none_of(members.begin(), members.end(), [&](int m) { return IsByteProduct(m); })) {
+      return true;
+    }
+    std::vector<NodePtr> nodes;
+    for (int member : members) nodes.push_back(uses_.nodes[member]);
+    return ArithmeticOf(nodes) != Arithmetic::kDouble;
   }
 
   // Whether node i's value is read at loaded indices within the group of its users.

@@ -56,7 +56,8 @@ struct Fusion {
 // moved, it may join the product's group.
 //
 // A node of `byte_factors`, a result of FindByteFactors (byte_factors.h), joins the groups of all
-// its users, so that kernels read integers of 8 bits.
+// its users, so that kernels read integers of 8 bits. A product of such nodes joins no group that
+// computes in f64.
 //
 // Attention for which a streamed kernel is predicted to be faster (streamed_regions.h) is one
 // group, together with element-wise users of its result where possible. No other operator joins
