@@ -7,90 +7,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "graph/barrier.h"
-#include "graph/expr/free_vars.h"
 #include "kernels/codegen/grid_program.h"
+#include "runtime/cuda/fusion/read_traits.h"
 #include "runtime/cuda/fusion/store_factors.h"
 #include "runtime/cuda/fusion/streamed_regions.h"
 #include "runtime/plan/compose_nodes.h"
 
 namespace lemma::cuda {
 namespace {
-
-// The properties of an application's definition that fusion needs.
-struct Traits {
-  bool reduces = false;
-  bool multiplies = false;     // sums of products
-  int functions = 0;           // scalar functions per element, if there are no reductions
-  std::vector<double> reads;   // for each input: the number of elements read, with repetitions
-  std::vector<bool> at_loads;  // for each input: whether an index that it is read at is loaded
-};
-
-bool HasLoad(const IndexExpr& e) {
-  switch (e.kind()) {
-    case IndexExpr::Kind::kConst:
-    case IndexExpr::Kind::kVar:
-    case IndexExpr::Kind::kSymbol:
-      return false;
-    case IndexExpr::Kind::kLoad:
-      return true;
-    default:
-      return HasLoad(e.lhs()) || HasLoad(e.rhs());
-  }
-}
-
-class Inspector {
- public:
-  explicit Inspector(const Definition& definition) : definition_(definition) {
-    traits_.reads.assign(definition.inputs.size(), 0);
-    traits_.at_loads.assign(definition.inputs.size(), false);
-  }
-
-  Traits Run() {
-    for (const TensorExpr& tensor : definition_.tensors) {
-      extents_.clear();
-      seen_.clear();
-      for (const Axis& axis : tensor.axes) Bind(axis);
-      Visit(tensor.body);
-    }
-    return traits_;
-  }
-
- private:
-  void Bind(const Axis& axis) {
-    extents_[axis.var] = static_cast<double>(axis.extent.AsConst().value_or(1));
-  }
-
-  void Visit(const ScalarExpr& e) {
-    if (!seen_.insert(e.node().get()).second) return;
-    for (const Axis& axis : e.axes()) Bind(axis);
-    if (e.kind() == ScalarExpr::Kind::kReduce) {
-      traits_.reduces = true;
-      const ScalarExpr& body = e.args()[0];
-      traits_.multiplies = traits_.multiplies ||
-                           (e.reduce() == ReduceKind::kSum &&
-                            body.kind() == ScalarExpr::Kind::kApply && body.fn() == ScalarFn::kMul);
-    }
-    if (e.kind() == ScalarExpr::Kind::kApply) ++traits_.functions;
-    if (e.kind() == ScalarExpr::Kind::kRead && e.tensor() < definition_.num_inputs()) {
-      double count = 1;
-      for (VarId var : free_.Of(e)) count *= extents_[var];
-      traits_.reads[e.tensor()] += count;
-    }
-    if (e.kind() == ScalarExpr::Kind::kRead &&
-        std::any_of(e.indices().begin(), e.indices().end(), HasLoad)) {
-      const bool local = e.tensor() >= definition_.num_inputs();  // made from any input
-      if (local) traits_.at_loads.assign(traits_.at_loads.size(), true);
-      if (!local) traits_.at_loads[e.tensor()] = true;
-    }
-    for (const ScalarExpr& arg : e.args()) Visit(arg);
-  }
-
-  const Definition& definition_;
-  Traits traits_;
-  absl::flat_hash_map<VarId, double> extents_;
-  absl::flat_hash_set<const ScalarNode*> seen_;
-  FreeVars free_;
-};
 
 // Whether the output reads its input in the same order: output element i is input element i, in
 // row-major order.
@@ -290,13 +214,13 @@ class Fuser {
     }
   }
 
-  const Traits& Of(int i) {
+  const ReadTraits& Of(int i) {
     const Node& node = *uses_.nodes[i];
     const uint64_t key = HashApplication(node);
     auto it = traits_.find(key);
     if (it != traits_.end()) return it->second;
     absl::StatusOr<Definition> definition = DefinitionOf(node);
-    return traits_[key] = definition.ok() ? Inspector(*definition).Run() : Traits();
+    return traits_[key] = definition.ok() ? ReadTraitsOf(*definition) : ReadTraits();
   }
 
   // Whether the group's members compute with node i's result as if it were stored.
@@ -498,7 +422,7 @@ class Fuser {
   const std::vector<bool>& byte_factors_;
   const codegen::GridOptions& options_;
   const bool reads_narrow_;
-  absl::flat_hash_map<uint64_t, Traits> traits_;
+  absl::flat_hash_map<uint64_t, ReadTraits> traits_;
   std::vector<std::vector<int>> regions_;  // by node: the region that it is the last one of
   absl::flat_hash_set<int> closed_;        // groups that nothing else joins
   absl::flat_hash_map<int, bool> follows_product_;
