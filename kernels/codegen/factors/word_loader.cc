@@ -56,6 +56,7 @@ WordLoader::WordLoader(const KernelContext& context, const Nest& nest, int batch
   row_name_ = printer_.VarName(row);
   depth_name_ = printer_.VarName(deep);
   std::vector<int> kernel_vars;
+  kernel_vars.reserve(batch + 1);
   for (int i = 0; i < batch; ++i) kernel_vars.push_back(i);
   if (pack > 1) {
     printer_.SetPacked(packed, along_depth_ ? deep : row, pack, along_depth_ ? "v" : "r");

@@ -134,6 +134,7 @@ class ByteFactorFinder {
   // Whether code generation multiplies bytes if these nodes are one kernel.
   bool IsByteProduct(const std::vector<int>& factors, int product) {
     std::vector<NodePtr> nodes;
+    nodes.reserve(factors.size() + 1);
     for (int factor : factors) nodes.push_back(uses_.nodes[factor]);
     nodes.push_back(uses_.nodes[product]);
     const absl::StatusOr<Definition> definition = ComposeNodes(nodes, OperandsOf(nodes));
@@ -207,6 +208,7 @@ Graph StoreByteFactors(const Graph& graph, NodeTraitsCache& traits) {
                                                      : Node::Apply(&node->op(), std::move(inputs),
                                                                    node->attrs(), node->types());
     std::vector<Value> outputs;
+    outputs.reserve(node->num_outputs());
     for (int i = 0; i < node->num_outputs(); ++i) outputs.emplace_back(rebuilt, i);
     return outputs;
   });

@@ -298,6 +298,7 @@ class Fuser {
       return true;
     }
     std::vector<NodePtr> nodes;
+    nodes.reserve(members.size());
     for (int member : members) nodes.push_back(uses_.nodes[member]);
     return ArithmeticOf(nodes) != Arithmetic::kDouble;
   }

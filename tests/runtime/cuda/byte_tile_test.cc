@@ -187,12 +187,12 @@ TEST(ByteTiles, KnownIntegersAreStoredAsBytes) {
   std::mt19937_64 random(1);
   const auto graph = [&](double zero, int64_t most) {
     GraphBuilder b("known");
-    std::vector<double> weights;
-    for (int i = 0; i < 64 * 24; ++i) {
-      weights.push_back(
-          static_cast<double>(static_cast<int64_t>(random() % (most + 1)) - most / 2));
+    std::vector<double> weights(64 * 24);
+    const int64_t least = -(most / 2);
+    for (double& weight : weights) {
+      weight = static_cast<double>(static_cast<int64_t>(random() % (most + 1)) + least);
     }
-    weights[0] = static_cast<double>(most - most / 2);
+    weights[0] = static_cast<double>(most + least);
     const Value x = b.Input("x", {DType::kU8, {40, 64}});
     const Value w = b.Constant(*Tensor::FromDoubles({DType::kF32, {64, 24}}, weights));
     const Value z = b.Constant(*Tensor::FromDoubles({DType::kF32, {}}, {zero}));
