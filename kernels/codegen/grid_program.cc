@@ -11,6 +11,7 @@
 #include "graph/expr/arithmetic.h"
 #include "graph/expr/compose.h"
 #include "graph/expr/simplify.h"
+#include "kernels/codegen/factors/byte_product.h"
 #include "kernels/codegen/polyphase.h"
 #include "kernels/codegen/prelude.h"
 #include "kernels/codegen/reductions.h"
@@ -250,10 +251,16 @@ class Builder {
     return rest;
   }
 
-  // Sets the context's precision for this contraction: with kStored, that of its factors.
-  void ChoosePrecision(const ContractionSource& c) {
-    if (options_.precision != ProductPrecision::kStored || context_.number != Number::kFloat)
-      return;
+  // Sets the context's precision for this contraction: kBytes if its factors are bytes, and with
+  // kStored, that of its factors.
+  void ChoosePrecision(const ContractionSource& c, bool bytes) {
+    context_.precision = ProductPrecision::kF32;
+    if (bytes && ByteProductOf(context_, c)) {
+      context_.precision = ProductPrecision::kBytes;
+    }
+    if (context_.precision == ProductPrecision::kBytes || context_.number != Number::kFloat) return;
+    context_.precision = options_.precision;
+    if (options_.precision != ProductPrecision::kStored) return;
     const DType a = NumbersOf(c.a, context_.storage), b = NumbersOf(c.b, context_.storage);
     context_.precision = a != b || !IsHalfFloat(a) ? ProductPrecision::kF32
                          : a == DType::kF16        ? ProductPrecision::kF16
@@ -261,12 +268,13 @@ class Builder {
   }
 
   // FindContraction, and sums with few rows or columns whose factors the copy engine can move.
-  FoundContraction FindTiled(const NestSource& source) {
+  // `bytes`: whether factors may be multiplied as bytes.
+  FoundContraction FindTiled(const NestSource& source, bool bytes = true) {
     FoundContraction found = FindContraction(source);
-    if (found) ChoosePrecision(found->second);
+    if (found) ChoosePrecision(found->second, bytes);
     if (!found) {
       found = FindContraction(source, 1);
-      if (found) ChoosePrecision(found->second);
+      if (found) ChoosePrecision(found->second, bytes);
       // With few of both, as in a sum of squares, almost all of a tile would be empty.
       if (!found || std::max(Size(found->second.m), Size(found->second.n)) < loops::kLeastRows) {
         return std::nullopt;
@@ -347,7 +355,8 @@ class Builder {
     if (use.choice.parts > 1) {
       NestSource partial;
       const NestSource rest = Split(whole, found->first, use.choice.parts, &partial);
-      if (auto part = FindTiled(partial)) {
+      // A part may be exact where the whole sum is not.
+      if (auto part = FindTiled(partial, use.precision == ProductPrecision::kBytes)) {
         EmitTile(partial, *part, use);
         EmitLoops(rest);
         return true;
@@ -366,6 +375,12 @@ class Builder {
     tiled.source.body = Replace(source.body, found.first.node().get(),
                                 ScalarExpr::Read(tiled.sum_slot, std::move(index)));
     TileUse used = use;
+    if (used.precision != context_.precision) {
+      // A part of the sum, whose factors have another form.
+      used.size = SizeOf(context_, found.second, &fresh_);
+      used.choice.tile = ChooseTile(used.size, context_.precision).tile;
+      used.precision = context_.precision;
+    }
     const TileShape* tile = &TileShapes(context_.precision)[used.choice.tile];
     if (tile->stages > 0 && !CopiesInBulk(context_, found.second, &fresh_)) {
       // A part of the sum, whose factors begin where the copy engine cannot.
@@ -378,7 +393,7 @@ class Builder {
                                              : KernelByTile(context_, tiled, *tile, &fresh_);
     std::tie(used.a_slot, used.b_slot) = FactorSlots(context_, found.second, &fresh_);
     kernel.tile = used;
-    kernel.gemm = MatchGemm(context_, tiled);
+    if (used.precision != ProductPrecision::kBytes) kernel.gemm = MatchGemm(context_, tiled);
     if (kernel.gemm) NumberArguments(kernel, &*kernel.gemm);
     DropRegisters();
     program_.kernels.push_back(std::move(kernel));

@@ -12,7 +12,8 @@
 //     computations on the sum (bias, activation, residual) and on the factors. If the precision
 //     (product_precision.h) is not f32, products run on tensor cores (mma.sync). If both factors
 //     are tensors of one 16-bit type, sm_90 multiplies them by warpgroup (wgmma), and the copy
-//     engine (TMA) fetches the tiles.
+//     engine (TMA) fetches the tiles. From sm_80 on, products of 8-bit integers, less their zero
+//     points, run on tensor cores in any precision, if their sums are exact.
 //   * streamed: attention, that is, a product whose first factor is the softmax of another
 //     product's results (the scores). The kernel multiplies by warpgroup and keeps a tile of the
 //     scores in registers.
@@ -96,7 +97,7 @@ struct GridOptions {
   // For measurements: forces this choice for every sum of products that has it among TileChoices.
   std::optional<TileChoice> tile;
   // How sums of products by tile round their factors. Definitions that compute in f64 or in
-  // integers are not affected.
+  // integers are not affected, nor are products of 8-bit integers.
   ProductPrecision precision = ProductPrecision::kF32;
   // The device's compute capability, 90 for sm_90; decides which instructions products may use.
   int architecture = kWarpgroupArchitecture;

@@ -515,6 +515,53 @@ struct WordsBf16 {
 };
 #undef LEMMA_MMA
 
+// Words of four integers of 8 bits, the first in the lowest bits. WordsU8I8: those of A are
+// unsigned, those of B are signed. The products are added in i32, which wraps.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#define LEMMA_MMA_BYTES(a_type, b_type, upper, lower, a, b)                             \
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." a_type "." b_type               \
+               ".s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"   \
+               : "+r"((upper)[0]), "+r"((upper)[1]), "+r"((lower)[0]), "+r"((lower)[1]) \
+               : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "r"((b)[0]), "r"((b)[1]))
+#elif defined(LEMMA_GRID_EMULATOR)
+#define LEMMA_MMA_BYTES(a_type, b_type, upper, lower, a, b) \
+  grid_emulator::MultiplyAdd<Self>(upper, lower, a, b)
+#else
+#define LEMMA_MMA_BYTES(a_type, b_type, upper, lower, a, b)
+#endif
+__device__ inline unsigned int JoinBytes(int first, int second, int third, int fourth) {
+  return (static_cast<unsigned int>(first) & 255u) |
+         (static_cast<unsigned int>(second) & 255u) << 8 |
+         (static_cast<unsigned int>(third) & 255u) << 16 | static_cast<unsigned int>(fourth) << 24;
+}
+#define LEMMA_BYTE_WORDS(name, a_storage, b_storage, a_type, b_type)                         \
+  struct name {                                                                              \
+    typedef name Self;                                                                       \
+    static constexpr int kNumbers = 4;                                                       \
+    static __device__ inline unsigned int MakeA(int i, int j, int k, int l) {                \
+      return JoinBytes(i, j, k, l);                                                          \
+    }                                                                                        \
+    static __device__ inline unsigned int MakeB(int i, int j, int k, int l) {                \
+      return JoinBytes(i, j, k, l);                                                          \
+    }                                                                                        \
+    static __device__ inline int NumberOfA(unsigned int word, int i) {                       \
+      return static_cast<a_storage>(word >> 8 * i);                                          \
+    }                                                                                        \
+    static __device__ inline int NumberOfB(unsigned int word, int i) {                       \
+      return static_cast<b_storage>(word >> 8 * i);                                          \
+    }                                                                                        \
+    static __device__ inline void MultiplyAdd(int* upper, int* lower, const unsigned int* a, \
+                                              const unsigned int* b) {                       \
+      LEMMA_MMA_BYTES(a_type, b_type, upper, lower, a, b);                                   \
+    }                                                                                        \
+  };
+LEMMA_BYTE_WORDS(WordsU8U8, unsigned char, unsigned char, "u8", "u8")
+LEMMA_BYTE_WORDS(WordsU8I8, unsigned char, signed char, "u8", "s8")
+LEMMA_BYTE_WORDS(WordsI8U8, signed char, unsigned char, "s8", "u8")
+LEMMA_BYTE_WORDS(WordsI8I8, signed char, signed char, "s8", "s8")
+#undef LEMMA_BYTE_WORDS
+#undef LEMMA_MMA_BYTES
+
 #include "kernels/codegen/prelude_sm90.cuh"
 
 }  // namespace lemma_gpu

@@ -5,16 +5,18 @@
 namespace lemma::codegen {
 
 const char* Name(ProductPrecision precision) {
-  static constexpr const char* kNames[] = {"f32", "f32x3", "tf32", "f16", "bf16", "stored"};
+  static constexpr const char* kNames[] = {"f32",  "f32x3",  "tf32", "f16",
+                                           "bf16", "stored", "bytes"};
   return kNames[static_cast<int>(precision)];
 }
 
 double UnitRoundoff(ProductPrecision precision) {
-  static constexpr double kUnits[] = {0, 0x1p-22, 0x1p-11, 0x1p-11, 0x1p-8, 0};
+  static constexpr double kUnits[] = {0, 0x1p-22, 0x1p-11, 0x1p-11, 0x1p-8, 0, 0};
   return kUnits[static_cast<int>(precision)];
 }
 
 double ProductErrorBound(ProductPrecision precision, int64_t terms) {
+  if (precision == ProductPrecision::kBytes) return 0;
   const double u = UnitRoundoff(precision);
   // The product of the two small parts, at most 2^-22 of the whole, is left out.
   const double dropped = precision == ProductPrecision::kF32x3 ? 0x1p-22 : 0;

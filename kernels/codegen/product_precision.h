@@ -18,18 +18,22 @@ enum class ProductPrecision {
   // Not rounded. A product is on tensor cores if all elements of both factors are numbers of one
   // 16-bit type, as a graph that casts factors says; the other products are as with kF32.
   kStored,
+  // No choice of a user: both factors are integers of 8 bits by their definition, and the products
+  // are added exactly, in i32. A kernel uses it in place of any precision above.
+  kBytes,
 };
 
-// All but kStored.
+// All that a user chooses but kStored.
 constexpr ProductPrecision kRoundingPrecisions[] = {
     ProductPrecision::kF32, ProductPrecision::kF32x3, ProductPrecision::kTf32,
     ProductPrecision::kF16, ProductPrecision::kBf16};
 constexpr int kNumProductPrecisions = static_cast<int>(ProductPrecision::kStored) + 1;
 
-// "f32", "f32x3", "tf32", "f16", "bf16", "stored".
+// "f32", "f32x3", "tf32", "f16", "bf16", "stored", "bytes".
 const char* Name(ProductPrecision precision);
 
-// The largest relative error of a rounded factor in the normal range; 0 for kF32 and kStored.
+// The largest relative error of a rounded factor in the normal range; 0 for kF32, kStored and
+// kBytes.
 double UnitRoundoff(ProductPrecision precision);
 
 // Returns B such that |computed sum - exact sum| <= B * sum |a_i| * |b_i| for `terms` products, in

@@ -81,6 +81,7 @@ constexpr double kBulkLatency = 3722, kBulkProductsPerCycle = 1679, kBulkEnd = 1
 constexpr double kBulkLaunch = 1.0, kTensorLaunch = 5.0, kBulkCombine = 2.4;
 
 int ElementsPerWord(ProductPrecision precision) {
+  if (precision == ProductPrecision::kBytes) return 4;
   return precision == ProductPrecision::kF16 || precision == ProductPrecision::kBf16 ? 2 : 1;
 }
 
@@ -112,7 +113,10 @@ double TensorStepMicroseconds(const ProductSize& size, int number, ProductPrecis
   const int64_t depth = tile.depth * ElementsPerWord(precision);
   const double times = precision == ProductPrecision::kF32x3 ? 3 : 1;
   const double products = static_cast<double>(tile.rows * tile.columns * tile.depth) * 2 * times;
-  const double bytes = static_cast<double>((tile.rows + tile.columns) * depth) * sizeof(float);
+  // A guess for bytes, which nobody has measured: a word takes as long as a pair of 16-bit numbers
+  // (it has twice the products, and their rate is twice as high), and a byte has one byte.
+  const double size_of = precision == ProductPrecision::kBytes ? 1 : sizeof(float);
+  const double bytes = static_cast<double>((tile.rows + tile.columns) * depth) * size_of;
   const double busy =
       kTensorSlower[number] * (products / kProductsPerCycle + bytes / kBytesPerCycle +
                                kTensorWork * WorkOf(size, tile, depth));
@@ -133,11 +137,17 @@ absl::Span<const TileShape> TileShapes(ProductPrecision precision) {
 
 std::vector<TileChoice> TileChoices(const ProductSize& size, ProductPrecision precision) {
   constexpr int64_t kFewestSteps = 32, kMostBlocks = 12 * kMultiprocessors;
+  constexpr int kMostBytes = 64 * 32;
   std::vector<TileChoice> choices;
   const absl::Span<const TileShape> tiles = TileShapes(precision);
   for (size_t t = 0; t < tiles.size(); ++t) {
     const TileShape& tile = tiles[t];
     if (tile.tensor_cores && (tile.stages > 0) != size.bulk) continue;
+    // The sums of zero points take registers that the largest tiles do not have.
+    if (precision == ProductPrecision::kBytes &&
+        tile.thread_rows * tile.thread_columns > kMostBytes) {
+      continue;
+    }
     const int least = tile.stages > 0 ? 64 : 32;
     const bool wasted = (2 * size.m <= tile.rows && tile.rows > least) ||
                         (2 * size.n <= tile.columns && tile.columns > least);

@@ -101,7 +101,7 @@ NestPrinter::Options TileOptions(const KernelContext& context, const Nest& nest,
 
 namespace {
 NestPrinter::Options ResultOptions(const KernelContext& context, const Nest& out, int sum_slot,
-                                   const char* value) {
+                                   const std::string& value) {
   NestPrinter::Options options = TileOptions(context, out, "");
   options.value_slot = sum_slot;
   options.value = value;
@@ -110,8 +110,8 @@ NestPrinter::Options ResultOptions(const KernelContext& context, const Nest& out
 }  // namespace
 
 ResultPrinter::ResultPrinter(const KernelContext& context, const Nest& out, int sum_slot,
-                             const std::vector<Axis>& batch)
-    : printer_(out, ResultOptions(context, out, sum_slot, "sum[i][j]")),
+                             const std::vector<Axis>& batch, const std::string& sum)
+    : printer_(out, ResultOptions(context, out, sum_slot, sum)),
       row_var_(static_cast<int>(batch.size())) {
   std::vector<int> batches;
   for (int i = 0; i < row_var_; ++i) batches.push_back(i);

@@ -52,12 +52,13 @@ NestPrinter::Options TileOptions(const KernelContext& context, const loops::Nest
 // The code that runs after the sums are complete: from the sums that a thread holds as sum[i][j],
 // for i < `rows` and j < `columns`, it computes elements of the result and stores them. `row` and
 // `column` are an element's row and column in the tile, as expressions of i and j. `total_rows` and
-// `total_columns` are the sizes of the result. The kernel declares a_first and b_first, the tile's
+// `total_columns` are the sizes of the result. `sum` is the sum's number, as an expression of i and
+// j. The kernel declares a_first and b_first, the tile's
 // first row and column.
 class ResultPrinter {
  public:
   ResultPrinter(const KernelContext& context, const loops::Nest& out, int sum_slot,
-                const std::vector<Axis>& batch);
+                const std::vector<Axis>& batch, const std::string& sum = "sum[i][j]");
   std::string Code(const TileShape& tile, int rows, int columns, const std::string& row,
                    const std::string& column, int64_t total_rows, int64_t total_columns,
                    const char* index_type) const;

@@ -110,6 +110,7 @@ cublasComputeType_t ComputeType(const GemmCall& call) {
     case codegen::ProductPrecision::kF32:
     case codegen::ProductPrecision::kF32x3:   // the library has nothing like it
     case codegen::ProductPrecision::kStored:  // no single kernel has it
+    case codegen::ProductPrecision::kBytes:   // never a call of the library
       break;
   }
   return CUBLAS_COMPUTE_32F;  // without TF32

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
 #include "graph/barrier.h"
+#include "runtime/cuda/fusion/byte_factors.h"
 #include "runtime/cuda/fusion/fusion.h"
 #include "runtime/cuda/fusion/store_factors.h"
 #include "runtime/cuda/horizontal_fusion.h"
@@ -37,7 +38,14 @@ int64_t Align(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 class Planner {
  public:
   Planner(const Graph& graph, NodeTraitsCache& traits, const PlanOptions& options)
-      : graph_(graph), traits_(traits), options_(options), uses_(graph) {
+      : graph_(graph),
+        traits_(traits),
+        options_(options),
+        uses_(graph),
+        byte_factors_(FindByteFactors(uses_, traits, options.grid)) {
+    for (size_t i = 0; i < byte_factors_.size(); ++i) {
+      if (byte_factors_[i]) uses_.is_static[i] = false;
+    }
     if (!ReadsNarrow()) return;
     for (size_t i = 0; i < uses_.nodes.size(); ++i) {
       if (IsWidening(*uses_.nodes[i])) uses_.is_static[i] = false;
@@ -46,7 +54,7 @@ class Planner {
 
   absl::StatusOr<CudaPlan> Run() {
     if (absl::Status s = CheckDefined(); !s.ok()) return s;
-    fusion_ = Fuse(uses_, traits_, options_.grid);
+    fusion_ = Fuse(uses_, traits_, byte_factors_, options_.grid);
     buffer_of_.assign(uses_.users.size(), -1);
     for (const Value& v : graph_.inputs()) {
       plan_.inputs.push_back(AddBuffer(Buffer::Kind::kInput, v.type()));
@@ -391,6 +399,7 @@ class Planner {
   NodeTraitsCache& traits_;
   const PlanOptions& options_;
   UseTable uses_;
+  const std::vector<bool> byte_factors_;  // by node
   Fusion fusion_;
   std::vector<int> buffer_of_;  // by value
   absl::flat_hash_map<std::string, std::shared_ptr<const GridProgram>> programs_;

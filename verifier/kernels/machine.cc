@@ -39,6 +39,7 @@ void Machine::AssignPlaces() {
   }
   registers_.resize(registers);
   set_.resize(registers);
+  if (AreBytes(kernel_.words)) terms_.resize(registers);
   AssignPlaces(kernel_.body.get());
 }
 
@@ -163,6 +164,7 @@ void Machine::Declare(const Statement& s, const Mask& mask) {
   // Until it is assigned it holds no number: a result that uses it is no number either.
   std::fill_n(Registers(s.variable), v.cells * threads_, kUnset);
   std::fill_n(&set_[static_cast<size_t>(v.place)], v.cells * threads_, 0);
+  if (!terms_.empty()) std::fill_n(&terms_[static_cast<size_t>(v.place)], v.cells * threads_, 0);
   if (v.type == Type::kRow) std::fill_n(Registers(s.variable), v.cells * threads_, 0);
 }
 

@@ -101,6 +101,8 @@ class Machine {
   void MakeWord(const Call& call, const Mask& mask);
   void MoveWords(const Call& call, const Mask& mask);
   void MultiplyAdd(const Call& call, const Mask& mask);
+  void MakeByteWord(const Call& call, const Mask& mask);
+  void MultiplyAddBytes(const Call& call, const Mask& mask);
   void LoadStaged(const Call& call, const Mask& mask);
   void StoreFloats(const Call& call, const Mask& mask);
   // By thread: the number of the cell at a place, in a variable in registers. A fault if the array
@@ -215,6 +217,7 @@ class Machine {
   int64_t now_ = 0;
   std::vector<int64_t> scratch_, registers_, cells_, thread_numbers_;
   std::vector<uint8_t> set_;          // by register: whether it has been assigned
+  std::vector<int64_t> terms_;        // by register: of a sum of bytes, the terms so far
   std::vector<SharedMemory> shared_;  // by variable; of 0 cells if it is not shared
   std::vector<Mask*> loops_;          // the threads that broke out of each open loop
   absl::Status status_;

@@ -23,12 +23,12 @@ void Machine::Execute(const Call& call, const Mask& mask) {
   Spend(threads_);
   switch (call.function) {
     case Function::kMakeWord:
-      return MakeWord(call, mask);
+      return AreBytes(kernel_.words) ? MakeByteWord(call, mask) : MakeWord(call, mask);
     case Function::kLoadWord:
     case Function::kStoreWords:
       return MoveWords(call, mask);
     case Function::kMultiplyAdd:
-      return MultiplyAdd(call, mask);
+      return AreBytes(kernel_.words) ? MultiplyAddBytes(call, mask) : MultiplyAdd(call, mask);
     case Function::kLoadStaged:
       return LoadStaged(call, mask);
     case Function::kStoreFloats:

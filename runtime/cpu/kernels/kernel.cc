@@ -43,10 +43,12 @@ const KernelDef* FindKernel(const Node& node) {
   return nullptr;
 }
 
-const NodeTraits& NodeTraitsOf(const Node& node) {
+NodeTraitsCache& TraitsOfThread() {
   static thread_local NodeTraitsCache cache;
-  return cache.Of(node);
+  return cache;
 }
+
+const NodeTraits& NodeTraitsOf(const Node& node) { return TraitsOfThread().Of(node); }
 
 int CpuKernelSpec::InputIndex(const Value& v) const {
   for (size_t i = 0; i < inputs.size(); ++i) {

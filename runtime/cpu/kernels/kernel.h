@@ -145,6 +145,8 @@ const KernelDef* FindKernel(const Node& node);
 // Traits of an application, from a cache of the calling thread. The reference is valid as long as
 // the thread lives.
 const NodeTraits& NodeTraitsOf(const Node& node);
+// That cache.
+NodeTraitsCache& TraitsOfThread();
 
 // The exponent, if `node` raises its elements to a known power: some powers are much faster than
 // others.

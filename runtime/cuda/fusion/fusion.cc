@@ -7,90 +7,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "graph/barrier.h"
-#include "graph/expr/free_vars.h"
 #include "kernels/codegen/grid_program.h"
+#include "runtime/cuda/fusion/read_traits.h"
 #include "runtime/cuda/fusion/store_factors.h"
 #include "runtime/cuda/fusion/streamed_regions.h"
 #include "runtime/plan/compose_nodes.h"
 
 namespace lemma::cuda {
 namespace {
-
-// The properties of an application's definition that fusion needs.
-struct Traits {
-  bool reduces = false;
-  bool multiplies = false;     // sums of products
-  int functions = 0;           // scalar functions per element, if there are no reductions
-  std::vector<double> reads;   // for each input: the number of elements read, with repetitions
-  std::vector<bool> at_loads;  // for each input: whether an index that it is read at is loaded
-};
-
-bool HasLoad(const IndexExpr& e) {
-  switch (e.kind()) {
-    case IndexExpr::Kind::kConst:
-    case IndexExpr::Kind::kVar:
-    case IndexExpr::Kind::kSymbol:
-      return false;
-    case IndexExpr::Kind::kLoad:
-      return true;
-    default:
-      return HasLoad(e.lhs()) || HasLoad(e.rhs());
-  }
-}
-
-class Inspector {
- public:
-  explicit Inspector(const Definition& definition) : definition_(definition) {
-    traits_.reads.assign(definition.inputs.size(), 0);
-    traits_.at_loads.assign(definition.inputs.size(), false);
-  }
-
-  Traits Run() {
-    for (const TensorExpr& tensor : definition_.tensors) {
-      extents_.clear();
-      seen_.clear();
-      for (const Axis& axis : tensor.axes) Bind(axis);
-      Visit(tensor.body);
-    }
-    return traits_;
-  }
-
- private:
-  void Bind(const Axis& axis) {
-    extents_[axis.var] = static_cast<double>(axis.extent.AsConst().value_or(1));
-  }
-
-  void Visit(const ScalarExpr& e) {
-    if (!seen_.insert(e.node().get()).second) return;
-    for (const Axis& axis : e.axes()) Bind(axis);
-    if (e.kind() == ScalarExpr::Kind::kReduce) {
-      traits_.reduces = true;
-      const ScalarExpr& body = e.args()[0];
-      traits_.multiplies = traits_.multiplies ||
-                           (e.reduce() == ReduceKind::kSum &&
-                            body.kind() == ScalarExpr::Kind::kApply && body.fn() == ScalarFn::kMul);
-    }
-    if (e.kind() == ScalarExpr::Kind::kApply) ++traits_.functions;
-    if (e.kind() == ScalarExpr::Kind::kRead && e.tensor() < definition_.num_inputs()) {
-      double count = 1;
-      for (VarId var : free_.Of(e)) count *= extents_[var];
-      traits_.reads[e.tensor()] += count;
-    }
-    if (e.kind() == ScalarExpr::Kind::kRead &&
-        std::any_of(e.indices().begin(), e.indices().end(), HasLoad)) {
-      const bool local = e.tensor() >= definition_.num_inputs();  // made from any input
-      if (local) traits_.at_loads.assign(traits_.at_loads.size(), true);
-      if (!local) traits_.at_loads[e.tensor()] = true;
-    }
-    for (const ScalarExpr& arg : e.args()) Visit(arg);
-  }
-
-  const Definition& definition_;
-  Traits traits_;
-  absl::flat_hash_map<VarId, double> extents_;
-  absl::flat_hash_set<const ScalarNode*> seen_;
-  FreeVars free_;
-};
 
 // Whether the output reads its input in the same order: output element i is input element i, in
 // row-major order.
@@ -110,9 +34,11 @@ bool KeepsOrder(const Node& node, const NodeTraits& traits) {
 
 class Fuser {
  public:
-  Fuser(const UseTable& uses, NodeTraitsCache& traits, const codegen::GridOptions& options)
+  Fuser(const UseTable& uses, NodeTraitsCache& traits, const std::vector<bool>& byte_factors,
+        const codegen::GridOptions& options)
       : uses_(uses),
         node_traits_(traits),
+        byte_factors_(byte_factors),
         options_(options),
         reads_narrow_(options.precision != codegen::ProductPrecision::kF32) {
     const size_t n = uses.nodes.size();
@@ -121,6 +47,7 @@ class Fuser {
     result_.is_transfer.assign(n, false);
     plain_to_root_.assign(n, false);
     at_loads_.assign(n, false);
+    copied_to_.assign(n, {});
   }
 
   Fusion Run() {
@@ -133,6 +60,8 @@ class Fuser {
         Open(i);
       } else if (!regions_[i].empty()) {
         AddRegion(i);
+      } else if (byte_factors_[i] && CopyToUsers(i)) {
+        continue;
       } else if (IsReadNarrow(i)) {
         result_.is_alias[i] = true;
       } else if (auto group = JoinedGroup(i)) {
@@ -155,6 +84,35 @@ class Fuser {
   void Open(int i) {
     result_.group_of[i] = static_cast<int>(result_.groups.size());
     result_.groups.push_back({i});
+  }
+
+  // Adds node i, a factor of products of bytes, to the groups of all its users, where its kernels
+  // compute it again: from memory they read bytes only. False, and no change, if a group cannot
+  // take it.
+  bool CopyToUsers(int i) {
+    constexpr size_t kMostNodes = 32;
+    std::vector<int> groups;
+    for (int user : uses_.Users(Value(uses_.nodes[i], 0))) {
+      const int group = result_.group_of[user];
+      if (group >= 0) groups.push_back(group);
+      groups.insert(groups.end(), copied_to_[user].begin(), copied_to_[user].end());
+      if (group < 0 && copied_to_[user].empty()) return false;
+    }
+    std::sort(groups.begin(), groups.end());
+    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+    for (int group : groups) {
+      if (closed_.contains(group) || result_.groups[group].size() >= kMostNodes ||
+          !KeepsValues(i, group) || !Fits(i, group)) {
+        return false;
+      }
+    }
+    for (int group : groups) result_.groups[group].push_back(i);
+    if (groups.size() == 1) {
+      result_.group_of[i] = groups[0];
+    } else {
+      copied_to_[i] = std::move(groups);
+    }
+    return true;
   }
 
   // Finds the regions that become streamed kernels.
@@ -256,13 +214,13 @@ class Fuser {
     }
   }
 
-  const Traits& Of(int i) {
+  const ReadTraits& Of(int i) {
     const Node& node = *uses_.nodes[i];
     const uint64_t key = HashApplication(node);
     auto it = traits_.find(key);
     if (it != traits_.end()) return it->second;
     absl::StatusOr<Definition> definition = DefinitionOf(node);
-    return traits_[key] = definition.ok() ? Inspector(*definition).Run() : Traits();
+    return traits_[key] = definition.ok() ? ReadTraitsOf(*definition) : ReadTraits();
   }
 
   // Whether the group's members compute with node i's result as if it were stored.
@@ -320,8 +278,29 @@ class Fuser {
     if (result_.groups[group].size() >= kMostNodes || !KeepsValues(i, group)) return std::nullopt;
     const bool joins = Of(i).reduces ? IsEpilogueOf(i, users) || IsRowWith(i, group)
                                      : IsCheapFor(i, users) && !IsBetterBehindProduct(i, group);
-    if (!joins || !Fits(i, group)) return std::nullopt;
+    if (!joins || !Fits(i, group) || !KeepsByteProducts(i, group)) return std::nullopt;
     return group;
+  }
+
+  // Whether node i multiplies bytes: all other users of factors are factors.
+  bool IsByteProduct(int i) const {
+    const std::vector<Value>& in = uses_.nodes[i]->inputs();
+    return !byte_factors_[i] && std::any_of(in.begin(), in.end(), [&](const Value& v) {
+      return byte_factors_[uses_.NodeOf(v.node())];
+    });
+  }
+
+  // False if the group would compute factors of bytes in f64, in which they count as rounded.
+  bool KeepsByteProducts(int i, int group) const {
+    std::vector<int> members = result_.groups[group];
+    members.push_back(i);
+    if (std::none_of(members.begin(), members.end(), [&](int m) { return IsByteProduct(m); })) {
+      return true;
+    }
+    std::vector<NodePtr> nodes;
+    nodes.reserve(members.size());
+    for (int member : members) nodes.push_back(uses_.nodes[member]);
+    return ArithmeticOf(nodes) != Arithmetic::kDouble;
   }
 
   // Whether node i's value is read at loaded indices within the group of its users.
@@ -441,21 +420,24 @@ class Fuser {
 
   const UseTable& uses_;
   NodeTraitsCache& node_traits_;
+  const std::vector<bool>& byte_factors_;
   const codegen::GridOptions& options_;
   const bool reads_narrow_;
-  absl::flat_hash_map<uint64_t, Traits> traits_;
+  absl::flat_hash_map<uint64_t, ReadTraits> traits_;
   std::vector<std::vector<int>> regions_;  // by node: the region that it is the last one of
   absl::flat_hash_set<int> closed_;        // groups that nothing else joins
   absl::flat_hash_map<int, bool> follows_product_;
   std::vector<bool> plain_to_root_;
-  std::vector<bool> at_loads_;  // members of groups that are read at loaded indices
+  std::vector<bool> at_loads_;               // members of groups that are read at loaded indices
+  std::vector<std::vector<int>> copied_to_;  // by node: its groups, if they are several
   Fusion result_;
 };
 
 }  // namespace
 
-Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits, const codegen::GridOptions& options) {
-  return Fuser(uses, traits, options).Run();
+Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits, const std::vector<bool>& byte_factors,
+            const codegen::GridOptions& options) {
+  return Fuser(uses, traits, byte_factors, options).Run();
 }
 
 }  // namespace lemma::cuda

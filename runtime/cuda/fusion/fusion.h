@@ -12,9 +12,10 @@
 namespace lemma::cuda {
 
 struct Fusion {
-  // By node: its group; -1 for inputs, static values and aliases.
+  // By node: its group; -1 for inputs, static values, aliases, and nodes of several groups.
   std::vector<int> group_of;
   // Positions of the nodes of each group, ascending. The outputs of the last node are the group's.
+  // Only factors of products of bytes may be in several groups.
   std::vector<std::vector<int>> groups;
   // By node: whether its output is its operand's memory, read in the same order: an operator that
   // keeps the elements and their order, such as a reshape or a barrier, or a cast from 16 bits to
@@ -54,10 +55,14 @@ struct Fusion {
 // 16-bit factor of a product is stored if scalar functions compute it; if its elements are only
 // moved, it may join the product's group.
 //
+// A node of `byte_factors`, a result of FindByteFactors (byte_factors.h), joins the groups of all
+// its users, so that kernels read integers of 8 bits. A product of such nodes joins no group that
+// computes in f64.
+//
 // Attention for which a streamed kernel is predicted to be faster (streamed_regions.h) is one
 // group, together with element-wise users of its result where possible. No other operator joins
 // this group.
-Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits,
+Fusion Fuse(const UseTable& uses, NodeTraitsCache& traits, const std::vector<bool>& byte_factors,
             const codegen::GridOptions& options = {});
 
 }  // namespace lemma::cuda

@@ -9,8 +9,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "graph/builder.h"
 #include "kernels/codegen/tile_choice.h"
+#include "runtime/cuda/fusion/byte_factors.h"
+#include "runtime/cuda/fusion/rebuilt_graph.h"
 #include "runtime/cuda/fusion/streamed_regions.h"
 #include "runtime/plan/compose_nodes.h"
+#include "runtime/plan/integer_values.h"
 #include "runtime/plan/use_table.h"
 
 namespace lemma::cuda {
@@ -64,49 +67,6 @@ Forecast ForecastOf(const Definition& definition, const GridOptions& options) {
     if (reads != static_cast<int>(uses)) return Forecast();
   }
   return result;
-}
-
-// Values of a new graph in place of those of an old one.
-class ValueMap {
- public:
-  void Set(const Value& v, const Value& now) { map_.try_emplace(v, now); }
-  const Value& Of(const Value& v) const {
-    const auto it = map_.find(v);
-    return it == map_.end() ? v : it->second;
-  }
-  std::vector<Value> Of(absl::Span<const Value> values) const {
-    std::vector<Value> now;
-    for (const Value& v : values) now.push_back(Of(v));
-    return now;
-  }
-
- private:
-  absl::flat_hash_map<Value, Value> map_;  // where they differ
-};
-
-// `graph` with the outputs of each operator replaced by those that `rebuilt` gives for it.
-Graph WithNodes(const Graph& graph,
-                const std::function<std::vector<Value>(const NodePtr&, const ValueMap&)>& rebuilt) {
-  GraphBuilder builder(graph.name());
-  for (size_t i = 0; i < graph.inputs().size(); ++i) {
-    builder.Input(graph.input_names()[i], graph.inputs()[i].type());
-  }
-  ValueMap map;
-  for (const NodePtr& node : graph.nodes()) {
-    std::vector<Value> now;
-    if (node->is_op()) now = rebuilt(node, map);
-    for (int i = 0; i < node->num_outputs(); ++i) {
-      const Value v(node, i);
-      const Value& changed = now.empty() ? v : now[i];
-      const absl::string_view label = graph.LabelOf(v);
-      if (!label.empty()) builder.Label(changed, std::string(label));
-      if (changed != v) map.Set(v, changed);
-    }
-  }
-  for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    builder.Output(graph.output_names()[i], map.Of(graph.outputs()[i]));
-  }
-  return *std::move(builder).Build();
 }
 
 // Whether output element i is the input's element offset + i.
@@ -260,6 +220,10 @@ class FactorStore {
     if (streamed != streamed_.end()) return streamed->second;
     absl::StatusOr<Definition> definition = DefinitionOf(*node);
     if (!definition.ok() || node->num_outputs() != 1) return {};
+    const bool bytes =
+        std::all_of(node->inputs().begin(), node->inputs().end(),
+                    [&](const Value& v) { return CenteredBytesOf(v, traits_).has_value(); });
+    if (bytes) return {};  // they are multiplied as bytes
     const auto is_f32 = [](const ExprType& type) { return type.dtype == DType::kF32; };
     if (!std::all_of(definition->inputs.begin(), definition->inputs.end(), is_f32)) return {};
     const Forecast before = Known(HashApplication(*node), *definition);
@@ -385,8 +349,9 @@ bool IsNarrowing(const Node& node) { return Converts(node, /*to_16_bits=*/true);
 Graph StoreFactors(const Graph& graph, NodeTraitsCache& traits, const GridOptions& options) {
   const bool rounds =
       options.precision == ProductPrecision::kF16 || options.precision == ProductPrecision::kBf16;
-  if (!rounds || options.architecture != codegen::kWarpgroupArchitecture) return graph;
-  const Graph sliced = WithSlices(graph, traits);
+  const Graph bytes = StoreByteFactors(graph, traits);
+  if (!rounds || options.architecture != codegen::kWarpgroupArchitecture) return bytes;
+  const Graph sliced = WithSlices(bytes, traits);
   return FactorStore(sliced, traits, options).Run();
 }
 

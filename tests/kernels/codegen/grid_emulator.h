@@ -303,8 +303,12 @@ inline float Truncated(double x) {
 //   * in b[h], word l%4 + 4h of column l/4 of B.
 //
 // The lane's upper[j] and lower[j] are the sums in column 2(l%4) + j of row l/4 and of row l/4 + 8.
-template <class Words>
-void MultiplyAdd(float* upper, float* lower, const unsigned int* a, const unsigned int* b) {
+//
+// add(&sum, for_words) is called for each of the lane's sums: for_words(f) calls f for each pair of
+// words that are multiplied.
+template <class Sum, class Add>
+void MultiplyAddBy(Sum* upper, Sum* lower, const unsigned int* a, const unsigned int* b,
+                   const Add& add) {
   const int me = block->running, warp = me / kWarp * kWarp, lane = me % kWarp;
   const int side = block->fibers[me].products++ % 2;
   std::memcpy(block->fibers[me].fragments[side].a, a, 4 * sizeof *a);
@@ -317,19 +321,44 @@ void MultiplyAdd(float* upper, float* lower, const unsigned int* a, const unsign
     }
   }
   for (int r = 0; r < 2; ++r) {
-    float* row = r == 0 ? upper : lower;
+    Sum* row = r == 0 ? upper : lower;
     for (int j = 0; j < 2; ++j) {
-      double sum = row[j];
-      for (int word = 0; word < 8; ++word) {
-        const unsigned int x = of(lane / 4 * 4 + word % 4).a[r + word / 4 * 2];
-        const unsigned int y = of((lane % 4 * 2 + j) * 4 + word % 4).b[word / 4];
-        for (int i = 0; i < Words::kNumbers; ++i) {
-          sum += static_cast<double>(Words::Number(x, i)) * Words::Number(y, i);
+      add(&row[j], [&](const auto& add_words) {
+        for (int word = 0; word < 8; ++word) {
+          const unsigned int x = of(lane / 4 * 4 + word % 4).a[r + word / 4 * 2];
+          const unsigned int y = of((lane % 4 * 2 + j) * 4 + word % 4).b[word / 4];
+          add_words(x, y);
         }
-      }
-      row[j] = Truncated(sum);
+      });
     }
   }
+}
+
+template <class Words>
+void MultiplyAdd(float* upper, float* lower, const unsigned int* a, const unsigned int* b) {
+  MultiplyAddBy(upper, lower, a, b, [](float* to, const auto& for_words) {
+    double sum = *to;
+    for_words([&](unsigned int x, unsigned int y) {
+      for (int i = 0; i < Words::kNumbers; ++i) {
+        sum += static_cast<double>(Words::Number(x, i)) * Words::Number(y, i);
+      }
+    });
+    *to = Truncated(sum);
+  });
+}
+
+// Of bytes; an i32 wraps.
+template <class Words>
+void MultiplyAdd(int* upper, int* lower, const unsigned int* a, const unsigned int* b) {
+  MultiplyAddBy(upper, lower, a, b, [](int* to, const auto& for_words) {
+    auto sum = static_cast<unsigned int>(*to);
+    for_words([&](unsigned int x, unsigned int y) {
+      for (int i = 0; i < Words::kNumbers; ++i) {
+        sum += static_cast<unsigned int>(Words::NumberOfA(x, i) * Words::NumberOfB(y, i));
+      }
+    });
+    *to = static_cast<int>(sum);
+  });
 }
 
 // --- Barriers and bulk copies (sm_90) ---

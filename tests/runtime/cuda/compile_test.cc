@@ -1,7 +1,12 @@
 // NVRTC compiles the kernels of every operator example, for each architecture, and cubins are kept.
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graph/examples/op_examples.h"
 #include "graph/text/text.h"
@@ -11,6 +16,7 @@
 #if HAVE_CUDA
 #include "runtime/cuda/cublas.h"
 #include "runtime/cuda/cuda_compiler.h"
+#include "runtime/cuda/cuda_plan.h"
 
 namespace lemma {
 namespace {
@@ -40,6 +46,43 @@ TEST_P(CudaCompile, EveryOperator) {
   for (const auto* kernel : kernels) {
     EXPECT_NE(cubin->find(kernel->name), std::string::npos) << kernel->name;
   }
+}
+// Products of 8-bit integers: every pair of types and every tile, with two zero points.
+TEST_P(CudaCompile, ProductsOfBytes) {
+  std::vector<cuda::CudaPlan> plans;
+  NodeTraitsCache traits;
+  const auto tiles = codegen::TileShapes(codegen::ProductPrecision::kBytes);
+  for (const char* a : {"u8", "i8"}) {
+    for (const char* b : {"u8", "i8"}) {
+      const auto graph = ParseGraph(absl::StrCat(
+          "graph g(x: ", a, "[129,130], w: ", b, "[130,131], y: ", a, "[], z: ", b,
+          "[]) { c = cast(x) {dtype = \"i32\"} d = cast(y) {dtype = \"i32\"} e = sub(c, d) "
+          "f = cast(w) {dtype = \"i32\"} h = cast(z) {dtype = \"i32\"} i = sub(f, h) "
+          "p = matmul(e, i) return p }"));
+      ASSERT_TRUE(graph.ok()) << graph.status();
+      for (size_t tile = 0; tile < tiles.size(); ++tile) {
+        if (tiles[tile].stages > 0) continue;
+        cuda::PlanOptions options;
+        options.grid.tile = codegen::TileChoice{static_cast<int>(tile), 1};
+        options.grid.architecture = GetParam();
+        auto plan = cuda::PlanGraph(*graph, traits, options);
+        ASSERT_TRUE(plan.ok()) << plan.status();
+        plans.push_back(*std::move(plan));
+      }
+    }
+  }
+  std::vector<const codegen::GridKernel*> kernels;
+  std::set<std::string> names;
+  for (const cuda::CudaPlan& plan : plans) {
+    ASSERT_EQ(plan.launches.size(), 1u);
+    kernels.push_back(&plan.KernelOf(plan.launches[0]));
+    EXPECT_TRUE(absl::StrContains(kernels.back()->schedule, " in bytes"));
+    names.insert(kernels.back()->name);
+  }
+  EXPECT_GT(names.size(), 4u * 5);
+  auto cubin = cuda::CompileCubin(codegen::SourceOf(kernels), GetParam(), "");
+  ASSERT_TRUE(cubin.ok()) << cubin.status();
+  for (const std::string& name : names) EXPECT_NE(cubin->find(name), std::string::npos) << name;
 }
 INSTANTIATE_TEST_SUITE_P(Architectures, CudaCompile, testing::Values(80, 90));
 

@@ -56,6 +56,16 @@ int EmulatedPlans::ProductsOf(size_t i) const {
       }));
 }
 
+int EmulatedPlans::ByteProductsOf(size_t i) const {
+  const CudaPlan& plan = plans_[i];
+  return static_cast<int>(
+      std::count_if(plan.launches.begin(), plan.launches.end(), [&](const Launch& launch) {
+        if (plan.IsCopy(launch)) return false;
+        const auto& tile = plan.KernelOf(launch).tile;
+        return tile && tile->precision == codegen::ProductPrecision::kBytes;
+      }));
+}
+
 absl::StatusOr<std::vector<Tensor>> EmulatedPlans::Run(size_t i, absl::Span<const Tensor> inputs,
                                                        uint64_t seed, bool products) const {
   const CudaPlan& plan = plans_[i];

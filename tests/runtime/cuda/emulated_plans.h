@@ -30,6 +30,8 @@ class EmulatedPlans {
   const cuda::CudaPlan& plan(size_t i) const { return plans_[i]; }
   // The number of launches of plan `i` that are matrix products which cuBLASLt may compute.
   int ProductsOf(size_t i) const;
+  // The number of launches of plan `i` that multiply integers of 8 bits on tensor cores.
+  int ByteProductsOf(size_t i) const;
 
   // Runs plan `i`. `seed` chooses one of the orders of launches that Launch::after allows. If
   // `products` is true, RunGemm (host_gemm.h) computes the products that ProductsOf counts, not

@@ -33,7 +33,8 @@ const char* NameOf(Type type) {
 }
 
 const char* NameOf(Words words) {
-  static constexpr const char* kNames[] = {"none", "tf32", "f32x3", "f16", "bf16"};
+  static constexpr const char* kNames[] = {"none", "tf32", "f32x3", "f16", "bf16",
+                                           "u8u8", "u8i8", "i8u8",  "i8i8"};
   return kNames[static_cast<int>(words)];
 }
 

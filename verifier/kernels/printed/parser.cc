@@ -215,7 +215,9 @@ class Parser : public TensorParser {
       Expect(")");
     }
     const auto type = AcceptType();
-    if (!type || (!IsReal(*type) && *type != Type::kInt64)) {
+    // Arrays of int hold bytes and their sums.
+    const bool bytes = type == Type::kInt && !shared;
+    if (!type || (!IsReal(*type) && *type != Type::kInt64 && !bytes)) {
       Fail("expected an array of numbers");
       return;
     }

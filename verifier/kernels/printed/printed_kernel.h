@@ -54,7 +54,8 @@ struct Variable {
   // this is the kind of their elements.
   Pointee pointee = Pointee::kNone;
   // The shape of an array; empty: one cell. An array of words has a last dimension of 2, for the
-  // numbers of a word; an array of rows has a last dimension of kRowNumbers.
+  // numbers of a word, or for two pairs of them if a word has four; an array of rows has a last
+  // dimension of kRowNumbers.
   std::vector<int64_t> dims;
   int64_t cells = 1;      // the product of `dims`; 1 for a pointer
   bool constant = false;  // whether it is declared const
@@ -142,11 +143,22 @@ struct Place {
 };
 
 // The formats in which tensor cores take factors: the prelude's types WordsTf32, …. kF32x3: each
-// product of f32 is computed as three products of tf32. kNone: the kernel uses no tensor cores.
-enum class Words { kNone, kTf32, kF32x3, kF16, kBf16 };
+// product of f32 is computed as three products of tf32. kU8I8: the left factor's numbers are of
+// type u8, the right factor's of type i8; sums are i32. kNone: the kernel uses no tensor cores.
+enum class Words { kNone, kTf32, kF32x3, kF16, kBf16, kU8U8, kU8I8, kI8U8, kI8I8 };
 const char* NameOf(Words words);
+inline bool AreBytes(Words words) { return words >= Words::kU8U8; }
 inline int NumbersPerWord(Words words) {
-  return words == Words::kF16 || words == Words::kBf16 ? 2 : 1;
+  return AreBytes(words) ? 4 : words == Words::kF16 || words == Words::kBf16 ? 2 : 1;
+}
+// The type of a factor's numbers, for a format of bytes.
+inline DType ByteTypeOf(Words words, bool right) {
+  const bool unsigned_left = words == Words::kU8U8 || words == Words::kU8I8;
+  const bool unsigned_right = words == Words::kU8U8 || words == Words::kI8U8;
+  return (right ? unsigned_right : unsigned_left) ? DType::kU8 : DType::kI8;
+}
+inline bool IsByte(DType dtype, int64_t value) {
+  return dtype == DType::kU8 ? value >= 0 && value <= 255 : value >= -128 && value <= 127;
 }
 // The machine keeps three numbers for a StreamedRow:
 //   * the unit: the number by which all exponentials of the row are multiplied. Each tile draws a
@@ -160,7 +172,9 @@ constexpr int64_t kRowNumbers = 3;
 // show the arguments of each function in order, and its template arguments in <>.
 struct Call {
   enum class Function {
-    kMakeWord,     // places[0] = Make(args[0], args[1]), or Join if `joins`
+    // places[0] = Make(args[0], args[1]), or Join if `joins`. Of four bytes: MakeA(args) or
+    // MakeB(args), where sizes[0] is 0 or 1, for the left or the right factor.
+    kMakeWord,
     kLoadWord,     // places[0] = places[1], which lies in shared memory
     kStoreWords,   // StorePack<sizes[0]>(&places[0], places[1])
     kMultiplyAdd,  // MultiplyAdd(&places[0], &places[1], places[2], places[3])

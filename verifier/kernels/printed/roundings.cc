@@ -22,6 +22,15 @@ class Roundings {
         if (!Has(DType::kBF16, *arg)) return "it cuts numbers to bf16 that may have more digits";
       }
     }
+    for (const Call* call : bytes_) {
+      const DType dtype = ByteTypeOf(kernel_.words, call->sizes[0] != 0);
+      for (const ExprPtr& arg : call->args) {
+        if (!Has(dtype, *arg)) {
+          return absl::StrCat("it multiplies numbers as ", Name(dtype),
+                              " that may be no such ones");
+        }
+      }
+    }
     for (const codegen::BulkSource& map : kernel_.maps) {
       const bool known = map.slot >= 0 && map.slot < static_cast<int>(slots_.size());
       const DType dtype = known ? slots_[map.slot].dtype : DType::kF32;
@@ -53,7 +62,7 @@ class Roundings {
       values_[s.variable].push_back(s.value.get());
     }
     if (s.call != nullptr && s.call->function == Call::Function::kMakeWord) {
-      (s.call->joins ? joins_ : makes_).push_back(s.call.get());
+      (AreBytes(kernel_.words) ? bytes_ : s.call->joins ? joins_ : makes_).push_back(s.call.get());
     }
     for (size_t i = 0; s.call != nullptr && i < s.call->places.size(); ++i) {
       changed_.insert(s.call->places[i].variable);
@@ -69,6 +78,9 @@ class Roundings {
     constexpr int kDeepest = 4;
     switch (e.kind) {
       case Expr::Kind::kLiteral:
+        if ((dtype == DType::kU8 || dtype == DType::kI8) && !IsReal(e.type)) {
+          return IsByte(dtype, e.value);
+        }
         return e.special == Expr::Special::kNone && e.real == 0 && e.value == 0;
       case Expr::Kind::kConvert:
         return Has(dtype, *e.args[0], depth);
@@ -91,9 +103,9 @@ class Roundings {
 
   const PrintedKernel& kernel_;
   const absl::Span<const SlotInfo> slots_;
-  std::vector<std::vector<const Expr*>> values_;  // by variable
-  std::set<int> changed_;                         // variables that calls may change
-  std::vector<const Call*> joins_, makes_;
+  std::vector<std::vector<const Expr*>> values_;    // by variable
+  std::set<int> changed_;                           // variables that calls may change
+  std::vector<const Call*> joins_, makes_, bytes_;  // of kMakeWord
 };
 
 }  // namespace

@@ -127,9 +127,11 @@ std::optional<Place> TensorParser::AddressAt() {
 }
 
 void TensorParser::TakeWords(const std::string& name) {
-  for (Words words : {Words::kTf32, Words::kF32x3, Words::kF16, Words::kBf16}) {
-    static constexpr const char* kNames[] = {"", "WordsTf32", "WordsF32x3", "WordsF16",
-                                             "WordsBf16"};
+  for (Words words : {Words::kTf32, Words::kF32x3, Words::kF16, Words::kBf16, Words::kU8U8,
+                      Words::kU8I8, Words::kI8U8, Words::kI8I8}) {
+    static constexpr const char* kNames[] = {"",          "WordsTf32", "WordsF32x3",
+                                             "WordsF16",  "WordsBf16", "WordsU8U8",
+                                             "WordsU8I8", "WordsI8U8", "WordsI8I8"};
     if (name != kNames[static_cast<int>(words)]) continue;
     if (words_ != Words::kNone && words_ != words) Fail("words of two formats");
     words_ = words;

@@ -52,6 +52,7 @@ class TensorParser : public ExpressionParser {
   // --- Statements (tensor_statements.cc) ---
   static StatementPtr MakeCall(Function function);
   StatementPtr MakeWord();
+  StatementPtr MakeByteWord(StatementPtr statement, Place to);
   StatementPtr LoadWord();
   StatementPtr StorePack();
   StatementPtr StoreFloat();

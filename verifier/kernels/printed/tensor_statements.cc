@@ -88,13 +88,14 @@ StatementPtr TensorParser::PlainCall(Function function, int sizes, int args, int
   return failed() ? nullptr : std::move(statement);
 }
 
-// "words.at[w] = WordsF16::Make(a, b)"
+// "words.at[w] = WordsF16::Make(a, b)" or "words.at[w] = WordsU8I8::MakeA(a, b, c, d)"
 StatementPtr TensorParser::MakeWord() {
   StatementPtr statement = MakeCall(Function::kMakeWord);
   auto to = PlaceAt();
   Expect("=");
   TakeWords(Name());
   Expect("::");
+  if (!failed() && AreBytes(words_)) return MakeByteWord(std::move(statement), *std::move(to));
   statement->call->joins = Accept("Join");
   if (statement->call->joins && words_ != Words::kBf16) return Fail("joins numbers of this format");
   if (!statement->call->joins) {
@@ -112,6 +113,20 @@ StatementPtr TensorParser::MakeWord() {
   }
   statement->call->places.push_back(*std::move(to));
   return statement;
+}
+
+StatementPtr TensorParser::MakeByteWord(StatementPtr statement, Place to) {
+  const bool right = Accept("MakeB");
+  if (!right) Expect("MakeA");
+  statement->call->sizes = {right ? 1 : 0};
+  Expect("(");
+  for (int i = 0; i < NumbersPerWord(words_) && !failed(); ++i) {
+    if (i > 0) Expect(",");
+    statement->call->args.push_back(As(Type::kInt, Index()));
+  }
+  Expect(")");
+  statement->call->places.push_back(std::move(to));
+  return failed() ? nullptr : std::move(statement);
 }
 
 // "left[i][r] = a_tile[stage][row][word]"
@@ -191,7 +206,8 @@ StatementPtr TensorParser::MultiplyAdd(const std::string& words) {
     auto place = i < 2 ? AddressAt() : PlaceAt();
     if (!place) return nullptr;
     const Type type = VariableAt(place->variable).type;
-    if (type != (i < 2 ? Type::kFloat : Type::kWord)) return Fail("a product of other types");
+    const Type sum = AreBytes(words_) ? Type::kInt : Type::kFloat;
+    if (type != (i < 2 ? sum : Type::kWord)) return Fail("a product of other types");
     statement->call->places.push_back(*std::move(place));
   }
   Expect(")");

@@ -5,106 +5,25 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "runtime/cpu/kernels/dnnl_util.h"
 #include "runtime/cpu/kernels/integers/tiles.h"
 #include "runtime/cpu/kernels/kernel.h"
+#include "runtime/plan/integer_values.h"
 
 namespace lemma::cpu {
 namespace {
 
-constexpr int64_t kMostMagnitude = 255;
-
-bool IsNarrow(DType dtype) { return dtype == DType::kU8 || dtype == DType::kI8; }
-bool IsNumber(DType dtype) { return dtype == DType::kF32 || dtype == DType::kI32; }
-
-// The body of an element-wise application without the roundings that store its result.
-std::optional<ScalarExpr> BodyOf(const Value& v) {
-  if (!v.node().is_op() || v.node().num_outputs() != 1) return std::nullopt;
-  const NodeTraits& traits = NodeTraitsOf(v.node());
-  if (!traits.pointwise || !traits.element) return std::nullopt;
-  ScalarExpr body = traits.element->body;
-  while (body.kind() == ScalarExpr::Kind::kApply && body.fn() == StoredAs(v.dtype())) {
-    body = ScalarExpr(body.args()[0]);
-  }
-  return body;
-}
-
-// Whether `v` holds the integers of its only operand, which are of 8 bits.
-bool IsWidened(const Value& v) {
-  const std::optional<ScalarExpr> body = BodyOf(v);
-  return body && body->kind() == ScalarExpr::Kind::kRead && v.node().inputs().size() == 1 &&
-         v.node().inputs()[0].shape() == v.shape() && IsNarrow(v.node().inputs()[0].dtype()) &&
-         IsNumber(v.dtype());
-}
+NodeTraitsCache& Traits() { return TraitsOfThread(); }
 
 // The operands a and b if `v` is fn(a, b), element by element; nullopt otherwise.
 std::optional<std::pair<Value, Value>> OperandsBy(ScalarFn fn, const Value& v) {
-  const std::optional<ScalarExpr> body = BodyOf(v);
-  if (!body || body->kind() != ScalarExpr::Kind::kApply || body->fn() != fn) return std::nullopt;
-  for (const ScalarExpr& arg : body->args()) {
-    if (arg.kind() != ScalarExpr::Kind::kRead) return std::nullopt;
-  }
-  const std::vector<Value>& in = v.node().inputs();
-  return std::make_pair(in[body->args()[0].tensor()], in[body->args()[1].tensor()]);
+  return OperandsOfFunction(fn, v, Traits());
 }
 
+bool IsNumber(DType dtype) { return dtype == DType::kF32 || dtype == DType::kI32; }
 bool IsOne(const Value& v) { return v.type().num_elements() == 1; }
 
-struct Range {
-  int64_t low = 0, high = 0;
-};
-
-Range RangeOfType(DType dtype) { return dtype == DType::kU8 ? Range{0, 255} : Range{-128, 127}; }
-
-std::optional<Range> RangeOfOperator(const Value& v, int steps);
-
-// The range of a value that is one integer or several, by its payload, its type or the definitions
-// of at most `steps` operators.
-std::optional<Range> RangeOf(const Value& v, int steps = 8) {
-  if (IsNarrow(v.dtype())) return RangeOfType(v.dtype());
-  if (IsWidened(v)) return RangeOfType(v.node().inputs()[0].dtype());
-  if (!IsNumber(v.dtype())) return std::nullopt;
-  if (v.node().is_op()) return steps > 0 ? RangeOfOperator(v, steps - 1) : std::nullopt;
-  if (!v.node().has_payload()) return std::nullopt;
-  static thread_local absl::flat_hash_map<uint64_t, std::optional<Range>> known;
-  auto [entry, fresh] = known.try_emplace(v.node().hash());
-  if (!fresh) return entry->second;
-  const Tensor& values = v.node().payload();
-  Range range;
-  for (int64_t i = 0; i < values.size(); ++i) {
-    const double value = values.AtDouble(i);
-    if (value != std::trunc(value) || std::abs(value) > kMostMagnitude) return std::nullopt;
-    range.low = std::min(range.low, static_cast<int64_t>(value));
-    range.high = std::max(range.high, static_cast<int64_t>(value));
-  }
-  return entry->second = range;
-}
-
-std::optional<Range> RangeOfOperator(const Value& v, int steps) {
-  const NodeTraits& traits = NodeTraitsOf(v.node());
-  const std::vector<Value>& in = v.node().inputs();
-  // What moves elements, or stores them in another type, keeps them: they are exact in both.
-  const std::optional<ScalarExpr> body = BodyOf(v);
-  const bool keeps = traits.reshapes || !traits.views.empty() ||
-                     (in.size() == 1 && body && body->kind() == ScalarExpr::Kind::kRead);
-  if (keeps || traits.concat_dim) {
-    std::optional<Range> all;
-    for (const Value& part : in) {
-      const std::optional<Range> range = RangeOf(part, steps);
-      if (!range) return std::nullopt;
-      all = all ? Range{std::min(all->low, range->low), std::max(all->high, range->high)} : *range;
-    }
-    return all;
-  }
-  // a modulo n, where a is any integer.
-  const auto mod = OperandsBy(ScalarFn::kMod, v);
-  if (!mod || v.dtype() != DType::kI32) return std::nullopt;
-  if (!IsOne(mod->second) || !mod->second.node().has_payload()) return std::nullopt;
-  const auto divisor = static_cast<int64_t>(mod->second.node().payload().AtDouble(0));
-  if (divisor <= 0 || divisor - 1 > kMostMagnitude) return std::nullopt;
-  return Range{0, divisor - 1};
-}
+std::optional<IntegerRange> RangeOf(const Value& v) { return RangeOfIntegers(v, Traits()); }
 
 // Whether the elements of `scale`, broadcast over `shape`, differ along dimension `dim` only.
 bool DiffersOnlyAlong(const Value& scale, const Shape& shape, int dim) {
@@ -139,15 +58,16 @@ bool TraceWeight(Value w, int out, IntegerProduct* product) {
 }
 
 // The range of the elements of a static value that are integers of magnitude at most 255.
-std::optional<Range> KnownRangeOf(const Value& v) {
+std::optional<IntegerRange> KnownRangeOf(const Value& v) {
   if (!IsStaticValue(v)) return std::nullopt;
-  std::optional<Range> range = RangeOf(v);
+  std::optional<IntegerRange> range = RangeOf(v);
   const auto difference = OperandsBy(ScalarFn::kSub, v);
   if (!range && difference) {
-    const std::optional<Range> a = RangeOf(difference->first), b = RangeOf(difference->second);
-    if (a && b) range = Range{a->low - b->high, a->high - b->low};
+    const std::optional<IntegerRange> a = RangeOf(difference->first),
+                                      b = RangeOf(difference->second);
+    if (a && b) range = IntegerRange{a->low - b->high, a->high - b->low};
   }
-  const bool fits = range && range->low >= -kMostMagnitude && range->high <= kMostMagnitude;
+  const bool fits = range && range->low >= -kLargestStep && range->high <= kLargestStep;
   return fits ? range : std::nullopt;
 }
 
@@ -164,13 +84,14 @@ std::optional<ScaledIntegers> ScaledIntegersOf(const Value& v) {
 }
 
 std::optional<int64_t> LargestKnownInteger(const Value& v) {
-  const std::optional<Range> range = KnownRangeOf(v);
+  const std::optional<IntegerRange> range = KnownRangeOf(v);
   return range ? std::make_optional(std::max(-range->low, range->high)) : std::nullopt;
 }
 
 int BitsBesideZeroOf(const Value& v) {
   const auto difference = OperandsBy(ScalarFn::kSub, v);
-  const std::optional<Range> range = difference ? RangeOf(difference->first) : KnownRangeOf(v);
+  const std::optional<IntegerRange> range =
+      difference ? RangeOf(difference->first) : KnownRangeOf(v);
   int bits = 0;
   while (range && (int64_t{1} << bits) <= range->high - range->low) ++bits;
   return bits;
@@ -189,21 +110,19 @@ std::optional<IntegerOperand> IntegerOperandOf(const Value& v) {
     result.nodes.push_back(at.node_ptr());
     at = first ? factors->first : factors->second;
   }
-  Range zero;
-  if (const auto difference = OperandsBy(ScalarFn::kSub, at)) {
-    const std::optional<Range> range = RangeOf(difference->second);
-    if (!range || !IsOne(difference->second) || difference->first.shape() != at.shape()) return {};
+  std::optional<CenteredBytes> bytes = CenteredBytesOf(at, Traits());
+  if (!bytes || IsStaticValue(bytes->source)) return std::nullopt;
+  IntegerRange zero;
+  if (bytes->zero) {
+    const std::optional<IntegerRange> range = RangeOf(bytes->zero);
+    if (!range) return std::nullopt;
     zero = *range;
-    result.zero = difference->second;
-    result.nodes.push_back(at.node_ptr());
-    at = difference->first;
   }
-  if (!IsWidened(at)) return {};
-  result.nodes.push_back(at.node_ptr());
-  result.source = at.node().inputs()[0];
-  if (IsStaticValue(result.source)) return {};
+  result.source = bytes->source;
+  result.zero = bytes->zero;
   std::reverse(result.nodes.begin(), result.nodes.end());
-  const Range x = RangeOfType(result.source.dtype());
+  result.nodes.insert(result.nodes.begin(), bytes->nodes.begin(), bytes->nodes.end());
+  const IntegerRange x = RangeOfBytes(result.source.dtype());
   result.largest = std::max(std::abs(x.low - zero.high), std::abs(x.high - zero.low));
   return result;
 }

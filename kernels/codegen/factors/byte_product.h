@@ -1,0 +1,75 @@
+// Recognizes products whose factors are integers of 8 bits. Internal to kernels/codegen.
+#ifndef LEMMA_KERNELS_CODEGEN_FACTORS_BYTE_PRODUCT_H_
+#define LEMMA_KERNELS_CODEGEN_FACTORS_BYTE_PRODUCT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/dtype.h"
+#include "graph/expr/scalar_expr.h"
+#include "kernels/codegen/schedules.h"
+#include "kernels/loops/contraction.h"
+
+namespace lemma::codegen {
+
+// A factor `bytes` - `zero`, computed in integers. The values of `bytes` and `zero` are of type
+// `dtype`, u8 or i8. Where a guard makes the factor 0, as padding does, `bytes` is `zero`.
+struct ByteFactor {
+  DType dtype = DType::kU8;
+  ScalarExpr bytes;
+  // One number for the whole tensor, a read without variables or a constant; nullopt: 0.
+  std::optional<ScalarExpr> zero;
+};
+
+struct ByteProduct {
+  ByteFactor a, b;
+};
+
+// The most terms of a sum of byte products whose parts an i32 holds: the sums of products of bytes,
+// and the multiples of zero points that are subtracted from them. A multiple of every tile's depth.
+constexpr int64_t kMostByteTerms = 33024;
+static_assert(kMostByteTerms * 255 * 255 < (int64_t{1} << 31));
+
+// `contraction` as a product of bytes. nullopt if a factor has another form, if a sum may not fit
+// i32 or, in a program of f32, may not be exact, or if the architecture lacks the instruction.
+std::optional<ByteProduct> ByteProductOf(const KernelContext& context,
+                                         const loops::ContractionSource& contraction);
+
+// The code for the zero points in a kernel that multiplies on tensor cores (tensor_tile.cc):
+//   sum (a - za) (b - zb) = sum a b - za sum b - zb (sum a - K za), where the sums have K terms.
+// Products with a factor of ones give sum a and sum b, in the same lanes as sum a b. Without zero
+// points there is no code.
+class ZeroPoints {
+ public:
+  // `words`: the prelude's type for the words of both factors. `context`: of the factors, whose
+  // numbers are integers. `depth` is K. A warp has fragments_m * fragments_n fragments of the sum.
+  ZeroPoints(const KernelContext& context, const ByteProduct& product, std::string words,
+             int64_t depth, int fragments_m, int fragments_n, int* fresh);
+
+  // Declares the zero points, factors of ones, and the sums of bytes.
+  std::string Declarations() const;
+  // Adds the bytes of the fragments left[i] and right[j] to their sums.
+  std::string Accumulation() const;
+  // sum[i][j] less what the zero points add to it, as an i32.
+  std::string Sum() const;
+  // The slots that Declarations reads.
+  const std::vector<int>& slots() const { return slots_; }
+
+ private:
+  void Add(const KernelContext& context, const ScalarExpr& zero, const std::string& name,
+           int* fresh);
+  std::string Ones(const std::string& name, int words) const;
+
+  const std::string words_;
+  const int64_t depth_;
+  const int fragments_m_, fragments_n_;
+  bool has_a_ = false, has_b_ = false;
+  std::string zeros_;
+  std::vector<int> slots_;
+};
+
+}  // namespace lemma::codegen
+
+#endif  // LEMMA_KERNELS_CODEGEN_FACTORS_BYTE_PRODUCT_H_

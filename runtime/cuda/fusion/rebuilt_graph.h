@@ -1,0 +1,38 @@
+// Rebuilds a graph operator by operator. Internal to runtime/cuda/fusion.
+#ifndef LEMMA_RUNTIME_CUDA_FUSION_REBUILT_GRAPH_H_
+#define LEMMA_RUNTIME_CUDA_FUSION_REBUILT_GRAPH_H_
+
+#include <functional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "graph/graph.h"
+
+namespace lemma::cuda {
+
+// Values of a new graph in place of those of an old one.
+class ValueMap {
+ public:
+  void Set(const Value& v, const Value& now) { map_.try_emplace(v, now); }
+  const Value& Of(const Value& v) const {
+    const auto it = map_.find(v);
+    return it == map_.end() ? v : it->second;
+  }
+  std::vector<Value> Of(absl::Span<const Value> values) const {
+    std::vector<Value> now;
+    for (const Value& v : values) now.push_back(Of(v));
+    return now;
+  }
+
+ private:
+  absl::flat_hash_map<Value, Value> map_;  // where they differ
+};
+
+// `graph` with the outputs of each operator replaced by those that `rebuilt` gives for it.
+Graph WithNodes(const Graph& graph,
+                const std::function<std::vector<Value>(const NodePtr&, const ValueMap&)>& rebuilt);
+
+}  // namespace lemma::cuda
+
+#endif  // LEMMA_RUNTIME_CUDA_FUSION_REBUILT_GRAPH_H_
