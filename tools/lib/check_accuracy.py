@@ -28,6 +28,11 @@ FORMS = {
     "static, percentile": ["--form=static", "--ranges=percentile"],
     "static, mse": ["--form=static", "--ranges=mse"],
     "static, entropy": ["--form=static", "--ranges=entropy"],
+    "static, minmax, biases corrected": ["--form=static", "--correct-bias"],
+    "static, mse, equalized": ["--form=static", "--ranges=mse", "--equalize"],
+    "static, mse, per tensor": ["--form=static", "--ranges=mse", "--per-tensor"],
+    "static, mse, per tensor, biases corrected": [
+        "--form=static", "--ranges=mse", "--per-tensor", "--correct-bias"],
     "dynamic": ["--form=dynamic"],
     "weights, 8 bits": ["--form=weights"],
     "weights, 4 bits": ["--form=weights", "--bits=4", "--block=32"],
@@ -135,7 +140,7 @@ def recognizer(flags, folder, work):
             "relative_error": float(numpy.linalg.norm(scores - before) / numpy.linalg.norm(before)),
             "changed": [[t, a, b] for t, a, b in zip(texts, plain, read) if a != b][:5]})
         row = rows[-1]
-        print(f"text recognizer {form:<20}{row['right']:>5} of {len(texts)} lines right, "
+        print(f"text recognizer {form:<44}{row['right']:>5} of {len(texts)} lines right, "
               f"{100 * row['character_errors']:5.2f} % of characters wrong, "
               f"{row['as_in_f32']} lines as in f32", flush=True)
     return rows
@@ -201,7 +206,7 @@ def voices(flags, folder, work):
                 "largest_difference": float(numpy.abs(found - plain).max()),
                 "relative_error": float(numpy.linalg.norm(found - plain) / numpy.linalg.norm(plain))})
             row = rows[-1]
-            print(f"{name:<16}{form:<20}{row['right']:>5} of {len(found)} frames right, "
+            print(f"{name:<16}{form:<44}{row['right']:>5} of {len(found)} frames right, "
                   f"{row['as_in_f32']} as in f32, largest difference "
                   f"{row['largest_difference']:.3f}", flush=True)
     return rows
