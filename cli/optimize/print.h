@@ -15,9 +15,10 @@ namespace lemma::cli {
 // Without -o, the table and its remarks are left out, and the JSON object is that of WhyNotJson
 // (api/json/optimize.h). `input` is the input model's graph.
 void Print(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome);
-// Prints the result of the quantization behind it, which went to `output`. With --json, prints the
-// object of Print with the member `quantized`: `output`, `kept` (why the model in f32 was kept, or
-// null) and `result` (api/json/quantize.h, or null).
+// Prints the result of quantizing the optimized model; the quantized model went to `output`. Call
+// Print first, but not with --json: then this function prints the object of Print with one more
+// member, `quantized`. It has the members `output`, `kept` (why the model in f32 was kept, or null)
+// and `result` (api/json/quantize.h, or null).
 void PrintQuantized(const OptimizeFlags& flags, const Graph& input, const Outcome& outcome,
                     const std::string& output, const api::QuantizedIfFaster& quantized);
 

@@ -14,11 +14,11 @@
 namespace lemma {
 
 struct RandomGraphOptions {
-  // The maximal number of steps. Each step adds an operator, or a subgraph that `part` makes.
+  // The maximal number of steps that add something: an operator, or a subgraph that `part` makes.
   int operators = 8;
   int64_t most_elements = 4096;  // the maximal number of elements of a value; at least 4
   // The operators that may occur, besides cast, transpose, slice, concat and pad, which may always
-  // occur; default: all operators of the table that have a definition.
+  // occur outside of subgraphs; default: all operators of the table that have a definition.
   std::function<bool(const OpDef&)> allowed;
   // Operators, other than these five, that must not occur in graphs with infinite or NaN values;
   // default: none.
@@ -26,9 +26,10 @@ struct RandomGraphOptions {
   // The element types of inputs and casts; default: all that are not opaque.
   std::function<bool(DType)> allowed_type;
   // If set, about three of five steps add a subgraph instead of an operator. The function makes the
-  // subgraph from `seed`; if it returns nullopt, the step adds nothing. The subgraph's operands are
-  // new values, or existing values that are cut and padded to the types of its inputs where needed.
-  // With `part`, every result that no operator reads is an output of the graph.
+  // subgraph from `seed`; if it returns nullopt, nothing is added and the step does not count. The
+  // subgraph's operands are new values, or existing values that are cut and padded to the types of
+  // its inputs where needed. With `part`, every result that no operator reads is an output of the
+  // graph.
   std::function<std::optional<Graph>(uint64_t seed)> part;
 };
 

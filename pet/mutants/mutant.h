@@ -4,10 +4,10 @@
 // The enumeration follows no list of known mutants. In this order it tries:
 //   * A new layout of the data: digits of one dimension (see "digit" in docs/glossary.md) move to
 //     another dimension, or a dimension is cut into overlapping blocks. Padding makes sizes
-//     divisible, separates elements by a gap, or replaces the operator's own padding. Attributes
-//     that are lists, such as strides, stay, are divided by the number of blocks or of the digit's
-//     values, or become 0. The layout of weights changes in the same way or stays. The result is
-//     moved back or stays.
+//     divisible, separates elements by a gap, or replaces the operator's own padding. A list
+//     attribute, such as strides, keeps its values; or its entries are divided by the number of
+//     blocks or of values of the digit, rounded up, or become 0. The layout of weights changes in
+//     the same way or stays. The result is moved back or stays.
 //   * The same operators over a part of a sum, if the rest can be added to the result
 //     (pet/mutants/split_mutant.h).
 //   * Other operators that sum products (pet/mutants/operator_mutant.h).

@@ -15,13 +15,13 @@
 
 namespace lemma::pet {
 
-// The open sizes of a graph's inputs and weights. A symbol stands for the size of one dimension, or
-// of two dimensions of equal size. The size is open if
+// The open sizes of a graph's inputs and weights. A size belongs to one dimension, or to two
+// dimensions of equal size. Its symbol stands for the size or, if the recipe's layout divides a
+// dimension, for the size divided by the divisor. The size is open if
 //   * the graph is still well-formed when the size is doubled;
 //   * one of its dimensions belongs to the input Recipe::data, or exactly one dimension of the
-//     output doubles with it;
-//   * the recipe's layout needs no padding to divide the dimension. If the layout divides it, the
-//     size is the symbol times the divisor; and
+//     output doubles with it and the others stay;
+//   * the recipe's layout needs no padding to divide the dimension; and
 //   * the symbol is at least 2 in the given graph.
 class OpenSizes {
  public:

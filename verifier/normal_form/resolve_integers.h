@@ -14,10 +14,11 @@
 namespace lemma::prover {
 
 // A definition with the same elements as `definition` wherever `definition` reads inside its
-// tensors. A read whose index is computed from elements of a tensor, such as x[t[i]], gives 0 if
-// the index is out of range. Sets *reads_at_data to true if there is any read with such an index,
-// in range or not; otherwise leaves it as it is. If rewriting takes more than 50000 steps, returns
-// `definition` unchanged and sets *reads_at_data to true, since not all reads were seen.
+// tensors. A read of an element whose index is computed from elements of a tensor, such as x[t[i]],
+// gives 0 if the index is out of range; a read that serves as an index itself is not changed. Sets
+// *reads_at_data to true if there is any read with such an index, in range or not; otherwise leaves
+// it as it is. If rewriting takes more than 50000 steps, returns `definition` unchanged and sets
+// *reads_at_data to true, since not all reads were seen.
 Definition ResolveIntegers(const Definition& definition, bool* reads_at_data);
 
 }  // namespace lemma::prover
