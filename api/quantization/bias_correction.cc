@@ -104,6 +104,8 @@ absl::StatusOr<bool> Quantizer::UseCorrections() {
   const auto samples = absl::MakeSpan(samples_);
   const auto expected = absl::MakeSpan(expected_);
   double before = 0, after = 0, held_after = 0;
+  std::vector<double> relative;  // by output, without corrections
+  std::string worse;             // an output whose error grows
   for (const bool with : {false, true}) {
     QuantizationPlan plan = PlanFor(chosen_);
     if (!with) plan.bias_shifts.clear();
@@ -113,24 +115,30 @@ absl::StatusOr<bool> Quantizer::UseCorrections() {
         const ErrorSums errors,
         ErrorsOf(&runner, samples.subspan(0, calibration_), expected.subspan(0, calibration_)));
     (with ? after : before) = Worst(errors);
+    for (size_t i = 0; i < errors.size(); ++i) {
+      if (!with) relative.push_back(errors[i].relative());
+      // Not written with `>`, so that NaN is no improvement.
+      if (with && !(errors[i].relative() <= relative[i])) worse = output_names_[i];
+    }
     if (!with || options_.max_error < 0) continue;
     LEMMA_ASSIGN_OR_RETURN(const ErrorSums held, ErrorsOf(&runner, samples.subspan(calibration_),
                                                           expected.subspan(calibration_)));
     held_after = Worst(held);
   }
-  // Not written with `>`, so that NaN is no improvement.
-  const bool improves = after <= before;
+  const bool improves = worse.empty();
   const bool keeps = options_.max_error < 0 || std::max(after, held_after) <= options_.max_error;
-  const std::string errors = absl::StrCat(
-      "the largest error of an output on the samples for "
-      "calibration is ",
-      after, " with, ", before, " without them");
+  const std::string errors =
+      absl::StrCat("the largest error of an output on the samples for calibration is ", after,
+                   " with, ", before, " without them");
   result_.notes.push_back(
-      improves && keeps
-          ? absl::StrCat("correct_bias: ", bias_shifts_.size(), " biases are corrected: ", errors)
-      : improves ? absl::StrCat("correct_bias: biases stay as they are, since with other ones "
-                                "an error is above max_error")
-                 : absl::StrCat("correct_bias: biases stay as they are: ", errors));
+      improves && keeps ? absl::StrCat("correct_bias: ", bias_shifts_.size(),
+                                       bias_shifts_.size() == 1 ? " bias is" : " biases are",
+                                       " corrected: ", errors)
+      : improves
+          ? "correct_bias: biases stay as they are, since with other ones an error is above "
+            "max_error"
+          : absl::StrCat("correct_bias: biases stay as they are, since the error of output '",
+                         worse, "' would grow: ", errors));
   return improves && keeps;
 }
 

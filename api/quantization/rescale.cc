@@ -29,8 +29,9 @@ bool Quantizer::Adopt(const RescaledModel& rescaled, const std::string& what) {
     result_.notes.push_back(absl::StrCat(what, ": nothing to scale"));
     return false;
   }
-  result_.notes.push_back(absl::StrCat(what, ": ", rescaled.channels, " channels of ",
-                                       rescaled.values, " values are scaled by powers of two"));
+  result_.notes.push_back(absl::StrCat(
+      what, ": ", rescaled.channels, rescaled.channels == 1 ? " channel of " : " channels of ",
+      rescaled.values, rescaled.values == 1 ? " value" : " values", " scaled by powers of two"));
   result_.notes.insert(result_.notes.end(), rescaled.notes.begin(), rescaled.notes.end());
   model_ = rescaled.model;
   return true;
@@ -82,10 +83,10 @@ absl::Status Quantizer::CheckRescaled() {
           s, " from the original (", difference.ToString(), "); leave out equalize and smooth"));
     }
   }
-  result_.notes.push_back(
-      absl::StrCat("with these scales, the model in f32 gives ",
-                   same_bits ? "the same bits as" : "nearly the same numbers as, within rounding,",
-                   " the original on all ", samples_.size(), " samples"));
+  result_.notes.push_back(absl::StrCat(
+      "with these scales, the model in f32 gives ",
+      same_bits ? "the same bits as" : "nearly the same numbers as, within rounding,",
+      " the original on all ", samples_.size(), samples_.size() == 1 ? " sample" : " samples"));
   return absl::OkStatus();
 }
 

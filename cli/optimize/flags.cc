@@ -1,6 +1,9 @@
 // The flags of `lemma optimize`.
+#include <filesystem>
 #include <map>
+#include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -136,6 +139,12 @@ absl::Status OptimizeFlags::Check() const {
         return absl::InvalidArgumentError(absl::StrCat(
             flag, ": not with --numerics=quantize; optimize first, then use lemma quantize"));
       }
+    }
+    std::error_code error;
+    if (!absl::StartsWith(calibration, "synthetic") &&
+        !std::filesystem::exists(calibration, error)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--calibration: there is no file or folder ", calibration));
     }
     if (!(max_error >= 0)) return absl::InvalidArgumentError("--max-error: must be at least 0");
     if (runs < 3) return absl::InvalidArgumentError("--runs: must be at least 3");

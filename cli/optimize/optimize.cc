@@ -3,12 +3,12 @@
 
 #include <cstdio>
 #include <ctime>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/models/sizes.h"
@@ -179,14 +179,22 @@ absl::Status Write(const OptimizeFlags& flags, const std::string& path, const ap
   return CommitAll(*std::move(files));
 }
 
-// Quantizes the model that was optimized. `sizes`: of its symbolic dimensions.
+// The error if the quantization was interrupted.
+absl::Status Interrupted(const OptimizeFlags& flags) {
+  return absl::CancelledError(absl::StrCat(
+      "interrupted: nothing was quantized; the optimized model in f32 is in ", flags.output));
+}
+
+// Quantizes the model that was optimized. Its symbolic dimensions get the sizes of the samples.
 absl::StatusOr<api::QuantizedIfFaster> QuantizeResult(const OptimizeFlags& flags,
-                                                      const std::string& output,
-                                                      const std::map<std::string, int64_t>& sizes) {
+                                                      const std::string& output) {
   api::QuantizeOptions options;
   options.calibration = flags.calibration;
   options.max_error = flags.max_error;
-  options.dims = sizes;
+  // Random samples have the sizes for which the model was optimized, if they were given.
+  if (absl::StartsWith(flags.calibration, "synthetic") && !flags.hints.empty()) {
+    options.dims = flags.hints[0];
+  }
   options.seed = flags.common.seed;
   options.int_range = flags.common.int_range;
   options.runs = flags.runs;
@@ -197,7 +205,7 @@ absl::StatusOr<api::QuantizedIfFaster> QuantizeResult(const OptimizeFlags& flags
   options.progress = [&](const std::string& what) { progress.Show(what); };
   auto result = api::QuantizeIfFaster(flags.output, output, options);
   progress.Clear();
-  if (absl::IsCancelled(result.status())) return InterruptedError();
+  if (absl::IsCancelled(result.status())) return Interrupted(flags);
   return result;
 }
 
@@ -245,8 +253,8 @@ absl::StatusOr<int> Optimize(const OptimizeFlags& flags, const std::string& path
     return kExitOk;
   }
   if (!flags.common.json) Print(flags, model->graph, *outcome);
-  auto quantized = QuantizeResult(
-      flags, output, hints->empty() ? std::map<std::string, int64_t>() : hints->front().sizes);
+  if (outcome->result.search.stop == optimizer::StopReason::kCancelled) return Interrupted(flags);
+  auto quantized = QuantizeResult(flags, output);
   if (!quantized.ok()) return quantized.status();
   PrintQuantized(flags, model->graph, *outcome, output, *quantized);
   return kExitOk;

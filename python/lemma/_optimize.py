@@ -37,7 +37,12 @@ class Result:
         self._source = source
         self._path = path
         self.json = json  # all that `lemma optimize --json` says
-        certificate = pathlib.Path(path + ".cert")
+        #: What was quantized (numerics="quantize"): `output`, `kept` (why nothing was, or None) and
+        #: `result`. None with other numerics.
+        self.quantized: Optional[Dict[str, Any]] = json.get("quantized")
+        # The certificate is of the optimized model in f32, which then lies beside the quantized one.
+        self._certified = json["output"]
+        certificate = pathlib.Path(self._certified + ".cert")
         #: The text of the certificate; "" if none was asked for.
         self.certificate: str = certificate.read_text() if certificate.exists() else ""
         #: One dict for each rewrite: number, rule, proof, nodes, gives.
@@ -49,6 +54,13 @@ class Result:
         self.ms_after: Optional[float] = json.get("ms_after")
         #: Time after / time before. 1 if the input is kept.
         self.ratio: Optional[float] = json.get("ratio")
+        if self.quantized and not self.quantized["kept"]:
+            # Timed against the optimized model in f32.
+            times = self.quantized["result"]
+            gain = times["quantized_ms"] / times["f32_ms"]
+            self.kept = False
+            self.ms_after = None if self.ms_after is None else self.ms_after * gain
+            self.ratio = None if self.ratio is None else self.ratio * gain
         self.operators_before: int = json["operators_before"]
         self.operators_after: int = json["operators_after"]
 
@@ -91,19 +103,26 @@ class Result:
         return self._path
 
     def save(self, path: Union[str, "os.PathLike[str]"], *, certificate: bool = True) -> None:
-        """Writes the model, and its certificate beside it as PATH.cert."""
+        """Writes the model, and its certificate beside it as PATH.cert.
+
+        With numerics="quantize", the certificate is of the optimized model in f32: both are written
+        beside the model, as NAME.f32.onnx and NAME.f32.onnx.cert.
+        """
         path = os.fspath(path)
         if pathlib.Path(path).suffix != ".onnx":
             raise ValueError(f"{path}: the model is ONNX, so the name must end in .onnx")
         folder = os.path.dirname(os.path.abspath(path))
-        own = (self._path, self._path + ".cert")
+        own = {self._path, self._certified, self._certified + ".cert"}
         # Weights that lie in files of their own come along.
         names = sorted(os.listdir(self._folder.name))
         inside = [os.path.join(self._folder.name, name) for name in names]
         pairs = [(file, os.path.join(folder, os.path.basename(file))) for file in inside if file not in own]
         pairs.append((self._path, path))
+        certified = path if self._certified == self._path else path[: -len(".onnx")] + ".f32.onnx"
         if certificate and self.certificate:
-            pairs.append((self._path + ".cert", path + ".cert"))
+            if certified != path:
+                pairs.append((self._certified, certified))
+            pairs.append((self._certified + ".cert", certified + ".cert"))
         _files.copy_all(pairs)
 
     def show(self) -> _graph.Graph:

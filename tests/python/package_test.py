@@ -63,6 +63,24 @@ class OptimizeTest(unittest.TestCase):
             self.assertIn(step["rule"], r.json["rules"])
             self.assertTrue(step["nodes"])
 
+    def test_a_quantized_model_comes_with_the_certificate_of_the_one_before(self):
+        result = lemma.optimize(
+            self.source, effort="quick", cost="analytic", runs=3, numerics="quantize", max_error=0.5
+        )
+        self.assertIn("kept", result.quantized)
+        if result.quantized["kept"] is None:
+            worst = result.quantized["result"]["worst"]
+            self.assertTrue(0 < worst <= 0.5)
+            self.assertLess(result.ratio, result.json["ratio"])
+        self.assertTrue(result.certificate)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "small.onnx")
+            result.save(path)
+            before = os.path.join(folder, "small.f32.onnx")
+            self.assertEqual(sorted(os.listdir(folder)),
+                             ["small.f32.onnx", "small.f32.onnx.cert", "small.onnx"])
+            self.assertTrue(lemma.check(self.source, before, before + ".cert", samples=0))
+
     def test_saved_model_has_a_certificate_that_holds(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "faster.onnx")

@@ -79,7 +79,7 @@ MISTAKES = [
     ("run graph.txt --runs=0", 2, "--runs: must be at least 1"),
     # Rules and proofs.
     ("verify unclosed.txt", 2, "unclosed.txt:6:11: expected … '}' … , found the end of the text"),
-    ("verify contract.txt", 2, "must be bit_exact, reassociates or real_only, not exact"),
+    ("verify contract.txt", 2, "must be bit_exact, reassociates, real_only or bounded, not exact"),
     ("verify graph.txt", 2, "graph.txt: has no rules"),
     ("verify rule.txt --only=s", 2, "no rule named s in rule.txt; did you mean r?"),
     ("optimize MODEL -o out.onnx --rules=rule.txt", 2,

@@ -83,7 +83,7 @@ TEST(EqualizeTest, HelpsScalesPerTensor) {
   const QuantizeResult after = Quantized(model, options);
   EXPECT_GT(before.worst, 0.2);
   EXPECT_LT(after.worst, 0.03);
-  EXPECT_THAT(after.notes, Contains(HasSubstr("channels of 1 values are scaled")));
+  EXPECT_THAT(after.notes, Contains(HasSubstr("channels of 1 value scaled")));
   EXPECT_THAT(after.notes, Contains(HasSubstr("the same bits as the original on all 10 samples")));
   options.per_channel = true;
   EXPECT_LT(Quantized(model, options).worst, 0.03);
@@ -113,8 +113,23 @@ TEST(SmoothTest, HelpsWithOutliers) {
     EXPECT_LT(after.worst, before.worst / 3) << form << before.worst;
     EXPECT_GT(after.worst, 0);
     EXPECT_THAT(after.notes, Contains(HasSubstr("the same bits as the original")));
-    EXPECT_THAT(after.notes, Contains(HasSubstr("channels of 1 values are scaled")));
+    EXPECT_THAT(after.notes, Contains(HasSubstr("channels of 1 value scaled")));
   }
+}
+
+// A row of the weight is 0: its channel must not keep its size while all others become smaller.
+TEST(SmoothTest, AChannelWithoutAPartnerDoesNoHarm) {
+  const std::string model = Written(absl::StrCat(
+      "g (float[1,8,32] x) => (float[1,8,16] y) {\n",
+      Scaled("g", "32", 32, [](int) { return 100; }),
+      Scaled("w", "32,16", 32 * 16, [](int i) { return i / 16 == 5 ? 0 : 1; }),
+      "a = LayerNormalization (x, g)\n y = MatMul (a, w)\n}"));
+  QuantizeOptions options = With(Samples({1, 8, 32}, 10));
+  const QuantizeResult before = Quantized(model, options);
+  options.smooth = 1;
+  const QuantizeResult after = Quantized(model, options);
+  EXPECT_LT(after.worst, 1.5 * before.worst);
+  EXPECT_THAT(after.notes, Contains(HasSubstr("smooth: 32 channels of 1 value scaled")));
 }
 
 // The sum over the outputs' elements of |mean of q - f|, over the samples for calibration.
@@ -240,7 +255,7 @@ TEST(CorrectBiasTest, IsNotUsedBeyondTheBudget) {
   options.percentile = 60;
   options.correct_bias = true;
   const QuantizeResult free = Quantized(model, options);
-  EXPECT_THAT(free.notes, Contains(HasSubstr("1 biases are corrected")));
+  EXPECT_THAT(free.notes, Contains(HasSubstr("1 bias is corrected")));
   EXPECT_GT(free.held_out[0].relative, 10);
   options.max_error = 2;
   const QuantizeResult limited = Quantized(model, options);

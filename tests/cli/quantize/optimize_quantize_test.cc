@@ -1,8 +1,12 @@
 // lemma optimize --numerics=quantize as a user sees it.
 #include <algorithm>
+#include <filesystem>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "gmock/gmock.h"
+#include "graph/onnx/tensor_proto.h"
 #include "gtest/gtest.h"
 #include "tests/base/temp_files.h"
 #include "tests/cli/lemma_process.h"
@@ -79,6 +83,29 @@ TEST(OptimizeQuantizeTest, AModelWithoutProductsIsKept) {
   EXPECT_THAT(result.out, ContainsRegex("\"quantized\":\\{\"output\":\"[^\"]+q.onnx\","
                                         "\"kept\":\"[^\"]+\",\"result\":null\\}\\}"));
   EXPECT_EQ(ReadAll(folder + "/q.onnx"), ReadAll(folder + "/q.f32.onnx"));
+}
+
+// The sizes of the samples count, not those for which the model was optimized.
+TEST(OptimizeQuantizeTest, SamplesMayHaveOtherSizes) {
+  onnx::ModelProto model =
+      OnnxModel("g (float[N,256] x) => (float[N,256] y) { a = MatMul (x, v) y = MatMul (a, w) }");
+  AddOnes(&model, "v", {256, 256});
+  AddOnes(&model, "w", {256, 256});
+  const std::string folder = NewFolder(), samples = NewFolder();
+  for (const int64_t rows : {3, 5}) {
+    const std::string sample = absl::StrCat(samples, "/", rows);
+    ASSERT_TRUE(std::filesystem::create_directory(sample));
+    const Tensor x = *Tensor::Filled({DType::kF32, {rows, 256}}, 0.5);
+    ASSERT_TRUE(WriteFileAtomically(sample + "/input_0.pb", {SerializeTensorProto("x", x)}).ok());
+  }
+  const LemmaResult result =
+      RunLemma(Command(WriteTemp("sizes.onnx", model.SerializeAsString()), folder + "/q.onnx",
+                       {"--calibration=" + samples, "--max-error=0.2"}));
+  ASSERT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out,
+              ContainsRegex("error       y: relative error [^\n]+measured on 1 sample"));
+  ExpectOneLine(RunLemma(Command(Model(), folder + "/p.onnx", {"--calibration=/nowhere"})),
+                {"--calibration: there is no file or folder /nowhere"});
 }
 
 TEST(OptimizeQuantizeTest, PrintsOneObject) {

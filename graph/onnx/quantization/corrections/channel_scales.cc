@@ -56,16 +56,20 @@ void ChannelScales::Refuse(const ScaledOperand& operand, int sign,
   }
 }
 
-void ChannelScales::Move(const std::vector<ScaledOperand>& from,
-                         const std::vector<ScaledOperand>& to, std::vector<int>* exponents) {
+void ChannelScales::Limit(const std::vector<ScaledOperand>& from,
+                          const std::vector<ScaledOperand>& to, std::vector<int>* exponents) const {
   for (const ScaledOperand& operand : from) Refuse(operand, -1, exponents);
   for (const ScaledOperand& operand : to) Refuse(operand, 1, exponents);
+}
+
+void ChannelScales::Move(const std::vector<ScaledOperand>& from,
+                         const std::vector<ScaledOperand>& to, const std::vector<int>& exponents) {
   const auto scale = [&](const ScaledOperand& operand, int sign) {
     Constant& constant = constants_.at(KeyOf(operand));
     for (size_t i = 0; i < constant.elements.size(); ++i) {
       const auto c = static_cast<size_t>(operand.channels.Of(static_cast<int64_t>(i)));
-      if ((*exponents)[c] == 0) continue;
-      constant.elements[i] = std::ldexp(constant.elements[i], sign * (*exponents)[c]);
+      if (exponents[c] == 0) continue;
+      constant.elements[i] = std::ldexp(constant.elements[i], sign * exponents[c]);
       constant.changed = true;
     }
   };

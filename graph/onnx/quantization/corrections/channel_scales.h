@@ -50,11 +50,15 @@ class ChannelScales {
   absl::StatusOr<bool> Read(const ScaledOperand& constant);
   // The largest |element| of each of `count` channels, after all calls of Move.
   std::vector<double> Largest(const ScaledOperand& constant, int64_t count) const;
+  // Sets to 0 the exponents of channels that Move cannot scale exactly: an element of the channel
+  // is infinite, NaN or subnormal, or a product would be infinite or below the normal numbers.
+  // `exponents` has an entry for each channel.
+  void Limit(const std::vector<ScaledOperand>& from, const std::vector<ScaledOperand>& to,
+             std::vector<int>* exponents) const;
   // Multiplies channel c of each constant in `to` by 2^exponents[c], and of each constant in `from`
-  // by 2^-exponents[c]. Both products are exact: if an element of the channel is or would become
-  // infinite or subnormal, the channel stays as it is, and its exponent is set to 0.
+  // by 2^-exponents[c]. All products are exact if Limit has set the exponents.
   void Move(const std::vector<ScaledOperand>& from, const std::vector<ScaledOperand>& to,
-            std::vector<int>* exponents);
+            const std::vector<int>& exponents);
   // Replaces the operands of nodes whose constants changed. Each gets a constant of its own, also
   // if others read the old one.
   absl::Status Write(ModelEditor* editor) const;

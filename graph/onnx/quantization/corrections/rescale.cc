@@ -1,6 +1,7 @@
 // Cross-layer equalization and smoothing: QuantizableModel::Equalized and Smoothed.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -64,6 +65,42 @@ absl::StatusOr<std::vector<double>> LargestMade(const ModelIndex& index,
   return largest;
 }
 
+double Scaled(double number, int exponent) { return std::ldexp(number, exponent); }
+
+// The largest of numbers[c] * 2^(sign * exponents[c]) over the channels of `chosen`.
+double LargestScaled(const std::vector<double>& numbers, const std::vector<int>& exponents,
+                     int sign, const std::function<bool(size_t)>& chosen) {
+  double largest = 0;
+  for (size_t c = 0; c < numbers.size(); ++c) {
+    if (chosen(c)) largest = std::max(largest, Scaled(numbers[c], sign * exponents[c]));
+  }
+  return largest;
+}
+
+// A channel whose partner is 0 everywhere may have any scale. It must not be larger than all
+// others, whose range it would widen: the exponents of such channels are set so that
+// numbers[c] * 2^(sign * exponents[c]) is at most the largest of the others.
+void ScaleDead(const std::vector<double>& numbers, const std::vector<double>& partners, int sign,
+               std::vector<int>* exponents) {
+  const double largest =
+      LargestScaled(numbers, *exponents, sign, [&](size_t c) { return partners[c] != 0; });
+  if (largest == 0) return;
+  for (size_t c = 0; c < numbers.size(); ++c) {
+    if (partners[c] != 0 || numbers[c] <= largest) continue;
+    const double halvings = std::ceil(std::log2(numbers[c] / largest));
+    (*exponents)[c] = -sign * static_cast<int>(std::min(halvings, 126.0));
+  }
+}
+
+// Whether a channel that cannot be scaled as wanted would be the largest: the others would have
+// become smaller in vain.
+bool IsInVain(const std::vector<double>& numbers, const std::vector<int>& wanted,
+              const std::vector<int>& limited, int sign) {
+  const auto is_free = [&](size_t c) { return wanted[c] == limited[c]; };
+  const double free = LargestScaled(numbers, limited, sign, is_free);
+  return LargestScaled(numbers, limited, sign, [&](size_t c) { return !is_free(c); }) > free;
+}
+
 void Count(const std::vector<int>& exponents, RescaledModel* result) {
   const auto changed =
       std::count_if(exponents.begin(), exponents.end(), [](int e) { return e != 0; });
@@ -111,7 +148,13 @@ absl::StatusOr<RescaledModel> QuantizableModel::Equalized(const std::vector<bool
       for (size_t c = 0; c < first.size(); ++c) {
         exponents[c] = NearestExponent(std::sqrt(first[c] / second[c]));
       }
-      scales.Move(links[i].makers, links[i].readers, &exponents);
+      ScaleDead(first, second, -1, &exponents);
+      ScaleDead(second, first, 1, &exponents);
+      const std::vector<int> wanted = exponents;
+      scales.Limit(links[i].makers, links[i].readers, &exponents);
+      if (IsInVain(first, wanted, exponents, -1) || IsInVain(second, wanted, exponents, 1))
+        continue;
+      scales.Move(links[i].makers, links[i].readers, exponents);
       for (size_t c = 0; c < first.size(); ++c) {
         changes = changes || exponents[c] != 0;
         totals[i][c] += exponents[c];
@@ -152,7 +195,11 @@ absl::StatusOr<RescaledModel> QuantizableModel::Smoothed(
       exponents[c] =
           NearestExponent(std::pow(seen->second[c], alpha) / std::pow(weights[c], 1 - alpha));
     }
-    scales.Move(link.makers, link.readers, &exponents);
+    ScaleDead(seen->second, weights, -1, &exponents);
+    const std::vector<int> wanted = exponents;
+    scales.Limit(link.makers, link.readers, &exponents);
+    if (IsInVain(seen->second, wanted, exponents, -1)) continue;
+    scales.Move(link.makers, link.readers, exponents);
     moved.push_back(std::move(exponents));
   }
   LEMMA_ASSIGN_OR_RETURN(RescaledModel result, WithScales(scales));

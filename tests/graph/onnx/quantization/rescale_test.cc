@@ -213,8 +213,8 @@ TEST(EqualizeTest, RefusesWhatWouldNotBeExact) {
   auto* v = proto.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_t();
   ASSERT_EQ(v->float_data_size(), 6);
   v->set_float_data(0, 0x1p40F);
-  v->set_float_data(1, 0x1p40F);
-  v->set_float_data(4, 0x1p-120F);
+  v->set_float_data(1, 0x1p10F);
+  v->set_float_data(4, 0x1p-123F);
   auto model = QuantizableModel::Read(WriteTemp("model.onnx", proto.SerializeAsString()));
   ASSERT_TRUE(model.ok()) << model.status();
   auto equalized = model->Equalized(All(*model));
@@ -226,7 +226,25 @@ TEST(EqualizeTest, RefusesWhatWouldNotBeExact) {
   plan.chosen = All(*model);
   auto weights = equalized->model.WeightsOf(0, plan);
   ASSERT_TRUE(weights.ok()) << weights.status();
-  EXPECT_EQ(weights->weight, (std::vector<double>{0x1p20, 0x1p40, 0, 0x1p-20, 0x1p-120, 0}));
+  EXPECT_EQ(weights->weight, (std::vector<double>{0x1p20, 0x1p10, 0, 0x1p-20, 0x1p-123, 0}));
+}
+
+// A channel that cannot be scaled is as large as the largest: smaller others would gain nothing.
+TEST(EqualizeTest, LeavesAPairThatWouldGainNothing) {
+  onnx::ModelProto proto = OnnxModel(R"(
+    g (float[1,2] x) => (float[1,1] y) {
+      v = Constant <value = float[2,2] {1024.0, 1024.0, 1.0, 1.0}> ()
+      w = Constant <value = float[2,1] {1.0, 1.0}> ()
+      h = MatMul (x, v)
+      y = MatMul (h, w)
+    })");
+  auto* v = proto.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_t();
+  v->set_float_data(3, 0x1p-123F);
+  auto model = QuantizableModel::Read(WriteTemp("model.onnx", proto.SerializeAsString()));
+  ASSERT_TRUE(model.ok()) << model.status();
+  auto equalized = model->Equalized(All(*model));
+  ASSERT_TRUE(equalized.ok()) << equalized.status();
+  EXPECT_EQ(equalized->values, 0);
 }
 
 // The weight with the normalization is 1/16, so the scale is 1/4.
