@@ -34,8 +34,8 @@ struct QuantizeOptions {
   // become similar in each channel (cross-layer equalization).
   bool equalize = false;
   // Forms "static" and "dynamic": powers of two move from activations into the weights of the
-  // MatMul and Gemm that read them (SmoothQuant). In [0, 1]: how much of the difficulty moves; 0.5
-  // is usual. Absent: nothing moves.
+  // MatMul and Gemm that read them (SmoothQuant). Value: the exponent ALPHA in [0, 1]
+  // (docs/quantization.md); the larger, the more moves; 0.5 is usual. Absent: nothing moves.
   std::optional<double> smooth;
   // Form "static": the mean error of each channel of a product on the samples for calibration is
   // subtracted from the product's bias, unless this makes the outputs' error on them larger.
@@ -151,15 +151,18 @@ struct QuantizeResult {
 absl::StatusOr<QuantizeResult> Quantize(const std::string& model, const std::string& output,
                                         const QuantizeOptions& options = {});
 
-// What QuantizeIfFaster wrote.
+// The file that QuantizeIfFaster wrote, and how the quantization went.
 struct QuantizedIfFaster {
-  std::optional<QuantizeResult> quantized;  // absent if the model cannot be quantized at all
+  // As Quantize returns it, also if a copy of the model then replaced the quantized model; absent
+  // if the model cannot be quantized.
+  std::optional<QuantizeResult> quantized;
   // Why `output` is a copy of the model; "" if it is the quantized model.
   std::string kept;
 };
 // Writes the quantized model to `output` if it keeps to options.max_error and takes at most 0.98 of
-// the model's time; otherwise writes a copy of the model. Needs options.runs > 0. Errors as in
-// Quantize; a model that cannot be quantized is none.
+// the model's time. Otherwise writes a copy of the model; also if the model has no operator that
+// can be quantized, has quantized operators already, or cannot be quantized in this form. All other
+// errors are those of Quantize, such as errors in options and samples. Needs options.runs > 0.
 absl::StatusOr<QuantizedIfFaster> QuantizeIfFaster(const std::string& model,
                                                    const std::string& output,
                                                    const QuantizeOptions& options);

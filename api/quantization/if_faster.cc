@@ -6,6 +6,7 @@
 #include "api/models/model_file.h"
 #include "api/models/option_error.h"
 #include "api/optimization/certificate_file.h"
+#include "api/quantization/quantizer.h"
 #include "api/quantize.h"
 #include "base/file.h"
 #include "base/status_macros.h"
@@ -41,11 +42,12 @@ absl::StatusOr<QuantizedIfFaster> QuantizeIfFaster(const std::string& model,
   if (options.runs < 1) return OptionError("option runs: must be at least 1");
   LEMMA_RETURN_IF_ERROR(CheckOutputs({output}, {model}));
   QuantizedIfFaster outcome;
-  auto result = Quantize(model, output, options);
+  bool cannot = false;
+  auto result = QuantizeModel(model, output, options, &cannot);
   if (result.ok()) {
     outcome.kept = Problem(*result);
     outcome.quantized = *std::move(result);
-  } else if (absl::IsInvalidArgument(result.status()) || absl::IsUnimplemented(result.status())) {
+  } else if (cannot) {
     outcome.kept = std::string(result.status().message());
   } else {
     return result.status();

@@ -98,8 +98,9 @@ absl::Status QuantizeOptions::Check() const {
   return CheckExecutionOptions(execution);
 }
 
-absl::StatusOr<QuantizeResult> Quantize(const std::string& model, const std::string& output,
-                                        const QuantizeOptions& options) {
+absl::StatusOr<QuantizeResult> QuantizeModel(const std::string& model, const std::string& output,
+                                             const QuantizeOptions& options, bool* cannot) {
+  *cannot = false;
   LEMMA_RETURN_IF_ERROR(options.Check());
   LEMMA_ASSIGN_OR_RETURN(const ModelFormat format, FormatOfPath(output));
   if (format != ModelFormat::kOnnx) {
@@ -107,13 +108,26 @@ absl::StatusOr<QuantizeResult> Quantize(const std::string& model, const std::str
         absl::StrCat(output, ": quantized models are written as ONNX; a name ends in .onnx"));
   }
   LEMMA_RETURN_IF_ERROR(CheckOutputs({output}, {model}));
-  LEMMA_ASSIGN_OR_RETURN(QuantizableModel quantizable, QuantizableModel::Read(model));
-  Quantizer quantizer(std::move(quantizable), options);
-  for (const auto& step : {&Quantizer::Prepare, &Quantizer::Choose}) {
-    if (absl::Status s = (quantizer.*step)(); !s.ok()) return s;
-  }
-  LEMMA_RETURN_IF_ERROR(quantizer.Write(output));
+  const auto refuses = [](const absl::Status& status) {
+    return absl::IsInvalidArgument(status) || absl::IsUnimplemented(status);
+  };
+  auto quantizable = QuantizableModel::Read(model);
+  *cannot = refuses(quantizable.status());
+  if (!quantizable.ok()) return quantizable.status();
+  Quantizer quantizer(*std::move(quantizable), options);
+  LEMMA_RETURN_IF_ERROR(quantizer.Prepare());
+  // From here on, the options and the samples are known to be right.
+  absl::Status status = quantizer.Choose();
+  if (status.ok()) status = quantizer.Write(output);
+  *cannot = refuses(status);
+  if (!status.ok()) return status;
   return quantizer.TakeResult();
+}
+
+absl::StatusOr<QuantizeResult> Quantize(const std::string& model, const std::string& output,
+                                        const QuantizeOptions& options) {
+  bool cannot = false;
+  return QuantizeModel(model, output, options, &cannot);
 }
 
 }  // namespace lemma::api

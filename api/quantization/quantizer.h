@@ -28,6 +28,11 @@ using Choice = std::vector<bool>;
 // The errors of single operators are measured on the first samples only: on at most this many.
 constexpr size_t kComparedSamples = 2;
 
+// Does the work of Quantize (api/quantize.h). After an error, *cannot says whether the model cannot
+// be quantized; otherwise the reason is an option, a sample, a file or a fault.
+absl::StatusOr<QuantizeResult> QuantizeModel(const std::string& model, const std::string& output,
+                                             const QuantizeOptions& options, bool* cannot);
+
 // Call Prepare, Choose, Write and TakeResult once each, in this order; an error ends the work.
 class Quantizer {
  public:
@@ -126,9 +131,10 @@ class Quantizer {
   // the outputs would become larger. UseCorrections decides this.
   absl::Status CorrectBiases();
   absl::StatusOr<bool> UseCorrections();
-  // The mean of each channel of the runner's outputs that `values` names, on the samples for
-  // calibration; true: the value is a Conv's result, whose channels are along axis 1, not along the
-  // last axis. Leaves out values whose channels differ between samples.
+  // By value, the mean of each channel of those outputs of the runner that `values` names, on the
+  // samples for calibration. values[v]: whether v is a Conv's result, with channels along axis 1;
+  // otherwise they are along the last axis. Leaves out values whose channels differ between
+  // samples.
   absl::StatusOr<std::map<std::string, std::vector<double>>> MeansOf(
       SampleRunner* runner, const std::map<std::string, bool>& values) const;
   // The largest |number| that was added to a channel of the operator's bias.

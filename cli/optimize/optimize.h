@@ -57,8 +57,8 @@ struct OptimizeFlags {
   optimizer::Objective ObjectiveOf() const;
   std::string CertificatePath() const;  // where to write the certificate; "": nowhere
   bool Quantizes() const { return numerics == "quantize"; }
-  // With --numerics=quantize: the flags of the optimization in front of the quantization, whose
-  // result and certificate lie beside OUT.
+  // With --numerics=quantize: the flags of the optimization that precedes the quantization. Its
+  // output is OUT with .f32.onnx in place of .onnx, and its --numerics is reassociate.
   OptimizeFlags BeforeQuantizing() const;
 };
 

@@ -7,8 +7,8 @@
 namespace lemma::codegen {
 
 // How the factors of a sum of products are rounded before they are multiplied. Products are
-// accumulated in f32. The precision applies to kernels by tile and to streamed kernels
-// (grid_program.h); other kernels do not round factors.
+// accumulated in f32, with kBytes in i32. The precision applies to kernels by tile and to streamed
+// kernels (grid_program.h); other kernels do not round factors.
 enum class ProductPrecision {
   kF32,    // not rounded; no tensor cores
   kF32x3,  // each factor is a sum of two TF32 numbers; three of the four products are added
@@ -23,10 +23,11 @@ enum class ProductPrecision {
   kBytes,
 };
 
-// All that a user chooses but kStored.
+// The precisions that a user chooses, without kStored.
 constexpr ProductPrecision kRoundingPrecisions[] = {
     ProductPrecision::kF32, ProductPrecision::kF32x3, ProductPrecision::kTf32,
     ProductPrecision::kF16, ProductPrecision::kBf16};
+// How many precisions a user chooses: all before kBytes.
 constexpr int kNumProductPrecisions = static_cast<int>(ProductPrecision::kStored) + 1;
 
 // "f32", "f32x3", "tf32", "f16", "bf16", "stored", "bytes".
@@ -37,10 +38,10 @@ const char* Name(ProductPrecision precision);
 double UnitRoundoff(ProductPrecision precision);
 
 // Returns B such that |computed sum - exact sum| <= B * sum |a_i| * |b_i| for `terms` products, in
-// any order of summation; not finite for very many terms (for kF32, from 2^24 on). The bound covers
-// the rounding of the factors, and tensor cores that truncate sums to 24 bits. It is not valid if a
-// number overflows, or if a rounded factor (for kF32x3, one of its two numbers) or a product is
-// subnormal.
+// any order of summation; not finite for very many terms (for kF32, from 2^24 on), and 0 for
+// kBytes. The bound covers the rounding of the factors, and tensor cores that truncate sums to 24
+// bits. It is not valid if a number overflows, or if a rounded factor (for kF32x3, one of its two
+// numbers) or a product is subnormal.
 double ProductErrorBound(ProductPrecision precision, int64_t terms);
 
 }  // namespace lemma::codegen

@@ -21,7 +21,7 @@ namespace lemma::codegen {
 // The context that all kernels of a program share.
 struct KernelContext {
   Number number = Number::kFloat;
-  ProductPrecision precision = ProductPrecision::kF32;  // kF32 unless `number` is kFloat
+  ProductPrecision precision = ProductPrecision::kF32;  // kF32 or kBytes unless `number` is kFloat
   int architecture = 0;                                 // as in GridOptions
   std::vector<DType> storage;                           // the type of each slot in memory
   std::vector<loops::Slot> slots;                       // row-major

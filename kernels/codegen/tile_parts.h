@@ -52,9 +52,8 @@ NestPrinter::Options TileOptions(const KernelContext& context, const loops::Nest
 // The code that runs after the sums are complete: from the sums that a thread holds as sum[i][j],
 // for i < `rows` and j < `columns`, it computes elements of the result and stores them. `row` and
 // `column` are an element's row and column in the tile, as expressions of i and j. `total_rows` and
-// `total_columns` are the sizes of the result. `sum` is the sum's number, as an expression of i and
-// j. The kernel declares a_first and b_first, the tile's
-// first row and column.
+// `total_columns` are the sizes of the result. `sum`: the value of a sum, as an expression of i and
+// j. The kernel declares a_first and b_first, the tile's first row and column.
 class ResultPrinter {
  public:
   ResultPrinter(const KernelContext& context, const loops::Nest& out, int sum_slot,

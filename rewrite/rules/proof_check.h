@@ -19,7 +19,8 @@ std::string CurrentProofId(const Substitution& rule);
 // Trusts the record in the rule's file: it finds outdated records, not forged ones.
 std::string ProofProblem(const Substitution& rule);
 
-// As ProofProblem, but of the record only: "" also for a rule with a bound that is proved.
+// Why the rule's record does not prove the rule as it is now; "" if it does. Unlike ProofProblem,
+// accepts rules with the contract `bounded`.
 std::string OutdatedRecord(const Substitution& rule);
 
 // As ProofProblem, but does not compare the record's id with the current id, because computing the

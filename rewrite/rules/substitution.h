@@ -41,8 +41,9 @@ enum class FloatContract {
   kBitExact,      // equal bits: the rule moves data or does the same arithmetic
   kReassociates,  // equal as real numbers, rounded differently
   kRealOnly,      // overflow, NaN, infinities, and results at discontinuities may differ too
-  // The sides differ: as real numbers by at most Substitution::bound in each element, and besides
-  // this as `reassociates` allows. Such a rule is no equality, so only `lemma verify` accepts it.
+  // The sides differ: as real numbers by at most Substitution::bound in each element. Roundings of
+  // floats may differ in addition, as with kReassociates. Such a rule is no equality and is never
+  // applied; only `lemma verify` and `lemma rules` read it (RuleKinds).
   kBounded,
 };
 // "bit_exact", "reassociates", "real_only", "bounded".

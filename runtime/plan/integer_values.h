@@ -13,6 +13,7 @@
 
 namespace lemma {
 
+// The integers from `low` to `high`, both included.
 struct IntegerRange {
   int64_t low = 0, high = 0;
 };
@@ -24,23 +25,26 @@ IntegerRange RangeOfBytes(DType dtype);
 // The largest magnitude of an integer of 8 bits less a zero point of its type.
 constexpr int64_t kLargestStep = 255;
 
-// The operands a and b if `v` is fn(a, b), element by element; nullopt otherwise.
+// The operands a and b if `v` is fn(a, b), element by element; nullopt otherwise. `fn` takes two
+// operands.
 std::optional<std::pair<Value, Value>> OperandsOfFunction(ScalarFn fn, const Value& v,
                                                           NodeTraitsCache& traits);
 
 // Whether `v` holds, in f32 or i32, the integers of its only operand, which are of 8 bits.
 bool WidensBytes(const Value& v, NodeTraitsCache& traits);
 
-// A range from 0 or below to 0 or above that contains the elements of `v`, by its payload, its type
-// or the definitions of at most `steps` operators; nullopt unless they are known to be integers of
-// magnitude at most kLargestStep.
+// A range that contains 0 and all elements of `v`, from its type, its payload or the definitions of
+// at most `steps` operators. nullopt unless `v` is u8, i8, f32 or i32 and is known to hold only
+// integers of magnitude at most kLargestStep.
 std::optional<IntegerRange> RangeOfIntegers(const Value& v, NodeTraitsCache& traits, int steps = 8);
 
-// A value `source` - `zero`, element by element, in f32 or i32.
+// A value `source` - `zero`, element by element, in f32 or i32. `zero` may be any number, not only
+// one that `source`'s type holds; callers check it.
 struct CenteredBytes {
-  Value source;                // u8 or i8
-  Value zero;                  // one number of the value's type; empty: 0
-  std::vector<NodePtr> nodes;  // the nodes that compute the value, operands before users
+  Value source;  // u8 or i8
+  Value zero;    // one element, of the value's type; empty: 0
+  // The nodes from `source` to the value, operands before users; not those that compute `zero`.
+  std::vector<NodePtr> nodes;
 };
 // `v` as CenteredBytes; nullopt if it is not of this form.
 std::optional<CenteredBytes> CenteredBytesOf(const Value& v, NodeTraitsCache& traits);

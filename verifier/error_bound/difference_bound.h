@@ -13,13 +13,14 @@
 
 namespace lemma::prover {
 
-// Finds upper bounds by these steps, in this order:
+// Finds upper bounds. First, a float that an integer type of up to 32 bits stores is brought into
+// the type's range and cut off. Then these steps are tried, in this order:
 //   * summands that are equal up to their sign cancel;
-//   * |f(a) - f(b)| <= c |a - b| for a maximum, a minimum and other functions that change slowly;
-//   * a function that rounds to integers becomes its argument, and the difference counts: 1/2 for
-//     round, 1 for floor, ceil and trunc;
+//   * |x f(a) + y f(b)| <= |x| c |a - b| + |x + y| |f(b)|, for abs, tanh, erf, sin and cos, whose
+//     steepest slope is c, and for a maximum or minimum, which changes by at most the largest
+//     change of an operand;
+//   * x round(a) becomes x a, and |x| / 2 counts; |x| for floor, ceil and trunc;
 //   * what is left counts with its magnitude.
-// A value that an integer type stores is cut off to an integer and brought into the type's range.
 //
 // The constructor's arguments must outlive the object. `inputs` and `bounds` as in Magnitude.
 class DifferenceBound {
@@ -27,8 +28,9 @@ class DifferenceBound {
   DifferenceBound(NormalForms* forms, Arith* arith, const std::vector<ExprType>* inputs,
                   const std::map<std::string, std::pair<double, double>>* bounds);
 
-  // An upper bound of |difference| wherever `context` holds; nullopt if none is found. remainder()
-  // then says which summands have no bound.
+  // An upper bound of |difference| wherever `context` holds. nullopt if none is found, also because
+  // a limit on steps, forms or depth is reached; remainder() then has the summands without a bound,
+  // or names the limit, if either is known.
   std::optional<UpperBound> Of(const NormalForm& difference, const Facts& context);
   const std::string& remainder() const { return remainder_; }
 
@@ -40,21 +42,23 @@ class DifferenceBound {
   std::optional<UpperBound> AsLimit(const NormalForm& form, const Facts& context);
 
  private:
-  // The summands of a form that have the axes and guards of one summand and one factor in common.
+  // A form in two parts: the summands that contain a given factor and have the axes and guards of a
+  // given summand, and the rest.
   struct Factored {
     NormalForm factor;  // their sum without this factor, at a point of the axes
     NormalForm rest;    // the other summands
   };
   Factored Collect(const NormalForm& form, const Summand& like, const Atom& atom);
-  // Of the sum of |factor| over the points of the axes of `like`.
+  // An upper bound of the sum of |factor| over the points of the axes of `like`.
   std::optional<UpperBound> OfFactor(const NormalForm& factor, const Summand& like,
                                      const Facts& context);
   struct Product {
     Atom atom;
     NormalForm factor;
   };
-  // Of the sum of two products over the axes of `like`. nullopt if `same_factors` is not whether
-  // the factors are opposite.
+  // An upper bound of the sum of two products over the axes of `like`. nullopt unless
+  // `same_factors` says whether their factors cancel: true if the factors add up to 0, false if
+  // not.
   std::optional<UpperBound> OfPair(const Summand& like, const Product& a, const Product& b,
                                    const Facts& context, bool same_factors, int depth);
   // The steps of Of: two functions of nearby arguments; a function that rounds.

@@ -27,9 +27,9 @@ class Magnitude {
   std::optional<UpperBound> Of(const NormalForm& form, const Facts& context);
   std::optional<UpperBound> Of(const Summand& term, const Facts& context);
 
-  // The summand itself, which must be a product of positive numbers, sizes, positive parameters and
-  // inverses of these. Never more than its value, but for the rounding of a product of numbers in
-  // double. nullopt for any other summand.
+  // The summand's value, if it is a product of positive numbers, sizes, positive parameters and
+  // inverses of parameters; nullopt otherwise. Rounded down, except that products of numbers are
+  // rounded to nearest, as the reader of rules rounds them.
   std::optional<UpperBound> Exactly(const Summand& term, const Facts& context);
 
   // Whether the form shows that its value is an integer.
@@ -46,9 +46,9 @@ class Magnitude {
   std::optional<UpperBound> OfInverse(const NormalForm& form, const Facts& context);
   // The name of a size in bounds; "" if the leaf is not a symbol.
   std::string SizeName(Leaf leaf) const;
-  // Of the polynomial itself, or of its negation if that is sure to be larger.
+  // An upper bound of |p|. If `p` is known to be at least 0, only its positive terms count.
   std::optional<UpperBound> OfSizes(const Poly& p, const Facts& context);
-  // Of the number of points of the summand's axes.
+  // An upper bound of the number of points of the summand's axes.
   std::optional<UpperBound> Points(const Summand& term, const Facts& context);
   bool IsInteger(const Atom& atom) const;
 

@@ -14,12 +14,14 @@ namespace lemma::prover {
 // size begins with "n:"; sizes are at least 1. Other names are of parameters, which are positive.
 using Powers = std::map<std::string, int>;
 
-// A sum of products, each with a coefficient that is positive. The empty sum is 0. Coefficients are
-// rounded up, so the sum is never less than the bound that was computed.
+// A sum of products, each with a positive coefficient. The empty sum is 0. An infinite coefficient
+// bounds nothing. The operations below round coefficients up, so their result is never below the
+// exact one.
 struct UpperBound {
   std::map<Powers, double> terms;
 
   static UpperBound Number(double value);  // infinite, which bounds nothing, if negative or NaN
+  // A power of one factor, named as in Powers; `exponent` is not 0.
   static UpperBound Of(const std::string& factor, int exponent = 1);
   UpperBound DividedBy(int64_t number) const;  // infinite if `number` is not positive
   // For people: "0.5*s + n".
@@ -31,8 +33,9 @@ UpperBound operator*(const UpperBound& a, const UpperBound& b);
 // An upper bound of both, which is one of them if the other is known to be at most as large.
 UpperBound Larger(const UpperBound& a, const UpperBound& b);
 
-// Whether `bound` is at most `limit` for all sizes from 1 on and all positive parameters. `limit`
-// must not be rounded up. False means only that no proof was found.
+// Whether `bound` is at most `limit` for all sizes from 1 on and all positive parameters. The
+// coefficients of `limit` must not exceed the intended ones (DifferenceBound::AsLimit). False means
+// only that no proof was found.
 bool AtMost(const UpperBound& bound, const UpperBound& limit);
 
 }  // namespace lemma::prover

@@ -216,8 +216,9 @@ class Machine {
   // integers are computed again then (Expr::known_at).
   int64_t now_ = 0;
   std::vector<int64_t> scratch_, registers_, cells_, thread_numbers_;
-  std::vector<uint8_t> set_;          // by register: whether it has been assigned
-  std::vector<int64_t> terms_;        // by register: of a sum of bytes, the terms so far
+  std::vector<uint8_t> set_;  // by register: whether it has been assigned
+  // By register that holds a sum of products of bytes: the number of terms so far.
+  std::vector<int64_t> terms_;
   std::vector<SharedMemory> shared_;  // by variable; of 0 cells if it is not shared
   std::vector<Mask*> loops_;          // the threads that broke out of each open loop
   absl::Status status_;

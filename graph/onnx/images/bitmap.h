@@ -8,10 +8,13 @@
 
 namespace lemma::images {
 
-// BMP with 1, 4 or 8 bits and a palette, or with 24 or 32 bits. `file` begins with "BM".
+// A BMP with 1, 4 or 8 bits per pixel and a palette, or with 24 or 32 bits per pixel; always three
+// channels. `file` begins with "BM". Unimplemented for other kinds, InvalidArgument for a damaged
+// file.
 absl::StatusOr<Pixels> ReadBmp(absl::string_view file);
 
-// PGM and PPM in binary with values from 0 to 255. `file` begins with "P5" or "P6".
+// A binary PGM (one channel) or PPM (three channels) whose largest value is 255. `file` begins with
+// "P5" or "P6". Errors as for ReadBmp.
 absl::StatusOr<Pixels> ReadPnm(absl::string_view file);
 
 }  // namespace lemma::images

@@ -13,11 +13,14 @@ enum class PixelFormat { kRgb, kBgr, kGrayscale };
 // The pixels of a JPEG, PNG, BMP or PNM file as u8 [height, width, channels], from top to bottom
 // and left to right. There are 3 channels, or 1 for kGrayscale. Gray pixels get three equal
 // channels. Colors become gray with the weights 0.299, 0.587 and 0.114. An alpha channel is
-// dropped; notes on gamma, color profiles and rotation in the file are ignored.
+// dropped; gamma, color profiles and rotation that the file states are ignored.
 //
-// Unimplemented for other formats, and for kinds of images that are not read (the message names
-// them): more than 8 bits per channel, CMYK, compressed BMP, PNM in text. InvalidArgument if the
-// file is damaged or ends too early, or if the image has no pixels or more than 2^28.
+// Unimplemented for TIFF, WebP, GIF, JPEG 2000 and PNM in text or with one bit per pixel, and for
+// these kinds of images: PNG with 16 bits per channel, JPEG in CMYK, BMP that is compressed, of
+// OS/2, or with 16 bits per pixel, PNM whose largest value is not 255. The message names the kind.
+// InvalidArgument for data in any other format, for a file that ends too early or is damaged, and
+// for an image without pixels or with more than 2^28. Damage inside the data of a JPEG is no error:
+// its pixels are those that libjpeg makes of it.
 absl::StatusOr<Tensor> DecodeImage(absl::string_view file, PixelFormat format);
 
 }  // namespace lemma::images

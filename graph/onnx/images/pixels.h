@@ -12,10 +12,11 @@ namespace lemma::images {
 struct Pixels {
   int64_t height = 0, width = 0;
   int channels = 0;             // 1 (gray) or 3 (red, green, blue)
-  std::vector<uint8_t> values;  // [height, width, channels]
+  std::vector<uint8_t> values;  // [height, width, channels], row-major, from top to bottom
 };
 
-// InvalidArgument if an image cannot have these sizes.
+// InvalidArgument unless both sizes are at least 1 and there are at most 2^28 pixels. Defined in
+// decode_image.cc.
 absl::Status CheckSizes(int64_t height, int64_t width);
 
 }  // namespace lemma::images

@@ -8,6 +8,8 @@
 
 namespace lemma::images {
 
+// A PNG without colors gives one channel, any other PNG three; alpha is dropped. Unimplemented for
+// 16 bits per channel. InvalidArgument for a damaged file.
 absl::StatusOr<Pixels> ReadPng(absl::string_view file);
 
 }  // namespace lemma::images

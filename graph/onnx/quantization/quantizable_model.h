@@ -61,8 +61,8 @@ struct QuantizationPlan {
   QuantizationForm form = QuantizationForm::kStatic;
   std::vector<bool> chosen;                   // whether each of operators() is quantized
   std::map<std::string, QuantParams> values;  // static form: of each quantized value, by its name
-  // Static form: what is added to the bias of each channel, by the QuantizableOp::result of
-  // products for which BiasedValue is not "".
+  // Static form: numbers that are added to the channels of a product's bias, by the product's
+  // QuantizableOp::result. Only for products for which BiasedValue is not "".
   std::map<std::string, std::vector<double>> bias_shifts;
   WeightOptions weights;            // of the forms with integers
   DType float_type = DType::kBF16;  // form kFloats: kBF16 or kF16
@@ -143,9 +143,10 @@ class QuantizableModel {
   // operator has no constant weight; InvalidArgument if a constant is not finite.
   absl::StatusOr<ProductWeights> WeightsOf(int op, const QuantizationPlan& plan) const;
 
-  // The name of the result of product number `op` before any Relu or Clip: a bias is added to each
-  // of its channels, or can be. Channels are along axis 1 of a Conv's result, and along the last
-  // axis otherwise. "" if the operator has no constant weight as right operand, or can get no bias.
+  // The value of operator number `op` to whose channels a bias is added, or can be: its result
+  // behind a BatchNormalization, if any, and before a Relu or Clip. Channels are along axis 1 of a
+  // Conv's result, otherwise along the last axis. "" if the operator is no product with a constant
+  // weight as right operand, or can get no bias.
   std::string BiasedValue(int op) const;
 
   // A model of the product number `op` alone, without its bias and its followers. Its inputs are
@@ -167,11 +168,11 @@ class QuantizableModel {
   double LargestSum(int op, const std::vector<double>& magnitudes, const ProductWeights& weights,
                     int64_t terms) const;
 
-  // The next three functions move powers of two, one for each channel, from the constants that make
-  // a value to the weights of the products that read it. Over the real numbers the model computes
-  // the same. In f32 it computes the same bits unless a number between the two overflows or becomes
-  // subnormal; constants never do. allowed[i]: whether the constants of operators()[i] may change.
-  // operators() of the result are the same, with the same numbers.
+  // Equalized and Smoothed move powers of two, one for each channel, from the constants that make a
+  // value to the weights of the products that read it. Over the real numbers the model computes the
+  // same. In f32 it computes the same bits unless a value that it computes between these constants
+  // and these products overflows or becomes subnormal. allowed[i]: whether the constants of
+  // operators()[i] may change. operators() of the result are the same, with the same numbers.
 
   // Cross-layer equalization (Nagel et al., "Data-Free Quantization Through Weight Equalization and
   // Bias Correction", 2019) of pairs of products, where the result of the first reaches only the
@@ -192,6 +193,7 @@ class QuantizableModel {
   absl::StatusOr<QuantizedModel> Quantize(const QuantizationPlan& plan) const;
 
   struct Impl;
+  // Only for graph/onnx/quantization.
   explicit QuantizableModel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
  private:
@@ -202,8 +204,8 @@ class QuantizableModel {
 
 struct RescaledModel {
   QuantizableModel model;
-  int64_t values = 0;              // that changed
-  int64_t channels = 0;            // of these values, that changed
+  int64_t values = 0;              // how many values were scaled
+  int64_t channels = 0;            // how many of their channels were
   std::vector<std::string> notes;  // further changes to the model, one line each
 };
 

@@ -14,12 +14,12 @@
 
 namespace lemma::codegen {
 
-// A factor `bytes` - `zero`, computed in integers. The values of `bytes` and `zero` are of type
-// `dtype`, u8 or i8. Where a guard makes the factor 0, as padding does, `bytes` is `zero`.
+// A factor whose value is `bytes` - `zero`; both are of type `dtype`, u8 or i8. Where a guard makes
+// the factor 0, as padding does, `bytes` equals `zero`.
 struct ByteFactor {
   DType dtype = DType::kU8;
   ScalarExpr bytes;
-  // One number for the whole tensor, a read without variables or a constant; nullopt: 0.
+  // One number for the whole tensor: a constant, or a read at constant indices; nullopt: 0.
   std::optional<ScalarExpr> zero;
 };
 
@@ -27,8 +27,8 @@ struct ByteProduct {
   ByteFactor a, b;
 };
 
-// The most terms of a sum of byte products whose parts an i32 holds: the sums of products of bytes,
-// and the multiples of zero points that are subtracted from them. A multiple of every tile's depth.
+// The most terms of a sum of byte products for which i32 holds the sum, and every partial result
+// when zero points are subtracted. A multiple of every tile's depth.
 constexpr int64_t kMostByteTerms = 33024;
 static_assert(kMostByteTerms * 255 * 255 < (int64_t{1} << 31));
 
@@ -39,12 +39,13 @@ std::optional<ByteProduct> ByteProductOf(const KernelContext& context,
 
 // The code for the zero points in a kernel that multiplies on tensor cores (tensor_tile.cc):
 //   sum (a - za) (b - zb) = sum a b - za sum b - zb (sum a - K za), where the sums have K terms.
-// Products with a factor of ones give sum a and sum b, in the same lanes as sum a b. Without zero
-// points there is no code.
+// Products with a factor of ones give sum a and sum b, in the same lanes as sum a b. The code uses
+// the kernel's arrays left, right and sum. Without zero points there is no code.
 class ZeroPoints {
  public:
-  // `words`: the prelude's type for the words of both factors. `context`: of the factors, whose
-  // numbers are integers. `depth` is K. A warp has fragments_m * fragments_n fragments of the sum.
+  // `words`: the prelude's type for the words of both factors. context.number is kInteger. `depth`:
+  // K, the terms of the whole sum. A warp holds fragments_m x fragments_n fragments of the result.
+  // *fresh: as in schedules.h.
   ZeroPoints(const KernelContext& context, const ByteProduct& product, std::string words,
              int64_t depth, int fragments_m, int fragments_n, int* fresh);
 
@@ -52,7 +53,8 @@ class ZeroPoints {
   std::string Declarations() const;
   // Adds the bytes of the fragments left[i] and right[j] to their sums.
   std::string Accumulation() const;
-  // sum[i][j] less what the zero points add to it, as an i32.
+  // An expression of i and j: sum[i][j] less the parts that zero points add to it, an i32. Without
+  // zero points, sum[i][j].
   std::string Sum() const;
   // The slots that Declarations reads.
   const std::vector<int>& slots() const { return slots_; }

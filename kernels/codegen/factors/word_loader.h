@@ -13,12 +13,14 @@
 
 namespace lemma::codegen {
 
-// A factor and its tile.
+// A factor of a product, and the tile of it that a block holds. The depth is the index that the
+// product sums over.
 struct FactorTile {
-  const char* name;  // "a", "b"
-  int64_t rows, total_rows;
-  int64_t words, total_depth;
-  int64_t threads;
+  const char* name;          // "a" or "b": the prefix of the names in the code
+  int64_t rows, total_rows;  // of the tile; of the factor
+  int64_t words;             // of 32 bits, in a row of the tile
+  int64_t total_depth;       // of the factor, in numbers
+  int64_t threads;           // of the block
 };
 
 // How numbers become words.
@@ -29,8 +31,14 @@ struct WordFormat {
   int arguments = 2;  // of `make`; more than `numbers` if it ignores the last one
 };
 
-// Prints the code that moves one factor into shared memory. A thread moves units: numbers that are
-// adjacent in memory, if four of them can be one access, and enough rows or depth to fill words.
+// Prints the code that moves one factor into shared memory. Each thread moves units. One memory
+// access loads P numbers of a unit; P is 1 if fewer than four numbers can be loaded at once. If
+// numbers are adjacent along the depth, a unit is one row and max(P, WordFormat::numbers) depths;
+// otherwise it is P rows and WordFormat::numbers depths.
+//
+// The code expects these names in the kernel: `shared_words`, the words of shared memory;
+// `NAME_first`, the tile's first row; `depth`, the step's first depth; and `stage`, 0 or 1. NAME is
+// FactorTile::name.
 class WordLoader {
  public:
   // `nest` is the factor, lowered by LowerMerged with `batch` axes in front; it must outlive the
@@ -38,16 +46,19 @@ class WordLoader {
   WordLoader(const KernelContext& context, const loops::Nest& nest, int batch,
              const FactorTile& tile, WordFormat format);
 
-  // Words of shared memory for two stages, and the declaration of the tile from word `first` on.
+  // The words of shared memory that both stages of the tile take.
   int64_t SharedWords() const { return 2 * Lines() * LineWords(); }
+  // Declares the tile, which begins at word `first` of shared_words.
   std::string Declaration(int64_t first) const {
     return absl::StrCat("unsigned int (*const ", tile_.name, "_tile)[", Lines(), "][", LineWords(),
                         "] = reinterpret_cast<unsigned int (*)[", Lines(), "][", LineWords(),
                         "]>(shared_words + ", first, ");\n");
   }
-  // Follows the declaration of the batch's variables and NAME_first.
+  // Goes in front of the loop over the depth, behind the declarations of the batch's variables and
+  // of NAME_first.
   const std::string& before() const { return before_; }
-  // From memory to registers, and then to shared memory.
+  // `load` moves a step's numbers from memory to registers; `store` makes words of them in shared
+  // memory.
   const std::string& load() const { return load_; }
   const std::string& store() const { return store_; }
   // The word at a row and a word of depth.

@@ -145,7 +145,7 @@ const KernelDef* FindKernel(const Node& node);
 // Traits of an application, from a cache of the calling thread. The reference is valid as long as
 // the thread lives.
 const NodeTraits& NodeTraitsOf(const Node& node);
-// That cache.
+// The cache from which NodeTraitsOf takes traits.
 NodeTraitsCache& TraitsOfThread();
 
 // The exponent, if `node` raises its elements to a known power: some powers are much faster than

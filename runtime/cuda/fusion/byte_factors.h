@@ -1,5 +1,5 @@
-// Finds products of integers of 8 bits less their zero points, which tensor cores multiply as
-// bytes.
+// Products of 8-bit integers less their zero points, which CUDA kernels multiply as bytes on tensor
+// cores: stores their known factors in 8 bits, and finds the nodes that compute factors.
 #ifndef LEMMA_RUNTIME_CUDA_FUSION_BYTE_FACTORS_H_
 #define LEMMA_RUNTIME_CUDA_FUSION_BYTE_FACTORS_H_
 
@@ -12,14 +12,15 @@
 
 namespace lemma::cuda {
 
-// `graph` with every factor whose integers are known stored in 8 bits, and widened for its product,
-// if the other factor is computed from integers of 8 bits. Zero points that are known are stored in
-// the type of their integers, and left out if they are 0. Every value stays the same.
+// `graph` with casts inserted: if one factor of a product is computed from 8-bit integers and the
+// other one is known and holds such integers, the known factor is stored in 8 bits and widened in
+// front of the product. Known zero points are stored in their integers' type, and left out if they
+// are 0. Every value stays the same.
 Graph StoreByteFactors(const Graph& graph, NodeTraitsCache& traits);
 
-// By node: whether it widens integers of 8 bits, or subtracts their zero point, for products that
-// code generation multiplies as bytes, and for nothing else. Such a node belongs into the kernels
-// of its users, even if it is static.
+// By node: whether it widens 8-bit integers or subtracts their zero point, and all its users are
+// products that code generation multiplies as bytes, or nodes like it. Fusion puts such a node into
+// the kernels of its users, even if its value is known before the run.
 std::vector<bool> FindByteFactors(const UseTable& uses, NodeTraitsCache& traits,
                                   const codegen::GridOptions& options);
 

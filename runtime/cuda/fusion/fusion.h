@@ -56,8 +56,9 @@ struct Fusion {
 // moved, it may join the product's group.
 //
 // A node of `byte_factors`, a result of FindByteFactors (byte_factors.h), joins the groups of all
-// its users, so that kernels read integers of 8 bits. A product of such nodes joins no group that
-// computes in f64.
+// its users, unless one of them is full or cannot compute it; so kernels read integers of 8 bits. A
+// group that contains a product of such nodes computes in no f64: an operator that would change
+// this does not join.
 //
 // Attention for which a streamed kernel is predicted to be faster (streamed_regions.h) is one
 // group, together with element-wise users of its result where possible. No other operator joins

@@ -11,11 +11,13 @@ namespace lemma::cuda {
 
 // The properties of an application's definition that fusion needs.
 struct ReadTraits {
-  bool reduces = false;
-  bool multiplies = false;     // sums of products
-  int functions = 0;           // scalar functions per element, if there are no reductions
-  std::vector<double> reads;   // for each input: the number of elements read, with repetitions
-  std::vector<bool> at_loads;  // for each input: whether an index that it is read at is loaded
+  bool reduces = false;       // whether there is a reduction
+  bool multiplies = false;    // whether one of them is a sum of products
+  int functions = 0;          // scalar functions; per element if nothing is reduced
+  std::vector<double> reads;  // by input: the number of reads; open sizes count as 1
+  // By input: whether it is read at an index that a tensor holds, as in a gather; all true if a
+  // local is read so.
+  std::vector<bool> at_loads;
 };
 
 ReadTraits ReadTraitsOf(const Definition& definition);

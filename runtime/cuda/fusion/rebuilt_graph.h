@@ -29,7 +29,10 @@ class ValueMap {
   absl::flat_hash_map<Value, Value> map_;  // where they differ
 };
 
-// `graph` with the outputs of each operator replaced by those that `rebuilt` gives for it.
+// `graph`, rebuilt in order. `rebuilt` gets an operator and the values that have replaced earlier
+// ones, and returns as many values as the operator has outputs, of the same types; they replace the
+// outputs, also in the graph's outputs and labels. If it returns none, the operator stays with its
+// old operands, even if these were replaced.
 Graph WithNodes(const Graph& graph,
                 const std::function<std::vector<Value>(const NodePtr&, const ValueMap&)>& rebuilt);
 

@@ -1,5 +1,5 @@
-// Inserts casts so that factors of products are stored in the 16-bit type that the products round
-// them to.
+// Inserts casts so that factors of products are stored in 8 bits if they are 8-bit integers, or in
+// the 16-bit type that the products round them to.
 #ifndef LEMMA_RUNTIME_CUDA_FUSION_STORE_FACTORS_H_
 #define LEMMA_RUNTIME_CUDA_FUSION_STORE_FACTORS_H_
 

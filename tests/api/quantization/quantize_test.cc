@@ -181,6 +181,40 @@ TEST(QuantizeTest, ReadsFoldersOfSamples) {
   EXPECT_EQ(result->calibration_samples + result->held_out_samples, 4);
 }
 
+TEST(QuantizeIfFasterTest, KeepsModelsThatCannotBeQuantizedOnly) {
+  const std::string folder = NewFolder(), output = folder + "/q.onnx", model = Written(kNet);
+  QuantizeOptions options;
+  options.runs = 1;
+  options.max_error = 0.1;
+  const auto error_of = [&] {
+    auto result = QuantizeIfFaster(model, output, options);
+    EXPECT_FALSE(result.ok());
+    EXPECT_THAT(FilesIn(folder), ElementsAre());
+    return std::string(result.status().message());
+  };
+  options.calibration = WriteTemp("s.npz", NpzFile({{"z", Floats({1, 3}, {1, 1, 2})}}));
+  EXPECT_THAT(error_of(), HasSubstr("s.npz: has no array for input 'x'"));
+  options.calibration = "synthetic";
+  options.keep = {"nothing"};
+  EXPECT_THAT(error_of(), HasSubstr("option keep: no node"));
+  options.keep = {};
+  const std::string relu = Written("g (float[2] x) => (float[2] y) {y = Relu (x)}");
+  const std::string quantized = Written(R"(
+    g (float[2] x) => (uint8[2] y) {
+      s = Constant <value = float {0.5}> ()
+      y = QuantizeLinear (x, s)
+    })");
+  const std::pair<std::string, std::string> kKept[] = {{relu, "no operator can be quantized"},
+                                                       {quantized, "is quantized already"}};
+  for (const auto& [path, reason] : kKept) {
+    auto result = QuantizeIfFaster(path, output, options);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_THAT(result->kept, HasSubstr(reason));
+    EXPECT_FALSE(result->quantized);
+    EXPECT_EQ(ReadAll(output), ReadAll(path));
+  }
+}
+
 TEST(QuantizeTest, OtherElementTypesStay) {
   EXPECT_THAT(ErrorOf(Written(R"(
     g (double[1,2] x) => (double[1,2] y) {

@@ -347,7 +347,7 @@ void MultiplyAdd(float* upper, float* lower, const unsigned int* a, const unsign
   });
 }
 
-// Of bytes; an i32 wraps.
+// The same for bytes; sums wrap, as an i32 does.
 template <class Words>
 void MultiplyAdd(int* upper, int* lower, const unsigned int* a, const unsigned int* b) {
   MultiplyAddBy(upper, lower, a, b, [](int* to, const auto& for_words) {

@@ -53,9 +53,9 @@ struct Variable {
   // kPointer: what it points to. If `dims` is not empty, it points to arrays of shape `dims`, and
   // this is the kind of their elements.
   Pointee pointee = Pointee::kNone;
-  // The shape of an array; empty: one cell. An array of words has a last dimension of 2, for the
-  // numbers of a word, or for two pairs of them if a word has four; an array of rows has a last
-  // dimension of kRowNumbers.
+  // The shape of an array; empty: one cell. An array of words has a last dimension of 2: a cell for
+  // each number of a word or, if a word has four numbers, for each pair. An array of rows has a
+  // last dimension of kRowNumbers.
   std::vector<int64_t> dims;
   int64_t cells = 1;      // the product of `dims`; 1 for a pointer
   bool constant = false;  // whether it is declared const
@@ -172,8 +172,8 @@ constexpr int64_t kRowNumbers = 3;
 // show the arguments of each function in order, and its template arguments in <>.
 struct Call {
   enum class Function {
-    // places[0] = Make(args[0], args[1]), or Join if `joins`. Of four bytes: MakeA(args) or
-    // MakeB(args), where sizes[0] is 0 or 1, for the left or the right factor.
+    // places[0] = Make(args[0], args[1]), or Join if `joins`. For a word of four bytes: MakeA(args)
+    // if sizes[0] is 0 (left factor), MakeB(args) if it is 1.
     kMakeWord,
     kLoadWord,     // places[0] = places[1], which lies in shared memory
     kStoreWords,   // StorePack<sizes[0]>(&places[0], places[1])

@@ -84,8 +84,7 @@ class LinkFinder {
     const auto axis = static_cast<size_t>(op.channel_axis);
     const Shape shape = index_.ConstantShape(op.weight);
     link->channels = shape[axis];
-    link->weight = {op.position, 1, AlongAxis(shape, axis)};
-    link->makers.push_back(link->weight);
+    link->makers.push_back({op.position, 1, AlongAxis(shape, axis)});
     if (!op.bias.empty()) {
       link->makers.push_back({op.position, 2, AlongAxis({shape[axis]}, 0)});
     }
@@ -173,6 +172,7 @@ class LinkFinder {
     if (op == nullptr) return false;
     AddProduct(*op, link);
     if (link->channels == 0) return false;
+    link->weight = link->makers[0];
     link->value = node(op->position).output(0);
     const bool is_conv = op->type == "Conv";
     if (is_conv) AddNorm(*op, link);

@@ -21,16 +21,17 @@ struct ChannelLink {
   std::string value;  // what the products read
   int64_t channels = 0;
   std::vector<ScaledOperand> makers, readers;
-  // Of EqualizableLinks: the weight of the product that makes the value, and the first operand of
-  // the BatchNormalization behind it, if any, with the name of its variance.
+  // Only EqualizableLinks sets these: the weight of the product that makes the value; the scale
+  // (operand 1) of the BatchNormalization behind it, if there is one, with the name of its variance
+  // and its epsilon.
   ScaledOperand weight;
   std::optional<ScaledOperand> norm_scale;
   std::string norm_variance;
   double norm_epsilon = 0;
 };
 
-// The constant vector that the node reads, if the node is an Add or Mul (`type`) of ONNX and one of
-// its operands is a constant of f32 whose last axis has `channels` elements.
+// The constant operand, if the node is an Add or Mul (`type`) of ONNX with two operands and no
+// attributes, and one of them is an f32 constant whose last axis has `channels` elements.
 std::optional<ScaledOperand> VectorOperand(const ModelIndex& index, const std::string& type,
                                            int position, int64_t channels);
 
@@ -41,9 +42,9 @@ std::vector<ChannelLink> EqualizableLinks(const ModelIndex& index,
                                           const std::vector<QuantizableOp>& operators,
                                           const std::vector<bool>& allowed);
 
-// Values that only MatMul and Gemm with constant weights read, as left operand, and that a
-// LayerNormalization makes, or a Mul by a constant vector, a MatMul or a Gemm, each also with an
-// Add of a constant vector behind it.
+// Values that only MatMul and Gemm with constant weights read, as left operand. A
+// LayerNormalization, a Mul by a constant, a MatMul or a Gemm makes them; an Add of a constant, and
+// then Relu, LeakyRelu or Identity, may lie between.
 std::vector<ChannelLink> SmoothableLinks(const ModelIndex& index,
                                          const std::vector<QuantizableOp>& operators,
                                          const std::vector<bool>& allowed);

@@ -51,8 +51,10 @@ void ChannelScales::Refuse(const ScaledOperand& operand, int sign,
   for (size_t i = 0; i < constant.elements.size(); ++i) {
     int& exponent = (*exponents)[static_cast<size_t>(operand.channels.Of(static_cast<int64_t>(i)))];
     const float x = constant.elements[i];
+    const float product = std::ldexp(x, sign * exponent);
     // A subnormal number may have lost digits, or an engine may take it as 0.
-    if (!IsZeroOrNormal(x) || !IsZeroOrNormal(std::ldexp(x, sign * exponent))) exponent = 0;
+    const bool is_exact = IsZeroOrNormal(x) && (std::isnormal(product) || x == 0);
+    if (!is_exact) exponent = 0;
   }
 }
 

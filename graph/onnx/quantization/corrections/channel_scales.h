@@ -16,11 +16,12 @@
 
 namespace lemma {
 
-// The channel of each element of a constant: its index along one axis.
+// Which channel each element of a constant belongs to. The channel follows from the element's index
+// along one axis.
 struct ChannelMap {
   int64_t inner = 1;  // the number of elements for each index along the axis
   int64_t size = 1;   // the size of the axis
-  int64_t run = 1;    // how many indices in a row belong to one channel
+  int64_t run = 1;    // how many consecutive indices belong to one channel
   // For the weight of a grouped convolution: the number of output channels of a group. Each group
   // has `size` input channels of its own. 0: there are no groups.
   int64_t rows = 0;
@@ -33,10 +34,10 @@ struct ChannelMap {
 // The index along `axis` is the channel.
 ChannelMap AlongAxis(const Shape& shape, size_t axis);
 
-// An operand of a node that is a constant of f32.
+// An f32 constant that a node reads.
 struct ScaledOperand {
   int position = 0;  // of the node in the graph
-  int operand = 0;
+  int operand = 0;   // its number among the node's operands, from 0
   ChannelMap channels;
 };
 
@@ -45,8 +46,8 @@ class ChannelScales {
   // `index` must outlive the object.
   explicit ChannelScales(const ModelIndex& index) : index_(index) {}
 
-  // Reads the constant; call it first. False if an element is not finite. An error if the data
-  // cannot be read.
+  // Reads the constant. The other functions take only constants that were read. Returns false if an
+  // element is not finite. An error if the data cannot be read.
   absl::StatusOr<bool> Read(const ScaledOperand& constant);
   // The largest |element| of each of `count` channels, after all calls of Move.
   std::vector<double> Largest(const ScaledOperand& constant, int64_t count) const;

@@ -247,6 +247,26 @@ TEST(EqualizeTest, LeavesAPairThatWouldGainNothing) {
   EXPECT_EQ(equalized->values, 0);
 }
 
+// The scale would be 2^40, and 2^-120 / 2^40 is 0 in f32.
+TEST(EqualizeTest, RefusesWhatWouldBecomeZero) {
+  onnx::ModelProto proto = OnnxModel(R"(
+    g (float[1,2] x) => (float[1,1] y) {
+      v = Constant <value = float[2,1] {1.0, 1.0}> ()
+      w = Constant <value = float[1,1] {1.0}> ()
+      h = MatMul (x, v)
+      y = MatMul (h, w)
+    })");
+  auto* v = proto.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_t();
+  ASSERT_EQ(v->float_data_size(), 2);
+  v->set_float_data(0, 0x1p80F);
+  v->set_float_data(1, 0x1p-120F);
+  auto model = QuantizableModel::Read(WriteTemp("model.onnx", proto.SerializeAsString()));
+  ASSERT_TRUE(model.ok()) << model.status();
+  auto equalized = model->Equalized(All(*model));
+  ASSERT_TRUE(equalized.ok()) << equalized.status();
+  EXPECT_EQ(equalized->channels, 0);
+}
+
 // The weight with the normalization is 1/16, so the scale is 1/4.
 TEST(EqualizeTest, RangesIncludeTheNormalization) {
   const QuantizableModel model = Read(R"(
