@@ -92,6 +92,17 @@ class ByteStore {
   NodeTraitsCache& traits_;
 };
 
+// Whether a kernel of the definition multiplies bytes.
+bool IsInBytes(const Definition& definition, const codegen::GridOptions& options) {
+  const absl::StatusOr<codegen::GridProgram> program =
+      codegen::MakeGridProgram(definition, options);
+  return program.ok() && std::any_of(program->kernels.begin(), program->kernels.end(),
+                                     [](const codegen::GridKernel& kernel) {
+                                       return kernel.tile && kernel.tile->precision ==
+                                                                 codegen::ProductPrecision::kBytes;
+                                     });
+}
+
 class ByteFactorFinder {
  public:
   ByteFactorFinder(const UseTable& uses, NodeTraitsCache& traits,
@@ -146,15 +157,7 @@ class ByteFactorFinder {
     }
     const auto [known, is_new] = known_.emplace(std::move(key), false);
     if (!is_new) return known->second;
-    const absl::StatusOr<codegen::GridProgram> program =
-        codegen::MakeGridProgram(*definition, options_);
-    return known->second =
-               program.ok() &&
-               std::any_of(program->kernels.begin(), program->kernels.end(),
-                           [](const codegen::GridKernel& kernel) {
-                             return kernel.tile &&
-                                    kernel.tile->precision == codegen::ProductPrecision::kBytes;
-                           });
+    return known->second = IsInBytes(*definition, options_);
   }
 
   std::vector<bool> Marked() const {
@@ -217,6 +220,11 @@ Graph StoreByteFactors(const Graph& graph, NodeTraitsCache& traits) {
 std::vector<bool> FindByteFactors(const UseTable& uses, NodeTraitsCache& traits,
                                   const codegen::GridOptions& options) {
   return ByteFactorFinder(uses, traits, options).Run();
+}
+
+bool MultipliesBytes(const std::vector<NodePtr>& nodes, const codegen::GridOptions& options) {
+  const absl::StatusOr<Definition> definition = ComposeNodes(nodes, OperandsOf(nodes));
+  return definition.ok() && IsInBytes(*definition, options);
 }
 
 }  // namespace lemma::cuda

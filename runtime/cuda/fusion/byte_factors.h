@@ -23,6 +23,9 @@ Graph StoreByteFactors(const Graph& graph, NodeTraitsCache& traits);
 std::vector<bool> FindByteFactors(const UseTable& uses, NodeTraitsCache& traits,
                                   const codegen::GridOptions& options);
 
+// Whether code generation multiplies bytes if these nodes, operands before users, are one kernel.
+bool MultipliesBytes(const std::vector<NodePtr>& nodes, const codegen::GridOptions& options);
+
 }  // namespace lemma::cuda
 
 #endif  // LEMMA_RUNTIME_CUDA_FUSION_BYTE_FACTORS_H_

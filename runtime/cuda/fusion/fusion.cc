@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "graph/barrier.h"
 #include "kernels/codegen/grid_program.h"
+#include "runtime/cuda/fusion/byte_factors.h"
 #include "runtime/cuda/fusion/read_traits.h"
 #include "runtime/cuda/fusion/store_factors.h"
 #include "runtime/cuda/fusion/streamed_regions.h"
@@ -15,6 +16,8 @@
 
 namespace lemma::cuda {
 namespace {
+
+constexpr size_t kMostNodes = 32;  // of a group that takes in others
 
 // Whether the output reads its input in the same order: output element i is input element i, in
 // row-major order.
@@ -47,6 +50,7 @@ class Fuser {
     result_.is_transfer.assign(n, false);
     plain_to_root_.assign(n, false);
     at_loads_.assign(n, false);
+    below_factors_.assign(n, false);
     copied_to_.assign(n, {});
   }
 
@@ -69,6 +73,7 @@ class Fuser {
         result_.group_of[i] = *group;
         plain_to_root_[i] = IsPlainToRoot(i);
         at_loads_[i] = IsReadAtLoads(i);
+        below_factors_[i] = IsBelowFactors(i);
       } else if (IsWidenedForSeveral(i) || KeepsOrder(node, node_traits_.Of(node))) {
         result_.is_alias[i] = true;
       } else {
@@ -90,7 +95,6 @@ class Fuser {
   // compute it again: from memory they read bytes only. False, and no change, if a group cannot
   // take it.
   bool CopyToUsers(int i) {
-    constexpr size_t kMostNodes = 32;
     std::vector<int> groups;
     for (int user : uses_.Users(Value(uses_.nodes[i], 0))) {
       const int group = result_.group_of[user];
@@ -274,7 +278,6 @@ class Fuser {
     const bool narrow = v.dtype() == DType::kF16 || v.dtype() == DType::kBF16;
     const bool computed = reads_narrow_ && narrow && Of(i).functions > 0 && !IsPlainToRoot(i);
     if ((IsNarrowing(node) || computed) && HasProduct(group)) return std::nullopt;
-    constexpr size_t kMostNodes = 32;
     if (result_.groups[group].size() >= kMostNodes || !KeepsValues(i, group)) return std::nullopt;
     const bool joins = Of(i).reduces ? IsEpilogueOf(i, users) || IsRowWith(i, group)
                                      : IsCheapFor(i, users) && !IsBetterBehindProduct(i, group);
@@ -290,17 +293,46 @@ class Fuser {
     });
   }
 
-  // False if the group would compute factors of bytes in f64, in which they count as rounded.
+  // Whether node i computes what the factors of bytes in its group read.
+  bool IsBelowFactors(int i) const {
+    const std::vector<int>& users = uses_.Users(Value(uses_.nodes[i], 0));
+    return std::any_of(users.begin(), users.end(),
+                       [&](int user) { return byte_factors_[user] || below_factors_[user]; });
+  }
+
+  // The nodes and all factors of bytes that they read, directly or through others.
+  std::vector<int> WithFactors(std::vector<int> members) const {
+    for (size_t k = 0; k < members.size(); ++k) {
+      for (const Value& v : uses_.nodes[members[k]]->inputs()) {
+        const int operand = uses_.NodeOf(v.node());
+        if (byte_factors_[operand] &&
+            std::find(members.begin(), members.end(), operand) == members.end()) {
+          members.push_back(operand);
+        }
+      }
+    }
+    std::sort(members.begin(), members.end());
+    return members;
+  }
+
+  // Whether node i leaves a product of bytes in the group as it is. False if the group would
+  // compute factors in f64, in which they count as rounded, and if node i computes the bytes: then
+  // the kernel reads none, and would compute them for every read. What moves bytes may join.
   bool KeepsByteProducts(int i, int group) const {
     std::vector<int> members = result_.groups[group];
     members.push_back(i);
     if (std::none_of(members.begin(), members.end(), [&](int m) { return IsByteProduct(m); })) {
       return true;
     }
+    if (ArithmeticOf(NodesOf(members)) == Arithmetic::kDouble) return false;
+    return !IsBelowFactors(i) || MultipliesBytes(NodesOf(WithFactors(members)), options_);
+  }
+
+  std::vector<NodePtr> NodesOf(const std::vector<int>& members) const {
     std::vector<NodePtr> nodes;
     nodes.reserve(members.size());
     for (int member : members) nodes.push_back(uses_.nodes[member]);
-    return ArithmeticOf(nodes) != Arithmetic::kDouble;
+    return nodes;
   }
 
   // Whether node i's value is read at loaded indices within the group of its users.
@@ -413,8 +445,7 @@ class Fuser {
     std::vector<int> members = result_.groups[group];
     members.push_back(i);
     std::sort(members.begin(), members.end());
-    std::vector<NodePtr> nodes;
-    for (int member : members) nodes.push_back(uses_.nodes[member]);
+    const std::vector<NodePtr> nodes = NodesOf(members);
     return ComposeNodes(nodes, OperandsOf(nodes));
   }
 
@@ -429,6 +460,7 @@ class Fuser {
   absl::flat_hash_map<int, bool> follows_product_;
   std::vector<bool> plain_to_root_;
   std::vector<bool> at_loads_;               // members of groups that are read at loaded indices
+  std::vector<bool> below_factors_;          // members of groups that factors of bytes read
   std::vector<std::vector<int>> copied_to_;  // by node: its groups, if they are several
   Fusion result_;
 };

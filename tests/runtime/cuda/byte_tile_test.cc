@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "graph/builder.h"
 #include "gtest/gtest.h"
 #include "kernels/codegen/product_precision.h"
@@ -139,6 +140,7 @@ class ByteSweep {
     }
   }
 
+  const cuda::CudaPlan& last() const { return plans_.plan(plans_.size() - 1); }
   size_t schedules() const { return schedules_.size(); }
 
  private:
@@ -207,6 +209,43 @@ TEST(ByteTiles, KnownIntegersAreStoredAsBytes) {
   sweep.Add(graph(7, 400), {}, 0);   // weights that no byte holds
   sweep.Add(graph(-1, 200), {}, 0);  // zero points that are no u8
   sweep.Add(graph(0.5, 200), {}, 0);
+  sweep.Run();
+}
+
+// What only a product reads is stored as bytes all the same: the product's kernel would compute it
+// for each of its reads, and multiply no bytes. What only moves stored bytes is part of that
+// kernel.
+TEST(ByteTiles, ReadBytesThatAreStored) {
+  ByteSweep sweep;
+  const std::string quantized =
+      "h = constant f32[] fill 0.5 g = mul(f, h) r = round(g) x = cast(r) {dtype = \"i8\"} ";
+  const auto steps = [&](const std::string& text, size_t expected) {
+    sweep.Add(GraphWithWeights(text), {}, 1);
+    EXPECT_EQ(sweep.last().steps.size(), expected) << sweep.last().Describe(GraphWithWeights(text));
+  };
+  steps(absl::StrCat("graph images(f: f32[1,8,14,14], w: i8[40,8,3,3], z: i8[]) {", quantized,
+                     Centered("c", "x", "z", "f32"), Widened("d", "w", "f32"),
+                     "p = conv2d(c, d) {pads = [1,1,1,1]} return p }"),
+        2);
+  steps(absl::StrCat("graph rows(f: f32[40,64], w: i8[64,36], z: i8[]) {", quantized,
+                     Centered("c", "x", "z", "i32"), Widened("d", "w", "i32"),
+                     "p = matmul(c, d) return p }"),
+        2);
+  steps(absl::StrCat("graph weights(x: u8[40,64], f: f32[64,36], z: u8[]) {",
+                     absl::StrReplaceAll(quantized, {{"x = ", "w = "}}),
+                     Centered("c", "x", "z", "f32"), Widened("d", "w", "f32"),
+                     "p = matmul(c, d) return p }"),
+        2);
+  steps(absl::StrCat("graph turned(f: f32[64,40], w: i8[36,64], z: i8[]) {", quantized,
+                     "t = transpose(x) {perm = [1,0]} v = transpose(w) {perm = [1,0]} ",
+                     Centered("c", "t", "z", "i32"), Widened("d", "v", "i32"),
+                     "p = matmul(c, d) return p }"),
+        2);
+  steps(absl::StrCat("graph zero(x: i8[40,64], w: i8[64,36], f: f32[]) {",
+                     absl::StrReplaceAll(quantized, {{"x = ", "z = "}}),
+                     Centered("c", "x", "z", "f32"), Widened("d", "w", "f32"),
+                     "p = matmul(c, d) return p }"),
+        2);
   sweep.Run();
 }
 
