@@ -174,6 +174,7 @@ class ByteFactorFinder {
     for (std::vector<int>& factors : factors_) {
       const bool shared = std::any_of(factors.begin(), factors.end(), [&](int node) {
         const Value v(uses_.nodes[node], 0);
+        if (v.type().num_elements() == 1) return false;  // a zero point: it costs nothing
         const std::vector<int>& users = uses_.Users(v);
         return uses_.IsOutput(v) || std::any_of(users.begin(), users.end(), [&](int user) {
                  return !marked[user] && factors_[user].empty();

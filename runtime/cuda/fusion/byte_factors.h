@@ -19,7 +19,7 @@ Graph StoreByteFactors(const Graph& graph, NodeTraitsCache& traits);
 
 // By node: whether it widens integers of 8 bits, or subtracts their zero point, for products that
 // code generation multiplies as bytes, and for nothing else. Such a node belongs into the kernels
-// of its users, even if it is static.
+// of its users, even if it is static. A zero point, one number, may have other users too.
 std::vector<bool> FindByteFactors(const UseTable& uses, NodeTraitsCache& traits,
                                   const codegen::GridOptions& options);
 

@@ -91,32 +91,52 @@ class Fuser {
     result_.groups.push_back({i});
   }
 
-  // Adds node i, a factor of products of bytes, to the groups of all its users, where its kernels
-  // compute it again: from memory they read bytes only. False, and no change, if a group cannot
-  // take it.
+  // The groups that node i is in.
+  std::vector<int> GroupsOf(int i) const {
+    std::vector<int> groups = copied_to_[i];
+    if (result_.group_of[i] >= 0) groups.push_back(result_.group_of[i]);
+    return groups;
+  }
+
+  // Adds node i, a factor of products of bytes, to the groups of its users, where its kernels
+  // compute it again: from memory they read bytes only. If other users of a zero point cannot, it
+  // is also stored for them. False, and no change, if a product's group cannot take it.
   bool CopyToUsers(int i) {
+    const Value v(uses_.nodes[i], 0);
     std::vector<int> groups;
-    for (int user : uses_.Users(Value(uses_.nodes[i], 0))) {
-      const int group = result_.group_of[user];
-      if (group >= 0) groups.push_back(group);
-      groups.insert(groups.end(), copied_to_[user].begin(), copied_to_[user].end());
-      if (group < 0 && copied_to_[user].empty()) return false;
+    bool stored = uses_.IsOutput(v);
+    for (int user : uses_.Users(v)) {
+      const std::vector<int> of = GroupsOf(user);
+      const bool copied = !of.empty() && !result_.is_transfer[user] &&
+                          std::all_of(of.begin(), of.end(), [&](int g) { return Takes(g, i); });
+      if (copied) {
+        groups.insert(groups.end(), of.begin(), of.end());
+      } else if (byte_factors_[user] || IsByteProduct(user)) {
+        return false;
+      } else {
+        stored = true;
+      }
     }
     std::sort(groups.begin(), groups.end());
     groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
-    for (int group : groups) {
-      if (closed_.contains(group) || result_.groups[group].size() >= kMostNodes ||
-          !KeepsValues(i, group) || !Fits(i, group)) {
-        return false;
-      }
-    }
     for (int group : groups) result_.groups[group].push_back(i);
-    if (groups.size() == 1) {
+    at_loads_[i] = IsReadAtLoads(i);
+    if (groups.size() == 1 && !stored) {
       result_.group_of[i] = groups[0];
-    } else {
-      copied_to_[i] = std::move(groups);
+      return true;
+    }
+    copied_to_[i] = std::move(groups);
+    if (stored) {
+      Open(i);
+      plain_to_root_[i] = true;
     }
     return true;
+  }
+
+  // Whether the group can compute node i, a factor of bytes, again.
+  bool Takes(int group, int i) {
+    return !closed_.contains(group) && result_.groups[group].size() < kMostNodes &&
+           KeepsValues(i, group) && Fits(i, group);
   }
 
   // Finds the regions that become streamed kernels.
@@ -268,7 +288,8 @@ class Fuser {
     int group = -1;
     for (int user : users) {
       const int g = result_.group_of[user];
-      if (g < 0 || result_.is_transfer[user] || (group >= 0 && g != group)) return std::nullopt;
+      if (g < 0 || result_.is_transfer[user] || !copied_to_[user].empty()) return std::nullopt;
+      if (group >= 0 && g != group) return std::nullopt;
       group = g;
     }
     if (closed_.contains(group)) return std::nullopt;
@@ -285,11 +306,12 @@ class Fuser {
     return group;
   }
 
-  // Whether node i multiplies bytes: all other users of factors are factors.
+  // Whether node i multiplies bytes: all other users of factors are factors, except for those of
+  // zero points.
   bool IsByteProduct(int i) const {
     const std::vector<Value>& in = uses_.nodes[i]->inputs();
     return !byte_factors_[i] && std::any_of(in.begin(), in.end(), [&](const Value& v) {
-      return byte_factors_[uses_.NodeOf(v.node())];
+      return byte_factors_[uses_.NodeOf(v.node())] && v.type().num_elements() > 1;
     });
   }
 
@@ -461,7 +483,7 @@ class Fuser {
   std::vector<bool> plain_to_root_;
   std::vector<bool> at_loads_;               // members of groups that are read at loaded indices
   std::vector<bool> below_factors_;          // members of groups that factors of bytes read
-  std::vector<std::vector<int>> copied_to_;  // by node: its groups, if they are several
+  std::vector<std::vector<int>> copied_to_;  // by node: its groups, or those beside group_of
   Fusion result_;
 };
 

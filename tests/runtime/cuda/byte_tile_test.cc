@@ -249,6 +249,34 @@ TEST(ByteTiles, ReadBytesThatAreStored) {
   sweep.Run();
 }
 
+// Each kernel widens a zero point for itself. It is also stored if it is a result, or if what reads
+// it is no kernel of operators.
+TEST(ByteTiles, ZeroPointsHaveOtherUsers) {
+  const auto shares = [](const char* use) {
+    return absl::StrCat("graph zero(x: u8[40,64], w: i8[64,36], z: u8[1,1], y: f32[3,50]) {",
+                        Centered("c", "x", "z", "f32"), Widened("d", "w", "f32"),
+                        "p = matmul(c, d) ", use, " }");
+  };
+  ByteSweep sweep;
+  const auto steps = [&](const std::string& text, size_t expected) {
+    sweep.Add(GraphWithWeights(text), {}, 1);
+    EXPECT_EQ(sweep.last().steps.size(), expected) << sweep.last().Describe(GraphWithWeights(text));
+  };
+  steps(shares("o = add(y, cz) return p, o"), 2);
+  steps(shares("o = add(y, cz) s = mul(cz, cz) return p, o, s"), 2);
+  steps(shares("o = add(p, cz) return o"), 1);
+  steps(shares("return p, cz"), 2);
+  steps(shares("o = add(y, cz) return p, o, cz"), 2);
+  steps(shares("r = reshape(cz) {shape = [1]} o = add(y, r) return p, o, r"), 3);
+  steps(absl::StrCat("graph computed(x: u8[40,64], w: i8[64,36], f: f32[], y: f32[3,50]) {"
+                     "r = round(f) a = abs(r) z = cast(a) {dtype = \"u8\"} ",
+                     Centered("c", "x", "z", "f32"), Widened("d", "w", "f32"),
+                     "p = matmul(c, d) v = reshape(cz) {shape = [1]} o = add(y, v) "
+                     "return p, o, v }"),
+        4);
+  sweep.Run();
+}
+
 // Sums that f32 may not hold exactly stay as they are defined, and so do sums that i32 may not
 // hold.
 TEST(ByteTiles, InexactSumsAreNoProductsOfBytes) {
