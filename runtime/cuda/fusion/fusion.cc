@@ -59,13 +59,13 @@ class Fuser {
     FindRegions();
     for (int i = static_cast<int>(uses_.nodes.size()); i-- > 0;) {
       const Node& node = *uses_.nodes[i];
-      if (!node.is_op() || uses_.is_static[i] || result_.group_of[i] >= 0) continue;
+      if (!node.is_op() || result_.group_of[i] >= 0) continue;
+      if (byte_factors_[i] && CopyToUsers(i)) continue;
+      if (uses_.is_static[i]) continue;
       if (result_.is_transfer[i]) {
         Open(i);
       } else if (!regions_[i].empty()) {
         AddRegion(i);
-      } else if (byte_factors_[i] && CopyToUsers(i)) {
-        continue;
       } else if (IsReadNarrow(i)) {
         result_.is_alias[i] = true;
       } else if (auto group = JoinedGroup(i)) {
@@ -100,23 +100,28 @@ class Fuser {
 
   // Adds node i, a factor of products of bytes, to the groups of its users, where its kernels
   // compute it again: from memory they read bytes only. If other users of a zero point cannot, it
-  // is also stored for them. False, and no change, if a product's group cannot take it.
+  // is also stored for them. False, and no change, if a product's group cannot take it, or if only
+  // static nodes use it.
   bool CopyToUsers(int i) {
     const Value v(uses_.nodes[i], 0);
     std::vector<int> groups;
     bool stored = uses_.IsOutput(v);
     for (int user : uses_.Users(v)) {
       const std::vector<int> of = GroupsOf(user);
-      const bool copied = !of.empty() && !result_.is_transfer[user] &&
-                          std::all_of(of.begin(), of.end(), [&](int g) { return Takes(g, i); });
+      if (of.empty() && uses_.is_static[user]) continue;  // computed once
+      const bool for_product = byte_factors_[user] || IsByteProduct(user);
+      const bool copied =
+          !of.empty() && !result_.is_transfer[user] &&
+          std::all_of(of.begin(), of.end(), [&](int g) { return Takes(g, i, for_product); });
       if (copied) {
         groups.insert(groups.end(), of.begin(), of.end());
-      } else if (byte_factors_[user] || IsByteProduct(user)) {
+      } else if (for_product) {
         return false;
       } else {
         stored = true;
       }
     }
+    if (groups.empty()) return false;
     std::sort(groups.begin(), groups.end());
     groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
     for (int group : groups) result_.groups[group].push_back(i);
@@ -126,16 +131,17 @@ class Fuser {
       return true;
     }
     copied_to_[i] = std::move(groups);
-    if (stored) {
+    if (stored && !uses_.is_static[i]) {
       Open(i);
       plain_to_root_[i] = true;
     }
     return true;
   }
 
-  // Whether the group can compute node i, a factor of bytes, again.
-  bool Takes(int group, int i) {
-    return !closed_.contains(group) && result_.groups[group].size() < kMostNodes &&
+  // Whether the group can compute node i, a factor of bytes, again. A product has few factors, so
+  // the group takes all of its own.
+  bool Takes(int group, int i, bool for_product) {
+    return !closed_.contains(group) && (for_product || result_.groups[group].size() < kMostNodes) &&
            KeepsValues(i, group) && Fits(i, group);
   }
 

@@ -277,6 +277,24 @@ TEST(ByteTiles, ZeroPointsHaveOtherUsers) {
   sweep.Run();
 }
 
+// A kernel of many operators takes the factors all the same, so that a constant is neither widened
+// in every run nor stored in 32 bits.
+TEST(ByteTiles, KernelsOfManyOperatorsReadBytes) {
+  for (int more = 27; more <= 31; ++more) {
+    std::string text = absl::StrCat(
+        "graph many(x: u8[40,64], z: u8[], b: f32[]) { w = constant i8[64,36] fill 3 ",
+        Centered("c", "x", "z", "f32"), Widened("d", "w", "f32"), "k0 = matmul(c, d) ");
+    for (int k = 1; k <= more; ++k) absl::StrAppend(&text, "k", k, " = add(k", k - 1, ", b) ");
+    absl::StrAppend(&text, "return k", more, " }");
+    ByteSweep sweep;
+    const Graph graph = GraphWithWeights(text);
+    sweep.Add(graph, {}, 1);
+    EXPECT_EQ(sweep.last().steps.size(), 1u) << sweep.last().Describe(graph);
+    EXPECT_EQ(sweep.last().memory.weight_bytes, 64 * 36) << sweep.last().Describe(graph);
+    if (more == 31) sweep.Run();
+  }
+}
+
 // Sums that f32 may not hold exactly stay as they are defined, and so do sums that i32 may not
 // hold.
 TEST(ByteTiles, InexactSumsAreNoProductsOfBytes) {
