@@ -295,6 +295,24 @@ TEST(ByteTiles, KernelsOfManyOperatorsReadBytes) {
   }
 }
 
+// Products that are too long to be exact have stored factors of 16 bits, as other products.
+TEST(ByteTiles, InexactProductsHaveStoredFactors) {
+  const Graph graph = GraphWithWeights(absl::StrCat(
+      "graph long(x: u8[1024,4096], w: i8[4096,1024], z: u8[]) {", Centered("c", "x", "z", "f32"),
+      Widened("d", "w", "f32"), "y = matmul(c, d) return y }"));
+  ByteSweep sweep;
+  for (const ProductPrecision precision : {ProductPrecision::kBf16, ProductPrecision::kF16}) {
+    codegen::GridOptions grid;
+    grid.precision = precision;
+    sweep.Add(graph, grid, 0);
+    int in_bulk = 0;
+    for (const cuda::CudaStep& step : sweep.last().steps) {
+      for (const GridKernel& kernel : step.program->kernels) in_bulk += kernel.bulk.empty() ? 0 : 1;
+    }
+    EXPECT_EQ(in_bulk, 1) << sweep.last().Describe(graph);
+  }
+}
+
 // Sums that f32 may not hold exactly stay as they are defined, and so do sums that i32 may not
 // hold.
 TEST(ByteTiles, InexactSumsAreNoProductsOfBytes) {
