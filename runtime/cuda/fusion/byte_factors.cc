@@ -41,7 +41,7 @@ class ByteStore {
   // The operands in the form that FindByteFactors recognizes; nullopt: the node is no product of
   // integers of 8 bits.
   std::optional<std::vector<Value>> Factors(const Node& node, const std::vector<Value>& operands) {
-    if (!IsSumOfTwo(node) || !(IsComputed(operands[0]) || IsComputed(operands[1]))) {
+    if (!ReadsTwoApart(node) || !(IsComputed(operands[0]) || IsComputed(operands[1]))) {
       return std::nullopt;
     }
     const std::optional<Value> left = Factor(operands[0]), right = Factor(operands[1]);
@@ -50,8 +50,8 @@ class ByteStore {
   }
 
  private:
-  // Whether the node adds up over what it reads of two operands, as a product does.
-  bool IsSumOfTwo(const Node& node) {
+  // Whether the node reads two operands, and not element by element. Products do.
+  bool ReadsTwoApart(const Node& node) {
     return node.num_outputs() == 1 && node.inputs().size() == 2 && !traits_.Of(node).pointwise;
   }
   bool IsComputed(const Value& v) {

@@ -78,7 +78,6 @@ class Fuser {
         result_.is_alias[i] = true;
       } else {
         Open(i);
-        plain_to_root_[i] = true;
       }
     }
     for (std::vector<int>& group : result_.groups) std::sort(group.begin(), group.end());
@@ -89,6 +88,7 @@ class Fuser {
   void Open(int i) {
     result_.group_of[i] = static_cast<int>(result_.groups.size());
     result_.groups.push_back({i});
+    plain_to_root_[i] = true;
   }
 
   // The groups that node i is in.
@@ -131,10 +131,7 @@ class Fuser {
       return true;
     }
     copied_to_[i] = std::move(groups);
-    if (stored && !uses_.is_static[i]) {
-      Open(i);
-      plain_to_root_[i] = true;
-    }
+    if (stored && !uses_.is_static[i]) Open(i);
     return true;
   }
 
@@ -344,8 +341,8 @@ class Fuser {
   }
 
   // Whether node i leaves a product of bytes in the group as it is. False if the group would
-  // compute factors in f64, in which they count as rounded, and if node i computes the bytes: then
-  // the kernel reads none, and would compute them for every read. What moves bytes may join.
+  // compute factors of f32 in f64, where they count as rounded, and if node i computes the bytes:
+  // then the kernel reads none, and would compute them for every read. What moves bytes may join.
   bool KeepsByteProducts(int i, int group) const {
     std::vector<int> members = result_.groups[group];
     members.push_back(i);
