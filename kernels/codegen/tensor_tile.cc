@@ -9,6 +9,8 @@
 //
 // factors/byte_product.h says how zero points of bytes are subtracted.
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,6 +61,17 @@ std::string WordsName(const ByteProduct& product) {
   return absl::StrCat("Words", name(product.a), name(product.b));
 }
 
+// `contraction`, for which the precision kBytes was chosen because it is a product of bytes.
+ByteProduct ChosenByteProduct(const KernelContext& context,
+                              const loops::ContractionSource& contraction) {
+  std::optional<ByteProduct> product = ByteProductOf(context, contraction);
+  if (!product) {
+    std::fprintf(stderr, "tile for tensor cores: no product of bytes\n");
+    std::abort();
+  }
+  return *std::move(product);
+}
+
 // `side`: 'A' or 'B'.
 WordFormat FormatFor(const ByteProduct& product, char side) {
   constexpr int kNumbers = 4;
@@ -75,8 +88,8 @@ GridKernel KernelByTensorTile(const KernelContext& context, const TiledSource& t
   const int nb = static_cast<int>(c.batch.size());
   const int threads = tile.threads();
   const int fragments_m = tile.thread_rows / 16, fragments_n = tile.thread_columns / 8;
-  const std::optional<ByteProduct> bytes =
-      context.precision == ProductPrecision::kBytes ? ByteProductOf(context, c) : std::nullopt;
+  std::optional<ByteProduct> bytes;
+  if (context.precision == ProductPrecision::kBytes) bytes = ChosenByteProduct(context, c);
   const std::string words = bytes ? WordsName(*bytes) : WordsName(context.precision);
   KernelContext factors = context;
   if (bytes) factors.number = Number::kInteger;

@@ -137,7 +137,7 @@ absl::Span<const TileShape> TileShapes(ProductPrecision precision) {
 
 std::vector<TileChoice> TileChoices(const ProductSize& size, ProductPrecision precision) {
   constexpr int64_t kFewestSteps = 32, kMostBlocks = 12 * kMultiprocessors;
-  constexpr int kMostBytes = 64 * 32;
+  constexpr int kMostSumsOfWarp = 64 * 32;
   std::vector<TileChoice> choices;
   const absl::Span<const TileShape> tiles = TileShapes(precision);
   for (size_t t = 0; t < tiles.size(); ++t) {
@@ -145,7 +145,7 @@ std::vector<TileChoice> TileChoices(const ProductSize& size, ProductPrecision pr
     if (tile.tensor_cores && (tile.stages > 0) != size.bulk) continue;
     // The sums of zero points take registers that the largest tiles do not have.
     if (precision == ProductPrecision::kBytes &&
-        tile.thread_rows * tile.thread_columns > kMostBytes) {
+        tile.thread_rows * tile.thread_columns > kMostSumsOfWarp) {
       continue;
     }
     const int least = tile.stages > 0 ? 64 : 32;

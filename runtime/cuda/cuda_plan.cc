@@ -43,9 +43,6 @@ class Planner {
         options_(options),
         uses_(graph),
         byte_factors_(FindByteFactors(uses_, traits, options.grid)) {
-    for (size_t i = 0; i < byte_factors_.size(); ++i) {
-      if (byte_factors_[i]) uses_.is_static[i] = false;
-    }
     if (!ReadsNarrow()) return;
     for (size_t i = 0; i < uses_.nodes.size(); ++i) {
       if (IsWidening(*uses_.nodes[i])) uses_.is_static[i] = false;

@@ -24,8 +24,6 @@ std::optional<ScalarExpr> BodyOf(const Value& v, NodeTraitsCache& cache) {
 
 bool IsOne(const Value& v) { return v.type().num_elements() == 1; }
 
-std::optional<IntegerRange> RangeOfOperator(const Value& v, NodeTraitsCache& cache, int steps);
-
 std::optional<IntegerRange> RangeOfOperator(const Value& v, NodeTraitsCache& cache, int steps) {
   const NodeTraits& traits = cache.Of(v.node());
   const std::vector<Value>& in = v.node().inputs();

@@ -41,7 +41,7 @@ class ByteStore {
   // The operands in the form that FindByteFactors recognizes; nullopt: the node is no product of
   // integers of 8 bits.
   std::optional<std::vector<Value>> Factors(const Node& node, const std::vector<Value>& operands) {
-    if (!IsSumOfTwo(node) || !(IsComputed(operands[0]) || IsComputed(operands[1]))) {
+    if (!ReadsTwoApart(node) || !(IsComputed(operands[0]) || IsComputed(operands[1]))) {
       return std::nullopt;
     }
     const std::optional<Value> left = Factor(operands[0]), right = Factor(operands[1]);
@@ -50,8 +50,8 @@ class ByteStore {
   }
 
  private:
-  // Whether the node adds up over what it reads of two operands, as a product does.
-  bool IsSumOfTwo(const Node& node) {
+  // Whether the node reads two operands, and not element by element. Products do.
+  bool ReadsTwoApart(const Node& node) {
     return node.num_outputs() == 1 && node.inputs().size() == 2 && !traits_.Of(node).pointwise;
   }
   bool IsComputed(const Value& v) {
@@ -91,6 +91,17 @@ class ByteStore {
 
   NodeTraitsCache& traits_;
 };
+
+// Whether a kernel of the definition multiplies bytes.
+bool IsInBytes(const Definition& definition, const codegen::GridOptions& options) {
+  const absl::StatusOr<codegen::GridProgram> program =
+      codegen::MakeGridProgram(definition, options);
+  return program.ok() && std::any_of(program->kernels.begin(), program->kernels.end(),
+                                     [](const codegen::GridKernel& kernel) {
+                                       return kernel.tile && kernel.tile->precision ==
+                                                                 codegen::ProductPrecision::kBytes;
+                                     });
+}
 
 class ByteFactorFinder {
  public:
@@ -146,15 +157,7 @@ class ByteFactorFinder {
     }
     const auto [known, is_new] = known_.emplace(std::move(key), false);
     if (!is_new) return known->second;
-    const absl::StatusOr<codegen::GridProgram> program =
-        codegen::MakeGridProgram(*definition, options_);
-    return known->second =
-               program.ok() &&
-               std::any_of(program->kernels.begin(), program->kernels.end(),
-                           [](const codegen::GridKernel& kernel) {
-                             return kernel.tile &&
-                                    kernel.tile->precision == codegen::ProductPrecision::kBytes;
-                           });
+    return known->second = IsInBytes(*definition, options_);
   }
 
   std::vector<bool> Marked() const {
@@ -171,6 +174,7 @@ class ByteFactorFinder {
     for (std::vector<int>& factors : factors_) {
       const bool shared = std::any_of(factors.begin(), factors.end(), [&](int node) {
         const Value v(uses_.nodes[node], 0);
+        if (v.type().num_elements() == 1) return false;  // a zero point: it costs nothing
         const std::vector<int>& users = uses_.Users(v);
         return uses_.IsOutput(v) || std::any_of(users.begin(), users.end(), [&](int user) {
                  return !marked[user] && factors_[user].empty();
@@ -217,6 +221,11 @@ Graph StoreByteFactors(const Graph& graph, NodeTraitsCache& traits) {
 std::vector<bool> FindByteFactors(const UseTable& uses, NodeTraitsCache& traits,
                                   const codegen::GridOptions& options) {
   return ByteFactorFinder(uses, traits, options).Run();
+}
+
+bool MultipliesBytes(const std::vector<NodePtr>& nodes, const codegen::GridOptions& options) {
+  const absl::StatusOr<Definition> definition = ComposeNodes(nodes, OperandsOf(nodes));
+  return definition.ok() && IsInBytes(*definition, options);
 }
 
 }  // namespace lemma::cuda

@@ -18,11 +18,15 @@ namespace lemma::cuda {
 // are 0. Every value stays the same.
 Graph StoreByteFactors(const Graph& graph, NodeTraitsCache& traits);
 
-// By node: whether it widens 8-bit integers or subtracts their zero point, and all its users are
-// products that code generation multiplies as bytes, or nodes like it. Fusion puts such a node into
-// the kernels of its users, even if its value is known before the run.
+// By node: whether it widens 8-bit integers or subtracts their zero point, for products that code
+// generation multiplies as bytes, and for nothing else. Fusion puts such a node into the kernels of
+// its users, even if its value is known before the run. A zero point, one number, may have other
+// users too.
 std::vector<bool> FindByteFactors(const UseTable& uses, NodeTraitsCache& traits,
                                   const codegen::GridOptions& options);
+
+// Whether code generation multiplies bytes if these nodes, operands before users, are one kernel.
+bool MultipliesBytes(const std::vector<NodePtr>& nodes, const codegen::GridOptions& options);
 
 }  // namespace lemma::cuda
 

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "graph/barrier.h"
 #include "kernels/codegen/grid_program.h"
+#include "runtime/cuda/fusion/byte_factors.h"
 #include "runtime/cuda/fusion/read_traits.h"
 #include "runtime/cuda/fusion/store_factors.h"
 #include "runtime/cuda/fusion/streamed_regions.h"
@@ -15,6 +16,8 @@
 
 namespace lemma::cuda {
 namespace {
+
+constexpr size_t kMostNodes = 32;  // of a group that takes in others
 
 // Whether the output reads its input in the same order: output element i is input element i, in
 // row-major order.
@@ -47,6 +50,7 @@ class Fuser {
     result_.is_transfer.assign(n, false);
     plain_to_root_.assign(n, false);
     at_loads_.assign(n, false);
+    below_factors_.assign(n, false);
     copied_to_.assign(n, {});
   }
 
@@ -55,13 +59,13 @@ class Fuser {
     FindRegions();
     for (int i = static_cast<int>(uses_.nodes.size()); i-- > 0;) {
       const Node& node = *uses_.nodes[i];
-      if (!node.is_op() || uses_.is_static[i] || result_.group_of[i] >= 0) continue;
+      if (!node.is_op() || result_.group_of[i] >= 0) continue;
+      if (byte_factors_[i] && CopyToUsers(i)) continue;
+      if (uses_.is_static[i]) continue;
       if (result_.is_transfer[i]) {
         Open(i);
       } else if (!regions_[i].empty()) {
         AddRegion(i);
-      } else if (byte_factors_[i] && CopyToUsers(i)) {
-        continue;
       } else if (IsReadNarrow(i)) {
         result_.is_alias[i] = true;
       } else if (auto group = JoinedGroup(i)) {
@@ -69,11 +73,11 @@ class Fuser {
         result_.group_of[i] = *group;
         plain_to_root_[i] = IsPlainToRoot(i);
         at_loads_[i] = IsReadAtLoads(i);
+        below_factors_[i] = IsBelowFactors(i);
       } else if (IsWidenedForSeveral(i) || KeepsOrder(node, node_traits_.Of(node))) {
         result_.is_alias[i] = true;
       } else {
         Open(i);
-        plain_to_root_[i] = true;
       }
     }
     for (std::vector<int>& group : result_.groups) std::sort(group.begin(), group.end());
@@ -84,35 +88,58 @@ class Fuser {
   void Open(int i) {
     result_.group_of[i] = static_cast<int>(result_.groups.size());
     result_.groups.push_back({i});
+    plain_to_root_[i] = true;
   }
 
-  // Adds node i, a factor of products of bytes, to the groups of all its users, where its kernels
-  // compute it again: from memory they read bytes only. False, and no change, if a group cannot
-  // take it.
+  // The groups that node i is in.
+  std::vector<int> GroupsOf(int i) const {
+    std::vector<int> groups = copied_to_[i];
+    if (result_.group_of[i] >= 0) groups.push_back(result_.group_of[i]);
+    return groups;
+  }
+
+  // Adds node i, a factor of products of bytes, to the groups of its users, where its kernels
+  // compute it again: from memory they read bytes only. If other users of a zero point cannot, it
+  // is also stored for them. False, and no change, if a product's group cannot take it, or if only
+  // static nodes use it.
   bool CopyToUsers(int i) {
-    constexpr size_t kMostNodes = 32;
+    const Value v(uses_.nodes[i], 0);
     std::vector<int> groups;
-    for (int user : uses_.Users(Value(uses_.nodes[i], 0))) {
-      const int group = result_.group_of[user];
-      if (group >= 0) groups.push_back(group);
-      groups.insert(groups.end(), copied_to_[user].begin(), copied_to_[user].end());
-      if (group < 0 && copied_to_[user].empty()) return false;
-    }
-    std::sort(groups.begin(), groups.end());
-    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
-    for (int group : groups) {
-      if (closed_.contains(group) || result_.groups[group].size() >= kMostNodes ||
-          !KeepsValues(i, group) || !Fits(i, group)) {
+    bool stored = uses_.IsOutput(v);
+    for (int user : uses_.Users(v)) {
+      const std::vector<int> of = GroupsOf(user);
+      if (of.empty() && uses_.is_static[user]) continue;  // computed once
+      const bool for_product = byte_factors_[user] || IsByteProduct(user);
+      const bool copied =
+          !of.empty() && !result_.is_transfer[user] &&
+          std::all_of(of.begin(), of.end(), [&](int g) { return Takes(g, i, for_product); });
+      if (copied) {
+        groups.insert(groups.end(), of.begin(), of.end());
+      } else if (for_product) {
         return false;
+      } else {
+        stored = true;
       }
     }
+    if (groups.empty()) return false;
+    std::sort(groups.begin(), groups.end());
+    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
     for (int group : groups) result_.groups[group].push_back(i);
-    if (groups.size() == 1) {
+    at_loads_[i] = IsReadAtLoads(i);
+    if (groups.size() == 1 && !stored) {
       result_.group_of[i] = groups[0];
-    } else {
-      copied_to_[i] = std::move(groups);
+      return true;
     }
+    copied_to_[i] = std::move(groups);
+    if (stored && !uses_.is_static[i]) Open(i);
     return true;
+  }
+
+  // Whether the group can compute node i, a factor of bytes, again. A product has few factors, so
+  // the group takes all of its own.
+  bool Takes(int group, int i, bool for_product) {
+    return !closed_.contains(group) && (for_product || result_.groups[group].size() < kMostNodes) &&
+           KeepsValues(i, group) && Fits(i, group);
   }
 
   // Finds the regions that become streamed kernels.
@@ -264,7 +291,8 @@ class Fuser {
     int group = -1;
     for (int user : users) {
       const int g = result_.group_of[user];
-      if (g < 0 || result_.is_transfer[user] || (group >= 0 && g != group)) return std::nullopt;
+      if (g < 0 || result_.is_transfer[user] || !copied_to_[user].empty()) return std::nullopt;
+      if (group >= 0 && g != group) return std::nullopt;
       group = g;
     }
     if (closed_.contains(group)) return std::nullopt;
@@ -274,7 +302,6 @@ class Fuser {
     const bool narrow = v.dtype() == DType::kF16 || v.dtype() == DType::kBF16;
     const bool computed = reads_narrow_ && narrow && Of(i).functions > 0 && !IsPlainToRoot(i);
     if ((IsNarrowing(node) || computed) && HasProduct(group)) return std::nullopt;
-    constexpr size_t kMostNodes = 32;
     if (result_.groups[group].size() >= kMostNodes || !KeepsValues(i, group)) return std::nullopt;
     const bool joins = Of(i).reduces ? IsEpilogueOf(i, users) || IsRowWith(i, group)
                                      : IsCheapFor(i, users) && !IsBetterBehindProduct(i, group);
@@ -282,25 +309,55 @@ class Fuser {
     return group;
   }
 
-  // Whether node i multiplies bytes: all other users of factors are factors.
+  // Whether node i multiplies bytes: all other users of factors are factors, except for those of
+  // zero points.
   bool IsByteProduct(int i) const {
     const std::vector<Value>& in = uses_.nodes[i]->inputs();
     return !byte_factors_[i] && std::any_of(in.begin(), in.end(), [&](const Value& v) {
-      return byte_factors_[uses_.NodeOf(v.node())];
+      return byte_factors_[uses_.NodeOf(v.node())] && v.type().num_elements() > 1;
     });
   }
 
-  // False if the group would compute factors of bytes in f64, in which they count as rounded.
+  // Whether node i computes what the factors of bytes in its group read.
+  bool IsBelowFactors(int i) const {
+    const std::vector<int>& users = uses_.Users(Value(uses_.nodes[i], 0));
+    return std::any_of(users.begin(), users.end(),
+                       [&](int user) { return byte_factors_[user] || below_factors_[user]; });
+  }
+
+  // The nodes and all factors of bytes that they read, directly or through others.
+  std::vector<int> WithFactors(std::vector<int> members) const {
+    for (size_t k = 0; k < members.size(); ++k) {
+      for (const Value& v : uses_.nodes[members[k]]->inputs()) {
+        const int operand = uses_.NodeOf(v.node());
+        if (byte_factors_[operand] &&
+            std::find(members.begin(), members.end(), operand) == members.end()) {
+          members.push_back(operand);
+        }
+      }
+    }
+    std::sort(members.begin(), members.end());
+    return members;
+  }
+
+  // Whether node i leaves a product of bytes in the group as it is. False if the group would
+  // compute factors of f32 in f64, where they count as rounded, and if node i computes the bytes:
+  // then the kernel reads none, and would compute them for every read. What moves bytes may join.
   bool KeepsByteProducts(int i, int group) const {
     std::vector<int> members = result_.groups[group];
     members.push_back(i);
     if (std::none_of(members.begin(), members.end(), [&](int m) { return IsByteProduct(m); })) {
       return true;
     }
+    if (ArithmeticOf(NodesOf(members)) == Arithmetic::kDouble) return false;
+    return !IsBelowFactors(i) || MultipliesBytes(NodesOf(WithFactors(members)), options_);
+  }
+
+  std::vector<NodePtr> NodesOf(const std::vector<int>& members) const {
     std::vector<NodePtr> nodes;
     nodes.reserve(members.size());
     for (int member : members) nodes.push_back(uses_.nodes[member]);
-    return ArithmeticOf(nodes) != Arithmetic::kDouble;
+    return nodes;
   }
 
   // Whether node i's value is read at loaded indices within the group of its users.
@@ -413,8 +470,7 @@ class Fuser {
     std::vector<int> members = result_.groups[group];
     members.push_back(i);
     std::sort(members.begin(), members.end());
-    std::vector<NodePtr> nodes;
-    for (int member : members) nodes.push_back(uses_.nodes[member]);
+    const std::vector<NodePtr> nodes = NodesOf(members);
     return ComposeNodes(nodes, OperandsOf(nodes));
   }
 
@@ -429,7 +485,8 @@ class Fuser {
   absl::flat_hash_map<int, bool> follows_product_;
   std::vector<bool> plain_to_root_;
   std::vector<bool> at_loads_;               // members of groups that are read at loaded indices
-  std::vector<std::vector<int>> copied_to_;  // by node: its groups, if they are several
+  std::vector<bool> below_factors_;          // members of groups that factors of bytes read
+  std::vector<std::vector<int>> copied_to_;  // by node: its groups, or those beside group_of
   Fusion result_;
 };
 

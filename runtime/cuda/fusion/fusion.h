@@ -15,7 +15,8 @@ struct Fusion {
   // By node: its group; -1 for inputs, static values, aliases, and nodes of several groups.
   std::vector<int> group_of;
   // Positions of the nodes of each group, ascending. The outputs of the last node are the group's.
-  // Only factors of products of bytes may be in several groups.
+  // Only factors of products of bytes may be in several groups; group_of is then -1, or the group
+  // whose only result the factor is.
   std::vector<std::vector<int>> groups;
   // By node: whether its output is its operand's memory, read in the same order: an operator that
   // keeps the elements and their order, such as a reshape or a barrier, or a cast from 16 bits to

@@ -13,7 +13,6 @@
 #include "runtime/cuda/fusion/rebuilt_graph.h"
 #include "runtime/cuda/fusion/streamed_regions.h"
 #include "runtime/plan/compose_nodes.h"
-#include "runtime/plan/integer_values.h"
 #include "runtime/plan/use_table.h"
 
 namespace lemma::cuda {
@@ -115,7 +114,8 @@ class FactorStore {
         traits_(traits),
         options_(options),
         dtype_(options.precision == ProductPrecision::kF16 ? DType::kF16 : DType::kBF16),
-        uses_(graph) {}
+        uses_(graph),
+        byte_factors_(FindByteFactors(uses_, traits, options)) {}
 
   Graph Run() {
     FindAttention();
@@ -221,8 +221,9 @@ class FactorStore {
     absl::StatusOr<Definition> definition = DefinitionOf(*node);
     if (!definition.ok() || node->num_outputs() != 1) return {};
     const bool bytes =
+        !node->inputs().empty() &&
         std::all_of(node->inputs().begin(), node->inputs().end(),
-                    [&](const Value& v) { return CenteredBytesOf(v, traits_).has_value(); });
+                    [&](const Value& v) { return byte_factors_[uses_.NodeOf(v.node())]; });
     if (bytes) return {};  // they are multiplied as bytes
     const auto is_f32 = [](const ExprType& type) { return type.dtype == DType::kF32; };
     if (!std::all_of(definition->inputs.begin(), definition->inputs.end(), is_f32)) return {};
@@ -322,6 +323,7 @@ class FactorStore {
   const GridOptions& options_;
   const DType dtype_;
   const UseTable uses_;
+  const std::vector<bool> byte_factors_;
   absl::flat_hash_map<Value, Value> narrow_;  // layout operators over 16 bits
   absl::flat_hash_map<uint64_t, Forecast> forecasts_;
   absl::flat_hash_map<const Node*, std::vector<StoredFactor>> streamed_;  // products

@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "graph/builder.h"
 #include "gtest/gtest.h"
 #include "kernels/codegen/product_precision.h"
@@ -139,6 +140,7 @@ class ByteSweep {
     }
   }
 
+  const cuda::CudaPlan& last() const { return plans_.plan(plans_.size() - 1); }
   size_t schedules() const { return schedules_.size(); }
 
  private:
@@ -208,6 +210,107 @@ TEST(ByteTiles, KnownIntegersAreStoredAsBytes) {
   sweep.Add(graph(-1, 200), {}, 0);  // zero points that are no u8
   sweep.Add(graph(0.5, 200), {}, 0);
   sweep.Run();
+}
+
+// What only a product reads is stored as bytes all the same: the product's kernel would compute it
+// for each of its reads, and multiply no bytes. What only moves stored bytes is part of that
+// kernel.
+TEST(ByteTiles, ReadBytesThatAreStored) {
+  ByteSweep sweep;
+  const std::string quantized =
+      "h = constant f32[] fill 0.5 g = mul(f, h) r = round(g) x = cast(r) {dtype = \"i8\"} ";
+  const auto steps = [&](const std::string& text, size_t expected) {
+    sweep.Add(GraphWithWeights(text), {}, 1);
+    EXPECT_EQ(sweep.last().steps.size(), expected) << sweep.last().Describe(GraphWithWeights(text));
+  };
+  steps(absl::StrCat("graph images(f: f32[1,8,14,14], w: i8[40,8,3,3], z: i8[]) {", quantized,
+                     Centered("c", "x", "z", "f32"), Widened("d", "w", "f32"),
+                     "p = conv2d(c, d) {pads = [1,1,1,1]} return p }"),
+        2);
+  steps(absl::StrCat("graph rows(f: f32[40,64], w: i8[64,36], z: i8[]) {", quantized,
+                     Centered("c", "x", "z", "i32"), Widened("d", "w", "i32"),
+                     "p = matmul(c, d) return p }"),
+        2);
+  steps(absl::StrCat("graph weights(x: u8[40,64], f: f32[64,36], z: u8[]) {",
+                     absl::StrReplaceAll(quantized, {{"x = ", "w = "}}),
+                     Centered("c", "x", "z", "f32"), Widened("d", "w", "f32"),
+                     "p = matmul(c, d) return p }"),
+        2);
+  steps(absl::StrCat("graph turned(f: f32[64,40], w: i8[36,64], z: i8[]) {", quantized,
+                     "t = transpose(x) {perm = [1,0]} v = transpose(w) {perm = [1,0]} ",
+                     Centered("c", "t", "z", "i32"), Widened("d", "v", "i32"),
+                     "p = matmul(c, d) return p }"),
+        2);
+  steps(absl::StrCat("graph zero(x: i8[40,64], w: i8[64,36], f: f32[]) {",
+                     absl::StrReplaceAll(quantized, {{"x = ", "z = "}}),
+                     Centered("c", "x", "z", "f32"), Widened("d", "w", "f32"),
+                     "p = matmul(c, d) return p }"),
+        2);
+  sweep.Run();
+}
+
+// Each kernel widens a zero point for itself. It is also stored if it is a result, or if what reads
+// it is no kernel of operators.
+TEST(ByteTiles, ZeroPointsHaveOtherUsers) {
+  const auto shares = [](const char* use) {
+    return absl::StrCat("graph zero(x: u8[40,64], w: i8[64,36], z: u8[1,1], y: f32[3,50]) {",
+                        Centered("c", "x", "z", "f32"), Widened("d", "w", "f32"),
+                        "p = matmul(c, d) ", use, " }");
+  };
+  ByteSweep sweep;
+  const auto steps = [&](const std::string& text, size_t expected) {
+    sweep.Add(GraphWithWeights(text), {}, 1);
+    EXPECT_EQ(sweep.last().steps.size(), expected) << sweep.last().Describe(GraphWithWeights(text));
+  };
+  steps(shares("o = add(y, cz) return p, o"), 2);
+  steps(shares("o = add(y, cz) s = mul(cz, cz) return p, o, s"), 2);
+  steps(shares("o = add(p, cz) return o"), 1);
+  steps(shares("return p, cz"), 2);
+  steps(shares("o = add(y, cz) return p, o, cz"), 2);
+  steps(shares("r = reshape(cz) {shape = [1]} o = add(y, r) return p, o, r"), 3);
+  steps(absl::StrCat("graph computed(x: u8[40,64], w: i8[64,36], f: f32[], y: f32[3,50]) {"
+                     "r = round(f) a = abs(r) z = cast(a) {dtype = \"u8\"} ",
+                     Centered("c", "x", "z", "f32"), Widened("d", "w", "f32"),
+                     "p = matmul(c, d) v = reshape(cz) {shape = [1]} o = add(y, v) "
+                     "return p, o, v }"),
+        4);
+  sweep.Run();
+}
+
+// A kernel of many operators takes the factors all the same, so that a constant is neither widened
+// in every run nor stored in 32 bits.
+TEST(ByteTiles, KernelsOfManyOperatorsReadBytes) {
+  for (int more = 27; more <= 31; ++more) {
+    std::string text = absl::StrCat(
+        "graph many(x: u8[40,64], z: u8[], b: f32[]) { w = constant i8[64,36] fill 3 ",
+        Centered("c", "x", "z", "f32"), Widened("d", "w", "f32"), "k0 = matmul(c, d) ");
+    for (int k = 1; k <= more; ++k) absl::StrAppend(&text, "k", k, " = add(k", k - 1, ", b) ");
+    absl::StrAppend(&text, "return k", more, " }");
+    ByteSweep sweep;
+    const Graph graph = GraphWithWeights(text);
+    sweep.Add(graph, {}, 1);
+    EXPECT_EQ(sweep.last().steps.size(), 1u) << sweep.last().Describe(graph);
+    EXPECT_EQ(sweep.last().memory.weight_bytes, 64 * 36) << sweep.last().Describe(graph);
+    if (more == 31) sweep.Run();
+  }
+}
+
+// Products that are too long to be exact have stored factors of 16 bits, as other products.
+TEST(ByteTiles, InexactProductsHaveStoredFactors) {
+  const Graph graph = GraphWithWeights(absl::StrCat(
+      "graph long(x: u8[1024,4096], w: i8[4096,1024], z: u8[]) {", Centered("c", "x", "z", "f32"),
+      Widened("d", "w", "f32"), "y = matmul(c, d) return y }"));
+  ByteSweep sweep;
+  for (const ProductPrecision precision : {ProductPrecision::kBf16, ProductPrecision::kF16}) {
+    codegen::GridOptions grid;
+    grid.precision = precision;
+    sweep.Add(graph, grid, 0);
+    int in_bulk = 0;
+    for (const cuda::CudaStep& step : sweep.last().steps) {
+      for (const GridKernel& kernel : step.program->kernels) in_bulk += kernel.bulk.empty() ? 0 : 1;
+    }
+    EXPECT_EQ(in_bulk, 1) << sweep.last().Describe(graph);
+  }
 }
 
 // Sums that f32 may not hold exactly stay as they are defined, and so do sums that i32 may not

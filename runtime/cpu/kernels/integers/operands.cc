@@ -20,7 +20,6 @@ std::optional<std::pair<Value, Value>> OperandsBy(ScalarFn fn, const Value& v) {
   return OperandsOfFunction(fn, v, Traits());
 }
 
-bool IsNumber(DType dtype) { return dtype == DType::kF32 || dtype == DType::kI32; }
 bool IsOne(const Value& v) { return v.type().num_elements() == 1; }
 
 std::optional<IntegerRange> RangeOf(const Value& v) { return RangeOfIntegers(v, Traits()); }
@@ -98,7 +97,7 @@ int BitsBesideZeroOf(const Value& v) {
 }
 
 std::optional<IntegerOperand> IntegerOperandOf(const Value& v) {
-  if (!IsNumber(v.dtype()) || IsStaticValue(v)) return std::nullopt;
+  if (IsStaticValue(v)) return std::nullopt;
   IntegerOperand result;
   Value at = v;
   while (at.dtype() == DType::kF32) {

@@ -77,6 +77,20 @@ std::vector<Model> Models() {
       {absl::StrCat("g (uint8[20,70] x) => (uint8[20,24] y) {", s, z, p, o, u, v,
                     Weight("w", {70, 24}, true), "y = QLinearMatMul(x, s, z, w, p, o, u, v) }"),
        1},
+      // Only the product reads what is quantized, with a zero point that is known, or not.
+      {absl::StrCat("g (float[1,9,11,10] f) => (uint8[1,16,11,10] y) {", s, z, p, o, u, v,
+                    Weight("w", {16, 9, 3, 3}, true),
+                    "x = QuantizeLinear(f, s, z) y = ", convolution, ") }"),
+       1},
+      {absl::StrCat("g (float[1,9,11,10] f, uint8 z) => (uint8[1,16,11,10] y) {", s, p, o, u, v,
+                    Weight("w", {16, 9, 3, 3}, true),
+                    "x = QuantizeLinear(f, s, z) y = ", convolution, ") }"),
+       1},
+      {absl::StrCat("g (float[20,70] f) => (uint8[20,24] y) {", s, z, p, o, u, v,
+                    Weight("w", {70, 24}, true),
+                    "x = QuantizeLinear(f, s, z) "
+                    "y = QLinearMatMul(x, s, z, w, p, o, u, v) }"),
+       1},
       // As lemma quantize --form=dynamic writes it.
       {absl::StrCat("g (float[20,70] f) => (float[20,24] y) {", Weight("w", {70, 24}, true), p,
                     "x, s, z = DynamicQuantizeLinear(f) c = MatMulInteger(x, w, z) "
