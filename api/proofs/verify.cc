@@ -76,7 +76,8 @@ absl::StatusOr<VerifyResult> Verify(const std::string& rules, const VerifyOption
   VerifyResult result;
   result.file = file->name;
   result.solver = (*worker)->solver();
-  for (const Substitution* rule : *asked) result.rules.push_back({*rule, {}, OutdatedRecord(*rule)});
+  for (const Substitution* rule : *asked)
+    result.rules.push_back({*rule, {}, OutdatedRecord(*rule)});
   const auto start = std::chrono::steady_clock::now();
   const int n = static_cast<int>(result.rules.size());
   const bool finished = RunJobs(

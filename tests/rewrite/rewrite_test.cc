@@ -199,7 +199,8 @@ TEST(Rewrite, FindsTheSameInTheSameOrder) {
 TEST(RuleText, ErrorsPointAtTheirCause) {
   const std::pair<const char*, const char*> cases[] = {
       {"rule r(x: [s..]) fast { y = relu(x) return y } => { return x }",
-       "text:1:18: the float contract must be bit_exact, reassociates, real_only or bounded, not fast"},
+       "text:1:18: the float contract must be bit_exact, reassociates, real_only or bounded, not "
+       "fast"},
       {"rule r(x: [s..]) bit_exact { y = rellu(x) return y } => { return x }",
        "did you mean relu?"},
       {"rule r(x: [s..]) bit_exact { return x } => { return x }",

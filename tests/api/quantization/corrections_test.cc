@@ -119,11 +119,11 @@ TEST(SmoothTest, HelpsWithOutliers) {
 
 // A row of the weight is 0: its channel must not keep its size while all others become smaller.
 TEST(SmoothTest, AChannelWithoutAPartnerDoesNoHarm) {
-  const std::string model = Written(absl::StrCat(
-      "g (float[1,8,32] x) => (float[1,8,16] y) {\n",
-      Scaled("g", "32", 32, [](int) { return 100; }),
-      Scaled("w", "32,16", 32 * 16, [](int i) { return i / 16 == 5 ? 0 : 1; }),
-      "a = LayerNormalization (x, g)\n y = MatMul (a, w)\n}"));
+  const std::string model =
+      Written(absl::StrCat("g (float[1,8,32] x) => (float[1,8,16] y) {\n",
+                           Scaled("g", "32", 32, [](int) { return 100; }),
+                           Scaled("w", "32,16", 32 * 16, [](int i) { return i / 16 == 5 ? 0 : 1; }),
+                           "a = LayerNormalization (x, g)\n y = MatMul (a, w)\n}"));
   QuantizeOptions options = With(Samples({1, 8, 32}, 10));
   const QuantizeResult before = Quantized(model, options);
   options.smooth = 1;
