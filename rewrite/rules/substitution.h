@@ -42,7 +42,7 @@ enum class FloatContract {
   kReassociates,  // equal as real numbers, rounded differently
   kRealOnly,      // overflow, NaN, infinities, and results at discontinuities may differ too
   // The sides differ: as real numbers by at most Substitution::bound in each element. Roundings of
-  // floats may differ in addition, as with kReassociates. Such a rule is no equality and is never
+  // floats may differ in addition, as with kRealOnly. Such a rule is no equality and is never
   // applied; only `lemma verify` and `lemma rules` read it (RuleKinds).
   kBounded,
 };
