@@ -38,7 +38,7 @@ struct QuantizeOptions {
   // (docs/quantization.md); the larger, the more moves; 0.5 is usual. Absent: nothing moves.
   std::optional<double> smooth;
   // Form "static": the mean error of each channel of a product on the samples for calibration is
-  // subtracted from the product's bias, unless this makes the outputs' error on them larger.
+  // subtracted from the product's bias, unless this makes an output's error on them larger.
   bool correct_bias = false;
   std::vector<std::string> keep;  // names of nodes, or types of operators, that stay as they are
   // Limit on the relative error (OutputError) of each output on the samples; negative: none.

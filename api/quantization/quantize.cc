@@ -19,7 +19,7 @@ namespace lemma::api {
 
 namespace {
 
-// Of the options that prepare a model for integers, or correct it.
+// Checks the options that prepare a model for integers, or correct it.
 absl::Status CheckCorrections(const QuantizeOptions& options) {
   const bool is_static = options.form == "static";
   if (options.equalize && !is_static) {

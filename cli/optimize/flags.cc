@@ -141,8 +141,7 @@ absl::Status OptimizeFlags::Check() const {
       }
     }
     std::error_code error;
-    if (!absl::StartsWith(calibration, "synthetic") &&
-        !std::filesystem::exists(calibration, error)) {
+    if (!HasRandomSamples() && !std::filesystem::exists(calibration, error)) {
       return absl::InvalidArgumentError(
           absl::StrCat("--calibration: there is no file or folder ", calibration));
     }
@@ -199,6 +198,10 @@ optimizer::Objective OptimizeFlags::ObjectiveOf() const {
 std::string OptimizeFlags::CertificatePath() const {
   if (certificate == "none" || output.empty()) return "";
   return certificate.empty() ? absl::StrCat(output, ".cert") : certificate;
+}
+
+bool OptimizeFlags::HasRandomSamples() const {
+  return calibration == "synthetic" || absl::StartsWith(calibration, "synthetic:");
 }
 
 OptimizeFlags OptimizeFlags::BeforeQuantizing() const {

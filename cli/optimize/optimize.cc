@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "api/models/sizes.h"
@@ -192,9 +191,7 @@ absl::StatusOr<api::QuantizedIfFaster> QuantizeResult(const OptimizeFlags& flags
   options.calibration = flags.calibration;
   options.max_error = flags.max_error;
   // Random samples have the sizes for which the model was optimized, if they were given.
-  if (absl::StartsWith(flags.calibration, "synthetic") && !flags.hints.empty()) {
-    options.dims = flags.hints[0];
-  }
+  if (flags.HasRandomSamples() && !flags.hints.empty()) options.dims = flags.hints[0];
   options.seed = flags.common.seed;
   options.int_range = flags.common.int_range;
   options.runs = flags.runs;

@@ -9,7 +9,7 @@ std::string CurrentProofId(const Substitution& rule) { return ProofId(FormsOf(ru
 
 namespace {
 
-// Of the record alone.
+// The problem of the record, whichever contract it has.
 std::string ProblemOfRecord(const Substitution& rule) {
   const ProofRecord& record = rule.proof;
   switch (record.verdict) {

@@ -12,9 +12,9 @@ namespace lemma::prover {
 namespace {
 
 constexpr int kMaxDepth = 24;
-constexpr int64_t kBoundWork = 100'000'003;  // limit on the steps of one difference: some 3 s
-constexpr int kMaxForms =
-    200;  // limit on the forms of one difference; rules take up to a tenth of it
+// Limits on the steps (some 3 s) and on the forms of one difference. Rules take up to a tenth.
+constexpr int64_t kBoundWork = 100'000'003;
+constexpr int kMaxForms = 200;
 
 // The largest |f(a) - f(b)| / |a - b|, for functions where it is finite and useful.
 std::optional<double> SlopeOf(const Atom& atom) {

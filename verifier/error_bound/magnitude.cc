@@ -192,7 +192,8 @@ std::optional<UpperBound> Magnitude::Exactly(const Summand& term, const Facts& c
         number * static_cast<double>(coefficient) / static_cast<double>(term.denominator);
     const bool is_exact =
         coefficient <= (int64_t{1} << 53) && (term.denominator & (term.denominator - 1)) == 0;
-    if (!(value > 0) || !std::isfinite(value) || !is_exact) return std::nullopt;
+    // Near 0, the quotient could be rounded up.
+    if (!(value >= 0x1p-900) || !std::isfinite(value) || !is_exact) return std::nullopt;
     // At least one factor is a small integer or a power of two; a second one may round.
     const bool rounds = std::fma(number, static_cast<double>(coefficient),
                                  -number * static_cast<double>(coefficient)) != 0;

@@ -23,9 +23,8 @@ double SumUp(double a, double b) {
 
 double ProductUp(double a, double b) {
   const double product = a * b;
-  return std::fma(a, b, -product) == 0 && product >= std::numeric_limits<double>::min()
-             ? product
-             : Up(product);
+  // The rest of a very small product may be rounded to 0.
+  return std::fma(a, b, -product) == 0 && product >= 0x1p-900 ? product : Up(product);
 }
 
 // The shortest decimal that reads as `x`, so that a bound that was rounded up shows it.
