@@ -15,6 +15,7 @@
 #include "graph/onnx/importer.h"
 #include "graph/onnx/infer_types.h"
 #include "graph/onnx/opaque.h"
+#include "graph/onnx/own_functions.h"
 #include "graph/onnx/structural.h"
 #include "graph/op_table.h"
 #include "graph/sizes/specialize.h"
@@ -333,7 +334,9 @@ absl::StatusOr<std::vector<Result>> ModelImporter::Translate(const onnx::NodePro
   if (function != functions_.end() && HasUnknown(*function->second, kOverloadOfFunction)) {
     return absl::InvalidArgumentError("overloads of functions are not known here");
   }
-  if (function != functions_.end()) return InlineFunction(*function->second, node, scope);
+  if (function != functions_.end() && !IsOwnFunction(*function->second)) {
+    return InlineFunction(*function->second, node, scope);
+  }
   if (StructuralImporter importer = FindStructural(node, scope)) {
     LEMMA_RETURN_IF_ERROR(CheckSizes(node, scope));
     return importer(*this, node, scope);

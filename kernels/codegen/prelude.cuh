@@ -270,6 +270,19 @@ LEMMA_OF_LIBM(Acosh, acosh)
 LEMMA_OF_LIBM(Atanh, atanh)
 #undef LEMMA_OF_LIBM
 
+// A TF32 number as a word of 32 bits: the nearest one, ties away from zero.
+__device__ inline unsigned int ToTf32(float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  unsigned int word;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(x));
+  return word & 0xffffe000u;
+#else
+  return x == x ? (BitsOf(x) + 0x1000u) & 0xffffe000u : 0x7fffe000u;
+#endif
+}
+__device__ inline float RoundTf32(float x) { return FloatOf(ToTf32(x)); }
+__device__ inline double RoundTf32(double x) { return RoundTf32(static_cast<float>(x)); }
+
 __device__ inline float Fmod(float a, float b) { return fmodf(a, b); }
 __device__ inline double Fmod(double a, double b) { return fmod(a, b); }
 // Turns a remainder with the dividend's sign into one with the divisor's sign.
@@ -423,17 +436,6 @@ __device__ inline T BlockReduce(T value, T* shared) {
 #else
 #define LEMMA_MMA(shape, type, upper, lower, a, b)
 #endif
-
-// To nearest, ties away from zero.
-__device__ inline unsigned int ToTf32(float x) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  unsigned int word;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(x));
-  return word & 0xffffe000u;
-#else
-  return x == x ? (BitsOf(x) + 0x1000u) & 0xffffe000u : 0x7fffe000u;
-#endif
-}
 
 struct WordsTf32 {
   typedef WordsTf32 Self;

@@ -98,6 +98,13 @@ double ValueAt(ScalarFn fn, double a, double b, double c) {
       return std::isinf(a);
     case ScalarFn::kWhere:
       return a != 0 ? b : c;
+    case ScalarFn::kRoundTf32: {
+      // To the multiples of a unit, of which a normal f32 number has from 2^10 to 2^11.
+      const float f = static_cast<float>(a);
+      if (f == 0 || !std::isfinite(f)) return f;
+      const double unit = std::ldexp(1.0, std::max(std::ilogb(f), -126) - 10);
+      return static_cast<float>(std::round(f / unit) * unit);
+    }
     case ScalarFn::kBitAnd:
       if (!(std::abs(a) < 0x1p63 && std::abs(b) < 0x1p63)) return NAN;  // says nothing
       return static_cast<double>(static_cast<int64_t>(a) & static_cast<int64_t>(b));

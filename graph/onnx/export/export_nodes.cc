@@ -9,10 +9,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/export/exporter.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_order.h"
+#include "graph/onnx/own_functions.h"
 #include "graph/sizes/specialize.h"
 
 namespace lemma {
@@ -260,6 +262,21 @@ absl::Status Exporter::AddForm(onnx::NodeProto node) {
   return absl::OkStatus();
 }
 
+// Adds the body of an operator that ONNX does not have.
+absl::Status Exporter::AddOwnFunction(const onnx::NodeProto& call) {
+  Need(kFunctionOpset, absl::StrCat(Describe(call), ": is written as a function of that set"));
+  const auto function = OwnFunction(call.op_type(), std::max(opset_, kFunctionOpset));
+  if (!function) return absl::OkStatus();  // of a file of definitions
+  const auto other = functions_.find(absl::StrCat(kOwnDomain, ":", call.op_type()));
+  if (other != functions_.end() && !IsOwnFunction(*other->second)) {
+    return absl::UnimplementedError(absl::StrCat("unsupported: ", call.op_type(),
+                                                 " (the model has another function ", kOwnDomain,
+                                                 ".", call.op_type(), "; rename it)"));
+  }
+  model_.set_ir_version(std::max<int64_t>(model_.ir_version(), kFunctionIrVersion));
+  return other != functions_.end() ? absl::OkStatus() : AddFunction(*function);
+}
+
 // Such operators have one version here, which the model's own version of the domain replaces.
 absl::Status Exporter::AddOfDomain(onnx::NodeProto proto, const Node& node) {
   if (!HasImporter(proto, opset_)) {
@@ -268,6 +285,9 @@ absl::Status Exporter::AddOfDomain(onnx::NodeProto proto, const Node& node) {
                      ", which has a meaning in Lemma and another one in a file of definitions"));
   }
   opsets_.emplace(NormalDomain(proto.domain()), 1);
+  if (proto.domain() == kOwnDomain) {
+    LEMMA_RETURN_IF_ERROR(AddOwnFunction(proto));
+  }
   for (int i = 0; i < proto.output_size(); ++i) {
     element_types_[proto.output(i)] = ToOnnxType(node.type(i).dtype);
   }

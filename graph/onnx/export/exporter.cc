@@ -365,7 +365,10 @@ void Exporter::AddFunctions() {
   google::protobuf::RepeatedPtrField<onnx::FunctionProto> others;
   others.Swap(model_.mutable_functions());
   for (const auto& function : origin_->model.functions()) {
-    if (called.count(&function) != 0) *model_.add_functions() = function;
+    if (called.count(&function) == 0) continue;
+    *model_.add_functions() = IsOwnFunction(function)
+                                  ? *OwnFunction(function.name(), std::max(opset_, kFunctionOpset))
+                                  : function;
   }
   for (const auto& function : others) {
     auto known =

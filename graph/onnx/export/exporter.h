@@ -108,6 +108,7 @@ class Exporter {
   absl::Status AddForm(onnx::NodeProto node);
   // Adds `proto`, which is the form of `node` in a domain other than ONNX's default domain.
   absl::Status AddOfDomain(onnx::NodeProto proto, const Node& node);
+  absl::Status AddOwnFunction(const onnx::NodeProto& call);
   ConversionContext MakeContext();
 
   const Graph& graph_;

@@ -2,6 +2,7 @@
 #include "graph/onnx/composites/dtype.h"
 #include "graph/onnx_conversion.h"
 #include "graph/op_def.h"
+#include "graph/ops/checks.h"
 #include "graph/ops/elementwise/elementwise.h"
 #include "graph/ops/elementwise/elementwise_gradient.h"
 
@@ -86,6 +87,24 @@ OpDef Make_round() {
   OpDef op = Unary("round", "y = the integer nearest to x", "Round", Accepts::kFloat,
                    ByFn(ScalarFn::kRound));
   op.doc = "Halfway cases go to the even neighbor.";
+  return op;
+}
+
+OpDef Make_round_tf32() {
+  OpDef op = Unary("round_tf32", "y = the TF32 number nearest to x", "lemma.RoundTf32",
+                   Accepts::kFloat, ByFn(ScalarFn::kRoundTf32));
+  op.doc =
+      "TF32 numbers have 11 bits of significand and the range of f32. Halfway cases go away from "
+      "0. From 2^128 - 2^116 on, the result is infinite; below 2^-126, it is a multiple of 2^-136. "
+      "Tensor cores multiply numbers of this form. In ONNX, a call of the function RoundTf32 of "
+      "the domain lemma, whose body the model contains.";
+  op.define = [define = op.define](OpContext& c) {
+    LEMMA_REQUIRE(c, c.dtype(0) == DType::kF32, "element type must be f32, not ", Name(c.dtype(0)),
+                  "; cast it");
+    return define(c);
+  };
+  // dx = dy, as for a cast
+  op.gradient = StatedGradient([](GradientBuilder&, auto&, auto&, auto& dy) { return dy; });
   return op;
 }
 

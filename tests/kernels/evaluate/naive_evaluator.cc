@@ -46,6 +46,13 @@ double ApplyReal(ScalarFn fn, double a, double b, double c) {
       return std::ceil(a);
     case ScalarFn::kRound:
       return std::nearbyint(a);
+    case ScalarFn::kRoundTf32: {
+      const auto f = static_cast<float>(a);
+      if (f == 0 || !std::isfinite(f)) return static_cast<double>(f);
+      const double unit = std::ldexp(1.0, std::max(std::ilogb(f), -126) - 10);
+      return static_cast<double>(
+          static_cast<float>(std::round(static_cast<double>(f) / unit) * unit));
+    }
     case ScalarFn::kTrunc:
       return std::trunc(a);
     case ScalarFn::kMod:

@@ -1,0 +1,28 @@
+// The ONNX functions that Lemma writes into models: operators that ONNX does not have, with bodies
+// of plain ONNX operators, so that every engine computes them.
+#ifndef LEMMA_GRAPH_ONNX_OWN_FUNCTIONS_H_
+#define LEMMA_GRAPH_ONNX_OWN_FUNCTIONS_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <optional>
+#include <string>
+
+namespace lemma {
+
+// The domain of these functions. Its nodes mean operators of Lemma (OpDef::onnx_import).
+constexpr char kOwnDomain[] = "lemma";
+// What a model needs to contain such a function: this operator set and this IR version.
+constexpr int kFunctionOpset = 13, kFunctionIrVersion = 8;
+
+// The function `name` of kOwnDomain, in ONNX's operator set `opset`, which must be at least
+// kFunctionOpset; nullopt if there is no such function.
+std::optional<onnx::FunctionProto> OwnFunction(const std::string& name, int opset);
+
+// Whether the function is one of these, so that a call may be read as the operator: it has the same
+// body, in any operator set from kFunctionOpset on.
+bool IsOwnFunction(const onnx::FunctionProto& function);
+
+}  // namespace lemma
+
+#endif  // LEMMA_GRAPH_ONNX_OWN_FUNCTIONS_H_
