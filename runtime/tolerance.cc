@@ -24,6 +24,7 @@ struct Found {
   int64_t length = 0;
   bool computes = false;  // a scalar function or a reduction occurs
   bool products = false;  // a sum of products occurs
+  bool rounds = false;    // numbers are rounded to TF32
 };
 
 // Finds the longest reduction in definitions whose open sizes have given values.
@@ -51,7 +52,10 @@ class ReductionSearch {
 
   void Search(const ScalarExpr& e, int64_t around) {
     if (!seen_.insert(e.node().get()).second && around == 1) return;
-    if (e.kind() == ScalarExpr::Kind::kApply) found_.computes = true;
+    if (e.kind() == ScalarExpr::Kind::kApply) {
+      found_.computes = true;
+      found_.rounds = found_.rounds || e.fn() == ScalarFn::kRoundTf32;
+    }
     if (e.kind() == ScalarExpr::Kind::kReduce) {
       found_.computes = true;
       for (const Axis& axis : e.axes()) around *= LengthOf(axis.extent);
@@ -100,8 +104,8 @@ double AddedError(const Node& node, const RunFindings& findings,
     return executed == findings.errors.end() ? 0 : executed->second;
   }
   const Found found = ReductionSearch(findings.sizes).Run(*definition);
-  // After rounding to 16 bits, values that barely differ can be two units apart.
-  double stored = 0;
+  // After rounding to 16 bits, or to TF32, values that barely differ can be two units apart.
+  double stored = found.rounds ? 2 * codegen::UnitRoundoff(codegen::ProductPrecision::kTf32) : 0;
   for (const TensorType& type : node.types()) {
     const bool moved =
         !found.computes && !node.inputs().empty() && type.dtype == node.inputs()[0].dtype();

@@ -6,8 +6,8 @@
 //     are accurate to a few units in the last place. Rounding errors of a reduction behave like a
 //     random walk; the tolerance allows four standard deviations of this walk.
 //   * An operator that only moves elements adds nothing.
-//   * A result that is rounded to f16 or bf16 adds 2 * u, where u is the unit roundoff of f16 or
-//     bf16.
+//   * A result that is rounded to f16, bf16 or TF32 adds 2 * u, where u is the unit roundoff of the
+//     16-bit type or of TF32.
 //   * A sum of products whose factors are rounded to a precision below f32
 //     (kernels/codegen/product_precision.h) adds 4 * u, where u is the unit roundoff of this
 //     precision: the rounding errors of the factors are a random walk too. In the precision

@@ -58,6 +58,9 @@ struct TileUse {
   ProductPrecision precision = ProductPrecision::kF32;
   // The slot that holds each factor's elements; -1: the kernel computes the factor.
   int a_slot = -1, b_slot = -1;
+  // The slot of the tensor whose elements the factor is; where a guard excludes them, as padding
+  // does, the factor is 0. -1: the kernel computes the factor.
+  int a_tensor = -1, b_tensor = -1;
 };
 
 // All tile shapes for products of a precision, in a fixed order.

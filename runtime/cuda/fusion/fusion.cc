@@ -43,7 +43,8 @@ class Fuser {
         node_traits_(traits),
         byte_factors_(byte_factors),
         options_(options),
-        reads_narrow_(options.precision != codegen::ProductPrecision::kF32) {
+        reads_narrow_(options.precision != codegen::ProductPrecision::kF32),
+        keeps_rounded_(options.precision == codegen::ProductPrecision::kStored) {
     const size_t n = uses.nodes.size();
     result_.group_of.assign(n, -1);
     result_.is_alias.assign(n, false);
@@ -51,6 +52,7 @@ class Fuser {
     plain_to_root_.assign(n, false);
     at_loads_.assign(n, false);
     below_factors_.assign(n, false);
+    rounded_.assign(n, false);
     copied_to_.assign(n, {});
   }
 
@@ -61,6 +63,10 @@ class Fuser {
       const Node& node = *uses_.nodes[i];
       if (!node.is_op() || result_.group_of[i] >= 0) continue;
       if (byte_factors_[i] && CopyToUsers(i)) continue;
+      if (IsRoundedFactor(i) && CopyToUsers(i)) {
+        rounded_[i] = true;
+        continue;
+      }
       if (uses_.is_static[i]) continue;
       if (result_.is_transfer[i]) {
         Open(i);
@@ -98,10 +104,28 @@ class Fuser {
     return groups;
   }
 
+  // Whether node i rounds its operand, element by element, to TF32.
+  static bool RoundsToTf32(const Node& node) {
+    if (node.num_outputs() != 1 || node.inputs().size() != 1) return false;
+    const absl::StatusOr<Definition> definition = DefinitionOf(node);
+    if (!definition.ok() || definition->tensors.size() != 1) return false;
+    const ScalarExpr& body = definition->tensors[0].body;
+    return body.kind() == ScalarExpr::Kind::kApply && body.fn() == ScalarFn::kRoundTf32 &&
+           body.args()[0].kind() == ScalarExpr::Kind::kRead;
+  }
+
+  // Whether node i is such a node, in front of a product. In memory, nothing would tell that the
+  // numbers are TF32 numbers.
+  bool IsRoundedFactor(int i) {
+    if (!keeps_rounded_ || !RoundsToTf32(*uses_.nodes[i])) return false;
+    const std::vector<int>& users = uses_.Users(Value(uses_.nodes[i], 0));
+    return std::any_of(users.begin(), users.end(), [&](int user) { return IsProduct(user); });
+  }
+
   // Adds node i, a factor of products of bytes, to the groups of its users, where its kernels
   // compute it again: from memory they read bytes only. If other users of a zero point cannot, it
-  // is also stored for them. False, and no change, if a product's group cannot take it, or if only
-  // static nodes use it.
+  // is also stored for them. The same for a factor that is rounded to TF32. False, and no change,
+  // if a product's group cannot take it, or if only static nodes use it.
   bool CopyToUsers(int i) {
     const Value v(uses_.nodes[i], 0);
     std::vector<int> groups;
@@ -109,7 +133,8 @@ class Fuser {
     for (int user : uses_.Users(v)) {
       const std::vector<int> of = GroupsOf(user);
       if (of.empty() && uses_.is_static[user]) continue;  // computed once
-      const bool for_product = byte_factors_[user] || IsByteProduct(user);
+      const bool for_product =
+          byte_factors_[user] || IsByteProduct(user) || (!byte_factors_[i] && IsProduct(user));
       const bool copied =
           !of.empty() && !result_.is_transfer[user] &&
           std::all_of(of.begin(), of.end(), [&](int g) { return Takes(g, i, for_product); });
@@ -302,6 +327,8 @@ class Fuser {
     const bool narrow = v.dtype() == DType::kF16 || v.dtype() == DType::kBF16;
     const bool computed = reads_narrow_ && narrow && Of(i).functions > 0 && !IsPlainToRoot(i);
     if ((IsNarrowing(node) || computed) && HasProduct(group)) return std::nullopt;
+    // Like a factor itself, what is rounded to TF32 would be computed for every read.
+    if (keeps_rounded_ && Of(i).functions > 0 && IsBelowFactors(i)) return std::nullopt;
     if (result_.groups[group].size() >= kMostNodes || !KeepsValues(i, group)) return std::nullopt;
     const bool joins = Of(i).reduces ? IsEpilogueOf(i, users) || IsRowWith(i, group)
                                      : IsCheapFor(i, users) && !IsBetterBehindProduct(i, group);
@@ -318,11 +345,12 @@ class Fuser {
     });
   }
 
-  // Whether node i computes what the factors of bytes in its group read.
+  // Whether node i computes what the factors of bytes, or those rounded to TF32, in its group read.
   bool IsBelowFactors(int i) const {
     const std::vector<int>& users = uses_.Users(Value(uses_.nodes[i], 0));
-    return std::any_of(users.begin(), users.end(),
-                       [&](int user) { return byte_factors_[user] || below_factors_[user]; });
+    return std::any_of(users.begin(), users.end(), [&](int user) {
+      return byte_factors_[user] || rounded_[user] || below_factors_[user];
+    });
   }
 
   // The nodes and all factors of bytes that they read, directly or through others.
@@ -479,13 +507,15 @@ class Fuser {
   const std::vector<bool>& byte_factors_;
   const codegen::GridOptions& options_;
   const bool reads_narrow_;
+  const bool keeps_rounded_;  // whether kernels look for factors that are rounded to TF32
   absl::flat_hash_map<uint64_t, ReadTraits> traits_;
   std::vector<std::vector<int>> regions_;  // by node: the region that it is the last one of
   absl::flat_hash_set<int> closed_;        // groups that nothing else joins
   absl::flat_hash_map<int, bool> follows_product_;
   std::vector<bool> plain_to_root_;
   std::vector<bool> at_loads_;               // members of groups that are read at loaded indices
-  std::vector<bool> below_factors_;          // members of groups that factors of bytes read
+  std::vector<bool> below_factors_;          // members of groups that factors in them read
+  std::vector<bool> rounded_;                // factors rounded to TF32 in their users' groups
   std::vector<std::vector<int>> copied_to_;  // by node: its groups, or those beside group_of
   Fusion result_;
 };

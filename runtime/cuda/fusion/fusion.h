@@ -15,8 +15,8 @@ struct Fusion {
   // By node: its group; -1 for inputs, static values, aliases, and nodes of several groups.
   std::vector<int> group_of;
   // Positions of the nodes of each group, ascending. The outputs of the last node are the group's.
-  // Only factors of products of bytes may be in several groups; group_of is then -1, or the group
-  // whose only result the factor is.
+  // Only factors of products of bytes, and factors rounded to TF32, may be in several groups;
+  // group_of is then -1, or the group whose only result the factor is.
   std::vector<std::vector<int>> groups;
   // By node: whether its output is its operand's memory, read in the same order: an operator that
   // keeps the elements and their order, such as a reshape or a barrier, or a cast from 16 bits to
@@ -55,6 +55,9 @@ struct Fusion {
 // (or an alias of it) is an output, or is copied to or from the host. With such a precision, a
 // 16-bit factor of a product is stored if scalar functions compute it; if its elements are only
 // moved, it may join the product's group.
+//
+// With the precision kStored, a node that rounds a factor of a product to TF32 joins the groups of
+// all its users too: the product's kernel has to see that the numbers are rounded.
 //
 // A node of `byte_factors`, a result of FindByteFactors (byte_factors.h), joins the groups of all
 // its users, unless one of them is full or cannot compute it; so kernels read integers of 8 bits. A

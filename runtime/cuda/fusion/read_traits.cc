@@ -80,4 +80,10 @@ class Inspector {
 
 ReadTraits ReadTraitsOf(const Definition& definition) { return Inspector(definition).Run(); }
 
+int CountReads(const ScalarExpr& e, TensorId tensor) {
+  int count = e.kind() == ScalarExpr::Kind::kRead && e.tensor() == tensor ? 1 : 0;
+  for (const ScalarExpr& arg : e.args()) count += CountReads(arg, tensor);
+  return count;
+}
+
 }  // namespace lemma::cuda

@@ -22,6 +22,9 @@ struct ReadTraits {
 
 ReadTraits ReadTraitsOf(const Definition& definition);
 
+// How many places of `e` read the tensor.
+int CountReads(const ScalarExpr& e, TensorId tensor);
+
 }  // namespace lemma::cuda
 
 #endif  // LEMMA_RUNTIME_CUDA_FUSION_READ_TRAITS_H_

@@ -10,6 +10,7 @@
 #include "graph/builder.h"
 #include "kernels/codegen/tile_choice.h"
 #include "runtime/cuda/fusion/byte_factors.h"
+#include "runtime/cuda/fusion/read_traits.h"
 #include "runtime/cuda/fusion/rebuilt_graph.h"
 #include "runtime/cuda/fusion/streamed_regions.h"
 #include "runtime/plan/compose_nodes.h"
@@ -29,12 +30,6 @@ Value Cast(const Value& v, DType dtype) {
 }
 
 bool Is16Bit(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
-
-int CountReads(const ScalarExpr& e, TensorId input) {
-  int count = e.kind() == ScalarExpr::Kind::kRead && e.tensor() == input ? 1 : 0;
-  for (const ScalarExpr& arg : e.args()) count += CountReads(arg, input);
-  return count;
-}
 
 // A product as the planner would compute it.
 struct Forecast {

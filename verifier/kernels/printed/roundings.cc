@@ -46,6 +46,11 @@ class Roundings {
   }
 
   bool RoundsNothing() const {
+    if (kernel_.words == Words::kTf32) {
+      return std::all_of(makes_.begin(), makes_.end(), [&](const Call* call) {
+        return IsTf32(*call->args[0]);  // a word holds one number
+      });
+    }
     if (kernel_.words != Words::kF16 && kernel_.words != Words::kBf16) return makes_.empty();
     const DType dtype = kernel_.words == Words::kF16 ? DType::kF16 : DType::kBF16;
     return std::all_of(makes_.begin(), makes_.end(), [&](const Call* call) {
@@ -74,8 +79,8 @@ class Roundings {
 
   // Whether `e` is a number of the type `dtype`. `depth`: of variables, which may be assigned from
   // themselves.
+  static constexpr int kDeepest = 4;
   bool Has(DType dtype, const Expr& e, int depth = 0) const {
-    constexpr int kDeepest = 4;
     switch (e.kind) {
       case Expr::Kind::kLiteral:
         if ((dtype == DType::kU8 || dtype == DType::kI8) && !IsReal(e.type)) {
@@ -90,15 +95,39 @@ class Roundings {
         return slots_[kernel_.variables[e.variable].slot].dtype == dtype;
       case Expr::Kind::kFunction:
         return e.fn == StoredAs(dtype);
-      case Expr::Kind::kVariable: {
-        const std::vector<const Expr*>& values = values_[e.variable];
-        return depth < kDeepest && !values.empty() && changed_.count(e.variable) == 0 &&
-               std::all_of(values.begin(), values.end(),
-                           [&](const Expr* value) { return Has(dtype, *value, depth + 1); });
-      }
+      case Expr::Kind::kVariable:
+        return depth < kDeepest && AllValues(e.variable, [&](const Expr& value) {
+                 return Has(dtype, value, depth + 1);
+               });
       default:
         return false;
     }
+  }
+
+  // Whether `e` is a TF32 number, as f16 and bf16 numbers are.
+  bool IsTf32(const Expr& e, int depth = 0) const {
+    if (Has(DType::kF16, e) || Has(DType::kBF16, e)) return true;
+    switch (e.kind) {
+      case Expr::Kind::kConvert:
+        return e.type == Type::kFloat && IsTf32(*e.args[0], depth);
+      case Expr::Kind::kFunction:
+        return e.fn == ScalarFn::kRoundTf32;
+      case Expr::Kind::kVariable:
+        return depth < kDeepest &&
+               AllValues(e.variable, [&](const Expr& value) { return IsTf32(value, depth + 1); });
+      default:
+        return false;
+    }
+  }
+
+  // Whether the condition holds for everything that is assigned to the variable, and no call may
+  // change the variable.
+  template <class Condition>
+  bool AllValues(int variable, const Condition& condition) const {
+    const std::vector<const Expr*>& values = values_[variable];
+    return !values.empty() && changed_.count(variable) == 0 &&
+           std::all_of(values.begin(), values.end(),
+                       [&](const Expr* value) { return condition(*value); });
   }
 
   const PrintedKernel& kernel_;

@@ -17,7 +17,8 @@ namespace lemma::kernels {
 std::string CheckRoundings(const PrintedKernel& kernel, absl::Span<const SlotInfo> slots);
 
 // Whether every number that the kernel rounds to its format of factors (WordsF16::Make,
-// WordsBf16::Make) is a number of this format already, in the sense above.
+// WordsBf16::Make, WordsTf32::Make) is a number of this format already, in the sense above. f16 and
+// bf16 numbers and the results of round_tf32 are TF32 numbers.
 bool RoundsNothing(const PrintedKernel& kernel, absl::Span<const SlotInfo> slots);
 
 }  // namespace lemma::kernels

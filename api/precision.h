@@ -1,0 +1,73 @@
+// Measures how far a model's outputs are from f64 if CUDA kernels compute its products in each
+// precision. Needs no GPU. Code: api/precision. docs/cuda.md explains the precisions.
+#ifndef LEMMA_API_PRECISION_H_
+#define LEMMA_API_PRECISION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "api/models/model_file.h"
+#include "api/models/model_inputs.h"
+#include "kernels/codegen/product_precision.h"
+
+namespace lemma::api {
+
+struct PrecisionOptions {
+  // Without kStored, whose roundings are the model's own.
+  std::vector<codegen::ProductPrecision> precisions{std::begin(codegen::kRoundingPrecisions),
+                                                    std::end(codegen::kRoundingPrecisions)};
+  InputOptions inputs;
+  int threads = 1;
+  // The devices that kernels are planned for: 80 (sm_80) or 90 (sm_90a).
+  int architecture = 90;
+};
+
+// The error of an output, where y are its elements and r the elements in f64.
+struct PrecisionError {
+  std::string output;
+  double largest = 0;   // max |y - r| / max |r|
+  double relative = 0;  // sqrt(sum (y - r)^2 / sum r^2)
+};
+
+// A model in one precision of products.
+struct PrecisionRow {
+  codegen::ProductPrecision precision = codegen::ProductPrecision::kF32;
+  // The sums of products that kernels by tile or streamed kernels would compute in this precision,
+  // and the number of terms of the longest one.
+  int products = 0;
+  int64_t terms = 0;
+  // Of the sums above, the largest B such that a sum is off by at most B sum |a_i| |b_i|
+  // (ProductErrorBound); 0 if there are none.
+  double bound = 0;
+  // The operators whose factors were rounded for the measurement, and those that were computed in
+  // f32 instead, since their factors are no operands.
+  int rounded = 0, left = 0;
+  // By output with floats, in the order of the outputs. Infinite if an element is not finite
+  // although it is in f64.
+  std::vector<PrecisionError> errors;
+  // The largest of each; 0 if no output has floats.
+  double largest = 0, relative = 0;
+  // The largest difference of an output that `run --expect` allows in this precision
+  // (runtime/tolerance.h), relative to max(1, max |r|).
+  double allowed = 0;
+};
+
+struct PrecisionResult {
+  std::vector<PrecisionRow> rows;  // in the order of PrecisionOptions::precisions
+  // Elements of outputs that are infinite or NaN in f64; they are left out.
+  int64_t not_finite = 0;
+  double reference_seconds = 0;  // for the execution in f64
+};
+
+// Executes the model by its definitions with all values in f64, and once for each precision on the
+// CPU, in f32 without Winograd's algorithm, with factors of products rounded as the CUDA kernels
+// round them (runtime/cuda/fusion/rounded_factors.h). InvalidArgument for a wrong option;
+// Unimplemented if an operator has no definition.
+absl::StatusOr<PrecisionResult> MeasurePrecisions(const Model& model,
+                                                  const PrecisionOptions& options);
+
+}  // namespace lemma::api
+
+#endif  // LEMMA_API_PRECISION_H_

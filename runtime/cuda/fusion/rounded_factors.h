@@ -1,0 +1,32 @@
+// Makes graphs that compute, on any back end, what CUDA kernels compute in a precision of products.
+#ifndef LEMMA_RUNTIME_CUDA_FUSION_ROUNDED_FACTORS_H_
+#define LEMMA_RUNTIME_CUDA_FUSION_ROUNDED_FACTORS_H_
+
+#include <cstdint>
+
+#include "graph/graph.h"
+#include "kernels/codegen/grid_program.h"
+#include "runtime/plan/node_traits.h"
+
+namespace lemma::cuda {
+
+struct RoundedFactors {
+  Graph graph;
+  int products = 0;  // operators whose factors are rounded (kF32: would be rounded)
+  // The other operators that kernels on tensor cores compute: their factors are no operands of f32,
+  // or in kF32x3 the operator computes more than the sum. `graph` computes them without rounding.
+  int left = 0;
+};
+
+// `graph` with operators that round the factors of products in front of the products that CUDA
+// kernels would compute in options.precision: casts to f16 or bf16 and back, or round_tf32. In
+// kF32x3, a product becomes three products of parts that round_tf32 gives, and two sums. Executed
+// with sums in f32, `graph` has the errors of CUDA kernels but for three differences: the order of
+// sums; tensor cores may truncate where f32 rounds; and streamed attention rounds the numerators of
+// a softmax instead of the softmax. kF32 and kStored leave the graph as it is.
+RoundedFactors RoundFactors(const Graph& graph, NodeTraitsCache& traits,
+                            const codegen::GridOptions& options);
+
+}  // namespace lemma::cuda
+
+#endif  // LEMMA_RUNTIME_CUDA_FUSION_ROUNDED_FACTORS_H_
