@@ -73,13 +73,38 @@ class ReductionSearch {
                          [&](const ScalarExpr& arg) { return IsProduct(arg); });
     }
     if (e.kind() != ScalarExpr::Kind::kApply || e.fn() != ScalarFn::kMul) return false;
-    const VarSet a = free_.Of(e.args()[0]), b = free_.Of(e.args()[1]);
+    const VarSet a = VarsOf(e.args()[0]), b = VarsOf(e.args()[1]);
     return !std::includes(a.begin(), a.end(), b.begin(), b.end()) &&
            !std::includes(b.begin(), b.end(), a.begin(), a.end());
   }
 
+  // The variables with which the factor varies from one value to the next. The channel k of a
+  // convolution's result decides only by k div (K div groups) which channels of the image it reads.
+  static VarSet VarsOf(const ScalarExpr& e) {
+    VarSet vars;
+    for (const ScalarExpr& arg : e.args()) vars = Union(vars, VarsOf(arg));
+    if (e.kind() == ScalarExpr::Kind::kIndex) return VarsOf(e.index());
+    if (e.kind() != ScalarExpr::Kind::kRead) return vars;
+    for (const IndexExpr& index : e.indices()) vars = Union(vars, VarsOf(index));
+    return vars;
+  }
+  static VarSet VarsOf(const IndexExpr& e) {
+    switch (e.kind()) {
+      case IndexExpr::Kind::kConst:
+      case IndexExpr::Kind::kSymbol:
+        return {};
+      case IndexExpr::Kind::kVar:
+        return {e.var()};
+      case IndexExpr::Kind::kLoad:
+        return VarsOf(ScalarExpr(e.load()));
+      case IndexExpr::Kind::kFloorDiv:
+        return e.rhs().AsConst() == 1 ? VarsOf(e.lhs()) : VarSet();
+      default:
+        return Union(VarsOf(e.lhs()), VarsOf(e.rhs()));
+    }
+  }
+
   const DimValues& sizes_;
-  FreeVars free_;
   absl::flat_hash_set<const ScalarNode*> seen_;
   Found found_;
 };

@@ -21,8 +21,18 @@ namespace {
 struct Factors {
   bool multiplies = false;    // on tensor cores
   std::vector<int> operands;  // the numbers of the operands that are factors; empty: not known
-  bool bilinear = false;      // the result is linear in each of two operands, which are all
+  // The result is a sum of products of two operands, plus at most elements of a third one.
+  bool is_sum = false;
 };
+
+// Whether `e` is a reduction, perhaps plus an element of a tensor that is none of `factors`.
+bool IsSum(const ScalarExpr& e, const std::vector<int>& factors) {
+  if (e.kind() == ScalarExpr::Kind::kReduce) return true;
+  if (e.kind() != ScalarExpr::Kind::kApply || e.fn() != ScalarFn::kAdd) return false;
+  const ScalarExpr &sum = e.args()[0], &added = e.args()[1];
+  return sum.kind() == ScalarExpr::Kind::kReduce && added.kind() == ScalarExpr::Kind::kRead &&
+         std::count(factors.begin(), factors.end(), added.tensor()) == 0;
+}
 
 Factors FactorsOf(const Definition& definition, const codegen::GridOptions& options) {
   Factors result;
@@ -48,9 +58,8 @@ Factors FactorsOf(const Definition& definition, const codegen::GridOptions& opti
     known = known && (reads == 1 || (reads == 2 && result.operands.size() == 1));
   }
   if (!known) result.operands.clear();
-  const bool one_sum = definition.tensors.size() == 1 &&
-                       definition.tensors[0].body.kind() == ScalarExpr::Kind::kReduce;
-  result.bilinear = one_sum && definition.num_inputs() == 2 && result.operands.size() == 2;
+  result.is_sum = result.operands.size() == 2 && definition.tensors.size() == 1 &&
+                  IsSum(definition.tensors[0].body, result.operands);
   return result;
 }
 
@@ -65,9 +74,9 @@ class Rounder {
     const bool wide =
         std::all_of(factors.operands.begin(), factors.operands.end(),
                     [&](int operand) { return inputs[operand].dtype() == DType::kF32; });
-    const bool can = !factors.operands.empty() && wide && (!splits || factors.bilinear);
+    const bool can = !factors.operands.empty() && wide && (!splits || factors.is_sum);
     if (factors.multiplies) ++(can ? products_ : left_);
-    if (factors.multiplies && can && splits) return {Split(*node, inputs)};
+    if (factors.multiplies && can && splits) return {Split(*node, inputs, factors.operands)};
     if (factors.multiplies && can) {
       for (int operand : factors.operands) inputs[operand] = Round(inputs[operand]);
     }
@@ -102,19 +111,29 @@ class Rounder {
   }
 
   // (a + a') (b + b') without a' b', where a and b are the rounded factors, in the order in which
-  // WordsF32x3 (kernels/codegen/prelude.cuh) adds the products.
-  Value Split(const Node& node, const std::vector<Value>& inputs) const {
-    std::vector<Value> large, small;
-    for (const Value& v : inputs) {
-      large.push_back(Round(v));
-      small.push_back(Round(*Apply1("sub", {v, large.back()})));  // exact
+  // WordsF32x3 (kernels/codegen/prelude.cuh) adds the products. What the operator adds to the sum
+  // is added to the largest product.
+  Value Split(const Node& node, const std::vector<Value>& inputs,
+              const std::vector<int>& factors) const {
+    std::vector<Value> large = inputs, mixed[2];
+    for (std::vector<Value>& operands : mixed) {
+      for (const Value& v : inputs) operands.push_back(Zeros(v));
     }
-    const auto product = [&](const Value& a, const Value& b) {
-      return Value(Again(node, {a, b}), 0);
+    for (int i = 0; i < 2; ++i) {
+      const int factor = factors[i];
+      large[factor] = Round(inputs[factor]);
+      mixed[i][factor] = Round(*Apply1("sub", {inputs[factor], large[factor]}));  // exact
+      mixed[1 - i][factor] = large[factor];
+    }
+    const auto product = [&](std::vector<Value> operands) {
+      return Value(Again(node, std::move(operands)), 0);
     };
-    const Value corrections =
-        *Apply1("add", {product(small[0], large[1]), product(large[0], small[1])});
-    return *Apply1("add", {corrections, product(large[0], large[1])});
+    const Value corrections = *Apply1("add", {product(mixed[0]), product(mixed[1])});
+    return *Apply1("add", {corrections, product(large)});
+  }
+
+  static Value Zeros(const Value& v) {
+    return Value(Node::Constant(*Tensor::Filled(v.type(), 0)), 0);
   }
 
   const Factors& Known(const Node& node) {

@@ -22,6 +22,33 @@ struct UnaryCase {
 
 double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
+TEST(Elementwise, RoundTf32GoesToElevenBits) {
+  const std::pair<float, float> cases[] = {
+      {1, 1},
+      {1 + 0x1p-11F, 1 + 0x1p-10F},  // halfway: away from 0
+      {-1 - 0x1p-11F, -1 - 0x1p-10F},
+      {1 + 3 * 0x1p-11F, 1 + 2 * 0x1p-10F},
+      {1 + 0x1p-11F - 0x1p-23F, 1},
+      {2 - 0x1p-23F, 2},
+      {-0.0F, -0.0F},
+      {0x1p-126F + 0x1p-137F, 0x1p-126F + 0x1p-136F},
+      {0x1p-137F, 0x1p-136F},  // below 2^-126: multiples of 2^-136
+      {0x1p-138F, 0},
+      {-0x1p-149F, -0.0F},
+      {0x1.ffep127F, std::numeric_limits<float>::infinity()},
+      {0x1.ffdffep127F, 0x1.ffcp127F},
+      {std::numeric_limits<float>::max(), std::numeric_limits<float>::infinity()},
+      {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity()}};
+  for (const auto& [x, y] : cases) {
+    const double result = Eval1("round_tf32", {Arg({}, {x})})[0];
+    EXPECT_EQ(result, y) << x;
+    EXPECT_EQ(std::signbit(result), std::signbit(y)) << x;
+  }
+  EXPECT_TRUE(std::isnan(Eval1("round_tf32", {Arg({}, {NAN})})[0]));
+  EXPECT_THAT(TypeOf("round_tf32", {{DType::kF64, {2}}}),
+              HasSubstr("element type must be f32, not f64; cast it"));
+}
+
 TEST(Elementwise, AgreesWithItsFunction) {
   const UnaryCase cases[] = {
       {"relu", [](double x) { return x > 0 ? x : 0; }, {}},

@@ -79,13 +79,14 @@ TEST(KernelCheck, AcceptsEveryOperator) {
 
 TEST(KernelCheck, AcceptsRandomGraphs) {
   Counts counts;
-  for (int seed = 1; seed <= WholeOr(5000, 500); ++seed) {
+  const int graphs = WholeOr(5000, 500);
+  for (int seed = 1; seed <= graphs; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     Check(MakeRandomGraph(static_cast<uint64_t>(seed)).graph, &counts);
   }
   RecordProperty("equal", counts.equal);
   RecordProperty("not_checked", counts.not_checked);
-  EXPECT_GT(counts.equal, 300);
+  EXPECT_GT(counts.equal, graphs / 2);  // many graphs only move elements
   EXPECT_LE(counts.not_checked * 50, counts.equal) << ReasonsOf(counts);
 }
 

@@ -370,11 +370,33 @@ TEST(TensorCores, RoundsOnlyAsAllowed) {
                             R"(graph rounded(x: f32[34,72], w: f16[72,36]) {
                               h = cast(x) {dtype = "f16"} a = cast(h) {dtype = "f32"}
                               b = cast(w) {dtype = "f32"} p = matmul(a, b) return p
+                            })",
+                            R"(graph tf32(x: f32[34,72], w: f16[72,36]) {
+                              a = round_tf32(x) b = cast(w) {dtype = "f32"}
+                              p = matmul(a, b) return p
+                            })",
+                            R"(graph padded(x: f32[2,9,13,11], w: f32[34,9,3,3]) {
+                              a = round_tf32(x) b = round_tf32(w)
+                              c = conv2d(a, b) {pads = [1,1,1,1]} return c
                             })"}) {
     const Example exact = ProductExample(graph, ProductPrecision::kStored);
     EXPECT_EQ(verdict(exact, ProductPrecision::kStored).kind, Kind::kAgrees)
         << verdict(exact, ProductPrecision::kStored).reason;
   }
+  // A kernel that leaves out an operator that rounds is wrong, although the tensor cores round too.
+  const Example tf32 = ProductExample(R"(graph tf32(x: f32[34,72], w: f32[72,36]) {
+    a = round_tf32(x) b = round_tf32(w) p = matmul(a, b) return p
+  })",
+                                      ProductPrecision::kStored);
+  const auto faulty = Verdicts(tf32, " in tf32", [](GridProgram* program) {
+    std::string& code = program->kernels[0].code;
+    const size_t at = code.find("fn_round_tf32");
+    ASSERT_NE(at, std::string::npos);
+    code.replace(at, std::string("fn_round_tf32").size(), "");
+  });
+  ASSERT_EQ(faulty.size(), 1u);
+  EXPECT_EQ(faulty[0].kind, Kind::kWrong);
+  EXPECT_THAT(faulty[0].reason, testing::HasSubstr("which no precision allows"));
   // The softmax of the second one is f32 and not rounded by an operator.
   const Example rounded = StreamExample(Attention("f16", 1, 72, 136, 64), 64, 64);
   EXPECT_EQ(verdict(rounded, ProductPrecision::kF32).kind, Kind::kAgrees);
