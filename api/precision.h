@@ -18,7 +18,7 @@ struct PrecisionOptions {
   // Without kStored, whose roundings are the model's own.
   std::vector<codegen::ProductPrecision> precisions{std::begin(codegen::kRoundingPrecisions),
                                                     std::end(codegen::kRoundingPrecisions)};
-  InputOptions inputs;
+  InputOptions inputs;  // random state of a training step is scaled like weights
   int threads = 1;
   // The devices that kernels are planned for: 80 (sm_80) or 90 (sm_90a).
   int architecture = 90;

@@ -7,9 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "api/models/option_error.h"
+#include "api/models/random_values.h"
 #include "api/precision.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
+#include "graph/training_state.h"
 #include "runtime/cpu/cpu_backend.h"
 #include "runtime/cuda/cuda_plan.h"
 #include "runtime/cuda/fusion/rounded_factors.h"
@@ -45,6 +47,13 @@ absl::StatusOr<std::vector<Tensor>> Execute(Backend& backend, const Graph& graph
   LEMMA_ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable,
                          backend.Compile(graph, options));
   return executable->Run(inputs);
+}
+
+// Random weights of a training step are scaled, so that values keep their magnitude.
+absl::StatusOr<std::vector<Tensor>> Inputs(const Model& model, const InputOptions& options) {
+  LEMMA_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, InputsOf(model, options));
+  if (!options.files.empty() || StatePairs(model.graph).empty()) return inputs;
+  return RandomStepInputs(model.graph, options.seed, options.int_range);
 }
 
 PrecisionError ErrorOf(const Tensor& actual, const Tensor& expected) {
@@ -116,7 +125,7 @@ absl::StatusOr<PrecisionResult> MeasurePrecisions(const Model& model,
     }
   }
   LEMMA_RETURN_IF_ERROR(CheckInputOptions(options.inputs));
-  LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, InputsOf(model, options.inputs));
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, Inputs(model, options.inputs));
   const Graph& graph = model.graph;
   PrecisionResult result;
   const auto start = std::chrono::steady_clock::now();

@@ -134,6 +134,36 @@ def bf16(report):
                 f"{means[2]}, {means[3]}.")
 
 
+def precision(report):
+    """A number for each precision, in the order of the rows; one number if all are equal."""
+    def joined(rows, key, text):
+        cells = [text(row[key]) for row in rows]
+        return cells[0] if len(set(cells)) == 1 else ", ".join(cells)
+
+    def small(value):
+        if value is None:
+            return "infinite"
+        return f"{value:.1e}".replace("e-0", "e-") if value else "0"
+
+    lines, names = [], []
+    for row in report["rows"]:
+        rows = row["rows"]
+        names = [r["precision"] for r in rows]
+        lines.append([row["model"].replace(".step", ", step of training"),
+                      joined(rows, "products", str), joined(rows, "terms", str),
+                      *(joined(rows, key, small) for key in ("bound", "largest", "relative"))])
+    ratios = {name: [r["relative"] / rows[0]["relative"] for row in report["rows"]
+                     for rows in [row["rows"]] for r in rows
+                     if r["precision"] == name and r["products"] and r["relative"]
+                     and rows[0]["relative"]]
+              for name in names[1:]}
+    after = "Relative error / relative error in f32, in the geometric mean over the rows with products: " + \
+        ", ".join(f"{statistics.geometric_mean(values):.3g} in {name}"
+                  for name, values in ratios.items() if values) + "."
+    return ["model", "products", "longest sum", "bound of a product", "largest error",
+            "relative error"], lines, after
+
+
 def kernels(report):
     """One line for each model: in each cell, the precisions f32, f32x3, tf32, f16 and bf16."""
     models = {}
@@ -484,7 +514,7 @@ def onnxruntime(report):
 VIEWS = {"inference": inference, "inference_kernels": inference_kernels,
          "onnxruntime": onnxruntime, "half": half, "sizes": sizes, "attention": attention,
          "gallery": gallery, "quantized": quantized, "bf16": bf16,
-         "kernels": kernels, "decode": decode, "accuracy": accuracy,
+         "kernels": kernels, "precision": precision, "decode": decode, "accuracy": accuracy,
          "search": search, "search_efforts": search_efforts,
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,
