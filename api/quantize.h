@@ -19,7 +19,8 @@
 namespace lemma::api {
 
 struct QuantizeOptions {
-  std::string form = "static";  // or "dynamic", "weights", "bf16", "f16" (docs/quantization.md)
+  // Or "dynamic", "weights", "bf16", "f16", "tf32" (docs/quantization.md).
+  std::string form = "static";
   // Samples for ranges and errors: a folder, a .npz file, "synthetic" or "synthetic:N" (random
   // inputs). api/quantization/samples.h describes the files.
   std::string calibration = "synthetic";

@@ -18,14 +18,15 @@ absl::StatusOr<int> RunQuantize(Arguments arguments) {
   bool per_tensor = false, asymmetric_weights = false, verbose = false;
   std::string alone = "on";
   Flags flags("quantize", "MODEL -o OUT",
-              "Computes operators of an ONNX model on integers of 8 bits, or products on floats of "
-              "16 bits. Exit status 1: none keeps to the budget of --max-error.");
+              "Computes operators of an ONNX model on integers of 8 bits, or products on rounded "
+              "floats. Exit status 1: none keeps to the budget of --max-error.");
   flags.String("output|o", &output, "OUT", "the quantized model (.onnx)");
   flags.String("calibration", &options.calibration, "DIR|FILE.npz|synthetic[:N]",
                "samples of the inputs, for ranges and errors; synthetic: N random ones");
-  flags.Choice("form", &options.form, {"static", "dynamic", "weights", "bf16", "f16"},
-               "static: ranges from samples; dynamic: found in each run; weights: only weights are "
-               "integers; bf16, f16: products read operands that are rounded to these floats");
+  flags.Choice(
+      "form", &options.form, {"static", "dynamic", "weights", "bf16", "f16", "tf32"},
+      "static: ranges from samples; dynamic: found in each run; weights: only weights are "
+      "integers; bf16, f16, tf32: products read operands that are rounded to these floats");
   flags.Choice("ranges", &options.ranges, {"minmax", "percentile", "mse", "entropy"},
                "how the range of a value is chosen");
   flags.Real("percentile", &options.percentile, "of a value's elements lie in its range");

@@ -91,14 +91,30 @@ bool HaveSameShapes(const std::vector<Sample>& samples) {
   });
 }
 
+double UnitOf(FloatFormat format) {
+  switch (format) {
+    case FloatFormat::kBf16:
+      return codegen::UnitRoundoff(codegen::ProductPrecision::kBf16);
+    case FloatFormat::kF16:
+      return codegen::UnitRoundoff(codegen::ProductPrecision::kF16);
+    case FloatFormat::kTf32:
+      return codegen::UnitRoundoff(codegen::ProductPrecision::kTf32);
+  }
+  return 1;
+}
+
 }  // namespace
+
+// Instructions for bf16 take subnormal numbers as 0. Those for TF32 might.
+bool Quantizer::FlushesSubnormals() const {
+  return Format() == FloatFormat::kBf16 || Format() == FloatFormat::kTf32;
+}
 
 double Quantizer::RoundingOf(const std::string& value) const {
   const ValueHistogram& seen = histograms_.at(value);
   if (HasFloatForm()) {
-    // Instructions for bf16 take subnormal numbers as 0.
-    const double subnormal = options_.form == "f16" ? 0x1p-25 : kLeastNormal;
-    return std::max(-seen.low, seen.high) * codegen::UnitRoundoff(Precision()) + subnormal;
+    const double subnormal = FlushesSubnormals() ? kLeastNormal : 0x1p-25;
+    return std::max(-seen.low, seen.high) * UnitOf(*Format()) + subnormal;
   }
   // A range found in a run is inside the one that calibration saw, and its ends may be half a step
   // outside of what integers stand for.
@@ -116,15 +132,16 @@ double Quantizer::OperandError(const std::string& value) const {
   return options_.form == "weights" ? 0 : RoundingOf(value);
 }
 
-std::vector<float> Quantizer::RoundedValue(const std::string& name, const Tensor& tensor) const {
+absl::StatusOr<std::vector<float>> Quantizer::RoundedValue(const std::string& name,
+                                                           const Tensor& tensor) const {
   const absl::Span<const float> x = tensor.data<float>();
   std::vector<float> rounded(x.begin(), x.end());
   if (options_.form == "weights") return rounded;
   if (HasFloatForm()) {
+    LEMMA_ASSIGN_OR_RETURN(const Tensor numbers, RoundedTo(*Format(), tensor));
+    rounded.assign(numbers.data<float>().begin(), numbers.data<float>().end());
     for (float& number : rounded) {
-      number = options_.form == "f16" ? HalfToFloat(FloatToHalf(number))
-                                      : BFloat16ToFloat(FloatToBFloat16(number));
-      if (options_.form == "bf16" && std::abs(number) < kLeastNormal) number = 0;
+      if (FlushesSubnormals() && std::abs(number) < kLeastNormal) number = 0;
     }
     return rounded;
   }
@@ -136,9 +153,9 @@ std::vector<float> Quantizer::RoundedValue(const std::string& name, const Tensor
   return rounded;
 }
 
-// Products and sums of bf16 numbers may become 0 if they are subnormal.
+// Products and sums may become 0 if they are subnormal.
 double Quantizer::Flushed(int64_t terms) const {
-  return options_.form == "bf16" ? static_cast<double>(2 * terms) * kLeastNormal : 0;
+  return FlushesSubnormals() ? static_cast<double>(2 * terms) * kLeastNormal : 0;
 }
 
 // ŵ·x̂ - w·x = ŵ·(x̂ - x) + (ŵ - w)·x: the operator itself computes the sums of the magnitudes.
@@ -150,8 +167,8 @@ absl::Status Quantizer::BoundForInputs(size_t number, const ProductWeights& weig
     std::vector<Operand> operands;
     for (const std::string& name : op.reads) {
       const Tensor& x = values.at(name);
-      LEMMA_ASSIGN_OR_RETURN(Operand operand,
-                             MakeOperand(x.shape(), x.data<float>(), RoundedValue(name, x)));
+      LEMMA_ASSIGN_OR_RETURN(const std::vector<float> rounded, RoundedValue(name, x));
+      LEMMA_ASSIGN_OR_RETURN(Operand operand, MakeOperand(x.shape(), x.data<float>(), rounded));
       operands.push_back(std::move(operand));
     }
     if (!op.weight.empty()) {

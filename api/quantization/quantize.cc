@@ -40,12 +40,12 @@ absl::Status CheckCorrections(const QuantizeOptions& options) {
 }  // namespace
 
 absl::Status QuantizeOptions::Check() const {
-  const std::vector<std::string> forms = {"static", "dynamic", "weights", "bf16", "f16"};
+  const std::vector<std::string> forms = {"static", "dynamic", "weights", "bf16", "f16", "tf32"};
   if (std::find(forms.begin(), forms.end(), form) == forms.end()) {
     return OptionError(
         absl::StrCat("option form: '", form, "' is none of: ", absl::StrJoin(forms, ", ")));
   }
-  const bool is_float = form == "bf16" || form == "f16";
+  const bool is_float = ParseFloatFormat(form).has_value();
   if (is_float && (bits != 8 || block != 0 || !per_channel || !symmetric_weights)) {
     return OptionError(absl::StrCat("option ",
                                     bits != 8      ? "bits"

@@ -22,8 +22,6 @@ namespace {
 
 // Of this many samples, the last is held out: it gives no range.
 constexpr size_t kHoldOutOf = 5;
-// From here on, the type rounds to infinity.
-constexpr double kLeastInfiniteF16 = 65520, kLeastInfiniteBf16 = 0x1.ffp127;
 
 }  // namespace
 
@@ -140,7 +138,7 @@ void Quantizer::ExcludeLargeValues() {
       const auto seen = histograms_.find(value);
       if (seen == histograms_.end()) continue;
       const double largest = std::max(-seen->second.least, seen->second.most);
-      if (largest < (options_.form == "f16" ? kLeastInfiniteF16 : kLeastInfiniteBf16)) continue;
+      if (largest < LeastInfinite(*Format())) continue;
       Exclude(i, absl::StrCat("value '", value, "' reaches ", largest, ", beyond ", options_.form));
     }
   }
@@ -204,7 +202,7 @@ QuantizationPlan Quantizer::PlanFor(const Choice& chosen) const {
               : options_.form == "dynamic" ? QuantizationForm::kDynamic
               : options_.form == "weights" ? QuantizationForm::kWeights
                                            : QuantizationForm::kFloats;
-  plan.float_type = options_.form == "f16" ? DType::kF16 : DType::kBF16;
+  plan.float_format = Format().value_or(plan.float_format);
   plan.chosen = chosen;
   plan.values = params_;
   plan.bias_shifts = bias_shifts_;

@@ -18,7 +18,6 @@
 #include "api/quantize.h"
 #include "graph/onnx/quantization/quantizable_model.h"
 #include "graph/sizes/symbolic_size.h"
-#include "kernels/codegen/product_precision.h"
 
 namespace lemma::api {
 
@@ -84,12 +83,9 @@ class Quantizer {
   std::string SourceOf(std::string name) const;
 
   QuantizationPlan PlanFor(const Choice& chosen) const;
-  // Whether products are quantized to 16-bit floats, of this precision.
-  bool HasFloatForm() const { return options_.form == "bf16" || options_.form == "f16"; }
-  codegen::ProductPrecision Precision() const {
-    return options_.form == "f16" ? codegen::ProductPrecision::kF16
-                                  : codegen::ProductPrecision::kBf16;
-  }
+  // The floats that products read, if the form is one of them.
+  std::optional<FloatFormat> Format() const { return ParseFloatFormat(options_.form); }
+  bool HasFloatForm() const { return Format().has_value(); }
   // Executes the model with `values` as further outputs, after the model's own outputs.
   SampleRunner RunnerOf(const QuantizedModel& model, const std::vector<std::string>& values) const;
   // The errors of the runner's outputs on these samples. `expected`: by sample, the outputs in f32.
@@ -111,13 +107,17 @@ class Quantizer {
   // Sets OperatorErrors::for_inputs of a product. `terms`: the most numbers that are added up for
   // an element of its result.
   absl::Status BoundForInputs(size_t op, const ProductWeights& weights, int64_t terms);
-  // The floats for which the integers of a value stand; `tensor` is the value in the f32 model.
-  std::vector<float> RoundedValue(const std::string& name, const Tensor& tensor) const;
+  // The floats for which the integers of a value stand, or the rounded floats; `tensor` is the
+  // value in the f32 model.
+  absl::StatusOr<std::vector<float>> RoundedValue(const std::string& name,
+                                                  const Tensor& tensor) const;
   // RoundingOf: the largest difference between a number in the range that calibration saw and the
   // float for which its integer stands. OperandError: the same, but 0 if operands are not
   // quantized.
   double RoundingOf(const std::string& value) const;
   double OperandError(const std::string& value) const;
+  // Whether instructions may take subnormal numbers as 0.
+  bool FlushesSubnormals() const;
   // The most that is lost where instructions take subnormal products and sums as 0; `terms`: the
   // number of products that are added up.
   double Flushed(int64_t terms) const;

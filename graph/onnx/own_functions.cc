@@ -57,11 +57,11 @@ class Body {
 };
 
 // y = x, rounded to 11 bits of significand, ties away from zero: what the operator round_tf32 means
-// (graph/expr/scalar_functions.inc). In f64, with the factor 1 + 2^-40 no number is a tie any more,
-// and no other number passes a tie. Then n rounded to 53 - 42 bits is c - (c - n), where
-// c = (2^42 + 1) n (Veltkamp; Boldo, "Pitfalls of a Full Floating-Point Proof", 2006). Below
-// 2^-126, TF32 numbers are the multiples of 2^-136; adding 1.5 * 2^-84 in f64 rounds to these.
-// Infinities would give NaN, and 0 would lose its sign.
+// (graph/expr/scalar_functions.inc). In f64, n = x + 2^-40 x is no tie, and no number that is none
+// passes a tie. Then n rounded to 53 - 42 bits is c - (c - n) with c = (2^42 + 1) n (Veltkamp;
+// Boldo, "Pitfalls of a Full Floating-Point Proof", 2006). Below 2^-126, TF32 numbers are the
+// multiples of 2^-136; adding 1.5 * 2^-84 in f64 rounds to these. Infinities would give NaN, and 0
+// would lose its sign. (It does in ONNX Runtime, whose Where gives 0 for -0.)
 void WriteRoundTf32(onnx::FunctionProto* function) {
   constexpr auto kDouble = onnx::TensorProto::DOUBLE, kFloat = onnx::TensorProto::FLOAT;
   function->set_doc_string("The nearest number of 11 bits, ties away from zero (TF32).");
@@ -69,7 +69,8 @@ void WriteRoundTf32(onnx::FunctionProto* function) {
   function->add_output("y");
   Body b(function);
   const std::string wide = b.Cast("x", kDouble);
-  const std::string n = b.Op("Mul", {wide, b.Number(1 + 0x1p-40, kDouble)});
+  // Not as one product: ONNX Runtime removes factors that are 1 as f32.
+  const std::string n = b.Op("Add", {wide, b.Op("Mul", {wide, b.Number(0x1p-40, kDouble)})});
   const std::string c = b.Op("Mul", {n, b.Number(0x1p42 + 1, kDouble)});
   const std::string normal = b.Op("Sub", {c, b.Op("Sub", {c, n})});
   const std::string shift = b.Number(1.5 * 0x1p-84, kDouble);

@@ -1,5 +1,5 @@
-// Writes the form kFloats: products read operands that are rounded to 16-bit floats. Internal to
-// graph/onnx/quantization.
+// Writes the form kFloats: products read operands that are rounded to floats of fewer bits.
+// Internal to graph/onnx/quantization.
 #ifndef LEMMA_GRAPH_ONNX_QUANTIZATION_FLOAT_FORM_H_
 #define LEMMA_GRAPH_ONNX_QUANTIZATION_FLOAT_FORM_H_
 
@@ -15,8 +15,10 @@ namespace lemma {
 
 // Weights become constants of the plan's 16-bit type, each with a Cast to f32. Each value that
 // chosen products read gets a Cast to the 16-bit type and a Cast back; only chosen products read
-// the second Cast. The products themselves, their biases and their results stay in f32. `notes`
-// receives the lines of QuantizedModel::notes.
+// the second Cast. The products themselves, their biases and their results stay in f32. With kTf32,
+// weights become rounded constants in f32, and the function RoundTf32 (own_functions.h) takes the
+// place of the casts, also in front of the constants, so that readers of the file need not look at
+// their elements. `notes` receives the lines of QuantizedModel::notes.
 absl::Status WriteFloatForm(const QuantizableModel::Impl& model, const QuantizationPlan& plan,
                             ModelEditor* editor, std::vector<std::string>* notes);
 

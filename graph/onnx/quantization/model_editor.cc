@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/convert.h"
+#include "graph/onnx/own_functions.h"
 #include "graph/onnx/quantization/raise_opset.h"
 
 namespace lemma {
@@ -111,6 +112,28 @@ void ModelEditor::NeedDomain(const std::string& domain) {
   auto* entry = model_.add_opset_import();
   entry->set_domain(domain);
   entry->set_version(1);
+}
+
+absl::Status ModelEditor::NeedFunction(const std::string& name, std::vector<std::string>* notes) {
+  for (const auto& function : model_.functions()) {
+    if (function.domain() != kOwnDomain || function.name() != name) continue;
+    if (IsOwnFunction(function)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model has another function ", kOwnDomain, ".", name, "; rename it"));
+  }
+  int opset = kFunctionOpset;
+  for (const auto& entry : model_.opset_import()) {
+    const bool is_default = entry.domain().empty() || entry.domain() == "ai.onnx";
+    if (is_default) opset = std::max(opset, static_cast<int>(entry.version()));
+  }
+  *model_.add_functions() = *OwnFunction(name, opset);
+  NeedDomain(kOwnDomain);
+  if (model_.ir_version() < kFunctionIrVersion) {
+    notes->push_back(absl::StrCat("the result is of IR version ", kFunctionIrVersion,
+                                  ", the input of ", model_.ir_version(), ": it has a function"));
+  }
+  needed_ir_version_ = std::max<int64_t>(needed_ir_version_, kFunctionIrVersion);
+  return absl::OkStatus();
 }
 
 void ModelEditor::AssembleNodes() {

@@ -59,6 +59,10 @@ class ModelEditor {
   // Adds version 1 of the domain to the model's operator sets, unless they contain the domain.
   void NeedDomain(const std::string& domain);
 
+  // Adds the function `name` of own_functions.h. The operator set must be kFunctionOpset or later.
+  // InvalidArgument if the model has another function of this name.
+  absl::Status NeedFunction(const std::string& name, std::vector<std::string>* notes);
+
   // The edited model; the editor must not be used afterwards. Adds a line to `notes` if the IR
   // version had to be raised to 4.
   onnx::ModelProto Finish(std::vector<std::string>* notes);

@@ -4,6 +4,10 @@
 #include <cmath>
 #include <utility>
 
+#include "base/status_macros.h"
+#include "graph/builder.h"
+#include "graph/onnx/fold.h"
+
 namespace lemma {
 namespace {
 
@@ -23,7 +27,37 @@ float ScaleOf(double low, double high, const WeightOptions& options, double leas
   return scale < kLeastScale ? 1.0F : static_cast<float>(scale);
 }
 
+constexpr FloatFormat kFloatFormats[] = {FloatFormat::kBf16, FloatFormat::kF16, FloatFormat::kTf32};
+
 }  // namespace
+
+const char* Name(FloatFormat format) {
+  static constexpr const char* kNames[] = {"bf16", "f16", "tf32"};
+  return kNames[static_cast<int>(format)];
+}
+
+std::optional<FloatFormat> ParseFloatFormat(absl::string_view name) {
+  for (const FloatFormat format : kFloatFormats) {
+    if (Name(format) == name) return format;
+  }
+  return std::nullopt;
+}
+
+double LeastInfinite(FloatFormat format) {
+  // Halfway from the greatest number to the one that would follow.
+  static constexpr double kLeast[] = {0x1.ffp127, 65520, 0x1.ffep127};
+  return kLeast[static_cast<int>(format)];
+}
+
+absl::StatusOr<Tensor> RoundedTo(FloatFormat format, const Tensor& tensor) {
+  const Value x(Node::Constant(tensor), 0);
+  LEMMA_ASSIGN_OR_RETURN(const Value y, format == FloatFormat::kTf32
+                                            ? Apply1("round_tf32", {x})
+                                            : Apply1("cast", {x}, {{"dtype", Name(format)}}));
+  LEMMA_ASSIGN_OR_RETURN(const std::vector<Tensor> rounded, FoldNode(y.node(), {{tensor}}));
+  if (y.dtype() == DType::kF32) return rounded[0];
+  return Tensor::FromDoubles(tensor.type(), rounded[0].ToDoubles());
+}
 
 double QuantParams::low() const {
   return static_cast<double>(scale) * static_cast<double>(Limits(type).first - zero);

@@ -3,9 +3,11 @@
 #define LEMMA_GRAPH_ONNX_QUANTIZATION_NUMBERS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "graph/dtype.h"
 #include "graph/tensor.h"
 
@@ -31,6 +33,18 @@ QuantParams ParamsOfRange(double low, double high, bool symmetric);
 // The nearest float to `x` that an integer stands for, as QuantizeLinear and then DequantizeLinear
 // compute it in f32.
 float Rounded(float x, const QuantParams& params);
+
+// The floats to which products round their operands. kTf32: f32 numbers of 11 bits of significand
+// (the operator round_tf32).
+enum class FloatFormat { kBf16, kF16, kTf32 };
+const char* Name(FloatFormat format);  // "bf16", "f16", "tf32"
+// nullopt if no format has this name.
+std::optional<FloatFormat> ParseFloatFormat(absl::string_view name);
+// The least number that is rounded to infinity.
+double LeastInfinite(FloatFormat format);
+// The elements of `tensor`, which is f32, after rounding, as f32. ResourceExhausted if there is no
+// memory.
+absl::StatusOr<Tensor> RoundedTo(FloatFormat format, const Tensor& tensor);
 
 // How weights become integers.
 struct WeightOptions {

@@ -119,11 +119,11 @@ absl::StatusOr<ProductWeights> MakeProductWeights(const ModelIndex& index,
   // MatMul has no bias: an Add adds the shift (bias_shift.h).
   if (shift != plan.bias_shifts.end() && op.type != "MatMul") AddShift(shift->second, &made);
   if (plan.form == QuantizationForm::kFloats) {
-    LEMMA_ASSIGN_OR_RETURN(const Tensor rounded,
-                           Tensor::FromDoubles({plan.float_type, made.shape}, made.weight));
-    for (int64_t i = 0; i < rounded.size(); ++i) {
-      made.rounded.push_back(static_cast<float>(rounded.AtDouble(i)));
-    }
+    LEMMA_ASSIGN_OR_RETURN(const Tensor weight,
+                           Tensor::FromDoubles({DType::kF32, made.shape}, made.weight));
+    LEMMA_ASSIGN_OR_RETURN(const Tensor rounded, RoundedTo(plan.float_format, weight));
+    const absl::Span<const float> numbers = rounded.data<float>();
+    made.rounded.assign(numbers.begin(), numbers.end());
     return made;
   }
   std::vector<double> least;

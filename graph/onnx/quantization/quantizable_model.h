@@ -54,7 +54,7 @@ enum class QuantizationForm {
   kStatic,   // QuantizeLinear and DequantizeLinear around them, with ranges that the plan gives
   kDynamic,  // MatMulInteger, ConvInteger, with ranges that DynamicQuantizeLinear finds
   kWeights,  // only weights are stored as integers
-  kFloats,   // products of operands that are rounded to 16-bit floats; sums and results in f32
+  kFloats,   // products of operands that are rounded to a FloatFormat; sums and results in f32
 };
 
 struct QuantizationPlan {
@@ -64,8 +64,8 @@ struct QuantizationPlan {
   // Static form: numbers that are added to the channels of a product's bias, by the product's
   // QuantizableOp::result. Only for products for which BiasedValue is not "".
   std::map<std::string, std::vector<double>> bias_shifts;
-  WeightOptions weights;            // of the forms with integers
-  DType float_type = DType::kBF16;  // form kFloats: kBF16 or kF16
+  WeightOptions weights;                          // of the forms with integers
+  FloatFormat float_format = FloatFormat::kBf16;  // form kFloats
 };
 
 // The constants of a product as floats, with a BatchNormalization folded in, and rounded.

@@ -121,7 +121,7 @@ TEST(DynamicFormTest, SumsAreExactAndEveryBackEndAgrees) {
 }
 
 TEST(FormsTest, ConvolutionsWithNormalizationKeepToTheirBounds) {
-  for (const char* form : {"static", "clipped", "dynamic", "weights", "bf16", "f16"}) {
+  for (const char* form : {"static", "clipped", "dynamic", "weights", "bf16", "f16", "tf32"}) {
     for (uint64_t seed = 1; seed <= 4; ++seed) {
       SCOPED_TRACE(absl::StrCat(form, ", seed ", seed));
       const bool clips = form == std::string("clipped");
@@ -175,14 +175,16 @@ TEST(FloatFormTest, ProductsReadRoundedOperands) {
   const std::string model =
       Written(MatMulOf(RandomConstant("w", "1,5", 5, &random), "y = MatMul (x, w)", 1, 5));
   const Tensor w = OutputsOf(model, {Floats({1, 1}, {1})}, false)[0];
-  for (const char* form : {"bf16", "f16"}) {
+  for (const std::string form : {"bf16", "f16", "tf32"}) {
     const std::string output = NewFolder() + "/q.onnx";
     auto result = Quantize(model, output, Quick(form));
     ASSERT_TRUE(result.ok()) << result.status();
-    const DType type = form == std::string("f16") ? DType::kF16 : DType::kBF16;
     const double x = 1.2345678;
     const auto rounded = [&](double v) {
-      return Tensor::FromDoubles({type, {}}, {v})->AtDouble(0);
+      const auto type = ParseDType(form);
+      if (type) return Tensor::FromDoubles({*type, {}}, {v})->AtDouble(0);
+      const double unit = std::ldexp(1.0, std::ilogb(v) - 10);  // 11 bits, none of them halfway
+      return std::round(v / unit) * unit;
     };
     for (const bool cpu : {false, true}) {
       const Tensor y = OutputsOf(output, {Floats({1, 1}, {x})}, cpu)[0];
@@ -191,7 +193,8 @@ TEST(FloatFormTest, ProductsReadRoundedOperands) {
         EXPECT_NE(y.AtDouble(i), x * w.AtDouble(i)) << form;
       }
     }
-    EXPECT_LT(result->bytes_after, result->bytes_before + 400);
+    // With tf32, the model gets a function.
+    EXPECT_LT(result->bytes_after, result->bytes_before + (form == "tf32" ? 1500 : 400));
   }
 }
 
@@ -244,33 +247,34 @@ TEST(FloatFormTest, WhatF16CannotHoldStaysInF32) {
 
 // Instructions for bf16 take subnormal numbers as 0.
 TEST(FloatFormTest, BoundsHoldForTinyNumbers) {
-  for (const auto& [scale, weight] : {std::pair(1e-39F, 1e38F),
-                                      {1e37F, 1e-39F},
-                                      {1e-39F, 1e-39F},
-                                      {1.0F, 1e-39F},
-                                      {1e-20F, 1e-20F}}) {
-    SCOPED_TRACE(absl::StrCat(scale, " ", weight));
-    onnx::ModelProto model = OnnxModel(R"(
+  for (const char* form : {"bf16", "tf32"})
+    for (const auto& [scale, weight] : {std::pair(1e-39F, 1e38F),
+                                        {1e37F, 1e-39F},
+                                        {1e-39F, 1e-39F},
+                                        {1.0F, 1e-39F},
+                                        {1e-20F, 1e-20F}}) {
+      SCOPED_TRACE(absl::StrCat(scale, " ", weight));
+      onnx::ModelProto model = OnnxModel(R"(
       g (float[2,2] x) => (float[2,2] y) {
         w = Constant <value = float[2,2] {1.0, 1.0, 2.0, 3.0}> ()
         s = Constant <value = float[1] {1.0}> ()
         d = Mul (x, s)
         y = MatMul (d, w)
       })");
-    // The text form has no subnormal numbers.
-    for (auto [node, value] : {std::pair(0, weight), {1, scale}}) {
-      auto* tensor = model.mutable_graph()->mutable_node(node)->mutable_attribute(0)->mutable_t();
-      ASSERT_GT(tensor->float_data_size(), 0);
-      tensor->set_float_data(0, value);
+      // The text form has no subnormal numbers.
+      for (auto [node, value] : {std::pair(0, weight), {1, scale}}) {
+        auto* tensor = model.mutable_graph()->mutable_node(node)->mutable_attribute(0)->mutable_t();
+        ASSERT_GT(tensor->float_data_size(), 0);
+        tensor->set_float_data(0, value);
+      }
+      auto result = Quantize(WriteTemp("model.onnx", model.SerializeAsString()),
+                             NewFolder() + "/q.onnx", Quick(form));
+      ASSERT_TRUE(result.ok()) << result.status();
+      const OperatorErrors& errors = result->operators[0].errors;
+      ASSERT_TRUE(errors.measured && errors.for_inputs && errors.bound);
+      EXPECT_LE(*errors.measured, *errors.for_inputs);
+      EXPECT_LE(*errors.for_inputs, *errors.bound * 1.0001);
     }
-    auto result = Quantize(WriteTemp("model.onnx", model.SerializeAsString()),
-                           NewFolder() + "/q.onnx", Quick("bf16"));
-    ASSERT_TRUE(result.ok()) << result.status();
-    const OperatorErrors& errors = result->operators[0].errors;
-    ASSERT_TRUE(errors.measured && errors.for_inputs && errors.bound);
-    EXPECT_LE(*errors.measured, *errors.for_inputs);
-    EXPECT_LE(*errors.for_inputs, *errors.bound * 1.0001);
-  }
 }
 
 TEST(FloatFormTest, RaisesOperatorSetsWithoutTheseCasts) {
@@ -284,6 +288,34 @@ TEST(FloatFormTest, RaisesOperatorSetsWithoutTheseCasts) {
   ASSERT_TRUE(result.ok()) << result.status();
   ASSERT_EQ(result->notes.size(), 1u);
   EXPECT_THAT(result->notes[0], HasSubstr("values of f16"));
+  onnx::ModelProto old;
+  old.ParseFromString(ReadAll(model));
+  old.set_ir_version(4);
+  result = Quantize(WriteTemp("old.onnx", old.SerializeAsString()), NewFolder() + "/q.onnx",
+                    Quick("tf32"));
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(result->notes.size(), 2u);
+  EXPECT_THAT(result->notes[0], HasSubstr("is of operator set 13, the input of 5: values of tf32"));
+  EXPECT_THAT(result->notes[1], HasSubstr("is of IR version 8"));
+}
+
+// A function of the model's own that happens to have the name.
+TEST(FloatFormTest, LeavesOtherFunctionsAlone) {
+  onnx::ModelProto model = OnnxModel(R"(
+    g (float[2,2] x) => (float[2,2] y) {
+      w = Constant <value = float[2,2] {1.0, 1.5, 2.0, 3.0}> ()
+      y = MatMul (x, w)
+    })");
+  onnx::FunctionProto* function = model.add_functions();
+  function->set_domain("lemma");
+  function->set_name("RoundTf32");
+  function->add_opset_import()->set_version(17);
+  model.set_ir_version(8);
+  auto result = Quantize(WriteTemp("model.onnx", model.SerializeAsString()),
+                         NewFolder() + "/q.onnx", Quick("tf32"));
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(result.status().message()),
+              HasSubstr("the model has another function lemma.RoundTf32; rename it"));
 }
 
 TEST(FloatFormTest, RefusesOptionsOfIntegers) {
@@ -301,9 +333,15 @@ TEST(SearchTest, KeepsEveryBudget) {
   std::mt19937_64 random(7);
   int written = 0, less = 0;
   for (int i = 0; i < 200; ++i) {
-    QuantizeOptions options = Quick(i % 2 == 0 ? "static" : "bf16");
+    constexpr const char* kForms[] = {"static", "bf16", "static", "tf32"};
+    QuantizeOptions options = Quick(kForms[i % 4]);
     options.calibration = "synthetic:8";
-    const double least = i % 2 == 0 ? -3.5 : -4.5, most = i % 2 == 0 ? 0 : -1.5;
+    const double least = i % 2 == 0   ? -3.5
+                         : i % 4 == 1 ? -4.5
+                                      : -5.5,
+                 most = i % 2 == 0   ? 0
+                        : i % 4 == 1 ? -1.5
+                                     : -2.5;
     options.max_error = std::pow(10, std::uniform_real_distribution<double>(least, most)(random));
     const std::string output = NewFolder() + "/q.onnx";
     auto result = Quantize(model, output, options);

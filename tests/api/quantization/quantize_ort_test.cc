@@ -22,7 +22,7 @@ struct FormCase {
 };
 
 std::vector<FormCase> Forms() {
-  std::vector<FormCase> forms(11);
+  std::vector<FormCase> forms(12);
   for (FormCase& form : forms) {
     form.options.runs = 0;
     form.options.alone = false;
@@ -52,8 +52,8 @@ std::vector<FormCase> Forms() {
   forms[8].options.form = "weights";
   forms[8].options.bits = 8;
   forms[8].options.block = 16;
-  for (int i : {9, 10}) {
-    forms[i].name = i == 9 ? "bf16" : "f16";
+  for (int i : {9, 10, 11}) {
+    forms[i].name = i == 9 ? "bf16" : i == 10 ? "f16" : "tf32";
     forms[i].options.form = forms[i].name;
     forms[i].options.bits = 8;
   }
