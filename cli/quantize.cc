@@ -1,4 +1,4 @@
-// lemma quantize: computes a model's operators on integers or 16-bit floats, with measured errors.
+// lemma quantize: computes a model's operators on integers or rounded floats, with measured errors.
 #include "api/quantize.h"
 
 #include <cstdio>

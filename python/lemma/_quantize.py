@@ -1,4 +1,4 @@
-"""Computes a model's operators on integers or 16-bit floats."""
+"""Computes a model's operators on integers or rounded floats."""
 
 import os
 import tempfile
@@ -67,7 +67,7 @@ def quantize(
     dims: Optional[Mapping[str, int]] = None,
     **flags: Any,
 ) -> Quantized:
-    """Computes operators of an ONNX model on integers or 16-bit floats (docs/quantization.md).
+    """Computes operators of an ONNX model on integers or rounded floats (docs/quantization.md).
 
     `calibration` has samples of the inputs: an array for each input by name, with the samples along
     one more axis than the input has; or a file .npz; or a folder. Without it samples are random, and

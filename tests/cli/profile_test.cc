@@ -132,6 +132,26 @@ TEST(ProfileTest, ProductsOnCudaHaveAPrecision) {
                 {"--precision", "f8", "f32, f32x3, tf32, f16, bf16"});
 }
 
+TEST(ProfileTest, PrecisionsHaveErrors) {
+  const std::string model =
+      WriteTemp("g.lemma", "graph g(x: f32[96,80], w: f32[80,64]) { y = matmul(x, w) return y }");
+  const LemmaResult all = RunLemma({"precision", model});
+  EXPECT_EQ(all.exit_status, 0) << all.err;
+  for (const char* name : {"f32 ", "f32x3 ", "tf32 ", "f16 ", "bf16 "}) {
+    EXPECT_THAT(all.out, HasSubstr(name));
+  }
+  const LemmaResult one = RunLemma({"precision", model, "--precision=bf16", "--json"});
+  EXPECT_EQ(one.exit_status, 0) << one.err;
+  EXPECT_EQ(NumberOf(one.out, "products"), 1);
+  EXPECT_EQ(NumberOf(one.out, "terms"), 80);
+  EXPECT_GT(NumberOf(one.out, "relative"), 1e-4);
+  EXPECT_LT(NumberOf(one.out, "relative"), NumberOf(one.out, "bound"));
+  ExpectOneLine(RunLemma({"precision", model, "--precision=stored"}),
+                {"--precision: stored is none of f32, f32x3, tf32, f16, bf16"});
+  ExpectOneLine(RunLemma({"precision", model, "--architecture=70"}),
+                {"--architecture: must be 80 or 90"});
+}
+
 TEST(ProfileTest, PlansOfModelsStateTheirPeak) {
   for (const char* name :
        {"bvlc_alexnet", "densenet121", "inception_v1", "resnet50", "squeezenet", "vgg19"}) {

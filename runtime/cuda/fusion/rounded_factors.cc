@@ -82,6 +82,7 @@ class Rounder {
     }
     const NodePtr same = Again(*node, std::move(inputs));
     std::vector<Value> outputs;
+    outputs.reserve(node->num_outputs());
     for (int i = 0; i < node->num_outputs(); ++i) outputs.emplace_back(same, i);
     return outputs;
   }
