@@ -15,7 +15,7 @@
 #include "graph/onnx/importer.h"
 #include "graph/onnx/infer_types.h"
 #include "graph/onnx/opaque.h"
-#include "graph/onnx/own_functions.h"
+#include "graph/onnx/functions/own_functions.h"
 #include "graph/onnx/structural.h"
 #include "graph/op_table.h"
 #include "graph/sizes/specialize.h"

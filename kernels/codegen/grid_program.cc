@@ -12,6 +12,7 @@
 #include "graph/expr/compose.h"
 #include "graph/expr/simplify.h"
 #include "kernels/codegen/factors/byte_product.h"
+#include "kernels/codegen/factors/factor_numbers.h"
 #include "kernels/codegen/polyphase.h"
 #include "kernels/codegen/prelude.h"
 #include "kernels/codegen/reductions.h"
@@ -128,56 +129,6 @@ std::optional<Definition> AsOneKernel(const Definition& definition) {
   return whole;
 }
 
-bool IsZero(const ScalarExpr& e) { return e.kind() == ScalarExpr::Kind::kConst && e.value() == 0; }
-
-ProductPrecision OfType(DType dtype) {
-  return dtype == DType::kF16    ? ProductPrecision::kF16
-         : dtype == DType::kBF16 ? ProductPrecision::kBf16
-                                 : ProductPrecision::kF32;
-}
-
-// The precision whose numbers the values of `e` are, in all cases: kF16, kBf16 or kTf32; otherwise
-// kF32. `storage`: the types of the tensors that `e` reads.
-ProductPrecision NumbersOf(const ScalarExpr& e, absl::Span<const DType> storage) {
-  switch (e.kind()) {
-    case ScalarExpr::Kind::kRead:
-      return OfType(storage[e.tensor()]);
-    case ScalarExpr::Kind::kApply:
-      if (e.fn() == ScalarFn::kRoundTf32) return ProductPrecision::kTf32;
-      for (DType dtype : {DType::kF16, DType::kBF16}) {
-        if (e.fn() == StoredAs(dtype)) return OfType(dtype);
-      }
-      return ProductPrecision::kF32;
-    case ScalarExpr::Kind::kSelect: {
-      if (IsZero(e.args()[1])) return NumbersOf(e.args()[0], storage);
-      if (IsZero(e.args()[0])) return NumbersOf(e.args()[1], storage);
-      const ProductPrecision then = NumbersOf(e.args()[0], storage);
-      return NumbersOf(e.args()[1], storage) == then ? then : ProductPrecision::kF32;
-    }
-    default:
-      return ProductPrecision::kF32;
-  }
-}
-
-// The precision that multiplies numbers of these two without rounding; kF32: none. f16 and bf16
-// numbers are TF32 numbers, too. They are multiplied as such only if the other factor is rounded to
-// TF32: two types mean that the graph was not written for tensor cores.
-ProductPrecision Joint(ProductPrecision a, ProductPrecision b) {
-  if (a == b) return a;
-  const bool tf32 = a == ProductPrecision::kTf32 || b == ProductPrecision::kTf32;
-  const bool f32 = a == ProductPrecision::kF32 || b == ProductPrecision::kF32;
-  return tf32 && !f32 ? ProductPrecision::kTf32 : ProductPrecision::kF32;
-}
-
-// TileUse::a_tensor of a factor.
-int TensorOf(const ScalarExpr& e) {
-  if (e.kind() == ScalarExpr::Kind::kRead) return e.tensor();
-  if (e.kind() != ScalarExpr::Kind::kSelect) return -1;
-  return IsZero(e.args()[1])   ? TensorOf(e.args()[0])
-         : IsZero(e.args()[0]) ? TensorOf(e.args()[1])
-                               : -1;
-}
-
 class Builder {
  public:
   Builder(const Definition& definition, Number number, const GridOptions& options)
@@ -286,7 +237,8 @@ class Builder {
     if (context_.precision == ProductPrecision::kBytes || context_.number != Number::kFloat) return;
     context_.precision = options_.precision;
     if (options_.precision != ProductPrecision::kStored) return;
-    context_.precision = Joint(NumbersOf(c.a, context_.storage), NumbersOf(c.b, context_.storage));
+    context_.precision =
+        JointPrecision(PrecisionOf(c.a, context_.storage), PrecisionOf(c.b, context_.storage));
   }
 
   // FindContraction, and sums with few rows or columns whose factors the copy engine can move.

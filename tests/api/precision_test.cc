@@ -38,15 +38,13 @@ TEST(PrecisionTest, ErrorsAreThoseOfTheRoundings) {
     EXPECT_EQ(row.errors[0].output, "y");
     EXPECT_LE(row.largest, row.allowed);
     EXPECT_EQ(row.relative, std::max(row.errors[0].relative, row.errors[1].relative));
+    // f16 and bf16 go to 1, f16 as the even neighbor.
     const bool rounds =
         row.precision != ProductPrecision::kF32 && row.precision != ProductPrecision::kF32x3;
-    if (!rounds) EXPECT_LT(row.relative, 1e-6);
-    if (row.precision == ProductPrecision::kTf32) EXPECT_GT(row.relative, 0x1p-11 * 0.9);
-    // f16 and bf16 go to 1, f16 as the even neighbor.
-    if (rounds) EXPECT_GT(row.errors[0].relative, 0x1p-12);
-    if (rounds)
-      EXPECT_LT(row.errors[0].relative,
-                row.precision == ProductPrecision::kBf16 ? 0x1p-8 : 0x1p-10);
+    EXPECT_GT(row.errors[0].relative, rounds ? 0x1p-12 : 0);
+    EXPECT_LT(row.errors[0].relative, !rounds                                    ? 1e-6
+                                      : row.precision == ProductPrecision::kBf16 ? 0x1p-8
+                                                                                 : 0x1p-10);
   }
 }
 

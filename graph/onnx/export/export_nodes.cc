@@ -14,7 +14,7 @@
 #include "graph/onnx/export/exporter.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_order.h"
-#include "graph/onnx/own_functions.h"
+#include "graph/onnx/functions/own_functions.h"
 #include "graph/sizes/specialize.h"
 
 namespace lemma {

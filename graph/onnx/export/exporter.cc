@@ -7,7 +7,7 @@
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_order.h"
-#include "graph/onnx/own_functions.h"
+#include "graph/onnx/functions/own_functions.h"
 
 namespace lemma {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/status_macros.h"
 #include "graph/dtype.h"
 #include "graph/onnx/convert.h"
-#include "graph/onnx/own_functions.h"
+#include "graph/onnx/functions/own_functions.h"
 #include "graph/onnx/quantization/product_weights.h"
 #include "graph/onnx/quantization/static_form.h"
 

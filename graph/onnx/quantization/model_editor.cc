@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/convert.h"
-#include "graph/onnx/own_functions.h"
+#include "graph/onnx/functions/own_functions.h"
 #include "graph/onnx/quantization/raise_opset.h"
 
 namespace lemma {

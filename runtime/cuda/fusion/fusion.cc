@@ -104,17 +104,7 @@ class Fuser {
     return groups;
   }
 
-  // Whether node i rounds its operand, element by element, to TF32.
-  static bool RoundsToTf32(const Node& node) {
-    if (node.num_outputs() != 1 || node.inputs().size() != 1) return false;
-    const absl::StatusOr<Definition> definition = DefinitionOf(node);
-    if (!definition.ok() || definition->tensors.size() != 1) return false;
-    const ScalarExpr& body = definition->tensors[0].body;
-    return body.kind() == ScalarExpr::Kind::kApply && body.fn() == ScalarFn::kRoundTf32 &&
-           body.args()[0].kind() == ScalarExpr::Kind::kRead;
-  }
-
-  // Whether node i is such a node, in front of a product. In memory, nothing would tell that the
+  // Whether node i rounds a factor of a product to TF32. In memory, nothing would tell that the
   // numbers are TF32 numbers.
   bool IsRoundedFactor(int i) {
     if (!keeps_rounded_ || !RoundsToTf32(*uses_.nodes[i])) return false;

@@ -343,6 +343,15 @@ bool Converts(const Node& node, bool to_16_bits) {
 bool IsWidening(const Node& node) { return Converts(node, /*to_16_bits=*/false); }
 bool IsNarrowing(const Node& node) { return Converts(node, /*to_16_bits=*/true); }
 
+bool RoundsToTf32(const Node& node) {
+  if (!node.is_op() || node.num_outputs() != 1 || node.inputs().size() != 1) return false;
+  const absl::StatusOr<Definition> definition = DefinitionOf(node);
+  if (!definition.ok() || definition->tensors.size() != 1) return false;
+  const ScalarExpr& body = definition->tensors[0].body;
+  return body.kind() == ScalarExpr::Kind::kApply && body.fn() == ScalarFn::kRoundTf32 &&
+         body.args()[0].kind() == ScalarExpr::Kind::kRead;
+}
+
 Graph StoreFactors(const Graph& graph, NodeTraitsCache& traits, const GridOptions& options) {
   const bool rounds =
       options.precision == ProductPrecision::kF16 || options.precision == ProductPrecision::kBf16;

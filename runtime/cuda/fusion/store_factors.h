@@ -25,6 +25,8 @@ Graph StoreFactors(const Graph& graph, NodeTraitsCache& traits,
 bool IsWidening(const Node& node);
 // Whether `node` is a cast from f32 to 16 bits.
 bool IsNarrowing(const Node& node);
+// Whether `node` rounds each element of its operand to TF32.
+bool RoundsToTf32(const Node& node);
 
 }  // namespace lemma::cuda
 

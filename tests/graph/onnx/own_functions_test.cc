@@ -1,4 +1,4 @@
-#include "graph/onnx/own_functions.h"
+#include "graph/onnx/functions/own_functions.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,7 +1,7 @@
 // The ONNX functions that Lemma writes into models: operators that ONNX does not have, with bodies
 // of plain ONNX operators, so that every engine computes them.
-#ifndef LEMMA_GRAPH_ONNX_OWN_FUNCTIONS_H_
-#define LEMMA_GRAPH_ONNX_OWN_FUNCTIONS_H_
+#ifndef LEMMA_GRAPH_ONNX_FUNCTIONS_OWN_FUNCTIONS_H_
+#define LEMMA_GRAPH_ONNX_FUNCTIONS_OWN_FUNCTIONS_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -25,4 +25,4 @@ bool IsOwnFunction(const onnx::FunctionProto& function);
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_ONNX_OWN_FUNCTIONS_H_
+#endif  // LEMMA_GRAPH_ONNX_FUNCTIONS_OWN_FUNCTIONS_H_
