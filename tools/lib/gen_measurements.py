@@ -164,6 +164,19 @@ def precision(report):
             "relative error"], lines, after
 
 
+def precision_budgets(report):
+    models = {}
+    for row in report["budgets"]:
+        models.setdefault(row["model"], []).append(row)
+    lines = []
+    for model, rows in models.items():
+        by_form = {row["form"]: row for row in rows}
+        lines.append([model, rows[0]["of"],
+                      *(f"{by_form[form]['products']} ({by_form[form]['error']:.1e})".replace("e-0", "e-")
+                        if form in by_form else "" for form in ("tf32", "f16", "bf16"))])
+    return ["model", "products", "tf32", "f16", "bf16"], lines, ""
+
+
 def kernels(report):
     """One line for each model: in each cell, the precisions f32, f32x3, tf32, f16 and bf16."""
     models = {}
@@ -514,7 +527,8 @@ def onnxruntime(report):
 VIEWS = {"inference": inference, "inference_kernels": inference_kernels,
          "onnxruntime": onnxruntime, "half": half, "sizes": sizes, "attention": attention,
          "gallery": gallery, "quantized": quantized, "bf16": bf16,
-         "kernels": kernels, "precision": precision, "decode": decode, "accuracy": accuracy,
+         "kernels": kernels, "precision": precision,
+         "precision_budgets": precision_budgets, "decode": decode, "accuracy": accuracy,
          "search": search, "search_efforts": search_efforts,
          "stability": stability, "training": training, "memory": memory,
          "gpu_h100": gpu, "gpu_h100_state": gpu, "gpu_h100_offload": offload,

@@ -12,9 +12,9 @@
 #include "base/status_macros.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/export/exporter.h"
+#include "graph/onnx/functions/own_functions.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_order.h"
-#include "graph/onnx/functions/own_functions.h"
 #include "graph/sizes/specialize.h"
 
 namespace lemma {
@@ -264,9 +264,9 @@ absl::Status Exporter::AddForm(onnx::NodeProto node) {
 
 // Adds the body of an operator that ONNX does not have.
 absl::Status Exporter::AddOwnFunction(const onnx::NodeProto& call) {
-  Need(kFunctionOpset, absl::StrCat(Describe(call), ": is written as a function of that set"));
   const auto function = OwnFunction(call.op_type(), std::max(opset_, kFunctionOpset));
   if (!function) return absl::OkStatus();  // of a file of definitions
+  Need(kFunctionOpset, absl::StrCat(Describe(call), ": is written as a function of that set"));
   const auto other = functions_.find(absl::StrCat(kOwnDomain, ":", call.op_type()));
   if (other != functions_.end() && !IsOwnFunction(*other->second)) {
     return absl::UnimplementedError(absl::StrCat("unsupported: ", call.op_type(),

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/convert.h"
+#include "graph/onnx/functions/own_functions.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_order.h"
-#include "graph/onnx/functions/own_functions.h"
 
 namespace lemma {
 namespace {

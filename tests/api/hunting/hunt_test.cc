@@ -100,7 +100,7 @@ Wrong FlattensTanh(const Node& node, const std::vector<Tensor>& operands, const 
 }
 
 TEST(HuntTest, FindsAWrongShape) {
-  const api::HuntResult result = Hunted(Options(500), FlattensTanh);
+  const api::HuntResult result = Hunted(Options(1000), FlattensTanh);
   ASSERT_FALSE(result.findings.empty());
   EXPECT_EQ(result.findings[0].difference.fault, hunt::Fault::kType);
   EXPECT_THAT(result.findings[0].operators, ElementsAre("tanh")) << TextOf(result);
