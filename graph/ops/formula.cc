@@ -137,7 +137,19 @@ Value Formula::Neg(const Value& a) {
 Value Formula::Where(const Value& test, const Value& a, const Value& b) {
   if (!a && !b) return Value();
   const DType dtype = a ? a.dtype() : b.dtype();
-  return Op("where", {test, a ? a : Scalar(dtype, 0), b ? b : Scalar(dtype, 0)});
+  auto broadcast = [](const Value& x, const Value& y) {
+    return y ? Broadcast(x.shape(), y.shape()) : x.shape();
+  };
+  // An expanded number broadcasts equally well without the expansion.
+  auto small = [&](const Value& x, const Value& other) {
+    if (!x) return Scalar(dtype, 0);
+    const std::optional<double> number = Uniform(x);
+    if (!number) return x;
+    const std::optional<Shape> rest = broadcast(test, other);
+    return rest && Broadcast(x.shape(), *rest) == rest ? Scalar(dtype, *number) : x;
+  };
+  const Value then = small(a, b);
+  return Op("where", {test, then, small(b, then)});
 }
 
 Value Formula::Sum(const Value& x, std::vector<int64_t> axes, bool keepdims) {

@@ -2,278 +2,141 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graph/barrier.h"
 #include "graph/builder.h"
 #include "graph/expr/substitute.h"
 #include "graph/ops/formula.h"
 #include "graph/rebuild.h"
+#include "runtime/cpu/block_regions.h"
 #include "runtime/cpu/carried_dims.h"
-#include "runtime/plan/use_table.h"
+#include "runtime/cpu/separated_regions.h"
+#include "runtime/plan/group_work.h"
 
 namespace lemma::cpu {
 namespace {
 
-// The bytes that all blocks may read of what stays whole, in sizes of the largest value.
-constexpr double kMostReads = 8;
+// The bytes that all blocks may move of what stays whole: so many times the bytes of the largest
+// value, or a byte for so many operations.
+constexpr double kMostMoved = 8;
+constexpr double kOperationsPerByte = 64;
 
-// The body of a definition where the output's index in each dimension of `zero` is 0.
-std::string BodyAt(const Definition& definition, const std::vector<bool>& zero) {
+// A part of an axis.
+struct Range {
+  int64_t begin = 0, size = 0;
+};
+
+// The indices along each axis, for one block.
+using Ranges = std::vector<Range>;
+
+// The sum with other extents of some variables, given by their positions. Variables with one index
+// are left out.
+ScalarExpr WithExtents(const ScalarExpr& sum, const std::vector<std::pair<int, int64_t>>& extents) {
+  std::vector<Axis> axes;
+  ExprSubstitution at;
+  for (size_t a = 0; a < sum.axes().size(); ++a) {
+    Axis axis = sum.axes()[a];
+    for (const auto& [variable, extent] : extents) {
+      if (static_cast<int>(a) == variable) axis.extent = extent;
+    }
+    if (axis.extent.AsConst() == 1) {
+      at.vars[axis.var] = 0;
+    } else {
+      axes.push_back(axis);
+    }
+  }
+  const ScalarExpr body = Substitute(sum.args()[0], at);
+  const Guard guard = Substitute(sum.guard(), at);
+  return axes.empty() && guard.is_true() ? body
+                                         : ScalarExpr::Reduce(sum.reduce(), axes, guard, body);
+}
+
+// The text of a definition of which a block is computed: the output's index in each dimension of
+// `zero` is 0. If the block is a part of a sum, the sum has other extents (WithExtents).
+std::string BodyAt(const Definition& definition, const std::vector<bool>& zero, bool part_of_sum,
+                   const std::vector<std::pair<int, int64_t>>& extents) {
   ExprSubstitution at;
   const TensorExpr& tensor = definition.tensors[0];
   for (size_t d = 0; d < zero.size(); ++d) {
     if (zero[d]) at.vars[tensor.axes[d].var] = 0;
   }
-  return Substitute(tensor.body, at).ToString();
+  const ScalarExpr body = Substitute(tensor.body, at);
+  return (part_of_sum ? WithExtents(body, extents) : body).ToString();
 }
 
-// A part of the dimensions of the values of a region: an index range for each axis.
-struct Range {
-  int64_t begin = 0, size = 0;
-};
-
-// Values that are computed together. An axis is a dimension that each of them has.
-struct Region {
-  std::vector<int> nodes;                           // positions, ascending
-  absl::flat_hash_map<int, std::vector<int>> dims;  // by node: the dimension of each axis
-  std::vector<int64_t> extents;                     // of the axes
-};
-
+// Computes regions of a graph in blocks.
 class Blocker {
  public:
   Blocker(const Graph& graph, const BlockOptions& options)
-      : options_(options), graph_(graph), uses_(graph) {}
+      : options_(options), graph_(graph), regions_(graph, options) {}
 
-  // The region around the node, if there is one.
-  std::optional<Region> RegionOf(int seed) {
-    const Value v = ValueOf(seed);
-    floor_ = std::max(options_.large_bytes, v.type().num_bytes() / 4);
-    std::vector<int> axes;
-    for (int d = 0; d < v.type().rank(); ++d) {
-      if (v.shape()[d] > 1) axes.push_back(d);
-    }
-    while (!axes.empty()) {
-      Region region;
-      region.dims[seed] = axes;
-      const int lost = Grow(seed, &region);
-      if (lost >= 0) {
-        axes.erase(axes.begin() + lost);
-        continue;
-      }
-      for (const auto& [node, dims] : region.dims) region.nodes.push_back(node);
-      std::sort(region.nodes.begin(), region.nodes.end());
-      for (const int d : axes) region.extents.push_back(v.shape()[d]);
-      if (!Pays(region) || !IsConvex(region) || !IsConsistent(region)) return std::nullopt;
-      return region;
-    }
-    return std::nullopt;
-  }
+  BlockRegions& regions() { return regions_; }
+  const Graph& graph() const { return graph_; }
 
   // Values of the region that are read outside it, and what computes them in blocks; empty if it
   // cannot be done.
-  ValueMap Replacements(const Region& region, int seed, ValueMap* origin) {
-    const std::vector<int64_t> sizes = BlockSizes(region, ValueOf(seed).type().num_bytes());
-    const double seed_bytes = static_cast<double>(ValueOf(seed).type().num_bytes());
-    if (sizes.empty() || BytesRead(region, sizes) > kMostReads * seed_bytes) return {};
+  ValueMap Replacements(const BlockRegion& region, int seed, ValueMap* origin) {
+    const UseTable& uses = regions_.uses();
+    const int64_t seed_bytes = regions_.ValueOf(seed).type().num_bytes();
+    const std::vector<int64_t> sizes = BlockSizes(region, seed_bytes);
+    if (sizes.empty()) return {};
     std::vector<int> results;
     for (const int n : region.nodes) {
-      const Value v = ValueOf(n);
-      bool outside = uses_.IsOutput(v);
-      for (const int user : uses_.Users(v)) outside = outside || region.dims.count(user) == 0;
+      const Value v = regions_.ValueOf(n);
+      bool outside = uses.IsOutput(v);
+      for (const int user : uses.Users(v)) outside = outside || !region.Contains(user);
       if (outside) results.push_back(n);
     }
-    std::vector<Range> ranges(sizes.size());
+    Ranges ranges(sizes.size());
     std::vector<Value> made;
+    done_.assign(results.size(), Value());
     if (!Emit(region, sizes, results, 0, &ranges, &made, origin)) return {};
     ValueMap replacements;
-    for (size_t i = 0; i < results.size(); ++i) replacements[ValueOf(results[i])] = made[i];
+    for (size_t i = 0; i < results.size(); ++i) {
+      replacements[regions_.ValueOf(results[i])] = made[i];
+    }
     return replacements;
   }
 
-  // Positions of the nodes with large results, the largest first.
-  std::vector<int> Seeds() const {
-    std::vector<int> seeds;
-    for (size_t n = 0; n < uses_.nodes.size(); ++n) {
-      if (IsCandidate(static_cast<int>(n), options_.large_bytes)) {
-        seeds.push_back(static_cast<int>(n));
-      }
-    }
-    std::stable_sort(seeds.begin(), seeds.end(), [&](int a, int b) {
-      return ValueOf(a).type().num_bytes() > ValueOf(b).type().num_bytes();
-    });
-    return seeds;
-  }
-
-  Value ValueOf(int n) const { return Value(uses_.nodes[n], 0); }
-
  private:
-  // Whether the node is computed at run time and its only result, of at least `bytes` bytes, is not
-  // an output of the graph.
-  bool IsCandidate(int n, int64_t bytes) const {
-    const Node& node = *uses_.nodes[n];
-    return node.is_op() && !uses_.is_static[n] && node.num_outputs() == 1 &&
-           node.type(0).num_bytes() >= bytes && !uses_.IsOutput(ValueOf(n));
-  }
-
-  const CarriedDims& Carried(int n) {
-    // A search plans many graphs of the same applications.
-    static thread_local absl::flat_hash_map<uint64_t, std::unique_ptr<CarriedDims>> known;
-    std::unique_ptr<CarriedDims>& carried = known[HashApplication(*uses_.nodes[n])];
-    if (carried == nullptr) {
-      carried = std::make_unique<CarriedDims>(CarriedDimsOf(*uses_.nodes[n]));
-    }
-    return *carried;
-  }
-
-  // The dimension of node `user`'s result that carries dimension `dim` of its operand v; -1: none.
-  int CarryingDim(int user, const Value& v, int dim) {
-    const CarriedDims& carried = Carried(user);
-    const std::vector<Value>& inputs = uses_.nodes[user]->inputs();
-    for (size_t d = 0; d < carried.size(); ++d) {
-      bool all = !carried[d].empty();
-      for (size_t j = 0; j < inputs.size(); ++j) {
-        all = all && (inputs[j] != v || carried[d][j] == dim);
-      }
-      if (all) return static_cast<int>(d);
-    }
-    return -1;
-  }
-
-  // Adds to the region what must be computed with its large values. Returns the index of an axis
-  // that some of it does not have; -1: none.
-  int Grow(int seed, Region* region) {
-    std::vector<int> work = {seed};
-    for (size_t next = 0; next < work.size(); ++next) {
-      const int n = work[next];
-      const std::vector<int> dims = region->dims.at(n);
-      const CarriedDims& carried = Carried(n);
-      for (size_t a = 0; a < dims.size(); ++a) {
-        if (carried.empty() || carried[dims[a]].empty() || CutsWeights(n, dims[a])) {
-          return static_cast<int>(a);
-        }
-      }
-      const Value v = ValueOf(n);
-      if (IsCandidate(n, floor_)) {
-        for (const int user : uses_.Users(v)) {
-          std::vector<int> its;
-          for (size_t a = 0; a < dims.size(); ++a) {
-            its.push_back(CarryingDim(user, v, dims[a]));
-            if (its.back() < 0) return static_cast<int>(a);
-          }
-          if (const int lost = Add(user, std::move(its), region, &work); lost >= 0) return lost;
-        }
-      }
-      const std::vector<Value>& inputs = uses_.nodes[n]->inputs();
-      for (size_t j = 0; j < inputs.size(); ++j) {
-        const int from = uses_.NodeOf(inputs[j].node());
-        if (!IsCandidate(from, floor_)) continue;
-        std::vector<int> its;
-        for (const int d : dims) its.push_back(carried[d][j]);
-        if (std::count(its.begin(), its.end(), -1) > 0) continue;  // stays whole
-        if (const int lost = Add(from, std::move(its), region, &work); lost >= 0) return lost;
-      }
-    }
-    return -1;
-  }
-
-  // Whether blocks of dimension `dim` would divide the weights of a product, which are packed.
-  bool CutsWeights(int n, int dim) {
-    const std::vector<Value>& inputs = uses_.nodes[n]->inputs();
-    for (size_t j = 0; j < inputs.size(); ++j) {
-      if (Carried(n)[dim][j] < 0 || !uses_.is_static[uses_.NodeOf(inputs[j].node())]) continue;
-      if (!pointwise_.Of(*uses_.nodes[n]).pointwise) return true;
-    }
-    return false;
-  }
-
-  // Bytes that all blocks together read of values outside the region.
-  double BytesRead(const Region& region, const std::vector<int64_t>& sizes) {
+  // Bytes that all blocks together read of values outside the region, and add to sums.
+  double BytesMoved(const BlockRegion& region, const std::vector<int64_t>& sizes) {
+    auto blocks = [&](size_t a) {
+      return std::ceil(static_cast<double>(region.extents[a]) / sizes[a]);
+    };
     double bytes = 0;
     for (const int n : region.nodes) {
-      const std::vector<Value>& inputs = uses_.nodes[n]->inputs();
-      for (size_t j = 0; j < inputs.size(); ++j) {
-        if (region.dims.count(uses_.NodeOf(inputs[j].node())) > 0) continue;
-        double all = static_cast<double>(inputs[j].type().num_bytes());
+      const Node& node = *regions_.uses().nodes[n];
+      for (size_t j = 0; j < node.inputs().size(); ++j) {
+        const Value& v = node.inputs()[j];
+        if (region.Contains(regions_.uses().NodeOf(v.node()))) continue;
+        double all = static_cast<double>(v.type().num_bytes());
         for (size_t a = 0; a < sizes.size(); ++a) {
-          const bool whole = Carried(n)[region.dims.at(n)[a]][j] < 0;
-          if (whole) all *= std::ceil(static_cast<double>(region.extents[a]) / sizes[a]);
+          if (regions_.DividedDim(region, n, a, j) < 0) all *= blocks(a);
         }
         bytes += all;
       }
+      if (!region.IsSum(n)) continue;
+      double sums = 1;
+      for (size_t a = 0; a < sizes.size(); ++a) {
+        if (region.axes.at(n)[a].summed) sums *= blocks(a);
+      }
+      bytes += 2 * (sums - 1) * static_cast<double>(node.type(0).num_bytes());
     }
     return bytes;
   }
 
-  int Add(int n, std::vector<int> dims, Region* region, std::vector<int>* work) {
-    auto [entry, fresh] = region->dims.try_emplace(n, dims);
-    if (fresh) work->push_back(n);
-    for (size_t a = 0; a < dims.size(); ++a) {
-      if (entry->second[a] != dims[a]) return static_cast<int>(a);
-    }
-    return -1;
-  }
-
-  // Whether some value is reduced along dimensions that are no axes and read again beside the
-  // result. The reduction may be an operator of its own.
-  bool Pays(const Region& region) {
-    if (region.nodes.size() < 2) return false;
-    if (!options_.only_cascades) return true;
-    for (const int n : region.nodes) {
-      if (ReadsBesideReduction(*uses_.nodes[n])) return true;
-      // x and what was made of x by a reduction meet in an operator.
-      for (const Value& a : uses_.nodes[n]->inputs()) {
-        for (const Value& b : uses_.nodes[n]->inputs()) {
-          const int from = uses_.NodeOf(b.node());
-          if (a == b || !uses_.nodes[from]->is_op()) continue;
-          const auto& made_of = uses_.nodes[from]->inputs();
-          if (std::find(made_of.begin(), made_of.end(), a) == made_of.end()) continue;
-          if (b.type().num_elements() < a.type().num_elements()) return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  // Whether each node reads the region's values at the dimensions of their own axes, small values
-  // too, so that its block needs the block of its operands and no more.
-  bool IsConsistent(const Region& region) {
-    for (const int n : region.nodes) {
-      const std::vector<int>& dims = region.dims.at(n);
-      const std::vector<Value>& inputs = uses_.nodes[n]->inputs();
-      for (size_t j = 0; j < inputs.size(); ++j) {
-        const auto from = region.dims.find(uses_.NodeOf(inputs[j].node()));
-        if (from == region.dims.end()) continue;
-        for (size_t a = 0; a < dims.size(); ++a) {
-          if (Carried(n)[dims[a]][j] != from->second[a]) return false;
-        }
-      }
-    }
-    return true;
-  }
-
-  // Whether nothing outside the region lies between two of its nodes.
-  bool IsConvex(const Region& region) const {
-    absl::flat_hash_set<int> behind;  // nodes outside that depend on the region
-    for (int n = region.nodes.front(); n <= region.nodes.back(); ++n) {
-      const bool inside = region.dims.count(n) > 0;
-      for (const Value& v : uses_.nodes[n]->inputs()) {
-        const int from = uses_.NodeOf(v.node());
-        if (behind.count(from) > 0 && inside) return false;
-        if (behind.count(from) > 0 || (!inside && region.dims.count(from) > 0)) behind.insert(n);
-      }
-    }
-    return true;
-  }
-
-  // Sizes of the blocks by axis; empty if there is no use in blocks.
-  std::vector<int64_t> BlockSizes(const Region& region, int64_t bytes) const {
+  // Sizes of the blocks by axis, of as few bytes as possible from block_bytes on; empty if there is
+  // no use in blocks.
+  std::vector<int64_t> BlockSizes(const BlockRegion& region, int64_t bytes) {
+    const double most = MostBytesMoved(region, bytes);
     for (int64_t wanted = options_.block_bytes; wanted <= bytes / 2; wanted *= 2) {
       std::vector<int64_t> sizes = region.extents;
       int64_t now = bytes, blocks = 1;
@@ -285,37 +148,70 @@ class Blocker {
         sizes[a] = size;
       }
       if (now > 2 * wanted) return {};
-      if (blocks <= options_.max_blocks) return sizes;
+      if (blocks <= options_.max_blocks && BytesMoved(region, sizes) <= most) return sizes;
     }
     return {};
   }
 
+  double MostBytesMoved(const BlockRegion& region, int64_t bytes) const {
+    double flops = 0;
+    for (const int n : region.nodes) flops += WorkOfGroup({regions_.uses().nodes[n]}).flops;
+    return std::max(kMostMoved * static_cast<double>(bytes), flops / kOperationsPerByte);
+  }
+
   // Computes the results within ranges[0 … axis) for all blocks of the other axes.
-  bool Emit(const Region& region, const std::vector<int64_t>& sizes,
-            const std::vector<int>& results, size_t axis, std::vector<Range>* ranges,
-            std::vector<Value>* made, ValueMap* origin) {
+  bool Emit(const BlockRegion& region, const std::vector<int64_t>& sizes,
+            const std::vector<int>& results, size_t axis, Ranges* ranges, std::vector<Value>* made,
+            ValueMap* origin) {
     if (axis == sizes.size()) return EmitBlock(region, *ranges, results, made, origin);
     std::vector<std::vector<Value>> parts(results.size());
     for (int64_t begin = 0; begin < region.extents[axis]; begin += sizes[axis]) {
       (*ranges)[axis] = {begin, std::min(sizes[axis], region.extents[axis] - begin)};
       std::vector<Value> values;
       if (!Emit(region, sizes, results, axis + 1, ranges, &values, origin)) return false;
-      for (size_t i = 0; i < results.size(); ++i) parts[i].push_back(values[i]);
+      for (size_t i = 0; i < results.size(); ++i) {
+        if (region.axes.at(results[i])[axis].summed && !parts[i].empty()) {
+          parts[i][0] = Formula(ApplyOp).Add(parts[i][0], values[i]);
+          origin->try_emplace(parts[i][0], regions_.ValueOf(results[i]));
+        } else {
+          parts[i].push_back(values[i]);
+        }
+        done_[i] = parts[i].back();
+      }
     }
     for (size_t i = 0; i < results.size(); ++i) {
-      const int dim = region.dims.at(results[i])[axis];
-      made->push_back(Formula(ApplyOp).Concat(std::move(parts[i]), dim));
-      origin->try_emplace(made->back(), ValueOf(results[i]));
+      const BlockRegion::Axis& its = region.axes.at(results[i])[axis];
+      if (its.summed) {
+        made->push_back(parts[i][0]);
+        continue;
+      }
+      made->push_back(Formula(ApplyOp).Concat(std::move(parts[i]), its.index));
+      origin->try_emplace(made->back(), regions_.ValueOf(results[i]));
     }
     return true;
   }
 
-  bool EmitBlock(const Region& region, const std::vector<Range>& ranges,
-                 const std::vector<int>& results, std::vector<Value>* made, ValueMap* origin) {
+  // A value that is there when all results of the blocks before are. Empty if the order in which
+  // nodes are executed (runtime/plan/schedule.h) needs no such help, since there is one result.
+  Value BlocksBefore(int node, ValueMap* origin) {
+    if (done_.size() < 2 || !done_[0]) return Value();
+    Value all = done_[0];
+    for (size_t i = 1; i < done_.size(); ++i) {
+      all = Barrier(all, done_[i]);
+      origin->try_emplace(all, regions_.ValueOf(node));
+    }
+    return all;
+  }
+
+  bool EmitBlock(const BlockRegion& region, const Ranges& ranges, const std::vector<int>& results,
+                 std::vector<Value>* made, ValueMap* origin) {
+    const UseTable& uses = regions_.uses();
+    const Value before = BlocksBefore(region.nodes[0], origin);
     absl::flat_hash_map<Value, Value> block;  // of the region's values
     for (const int n : region.nodes) {
-      const Node& node = *uses_.nodes[n];
-      const std::vector<int>& dims = region.dims.at(n);
+      const Node& node = *uses.nodes[n];
+      bool waits = !before;
+      for (const Value& v : node.inputs()) waits = waits || block.count(v) > 0;
       std::vector<Value> inputs;
       for (size_t j = 0; j < node.inputs().size(); ++j) {
         const Value& v = node.inputs()[j];
@@ -325,32 +221,62 @@ class Blocker {
         }
         std::vector<int64_t> starts(v.shape().size(), 0);
         Shape part = v.shape();
-        for (size_t a = 0; a < dims.size(); ++a) {
-          const int d = Carried(n)[dims[a]][j];
+        for (size_t a = 0; a < ranges.size(); ++a) {
+          const int d = regions_.DividedDim(region, n, a, j);
           if (d < 0) continue;
           starts[d] = ranges[a].begin;
           part[d] = ranges[a].size;
         }
         inputs.push_back(Formula(ApplyOp).Slice(v, std::move(starts), std::move(part)));
-        if (inputs.back() != v) origin->try_emplace(inputs.back(), ValueOf(n));
+        if (!waits && !uses.is_static[uses.NodeOf(v.node())]) {
+          inputs.back() = Barrier(inputs.back(), before);
+          waits = true;
+        }
+        if (inputs.back() != v) origin->try_emplace(inputs.back(), regions_.ValueOf(n));
       }
       absl::StatusOr<std::vector<Value>> applied =
-          ApplyOp(node.op().name, std::move(inputs), node.attrs());
+          ApplyOp(node.op().name, std::move(inputs), AttrsOfBlock(node, region.axes.at(n), ranges));
       if (!applied.ok() || applied->size() != 1) return false;
       const Value& now = applied->front();
-      if (!IsBlockOf(node, dims, ranges, now)) return false;
-      block[ValueOf(n)] = now;
-      origin->try_emplace(now, ValueOf(n));
+      if (!IsBlockOf(node, region.axes.at(n), ranges, now)) return false;
+      block[regions_.ValueOf(n)] = now;
+      origin->try_emplace(now, regions_.ValueOf(n));
     }
-    for (const int n : results) made->push_back(block.at(ValueOf(n)));
+    for (size_t i = 0; i < results.size(); ++i) {
+      made->push_back(block.at(regions_.ValueOf(results[i])));
+      done_[i] = made->back();
+    }
     return true;
   }
 
+  // The node's attributes, with the block's shape in place of the result's.
+  static Attrs AttrsOfBlock(const Node& node, const std::vector<BlockRegion::Axis>& axes,
+                            const Ranges& ranges) {
+    Attrs attrs = node.attrs();
+    for (const char* name : {"shape", "sizes"}) {
+      auto attr = attrs.find(name);
+      if (attr == attrs.end() || !std::holds_alternative<Shape>(attr->second)) continue;
+      Shape& shape = std::get<Shape>(attr->second);
+      if (shape != node.type(0).shape) continue;
+      for (size_t a = 0; a < axes.size(); ++a) {
+        if (!axes[a].summed) shape[axes[a].index] = ranges[a].size;
+      }
+    }
+    return attrs;
+  }
+
   // Whether `now` has the type of a block of the node's result, and the node's definition.
-  bool IsBlockOf(const Node& node, const std::vector<int>& dims, const std::vector<Range>& ranges,
+  bool IsBlockOf(const Node& node, const std::vector<BlockRegion::Axis>& axes, const Ranges& ranges,
                  const Value& now) {
     TensorType wanted = node.type(0);
-    for (size_t a = 0; a < dims.size(); ++a) wanted.shape[dims[a]] = ranges[a].size;
+    std::vector<std::pair<int, int64_t>> extents;  // of the variables of a sum
+    for (size_t a = 0; a < axes.size(); ++a) {
+      if (axes[a].summed) {
+        extents.emplace_back(SummedDimsOf(node)[axes[a].index].variable, ranges[a].size);
+      } else {
+        wanted.shape[axes[a].index] = ranges[a].size;
+      }
+    }
     if (now.type() != wanted) return false;
     const auto key = std::make_pair(HashApplication(node), HashApplication(now.node()));
     auto [entry, fresh] = compared_.try_emplace(key, false);
@@ -359,16 +285,21 @@ class Blocker {
     if (!whole || !block) return false;
     // Over one index, a definition may name it 0.
     std::vector<bool> zero(wanted.shape.size(), false);
-    for (const int d : dims) zero[d] = wanted.shape[d] == 1;
-    entry->second = BodyAt(*whole, zero) == BodyAt(*block, zero);
+    for (const BlockRegion::Axis& axis : axes) {
+      if (!axis.summed) zero[axis.index] = wanted.shape[axis.index] == 1;
+    }
+    const bool part_of_sum = !extents.empty();
+    const ScalarExpr::Kind kind = block->tensors[0].body.kind();
+    entry->second =
+        (!part_of_sum || kind == ScalarExpr::Kind::kReduce) &&
+        BodyAt(*whole, zero, part_of_sum, extents) == BodyAt(*block, zero, part_of_sum, {});
     return entry->second;
   }
 
   const BlockOptions options_;
   const Graph graph_;
-  const UseTable uses_;
-  int64_t floor_ = 0;  // a value of the region that takes as many bytes is read only inside
-  NodeTraitsCache pointwise_;
+  BlockRegions regions_;
+  std::vector<Value> done_;  // by result: what the blocks so far made of it last
   absl::flat_hash_map<std::pair<uint64_t, uint64_t>, bool> compared_;  // by both applications
 };
 
@@ -379,6 +310,46 @@ void AddOrigins(const ValueMap& changed, const ValueMap& added, WideGraph* wide)
   };
   for (const auto& [now, before] : added) add(now, before);
   for (const auto& [before, now] : changed) add(now, before);
+}
+
+Value Current(const ValueMap& changed, const Value& v) {
+  auto now = changed.find(v);
+  return now == changed.end() ? v : now->second;
+}
+
+// Puts the blocks of the region around the seed in place of the region; false: there is no such
+// region, or it cannot be divided. `changed` is set as ReplaceValues sets it.
+bool Divide(Blocker& blocker, int seed, const BlockRegion& region, WideGraph* wide,
+            ValueMap* changed) {
+  ValueMap added;
+  const ValueMap replacements = blocker.Replacements(region, seed, &added);
+  if (replacements.empty()) return false;
+  wide->graph = ReplaceValues(wide->graph, replacements, changed);
+  AddOrigins(*changed, added, wide);
+  return true;
+}
+
+// The same for a region that depends on itself through nodes outside it: for its two parts.
+bool DivideBothParts(Blocker& blocker, const BlockRegion& region, const std::vector<int>& late,
+                     const BlockOptions& options, WideGraph* wide) {
+  std::optional<SeparatedRegion> separated =
+      Separated(blocker.regions(), blocker.graph(), region, late);
+  if (!separated) return false;
+  WideGraph parts = *wide;
+  parts.graph = std::move(separated->graph);
+  AddOrigins(separated->changed, separated->origin, &parts);
+  Value seeds[] = {separated->early, separated->late};
+  for (Value& seed : seeds) {
+    Blocker part(parts.graph, options);
+    const int n = part.regions().uses().NodeOf(seed.node());
+    const std::optional<BlockRegion> its = part.regions().Around(n);
+    if (!its || !part.regions().LateNodes(*its).empty()) return false;
+    ValueMap changed;
+    if (!Divide(part, n, *its, &parts, &changed)) return false;
+    seeds[1] = Current(changed, seeds[1]);
+  }
+  *wide = std::move(parts);
+  return true;
 }
 
 }  // namespace
@@ -393,18 +364,15 @@ WideGraph InBlocks(WideGraph wide, const BlockOptions& options) {
   for (bool changed = true; changed;) {
     changed = false;
     Blocker blocker(wide.graph, options);
-    for (const int seed : blocker.Seeds()) {
-      if (!tried.insert(wide.OriginOf(blocker.ValueOf(seed))).second) continue;
-      const std::optional<Region> region = blocker.RegionOf(seed);
+    for (const int seed : blocker.regions().Seeds()) {
+      if (!tried.insert(wide.OriginOf(blocker.regions().ValueOf(seed))).second) continue;
+      const std::optional<BlockRegion> region = blocker.regions().Around(seed);
       if (!region) continue;
-      ValueMap added;
-      const ValueMap replacements = blocker.Replacements(*region, seed, &added);
-      if (replacements.empty()) continue;
-      ValueMap rebuilt;
-      wide.graph = ReplaceValues(wide.graph, replacements, &rebuilt);
-      AddOrigins(rebuilt, added, &wide);
-      changed = true;
-      break;
+      const std::vector<int> late = blocker.regions().LateNodes(*region);
+      ValueMap ignored;
+      changed = late.empty() ? Divide(blocker, seed, *region, &wide, &ignored)
+                             : DivideBothParts(blocker, *region, late, options, &wide);
+      if (changed) break;
     }
   }
   return wide;

@@ -133,6 +133,33 @@ CarriedDims CarriedDimsOf(const Node& node) {
   return carried;
 }
 
+std::vector<SummedDim> SummedDimsOf(const Node& node) {
+  const std::optional<Definition> definition = InlinedDefinition(node);
+  if (!definition) return {};
+  const DType dtype = node.type(0).dtype;
+  if (IsHalfFloat(dtype) || !(IsFloat(dtype) || IsInteger(dtype))) return {};
+  const ScalarExpr& body = definition->tensors[0].body;
+  if (body.kind() != ScalarExpr::Kind::kReduce || body.reduce() != ReduceKind::kSum) return {};
+  Reads reads(body);
+  std::vector<SummedDim> summed;
+  for (size_t a = 0; a < body.axes().size(); ++a) {
+    const Axis& axis = body.axes()[a];
+    const std::optional<int64_t> extent = axis.extent.AsConst();
+    if (!extent || !reads.OnlyIndexes(axis.var)) continue;
+    SummedDim sum{static_cast<int>(a), *extent, {}};
+    for (TensorId input = 0; input < definition->num_inputs(); ++input) {
+      const std::optional<int> dim = reads.DimensionOf(axis.var, input);
+      // A part of the input must have the same indices.
+      if (!dim || (*dim >= 0 && definition->inputs[input].dims[*dim].AsConst() != extent)) break;
+      sum.dims.push_back(*dim);
+    }
+    if (static_cast<int>(sum.dims.size()) == definition->num_inputs()) {
+      summed.push_back(std::move(sum));
+    }
+  }
+  return summed;
+}
+
 bool ReadsBesideReduction(const Node& node) {
   const std::optional<Definition> definition = InlinedDefinition(node);
   return definition && Reads(definition->tensors[0].body).ReadsBesideReduction();

@@ -19,6 +19,22 @@ namespace lemma::cpu {
 using CarriedDims = std::vector<std::vector<int>>;
 CarriedDims CarriedDimsOf(const Node& node);
 
+// A variable of the sum that is a node's result. The sum over all its indices is the sum of the
+// results of parts of the indices.
+struct SummedDim {
+  int variable = -1;  // its position among the axes of the sum
+  int64_t extent = 0;
+  // By input: the dimension that is read at exactly the variable; -1 if the input is read at the
+  // same places for every index.
+  std::vector<int> dims;
+};
+
+// Empty if the definition of the node's only output is not a sum, or if a sum of sums would be
+// rounded more often than an f32: in 16-bit types.
+//
+// Example: y[i, j] = sum_k x[i, k] * w[k, j] gives {{0, K, {1, 0}}}.
+std::vector<SummedDim> SummedDimsOf(const Node& node);
+
 // Whether some input is read both inside and outside a reduction, as by a softmax.
 bool ReadsBesideReduction(const Node& node);
 

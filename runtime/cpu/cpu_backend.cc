@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/memory/huge_pages.h"
 #include "base/stopwatch.h"
@@ -215,20 +216,27 @@ class CpuExecutable : public Executable {
   std::vector<KernelTiming> Timings(const std::vector<double>& ms,
                                     const std::vector<double>& start_ms) {
     std::vector<KernelTiming> rows;
+    absl::flat_hash_map<Value, size_t> first_step;  // that computes a part of the value
     for (size_t i = 0; i < ms.size(); ++i) {
       const CpuKernelSpec& spec = *plan_.steps[i].spec;
       if (work_.size() == i) work_.push_back(WorkOf(spec));
-      rows.push_back({KernelName(spec), Label(i), ms[i], kernels_[i]->note(), spec.Signature(),
-                      work_[i], start_ms[i]});
+      const size_t first = first_step.try_emplace(ValueOf(spec), i).first->second;
+      rows.push_back({KernelName(spec), Label(spec, first), ms[i], kernels_[i]->note(),
+                      spec.Signature(), work_[i], start_ms[i]});
     }
     return rows;
   }
 
-  std::string Label(size_t step) const {
-    const CpuKernelSpec& spec = *plan_.steps[step].spec;
+  // The value of the graph of which the kernel computes the whole or a part.
+  Value ValueOf(const CpuKernelSpec& spec) const {
     const Value& v = spec.nodes.empty() ? spec.inputs[0].value : spec.outputs[0].value;
-    std::string label(graph_.LabelOf(plan_.wide.OriginOf(v)));
-    return label.empty() ? absl::StrCat("#", step) : label;
+    return plan_.wide.OriginOf(v);
+  }
+
+  // The value's name; if it has none, the number of the first step that computes a part of it.
+  std::string Label(const CpuKernelSpec& spec, size_t first_step) const {
+    std::string label(graph_.LabelOf(ValueOf(spec)));
+    return label.empty() ? absl::StrCat("#", first_step) : label;
   }
 
   Graph graph_;

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "graph/barrier.h"
 #include "runtime/cpu/blocks.h"
 #include "runtime/cpu/grouping.h"
 #include "runtime/cpu/limits.h"
@@ -238,12 +239,35 @@ class Planner {
     return {};
   }
 
+  // The nodes that read the elements of `v`; barriers may only wait for it.
+  std::vector<int> Readers(const Value& v) {
+    std::vector<int> readers;
+    for (const int user : uses_.Users(v)) {
+      const Value out(uses_.nodes[user], 0);
+      const bool waits = IsBarrier(out.node()) && !uses_.IsOutput(out) &&
+                         (out.node().inputs()[0] != v || Readers(out).empty());
+      if (!waits) readers.push_back(user);
+    }
+    return readers;
+  }
+
   // The strides that the users of `v` prefer; empty: no preference.
   Strides Preferred(const Value& v) {
     if (uses_.IsOutput(v)) return RowMajorStrides(v.shape());
-    const std::vector<int>& users = uses_.Users(v);
-    if (users.size() != 1 || grouping_.role[users[0]] != NodeRole::kView) return {};
+    const std::vector<int> users = Readers(v);
+    if (users.size() != 1) return {};
     const NodePtr& user = uses_.nodes[users[0]];
+    if (grouping_.role[users[0]] == NodeRole::kKernel) {
+      // The kernel may add its result to v in v's place, in v's layout.
+      const Group& group = grouping_.groups[grouping_.group_of[users[0]]];
+      if (users[0] == group.head || group.def == &PointwiseKernel()) return {};
+      const auto spec = SpecOf(group);
+      spec->def->layouts(*spec, {});
+      const std::vector<int>& places = spec->in_place;
+      const bool adds = std::count(places.begin(), places.end(), spec->InputIndex(v)) > 0;
+      return adds ? Preferred(spec->outputs[0].value) : Strides();
+    }
+    if (grouping_.role[users[0]] != NodeRole::kView) return {};
     const NodeTraits& traits = traits_.Of(*user);
     if (traits.views.size() != 1 || traits.views[0].permutation.empty()) return {};
     if (user->inputs()[traits.views[0].input] != v) return {};  // the view does not read v

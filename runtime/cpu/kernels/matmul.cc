@@ -55,13 +55,16 @@ void Layouts(CpuKernelSpec& spec, const Strides& wanted) {
   const size_t r = y.type.shape.size();
   const bool by_rows =
       !wanted.empty() && wanted[r - 1] == 1 && wanted[r - 2] >= y.type.shape[r - 1];
-  // A product without fused operations can also be computed as the product of the transposed
-  // operands.
-  const bool by_columns = !wanted.empty() && spec.ends_with_head() && IsByColumns(wanted) &&
+  // A product to which at most a matrix is added can also be computed as the product of the
+  // transposed operands.
+  const int sum = FusedSum(spec, Channel(spec));
+  const size_t fused = spec.nodes.size() - spec.head_at - 1;
+  const bool bare = fused == 0 || (fused == 1 && sum >= 0);
+  const bool by_columns = !wanted.empty() && bare && IsByColumns(wanted) &&
                           wanted[r - 1] >= y.type.shape[r - 2] && !spec.inputs[a].is_static &&
                           !spec.inputs[b].is_static;
   y.strides = by_rows || by_columns ? wanted : RowMajorStrides(y.type.shape);
-  if (int sum = FusedSum(spec, Channel(spec)); sum >= 0) {
+  if (sum >= 0) {
     spec.inputs[sum].strides = y.strides;
     if (sum >= static_cast<int>(spec.head().inputs().size())) spec.in_place = {sum};
   }

@@ -1,0 +1,33 @@
+// Separates a region whose values are needed twice, far apart, into two regions that can each be
+// computed in blocks (blocks.h): the second region recomputes what it needs of the first.
+#ifndef LEMMA_RUNTIME_CPU_SEPARATED_REGIONS_H_
+#define LEMMA_RUNTIME_CPU_SEPARATED_REGIONS_H_
+
+#include <optional>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/rebuild.h"
+#include "runtime/cpu/block_regions.h"
+
+namespace lemma::cpu {
+
+struct SeparatedRegion {
+  Graph graph;
+  ValueMap changed;  // from values of the graph before to what takes their place
+  ValueMap origin;   // from each copy of a value of the graph before to this value
+  // The largest recomputed value, and its copy.
+  Value early, late;
+};
+
+// The late nodes of a region (BlockRegions::LateNodes) read large values of the other nodes: in a
+// step of training, the gradient of attention reads the probabilities. In the result they read
+// copies, which are recomputed from values outside the region behind barriers
+// (graph/barrier.h). nullopt if no large value has to be recomputed, if this takes more than a
+// quarter of the region's operations, or if late nodes depend on each other through nodes outside.
+std::optional<SeparatedRegion> Separated(BlockRegions& regions, const Graph& graph,
+                                         const BlockRegion& region, const std::vector<int>& late);
+
+}  // namespace lemma::cpu
+
+#endif  // LEMMA_RUNTIME_CPU_SEPARATED_REGIONS_H_
