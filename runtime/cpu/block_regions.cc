@@ -39,8 +39,7 @@ std::optional<BlockRegion> BlockRegions::Around(int seed) {
     region.axes[seed] = axes;
     int lost = Grow(seed, &region);
     if (lost < 0) {
-      for (const auto& [node, its] : region.axes) region.nodes.push_back(node);
-      std::sort(region.nodes.begin(), region.nodes.end());
+      SortNodes(&region);
       lost = InconsistentAxis(region);
     }
     if (lost >= 0) {
@@ -59,6 +58,7 @@ std::optional<BlockRegion> BlockRegions::Around(int seed) {
       for (size_t a = 0; a < order.size(); ++a) its[a] = before[order[a]];
     }
     for (const size_t a : order) region.extents.push_back(v.shape()[axes[a].index]);
+    AddSmallNodes(&region);
     return region;
   }
   return std::nullopt;
@@ -175,6 +175,63 @@ int BlockRegions::Grow(int seed, BlockRegion* region) {
     }
   }
   return -1;
+}
+
+void BlockRegions::SortNodes(BlockRegion* region) {
+  region->nodes.clear();
+  for (const auto& [node, its] : region->axes) region->nodes.push_back(node);
+  std::sort(region->nodes.begin(), region->nodes.end());
+}
+
+// The axes of a node outside the region, if it has all of them and reads the region's values at the
+// dimensions of their own axes.
+std::optional<std::vector<BlockRegion::Axis>> BlockRegions::AxesIn(int n,
+                                                                   const BlockRegion& region) {
+  const Node& node = *uses_.nodes[n];
+  if (!node.is_op() || node.num_outputs() != 1) return std::nullopt;
+  std::optional<std::vector<BlockRegion::Axis>> axes;
+  for (const Value& v : node.inputs()) {
+    const int from = uses_.NodeOf(v.node());
+    if (!region.Contains(from)) continue;
+    if (region.IsSum(from)) return std::nullopt;
+    std::vector<BlockRegion::Axis> its;
+    for (const BlockRegion::Axis& axis : region.axes.at(from)) {
+      const std::optional<BlockRegion::Axis> here = AxisIn(n, v, axis.index);
+      if (!here || here->summed || DividesWeights(n, *here)) return std::nullopt;
+      its.push_back(*here);
+    }
+    if (axes && !(*axes == its)) return std::nullopt;
+    axes = std::move(its);
+  }
+  return axes;
+}
+
+// Adds nodes with small results on paths from the region back to it, if they have the axes: what is
+// computed of each row's sum, say, before it is read beside the row.
+void BlockRegions::AddSmallNodes(BlockRegion* region) {
+  const int first = region->nodes.front(), last = region->nodes.back();
+  const BlockRegion large = *region;
+  for (int n = first; n <= last; ++n) {
+    if (region->Contains(n)) continue;
+    if (auto axes = AxesIn(n, *region)) region->axes.emplace(n, *std::move(axes));
+  }
+  for (int n = last; n >= first; --n) {
+    if (large.Contains(n) || !region->Contains(n)) continue;
+    bool read = false, fits = true;
+    for (const int user : uses_.Users(ValueOf(n))) {
+      if (!region->Contains(user)) continue;
+      read = true;
+      const std::vector<Value>& inputs = uses_.nodes[user]->inputs();
+      for (size_t j = 0; j < inputs.size(); ++j) {
+        if (inputs[j] != ValueOf(n)) continue;
+        for (size_t a = 0; a < region->extents.size(); ++a) {
+          fits = fits && DividedDim(*region, user, a, j) == region->axes.at(n)[a].index;
+        }
+      }
+    }
+    if (!read || !fits) region->axes.erase(n);
+  }
+  SortNodes(region);
 }
 
 // Whether blocks of the axis would divide the weights of a product, which are packed.

@@ -68,9 +68,12 @@ class BlockRegions {
   const std::vector<SummedDim>& Summed(int n);
   int DividedDim(int n, const BlockRegion::Axis& axis, size_t input);
   std::optional<BlockRegion::Axis> AxisIn(int user, const Value& v, int dim);
+  std::optional<std::vector<BlockRegion::Axis>> AxesIn(int n, const BlockRegion& region);
   int Grow(int seed, BlockRegion* region);
   bool DividesWeights(int n, const BlockRegion::Axis& axis);
   int Add(int n, std::vector<BlockRegion::Axis> axes, BlockRegion* region, std::vector<int>* work);
+  static void SortNodes(BlockRegion* region);
+  void AddSmallNodes(BlockRegion* region);
   bool Pays(const BlockRegion& region) const;
   int InconsistentAxis(const BlockRegion& region);
 
