@@ -18,20 +18,27 @@ struct BlockOptions {
 };
 
 // A graph that computes the same function of the same inputs as `wide` (WideGraph:
-// runtime/cpu/widening.h). A region consists of a large value and the operators around it that
-// treat each index of some dimensions independently: for example the scores of attention, their
-// softmax, and the product of the softmax with the values. A region is computed for one block of
-// these dimensions after another, and the blocks of its results are concatenated. Conditions:
+// runtime/cpu/widening.h). A region (block_regions.h) consists of a large value and the operators
+// around it that treat each index of some dimensions independently, or sum over them: for example
+// the scores of attention, their softmax, and the product of the softmax with the values. A region
+// is computed for one block of these dimensions after another. The blocks of its results are
+// concatenated, or added if the results are sums. Conditions:
 //
-// - operators outside the region read only those of its values that are outputs of the graph, or
-//   are smaller than large_bytes or than a quarter of the largest value;
+// - operators outside the region read only those of its values that are outputs of the graph, are
+//   sums, or are smaller than large_bytes or than a quarter of the largest value;
 // - the region has a cascade: a value that a reduction reads and that is read again together with
 //   the reduction's result, as in a softmax (other regions gain nothing);
 // - a block is small enough, and operands that stay whole are not read too often;
-// - no block divides the weights of a product.
+// - no block divides the weights of a product;
+// - no node of the region waits for a node outside it that reads the region. Otherwise the region
+//   is separated into two, and the second one recomputes what it needs of the first
+//   (separated_regions.h): the gradient of attention, for example, recomputes the scores.
+//
+// If a region has several results, barriers (graph/barrier.h) keep one block after the other.
 //
 // Each operator is checked: its definition over a block must equal, as text, its definition over
-// whole values.
+// whole values; for a part of a sum, up to the number of its terms. A divided sum of floats may be
+// rounded differently; sums in 16-bit types are not divided.
 WideGraph InBlocks(WideGraph wide, const BlockOptions& options = {});
 
 }  // namespace lemma::cpu

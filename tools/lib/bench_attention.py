@@ -51,12 +51,17 @@ def write(tokens, masked, folder):
     return path, inputs
 
 
+def resident_bytes(pid):
+    """Peak resident memory of a process so far."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return 1024 * int(re.search(r"VmHWM:\s+(\d+)", status).group(1))
+
+
 def peak(server):
     """Peak resident memory of the process and its children, in bytes."""
     pids, total = [server.process.pid], 0
     for pid in pids:
-        status = pathlib.Path(f"/proc/{pid}/status").read_text()
-        total += 1024 * int(re.search(r"VmHWM:\s+(\d+)", status).group(1))
+        total += resident_bytes(pid)
         for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
             pids += [int(child) for child in (task / "children").read_text().split()]
     return total
