@@ -166,6 +166,25 @@ TEST(CpuTrainingKernels, GradientsThatScatter) {
   })");
 }
 
+// The gradient of an embedding keeps no table of zeros; other tables are kept.
+TEST(CpuTrainingKernels, ATableOfOneNumberIsNotKept) {
+  constexpr char kText[] = R"(graph g(i: i64[9,1], u: f32[9,33]) {
+    z = constant f32[50,33] fill $0
+    e = slice(z) {starts = [0,0], sizes = [49,33]}
+    p = pad(e) {pads = [1,0,0,0], value = $1}
+    y = scatter_nd(p, i, u) {reduction = "$2"}
+    return y
+  })";
+  auto weight_bytes = [&](const char* fill, const char* edge, const char* reduction) {
+    auto executable = ExpectCpuMatchesReference(absl::Substitute(kText, fill, edge, reduction));
+    return executable == nullptr ? -1 : executable->memory().weight_bytes;
+  };
+  EXPECT_EQ(weight_bytes("0.0", "0.0", "add"), 0);
+  EXPECT_EQ(weight_bytes("-0.25", "-0.25", "max"), 0);
+  EXPECT_EQ(weight_bytes("0.0", "-0.0", "min"), 50 * 33 * 4);
+  EXPECT_EQ(weight_bytes("1.5", "0.0", "add"), 50 * 33 * 4);
+}
+
 // A filter that is a view of another value has other strides than one that is known beforehand.
 TEST(CpuTrainingKernels, FiltersThatAreViews) {
   for (const char* window : {"pads = [1,1,1,1]", "dilations = [2,2], strides = [2,1]"}) {

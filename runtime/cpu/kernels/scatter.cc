@@ -1,5 +1,6 @@
 // Combines updates with a tensor at positions given by another one: sums, as in the gradients of
 // gathers, or extremes.
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -38,16 +39,23 @@ std::optional<ScalarFn> CombinerOf(const Node& node) {
 // Combines updates in contiguous runs of `run` elements.
 class Scatter : public Kernel {
  public:
-  Scatter(const CpuKernelSpec& spec) : node_(spec.nodes[0]), combiner_(*CombinerOf(*node_)) {
+  Scatter(const CpuKernelSpec& spec, const StaticValues& statics)
+      : node_(spec.nodes[0]), combiner_(*CombinerOf(*node_)) {
     for (int i = 0; i < 3; ++i) inputs_[i] = spec.InputIndex(node_->inputs()[i]);
     wide_ = node_->inputs()[1].dtype() == DType::kI64;
+    const Tensor& x = statics[inputs_[0]];
+    if (!x.empty_handle()) fill_ = NumberOf(x);
   }
 
   absl::Status Run(absl::Span<void* const> inputs, absl::Span<void* const> outputs,
                    void*) override {
     const void* x = inputs[inputs_[0]];
     auto* y = static_cast<float*>(outputs[0]);
-    if (x != y) std::memcpy(y, x, static_cast<size_t>(node_->type(0).num_bytes()));
+    if (fill_) {
+      std::fill_n(y, node_->type(0).num_elements(), *fill_);
+    } else if (x != y) {
+      std::memcpy(y, x, static_cast<size_t>(node_->type(0).num_bytes()));
+    }
     const auto* updates = static_cast<const float*>(inputs[inputs_[2]]);
     if (wide_) {
       Add(static_cast<const int64_t*>(inputs[inputs_[1]]), updates, y);
@@ -56,6 +64,9 @@ class Scatter : public Kernel {
     }
     return absl::OkStatus();
   }
+
+  // The zeros to which the gradient of a gather is added are not kept.
+  bool NeedsStatic(int input) const override { return input != inputs_[0] || !fill_; }
 
  protected:
   const Shape& shape(int i) const { return node_->inputs()[i].shape(); }
@@ -79,16 +90,25 @@ class Scatter : public Kernel {
   }
 
  private:
+  // The number that all elements have, to the bit.
+  static std::optional<float> NumberOf(const Tensor& x) {
+    const absl::Span<const float> elements = x.data<float>();
+    auto same = [&](const float& e) { return std::memcmp(&e, &elements[0], sizeof(float)) == 0; };
+    if (!std::all_of(elements.begin(), elements.end(), same)) return std::nullopt;
+    return elements[0];
+  }
+
   NodePtr node_;
   ScalarFn combiner_;
+  std::optional<float> fill_;  // of the tensor to combine with
   int inputs_[3];
   bool wide_;
 };
 
 class ScatterNd : public Scatter {
  public:
-  ScatterNd(const CpuKernelSpec& spec)
-      : Scatter(spec), strides_(RowMajorStrides(shape(0))), width_(shape(1).back()) {
+  ScatterNd(const CpuKernelSpec& spec, const StaticValues& statics)
+      : Scatter(spec, statics), strides_(RowMajorStrides(shape(0))), width_(shape(1).back()) {
     rows_ = NumElements(shape(1)) / width_;
     run_ = strides_[width_ - 1];
   }
@@ -122,7 +142,8 @@ class ScatterNd : public Scatter {
 
 class ScatterElements : public Scatter {
  public:
-  ScatterElements(const CpuKernelSpec& spec) : Scatter(spec), strides_(RowMajorStrides(shape(0))) {
+  ScatterElements(const CpuKernelSpec& spec, const StaticValues& statics)
+      : Scatter(spec, statics), strides_(RowMajorStrides(shape(0))) {
     const int64_t rank = static_cast<int64_t>(shape(0).size());
     axis_ = static_cast<size_t>((node().Int("axis") + rank) % rank);
   }
@@ -170,11 +191,11 @@ void Layouts(CpuKernelSpec& spec, const Strides&) {
   spec.in_place = {spec.InputIndex(spec.head().inputs()[0])};
 }
 
-Built BuildNd(const CpuKernelSpec& spec, const StaticValues&) {
-  return std::make_unique<ScatterNd>(spec);
+Built BuildNd(const CpuKernelSpec& spec, const StaticValues& statics) {
+  return std::make_unique<ScatterNd>(spec, statics);
 }
-Built BuildElements(const CpuKernelSpec& spec, const StaticValues&) {
-  return std::make_unique<ScatterElements>(spec);
+Built BuildElements(const CpuKernelSpec& spec, const StaticValues& statics) {
+  return std::make_unique<ScatterElements>(spec, statics);
 }
 
 KernelDef Make(std::string op, Built (*build)(const CpuKernelSpec&, const StaticValues&)) {
