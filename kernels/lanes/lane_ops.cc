@@ -15,35 +15,7 @@ namespace lane_internal {
 namespace baseline {
 namespace {
 
-uint64_t U(int64_t x) { return static_cast<uint64_t>(x); }
-int64_t S(uint64_t x) { return static_cast<int64_t>(x); }
-
-int64_t Quotient(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  return b == -1 ? S(-U(a)) : a / b;
-}
-int64_t Remainder(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
-
-int64_t Power(int64_t a, int64_t n) {
-  if (n < 0) return a == 1 ? 1 : a == -1 ? (n % 2 == 0 ? 1 : -1) : 0;
-  uint64_t result = 1, base = U(a);
-  for (; n != 0; n >>= 1) {
-    if (n & 1) result *= base;
-    base *= base;
-  }
-  return S(result);
-}
-
-#include "kernels/lanes/lane_math.inc"
-
-template <ScalarFn F>
-int64_t EvalInteger(int64_t a, [[maybe_unused]] int64_t b, [[maybe_unused]] int64_t c = 0) {
-#define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) \
-  if constexpr (F == ScalarFn::id) return integer;
-#include "graph/expr/scalar_functions.inc"
-  return a;
-}
-
+#include "kernels/lanes/lane_integers.inc"
 #include "kernels/lanes/lane_kernels.inc"
 
 template <ScalarFn F, class T>
@@ -59,22 +31,6 @@ T EvalExact(T a, T b) {
 }
 
 constexpr int kTile = 4;
-
-void IntegerTile(int64_t* c, int64_t ldc, const int64_t* a, const int64_t* b, int64_t kc,
-                 bool accumulate) {
-  uint64_t acc[kTile][kTile];
-  for (int i = 0; i < kTile; ++i) {
-    for (int j = 0; j < kTile; ++j) acc[i][j] = accumulate ? U(c[i * ldc + j]) : 0;
-  }
-  for (; kc > 0; --kc, a += kTile, b += kTile) {
-    for (int i = 0; i < kTile; ++i) {
-      for (int j = 0; j < kTile; ++j) acc[i][j] += U(a[i]) * U(b[j]);
-    }
-  }
-  for (int i = 0; i < kTile; ++i) {
-    for (int j = 0; j < kTile; ++j) c[i * ldc + j] = S(acc[i][j]);
-  }
-}
 
 // Operands must not be special elements.
 void FieldTile(Field* c, int64_t ldc, const Field* a, const Field* b, int64_t kc, bool accumulate) {
@@ -172,8 +128,11 @@ const LaneOps<double>& Lanes<double>() {
 
 template <>
 const LaneOps<int64_t>& Lanes<int64_t>() {
-  static const LaneOps<int64_t> ops = li::baseline::Make<int64_t>(li::baseline::IntegerTile, 4, 4);
-  return ops;
+  static const LaneOps<int64_t> baseline =
+      li::baseline::Make<int64_t>(li::baseline::IntegerTile, 4, 4);
+  static const LaneOps<int64_t>& best =
+      li::Choose(li::IntegerLanesAvx512, li::IntegerLanesAvx2, baseline);
+  return best;
 }
 
 template <>

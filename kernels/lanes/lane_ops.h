@@ -85,8 +85,10 @@ namespace lane_internal {
 // only if the processor has its instructions, since the call itself executes them.
 const LaneOps<float>* FloatLanesAvx512();
 const LaneOps<double>* DoubleLanesAvx512();
+const LaneOps<int64_t>* IntegerLanesAvx512();
 const LaneOps<float>* FloatLanesAvx2();
 const LaneOps<double>* DoubleLanesAvx2();
+const LaneOps<int64_t>* IntegerLanesAvx2();
 }  // namespace lane_internal
 
 }  // namespace lemma

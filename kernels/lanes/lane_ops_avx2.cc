@@ -22,7 +22,13 @@ namespace lane_internal {
 namespace avx2 {
 namespace {
 
+#include "kernels/lanes/lane_integers.inc"
 #include "kernels/lanes/lane_kernels.inc"
+
+template <ScalarFn F, class T>
+T EvalExact(T a, T b) {
+  return EvalInteger<F>(a, b);
+}
 
 constexpr int64_t kHalves = 8;
 inline void WidenHalves(float* dst, const Half* src) {
@@ -55,6 +61,13 @@ LaneOps<double> MakeDouble() {
   return ops;
 }
 
+LaneOps<int64_t> MakeInteger() {
+  LaneOps<int64_t> ops = MakeLaneOps<int64_t>();
+  ops.mr = ops.nr = kIntegerTile;
+  ops.tile = IntegerTile;
+  return ops;
+}
+
 }  // namespace
 }  // namespace avx2
 #pragma GCC pop_options
@@ -67,9 +80,14 @@ const LaneOps<double>* DoubleLanesAvx2() {
   static const LaneOps<double> ops = avx2::MakeDouble();
   return &ops;
 }
+const LaneOps<int64_t>* IntegerLanesAvx2() {
+  static const LaneOps<int64_t> ops = avx2::MakeInteger();
+  return &ops;
+}
 #else
 const LaneOps<float>* FloatLanesAvx2() { return nullptr; }
 const LaneOps<double>* DoubleLanesAvx2() { return nullptr; }
+const LaneOps<int64_t>* IntegerLanesAvx2() { return nullptr; }
 #endif
 
 }  // namespace lane_internal

@@ -22,7 +22,13 @@ namespace lane_internal {
 namespace avx512 {
 namespace {
 
+#include "kernels/lanes/lane_integers.inc"
 #include "kernels/lanes/lane_kernels.inc"
+
+template <ScalarFn F, class T>
+T EvalExact(T a, T b) {
+  return EvalInteger<F>(a, b);
+}
 
 constexpr int64_t kHalves = 16;
 inline void WidenHalves(float* dst, const Half* src) {
@@ -55,6 +61,13 @@ LaneOps<double> MakeDouble() {
   return ops;
 }
 
+LaneOps<int64_t> MakeInteger() {
+  LaneOps<int64_t> ops = MakeLaneOps<int64_t>();
+  ops.mr = ops.nr = kIntegerTile;
+  ops.tile = IntegerTile;
+  return ops;
+}
+
 }  // namespace
 }  // namespace avx512
 #pragma GCC pop_options
@@ -67,9 +80,14 @@ const LaneOps<double>* DoubleLanesAvx512() {
   static const LaneOps<double> ops = avx512::MakeDouble();
   return &ops;
 }
+const LaneOps<int64_t>* IntegerLanesAvx512() {
+  static const LaneOps<int64_t> ops = avx512::MakeInteger();
+  return &ops;
+}
 #else
 const LaneOps<float>* FloatLanesAvx512() { return nullptr; }
 const LaneOps<double>* DoubleLanesAvx512() { return nullptr; }
+const LaneOps<int64_t>* IntegerLanesAvx512() { return nullptr; }
 #endif
 
 }  // namespace lane_internal

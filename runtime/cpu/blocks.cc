@@ -312,11 +312,6 @@ void AddOrigins(const ValueMap& changed, const ValueMap& added, WideGraph* wide)
   for (const auto& [before, now] : changed) add(now, before);
 }
 
-Value Current(const ValueMap& changed, const Value& v) {
-  auto now = changed.find(v);
-  return now == changed.end() ? v : now->second;
-}
-
 // Puts the blocks of the region around the seed in place of the region; false: there is no such
 // region, or it cannot be divided. `changed` is set as ReplaceValues sets it.
 bool Divide(Blocker& blocker, int seed, const BlockRegion& region, WideGraph* wide,
@@ -329,27 +324,39 @@ bool Divide(Blocker& blocker, int seed, const BlockRegion& region, WideGraph* wi
   return true;
 }
 
-// The same for a region that depends on itself through nodes outside it: for its two parts.
-bool DivideBothParts(Blocker& blocker, const BlockRegion& region, const std::vector<int>& late,
-                     const BlockOptions& options, WideGraph* wide) {
+// The same for the two parts of a separated region, around a value and its copy.
+bool DivideBothParts(const Value& early, const Value& late, const BlockOptions& options,
+                     WideGraph* wide) {
+  WideGraph parts = *wide;
+  Value seeds[] = {early, late};
+  for (Value& seed : seeds) {
+    Blocker part(parts.graph, options);
+    const int n = part.regions().uses().NodeOf(seed.node());
+    const std::optional<BlockRegion> region = part.regions().Around(n);
+    if (!region || !part.regions().LateNodes(*region).empty()) return false;
+    ValueMap changed;
+    if (!Divide(part, n, *region, &parts, &changed)) return false;
+    if (auto now = changed.find(seeds[1]); now != changed.end()) seeds[1] = now->second;
+  }
+  *wide = std::move(parts);
+  return true;
+}
+
+// The same for a region that depends on itself through nodes outside it.
+bool SeparateAndDivide(Blocker& blocker, const BlockRegion& region, const std::vector<int>& late,
+                       const BlockOptions& options, WideGraph* wide) {
   std::optional<SeparatedRegion> separated =
       Separated(blocker.regions(), blocker.graph(), region, late);
   if (!separated) return false;
   WideGraph parts = *wide;
   parts.graph = std::move(separated->graph);
   AddOrigins(separated->changed, separated->origin, &parts);
-  Value seeds[] = {separated->early, separated->late};
-  for (Value& seed : seeds) {
-    Blocker part(parts.graph, options);
-    const int n = part.regions().uses().NodeOf(seed.node());
-    const std::optional<BlockRegion> its = part.regions().Around(n);
-    if (!its || !part.regions().LateNodes(*its).empty()) return false;
-    ValueMap changed;
-    if (!Divide(part, n, *its, &parts, &changed)) return false;
-    seeds[1] = Current(changed, seeds[1]);
+  for (const auto& [value, copy] : separated->recomputed) {
+    if (!DivideBothParts(value, copy, options, &parts)) continue;
+    *wide = std::move(parts);
+    return true;
   }
-  *wide = std::move(parts);
-  return true;
+  return false;
 }
 
 }  // namespace
@@ -371,7 +378,7 @@ WideGraph InBlocks(WideGraph wide, const BlockOptions& options) {
       const std::vector<int> late = blocker.regions().LateNodes(*region);
       ValueMap ignored;
       changed = late.empty() ? Divide(blocker, seed, *region, &wide, &ignored)
-                             : DivideBothParts(blocker, *region, late, options, &wide);
+                             : SeparateAndDivide(blocker, *region, late, options, &wide);
       if (changed) break;
     }
   }

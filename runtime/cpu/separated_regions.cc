@@ -97,11 +97,12 @@ std::optional<SeparatedRegion> Separated(BlockRegions& regions, const Graph& gra
     const Value v = regions.ValueOf(n);
     copies[v] = applied->front();
     result.origin.try_emplace(applied->front(), v);
-    if (!result.early || v.type().num_bytes() > result.early.type().num_bytes()) {
-      result.early = v;
-      result.late = applied->front();
-    }
+    result.recomputed.emplace_back(v, applied->front());
   }
+  std::stable_sort(result.recomputed.begin(), result.recomputed.end(),
+                   [](const auto& a, const auto& b) {
+                     return a.first.type().num_bytes() > b.first.type().num_bytes();
+                   });
   for (const int n : late) {
     const Node& node = *uses.nodes[n];
     std::vector<Value> inputs;

@@ -4,6 +4,7 @@
 #define LEMMA_RUNTIME_CPU_SEPARATED_REGIONS_H_
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -16,8 +17,8 @@ struct SeparatedRegion {
   Graph graph;
   ValueMap changed;  // from values of the graph before to what takes their place
   ValueMap origin;   // from each copy of a value of the graph before to this value
-  // The largest recomputed value, and its copy.
-  Value early, late;
+  // The recomputed values and their copies, the largest first.
+  std::vector<std::pair<Value, Value>> recomputed;
 };
 
 // The late nodes of a region (BlockRegions::LateNodes) read large values of the other nodes: in a

@@ -21,7 +21,7 @@ class Generator {
   // One pseudo-random number in [0, kPrime) per element of `shape`: a linear function of position
   // and key, which differs between them, mixed by three products.
   Value Numbers(const Shape& shape) {
-    Value h = Reduced(f_.Add(Times(Reduced(Positions(shape)), 39916801), key_));
+    Value h = Reduced(AddPositions(key_, shape, 39916801));
     for (const int64_t addend : {7919, 15485863, 32452843}) {
       h = Reduced(f_.Op("mul", {h, Reduced(f_.Add(h, Number(addend)))}));
       h = Reduced(f_.Add(h, key_));
@@ -34,19 +34,18 @@ class Generator {
   Value Reduced(const Value& x) { return f_.Op("mod", {x, Number(kPrime)}); }
   Value Times(const Value& x, int64_t factor) { return f_.Op("mul", {x, Number(factor)}); }
 
-  // Row-major positions, as sums of multiples of the indices, with one small constant per axis.
-  Value Positions(const Shape& shape) {
+  // x plus each element's row-major position times `factor`, up to a multiple of kPrime. The sum has
+  // one small constant for each axis, so no positions of all elements are kept.
+  Value AddPositions(Value x, const Shape& shape, int64_t factor) {
     const std::vector<int64_t> strides = RowMajorStrides(shape);
-    Value sum = Number(0);
     for (size_t d = 0; d < shape.size(); ++d) {
       Shape line(shape.size() - d, 1);
       line[0] = shape[d];
-      std::vector<int64_t> multiples = AxesBut(shape[d]);
-      for (int64_t& m : multiples) m *= strides[d];
-      const Value along = f_.Constant(Tensor::FromInts({DType::kI64, line}, multiples));
-      sum = d == 0 ? along : f_.Op("add", {sum, along});
+      std::vector<int64_t> terms = AxesBut(shape[d]);
+      for (int64_t& t : terms) t = t * strides[d] % kPrime * factor % kPrime;
+      x = f_.Op("add", {x, f_.Constant(Tensor::FromInts({DType::kI64, line}, terms))});
     }
-    return sum;
+    return x;
   }
 
   Formula& f_;

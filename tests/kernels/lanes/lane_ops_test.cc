@@ -1,8 +1,10 @@
 #include "kernels/lanes/lane_ops.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <random>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -162,6 +164,87 @@ TEST(LaneOps, FieldTileOfLargestElements) {
 }
 
 // Every instruction set gives the same bits.
+std::vector<const LaneOps<int64_t>*> IntegerTables() {
+  std::vector<const LaneOps<int64_t>*> tables = {&Lanes<int64_t>()};
+  if (__builtin_cpu_supports("avx2")) tables.push_back(lane_internal::IntegerLanesAvx2());
+  tables.erase(std::remove(tables.begin(), tables.end(), nullptr), tables.end());
+  return tables;
+}
+
+// Functions of two integers wrap around, and have the same value on every instruction set.
+TEST(LaneOps, IntegersOnAllInstructionSets) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const std::vector<int64_t> edges = {0,  1,   -1,    2,      -2,         7,
+                                      -7, 255, kMost, -kMost, -kMost - 1, 1 << 20};
+  std::vector<int64_t> a, b;
+  for (const int64_t x : edges) {
+    for (const int64_t y : edges) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  }
+  const auto n = static_cast<int64_t>(a.size());
+  std::vector<int64_t> y(a.size());
+  for (int fn = 0; fn < kNumScalarFns; ++fn) {
+    std::vector<int64_t> expected(a.size());
+    if (Lanes<int64_t>().vv[fn] == nullptr) continue;
+    // One at a time: not by vectors.
+    for (int64_t i = 0; i < n; ++i) Lanes<int64_t>().vv[fn](&expected[i], &a[i], &b[i], 1);
+    for (const LaneOps<int64_t>* table : IntegerTables()) {
+      table->vv[fn](y.data(), a.data(), b.data(), n);
+      EXPECT_EQ(y, expected) << Info(static_cast<ScalarFn>(fn)).name;
+      for (int64_t i = 0; i < n; ++i) table->vs[fn](&y[i], &a[i], &b[i], 1);
+      EXPECT_EQ(y, expected) << Info(static_cast<ScalarFn>(fn)).name << ", one number";
+    }
+  }
+}
+
+// Remainders by one number, which are computed in double where that is exact.
+TEST(LaneOps, RemaindersOfIntegersAreExact) {
+  constexpr int64_t kLimit = int64_t{1} << 51, kMost = std::numeric_limits<int64_t>::max();
+  const std::vector<int64_t> divisors = {1,
+                                         2,
+                                         3,
+                                         7,
+                                         10,
+                                         67108859,
+                                         kLimit / 2,
+                                         kLimit / 2 + 1,
+                                         kLimit,
+                                         kMost,
+                                         -1,
+                                         -3,
+                                         kLimit / 2 - 1,
+                                         -67108859};
+  std::mt19937_64 random(1);
+  for (const int64_t s : divisors) {
+    // Each group of numbers is one call: the last ones are too large for double.
+    for (const int bits : {3, 27, 51, 52, 63}) {
+      std::vector<int64_t> x;
+      for (int i = 0; i < 2000; ++i) {
+        x.push_back(static_cast<int64_t>(random() >> (64 - bits)) * (i % 2 == 0 ? 1 : -1));
+      }
+      if (bits >= 51) x.insert(x.end(), {kLimit - 1, 1 - kLimit, -kLimit});
+      if (bits >= 52) x.push_back(kLimit);
+      if (bits == 63) x.insert(x.end(), {kMost, -kMost, -kMost - 1});
+      for (int64_t k : {-3, -2, -1, 0, 1, 2, 3}) {  // next to multiples
+        if (std::abs(s) >= kLimit / 8) continue;
+        x.insert(x.end(), {k * s, k * s - 1, k * s + 1});
+      }
+      for (const LaneOps<int64_t>* table : IntegerTables()) {
+        std::vector<int64_t> y(x.size());
+        table->vs[static_cast<int>(ScalarFn::kMod)](y.data(), x.data(), &s,
+                                                    static_cast<int64_t>(x.size()));
+        for (size_t i = 0; i < x.size(); ++i) {
+          const __int128 wide = x[i], divisor = s;
+          ASSERT_EQ(y[i], static_cast<int64_t>((wide % divisor + divisor) % divisor))
+              << "mod(" << x[i] << ", " << s << ")";
+        }
+      }
+    }
+  }
+}
+
 TEST(LaneOps, InstructionSetsAgree) {
   std::vector<const LaneOps<float>*> tables;
   if (__builtin_cpu_supports("avx2")) tables.push_back(lane_internal::FloatLanesAvx2());
