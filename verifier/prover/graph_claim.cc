@@ -106,13 +106,13 @@ std::optional<std::vector<Tensor>> Folded(const Node& node, const std::vector<Te
   if (!program.ok()) return std::nullopt;
   std::vector<TensorView> views;
   for (const Tensor& t : operands) {
-    if (IsFloat(t.dtype())) return std::nullopt;
+    if (IsReal(t.dtype())) return std::nullopt;
     views.push_back({t.raw(), t.dtype(), DenseStrides(t.shape())});
   }
   std::vector<Tensor> results;
   std::vector<MutableTensorView> targets;
   for (const TensorType& type : node.types()) {
-    if (IsFloat(type.dtype) || type.num_elements() > kMaxFolded) return std::nullopt;
+    if (IsReal(type.dtype) || type.num_elements() > kMaxFolded) return std::nullopt;
     auto tensor = Tensor::Allocate(type);
     if (!tensor.ok()) return std::nullopt;
     targets.push_back({tensor->mutable_raw(), type.dtype, DenseStrides(type.shape)});

@@ -7,6 +7,7 @@
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_order.h"
+#include "graph/packed_values.h"
 
 namespace lemma {
 namespace {
@@ -309,8 +310,8 @@ void Exporter::AddInitializers() {
     if (initializer.only_if_read && !read.contains(initializer.proto.name())) continue;
     onnx::TensorProto* proto = model_.mutable_graph()->add_initializer();
     *proto = std::move(initializer.proto);
-    tensors_.emplace_back(proto, initializer.tensor);
-    tensor_bytes_ += initializer.tensor.type().num_bytes();
+    tensors_.emplace_back(proto, FileBytes(initializer.tensor));
+    tensor_bytes_ += tensors_.back().second.type().num_bytes();
   }
   if (model_.ir_version() >= kFreeInitializers) return;
   // All of them are inputs, those of the model in its order.
