@@ -31,6 +31,13 @@ absl::StatusOr<Value> Cast(OnnxImport& node, const Value& x, DType to) {
   return node.Op("cast", {x}, {{"dtype", std::string(Name(to))}});
 }
 
+std::vector<std::pair<std::string, OnnxAttr>> CastAttributes(DType to) {
+  std::vector<std::pair<std::string, OnnxAttr>> attrs = {{"to", ToOnnxNumber(to)}};
+  if (IsSmallFloat(to) && to != DType::kF4E2M1) attrs.emplace_back("saturate", int64_t{0});
+  if (to == DType::kF8E8M0) attrs.emplace_back("round_mode", std::string("nearest"));
+  return attrs;
+}
+
 absl::StatusOr<SmallCast> ReadSmallCast(OnnxImport& node) {
   SmallCast how;
   LEMMA_ASSIGN_OR_RETURN(const int64_t saturate, node.Int("saturate", 1));

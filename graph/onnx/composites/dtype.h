@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/dtype.h"
@@ -27,6 +29,8 @@ struct SmallCast {
 };
 // The attributes `saturate` and `round_mode` of the node.
 absl::StatusOr<SmallCast> ReadSmallCast(OnnxImport& node);
+// The attributes of ONNX's Cast that make it the operator `cast`.
+std::vector<std::pair<std::string, OnnxAttr>> CastAttributes(DType to);
 // `x` as ONNX's Cast converts it. This differs from Cast above in two ways. A float that becomes an
 // integer of 4 or 2 bits wraps. A float that becomes a small float saturates, and is rounded to a
 // power of two, as `how` says.

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/export/exporter.h"
+#include "graph/onnx/export/small_types.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_order.h"
 #include "graph/sizes/specialize.h"
@@ -307,6 +308,9 @@ void Exporter::AddIf(const NodePtr& node) {
 }
 
 absl::Status Exporter::AddNode(const NodePtr& node) {
+  for (const TensorType& type : node->types()) {
+    Need(OpsetOfType(type.dtype), absl::StrCat("element type ", Name(type.dtype)));
+  }
   switch (node->kind()) {
     case Node::Kind::kInput:
       return absl::OkStatus();
@@ -342,7 +346,7 @@ absl::Status Exporter::AddNode(const NodePtr& node) {
         absl::StrCat("unsupported: ", op.name, " with symbolic sizes; --dim gives numbers"));
   }
   NodeExport written(this, node);
-  auto status = op.onnx_export(written);
+  auto status = NeedsWiderTypes(*node) ? ExportInWiderTypes(written) : op.onnx_export(written);
   if (status.ok()) status = written.status();
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat("'", NameOf(Value(node, 0)), "' (", op.name,

@@ -16,7 +16,8 @@ namespace {
 int IrVersionFor(int opset) {
   if (opset <= 18) return 8;
   if (opset <= 20) return 9;
-  return opset <= 22 ? 10 : 11;
+  if (opset <= 22) return 10;
+  return opset <= 24 ? opset - 12 : 13;
 }
 
 // From this IR version on, a model names its operator sets; before it, the set is 1.

@@ -69,11 +69,7 @@ OpDef Make_cast() {
       [](GradientBuilder& f, auto& x, auto&, auto& dy) { return f.Cast(dy, x.dtype()); });
   op.onnx_import = {{"Cast", ImportCast}, {"CastLike", ImportCastLike}};
   op.onnx_export = [](OnnxExport& out) {
-    const DType to = out.node().type(0).dtype;
-    std::vector<std::pair<std::string, OnnxAttr>> attrs = {{"to", ToOnnxNumber(to)}};
-    if (IsSmallFloat(to) && to != DType::kF4E2M1) attrs.emplace_back("saturate", int64_t{0});
-    if (to == DType::kF8E8M0) attrs.emplace_back("round_mode", std::string("nearest"));
-    out.Emit("Cast", {out.Input(0)}, {out.Output(0)}, std::move(attrs));
+    out.Emit("Cast", {out.Input(0)}, {out.Output(0)}, CastAttributes(out.node().type(0).dtype));
     return absl::OkStatus();
   };
   return op;
