@@ -43,7 +43,8 @@ bool WidensIntegers(const Node& node) {
            const int64_t elements = v.type().num_elements();
            const bool is_vector = std::any_of(v.shape().begin(), v.shape().end(),
                                               [&](int64_t size) { return size == elements; });
-           return IsInteger(v.dtype()) && SizeOf(v.dtype()) < SizeOf(result) && elements > kFew &&
+           return (IsInteger(v.dtype()) || IsSmallFloat(v.dtype())) &&
+                  SizeOf(v.dtype()) < SizeOf(result) && elements > kFew &&
                   !is_vector;
          });
 }

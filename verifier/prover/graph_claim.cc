@@ -312,6 +312,9 @@ absl::StatusOr<GraphClaim> Builder::Build() {
                          Compose(*graphs_[0], &sides[0], &claim_.statement.source_operators));
   LEMMA_ASSIGN_OR_RETURN(claim_.statement.target,
                          Compose(*graphs_[1], &sides[1], &claim_.statement.target_operators));
+  if (UsesSmallFloats(claim_.statement)) {
+    return absl::UnimplementedError("no proof knows floats of 8 and 4 bits");
+  }
   claim_.operators = static_cast<int>(sides[0].definitions.size() + sides[1].definitions.size());
   claim_.statement.name = absl::StrCat(graphs_[0]->name(), " = ", graphs_[1]->name());
   return std::move(claim_);

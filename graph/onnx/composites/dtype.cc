@@ -70,6 +70,10 @@ absl::StatusOr<Value> RoundedPower(OnnxImport& node, const Value& x, const std::
 absl::StatusOr<Value> CastAsOnnx(OnnxImport& node, Value x, DType to, const SmallCast& how) {
   if (x.dtype() == to) return x;
   if (BitsOf(to) < 8 && IsInteger(to) && IsReal(x.dtype())) {
+    if (IsSmallFloat(x.dtype())) {
+      LEMMA_ASSIGN_OR_RETURN(x, Cast(node, x, DType::kF32));
+    }
+    LEMMA_ASSIGN_OR_RETURN(x, node.Op("round", {x}));
     LEMMA_ASSIGN_OR_RETURN(x, Cast(node, x, DType::kI32));
   }
   if (!IsSmallFloat(to)) return Cast(node, x, to);

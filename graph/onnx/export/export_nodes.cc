@@ -308,9 +308,6 @@ void Exporter::AddIf(const NodePtr& node) {
 }
 
 absl::Status Exporter::AddNode(const NodePtr& node) {
-  for (const TensorType& type : node->types()) {
-    Need(OpsetOfType(type.dtype), absl::StrCat("element type ", Name(type.dtype)));
-  }
   switch (node->kind()) {
     case Node::Kind::kInput:
       return absl::OkStatus();

@@ -37,6 +37,38 @@ absl::StatusOr<std::vector<Value>> ImportCastLike(OnnxImport& node) {
   return std::vector<Value>{y};
 }
 
+// Whether `x` is limited to the numbers of the type.
+bool IsClipped(const Value& x, double least, double most) {
+  const Node& node = x.node();
+  return node.IsOp("clip") && node.Float("min") >= least && node.Float("max") <= most;
+}
+
+// ONNX's Cast wraps a float that becomes an integer of 4 or 2 bits, and rounds it.
+absl::Status ExportToNarrow(OnnxExport& out) {
+  const Value& x = out.node().inputs()[0];
+  const DType to = out.node().type(0).dtype;
+  const auto least = static_cast<double>(LeastInteger(to));
+  const auto most = static_cast<double>(LargestInteger(to));
+  auto emit = [&](const char* op_type, std::vector<std::string> inputs, DType dtype) {
+    std::string result = out.Temporary();
+    std::vector<std::pair<std::string, OnnxAttr>> attrs;
+    if (absl::string_view(op_type) == "Cast") attrs = CastAttributes(dtype);
+    out.Emit(op_type, std::move(inputs), {result}, std::move(attrs));
+    return result;
+  };
+  std::string number = out.Input(0);
+  const DType from = IsSmallFloat(x.dtype()) ? DType::kF32 : x.dtype();
+  if (from != x.dtype()) number = emit("Cast", {number}, from);
+  if (!IsClipped(x, least, most)) {
+    LEMMA_ASSIGN_OR_RETURN(Tensor low, Tensor::Filled({from, {}}, least));
+    LEMMA_ASSIGN_OR_RETURN(Tensor high, Tensor::Filled({from, {}}, most));
+    number = emit("Clip", {number, out.Constant(low), out.Constant(high)}, from);
+  }
+  number = emit("Cast", {number}, DType::kI32);
+  out.Emit("Cast", {number}, {out.Output(0)}, CastAttributes(to));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpDef Make_cast() {
@@ -69,7 +101,9 @@ OpDef Make_cast() {
       [](GradientBuilder& f, auto& x, auto&, auto& dy) { return f.Cast(dy, x.dtype()); });
   op.onnx_import = {{"Cast", ImportCast}, {"CastLike", ImportCastLike}};
   op.onnx_export = [](OnnxExport& out) {
-    out.Emit("Cast", {out.Input(0)}, {out.Output(0)}, CastAttributes(out.node().type(0).dtype));
+    const DType from = out.node().inputs()[0].dtype(), to = out.node().type(0).dtype;
+    if (IsReal(from) && IsInteger(to) && BitsOf(to) < 8) return ExportToNarrow(out);
+    out.Emit("Cast", {out.Input(0)}, {out.Output(0)}, CastAttributes(to));
     return absl::OkStatus();
   };
   return op;
