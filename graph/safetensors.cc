@@ -30,8 +30,8 @@ constexpr int64_t kMaxHeader = 100'000'000;  // the format's own limit
 
 // In the order of DType. The format has no names for some types.
 constexpr const char* kTypeNames[] = {
-    "F32", "F64", "F16", "BF16",    "I64", "I32",     "I8", "U8",      "BOOL", "I16", "U16", "U32",
-    "U64", "F8_E4M3", "", "F8_E5M2", "", "F8_E8M0", "",   "",        "",     "",    ""};
+    "F32", "F64",     "F16", "BF16",    "I64", "I32",     "I8", "U8", "BOOL", "I16", "U16", "U32",
+    "U64", "F8_E4M3", "",    "F8_E5M2", "",    "F8_E8M0", "",   "",   "",     "",    ""};
 static_assert(sizeof(kTypeNames) / sizeof(kTypeNames[0]) == kNumDTypes);
 
 const char* TypeName(DType dtype) { return kTypeNames[static_cast<int>(dtype)]; }
@@ -250,8 +250,8 @@ absl::StatusOr<StagedFile> StageSafetensors(const std::string& path, const Named
       return absl::InvalidArgumentError(absl::StrCat(path, ": no tensor can be named ", name));
     }
     if (TypeName(tensor.dtype())[0] == '\0') {
-      return absl::UnimplementedError(absl::StrCat(path, ": tensor ", name, ": safetensors has no ",
-                                                   Name(tensor.dtype())));
+      return absl::UnimplementedError(
+          absl::StrCat(path, ": tensor ", name, ": safetensors has no ", Name(tensor.dtype())));
     }
     entries.push_back({name, tensor.type()});
   }

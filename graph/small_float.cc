@@ -93,8 +93,7 @@ uint8_t RoundToSmallFloat(DType dtype, double value) {
   const int unit = std::max(exponent - 1, 1 - f.bias) - f.mantissa_bits;
   // Exact but for the rounding to an integer. A carry into the next exponent is right, too.
   const bool huge = magnitude >= 0x1p20;  // or infinite
-  const int steps =
-      huge ? 0 : static_cast<int>(std::nearbyint(std::ldexp(magnitude, -unit)));
+  const int steps = huge ? 0 : static_cast<int>(std::nearbyint(std::ldexp(magnitude, -unit)));
   const int binades = unit + f.mantissa_bits - (1 - f.bias);  // above the lowest one
   const int byte = steps == 0 ? 0 : steps + (binades << f.mantissa_bits);
   if (huge || byte > f.largest) {

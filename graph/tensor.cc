@@ -100,8 +100,7 @@ void StoreElement(DType dtype, void* base, int64_t i, From v) {
     case DType::kF8E5M2Uz:
     case DType::kF8E8M0:
     case DType::kF4E2M1:
-      static_cast<uint8_t*>(base)[i] =
-          RoundToSmallFloat(dtype, static_cast<double>(v));
+      static_cast<uint8_t*>(base)[i] = RoundToSmallFloat(dtype, static_cast<double>(v));
       return;
     default:
       return;  // an opaque type; there is no memory for it

@@ -99,8 +99,8 @@ absl::StatusOr<std::vector<Tensor>> ReadInputs(const Model& model, std::FILE* in
       return absl::InvalidArgumentError("session: the request ends too early");
     }
     if (is_sent[i] && !HoldsValues(tensors[i])) {
-      return absl::InvalidArgumentError(absl::StrCat("session: a byte is no value of ",
-                                                     Name(tensors[i].dtype())));
+      return absl::InvalidArgumentError(
+          absl::StrCat("session: a byte is no value of ", Name(tensors[i].dtype())));
     }
   }
   return tensors;

@@ -82,9 +82,9 @@ inline constexpr Row kTable[kNumScalarFns] = {
 #define LEMMA_FN(id, name, arity, traits, real, integer, field, gradient) \
   {#name, arity, (traits) | kIntegral},
 #define LEMMA_REAL_FN(id, name, arity, traits, real, field, gradient) {#name, arity, (traits)},
-#define LEMMA_STORED_FN(id, name, traits, dtype) \
-  {#name, 1,                                     \
-   (traits) |                                    \
+#define LEMMA_STORED_FN(id, name, traits, dtype)                                               \
+  {#name, 1,                                                                                   \
+   (traits) |                                                                                  \
        (DType::k##dtype >= DType::kI64 && !IsSmallFloat(DType::k##dtype) ? unsigned{kIntegral} \
                                                                          : 0u)},
 #include "graph/expr/scalar_functions.inc"

@@ -44,8 +44,7 @@ bool WidensIntegers(const Node& node) {
            const bool is_vector = std::any_of(v.shape().begin(), v.shape().end(),
                                               [&](int64_t size) { return size == elements; });
            return (IsInteger(v.dtype()) || IsSmallFloat(v.dtype())) &&
-                  SizeOf(v.dtype()) < SizeOf(result) && elements > kFew &&
-                  !is_vector;
+                  SizeOf(v.dtype()) < SizeOf(result) && elements > kFew && !is_vector;
          });
 }
 

@@ -80,7 +80,8 @@ int64_t ReadInteger(const void* data, int64_t offset) {
 template <DType D>
 int64_t ReadNarrow(const void* data, int64_t offset) {
   float value;
-  Lanes<float>().load[static_cast<int>(D)](&value, static_cast<const char*>(data) + SizeOf(D) * offset, 0, 1);
+  Lanes<float>().load[static_cast<int>(D)](
+      &value, static_cast<const char*>(data) + SizeOf(D) * offset, 0, 1);
   return IntegerFromNumber<float>(value);
 }
 

@@ -16,12 +16,12 @@ struct ElementTypeNumber {
   int number;
 };
 constexpr ElementTypeNumber kElementTypes[] = {
-    {DType::kF32, 1},  {DType::kU8, 2},   {DType::kI8, 3},   {DType::kU16, 4},  {DType::kI16, 5},
-    {DType::kI32, 6},  {DType::kI64, 7},  {DType::kBool, 9}, {DType::kF16, 10}, {DType::kF64, 11},
-    {DType::kU32, 12}, {DType::kU64, 13}, {DType::kBF16, 16}, {DType::kF8E4M3, 17},
-    {DType::kF8E4M3Uz, 18}, {DType::kF8E5M2, 19}, {DType::kF8E5M2Uz, 20}, {DType::kU4, 21},
-    {DType::kI4, 22}, {DType::kF4E2M1, 23}, {DType::kF8E8M0, 24}, {DType::kU2, 25},
-    {DType::kI2, 26}};
+    {DType::kF32, 1},       {DType::kU8, 2},      {DType::kI8, 3},        {DType::kU16, 4},
+    {DType::kI16, 5},       {DType::kI32, 6},     {DType::kI64, 7},       {DType::kBool, 9},
+    {DType::kF16, 10},      {DType::kF64, 11},    {DType::kU32, 12},      {DType::kU64, 13},
+    {DType::kBF16, 16},     {DType::kF8E4M3, 17}, {DType::kF8E4M3Uz, 18}, {DType::kF8E5M2, 19},
+    {DType::kF8E5M2Uz, 20}, {DType::kU4, 21},     {DType::kI4, 22},       {DType::kF4E2M1, 23},
+    {DType::kF8E8M0, 24},   {DType::kU2, 25},     {DType::kI2, 26}};
 
 std::optional<int> NumberOf(DType dtype) {
   for (const ElementTypeNumber& entry : kElementTypes) {
@@ -149,8 +149,7 @@ absl::Status LoadedModel::Execute(absl::Span<const Tensor> inputs, Values* outpu
     absl::Status s =
         library_->Take(f.CreateTensor(library_->cpu_memory(), const_cast<void*>(given[i].raw()),
                                       static_cast<size_t>(given[i].type().num_bytes()),
-                                      t.shape().data(),
-                                      t.shape().size(), *type, &values.all()[i]));
+                                      t.shape().data(), t.shape().size(), *type, &values.all()[i]));
     if (!s.ok()) return s;
   }
   return library_->Take(f.Run(session_, nullptr, input_names_.data(), values.all().data(),

@@ -259,16 +259,15 @@ TEST(NarrowIntegers, AreMoved) {
             Ints({0, 1, 2, 0, 1, 2, 3, 2, 1, 3, 2, 1}));
   EXPECT_EQ(Apply("gather", {x, Tensor::Ints({1, 0})}, {{"axis", int64_t{0}}})->ToInts(),
             Ints({3, 2, 1, 0, 1, 2}));
-  EXPECT_EQ(Apply("gather", {Tensor::Ints({5, 6, 7, 8}), Cast(x, DType::kI2)},
-                  {{"axis", int64_t{0}}})
-                ->ToInts(),
-            Ints({5, 6, 7, 8, 7, 6}));  // -2 and -1 count from the end
+  EXPECT_EQ(
+      Apply("gather", {Tensor::Ints({5, 6, 7, 8}), Cast(x, DType::kI2)}, {{"axis", int64_t{0}}})
+          ->ToInts(),
+      Ints({5, 6, 7, 8, 7, 6}));  // -2 and -1 count from the end
 }
 
 TEST(SmallFloats, CastsRoundAndSaturateNot) {
   const double inf = std::numeric_limits<double>::infinity();
-  const Tensor x =
-      *Tensor::FromDoubles({DType::kF32, {6}}, {0.3, 1.0625, -449, 500, 1e6, -inf});
+  const Tensor x = *Tensor::FromDoubles({DType::kF32, {6}}, {0.3, 1.0625, -449, 500, 1e6, -inf});
   auto back = [&](DType dtype) { return Cast(Cast(x, dtype), DType::kF32).ToDoubles(); };
   EXPECT_EQ(back(DType::kF8E5M2), Reals({0.3125, 1, -448, 512, inf, -inf}));
   EXPECT_EQ(back(DType::kF4E2M1), Reals({0.5, 1, -6, 6, 6, -6}));

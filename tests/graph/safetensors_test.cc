@@ -35,7 +35,8 @@ TEST(SafetensorsTest, ReadsWhatItWrote) {
   written.metadata = {{"step", "17"}, {"a \"quoted\\ key\"\n", "ü"}};
   for (int i = 0; i < kNumDTypes; ++i) {
     const DType dtype = static_cast<DType>(i);
-    const bool has_name = BitsOf(dtype) >= 8 && dtype != DType::kF8E4M3Uz && dtype != DType::kF8E5M2Uz;
+    const bool has_name =
+        BitsOf(dtype) >= 8 && dtype != DType::kF8E4M3Uz && dtype != DType::kF8E5M2Uz;
     if (!has_name) continue;
     written.tensors[absl::StrCat("layer.", i)] =
         *Tensor::FromInts({dtype, {3, 1}}, {0, 1, dtype == DType::kBool ? 0 : 100});

@@ -11,8 +11,8 @@ namespace lemma::ops {
 namespace {
 
 // In the order of DType.
-constexpr int64_t kOnnxNumbers[] = {1, 11, 10, 16, 7, 6, 3, 2, 9,
-                                     5, 4,  12, 13, 17, 18, 19, 20, 24, 23, 22, 21, 26, 25};
+constexpr int64_t kOnnxNumbers[] = {1,  11, 10, 16, 7,  6,  3,  2,  9,  5,  4, 12,
+                                    13, 17, 18, 19, 20, 24, 23, 22, 21, 26, 25};
 static_assert(sizeof(kOnnxNumbers) / sizeof(kOnnxNumbers[0]) == kNumDTypes);
 
 }  // namespace

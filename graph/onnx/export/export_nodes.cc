@@ -342,6 +342,7 @@ absl::Status Exporter::AddNode(const NodePtr& node) {
     return absl::UnimplementedError(
         absl::StrCat("unsupported: ", op.name, " with symbolic sizes; --dim gives numbers"));
   }
+  Need(OpsetOfOperator(*node), absl::StrCat(op.name, " of ", Name(node->type(0).dtype)));
   NodeExport written(this, node);
   auto status = NeedsWiderTypes(*node) ? ExportInWiderTypes(written) : op.onnx_export(written);
   if (status.ok()) status = written.status();

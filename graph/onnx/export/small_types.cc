@@ -87,6 +87,11 @@ int OpsetOfType(DType dtype) {
   }
 }
 
+int OpsetOfOperator(const Node& node) {
+  constexpr int kMovesFloats = 21;
+  return node.IsOp("transpose") && IsSmallFloat(node.type(0).dtype) ? kMovesFloats : 1;
+}
+
 bool NeedsWiderTypes(const Node& node) {
   if (node.IsOp("cast") || node.IsOp("reshape") || node.IsOp("transpose")) return false;
   auto is_small = [](const auto& type) { return Wider(type.dtype) != type.dtype; };

@@ -13,6 +13,10 @@ namespace lemma {
 // The operator set from which on ONNX has the element type, and 1 for the types of the first sets.
 int OpsetOfType(DType dtype);
 
+// The operator set from which on ONNX has the node's operator for its element types, if that is
+// later than the one with the types; otherwise 1.
+int OpsetOfOperator(const Node& node);
+
 // Whether the node has operands or results of types for which ONNX lacks the operator: of small
 // types, it has only casts and a few operators that move elements.
 bool NeedsWiderTypes(const Node& node);

@@ -81,21 +81,25 @@ OpDef Make_cast() {
       "becomes the nearest number of the type, and NaN becomes 0. From an integer to an integer "
       "type that does not have the value: wraps. To bool: x ≠ 0. To a narrower float type: rounded "
       "to the nearest number of the type, ties to even; what would round to a number above the "
-      "largest one becomes infinite, or NaN if the type has no infinities, or the largest number if "
+      "largest one becomes infinite, or NaN if the type has no infinities, or the largest number "
+      "if "
       "it has no NaN. To f8e8m0, ties go up, and what is outside its range becomes NaN.";
   op.input_names = {"x"};
-  op.attrs = {{"dtype", AttrKind::kString, std::nullopt, false,
-               "the new element type: f32, f64, f16, bf16, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, "
-               "f8e8m0, f4e2m1, i64, i32, i16, i8, i4, i2, u64, u32, u16, u8, u4, u2 or bool"}};
+  op.attrs = {
+      {"dtype", AttrKind::kString, std::nullopt, false,
+       "the new element type: f32, f64, f16, bf16, f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, "
+       "f8e8m0, f4e2m1, i64, i32, i16, i8, i4, i2, u64, u32, u16, u8, u4, u2 or bool"}};
   op.converts_small_floats = true;
   op.define = DefineCast;
-  op.examples = {
-      "(f32[2,3]) {dtype = \"i64\"}", "(i32[2]) {dtype = \"f32\"}", "(f32[]) {dtype = \"bool\"}",
-      "(bool[3]) {dtype = \"i64\"}",  "(f32[3]) {dtype = \"f16\"}", "(f32[3]) {dtype = \"bf16\"}",
-      "(i64[2]) {dtype = \"u8\"}",    "(f32[3]) {dtype = \"u64\"}", "(u64[3]) {dtype = \"f32\"}",
-      "(u64[3]) {dtype = \"i16\"}",   "(i16[3]) {dtype = \"u32\"}", "(u32[3]) {dtype = \"u16\"}",
-      "(f32[3]) {dtype = \"i4\"}",    "(i32[3]) {dtype = \"u2\"}",  "(i4[3]) {dtype = \"f32\"}",
-      "(f32[3]) {dtype = \"f8e4m3fn\"}", "(f8e5m2[3]) {dtype = \"f16\"}"};
+  op.examples = {"(f32[2,3]) {dtype = \"i64\"}", "(i32[2]) {dtype = \"f32\"}",
+                 "(f32[]) {dtype = \"bool\"}",   "(bool[3]) {dtype = \"i64\"}",
+                 "(f32[3]) {dtype = \"f16\"}",   "(f32[3]) {dtype = \"bf16\"}",
+                 "(i64[2]) {dtype = \"u8\"}",    "(f32[3]) {dtype = \"u64\"}",
+                 "(u64[3]) {dtype = \"f32\"}",   "(u64[3]) {dtype = \"i16\"}",
+                 "(i16[3]) {dtype = \"u32\"}",   "(u32[3]) {dtype = \"u16\"}",
+                 "(f32[3]) {dtype = \"i4\"}",    "(i32[3]) {dtype = \"u2\"}",
+                 "(i4[3]) {dtype = \"f32\"}",    "(f32[3]) {dtype = \"f8e4m3fn\"}",
+                 "(f8e5m2[3]) {dtype = \"f16\"}"};
   // dx = dy, as x's element type
   op.gradient = StatedGradient(
       [](GradientBuilder& f, auto& x, auto&, auto& dy) { return f.Cast(dy, x.dtype()); });
