@@ -41,7 +41,7 @@ class Maker {
     special_ = Below(8) == 0;
     for (int i = 0; i < kNumDTypes; ++i) {
       const DType dtype = static_cast<DType>(i);
-      if (IsSmallFloat(dtype)) continue;  // few operators take them
+      if (IsSmallFloat(dtype) || (BitsOf(dtype) < 8 && !options.narrow_integers)) continue;
       if (!options.allowed_type || options.allowed_type(dtype)) types_.push_back(dtype);
     }
     const DType half = Below(2) == 0 ? DType::kF16 : DType::kBF16;
