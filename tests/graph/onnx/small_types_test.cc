@@ -58,7 +58,7 @@ Tensor Floats(const Reals& values, Shape shape = {}) {
 }
 
 // The first output, which both back ends, and the model that Lemma writes, must agree on.
-Tensor Run(const onnx::ModelProto& model, const std::vector<Tensor>& inputs) {
+Tensor OutputOf(const onnx::ModelProto& model, const std::vector<Tensor>& inputs) {
   std::vector<Tensor> outputs;
   auto imported = Import(model);
   EXPECT_TRUE(imported.ok()) << imported.status();
@@ -109,7 +109,7 @@ TEST(SmallTypes, InitializersAreUnpacked) {
       for (int byte : c.bytes) {
         if (!raw) tensor->add_int32_data(byte);
       }
-      EXPECT_EQ(Run(model, {Floats({0, 0, 0})}).ToDoubles(), c.values);
+      EXPECT_EQ(OutputOf(model, {Floats({0, 0, 0})}).ToDoubles(), c.values);
     }
   }
 }
@@ -181,7 +181,7 @@ TEST(SmallTypes, WeightsAreWrittenPacked) {
 TEST(SmallTypes, OwnFormsKeepThem) {
   const std::string text = R"(graph g(x: i4[3], y: f8e4m3fn[2,1], w: weight u2[0] = []) {
   a = constant i4[3] [-8, 0, 7]
-  b = constant f8e5m2[3] [inf, -0.0, 57344.0]
+  b = constant f8e5m2[3] [inf, -0.0, 6e+04]
   c = constant f4e2m1[2] fill -6.0
   return x, y, w, a, b, c
 }
@@ -220,7 +220,7 @@ TEST(SmallTypes, CastsToIntegersRoundAndWrap) {
     SCOPED_TRACE(c.type);
     const auto model = OnnxModel(absl::StrCat(
         "g (float[12] x) => (float[12] y) { h = Cast<to = ", c.type, ">(x) y = Cast<to = 1>(h) }"));
-    EXPECT_EQ(Run(model, {Floats(x)}).ToDoubles(), c.y);
+    EXPECT_EQ(OutputOf(model, {Floats(x)}).ToDoubles(), c.y);
   }
 }
 
@@ -242,7 +242,7 @@ TEST(SmallTypes, CastsToFloatsSaturateOrNot) {
     SCOPED_TRACE(absl::StrCat(c.type, " saturate ", c.saturate));
     auto model = OnnxModel(absl::StrCat("g (float[7] x) => (float[7] y) { h = Cast<to = ", c.type,
                                         ", saturate = ", c.saturate, ">(x) y = Cast<to = 1>(h) }"));
-    const Reals y = Run(model, {Floats(x)}).ToDoubles();
+    const Reals y = OutputOf(model, {Floats(x)}).ToDoubles();
     for (size_t i = 0; i < x.size(); ++i) {
       EXPECT_TRUE(y[i] == c.y[i] || (std::isnan(y[i]) && std::isnan(c.y[i])))
           << x[i] << " becomes " << y[i] << ", not " << c.y[i];
@@ -266,7 +266,7 @@ TEST(SmallTypes, PowersOfTwoAreRoundedAsTheModeSays) {
     auto model = OnnxModel(absl::StrCat("g (float[8] x) => (float[8] y) { h = Cast<to = 24, ",
                                         "saturate = ", c.saturate, ", round_mode = \"", c.mode,
                                         "\">(x) y = Cast<to = 1>(h) }"));
-    const Reals y = Run(model, {Floats(x)}).ToDoubles();
+    const Reals y = OutputOf(model, {Floats(x)}).ToDoubles();
     for (size_t i = 0; i < x.size(); ++i) {
       EXPECT_TRUE(y[i] == c.y[i] || (std::isnan(y[i]) && std::isnan(c.y[i])))
           << x[i] << " becomes " << y[i] << ", not " << c.y[i];
@@ -282,7 +282,7 @@ TEST(SmallTypes, QuantizationSaturates) {
   auto* scale = AddInitializer(&model, "s", onnx::TensorProto::FLOAT, {3});
   for (float s : {2.0F, 3.0F, 4.0F}) scale->add_float_data(s);
   AddInitializer(&model, "z", kI2, {3})->set_raw_data(Bytes({0}));
-  EXPECT_EQ(Run(model, {Floats({0, 2.5, 4.8, 8.6, -4, -3, 1, 2, 0, -2.5, -4.8, -8.6}, {3, 4})})
+  EXPECT_EQ(OutputOf(model, {Floats({0, 2.5, 4.8, 8.6, -4, -3, 1, 2, 0, -2.5, -4.8, -8.6}, {3, 4})})
                 .ToDoubles(),
             Reals({0, 1, 1, 1, -1, -1, 0, 1, 0, -1, -1, -2}));
 }
@@ -295,7 +295,7 @@ TEST(SmallTypes, QuantizationInBlocksOfOddSize) {
   for (float s : {0.5F, 1.0F, 2.0F}) scale->add_float_data(s);
   AddInitializer(&model, "z", kU4, {1, 3})->set_raw_data(Bytes({0x81, 0x0f}));  // 1, 8, 15
   // q = 5, 0 (saturated); 11, 0 (saturated); 14
-  EXPECT_EQ(Run(model, {Floats({2, -3, 3.2, -9, -2}, {1, 5})}).ToDoubles(),
+  EXPECT_EQ(OutputOf(model, {Floats({2, -3, 3.2, -9, -2}, {1, 5})}).ToDoubles(),
             Reals({2, -0.5, 3, -8, -2}));
 }
 
@@ -305,7 +305,7 @@ TEST(SmallTypes, DequantizationByPowersOfTwo) {
     y = Add(x, d) })");
   AddInitializer(&model, "q", kF4, {4})->set_raw_data(Bytes({0x21, 0xf7}));    // 0.5, 1, 6, -6
   AddInitializer(&model, "s", kF8E8M0, {2})->set_raw_data(Bytes({128, 125}));  // 2, 1/4
-  EXPECT_EQ(Run(model, {Floats({0, 0, 0, 0})}).ToDoubles(), Reals({1, 2, 1.5, -1.5}));
+  EXPECT_EQ(OutputOf(model, {Floats({0, 0, 0, 0})}).ToDoubles(), Reals({1, 2, 1.5, -1.5}));
 }
 
 // Whatever ONNX lets one do with the values, also with none and with one of them.
@@ -329,7 +329,7 @@ TEST(SmallTypes, AreMoved) {
       ASSERT_TRUE(imported.ok()) << imported.status();
       const Reals values(static_cast<size_t>(2 * size), 1);
       const Tensor x = *Tensor::FromDoubles(imported->graph.inputs()[0].type(), values);
-      const Tensor y = Run(model, {x, Tensor::Ints({1, 0})});
+      const Tensor y = OutputOf(model, {x, Tensor::Ints({1, 0})});
       EXPECT_EQ(y.ToDoubles(), values);
       EXPECT_EQ(y.dtype(), x.dtype());
     }
@@ -342,15 +342,12 @@ TEST(SmallTypes, BitsOfConstantsAreTaken) {
       "f = Cast<to = 1>(b) y = Add(x, f) }",
       26);
   AddInitializer(&model, "c", onnx::TensorProto::UINT8, {2})->set_raw_data(Bytes({0x38, 0x7e}));
-  EXPECT_EQ(Run(model, {Floats({0, 0})}).ToDoubles(), Reals({1, 448}));
+  EXPECT_EQ(OutputOf(model, {Floats({0, 0})}).ToDoubles(), Reals({1, 448}));
   auto unknown = OnnxModel(
       "g (uint8[2] x) => (float[2] y) { b = BitCast<to = 17>(x) "
       "y = Cast<to = 1>(b) }",
       26);
-  const auto imported = Import(unknown);
-  ASSERT_TRUE(imported.ok()) << imported.status();
-  ASSERT_EQ(imported->opaque.size(), 1);
-  EXPECT_THAT(imported->opaque[0], HasSubstr("bits of f8e4m3fn"));
+  EXPECT_THAT(Import(unknown).status().message(), HasSubstr("bits of f8e4m3fn"));
 }
 
 }  // namespace
