@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "graph/builder.h"
+#include "graph/dtypes/packed_values.h"
 #include "graph/graph.pb.h"
 #include "graph/op_table.h"
-#include "graph/packed_values.h"
 
 namespace lemma {
 namespace {

@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/hash.h"
+#include "graph/dtypes/small_float.h"
 #include "graph/sizes/symbolic_size.h"
-#include "graph/small_float.h"
 
 namespace lemma {
 namespace {

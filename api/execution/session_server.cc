@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "base/json.h"
 #include "graph/dtype.h"
-#include "graph/packed_values.h"
+#include "graph/dtypes/packed_values.h"
 #include "graph/sizes/symbolic_size.h"
 #include "graph/tensor.h"
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "base/file.h"
-#include "graph/packed_values.h"
+#include "graph/dtypes/packed_values.h"
 
 namespace lemma {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "graph/packed_values.h"
+#include "graph/dtypes/packed_values.h"
 #include "graph/text/text.h"
 
 namespace lemma::text {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "graph/small_float.h"
+#include "graph/dtypes/small_float.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

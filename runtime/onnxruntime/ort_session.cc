@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "graph/packed_values.h"
+#include "graph/dtypes/packed_values.h"
 
 namespace lemma::ort {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/dtypes/small_float.h"
 #include "graph/onnx/composites/build.h"
-#include "graph/small_float.h"
 
 namespace lemma::ops {
 namespace {

@@ -4,10 +4,10 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "graph/dtypes/packed_values.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/importer.h"
 #include "graph/onnx/node_order.h"
-#include "graph/packed_values.h"
 
 namespace lemma {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "graph/dtypes/packed_values.h"
 #include "graph/onnx/convert.h"
 #include "graph/onnx/quantization/model_impl.h"
-#include "graph/packed_values.h"
 
 namespace lemma {
 namespace {

@@ -1,7 +1,7 @@
 // Floats of 8 and 4 bits: their values, and the rounding to them. Everything else about these types
 // is derived from the two functions.
-#ifndef LEMMA_GRAPH_SMALL_FLOAT_H_
-#define LEMMA_GRAPH_SMALL_FLOAT_H_
+#ifndef LEMMA_GRAPH_DTYPES_SMALL_FLOAT_H_
+#define LEMMA_GRAPH_DTYPES_SMALL_FLOAT_H_
 
 #include <cstdint>
 
@@ -26,4 +26,4 @@ float LargestSmallFloat(DType dtype);
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_SMALL_FLOAT_H_
+#endif  // LEMMA_GRAPH_DTYPES_SMALL_FLOAT_H_

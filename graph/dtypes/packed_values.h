@@ -1,6 +1,6 @@
 // Values of 4 and 2 bits: one in a byte of a tensor, several in a byte of an ONNX file.
-#ifndef LEMMA_GRAPH_PACKED_VALUES_H_
-#define LEMMA_GRAPH_PACKED_VALUES_H_
+#ifndef LEMMA_GRAPH_DTYPES_PACKED_VALUES_H_
+#define LEMMA_GRAPH_DTYPES_PACKED_VALUES_H_
 
 #include <cstdint>
 #include <string>
@@ -28,4 +28,4 @@ void Unpack(const TensorType& type, const void* packed, void* values);
 
 }  // namespace lemma
 
-#endif  // LEMMA_GRAPH_PACKED_VALUES_H_
+#endif  // LEMMA_GRAPH_DTYPES_PACKED_VALUES_H_

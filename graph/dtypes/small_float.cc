@@ -1,4 +1,4 @@
-#include "graph/small_float.h"
+#include "graph/dtypes/small_float.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Floats of 8 and 4 bits against f16, of which they are parts, and against a search for the nearest
 // value.
-#include "graph/small_float.h"
+#include "graph/dtypes/small_float.h"
 
 #include <cmath>
 #include <cstdint>

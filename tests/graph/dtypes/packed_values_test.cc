@@ -1,4 +1,4 @@
-#include "graph/packed_values.h"
+#include "graph/dtypes/packed_values.h"
 
 #include <string>
 #include <vector>
