@@ -53,7 +53,7 @@ TEST(ApiProveTest, GraphsAtTheirShapes) {
 }
 
 // A cast to 8 bits is no identity, although a proof about real numbers could take it for one.
-TEST(ApiProveTest, NothingIsClaimedAboutSmallFloats) {
+TEST(ApiProveTest, NothingIsProvedAboutSmallFloats) {
   for (const char* type : {"f8e4m3fn", "f8e5m2", "f4e2m1", "f8e8m0"}) {
     const Graph through = GraphOf(absl::StrCat("graph a(x: f32[4]) { h = cast(x) {dtype = \"", type,
                                                "\"} y = cast(h) {dtype = \"f32\"} return y }"));
@@ -61,9 +61,8 @@ TEST(ApiProveTest, NothingIsClaimedAboutSmallFloats) {
                               "graph b(x: f32[4]) { y = neg(x) return y }"}) {
       const auto result = api::Prove(through, GraphOf(other));
       ASSERT_TRUE(result.ok()) << result.status();
-      const auto* unknown = std::get_if<Unknown>(&result->outcome.verdict);
-      ASSERT_NE(unknown, nullptr) << type << ": " << ToString(result->outcome.verdict);
-      EXPECT_THAT(unknown->reason, HasSubstr("floats of 8 and 4 bits"));
+      EXPECT_FALSE(IsProved(result->outcome.verdict))
+          << type << ": " << ToString(result->outcome.verdict);
     }
   }
 }
